@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         Rdp,
         SampledWithoutReplacement,
         Sequence,
+        Shuffled,
         Tree,
         Zcdp,
     )
@@ -93,6 +94,7 @@ __all__ = [
     "Relation",
     "SampledWithoutReplacement",
     "Sequence",
+    "Shuffled",
     "Study",
     "Table",
     "Tree",

@@ -184,6 +184,9 @@ def _spacing(release: PlanRelease, fineness: Fineness) -> Fraction:
     kind, numbers, _ = release
     if kind in ("laplace", "range"):
         return Fraction(numbers[0]) * fineness.coarser / DENSE
+    if kind == "shuffled":  # about the deviation of the loss
+        odds, users = math.exp(min(numbers[0], 50)), numbers[1]
+        return _cell(min(Fraction((odds - 1) ** 2 / (odds + 1) * 2 / users), numbers[0] ** 2), fineness)
     if kind == "geometric":
         return Fraction(0) if numbers[1] <= LISTED else Fraction(2 * numbers[1]) / numbers[0] / LISTED
     if kind == "discrete-gaussian":

@@ -1,8 +1,7 @@
 """Composition and amplification theorems in closed form, for when a simple bound is what is wanted.
 
 Each returns an upper bound, rounded up (`optimal`: an enclosure). The accountant is never looser than these;
-they serve proofs, comparisons and settings that the events do not describe (shuffling). What is no ε, δ,
-rate or count raises `InputError`.
+they serve proofs and comparisons. What is no ε, δ, rate or count raises `InputError`.
 """
 
 import math
@@ -144,7 +143,7 @@ def shuffled(epsilon: Fraction, users: int, target: Fraction) -> Fraction:
     """Return the central ε at δ = target of `users` shuffled reports, each of an ε-DP local randomiser.
 
     ln(1 + (e^ε − 1)(4√(2 ln(4/δ))/√((e^ε + 1)n) + 4/n)) where ε ≤ ln(n/(8 ln(2/δ)) − 1), else no
-    amplification (Feldman, McMillan & Talwar 2023); replace-one.
+    amplification (Feldman, McMillan & Talwar 2023); replace-one. The event `shuffled` costs far less.
     """
     _pair(epsilon)
     _within("the target", target, 1)

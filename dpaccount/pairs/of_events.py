@@ -22,9 +22,10 @@ from dpaccount.pairs.table import TablePair
 from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
 from dpaccount.pairs.without_replacement import WithoutReplacement
 from dpaccount.plan import events as ev
-from dpaccount.plan.event_base import Event, walk
+from dpaccount.plan.event_base import Event, OnSample, walk
 
 MAX_GROUP = 8  #: units on samples whose mixture is added up
+MOST_HIDDEN = 64  #: ε beyond which shuffling hides nothing: a clone takes some e^ε reports
 
 
 class Total:
@@ -196,6 +197,17 @@ def _approximate(total: Total, event: ev.Approximate, count: int) -> None:
         total.failures[event.delta] += count
 
 
+def _shuffled(total: Total, event: ev.Shuffled, count: int) -> None:
+    """Add the pair of a report among clones; that of the randomiser for one report, or where no clone is."""
+    from dpaccount.pairs.shuffled import ShuffledPair  # likewise for few plans
+
+    users, epsilon = event.population, event.epsilon
+    if epsilon:
+        hidden = users > 1 and epsilon <= MOST_HIDDEN
+        total.pair(ShuffledPair(users, epsilon) if hidden else ResponsePair(epsilon), count)
+        total.attained(Attained.NEVER if users > 1 else Attained.ALWAYS)
+
+
 def _given_pair(total: Total, event: ev.DominatingPair, count: int) -> None:
     if event.p != event.q:
         total.pair(TablePair(event.p, event.q), count)
@@ -250,6 +262,10 @@ def _without_replacement(total: Total, event: ev.SampledWithoutReplacement, coun
     if event.size == event.population:
         total.add(event.of, count)
     elif not inner.empty:
+        if any(
+            isinstance(part, OnSample) for part in walk(event.of)
+        ):  # no row beside may be known to be in it
+            inner = replace(inner, attainment=Attained.NEVER)
         total.pair(WithoutReplacement(Fraction(event.size, event.population), inner), count)
 
 
@@ -290,6 +306,7 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.Pure: _pure,
     ev.Approximate: _approximate,
     ev.DominatingPair: _given_pair,
+    ev.Shuffled: _shuffled,
     ev.Zcdp: _zcdp,
     ev.Rdp: _rdp,
     ev.PoissonSubsampled: _poisson,

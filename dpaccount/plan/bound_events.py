@@ -72,6 +72,24 @@ class Rdp(Event):
         object.__setattr__(self, "points", points)
 
 
+@event_kind
+class Shuffled(Event):
+    """Reports of `population` units in random order, each by one `epsilon`-DP randomiser (replace-one only).
+
+    All units use the same local randomiser, fixed beforehand, each with randomness of its own.  Nothing but
+    the order of the reports is hidden; each time they are fresh, and so is their order.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).  A cover must hold
+    the whole `population`.
+    """
+
+    name = "shuffled"
+    epsilon: Real
+    population: int
+
+    def _pure(self) -> Amount:
+        return self.epsilon
+
+
 MOST_OUTCOMES = 4096  #: of a pair that is written out
 
 

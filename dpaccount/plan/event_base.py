@@ -39,7 +39,7 @@ Reals = Spelled[tuple[Fraction, ...], Iterable[Exact]]
 RealPairs = Spelled[tuple[tuple[Fraction, Fraction], ...], Iterable[tuple[Exact, Exact]]]
 ONE: Any = Fraction(1)  #: the default of a `Real`
 
-HOLD = "all that may be drawn pay, so it must hold them all"  #: why a cover has a least size
+HOLD = "all of them may pay, so it must hold them all"  #: why a cover has a least size
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -75,7 +75,7 @@ class Event:
         self._check_cover()
 
     def _check_cover(self) -> None:
-        """Refuse a cover that lacks whom a sample of fixed size, here or inside, may draw."""
+        """Refuse a cover that lacks units of a population, here or inside."""
         drawn = max(getattr(part, "population", 0) for part in walk(self))
         if self.cover is not None and self.cover[1] - self.cover[0] + 1 < drawn:
             raise InputError("the cover holds fewer units than the population", HOLD, self.name)
@@ -120,7 +120,7 @@ class Event:
         """Return this event on units first … last (cheap: a plan may hold a million of them)."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__, cover=(first, last), _bare=self.bare())
-        if hasattr(self, "of"):
+        if hasattr(self, "of") or hasattr(self, "population"):
             twin._check_cover()
         return twin
 

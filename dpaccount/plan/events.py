@@ -16,7 +16,7 @@ from typing import Any, dataclass_transform
 from dpaccount.documents import html_table
 from dpaccount.errors import InputError
 from dpaccount.numerics.closed.gdp_of_release import mu_squared, of_discrete_laplace, of_laplace, of_response
-from dpaccount.plan.bound_events import Approximate, DominatingPair, Rdp, Zcdp
+from dpaccount.plan.bound_events import Approximate, DominatingPair, Rdp, Shuffled, Zcdp
 from dpaccount.plan.event_base import (
     ONE,
     Amount,
@@ -63,6 +63,7 @@ __all__ = [
     "Rdp",
     "SampledWithoutReplacement",
     "Sequence",
+    "Shuffled",
     "Tree",
     "Zcdp",
     "allowed",
@@ -299,6 +300,7 @@ VOCABULARY: dict[str, type[Event]] = {
         Gdp,
         Rdp,
         DominatingPair,
+        Shuffled,
         PoissonSubsampled,
         PoissonReplaced,
         SampledWithoutReplacement,
@@ -427,6 +429,7 @@ def _shown(value: Any) -> str:
 #: Where events are counted that are not counted under the other relation.
 ELSEWHERE = {
     "randomized_response": "it is counted under replace-one",
+    "shuffled": "it is counted under replace-one",
     "sampled_without_replacement": "it is counted under replace-one",
     "poisson_subsampled": "poisson_replaced takes its place; it is counted under add-remove",
     "poisson_replaced": "it is counted under replace-one",

@@ -42,6 +42,7 @@ IN_THE_KERNEL = {
     "discrete_gaussian": (proof.Lattice(F(16), ((1,),), 1), True),
     "exponential": (proof.BoundedRange(QUARTER), True),
     "bounded_range": (proof.BoundedRange(QUARTER), True),
+    "shuffled": (proof.Pure(QUARTER), False),
     "approximate": (proof.Approximate(QUARTER, F(1, 10**8)), False),
     "matrix_factorisation": (proof.Gdp(F(4, 25)), False),  # Σ c_k² < 4 at nine rounds
     "poisson_subsampled": (proof.Gdp(QUARTER), False),

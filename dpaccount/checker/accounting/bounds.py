@@ -23,7 +23,7 @@ def largest(i: Interval, on: Releases, *, back: bool) -> Ends:
 def largest_of(i: Interval, release: PlanRelease, *, back: bool) -> Ends:
     """Enclose those of one release."""
     kind, numbers, on = release
-    if kind in ("laplace", "response", "range"):
+    if kind in ("laplace", "response", "range", "shuffled"):
         return i.of(numbers[0]), ZERO
     if kind == "geometric":
         return i.of(numbers[1] / numbers[0]), ZERO
@@ -73,7 +73,7 @@ def renyi_of(i: Interval, release: PlanRelease, order: Fraction) -> Pair:
     sample, and where a step is drawn, P^α Q^{1−α} is jointly convex.
     """
     kind, numbers, on = release
-    if kind in ("laplace", "response", "geometric"):
+    if kind in ("laplace", "response", "geometric", "shuffled"):
         loss = numbers[1] / numbers[0] if kind == "geometric" else numbers[0]
         return i.of(min(loss, order * loss**2 / 2))
     if kind == "range":

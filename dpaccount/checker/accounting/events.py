@@ -29,6 +29,7 @@ def event(*required: str, optional: tuple[str, ...] = ()) -> Callable[[Add], Add
 #: The one relation under which an event is counted; the others are under both.
 ONLY = {
     "randomized_response": REPLACED,
+    "shuffled": REPLACED,
     "sampled_without_replacement": REPLACED,
     "poisson_replaced": REPLACED,
     "poisson_subsampled": ADDED,
@@ -132,6 +133,16 @@ def pure(tally: ReleaseTally, given: Event, times: int) -> None:
     epsilon = real(given["epsilon"], "epsilon")
     if epsilon:
         tally.put(times, "response", epsilon, 2)
+
+
+@event("epsilon", "population")
+def shuffled(tally: ReleaseTally, given: Event, times: int) -> None:
+    """Reports of an ε-DP randomiser in random order; a single one is itself."""
+    epsilon, users = real(given["epsilon"], "epsilon"), whole(given["population"], "population")
+    if epsilon and users == 1:
+        tally.put(times, "response", epsilon, 2)
+    elif epsilon:
+        tally.put(times, "shuffled", epsilon, users)
 
 
 @event("epsilon", "delta")

@@ -43,6 +43,7 @@ SAMPLES = {
     "dominating_pair": ev.DominatingPair(p=["9/16", "7/16"], q=["7/16", "9/16"]),
     "dp_ftrl": ev.DpFtrl(rounds=12, sigma=8, participations=2, separation=5),
     "random_allocation": ev.RandomAllocation(steps=4, of=ev.Pure(epsilon="0.25")),
+    "shuffled": ev.Shuffled(epsilon="0.25", population=2),
 }
 NAMES = sorted(SAMPLES)
 #: A population that is the least cover below: whoever may be drawn must be covered.
@@ -76,6 +77,7 @@ MILDER = {
     "poisson_replaced": {"rate": Fraction(9, 10)},
     "dp_ftrl": {"sigma": Fraction(11, 10), "sensitivity": Fraction(9, 10)},
     "random_allocation": {"steps": 2},
+    "shuffled": {"epsilon": Fraction(9, 10), "population": 2},
 }
 #: Those whose milder form is not one parameter times a factor.
 MILDER_EVENTS = {

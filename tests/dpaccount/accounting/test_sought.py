@@ -33,6 +33,8 @@ WAYS = [  # event, the place of a number in it, values that grow
     ({"event": "bounded_range", "eta": 1}, ("eta",), ["1/10", 1, 2]),
     ({"event": "approximate", "epsilon": 1, "delta": "1e-7"}, ("delta",), [0, "1e-9", "5e-6"]),
     ({"event": "pure", "epsilon": 1}, ("epsilon",), ["1/10", 1, 2]),
+    ({"event": "shuffled", "epsilon": 1, "population": 9}, ("epsilon",), ["1/10", 1, 2]),
+    ({"event": "shuffled", "epsilon": 1, "population": 9}, ("population",), [1, 2, 9, 30]),
     ({"event": "zcdp", "rho": 1}, ("rho",), ["1/10", 1, 2]),
     ({"event": "gdp", "mu": 1}, ("mu",), ["1/10", 1, 2]),
     ({"event": "rdp", "points": [[2, "1/2"], [8, 1]]}, ("points", 1, 1), [0, "1/8", "1/4", "1/2"]),

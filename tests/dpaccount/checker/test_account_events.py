@@ -59,6 +59,8 @@ MEANT = [
     (ADD, {"event": "bounded_range", "eta": "0.5", "count": 3}, one("range", F(1, 2), count=3)),
     (ADD, {"event": "zcdp", "rho": "0.5", "count": 3}, one("zcdp", F(3, 2))),
     (ADD, {"event": "rdp", "points": [[2, "0.1"], ["7/2", 1]], "count": 2}, one("rdp", ((F(2), F(1, 5)), (F(7, 2), F(2))))),
+    (SWAP, {"event": "shuffled", "epsilon": "1/2", "population": 7, "count": 3}, one("shuffled", F(1, 2), 7, count=3)),
+    (SWAP, {"event": "shuffled", "epsilon": "1/2", "population": 1}, one("response", F(1, 2), 2)),
     (ADD, {"event": "dominating_pair", **LAW}, one("table", (F(1, 2), F(1, 4), F(1, 4)), (F(1, 4), F(1, 4), F(1, 2)))),
     (ADD, {"event": "sequence", "of": [PURE, {**GAUSSIAN, "count": 2}], "count": 3}, one("response", F(1, 2), 2, count=3, square=F(3, 2))),
     (ADD, {"event": "poisson_subsampled", "rate": "0.1", "of": PURE, "count": 5}, one("poisson", F(1, 10), on=INNER, count=5)),

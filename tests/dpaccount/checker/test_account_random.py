@@ -63,6 +63,7 @@ def event(rng, kind):
         "matrix_factorisation": lambda: ev.MatrixFactorisation(rounds=50, sigma=noise(rng, 4 * n)),
         "dp_ftrl": lambda: ev.DpFtrl(rounds=60, sigma=noise(rng, 9 * n), participations=3, separation=20),
         "dominating_pair": lambda: ev.DominatingPair(p=["0.55", "0.3", "0.15"], q=["0.5", "0.3", "0.2"]),
+        "shuffled": lambda: ev.Shuffled(epsilon=small(rng, 1), population=rng.choice([5, 100, 10**5])),
         "sequence": lambda: ev.Sequence(of=(ev.Gaussian(sigma=noise(rng, n)), ev.Pure(epsilon=small(rng, n)))),
         "poisson_subsampled": lambda: ev.PoissonSubsampled(rate=rate, of=inside(rng, 1)),
         "poisson_replaced": lambda: ev.PoissonReplaced(rate=rate, of=inside(rng, 1)),

@@ -57,6 +57,7 @@ VALUES = {
     "there": [2, 0],
     "gone": [1, 1],
     "steps": [3, 2],
+    "users": [2, 9],
     "p": [TABLE.p],
     "q": [TABLE.q],
 }

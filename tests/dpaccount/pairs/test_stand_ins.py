@@ -81,6 +81,18 @@ def ranged(eta):
         yield two(p, p * math.exp(-share * eta))
 
 
+def shuffled_answers(event):
+    """The number of ones among binary responses, where all others are zeros, or half of them."""
+    truth = 1 / (1 + math.exp(-event.epsilon))
+    others = event.population - 1
+    for ones in {0, others // 2}:
+        rest = np.array([1.0])
+        for k in range(others):
+            chance = truth if k < ones else 1 - truth
+            rest = np.convolve(rest, [1 - chance, chance])
+        yield tuple(np.convolve(rest, [1 - chance, chance]) for chance in (truth, 1 - truth))
+
+
 def flips(epsilon):
     """Two candidates whose scores draw near, meet, and part again."""
     for behind in (0.25, 0.5, 0.75):
@@ -152,6 +164,7 @@ _SINGLE = {
     "randomized_response": lambda e: [response(float(e.epsilon), e.k)],
     "pure": lambda e: [response(float(e.epsilon))],
     "approximate": lambda e: [_failing(response(float(e.epsilon)), float(e.delta))],
+    "shuffled": lambda e: shuffled_answers(e),
     "exponential": lambda e: ranged(float(e.epsilon)),
     "bounded_range": lambda e: ranged(float(e.eta)),
     "permute_and_flip": lambda e: flips(float(e.epsilon)),
@@ -232,6 +245,7 @@ def drawn(rng, name):
             scale=rng.choice([1, 2]), sensitivity=rng.choice([1, 2])
         ),
         "randomized_response": lambda: ev.RandomizedResponse(epsilon=epsilon, k=rng.choice([2, 4])),
+        "shuffled": lambda: ev.Shuffled(epsilon=epsilon, population=rng.choice([1, 2, 5])),
         "exponential": lambda: ev.Exponential(epsilon=epsilon),
         "bounded_range": lambda: ev.BoundedRange(eta=epsilon),
         "permute_and_flip": lambda: ev.PermuteAndFlip(epsilon=epsilon),
@@ -280,9 +294,8 @@ def _sample(rng, name, of):
 def exact(event):
     """Return whether the only stand-in of an event is its accounted pair."""
     inside = list(ev.walk(event))
-    bounded = any(part.name == "sampled_without_replacement" for part in inside)
     tiny = any(part.name == "pure" and part.epsilon < 1e-3 for part in inside)  # no triple was made
-    return not (bounded or tiny) and all(part.name in OWN for part in inside)
+    return not tiny and all(part.name in OWN for part in inside)
 
 
 def worst_point(pairs):

@@ -1,0 +1,58 @@
+"""The pair of shuffled reports of an ε-DP randomiser."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from flint import arb
+
+from dpaccount.numerics.clones import clones
+from dpaccount.numerics.closed import sampled_curves
+from dpaccount.numerics.closed.moments import Moments
+from dpaccount.numerics.closed.sampled_curves import Curve
+from dpaccount.numerics.intervals import ball
+from dpaccount.pairs.pair import CommonSupport, ExactPair, Symmetric
+from dpaccount.pairs.response import ResponsePair
+
+
+@dataclass(frozen=True)
+class ShuffledPair(Symmetric, CommonSupport, ExactPair):
+    """`users` ≥ 2 shuffled reports, each of an `epsilon`-DP randomiser, of which one user's data changes.
+
+    No randomiser attains it (`numerics.clones`).
+    """
+
+    users: int
+    epsilon: Fraction
+    rank: ClassVar[int] = 14
+    closed_curve: ClassVar[bool] = True
+
+    def ceiling(self) -> arb:
+        """Return ε, the loss where all coins seen are heads."""
+        return ball(self.epsilon)
+
+    def largest(self) -> Fraction:
+        """Return ε."""
+        return self.epsilon
+
+    def ends(self) -> None:
+        """Return None: ±ε are rare, so spans are sought on the curve."""
+        return
+
+    def own_curve(self, bits: int) -> Curve:
+        """Return the curve of the clones, to the bits of their table."""
+        return sampled_curves.two_sided(lambda t: clones(self.epsilon, self.users).delta(t), bits)
+
+    def transform(self) -> None:
+        """Return None: lattices take the curve."""
+        return
+
+    def moment(self, s: arb) -> arb:
+        """Return that of every ε-DP mechanism, which is at least as large."""
+        return ResponsePair(self.epsilon).moment(s)
+
+    def add_moments(self, total: Moments, count: int) -> bool:
+        """Add ε²/2-zCDP, which every ε-DP mechanism has."""
+        found = self.epsilon**2
+        total.only_above(count * ball(found / 2), count * ball(found))
+        return True
