@@ -16,6 +16,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.binary_tree import BinaryTree
+from mechanisms.exponential import Exponential
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.subject import Domain, View
@@ -74,6 +75,22 @@ def test_a_data_dependent_release_is_a_mismatch():
         replay(subject, rich, silent, 0)
     found, _ = gather(subject, Proved(theorem), examples=60, seed=1, files=[])
     assert all(entry.status == "refuted" for entry in found)
+
+
+class OneChoiceOrTwo(Exponential):
+    """Planted: chooses twice, if the data says so; all scores are 0."""
+
+    def play(self, data, noise, coins):
+        scores = np.zeros((2, 4) if self.query(data)[0] else (4,), dtype=np.int64)
+        return View(public={"choices": np.array([noise.noisy("choice", 0, scores).size])})
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_neighbour_with_another_number_of_choices_is_a_mismatch(first):
+    subject, data = OneChoiceOrTwo(rows=1), [np.zeros((1, 4)), np.ones((1, 4))]
+    run = record(subject, data[first], rehearse(subject.proof(DELTA), Rehearsal(1)), 0)
+    with pytest.raises(ReplayError, match="shape"):
+        replay(subject, data[1 - first], run, 0)
 
 
 def view(own=None, public=None):
