@@ -61,8 +61,8 @@ class Replayer(NoiseSource):
     def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         exact = in_range(values)
         recorded = self.released.get((key, part))
-        form = exact.shape[1:] if how == NOISY_CELLS else exact.shape  # their number is private
-        if recorded is None or recorded.shape[-len(form) :] != form:
+        first = int(how == NOISY_CELLS)  # the number of cells is private
+        if recorded is None or recorded.shape[first:] != exact.shape[first:]:
             self._refuse(f"the neighbour's run releases {key!r}, part {part!r}, shape {exact.shape}")
         if self.asked_by.get((key, part), how) != how:
             self._refuse(f"the neighbour's run releases {key!r}, part {part!r}, by {how}")

@@ -40,7 +40,7 @@ def estimate(
         case "median" | "quantile" if what.chosen:
             low, high = _bounds(what)
             nothing = np.full(what.groups, np.nan)
-            return low + (high - low) * noisy[0] / BRANCHES**LEVELS, nothing, nothing
+            return np.clip(low + (high - low) * noisy[0] / BRANCHES**LEVELS, low, high), nothing, nothing
         case "median" | "quantile":
             return _quantiles(what, noisy[0], reach)
         case "regression":

@@ -15,6 +15,7 @@ Table = dict[str, Any]
 Interval = tuple[Fraction, Fraction]
 STUDY = "noisy-statistics"  # the subject whose parameters list statistics
 TREE, LEVELS = sum(4**level for level in range(1, 6)), 5  # cells for a quantile, and of how many a row is one
+ULPS = Fraction(1, 2**50)  # of a column's bounds: more than rounding adds to a number between them
 OF_CELLS, OF_NUMBERS = ("histogram", "top"), ("sum", "mean", "variance", "median", "quantile", "regression")
 #: From a draw down to what is assumed of a row: Gaussian noise by relation, others by what is summed.
 GAUSSIAN = {
@@ -81,6 +82,14 @@ def names_of(held: Table) -> list[str]:
 def chosen(held: Mapping[str, Any]) -> bool:
     """Return whether the exponential mechanism chooses a described quantile."""
     return bool(held.get("method", "") == "exponential")
+
+
+def is_choice(value: object, low: Fraction, high: Fraction) -> bool:
+    """Return whether a number is one of 4^LEVELS + 1 from `low` to `high`, each as far from the next."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
+        return False
+    step, off = (high - low) / 4**LEVELS, Fraction(value) - low
+    return abs(off - round(off / step) * step) <= ULPS * max(abs(low), abs(high))
 
 
 def labels(column: Mapping[str, Any]) -> int:

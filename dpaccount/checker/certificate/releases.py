@@ -10,7 +10,7 @@ from ..derivation import NOISE, unconverted
 from ..documents import Rejected, brief, ensure, integer
 from ..facts import ANYONE, Fact, Private, apply
 from ..relation import ADDED
-from .draws import LEVELS, STUDY, LeastMove, chosen, ends, least_moves, maybe, names_of, unlisted
+from .draws import LEVELS, STUDY, LeastMove, chosen, ends, is_choice, least_moves, maybe, names_of, unlisted
 from .replaced import neighbours_of
 from .shapes import exact_of
 from .widths import LET_PASS, OF_INTERVALS, ROUNDED, SQUARE, DrawnNoise, Table, check_widths, noise_of
@@ -61,15 +61,15 @@ def check_reported(report: dict[str, Any], described: list[dict[str, Any]]) -> N
 
 
 def check_choices(report: Table, held: Table) -> None:
-    """Verify that chosen quantiles lie within their bounds, have no interval, and are of so many ranks."""
+    """Verify that chosen quantiles are candidates, have no interval, and are of so many ranks."""
     every = [move for each in held["statistics"] for move in least_moves(each, exact=held["exact_rows"])]
     scales = {move.key: (move, scale) for move, scale in zip(every, held["scales"], strict=True)}
     for each in filter(chosen, held["statistics"]):
         value, around, about = report[each["name"]], report["accuracy"][each["name"]], brief(each["name"])
         (low, high), (move, given) = ends(each["column"]), scales[f"{each['name']}/choice"]
         unknown = [None] * (move.size // 4**LEVELS)
-        inside = type(value) is list and all(type(x) in (int, float) and low <= x <= high for x in value)
-        ensure(inside and len(value) == len(unknown), f"the choice of {about} is none of its column")
+        inside = type(value) is list and all(is_choice(x, low, high) for x in value)
+        ensure(inside and len(value) == len(unknown), f"the choice of {about} is none of its candidates")
         ensure(around["low"] == around["high"] == unknown, f"{about} has an interval, which nothing proves")
         ensure(exact_of(around["level"], "level") == OF_INTERVALS, f"{about} is of another level")
         ranks, scale = (exact_of(x, "a number of ranks") or Fraction(0) for x in (around["ranks"], given))

@@ -2,13 +2,17 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from audits.datasets.bases import Pair, dataset
 from audits.datasets.domain_pairs import pairs
+from audits.hypothesis_tests.checks import size_of
 from audits.hypothesis_tests.replay import ReplayError, Run, differing, log_ratio, record, replay
 from audits.hypothesis_tests.search import gather
 from dpaccount.noise.laws import Law
@@ -16,6 +20,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.binary_tree import BinaryTree
+from mechanisms.exponential import Exponential
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.subject import Domain, View
@@ -74,6 +79,29 @@ def test_a_data_dependent_release_is_a_mismatch():
         replay(subject, rich, silent, 0)
     found, _ = gather(subject, Proved(theorem), examples=60, seed=1, files=[])
     assert all(entry.status == "refuted" for entry in found)
+
+
+class OneChoiceOrTwo(Exponential):
+    """Planted: chooses twice, if the data says so; all scores are 0."""
+
+    def play(self, data, noise, coins):
+        scores = np.zeros((2, 4) if self.query(data)[0] else (4,), dtype=np.int64)
+        return View(public={"choices": np.array([noise.noisy("choice", 0, scores).size])})
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_neighbour_with_another_number_of_choices_is_a_mismatch(first):
+    subject, data = OneChoiceOrTwo(rows=1), [np.zeros((1, 4)), np.ones((1, 4))]
+    run = record(subject, data[first], rehearse(subject.proof(DELTA), Rehearsal(1)), 0)
+    with pytest.raises(ReplayError, match="shape"):
+        replay(subject, data[1 - first], run, 0)
+
+
+@given(move=arrays(np.int64, st.tuples(st.integers(1, 3), st.integers(1, 3)), elements=st.integers(-9, 9)))
+def test_the_range_of_several_choices_is_that_of_sums_over_all_their_outcomes(move):
+    """By enumeration; the range of all scores together is too small, and passes a row that moves two."""
+    sums = [sum(scores) for scores in product(*move.tolist())]
+    assert size_of("range", move.ravel().tolist(), move.shape[-1]) == max(sums) - min(sums)
 
 
 def view(own=None, public=None):

@@ -307,6 +307,8 @@ def test_each_number_changed_alone_is_not_valid(name, relation, max_rows):
     [
         (("release", "report", "accuracy", "half", "low"), [40.0]),
         (("release", "report", "half"), [111.0]),
+        (("release", "report", "half"), [40.0]),  # between two candidates
+        (("release", "report", "half"), [float("nan")]),
         (("release", "report", "half"), [40.0, 41.0]),
         (("release", "report", "accuracy", "half", "ranks"), None),
         (("release", "report", "accuracy", "half", "ranks"), 1.0),

@@ -3,20 +3,22 @@
 import functools
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import dpaccount
+from dpaccount.checker.certificate.draws import is_choice
 from dpaccount.errors import InputError
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
 from dpaccount.proof.derivation import point, walk
 from mechanisms.noisy_statistics import NoisyStatistics, planned
 from mechanisms.statistics import choices
 from mechanisms.statistics.draws import draws
+from mechanisms.statistics.estimates import estimate
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
@@ -40,6 +42,20 @@ def scores(what, rows):
     study = NoisyStatistics((what,), (Fraction(1),), "laplace", 50, ADD_REMOVE, exact_rows=False)
     codes = np.array([(1.0, *row[0 if what.by else 1 :]) for row in rows])
     return choices.scores(what, study.query(codes.reshape(-1, 3 if what.by else 2)))
+
+
+DECIMALS = st.decimals(-100, 100, places=3).map(Fraction)
+
+
+@given(ends=st.lists(DECIMALS, min_size=2, max_size=2, unique=True).map(sorted))
+@example(ends=[Fraction(-1), Fraction("1.461")])  # low + (high − low) is above high
+def test_candidates_are_within_the_bounds_and_known_to_the_checker(ends):
+    what = replace(quantile(None), column=Column("x", "number", *ends))
+    low, high = map(Fraction, what.column.bounds)
+    estimates = [estimate(what, [np.array([k])], [0.0], 9, known=True)[0][0] for k in range(0, 1025, 64)]
+    assert all(is_choice(float(one), low, high) for one in estimates)
+    between = [float(a + (b - a) / 100) for a, b in pairwise(estimates)]
+    assert not any(is_choice(one, low, high) for one in between)
 
 
 def range_of(move):
@@ -139,7 +155,7 @@ class ForgetsTheOtherGroup(NoisyStatistics):
     """Assumes that a replaced row stays in its group."""
 
     def _leaf(self, draw, scale):
-        return super()._leaf(replace(draw, reach=draw.reach / 2), scale)
+        return super()._leaf(replace(draw, reach=Fraction(2)), scale)
 
 
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
@@ -156,7 +172,8 @@ class ForgetsTheOtherGroup(NoisyStatistics):
 )
 def test_running_code_refutes_a_choice_with_half_the_movement(made_by, by, wrong, relation):
     exact = relation == REPLACE_ONE and not by
-    study = made_by((quantile(None, by=by),), (Fraction(1),), "laplace", 5, relation, exact)
+    q, rows = (Fraction(1, 4), 100) if made_by is ForgetsTheOtherGroup else (None, 5)  # 3 rather than 2 ranks
+    study = made_by((quantile(q, by=by),), (Fraction(1),), "laplace", rows, relation, exact)
     assert (counterexample(study, 400 if by else 60) is not None) is (
         wrong and (made_by is not ForgetsTheOtherGroup or relation == REPLACE_ONE)
     )
