@@ -358,11 +358,11 @@ class Decays:
         self.parts: list[tuple[Decay, int]] = []
         joint, parts = joined(product.parts) if smooth else ((), product.parts)
         end = math.sqrt(2 * (depth + 5) / float(self.mu2)) if joint else 0.0  # then the smoothing is enough
-        table = joint_decay(joint, float(c.mid()), end) if joint else None
-        if table is None:
+        self.table = joint_decay(joint, float(c.mid()), end) if joint else None
+        if self.table is None:
             parts = product.parts
         else:
-            self.parts.append((table, 1))
+            self.parts.append((self.table, 1))
         known = _decaying(parts)
         shares = _shared_decays(parts, known, c)
         seen = sum(count for _, count in known) + sum(count for _, count in shares.values())
@@ -376,8 +376,7 @@ class Decays:
 
     def tail(self, t: arb, step: arb) -> arb:
         """Return a bound on h·Σ_{nh>t} E(nh)/(nh)²: E(t)/t while `near` holds, then the far bound."""
-        ends = self._ends(t)
-        end = min(ends, key=lambda x: float(x.mid())) if ends else None
+        end = self._end(t)
         whole = self._product(t, near=False) / t if end is None or not end > 2 * t + step else arb.pos_inf()
         if end is None or not end > t + step:
             return whole
@@ -389,14 +388,17 @@ class Decays:
         def gauss(cut: arb) -> arb:
             return self._product(cut, near=False) / (ball(self.mu2) * cut)
 
-        ends = self._ends(t)
-        if not ends:
+        end = self._end(t)
+        if end is None:
             return gauss(t)
-        end = min(ends, key=lambda x: float(x.mid()))
         return self._product(t, near=True) * (end - t) + gauss(end) if end > 2 * t else gauss(t)
 
-    def _ends(self, t: arb) -> list[arb]:
-        return [end for decay, _ in self.parts if (end := decay.reach(t)) is not None]
+    def _end(self, t: arb) -> arb | None:
+        """Return the end of the table, if there is one, or of the first range of `near`."""
+        if self.table is not None:
+            return self.table.reach(t)
+        ends = [end for decay, _ in self.parts if (end := decay.reach(t)) is not None]
+        return min(ends, key=lambda x: float(x.mid()), default=None)
 
     def gaussian(self, t: arb) -> arb:
         """Return the part of the decay that the Gaussians alone prove."""
@@ -405,7 +407,8 @@ class Decays:
     def _product(self, t: arb, *, near: bool) -> arb:
         found = self.gaussian(t)
         for decay, count in self.parts:
-            found *= (decay.near(t) if near else decay.far(t)) ** count
+            long = near and (self.table in (None, decay) or decay.reach(t) is None)
+            found *= (decay.near(t) if long else decay.far(t)) ** count
         return found
 
     def log_tail(self, t: float) -> float:

@@ -8,6 +8,7 @@ import pytest
 from flint import acb, arb
 
 from dpaccount.numerics.fourier import joint_decay
+from dpaccount.numerics.fourier.contours import Decays, Product
 from dpaccount.numerics.fourier.discrete_transforms import (
     DiscreteGaussianTransform,
     GeometricTransform,
@@ -102,3 +103,17 @@ def test_a_sum_by_halves_is_the_sum():
     for size in (0, 1, 2, 3, 10, 31):
         values = [Fraction(rng.randint(1, 99), rng.randint(1, 99)) for _ in range(size)]
         assert _sum_by_halves(values) == sum(values)
+
+
+@looped("count", [1, 3])
+def test_beside_a_table_others_count_by_their_far_bounds(count):
+    """What is cut off the sum is bounded, though the range of another part's `near` ends before the table does."""
+    known = (*parts(9, 40), (GeometricTransform(Fraction(20), 7), count))
+    mu2 = (Fraction(1, 10**6), Fraction(1, 10**6))
+    decays = Decays(Product(mu2, known), arb(2), Fraction(1, 10**6), 20.0)
+    assert decays.table is not None
+    gauss = float(sum(mu2)) / 2
+    for t in (1.0, 5.0, 30.0, 300.0, 2000.0):
+        bound = float(decays.tail(arb(t), arb(0)).upper()) * t
+        for at in np.geomspace(t, 50 * t, 12):
+            assert size_at(known, 2.0, float(at)) * np.exp(-gauss * at * at) * t / at <= bound * 1.000001
