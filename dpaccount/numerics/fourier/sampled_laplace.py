@@ -22,7 +22,7 @@ from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.sampled_gaussian import ByParts, float_up
 from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample, Transform, blurred, log_mean
-from dpaccount.numerics.intervals import ball
+from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import as_rate, bearable, kept, spend
 
 MOST_NODES = 4000  #: of the quadrature
@@ -62,7 +62,8 @@ class SampledLaplaceTransform(ByParts, OnPoissonSample):
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
-        a = self.power(c)
+        with precision(ctx.prec + 64):  # exactly, as what is kept is found by it
+            a = self.power(c)
         points, error = _rule(self, a, _binary(float((h * (count - 1)).upper())), ctx.prec)
         low, high = _ends(self.rate, self.loss)
         ends = zip(self._masses(a), (low, high), strict=True)

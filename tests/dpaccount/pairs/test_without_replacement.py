@@ -99,3 +99,11 @@ def test_what_is_not_attained_by_a_value_in_the_sample_has_no_lower_end(of):
     assert Accountant(Plan("replace-one", drawn)).epsilon("1e-5", "1e-2").lower is None
     beside = Plan("replace-one", (drawn, ev.SampledWithoutReplacement(size=1, population=8, of=NOISE[0])))
     assert Accountant(beside).epsilon("1e-5", "1e-2").lower is None
+
+
+def test_a_contour_that_is_no_short_number_is_no_error():
+    """Laplace noise on nearly whole samples at a δ near 1: what is kept was found by a rounded number."""
+    laplace = ev.SampledWithoutReplacement(size=4, population=5, of=ev.Laplace(scale=1), count=100)
+    other = ev.SampledWithoutReplacement(size=1, population=5, of=ev.DiscreteLaplace(scale=2))
+    found = Accountant(Plan("replace-one", (laplace, other))).delta("0.1")
+    assert 0.99 < found.lower <= found.upper < 1
