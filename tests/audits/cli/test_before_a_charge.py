@@ -31,9 +31,9 @@ def init(dpaccount, measure="approximate", epsilon=20):
 
 
 def study(file="a.csv", law="laplace"):
-    by = "" if law == "laplace" else 'by = ["seen"]'  # sums by groups get Gaussian noise
-    said = statistics(COUNT, f'name = "all x"\nwhat = "sum"\ncolumn = "x"\n{by}')
-    python.Path("study.toml").write_text(SHORT.replace("a.csv", file) + said)
+    said = statistics(COUNT, 'name = "all x"\nwhat = "sum"\ncolumn = "x"\n')
+    head = SHORT.replace("a.csv", file).replace("[guarantee]", f'law = "{law}"\n[guarantee]', 1)
+    python.Path("study.toml").write_text(head + said)
     return python.Path("study.toml")
 
 
