@@ -6,9 +6,8 @@ any magnitude, and what is known of special compositions (equal bounded range, s
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -49,7 +48,6 @@ ALIKE = 0.0075 * SECOND  #: the same of samples that share much of the work (`Tr
 COARSE = Fraction(1, 1000)  #: width beyond which many different pairs are held between few sorts
 NARROW = Fraction(1, 10**6)  #: beyond which an answer is held between those of simpler pairs
 CLOSED_FORM = "mean and deviation"
-_uppers: ContextVar[bool] = ContextVar("uppers", default=False)
 
 
 @dataclass(frozen=True)
@@ -89,37 +87,6 @@ Ask = Callable[[Method], Enclosure | None]
 @certified
 def epsilon(total: Composition, target: Fraction, gap: Fraction) -> Answer:
     """Return ε(target), 0 ≤ target ≤ 1, within gap·max(1, ε) where a method can."""
-    answer = _epsilon_of_any(total, target, gap)
-    return _from_below(total, answer, lambda least: epsilon(least, target, gap))
-
-
-@certified
-def delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
-    """Return δ(at), at ≥ 0, within gap·δ where a method can."""
-    answer = _delta_of_any(total, at, gap)
-    return _from_below(total, answer, lambda least: delta(least, at, gap))
-
-
-@contextmanager
-def upper_ends() -> Iterator[None]:
-    """Leave out, inside the block, lower ends that are sought apart from the upper ones."""
-    token = _uppers.set(True)
-    try:
-        yield
-    finally:
-        _uppers.reset(token)
-
-
-def _from_below(total: Composition, answer: Answer, ask: Callable[[Composition], Answer]) -> Answer:
-    """Return an answer with the lower end of what some releases attain, where that is known."""
-    least = None if _uppers.get() else total.least()
-    if least is None:
-        return answer
-    bounded = replace(answer, bounds=Enclosure(Fraction(0), answer.bounds.upper))
-    return intersect_lower(bounded, ask(least).bounds.lower)
-
-
-def _epsilon_of_any(total: Composition, target: Fraction, gap: Fraction) -> Answer:
     lost = total.failure()[1]
     if not total.upper or not lost < target < 1:
         return _epsilon_with_failures(total, target, gap)
@@ -136,7 +103,9 @@ def _epsilon_of_any(total: Composition, target: Fraction, gap: Fraction) -> Answ
     return answer
 
 
-def _delta_of_any(total: Composition, at: Fraction, gap: Fraction) -> Answer:
+@certified
+def delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
+    """Return δ(at), at ≥ 0, within gap·δ where a method can."""
     ranges = upper.equal_ranges(total)
     if ranges is not None:
         bound, method = upper.range_delta(*ranges, at)

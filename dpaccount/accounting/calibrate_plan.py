@@ -14,7 +14,6 @@ from fractions import Fraction
 from typing import Any
 
 from dpaccount.accounting import calibrate as named
-from dpaccount.accounting.account import upper_ends
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import FINE, GAP, Calibration
 from dpaccount.documents import Place
@@ -177,7 +176,7 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1)
         return Accountant(plan, group).worst_epsilon(delta, gap).bounds
 
     try:
-        with allowance(PLAN_CALIBRATION), shared(), upper_ends():
+        with allowance(PLAN_CALIBRATION), shared():
             return _whole(unknown, cost, epsilon) if unknown.whole else _real(unknown, cost, epsilon, delta)
     except OutOfReach:  # the search went on to numbers that nothing can be computed with
         raise InputError(

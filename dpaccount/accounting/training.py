@@ -164,11 +164,15 @@ class Training:
 
         Let all gradients but one be −g, |g| = C. A replaced example, g instead of −g, moves its batch by 2C
         and no other one: under shuffle that is random allocation (of batches of unequal sizes, once the steps
-        of a pass are permuted at random).
+        of a pass are permuted at random), under without-replacement a Poisson sample.
         Under add-remove the other gradients are 0, and the example moves its batch by C.
         """
         if self.sampling == SHUFFLE:
             return self._allocated(2 if self.relation == Relation.REPLACE_ONE else 1, steps)
+        if self.sampling == FIXED:
+            noise = Gaussian(sigma=self.sigma, sensitivity=2)
+            drawn = PoissonSubsampled(rate=self.rate, of=noise, count=steps)
+            return Plan(Relation.ADD_REMOVE, drawn)
         return None
 
     def epsilon(self, delta: Exact, steps: int | None = None) -> Enclosure:

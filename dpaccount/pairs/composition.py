@@ -95,13 +95,6 @@ class Composition:
         alone = self.attainment == Attained.ALONE and self.without_failures().one_pair is not None
         return not self.upper and (self.attainment == Attained.ALWAYS or alone)
 
-    def least(self) -> "Composition | None":
-        """Return a composition that some releases attain, if all upper bounds have such pairs."""
-        found = [(pair.attained(), n) for pair, n in self.upper]
-        if not found or self.attainment != Attained.ALWAYS or any(pair is None for pair, _ in found):
-            return None
-        return replace(self, upper=())._with_pairs([*self.pairs, *found])
-
     def as_attained(self) -> "Composition":
         """Return the same pairs as those of a release that attains them."""
         return replace(self, attainment=Attained.ALWAYS)

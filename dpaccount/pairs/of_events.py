@@ -22,7 +22,7 @@ from dpaccount.pairs.table import TablePair
 from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
 from dpaccount.pairs.without_replacement import WithoutReplacement
 from dpaccount.plan import events as ev
-from dpaccount.plan.event_base import Event, OnSample, walk
+from dpaccount.plan.event_base import Event, walk
 
 MAX_GROUP = 8  #: units on samples whose mixture is added up
 MOST_HIDDEN = 64  #: ε beyond which shuffling hides nothing: a clone takes some e^ε reports
@@ -262,10 +262,6 @@ def _without_replacement(total: Total, event: ev.SampledWithoutReplacement, coun
     if event.size == event.population:
         total.add(event.of, count)
     elif not inner.empty:
-        if any(
-            isinstance(part, OnSample) for part in walk(event.of)
-        ):  # no row beside may be known to be in it
-            inner = replace(inner, attainment=Attained.NEVER)
         total.pair(WithoutReplacement(Fraction(event.size, event.population), inner), count)
 
 

@@ -215,10 +215,6 @@ class LossPair(ABC):
         """Return what this pair is a sample of; None where it is no sample."""
         return None
 
-    def attained(self) -> "LossPair | None":
-        """Return the pair of some release that an upper bound bounds; None where none is known."""
-        return None
-
     def resampled(self, rate: Fraction) -> "LossPair | None":
         """Return the pair on a Poisson sample where that is a pair of the same class; None elsewhere."""
         return None

@@ -11,9 +11,8 @@ from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.intervals import ball
-from dpaccount.pairs import poisson
-from dpaccount.pairs.composition import Attained, Composition
-from dpaccount.pairs.pair import LossPair, Sampling, Symmetric, UpperPair
+from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.pair import Sampling, Symmetric, UpperPair
 
 SPARE_BITS = 2  #: of precision, at least, for the image of the inner bound
 
@@ -63,17 +62,6 @@ class WithoutReplacement(Symmetric, UpperPair):
     def sampling(self) -> Sampling:
         """Return the sample and its composition."""
         return Sampling(self.rate, self.inner, exact=True)
-
-    def attained(self) -> LossPair | None:
-        """Return the pair on a Poisson sample of this rate, a unit removed, which some data attain.
-
-        Let a release have law P where its sample holds a certain value, else Q: noise on a sum to which that
-        value gives one corner, and any other one the opposite corner. If no other row has it, releases
-        have the law (1 − q)Q + qP where this row has it, else Q, each by itself. Of one release this is the
-        curve above, for ε ≥ 0.
-        """
-        known = self.inner.attainment == Attained.ALWAYS and not self.inner.upper
-        return poisson.on_sample(self.inner, self.rate) if known else None
 
     def extent(self) -> int:
         """Return how many bits the magnitudes of the parameters span."""

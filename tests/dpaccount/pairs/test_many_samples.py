@@ -11,7 +11,7 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.numerics.fourier.contours import PartialDecay, Product
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
 from dpaccount.numerics.intervals import precision
-from dpaccount.plan.events import Gaussian, Plan, PoissonSubsampled
+from dpaccount.plan.events import DiscreteLaplace, Gaussian, Laplace, Plan, PoissonSubsampled
 from tests.looped import looped
 
 RATES = ("0.001", "0.01", "0.2", "0.9")
@@ -92,3 +92,11 @@ def test_many_samples_are_enclosed_as_closely_as_few():
     )
     assert below.epsilon("1e-6").upper < bounds.lower
     assert bounds.upper < above.epsilon("1e-6").lower
+
+
+def test_a_contour_that_is_no_short_number_is_no_error():
+    """Laplace noise on nearly whole samples at a δ near 1: what is kept was found by a rounded number."""
+    laplace = PoissonSubsampled(rate="4/5", of=Laplace(scale="1/2"), count=100)
+    other = PoissonSubsampled(rate="1/5", of=DiscreteLaplace(scale=2, sensitivity=2))
+    found = Accountant(Plan("add-remove", (laplace, other))).delta("0.1")
+    assert 0.99 < found.lower <= found.upper < 1

@@ -294,8 +294,9 @@ def _sample(rng, name, of):
 def exact(event):
     """Return whether the only stand-in of an event is its accounted pair."""
     inside = list(ev.walk(event))
+    bounded = any(part.name == "sampled_without_replacement" for part in inside)
     tiny = any(part.name == "pure" and part.epsilon < 1e-3 for part in inside)  # no triple was made
-    return not tiny and all(part.name in OWN for part in inside)
+    return not (bounded or tiny) and all(part.name in OWN for part in inside)
 
 
 def worst_point(pairs):
