@@ -83,7 +83,7 @@ def edited(document, place, value):
         ),
         ("model", "joint", "the proof is for central, the claim for joint (model in the claim)"),
         ("epsilon", 1.0, "ε ≤ "),
-        ("delta", 1e-9, "δ = 1e-06 is proved, which is above the claim's 1e-09"),
+        ("delta", 1e-9, "δ = 1e-06 is proved, above the claim's 1e-09"),
     ],
 )
 def test_what_the_proof_lacks_for_the_claim_is_named(document, key, value, said):
