@@ -130,11 +130,14 @@ def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
     if release is not None:
         names = ("The ledger's budget", "Spent after it", "Left after it")
         noted = dict(_spending(release["budget"])) if "budget" in release else {}
-        rows = [(name, noted.get(key)) for name, key in zip(("Budget", "Spent", "Left"), names, strict=True)]
+        rows = [
+            (name, noted.get(key))
+            for name, key in zip(("Budget", "Spent so far", "Left"), names, strict=True)
+        ]
         money = [("Charged to", f"{_payers(certificate)}: entry {release['ledger_entry']} of the ledger")]
         money += [(name, value) for name, value in rows if value] or [("Budget left", "see the ledger")]
     sure, most = certificate["verdict"] == "CERTIFIED", certificate["claim"].get("data", {}).get("max_rows")
-    counted = f" (at most {most} rows of each unit count)" if most else ""
+    counted = f" (contribution bound: {most} rows)" if most else ""
     return [
         ("Who is protected" if sure else "Who was to be protected", guarantee["unit"] + counted),
         ("Protected from", FROM[guarantee["model"]]),
@@ -294,7 +297,7 @@ def _published(certificate: CertifyResult) -> list[Section]:
     for each in tables[:MAX_TABLES]:
         blocks.append(Block("text", (each.name,)))
         if len(each.bars) > 1:
-            caption = f"Dots: released numbers. Lines: {each.head[-1]}."
+            caption = f"Each dot is a released number; its line is the {each.head[-1]}."
             blocks.append(_picture(pictures.strips(each.bars[:MAX_DRAWN], each.name), caption))
         blocks.append(_table([tuple(row) for row in each.rows[:MAX_ROWS]], tuple(each.head)))
         if len(each.rows) > MAX_ROWS:
@@ -304,7 +307,7 @@ def _published(certificate: CertifyResult) -> list[Section]:
     if len(tables) > MAX_TABLES:
         blocks.append(Block("text", (f"{len(tables) - MAX_TABLES} more are in the released files.",)))
     if left := unchecked(certificate):
-        blocks.append(Block("text", (f"Not checked again: {left}.",)))
+        blocks.append(Block("text", (f"Not re-derived by `dpaccount check`: {left}.",)))
     scores = certificate["release"].get("evaluation")
     if scores:
         figures = {key: _short(each) for key, each in scores.items() if key != "note"}
@@ -388,7 +391,7 @@ def _document(certificate: CertifyResult) -> list[tuple[str, str]]:
     release = certificate["release"]
     return [
         ("Created", certificate["created"]),
-        ("Signed", _signed(certificate)),
+        ("Signature", _signed(certificate)),
         ("Digest", certificate["digest"]),
         ("Digest of the mechanism's code", str(certificate["subject"].get("code", SILENT))),
         ("Digest of the data", "no data were read" if release is None else str(release["data"])),
@@ -399,7 +402,7 @@ def _document(certificate: CertifyResult) -> list[tuple[str, str]]:
 
 def _signed(certificate: CertifyResult) -> str:
     sig = certificate["signature"]
-    return "no" if sig is None else f"by {sig['key']} on {sig['signed']}; check with --key"
+    return "none" if sig is None else f"by {sig['key']} on {sig['signed']}; check with --key"
 
 
 def flat(value: Any, name: str = "") -> list[tuple[str, str]]:

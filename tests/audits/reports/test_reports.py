@@ -142,7 +142,7 @@ ASKED = {  # by a reviewer, of a report
         "sha256:" + "d" * 64,
         "Digest of the mechanism's code",
     ),
-    "signature and sign-off": ("Signed", "Reviewer", "Approver"),
+    "signature and sign-off": ("Signature", "Reviewer", "Approver"),
 }
 
 
@@ -159,7 +159,7 @@ def test_page_one_says_whose_rows_count_which_code_it_is_and_who_is_trusted(cert
     certificate = released(certificate)
     certificate["claim"]["data"] |= {"id": "person", "max_rows": 3}
     first = page.html(certificate).partition("What is promised</h2>")[0]
-    for words in ("(at most 3 rows of each unit count)", certificate["subject"]["code"], "To be trusted"):
+    for words in ("(contribution bound: 3 rows)", certificate["subject"]["code"], "To be trusted"):
         assert words in first
 
 
