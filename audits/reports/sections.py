@@ -134,7 +134,10 @@ def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
             (name, noted.get(key))
             for name, key in zip(("Budget", "Spent so far", "Left"), names, strict=True)
         ]
-        money = [("Charged to", f"{_payers(certificate)}: entry {release['ledger_entry']} of the ledger")]
+        entry = (
+            f"entry {release['ledger_entry']} of {certificate['claim'].get('data', {}).get('ledger', SILENT)}"
+        )
+        money = [("Charged to", f"{_payers(certificate)}: {entry}")]
         money += [(name, value) for name, value in rows if value] or [("Budget left", "see the ledger")]
     sure, most = certificate["verdict"] == "CERTIFIED", certificate["claim"].get("data", {}).get("max_rows")
     counted = f" (contribution bound: {most} rows)" if most else ""
