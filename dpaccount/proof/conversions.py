@@ -102,7 +102,7 @@ def to_near_gdp(part: Theorem) -> Theorem:
 def to_approximate(
     part: Theorem, epsilon: Fraction, delta: Fraction, order: Fraction | None = None
 ) -> Theorem:
-    """A curve gives (ε, δ) wherever its δ(ε) ≤ δ (Balle & Wang 2018; Canonne et al. 2020) (R17)."""
+    """Convert a curve to any (ε, δ) with δ(ε) ≤ δ (Balle & Wang 2018; Canonne et al. 2020) (R17)."""
     fact = private(part, rule := "to_approximate")
     epsilon, delta = number(epsilon, rule, "epsilon"), number(delta, rule, "delta")
     inside = epsilon >= 0 and 0 <= delta <= 1
