@@ -49,8 +49,8 @@ VERIFY = (
     " recomputes the digest. It needs no data and no network.",
     "To use Python's standard library alone, run `python3 -I -S dpaccount-checker.zip certificate.json`."
     " `make checker` builds that file from the source.",
-    "The checker neither runs the code nor reads the data. Compare these digests with those of the code and"
-    " data that you were shown.",
+    "The checker neither runs the code nor reads the data. `dpaccount certify` on the same claim, with"
+    " the same code and packages, gives the same digest of the code.",
 )
 
 
@@ -167,10 +167,12 @@ def _payers(certificate: CertifyResult) -> str:
 def _verified(certificate: CertifyResult) -> tuple[Block, ...]:
     """Return how to check the certificate without trust in its authors, and which digests to compare."""
     release = certificate["release"]
+    public = certificate["claim"].get("data", {}).get("public", False)
+    compared = "the file's own" if public else "keyed: only the ledger's holder can compare it with the file"
     digests = [
         ("Certificate", certificate["digest"]),
         ("Code", certificate["subject"]["code"] or "no digest"),
-        ("Data", "no data were read" if release is None else str(release["data"])),
+        ("Data", "no data were read" if release is None else f"{release['data']}, {compared}"),
     ]
     return Block("list", VERIFY), _table(digests)
 
