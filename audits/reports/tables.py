@@ -117,7 +117,7 @@ def released_tables(certificate: Mapping[str, Any]) -> list[ReleasedTable]:
         listing.append(shown_table(_label(name), StudyTable(listed), head))
     drawn = {row.name for row in rows}
     texts = [[_label(name), _words(each)] for name, each in shown.items() if name not in drawn]
-    return [*([ReleasedTable("released", ["", ""], texts, [])] if texts else []), *listing]
+    return [*([ReleasedTable("released values", ["", ""], texts, [])] if texts else []), *listing]
 
 
 def _label(name: str) -> str:

@@ -163,6 +163,20 @@ def test_page_one_says_whose_rows_count_which_code_it_is_and_who_is_trusted(cert
         assert words in first
 
 
+def test_page_one_says_who_paid_which_change_is_hidden_and_how_to_verify(certificate):
+    certificate = released(certificate)
+    last = certificate["proved"]["derivation"][-1]["gives"]
+    for units, public, words in (
+        (None, False, ("every unit: entry 7 of sqlite:///team.db", "keyed: only the ledger's holder")),
+        ([3, 9], True, ("units 3 to 9: entry 7", "the file's own")),
+    ):
+        last[5] = units
+        certificate["claim"]["data"]["public"] = public
+        first = Page(page.html(certificate)).text.partition("Sign-off")[0]
+        for each in (*words, "replaced by any other data", "How to verify this", certificate["digest"]):
+            assert each in first, each
+
+
 def test_a_page_is_self_contained_and_can_be_walked(certificate):
     text = page.html(certificate)
     shown = Page(text)
@@ -299,6 +313,19 @@ def test_what_was_published_is_a_chart_and_a_table_with_ends_rounded_outwards(ce
     assert [row[0] for row in released_tables(certificate)[0].rows] == ["0", "1"]
     certificate["release"]["report"] = {"best_arm": "b", "order": ["b", "a"]}
     assert released_tables(certificate)[0].rows == [["best arm", "b"], ["order", "b > a"]]
+
+
+@pytest.mark.parametrize(
+    ("use", "head"),
+    [("arm-means", "95% interval of noise and sampling"), ("own:Means", "interval that the code reports")],
+)
+def test_an_interval_is_called_what_it_covers_and_lone_numbers_are_together(certificate, use, head):
+    released(certificate)["claim"] = {**STUDY, "subject": {"use": use}}
+    means = {"a": {"mean": 0.5, "low": 0.4, "high": 0.6}}
+    certificate["release"]["report"] = {"value": 0.25, "value_noise_sd": 0.01, "means": means}
+    lone, arms = released_tables(certificate)
+    assert lone.rows == [["value", "0.25"], ["value noise (standard deviation)", "0.01"]]
+    assert arms.head == ["", "estimate", head]
 
 
 @given(st.floats(-1e9, 1e9), st.floats(0, 1e9))
