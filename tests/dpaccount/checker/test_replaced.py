@@ -22,7 +22,7 @@ from tests.dpaccount.checker.made import (
 from tests.looped import looped
 
 BOUNDED, SECOND = "bounded-row, radius 1/2", ("proved", "replace_one")
-VALUE = "1 as far as its row and 1/8 more, 1 in all"
+VALUE = "at most 1 times its row's move plus 1/8, at most 1"
 
 
 def rows(radius="1/2", variance="1", reach="1", name="clinic", epsilon="2", query="row", factor="1"):
