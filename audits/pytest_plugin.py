@@ -137,9 +137,7 @@ def _arguments(terms: dict[str, Any]) -> dict[str, Any]:
 def _seconds(terms: dict[str, Any]) -> float:
     seconds = terms.pop("seconds", 60.0)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MAX_SECONDS:
-        raise InputError(
-            f"seconds is {seconds!r}", f"a number above 0 and at most {MAX_SECONDS} belongs here"
-        )
+        raise InputError(f"seconds is {seconds!r}", f"give a number above 0 and at most {MAX_SECONDS}")
     return float(seconds)
 
 

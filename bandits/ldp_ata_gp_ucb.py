@@ -71,7 +71,7 @@ class AdaptivelyTruncatedGpUcb:
 
     def __init__(self, kernel: Floats, payoffs: Payoffs, rounds: int, constants: str, coins: int) -> None:
         if rounds < 1:
-            raise InputError(f"the horizon is {rounds}", "at least 1 round belongs here")
+            raise InputError(f"the horizon is {rounds}", "give at least 1 round")
         self._kernel, self._payoffs, self._rounds, self._constants = kernel, payoffs, rounds, constants
         self.ridge = payoffs.ridge(constants)
         self.q = oversampling(ACCURACY, rounds, FAILURE / 2)

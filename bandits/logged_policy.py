@@ -341,8 +341,8 @@ class LoggedPolicy:
         share = float(np.mean(lost)) / max(float(np.mean(best)), 1e-12)
         error = np.std(lost, ddof=1) / sqrt(REHEARSALS)
         return (
-            f"{np.mean(lost):.4f} ± {error:.4f} reward a person, {share:.0%} of what learning could gain over"
-            f" the uniform policy (mean of {REHEARSALS} rehearsals)"
+            f"{np.mean(lost):.4f} ± {error:.4f} reward per person, {share:.0%} of what learning could gain"
+            f" over the uniform policy (mean of {REHEARSALS} rehearsals)"
         )
 
 

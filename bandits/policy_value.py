@@ -87,7 +87,7 @@ class PolicyValue(Calibrated):
         columns = [table.column(each.text()) for each in named]
         for each, column in zip(named, columns, strict=True):
             if column.kind not in (*NUMERIC_KINDS, "boolean"):
-                raise each.wrong(f"{column.name} is a {column.kind}", "a number belongs here")
+                raise each.wrong(f"{column.name} is a {column.kind}", "give a column of numbers")
             if not 0 <= column.bounds[0] <= column.bounds[1] <= 1:
                 raise each.wrong(f"{column.name} leaves [0, 1]", "give low and high in it, and scale cells")
         for each, column in zip(named[1:3], columns[1:3], strict=True):

@@ -72,7 +72,7 @@ class Place:
     def table(self, required: tuple[str, ...] = (), optional: tuple[str, ...] = ()) -> dict[str, "Place"]:
         """Return the members of a table with exactly these keys; unknown or missing ones are errors."""
         if not isinstance(self.value, dict):
-            raise self.wrong(f"found {kind(self.value)}", "a table of keys and values belongs here")
+            raise self.wrong(f"found {kind(self.value)}", "give a table of keys and values")
         for key in self.value:
             if key not in required and key not in optional:
                 known = ", ".join((*required, *optional)) or "none"
@@ -85,13 +85,13 @@ class Place:
     def items(self) -> Iterator["Place"]:
         """Yield the members of a list."""
         if not isinstance(self.value, list):
-            raise self.wrong(f"found {kind(self.value)}", "a list belongs here")
+            raise self.wrong(f"found {kind(self.value)}", "give a list")
         return (self.child(index) for index in range(len(self.value)))
 
     def number(self, least: int | None = None, most: int | None = None) -> Fraction:
         """Return an exact number within [least, most]."""
         if isinstance(self.value, bool) or not isinstance(self.value, int | Fraction):
-            raise self.wrong(f"found {kind(self.value)}", "a number belongs here")
+            raise self.wrong(f"found {kind(self.value)}", "give a number")
         value = Fraction(self.value)
         too_low, too_high = least is not None and value < least, most is not None and value > most
         if too_low or too_high:
@@ -120,13 +120,13 @@ class Place:
         """Return an integer within [least, most]; ``1e18`` and ``100.0`` count as integers."""
         value = self.number(least, most)
         if value.denominator != 1:
-            raise self.wrong(f"{_short(shown(value))} is not whole", "an integer belongs here")
+            raise self.wrong(f"{_short(shown(value))} is not whole", "give an integer")
         return int(value)
 
     def text(self, *choices: str) -> str:
         """Return a string, one of `choices` where any are given."""
         if not isinstance(self.value, str):
-            raise self.wrong(f"found {kind(self.value)}", "a string belongs here")
+            raise self.wrong(f"found {kind(self.value)}", "give a string")
         if choices and self.value not in choices:
             raise self.wrong(f"unknown value {_short(self.value)}", f"known here: {', '.join(choices)}")
         return self.value
@@ -134,7 +134,7 @@ class Place:
     def flag(self) -> bool:
         """Return true or false."""
         if not isinstance(self.value, bool):
-            raise self.wrong(f"found {kind(self.value)}", "true or false belongs here")
+            raise self.wrong(f"found {kind(self.value)}", "give true or false")
         return self.value
 
 
@@ -191,7 +191,7 @@ def parse_json(raw: bytes | str, file: str) -> Place:
     except json.JSONDecodeError as error:
         raise InputError(
             f"line {error.lineno}, column {error.colno}: {error.msg}",
-            "one JSON document belongs here",
+            "give one JSON document",
             file,
         ) from None
     except RecursionError:
@@ -210,7 +210,7 @@ def parse_toml(raw: bytes | str, file: str) -> Place:
     except RecursionError:
         raise InputError("nested too deeply", f"at most {MAX_DEPTH} levels are read", file) from None
     except ValueError as error:  # TOMLDecodeError, and integers of more than 4300 digits
-        raise InputError(str(error), "a TOML document belongs here", file) from None
+        raise InputError(str(error), "give a TOML document", file) from None
     value = _dates_as_text(value)
     _walk(value, Place(value, file, toml=True))
     return Place(value, file, toml=True)

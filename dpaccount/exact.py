@@ -104,7 +104,7 @@ def whole_argument(
     if value.denominator != 1 or value < least or (most is not None and value > most):
         limits = f"of at least {least}" if most is None else f"from {least} to {most}"
         number = shown(value) if written is None else written
-        raise InputError(f"{name} is {number}", f"a whole number {limits} belongs here")
+        raise InputError(f"{name} is {number}", f"give a whole number {limits}")
     return int(value)
 
 

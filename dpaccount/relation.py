@@ -56,7 +56,7 @@ class Adjacency(ABC):
     """
 
     word: ClassVar[str]  #: its name in claims
-    meaning: ClassVar[str]  #: a sentence for readers of certificates, about {unit} and {radius}
+    meaning: ClassVar[str]  #: the change that is hidden, for readers of certificates; may name {radius}
     rows_vary: ClassVar[bool]  #: neighbours differ in their number of records, which is private
     contributions: ClassVar[int]  #: records whose values make a move of a sum: old and new, or one
     has_radius: ClassVar[bool]  #: a claim states a radius as well
@@ -125,10 +125,7 @@ class ReplaceOne(_Changed):
     """One record is replaced by any other; how many there are is public."""
 
     word = Relation.REPLACE_ONE
-    meaning = (
-        "Two datasets are neighbours where the data of {unit} are replaced by any other; how many"
-        " there are is public."
-    )
+    meaning = "the data of one unit are replaced by any other data; the number of units is public"
     has_radius = False
     radius = None
 
@@ -154,10 +151,7 @@ class AddRemove(Adjacency):
     """One record is there or not; how many there are is private."""
 
     word = Relation.ADD_REMOVE
-    meaning = (
-        "Two datasets are neighbours where one has the data of {unit} and the other has not; taking"
-        " part is hidden too."
-    )
+    meaning = "all data of one unit are added or removed, so participation is hidden too"
     rows_vary = True
     contributions = 1
     has_radius = False
@@ -196,8 +190,7 @@ class BoundedRow(_Changed):
 
     word = "bounded-row"
     meaning = (
-        "Two datasets are neighbours where one row moves by at most {radius} in ℓ2. A row that is"
-        " replaced by any other is not covered by this ε."
+        "one row moves by at most {radius} in ℓ2 norm; this ε does not cover replacing a row by any other"
     )
     has_radius = True
     radius: Fraction

@@ -401,7 +401,7 @@ def document_of(value: Any) -> Any:
 
 def time_limit(seconds: Fraction | None, named: Named = str) -> Fraction | None:
     """Return the time limit of all runs, in seconds."""
-    right = f"a number above 0 and at most {MAX_SECONDS} belongs here"
+    right = f"give a number above 0 and at most {MAX_SECONDS}"
     if seconds is not None and not 0 < seconds <= MAX_SECONDS:
         raise InputError(f"{named('seconds')} is {shown(seconds)}", right)
     return seconds

@@ -69,7 +69,7 @@ def certify(
     proved = proof_of(claim, subject)
     if isinstance(proved, str):
         return certificate_of(claim, describe_subject(claim, subject), None, proved), None
-    progress("property tests of the hypotheses")
+    progress("property tests of the assumptions")
     few, some = _instances(claim, subject)
     about = proved if some is None else Proved(few.proof(claim.guarantee.delta))
     evidence, suspect = _tested(claim, few, about)

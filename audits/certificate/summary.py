@@ -55,12 +55,12 @@ def parts_of(certificate: dict[str, Any]) -> list[tuple[str, str]]:
         evaluation = dict(certificate["release"]["evaluation"] or {})
         note = evaluation.pop("note", None)
         figures = ", ".join(f"{_words(key)} {_value(value)}" for key, value in evaluation.items())
-        parts += [("beside", f"{figures} ({note})")] if note else []
+        parts += [("evaluated", f"{figures} ({note})")] if note else []
     return parts
 
 
 def _noise(certificate: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the noise that followed from the claim, where the claim does not say it."""
+    """Return the noise that follows from the claim, where the claim does not state it."""
     held, given = certificate["subject"]["parameters"], certificate["claim"]["subject"].get("parameters", {})
     own = ":" in certificate["claim"]["subject"]["use"]  # that of a user's own class is what the class says
     noises = ("scale", "sigma", "rate", "epsilon")
@@ -70,9 +70,9 @@ def _noise(certificate: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _replaced(replaced: dict[str, Any] | None) -> str:
     if replaced is None:
-        return "nothing is proved of a row that is replaced by any other"
+        return "nothing is proved if a row is replaced by any other"
     upper = upper_end(replaced["epsilon"]["upper"])
-    return f"ε ≤ {upper} at δ = {replaced['delta']} where a row is replaced by any other"
+    return f"ε ≤ {upper} at δ = {replaced['delta']} if a row is replaced by any other"
 
 
 def _evidence(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -83,11 +83,13 @@ def _evidence(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:
     if idle:
         return [("untested", f"{e['rule']} of {e['query']} ({e['value']})") for e in idle]
     trusted = [entry for entry in entries if entry["status"] == "accepted"]
-    lines = [("accepted", f"{e['rule']} of {e['query']}, without a test, by the claim") for e in trusted]
+    lines = [("accepted", f"{e['rule']} of {e['query']}, by the claim, without a test") for e in trusted]
     tested = len(entries) - len(trusted)
     if tested:
         examples = sum(entry["examples"] for entry in entries if entry not in trusted)
-        lines.append(("tested", f"{tested} assumptions on the running code, {examples} examples: none fails"))
+        lines.append(
+            ("tested", f"{tested} assumptions on the running code, {examples} examples: none failed")
+        )
     return lines
 
 
@@ -97,8 +99,7 @@ def _audit(audit: dict[str, Any]) -> list[tuple[str, str]]:
     for point in audit["points"]:
         if beaten(point):
             shown = f"ε ≥ {_lower(point['epsilon_lower'])} at δ = {point['delta']}"
-            line = f"{shown}, where the {point['of']} says"
-            lines.append(("beaten", f"{line} {point['limit']}"))
+            lines.append(("exceeded", f"{shown}, above the {point['of']}'s {point['limit']}"))
     return lines
 
 

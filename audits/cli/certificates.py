@@ -153,7 +153,7 @@ def _certified(question: "Certify", asked: "Claim", out: Path | None) -> tuple["
     path = write_all(done.certificate, folder, claim)
     if path.parent != folder:
         say(f"{folder / 'certificate.json'} has a release, and stays as it is")
-    say(f"written beside {path}: report.html (for people), junit.xml and results.sarif (for CI)")
+    say(f"also written next to {path}: report.html (for people), junit.xml and results.sarif (for CI)")
     if os.environ.get("GITHUB_ACTIONS") == "true":
         say(annotation(done.certificate, claim.as_posix()))
     if done.reprinted:

@@ -133,7 +133,7 @@ class ModelerOptions:
 
         length = number(self.length, "--length")
         if length is not None and length <= 0:
-            raise InputError(f"--length is {self.length}", "a number above 0 belongs here")
+            raise InputError(f"--length is {self.length}", "give a number above 0")
         seed = whole(self.seed, "--seed", 0) or 0
         start, rounds = None if length is None else float(length), whole(self.rounds, "--rounds")
         noise = number(self.noise, "--noise")
@@ -164,7 +164,7 @@ def learn(state: Path, index: Number, value: Source, *, as_json: bool) -> int:
 
     at, observed = whole(index, "INDEX", 0) or 0, number(value, "VALUE")
     if observed is None:
-        raise InputError("VALUE is missing", "a number belongs here")
+        raise InputError("VALUE is missing", "give a number")
     with opened(state) as modeler:
         modeler.tell(at, float(observed))
         answer = Answered(at, modeler.answered)

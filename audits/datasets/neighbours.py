@@ -35,7 +35,7 @@ def neighbouring(shape: Neighbourhood) -> st.SearchStrategy[Pair]:
 
 def _array(shape: Neighbourhood) -> Shape:
     if not isinstance(shape, Shape):
-        raise TypeError("a neighbourhood of arrays or of tables belongs here")
+        raise TypeError("give a neighbourhood of arrays or of tables")
     return shape
 
 

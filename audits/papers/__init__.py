@@ -105,7 +105,7 @@ def _within_reach(name: str) -> Iterator[None]:
     try:
         yield
     except (OverflowError, ZeroDivisionError, MemoryError, NumericsError):
-        raise InputError("these parameters are too extreme", "less extreme ones belong here", name) from None
+        raise InputError("these parameters are too extreme", "give less extreme ones", name) from None
 
 
 def find(name: str) -> PaperClaim:

@@ -103,14 +103,14 @@ def falling(curve: Callable[[Fraction], arb], target: Fraction) -> Enclosure:
             break
         high *= 2
     else:
-        raise InputError("no noise within reach meets the claim", "less extreme parameters belong here")
+        raise InputError("no noise within reach meets the claim", "give less extreme parameters")
     low = high / 2
     for _ in range(2200):
         if floor_of(curve(low)) > target:
             break
         low, high = low / 2, low
     else:
-        raise InputError("any noise meets the claim", "less extreme parameters belong here")
+        raise InputError("any noise meets the claim", "give less extreme parameters")
     return Enclosure(*solve(curve, target, low, high, high * WIDTH))
 
 
@@ -121,7 +121,7 @@ def ceiling(value: Callable[[], arb]) -> int:
             top, bottom = value().upper().ceil(), value().lower().ceil()
             if bool(top == bottom):
                 return int(top.unique_fmpz())
-    raise InputError("a ceiling cannot be decided", "other parameters belong here")
+    raise InputError("a ceiling cannot be decided", "give other parameters")
 
 
 def log(value: Fraction) -> arb:

@@ -35,7 +35,7 @@ class Exact:
     def read(self, name: str, value: Value) -> Fraction:
         """Return the value, refusing what is not such a number."""
         if isinstance(value, bool) or not isinstance(value, Fraction | int):
-            raise InputError(f"{name} is {short(value)}", f"{self._right()} belongs here")
+            raise InputError(f"{name} is {short(value)}", f"give {self._right()}")
         exact = Fraction(value)
         inside = (
             (self.least is None or exact >= self.least)
@@ -45,9 +45,9 @@ class Exact:
             and (not self.whole or exact.denominator == 1)
         )
         if not inside:
-            raise InputError(f"{name} is {short(exact)}", f"{self._right()} belongs here")
+            raise InputError(f"{name} is {short(exact)}", f"give {self._right()}")
         if exact != 0 and not 1 / SIZE <= abs(exact) <= SIZE:
-            raise InputError(f"{name} is {short(exact)}", "a size between 1e-300 and 1e300 belongs here")
+            raise InputError(f"{name} is {short(exact)}", "give a size between 1e-300 and 1e300")
         return exact
 
     def _right(self) -> str:
@@ -76,7 +76,7 @@ class Word:
     def read(self, name: str, value: Value) -> str:
         """Return the word, refusing any other."""
         if not isinstance(value, str) or value not in self.words:
-            raise InputError(f"{name} is {short(value)}", f"one of {', '.join(self.words)} belongs here")
+            raise InputError(f"{name} is {short(value)}", f"give one of {', '.join(self.words)}")
         return value
 
 

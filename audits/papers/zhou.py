@@ -47,7 +47,7 @@ def ctl(p: Values) -> Cost:
     """Lemma 1: one reward within B + R, Laplace noise of scale 2(B + R)/ε."""
     epsilon, reach = p["epsilon"], p["B"] + p["R"]
     if reach == 0:
-        raise InputError("B and R are both 0, so there is nothing to hide", "B + R above 0 belongs here")
+        raise InputError("B and R are both 0, so there is nothing to hide", "give B + R above 0")
     scale = exactly(2 * reach / epsilon)
     return Cost(
         claimed=(epsilon, Fraction(0)),
@@ -108,7 +108,7 @@ def unbounded(p: Values) -> Cost:
     """
     epsilon, reach, distance = p["epsilon"], p["B"] + p["R"], p["distance"]
     if reach == 0:
-        raise InputError("B and R are both 0, so there is no noise", "B + R above 0 belongs here")
+        raise InputError("B and R are both 0, so there is no noise", "give B + R above 0")
     scale, needed = exactly(2 * reach / epsilon), exactly(distance / epsilon)
     loss, point = distance * epsilon / (2 * reach), (epsilon, Fraction(0))
 

@@ -26,8 +26,8 @@ def explained(certificate: CertifyResult) -> list[str]:
         f" dataset and {others} times on a synthetic neighbour. The result: ε is at least"
         f" {to_digits(shown, up=False)} at δ = {point['delta']}, with confidence {audit['confidence']} over"
         " all points together.",
-        "An attack shows less than is proved. It knows one pair of datasets, one event and finitely many"
-        " runs. The proof holds for all of them.",
+        "An attack shows less than is proved. It sees one pair of datasets, one event and finitely many runs."
+        " The proof holds for all pairs and events.",
     ]
     most = _counted(runs, others, runs, 0, delta, risk)
     sentences.append(
@@ -41,7 +41,7 @@ def _twin(certificate: CertifyResult, point: dict[str, Any], delta: Fraction, ri
     """Return what the same runs would be expected to show of the same code with half the noise."""
     distance = certificate["audit"].get("distance")
     if not distance:
-        return "What half the noise would have shown cannot be said: the noise on this pair varies in kind."
+        return "What half the noise would have shown is unknown: this pair meets several kinds of noise."
     mu = 2 * math.sqrt(distance)
     expected = max(_expected(mu, at, point, delta, risk) for at in np.linspace(-3, 6, 37))
     claimed = as_exact(point["limit"])

@@ -46,7 +46,7 @@ def shown(report: Report) -> str:
     whole = {**report, "scope": "(all)", "cap": budget}
     rows = [_scope_row(each) for each in (whole, *report["scopes"])]
     head = ["scope", "cap", "spent", "left", "", "most-exposed unit"]
-    about = f"{budget['unit']}, under {budget['relation']}, added up in {budget['measure']}"
+    about = f"{budget['unit']}, under {budget['relation']}, composed in {budget['measure']}"
     counted = f"charges {report['entries']}, refused {report['refused']}, resets {report['resets']}"
     return f"{plain(about)}\n{grid(head, rows)}\n{report['explained']}\n{counted}; head {report['head']}"
 
@@ -144,12 +144,12 @@ def nist(report: Report) -> list[dict[str, str]]:
     known = {
         "Privacy parameters": f"{limits}; {caps}{_spent(life)} over its life",
         "What the parameters mean": "no unit lost more than what the most-exposed one spent",
-        "Variant of differential privacy": f"(ε, δ), added up in {budget['measure']}",
+        "Variant of differential privacy": f"(ε, δ), composed in {budget['measure']}",
         "Unit of privacy": budget["unit"],
         "Neighbouring datasets": budget["relation"],
         "Several records of one person": "each unit pays for every charge that covers it",
         "Proof": f"each charge's own; the chain of {report['heads']['entries']} entries: {replayed(report)}",
-        "Floating point and randomness": f"{rounded}; noise is drawn by receipts or beside this ledger",
+        "Floating point and randomness": f"{rounded}; noise is drawn through receipts or outside this ledger",
         "Side channels": "not covered by a ledger",
         "Budget over time and repeated queries": f"{_count(report, 'resets')}, {_count(report, 'refused')}",
     }
@@ -219,15 +219,16 @@ def _words(report: Report) -> Iterator[str]:
     budget, whole = report["budget"], report["scopes"][0]
     yield (
         f"Who is protected: {budget['unit']}, under {budget['relation']}. Each may spend"
-        f" ε = {budget['epsilon']} at δ = {budget['delta']} in a period, added up in {budget['measure']}."
+        f" ε = {budget['epsilon']} at δ = {budget['delta']} in a period, composed in {budget['measure']}."
     )
     yield (
         f"The most-exposed unit, {whole['worst_unit']}, has {_spent(whole['committed'])} committed and"
-        f" {_spent(whole['reserved'])} reserved. Now a charge of {room(whole['remaining'])} still fits all."
+        f" {_spent(whole['reserved'])} reserved. A charge of {room(whole['remaining'])} still fits every"
+        " unit."
     )
     yield (
-        f"Over the ledger's life, with {_count(report, 'resets')}, a unit that was there all along has"
-        f" lost at most {_spent(report['guaranteed'])}. That is what is guaranteed."
+        f"Over the ledger's life, with {_count(report, 'resets')}, a unit that was present throughout has"
+        f" lost at most {_spent(report['guaranteed'])}. This is the guarantee."
     )
     yield f"Replay: {replayed(report)}."
     if "only" in report:

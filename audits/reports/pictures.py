@@ -62,7 +62,7 @@ def _chords(path: list[Dot]) -> list[Dot]:
     return dots
 
 
-LEGEND = (("claim", "claimed"), ("proof", "proved, at most"), ("attack", "attack shows, at least"))
+LEGEND = (("claim", "claimed"), ("proof", "proved bound"), ("attack", "lower bound by attack"))
 
 
 def trade_off(certificate: CertifyResult) -> str:
@@ -78,9 +78,12 @@ def trade_off(certificate: CertifyResult) -> str:
         return LEFT + (WIDE - LEFT - 20) * dot[0], 15 + (HIGH - BOTTOM - 15) * (1 - dot[1])
 
     ticks = [(at((0, share))[1], f"{share:g}") for share in (0, 0.5, 1)]
-    parts = [_axes("false alarms", "misses", 1.0, ticks), _line([at(dot) for dot in dots], "proof")]
+    parts = [
+        _axes("false-positive rate", "false-negative rate", 1.0, ticks),
+        _line([at(dot) for dot in dots], "proof"),
+    ]
     parts.append(_line([at((0, 1)), at((1, 0))], "axis"))
-    return _svg(parts, "least share of misses of any attack over its false alarms", ())
+    return _svg(parts, "least false-negative rate of any attack at each false-positive rate", ())
 
 
 def banded(curves: Sequence[tuple[str, list[Dot], list[Dot]]], right: str, up: str) -> str:

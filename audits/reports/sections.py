@@ -15,6 +15,7 @@ from audits.reports.words import (
     CertifyResult,
     assumption,
     by_machine,
+    hidden_change,
     missing,
     promise,
     rule_summary,
@@ -31,16 +32,25 @@ MAX_TABLES = 20  #: released statistics on a page
 MAX_ROWS = 60  #: rows of each
 MAX_DRAWN = 30  #: and of its chart
 FROM = {
-    "central": "from anyone who sees the release, whatever else they know",
-    "joint": "from all other participants together, whatever else they know",
-    "local": "from anyone, the data collector included",
+    "central": "anyone who sees the release, whatever else they know",
+    "joint": "everyone else, even all other participants together, whatever else they know",
+    "local": "anyone, including the data collector",
 }
 NOT_COVERED = (
     "Facts about the population, and what follows from them about a person.",
-    "A dishonest author of code in the same process, and the time that a run takes.",
-    "Data that leaves by another way, such as logs, copies or messages.",
-    "Sampling error, clipping and missing rows: intervals are about the noise alone.",
-    "Whether the data and the code are those that are meant. The digests below let you compare them.",
+    "Malicious code in the same process, and timing side channels.",
+    "Data that leaves through another channel, such as logs, copies or messages.",
+    "What the code does on rare inputs that no test tried.",
+    "Sampling error, clipping and missing rows, unless an interval says that it includes them.",
+    "Whether the code and the data are the intended ones.",
+)
+VERIFY = (
+    "Run `dpaccount check certificate.json`. An independent program re-derives every step of the proof and"
+    " recomputes the digest. It needs no data and no network.",
+    "To use Python's standard library alone, run `python3 -I -S dpaccount-checker.zip certificate.json`."
+    " `make checker` builds that file from the source.",
+    "The checker neither runs the code nor reads the data. `dpaccount certify` on the same claim, with"
+    " the same code and packages, gives the same digest of the code.",
 )
 
 
@@ -69,12 +79,13 @@ def sections(
 ) -> list[Section]:
     """Return the report of a certificate.
 
-    `ledger` is the result of `Ledger.show`, `curves` are of rehearsals, where they are at hand.
+    `ledger` is the result of `Ledger.show`; `curves` are those of rehearsals, if available.
     """
     return [
         Section("In plain words", "words", _words(certificate), first=True),
         *_published(certificate),
         Section("What is not covered", "not-covered", (Block("list", NOT_COVERED),), first=True),
+        Section("How to verify this", "verify", _verified(certificate), first=True),
         Section("Sign-off", "sign-off", (_table([(who, "") for who in SIGNED]),), first=True),
         Section("What is promised", "promised", _terms(certificate)),
         Section("Pictures", "pictures", _pictures(certificate)),
@@ -99,7 +110,7 @@ def _words(certificate: CertifyResult) -> tuple[Block, ...]:
     meant = what_it_means(certificate)
     short = [f"{each[0].upper()}{each[1:]}." for each in missing(certificate)]
     accepted = [
-        f"Accepted without a test: {entry['rule']} of {entry['query']}, because: "
+        f"Accepted without a test: {entry['rule']} of {entry['query']}. Reason given: "
         f"{certificate['claim']['assume'][entry['rule'] + ' ' + entry['query']]}"
         for entry in certificate["sensitivity"]
         if entry["status"] == "accepted"
@@ -117,23 +128,53 @@ def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
     guarantee, release = certificate["guarantee"], certificate["release"]
     money = [("Charged", "nothing: no data were read")]
     if release is not None:
-        names = ("The ledger's budget", "Spent after it", "Rest after it")
+        names = ("The ledger's budget", "Spent after it", "Left after it")
         noted = dict(_spending(release["budget"])) if "budget" in release else {}
-        rows = [(name, noted.get(key)) for name, key in zip(("Budget", "Spent", "Left"), names, strict=True)]
-        money = [(name, value) for name, value in rows if value] or [("Charged", "see the ledger")]
+        rows = [
+            (name, noted.get(key))
+            for name, key in zip(("Budget", "Spent so far", "Left"), names, strict=True)
+        ]
+        entry = (
+            f"entry {release['ledger_entry']} of {certificate['claim'].get('data', {}).get('ledger', SILENT)}"
+        )
+        money = [("Charged to", f"{_payers(certificate)}: {entry}")]
+        money += [(name, value) for name, value in rows if value] or [("Budget left", "see the ledger")]
     sure, most = certificate["verdict"] == "CERTIFIED", certificate["claim"].get("data", {}).get("max_rows")
-    counted = f" (at most {most} rows of each count)" if most else ""
+    counted = f" (contribution bound: {most} rows)" if most else ""
     return [
         ("Who is protected" if sure else "Who was to be protected", guarantee["unit"] + counted),
-        ("From what", f"inference {FROM[guarantee['model']]}"),
+        ("Protected from", FROM[guarantee["model"]]),
+        ("What change is hidden", hidden_change(guarantee)),
         ("Claimed", f"ε = {guarantee['epsilon']}, δ = {guarantee['delta']}"),
         ("Proved", proved_text(certificate)),
         *money,
-        ("Code", certificate["subject"]["code"] or "no digest"),
-        ("To be trusted", "who holds the data and wrote the code; the assumptions, tested but not proved"),
+        (
+            "To be trusted",
+            "the data holder and the author of the code; the assumptions, tested but not proved",
+        ),
         ("Signature", _signed(certificate)),
         ("Valid until", governance(certificate)["valid_until"]),
     ]
+
+
+def _payers(certificate: CertifyResult) -> str:
+    """Return which units the ledger charged: those that the theorem names, else all."""
+    steps = certificate["proved"]["derivation"]
+    units = steps[-1]["gives"][5] if steps and len(steps[-1]["gives"]) > 5 else None
+    return "every unit" if units is None else f"units {units[0]} to {units[1]}"
+
+
+def _verified(certificate: CertifyResult) -> tuple[Block, ...]:
+    """Return how to check the certificate without trust in its authors, and which digests to compare."""
+    release = certificate["release"]
+    public = certificate["claim"].get("data", {}).get("public", False)
+    compared = "the file's own" if public else "keyed: only the ledger's holder can compare it with the file"
+    digests = [
+        ("Certificate", certificate["digest"]),
+        ("Code", certificate["subject"]["code"] or "no digest"),
+        ("Data", "no data were read" if release is None else f"{release['data']}, {compared}"),
+    ]
+    return Block("list", VERIFY), _table(digests)
 
 
 def _promised(certificate: CertifyResult) -> list[tuple[str, str]]:
@@ -141,14 +182,14 @@ def _promised(certificate: CertifyResult) -> list[tuple[str, str]]:
     study, given = certificate["claim"]["subject"]["use"] == STUDY, subject.get("parameters", {})
     apart = ("statistic", "statistics") if study else ()  # they have a table
     listed = {name: each for name, each in given.items() if name not in apart}
-    radius = f", one row moves by at most {claim['radius']} in ℓ2" if "radius" in claim else ""
+    radius = f", one row moves by at most {claim['radius']} in ℓ2 norm" if "radius" in claim else ""
     return [
         (
             "Guarantee",
             f"{claim['model']} differential privacy, ε = {claim['epsilon']}, δ = {claim['delta']},"
             f" neighbours: {claim['relation']}{radius}",
         ),
-        ("Of what", f"{subject['name']} ({subject.get('status')}; {subject.get('source')})"),
+        ("Mechanism", f"{subject['name']} ({subject.get('status')}; {subject.get('source')})"),
         *[(f"Parameter {name}", value) for name, value in flat(listed)],
     ]
 
@@ -176,8 +217,8 @@ def _pictures(certificate: CertifyResult) -> tuple[Block, ...]:
 
 
 PROFILE = (
-    "Privacy profile, δ over ε. Square: the claim. Dots: proved. Triangles: shown by the attack;"
-    " they lie left of the proof's line unless something is wrong."
+    "Privacy profile: δ as a function of ε. Square: the claim. Dots: proved bounds. Triangles: lower bounds"
+    " from the attack; they lie to the left of the proved curve unless something is wrong."
 )
 TRADE_OFF = (
     "Trade-off curve: the least false-negative rate at each false-positive rate, as proved."
@@ -198,16 +239,16 @@ def _proof(certificate: CertifyResult) -> tuple[Block, ...]:
         for number, step in enumerate(proved["derivation"])
     )
     lower = proved["epsilon"]["lower"]
-    exact = "" if lower is None else f" The noise costs at least {to_digits(as_exact(lower), up=False)}."
+    exact = "" if lower is None else f" This noise costs at least ε = {to_digits(as_exact(lower), up=False)}."
     lines = [
-        f"Proved: {proved_text(certificate)}, in {len(steps)} steps. `dpaccount check` derives them"
-        f" again with another program.{exact}",
+        f"Proved: {proved_text(certificate)}, in {len(steps)} steps. `dpaccount check`, an independent"
+        f" program, re-derives them.{exact}",
         by_machine({step["rule"] for step in proved["derivation"]}),
     ]
     other = proved.get("replace_one")
     if other:
         lines.append(
-            f"Where a row is replaced by any other: ε at most {other['epsilon']['upper']} at δ ="
+            f"If a row is replaced by any other, ε is at most {other['epsilon']['upper']} at δ ="
             f" {other['delta']}, for the same releases and under the same assumptions."
         )
     return Block("text", tuple(lines)), Block("steps", rows=steps)
@@ -236,7 +277,7 @@ def _attack(certificate: CertifyResult) -> tuple[Block, ...]:
     audit = certificate["audit"]
     if audit is None:
         return (lines,)
-    head = ("of the", "allowed ε", "at δ", "shown: ε at least", "event seen")
+    head = ("bound", "allowed ε", "at δ", "shown: ε at least", "event observed")
     rows = tuple(
         (
             point["of"],
@@ -247,8 +288,8 @@ def _attack(certificate: CertifyResult) -> tuple[Block, ...]:
         )
         for point in audit["points"]
     )
-    quick = ["Quick: a tenth of the runs that were asked for."] if audit["quick"] else []
-    pair = Block("text", (*quick, "The pair under attack, which is synthetic:"))
+    quick = ["Quick: a tenth of the requested runs."] if audit["quick"] else []
+    pair = Block("text", (*quick, "The attacked pair of datasets, which is synthetic:"))
     return lines, Block("table", head=head, rows=rows), pair, _table(flat(audit["witness"]))
 
 
@@ -261,7 +302,7 @@ def _published(certificate: CertifyResult) -> list[Section]:
     for each in tables[:MAX_TABLES]:
         blocks.append(Block("text", (each.name,)))
         if len(each.bars) > 1:
-            caption = "Dots are released numbers, lines their 95 % intervals for the noise alone."
+            caption = f"Each dot is a released number; its line is the {each.head[-1]}."
             blocks.append(_picture(pictures.strips(each.bars[:MAX_DRAWN], each.name), caption))
         blocks.append(_table([tuple(row) for row in each.rows[:MAX_ROWS]], tuple(each.head)))
         if len(each.rows) > MAX_ROWS:
@@ -271,12 +312,17 @@ def _published(certificate: CertifyResult) -> list[Section]:
     if len(tables) > MAX_TABLES:
         blocks.append(Block("text", (f"{len(tables) - MAX_TABLES} more are in the released files.",)))
     if left := unchecked(certificate):
-        blocks.append(Block("text", (f"Not checked again: {left}.",)))
+        blocks.append(Block("text", (f"Not re-derived by `dpaccount check`: {left}.",)))
     scores = certificate["release"].get("evaluation")
     if scores:
-        figures = {key: each for key, each in scores.items() if key != "note"}
+        figures = {key: _short(each) for key, each in scores.items() if key != "note"}
         blocks += [Block("text", (str(scores["note"]).capitalize() + ".",)), _table(flat(figures))]
     return [Section("What was published", "release", tuple(blocks), first=True)]
+
+
+def _short(value: Any) -> Any:
+    """Return a figure for a person: a double to six digits."""
+    return to_digits(value, up=None, digits=6) if isinstance(value, float) else value
 
 
 def _regret(curves: Sequence[Curve]) -> list[Section]:
@@ -306,14 +352,14 @@ def _budget(certificate: CertifyResult, ledger: Mapping[str, Any] | None) -> lis
     if "budget" in release:
         rows += _spending(release["budget"])
     elif ledger is None:
-        return [*rows, ("Budget, spent and rest", "not at hand; name the ledger with --ledger URL")]
+        return [*rows, ("Budget, spent and left", "unknown; give the ledger with --ledger URL")]
     if ledger is None:
         return rows
     return rows + flat(dict(ledger), "Ledger today:")
 
 
 def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what a certificate noted of its ledger's budget around its charge."""
+    """Return what a certificate noted about its ledger's budget before and after its charge."""
     whole = f"ε = {budget['epsilon']} at δ = {budget['delta']} for each unit, {budget['unit']}"
 
     def spent(when: str) -> str:
@@ -323,19 +369,19 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
     fits = budget["rest"]["lower"]
     rest = "not known"
     if fits is not None:
-        delta_too = ", if its δ is at most what is left"
+        delta_too = ", if its δ is at most the δ left (`dpaccount ledger show`)"
         where = {
             "approximate": delta_too,
             "approximate-zcdp": delta_too,
-            "either": ", in the measure that has most room",
+            "either": ", in the measure with the most room",
         }
-        rest = f"room for a charge of ε = {to_digits(as_exact(fits), up=False)}"
+        rest = f"another charge of ε = {to_digits(as_exact(fits), up=False)} fits"
         rest += where.get(budget["measure"], "")
     return [
-        ("The ledger's budget", f"{whole} ({budget['relation']}, added up as {budget['measure']})"),
+        ("The ledger's budget", f"{whole} ({budget['relation']}, composed as {budget['measure']})"),
         ("Spent before this release", spent("before")),
         ("Spent after it", spent("after")),
-        ("Rest after it", rest),
+        ("Left after it", rest),
     ]
 
 
@@ -349,19 +395,19 @@ def _governance(certificate: CertifyResult) -> list[tuple[str, str]]:
 def _document(certificate: CertifyResult) -> list[tuple[str, str]]:
     release = certificate["release"]
     return [
-        ("Made", certificate["created"]),
-        ("Signed", _signed(certificate)),
+        ("Created", certificate["created"]),
+        ("Signature", _signed(certificate)),
         ("Digest", certificate["digest"]),
-        ("Digest of the subject's code", str(certificate["subject"].get("code", SILENT))),
+        ("Digest of the mechanism's code", str(certificate["subject"].get("code", SILENT))),
         ("Digest of the data", "no data were read" if release is None else str(release["data"])),
         ("Releasable", "yes" if certificate["releasable"] else "no: no secure release was made"),
-        ("Made with", ", ".join(f"{key} {value}" for key, value in certificate["environment"].items())),
+        ("Created with", ", ".join(f"{key} {value}" for key, value in certificate["environment"].items())),
     ]
 
 
 def _signed(certificate: CertifyResult) -> str:
     sig = certificate["signature"]
-    return "no" if sig is None else f"by {sig['key']} on {sig['signed']}; check with --key"
+    return "none" if sig is None else f"by {sig['key']} on {sig['signed']}; check with --key"
 
 
 def flat(value: Any, name: str = "") -> list[tuple[str, str]]:

@@ -13,21 +13,21 @@ SILENT = "not stated"
 
 GOVERNANCE = {
     "curator": "who holds the data",
-    "owner": "who answers for the release",
+    "owner": "who is accountable for the release",
     "contact": "whom to ask",
     "reviewer": "who checked this certificate",
     "approver": "who allowed the release",
     "purpose": "what the release is for",
     "intended_use": "who will use it, and how",
     "product": "what is published",
-    "unprotected": "what is public beside the release",
+    "unprotected": "what else is public",
     "why_epsilon": "why this ε",
     "legal_basis": "what allows the data to be used",
     "retention": "how long the data are kept",
     "access": "who may see the data",
     "bias": "who bears the error",
-    "commit": "which commit the code and the claim are of",
-    "valid_until": "until when this holds",
+    "commit": "the commit of the code and the claim",
+    "valid_until": "when this expires",
 }
 
 
@@ -95,11 +95,11 @@ def nist(certificate: CertifyResult) -> list[tuple[str, str]]:
         guarantee["relation"],
         _of_persons(certificate),
         f"{certificate['subject']['name']}: {certificate['subject'].get('source') or SILENT}",
-        f"{len(certificate['proved']['derivation'])} steps, inferred again by `dpaccount check`",
+        f"{len(certificate['proved']['derivation'])} steps, re-derived by `dpaccount check`",
         f"assumptions: {_tested(certificate)}; attack: {attacked}",
         f"exact grids and integer samplers; {noise}",
         "timing is not covered; see the limits below",
-        "what is released, with intervals where they are known" if release else SILENT,
+        "the released values, with intervals where they are known" if release else SILENT,
         stated["bias"],
         stated["curator"],
         stated["access"],
@@ -114,8 +114,8 @@ def nist(certificate: CertifyResult) -> list[tuple[str, str]]:
 def _of_persons(certificate: CertifyResult) -> str:
     data: dict[str, Any] = certificate["claim"].get("data", {})
     if "id" not in data:
-        return "the unit is protected whole; rows of one person are not counted together here"
-    return f"rows of one {data['id']} are together; at most {data.get('max_rows', 1)} of them count"
+        return "each unit is protected as a whole; rows are not grouped by person"
+    return f"rows are grouped by {data['id']}; at most {data.get('max_rows', 1)} of each count"
 
 
 def _domain(certificate: CertifyResult) -> str:
@@ -156,7 +156,7 @@ def registry(certificate: CertifyResult) -> str:
                 ("data_domain", _domain(certificate)),
                 ("unit_in_detail", _of_persons(certificate)),
                 ("unprotected_quantities", stated["unprotected"]),
-                ("post_processing", "what is computed from the release alone costs nothing more"),
+                ("post_processing", "anything computed from the release alone costs nothing more"),
                 ("composition", f"{len(certificate['proved']['derivation'])} steps of a checked derivation"),
                 ("mechanism", certificate["subject"]["name"]),
                 ("justification", stated["why_epsilon"]),

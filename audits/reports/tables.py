@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -24,6 +25,8 @@ from mechanisms.table.user_level import named
 APART = ("accuracy", "labels")  #: members of a report that are not released numbers
 TERMINAL_WIDTH = 100  #: columns of a terminal that a table may take
 SHOWN: tuple[str, str] = ("estimate", "95% interval of the noise")
+SAMPLED: tuple[str, str] = ("estimate", "95% interval of noise and sampling")  #: of means of arms
+REPORTED: tuple[str, str] = ("estimate", "interval that the code reports")  #: of a user's own code
 
 
 class Rounded(str):
@@ -55,7 +58,7 @@ class ReleasedTable:
     bars: list[Bar]
 
 
-def shown_table(name: str, study: StudyTable) -> ReleasedTable:
+def shown_table(name: str, study: StudyTable, head: tuple[str, str] = SHOWN) -> ReleasedTable:
     """Return a released statistic for a person: ends of intervals are rounded outwards."""
     keys = [key for key in (study.rows or [{}])[0] if key not in NUMBERS]
     rows = [[*(plain(str(row[key])) for key in keys), *numbers(row, study.ranks)] for row in study.rows]
@@ -64,7 +67,7 @@ def shown_table(name: str, study: StudyTable) -> ReleasedTable:
         for row in study.rows
         if row["low"] is not None and row["high"] is not None
     ]
-    return ReleasedTable(name, [*keys, *SHOWN], rows, bars)
+    return ReleasedTable(name, [*keys, *head], rows, bars)
 
 
 def numbers(row: Mapping[str, Any], ranks: float | None = None) -> list[str]:
@@ -105,21 +108,30 @@ def released_tables(certificate: Mapping[str, Any]) -> list[ReleasedTable]:
     report = certificate["release"]["report"]
     shown = {name: each for name, each in report.items() if name not in APART}
     rows = list(rows_of(shown, report.get("labels", {}), report.get("accuracy", {})))
+    rows = [row for row in rows if row.place or row.low is not None]  # a lone number stands with the texts
+    by_name = REPORTED if ":" in certificate["claim"]["subject"]["use"] else SAMPLED
     listing = []
     for name, group in groupby(rows, key=lambda row: row.name):
         listed = [{"": row.place, "estimate": row.value, "low": row.low, "high": row.high} for row in group]
-        listing.append(shown_table(name.replace("_", " "), StudyTable(listed)))
+        head = by_name if isinstance(shown[name], dict) else SHOWN
+        listing.append(shown_table(_label(name), StudyTable(listed), head))
     drawn = {row.name for row in rows}
-    others = {name: each for name, each in shown.items() if name not in drawn}
-    texts = [
-        [name.replace("_", " "), each if isinstance(each, str) else _words(each)]
-        for name, each in others.items()
-    ]
-    return [*([ReleasedTable("released", ["", ""], texts, [])] if texts else []), *listing]
+    texts = [[_label(name), _words(each)] for name, each in shown.items() if name not in drawn]
+    return [*([ReleasedTable("released values", ["", ""], texts, [])] if texts else []), *listing]
+
+
+def _label(name: str) -> str:
+    return re.sub(" sd$", " (standard deviation)", name.replace("_", " "))
 
 
 def _words(value: Any) -> str:
-    return " > ".join(map(str, value)) if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        return " > ".join(map(str, value))
+    if isinstance(value, float):
+        return rounded(to_digits(value, up=None, digits=6), value)
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def rows_of(

@@ -26,11 +26,11 @@ VERDICTS = {
 }
 
 OBSERVERS = {
-    "central": "The data holder sees the data. Everyone else sees only the release, whatever they know or"
-    " compute.",
-    "joint": "What all others are shown about {unit} is limited. What is shown to {unit} themselves, such as"
-    " a recommendation, is not.",
-    "local": "The data collector is not trusted either. What leaves {unit} is already noisy.",
+    "central": "The data holder sees the data. Everyone else sees only the release; the promise holds"
+    " whatever they know or compute.",
+    "joint": "What everyone else is shown about a unit is limited. What the unit itself is shown, such as a"
+    " recommendation, is not.",
+    "local": "The data collector is not trusted either. What leaves a unit is already noisy.",
 }
 
 CITED = re.compile(r" ?\((?:[^()]*\b(?:19|20)\d\d\b[^()]*|R\d[^()]*|docs/[^()]*)\)")
@@ -41,18 +41,20 @@ ALARM = Fraction(1, 1000)  #: the false-alarm rate of the attack that is describ
 def promise(certificate: CertifyResult) -> list[str]:
     """Return the first paragraph's sentences: what this kind of privacy promises, to whom, and what not."""
     guarantee = certificate["guarantee"]
-    unit = guarantee["unit"]
-    meaning = kind_of(guarantee["relation"]).meaning
-    relation = meaning.format(unit=unit, radius=guarantee.get("radius"))
     return [
-        f"The promise is differential privacy for {unit}. The release would have looked almost the same with"
-        f" different data of {unit}.",
-        OBSERVERS[guarantee["model"]].format(unit=unit),
-        relation,
-        "It does not promise that nothing is learned. Facts about the whole population may be learned, and"
-        f" what follows from them about {unit}. Several units of one family or firm share the protection of"
-        " one.",
+        f"The promise is differential privacy for each unit: {guarantee['unit']}. The release would have"
+        " looked almost the same if the data of one unit had been different.",
+        OBSERVERS[guarantee["model"]],
+        "It does not promise that nothing is learned. Facts about the whole population may be learned, and so"
+        " may what follows from them about a unit. Several units together, such as a family, are protected"
+        " less than one.",
     ]
+
+
+def hidden_change(guarantee: Mapping[str, Any]) -> str:
+    """Return which change of the data is hidden: what neighbouring datasets are."""
+    relation = kind_of(guarantee["relation"])
+    return f"{relation.meaning.format(radius=guarantee.get('radius'))} ({relation.word})"
 
 
 def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
@@ -68,10 +70,11 @@ def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
     if delta < 1 and epsilon <= MAX_ODDS_EPSILON:
         betting = to_digits((with_growth + delta) / (1 - delta), up=True, digits=3)
     return [
-        "Suppose that someone knows all other data. They must tell which of two equally likely cases holds."
-        f" They are right at most {_percent(right)} of the time; guessing is right 50 %."
+        "Suppose that an attacker knows all other data and must tell which of two equally likely datasets was"
+        f" used. They are right at most {_percent(right)} of the time; guessing is right 50 % of the time."
         f" Their odds are at most {betting} to 1.",
-        f"An attack with false alarms in 0.1 % of cases finds the truth in at most {_percent(power)}.",
+        f"At a false-positive rate of 0.1 %, an attack has a true-positive rate of at most"
+        f" {_percent(power)}.",
     ]
 
 
@@ -96,7 +99,7 @@ def what_it_means(certificate: CertifyResult) -> list[str]:
     else:
         point, word = (proved["epsilon"]["upper"], proved["delta"]), "proved"
     if point[0] == "inf":
-        return ["No finite ε stands: an attacker may learn everything."]
+        return ["No finite ε is claimed or proved: an attacker may learn everything."]
     epsilon, delta = as_exact(point[0]), as_exact(point[1])
     at_delta = to_digits(delta, up=True, digits=3) if delta else "0"
     at = f"ε = {to_digits(epsilon, up=True)} and δ = {at_delta} ({word})"
@@ -108,8 +111,8 @@ def _crowd(delta: Fraction) -> list[str]:
     if not delta:
         return []
     return [
-        f"This δ suits fewer than {math.ceil(1 / delta):,} units. With more, it would allow one of them,"
-        " picked at random, to be published in full."
+        f"This δ suits fewer than {math.ceil(1 / delta):,} units. With that many or more, it would allow one"
+        " of them, picked at random, to be published in full."
     ]
 
 
@@ -144,9 +147,9 @@ def standing(rules: Iterable[str]) -> Standing:
 def by_machine(rules: Iterable[str]) -> str:
     """Return the standing of a proof's rules as a sentence."""
     proved, assumed, statements, paper = standing(rules)
-    text = f"{len(proved)} of {len(proved) + len(assumed) + len(paper)} rules proved by machine (Coq)"
+    text = f"{len(proved)} of {len(proved) + len(assumed) + len(paper)} inference rules are proved in Coq"
     if assumed:
-        text += f"; with statements that are assumed ({', '.join(statements)}): {', '.join(assumed)}"
+        text += f"; from assumed statements ({', '.join(statements)}): {', '.join(assumed)}"
     return text + (f"; on paper: {', '.join(paper)}." if paper else ".")
 
 
@@ -155,11 +158,11 @@ def assumption(entry: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
     says = f"{rule_summary(entry['rule'])} Here: {entry['query']}, declared {entry['value']}."
     accepted = claim.get("assume", {}).get(f"{entry['rule']} {entry['query']}")
     done = {
-        "tested": f"Searched on {entry['examples']} pairs of synthetic neighbours; no counterexample was"
-        " found. A search proves nothing.",
+        "tested": f"Searched {entry['examples']} pairs of synthetic neighbouring datasets; no counterexample"
+        " was found. A search proves nothing.",
         "proved": "Proved for all inputs by interval arithmetic.",
         "untested": "Not tested.",
-        "accepted": f"Accepted by the claim without a test, because: {accepted}.",
+        "accepted": f"Accepted by the claim without a test. Reason given: {accepted}.",
     }
     if entry["counterexample"]:
         return f"{says} It is false: {entry['counterexample']['wrong']}."
@@ -167,7 +170,7 @@ def assumption(entry: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
 
 
 def missing(certificate: Mapping[str, Any]) -> list[str]:
-    """Return how what is proved falls short of what is promised, if it does; of assumptions nothing."""
+    """Return how what is proved falls short of what is promised, if it does; assumptions are left out."""
     promise, proved = certificate["guarantee"], certificate["proved"]
     if proved["epsilon"] is None:
         return []
@@ -182,9 +185,9 @@ def missing(certificate: Mapping[str, Any]) -> list[str]:
     upper, most = proved["epsilon"]["upper"], promise["epsilon"]
     delta, allowed = proved["delta"], promise["delta"]
     if most != "inf" and (upper == "inf" or as_exact(upper) > as_exact(most)):
-        lines.append(f"ε ≤ {upper_end(upper)} is proved, which is above the claim's {most}")
+        lines.append(f"ε ≤ {upper_end(upper)} is proved, above the claim's {most}")
     if as_exact(delta) > as_exact(allowed):
-        lines.append(f"δ = {delta} is proved, which is above the claim's {allowed}")
+        lines.append(f"δ = {delta} is proved, above the claim's {allowed}")
     return lines
 
 

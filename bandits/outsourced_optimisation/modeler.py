@@ -110,9 +110,9 @@ class Modeler:
         if self.rule.unseen and index in self.posterior.asked:
             raise InputError(f"row {index} was answered before", "a row is asked once")
         if not math.isfinite(answer):
-            raise InputError(f"the answer is {answer}", "a finite number belongs here")
+            raise InputError(f"the answer is {answer}", "give a finite number")
         if abs(answer) > MAX_KERNEL_NUMBER:
-            raise InputError(f"the answer is {answer:g}", "a number of size at most 1e100 belongs here")
+            raise InputError(f"the answer is {answer:g}", "give a number of size at most 1e100")
 
     def _check(self, index: int) -> None:
         if not 0 <= index < len(self.points):

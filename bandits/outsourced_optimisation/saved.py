@@ -114,9 +114,9 @@ def opened(
 def _computable(settings: Settings) -> None:
     """Refuse numbers whose squares are no doubles, before a file is made of them."""
     if settings.length is not None and not 1 / MAX_KERNEL_NUMBER <= settings.length <= MAX_KERNEL_NUMBER:
-        raise InputError(f"the length is {settings.length:g}", "a number from 1e-100 to 1e100 belongs here")
+        raise InputError(f"the length is {settings.length:g}", "give a number from 1e-100 to 1e100")
     if not 0 <= settings.noise <= MAX_KERNEL_NUMBER:
-        raise InputError(f"the noise is {settings.noise:g}", "a variance of at most 1e100 belongs here")
+        raise InputError(f"the noise is {settings.noise:g}", "give a variance of at most 1e100")
 
 
 def _named(state: Path) -> str:

@@ -56,7 +56,7 @@ class Delays:
     def rewards(self, rounds: int, seed: int) -> PotentialRewards:
         """Return `rounds` people, each a test row drawn with replacement."""
         if rounds < 1:
-            raise InputError(f"the horizon is {rounds}", "at least 1 round belongs here")
+            raise InputError(f"the horizon is {rounds}", "give at least 1 round")
         drawn = np.random.default_rng([seed, 13]).integers(0, len(self.test), rounds)
         return PotentialRewards(self.test.mean(axis=0), self.test[drawn], self.bound, self.noise_bound)
 

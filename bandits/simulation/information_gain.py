@@ -27,7 +27,7 @@ def greedy_gain(kernel: Floats, rounds: int, ridge: float) -> float:
     """
     _sensible(kernel, ridge)
     if rounds < 1:
-        raise InputError(f"the horizon is {rounds}", "at least 1 round belongs here")
+        raise InputError(f"the horizon is {rounds}", "give at least 1 round")
     posterior, total = kernel.astype(np.float64).copy(), 0.0
     for _ in range(rounds):
         at = int(np.argmax(np.diag(posterior)))

@@ -99,5 +99,5 @@ def theorem1_width(
 def nodes_per_axis(rounds: int, *, remark3: bool = False) -> int:
     """Return m̄ = ⌈6 ln T⌉ of Corollary 1, or ⌈3 ln T⌉ of Remark 3: 2m̄^d features."""
     if rounds < 2:
-        raise InputError(f"the horizon is {rounds}", "at least 2 rounds belong here")
+        raise InputError(f"the horizon is {rounds}", "give at least 2 rounds")
     return ceil((3 if remark3 else 6) * log(rounds))

@@ -90,7 +90,7 @@ def unknown_in(place: Place) -> Unknown:
     found = list(_marked(place.value, ()))
     if len(found) != 1:
         many = "no number" if not found else f"{len(found)} numbers"
-        raise place.wrong(f'{many} written "?"', 'write "?" for the one number that is sought')
+        raise place.wrong(f'{many} written "?"', 'write "?" for the one number to find')
     steps = found[0]
     at = "/" + "/".join(map(str, steps))
     key = _key(place.value, steps)

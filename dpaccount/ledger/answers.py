@@ -200,22 +200,24 @@ def _explained(shown: Answer) -> str:
     measure, limit = shown["budget"]["measure"], shown["budget"]["epsilon"]
     spent = _short(shown["spent"]["epsilon"]["upper"], ROUND_CEILING)
     sums = {
-        "gdp": "μ² adds up, and the two ε do not",
+        "gdp": "μ² adds up, ε does not",
         "zcdp": "ρ adds up",
         "approximate-zcdp": "ρ and δ add up",
-        "either": "μ², ρ and ε add up, each by itself",
+        "either": "μ², ρ and ε each add up",
         "approximate": "ε and δ add up",
     }.get(measure, "ε adds up")
-    more = f"one more charge of {room(shown['remaining'])} fits"
-    sentence = f"what was charged comes to ε {spent} of {limit}, and {more}: {sums}"
+    more = f"another charge of {room(shown['remaining'])} fits"
+    sentence = f"charges cost ε {spent} of {limit}, and {more} ({sums})"
     if not shown["resets"]:
         return sentence
     life = _short(shown["life"]["epsilon"]["upper"], ROUND_CEILING)
-    return f"since the last reset {sentence}; over the ledger's life ε {life}, which is what is guaranteed"
+    return (
+        f"since the last reset, {sentence}; over the ledger's life they cost ε {life}, which is the guarantee"
+    )
 
 
 def room(remaining: Answer) -> str:
-    """Return as text the cost up to which one more charge fits every unit, rounded down."""
+    """Return as text the cost up to which another charge fits every unit, rounded down."""
     left = {name: _short(amount, ROUND_FLOOR) for name, amount in remaining.items()}
     epsilon = _short(remaining["epsilon"]["lower"], ROUND_FLOOR)
     if "pure" in left:

@@ -357,7 +357,7 @@ def _checked(name: str, key: str, value: Exact) -> Fraction | int:
         )
         raise InputError(f"{key} = {shown(number)} is out of range", f"it must be {bounds}", name)
     if whole and number.denominator != 1:
-        raise InputError(f"{key} = {shown(number)} is not whole", "an integer belongs here", name)
+        raise InputError(f"{key} = {shown(number)} is not whole", "give an integer", name)
     return int(number) if whole else number
 
 

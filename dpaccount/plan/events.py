@@ -431,7 +431,7 @@ ELSEWHERE = {
     "randomized_response": "it is counted under replace-one",
     "shuffled": "it is counted under replace-one",
     "sampled_without_replacement": "it is counted under replace-one",
-    "poisson_subsampled": "poisson_replaced takes its place; it is counted under add-remove",
+    "poisson_subsampled": "use poisson_replaced, or count it under add-remove",
     "poisson_replaced": "it is counted under replace-one",
     "random_allocation": "a unit that is replaced is a group of two (--group 2), counted under add-remove",
 }

@@ -102,7 +102,7 @@ def to_near_gdp(part: Theorem) -> Theorem:
 def to_approximate(
     part: Theorem, epsilon: Fraction, delta: Fraction, order: Fraction | None = None
 ) -> Theorem:
-    """Any curve gives (ε, δ) where its δ(ε) ≤ δ (Balle & Wang 2018; Canonne et al. 2020) (R17)."""
+    """Convert a curve to any (ε, δ) with δ(ε) ≤ δ (Balle & Wang 2018; Canonne et al. 2020) (R17)."""
     fact = private(part, rule := "to_approximate")
     epsilon, delta = number(epsilon, rule, "epsilon"), number(delta, rule, "delta")
     inside = epsilon >= 0 and 0 <= delta <= 1
@@ -183,7 +183,7 @@ def within(part: Theorem, radius: Fraction) -> Theorem:
 
 
 def persons(part: Theorem, bounding: Theorem) -> Theorem:
-    """Protect a person of at most `most` rows by a statement on groups of `most` rows (R15)."""
+    """Protect a person with at most `most` rows by a statement on groups of `most` rows (R15)."""
     fact, kind = private(part, rule := "persons"), conclusion_of(bounding, rule)
     if not isinstance(kind, Persons):
         raise RuleError(f"{rule}: needed how many rows a person has, found {type(kind).__name__}")

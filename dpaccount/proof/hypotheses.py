@@ -94,7 +94,7 @@ def assume_cell(query: str, relation: str, because: str, most: int = 1) -> Theor
 
 
 def assume_lipschitz(query: str, factor: Fraction, slack: Fraction, reach: Fraction, because: str) -> Theorem:
-    """Assume that `query` is Lipschitz in a row, and bounded, as `Lipschitz` defines (R1)."""
+    """Assume that `query` is Lipschitz in one row and bounded, as `Lipschitz` defines (R1)."""
     given, rule = {"factor": factor, "slack": slack, "reach": reach}, "assume_lipschitz"
     exact = {name: number(value, rule, name) for name, value in given.items()}
     need(min(exact.values()) >= 0, rule, f"nothing moves by less than 0, found {given}")
@@ -131,7 +131,7 @@ def assume_tree(query: str, rounds: int, because: str, levels: int | None = None
 
 
 def assume_view(query: str, audience: str, because: str, keys: Sequence[str] = ()) -> Theorem:
-    """Assume that `query` shows a function of releases, as `View` defines (R12, R13, R21).
+    """Assume that `query` shows only a function of releases, as `View` defines (R12, R13, R21).
 
     `keys` are those of the releases.  Without `keys`, the rule that uses it takes all of its premise.
     """
@@ -184,7 +184,7 @@ def assume_split(query: str, cells: Sequence[str], because: str) -> Theorem:
 
 
 def assume_persons(query: str, relation: str, rows: str, most: int, because: str) -> Theorem:
-    """Assume that a person's change is at most `most` steps of rows, as `Persons` defines (R15)."""
+    """Assume that a change of one person is at most `most` steps of rows, as `Persons` defines (R15)."""
     neighbouring(relation, rule := "assume_persons")
     neighbouring(rows, rule)
     whole(most, rule, "the number of steps", 2)

@@ -96,7 +96,7 @@ def fine_gaussian(
     key: str,
     numbers: Theorem | None = None,
 ) -> Theorem:
-    """Discrete Gaussian noise on a fine grid is GDP up to a total variation: it nearly is rounded noise.
+    """Discrete Gaussian noise on a fine grid is GDP up to a total variation distance from rounded noise.
 
     `coordinates` are drawn, by the hypothesis `numbers`.
     With s = σ/γ ≥ 1 the two laws of a coordinate differ by at most φ(1)/(12s²) + (1+4e^(−3/2))/(48√(2π)s³)

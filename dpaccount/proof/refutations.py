@@ -20,7 +20,7 @@ Vector = Sequence[Fraction]
 def assume_neighbours(
     query: str, kind: str, left: Vector, right: Vector, relation: str, because: str, observer: str = CENTRAL
 ) -> Theorem:
-    """Assume that the claim allows two neighbours whose contributions to `query` are so far apart (R22).
+    """Assume that the claim allows two neighbours whose contributions to `query` are this far apart (R22).
 
     A ``vector`` moves it by `left` − `right` (add-remove: `right` is 0); for ``rank-one`` and ``outer``,
     v = (φ, y) and w, ‖vvᵀ − wwᵀ‖²_F = |v|⁴ + |w|⁴ − 2(v·w)², less the corner (y² − y′²)² where it is 0.

@@ -61,7 +61,7 @@ def _bounds_outer(b: Fraction, bound: Fraction) -> bool:
 
 
 def moved(rows: Theorem, radius: Fraction | None) -> Theorem:
-    """Bound the movement of a query whose row moves by at most `radius`; None: which is replaced (R2)."""
+    """Bound the movement of a query if one row moves by at most `radius`, or is replaced (None) (R2)."""
     fact = conclusion_of(rows, rule := "moved")
     if not isinstance(fact, Lipschitz):
         raise RuleError(f"{rule}: needed how a query follows a row, found {fact}")

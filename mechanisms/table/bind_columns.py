@@ -210,7 +210,7 @@ def _numbers(columns: list[Column], by: Column | None, made_by: Any) -> tuple[Gi
     """
     for column in columns:
         if column.kind not in (*NUMERIC_KINDS, "boolean"):
-            raise InputError(f"{column.name} is a {column.kind}", "a number, integer or boolean belongs here")
+            raise InputError(f"{column.name} is a {column.kind}", "give a number, integer or boolean column")
     names = tuple(column.name for column in columns)
     ends = [tuple(map(Fraction, column.bounds)) for column in columns]
     given: Given = {"low": min(low for low, _ in ends), "high": max(high for _, high in ends)}

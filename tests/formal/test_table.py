@@ -108,9 +108,9 @@ def test_what_reports_say_of_rules_is_the_table(tmp_path, monkeypatch):
     rows = [{"name": name, "status": status, "reason": "rests on moons"} for name, status in some.items()]
     (tmp_path / formal.STATUSES.name).write_text(formal.as_json(rows))
     monkeypatch.setattr(words, "files", lambda package: tmp_path)
-    assert by_machine(["compose", "assume_view"]) == "1 of 1 rules proved by machine (Coq)."
+    assert by_machine(["compose", "assume_view"]) == "1 of 1 inference rules are proved in Coq."
     assert by_machine([*some, "unheard_of"]) == (
-        "1 of 4 rules proved by machine (Coq); with statements that are assumed (moons): gaussian;"
+        "1 of 4 inference rules are proved in Coq; from assumed statements (moons): gaussian;"
         " on paper: apart, unheard_of."
     )
 

@@ -212,7 +212,7 @@ def lemma2_unclipped(p: Values) -> Cost:
     """Lemma 2 without clipping, at a reward y against −B and equal features: the cost of this pair."""
     square = rank_one.at_pair(p["y"], -p["B"])
     if square.upper == 0:
-        raise InputError("y equals -B, the same record", "another reward belongs here")
+        raise InputError("y equals -B, the same record", "give another reward")
     movement = FarthestPair(square, 1, (float(p["y"]), -float(p["B"])))
     released, variance, point = tree(int(p["T"]) - 1), lemma(p).variance, (p["alpha"], p["beta"])
 
@@ -247,7 +247,7 @@ def remark5(p: Values) -> Cost:
     """
     rounds = int(p["T"])
     if rounds & (rounds - 1):
-        raise InputError(f"T is {rounds}", "a power of two belongs here, as the epochs are 1, 1, 2, ..., T/2")
+        raise InputError(f"T is {rounds}", "give a power of two, as the epochs are 1, 1, 2, ..., T/2")
     last = rounds.bit_length() - 1
     restart = p.words["mode"] == "restart"
     numbers = lemma(p)

@@ -51,9 +51,7 @@ def largest_reward(p: Values) -> Cost:
     while holds(high) is not False:
         high *= 2
         if high > 10**60:
-            raise InputError(
-                "Lemma 2 holds up to rewards of 1e60 at least", "less extreme parameters belong here"
-            )
+            raise InputError("Lemma 2 holds up to rewards of 1e60 at least", "give less extreme parameters")
     bracket = crossing(holds, Fraction(0), high)
     beyond = joint.lemma2(Values({**p, "B": 2 * Fraction(bracket.upper), "rho": Fraction(0)}))
     return Cost(
@@ -90,7 +88,7 @@ def largest_alpha(p: Values) -> Cost:
 
     low, high = Fraction(1, 10**6), Fraction(10**4)
     if holds(high) is not False:
-        raise InputError("Lemma 5 is not refuted at alpha = 1e4", "a smaller beta belongs here")
+        raise InputError("Lemma 5 is not refuted at alpha = 1e4", "give a smaller beta")
     bracket = crossing(holds, low, high) if holds(low) else Enclosure(Fraction(0), low)
     beyond = check(at(high))
     return Cost(

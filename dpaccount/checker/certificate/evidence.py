@@ -62,7 +62,8 @@ def _counted(step: Step) -> str:
         case "assume_numbers":
             return f"at most {given['most']} numbers"
         case "assume_lipschitz":
-            return f"{given['factor']} as far as its row and {given['slack']} more, {given['reach']} in all"
+            follows = f"{given['factor']} times its row's move plus {given['slack']}"
+            return f"at most {follows}, at most {given['reach']}"
     return f"one person's rows: at most {given['most']} steps"
 
 

@@ -13,39 +13,40 @@ from .shapes import exact_of
 
 #: Hazards of every certificate with a proof.
 HAZARDS = (
-    "Proved under the listed hypotheses; their tests search for counterexamples and do not prove them.",
-    "Not covered: a malicious author in the same process, timing, power loss beyond fsync's promise,"
-    " and data that leaves by another way than what is shown: printing, logs, warnings, files, the network.",
-    "Not covered: data that enters by another way than the rows that are read: other files and stores that"
-    " the code opens, copies of the data among them.",
-    "Not looked for: what the code does at rare places only, such as one special value that no test tries.",
-    "Each key of the proof is drawn once, by its law, and of a mixture one part is drawn: receipts see to it"
-    " where the code runs, and no document can show it.",
-    "That the digests are of the code and data that are meant, what one unit is, and who made this"
-    " document, are for its reader to check.",
+    "The proof rests on the listed assumptions; their tests search for counterexamples and prove nothing.",
+    "Not covered: malicious code in the same process, timing, power loss beyond the guarantee of fsync,"
+    " and data that leaves through channels other than the output: printing, logs, warnings, files,"
+    " the network.",
+    "Not covered: data that enters through channels other than the rows that are read: other files and stores"
+    " that the code opens, including copies of the data.",
+    "Not tested: what the code does on rare inputs only, such as one special value that no test tries.",
+    "Each key of the proof is drawn once, from its distribution, and one part of a mixture is drawn: receipts"
+    " enforce this where the code runs, and no document can show it.",
+    "The reader must check that the digests are those of the intended code and data, what one unit is, and"
+    " who made this document.",
 )
 #: Hazards of every other one.
 UNPROVED_HAZARDS = (
-    "An attack that fails proves nothing.",
-    "Not covered: a malicious author, timing, and data that leaves by another way than the result:"
+    "A failed attack proves nothing.",
+    "Not covered: malicious code, timing, and data that leaves through channels other than the result:"
     " printing, logs, warnings, files, the network.",
 )
 #: How the attack's description begins where neither code nor datasets were seen.
 ELSEWHERE = "results drawn elsewhere"
 UNSEEN = (
-    "The results were drawn elsewhere: nobody here saw the code or the datasets. The counts stand if"
+    "The results were drawn elsewhere; the code and the datasets were not seen here. The counts are valid if"
     " each file has independent results on one dataset, and the two datasets are neighbours."
 )
 
 #: Subjects that are tested as smaller members of their families.
 FAMILIES = ("arm-phases", "moment-gp-ucb", "phased-gp-ucb", "phased-posterior")
-FEWER_UNITS = "Tests and attack ran on {} units, not on {}: {}."
+FEWER_UNITS = "The tests and the attack ran on {} units, not on {}: {}."
 SAME_PROOF = (
-    "the proof is the same for every number of units, but for sizes; that the code is so, too, rests on its"
-    " having been reviewed"
+    "the proof is the same for every number of units, apart from sizes; that the code is the same, too, rests"
+    " on code review"
 )
-SUM = "the query is a sum, of which each row adds its own part"
-NONE_LATE = "A session counts late answers; in tests and attack everybody answered at once."
+SUM = "the query is a sum, to which each row adds its own part"
+NONE_LATE = "A session counts late answers; in the tests and the attack, all answers came at once."
 
 
 def hazards_of(document: dict[str, Any]) -> list[str]:
@@ -62,18 +63,18 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
         notes.append(UNSEEN)
     if "examples" in claim["subject"]:
         notes.append(
-            "Neighbours of example tables were tried too; that these are public or made up is the claim's"
-            " word."
+            "Neighbours of example tables were tried too; the claim states that these tables are public or"
+            " synthetic."
         )
     if "follows" in claim:
         notes.append(
-            f"By the claim's word, edition {claim['edition']} follows the release {claim['follows']}: what is"
-            " promised is of the statistics that it adds, and the ledger has the total of all editions."
+            f"The claim states that edition {claim['edition']} follows the release {claim['follows']}: the"
+            " promise is for the statistics that it adds, and the ledger has the total of all editions."
         )
     notes += unit_of_rows(document)
     data = claim.get("data", {})
     if data:
-        notes.append("The reader of the data file is trusted to take every row by itself.")
+        notes.append("The reader of the data file is trusted to read each row independently of the others.")
     notes += table_hazards(claim, data)
     if data.get("public", False):
         notes.append(
@@ -114,12 +115,12 @@ def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
         return []
     units = f"distinct values of {data['id']}" if "id" in data else "rows"
     if claim["guarantee"]["relation"] == ADDED:
-        about = f"That the table has at most {data['rows']} {units} is assumed, and public."
+        about = f"The table is assumed to have at most {data['rows']} {units}; this number is public."
     else:
-        whose = f" Which values of {data['id']} are in it is public too." if "id" in data else ""
-        about = f"The number of {units} in the table is public, and so is their order.{whose}"
+        whose = f" Which values of {data['id']} occur is public too." if "id" in data else ""
+        about = f"The number and the order of {units} in the table are public.{whose}"
     public = (
-        f"That the joined tables are public is the claim's word: {', '.join(sorted(data.get('join', {})))}."
+        f"The claim states that these joined tables are public: {', '.join(sorted(data.get('join', {})))}."
     )
     return [about, *([public] if "join" in data else []), *_counted(data["columns"])]
 
@@ -132,7 +133,7 @@ def _counted(columns: dict[str, dict[str, Any]]) -> list[str]:
     numbers = {name: each for name, each in columns.items() if each["type"] in ORDERED}
     cells = [f"{name} as {each.get('missing', each['low'])}" for name, each in sorted(numbers.items())]
     return (
-        [f"Cells that are missing or no numbers count, and are not refused: {', '.join(cells)}."]
+        [f"Cells that are missing or not numbers are counted, not refused: {', '.join(cells)}."]
         if cells
         else []
     )

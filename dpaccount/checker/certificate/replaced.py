@@ -111,20 +111,25 @@ def unit_of_rows(document: dict[str, Any]) -> list[str]:
         return []
     notes = [
         f"Neighbours differ in one row, which moves by at most {promise['radius']} in the l2 norm, in the"
-        " data's own coordinates; everything else is equal. What tells rows further apart is protected less."
+        " data's own coordinates; everything else is equal. Larger differences between rows are protected"
+        " less."
     ]
     facts = [fact_of(step["gives"]) for step in proved["derivation"] if step["rule"] == "assume_lipschitz"]
     ways = {number(f.reach) / number(f.factor) for f in facts if number(f.factor) > 0}
     if len(ways) == 1 and (way := ways.pop()) > 0:
         share = (exact_of(promise["radius"], "radius") or 0) / way
         notes.append(
-            f"Rows are told apart up to a distance of {rough(way)}: the radius is {rough(share)} of it."
+            f"The query distinguishes rows up to a distance of {rough(way)}; the radius is {rough(share)} of"
+            " it."
         )
     other = proved.get("replace_one")
     if other is None:
-        return [*notes, "Nothing is proved of a row that is replaced by any other."]
+        return [*notes, "Nothing is proved if a row is replaced by any other."]
     at = f"epsilon <= {other['epsilon']['upper']} at delta = {other['delta']}"
-    return [*notes, f"A row that is replaced by any other is protected to {at}, under the same hypotheses."]
+    return [
+        *notes,
+        f"A row that is replaced by any other is protected with {at}, under the same assumptions.",
+    ]
 
 
 def rough(value: Fraction) -> str:

@@ -239,12 +239,12 @@ def unchecked(document: Table) -> str:
         if what in NOT_DERIVED and not chosen(each):
             words += ["the intervals of"]
         elif what == "variance":
-            words += ["what is beyond the noise of all rows together in those of"]
+            words += ["the part beyond the noise of all rows together, in the intervals of"]
         elif what == "mean" and len(least_moves(each, exact=held["exact_rows"])) > 1:
-            words += ["the sizes of groups behind those of"]
+            words += ["the private group sizes behind the intervals of"]
         for some in [
             *words,
-            *(["one end of those at a bound, in"] if is_at_bound(each, report[each["name"]]) else []),
+            *(["one end of intervals at a bound, in"] if is_at_bound(each, report[each["name"]]) else []),
         ]:
             parts.setdefault(some, []).append(repr(each["name"]))
     return "; ".join(f"{words} {', '.join(names)}" for words, names in parts.items())

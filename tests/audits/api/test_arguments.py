@@ -55,7 +55,7 @@ def test_both_ask_the_same_test_of_sensitivity(texts, values):
 
 #: what is wrong, in arguments of Python; and a part of the sentence, in which Python writes the argument's name
 WRONG = [
-    ({"trials": Fraction(5)}, "trials is 5; a whole number from 10 to 10000000 belongs here"),
+    ({"trials": Fraction(5)}, "trials is 5; give a whole number from 10 to 10000000"),
     ({"trials": Fraction(1, 2)}, "trials is 0.5"),
     ({"seconds": Fraction(0)}, "seconds is 0"),
     ({"confidence": Fraction(1)}, "confidence is 1; it must be above 0 and below 1"),

@@ -83,7 +83,7 @@ def edited(document, place, value):
         ),
         ("model", "joint", "the proof is for central, the claim for joint (model in the claim)"),
         ("epsilon", 1.0, "ε ≤ "),
-        ("delta", 1e-9, "δ = 1e-06 is proved, which is above the claim's 1e-09"),
+        ("delta", 1e-9, "δ = 1e-06 is proved, above the claim's 1e-09"),
     ],
 )
 def test_what_the_proof_lacks_for_the_claim_is_named(document, key, value, said):
@@ -107,7 +107,7 @@ def test_it_certifies_the_radius_and_says_what_a_replaced_row_costs(document):
     assert f"epsilon <= {said(document)['epsilon']['upper']}" in words
     shown = summary(document, "here")
     assert "bounded-row by at most 0.5" in shown
-    assert "where a row is replaced by any other" in shown
+    assert "if a row is replaced by any other" in shown
     for each in (document["proved"], said(document)):
         (digits,) = {
             text
@@ -270,7 +270,7 @@ def test_rows_of_a_large_ball_are_certified_though_nothing_is_proved_of_a_replac
     document = seal(unsealed(certificate))
     assert document["verdict"] == "CERTIFIED"
     assert said(document) is None
-    assert "Nothing is proved of a row that is replaced" in "\n".join(document["hazards"])
+    assert "Nothing is proved if a row is replaced" in "\n".join(document["hazards"])
     assert checker.check(json.dumps(document).encode())
 
 

@@ -48,4 +48,4 @@ def test_what_no_number_of_a_document_states_is_rounded_up_and_not_met(tmp_path)
             "derivation": [{"gives": [0, 0, 0, "replace-one", "central"]}],
         }
         [sentence] = missing({**facts, "proved": proved})
-        assert f"which is above the claim's {exact}" in sentence
+        assert f"above the claim's {exact}" in sentence

@@ -78,7 +78,7 @@ def refused(result, said):
         ("[inf, 0.5]", "not a finite decimal number"),
         ("[0.5, 0.25, 0.25]", "give one for each of 2 arms"),
         ("[]", "give one for each of 2 arms"),
-        ("0.5", "a list belongs here"),
+        ("0.5", "give a list"),
         ('"segment"', "segment is no chance"),
         ('"likely"', "likely is no chance"),
         ('"nobody"', "no column 'nobody'"),

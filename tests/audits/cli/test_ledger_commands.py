@@ -181,7 +181,7 @@ def test_a_reservation_is_drawn_and_released_by_parts(run):
     assert answer("reset", "team.db", "--reason", "a new study")[0] == 0
     shown = answer("show", "team.db")[1]
     assert shown["period"]["epsilon"]["upper"] == 0 < shown["life"]["epsilon"]["lower"]
-    assert "which is what is guaranteed" in shown["explained"]
+    assert "which is the guarantee" in shown["explained"]
     log = list(csv.DictReader(run("log", "team.db", "--csv")[1].splitlines()))
     assert [(row["kind"], row["parts"]) for row in log if row["parts"]][:3] == [
         ("reservation", "1-9"),

@@ -55,7 +55,7 @@ def test_a_log_in_a_file_is_evaluated(dpaccount, tmp_path):
     ("relation", "said", "why"),
     [
         ("add-remove", SAID, "the relation must be"),
-        ("replace-one", SAID.replace('"p"', '"arm"'), "arm is a category; a number belongs here"),
+        ("replace-one", SAID.replace('"p"', '"arm"'), "arm is a category; give a column of numbers"),
         ("replace-one", SAID.replace('"q"', '"q", "q"'), "found 4 columns; name the reward, its chance"),
         ("replace-one", SAID.replace('"q"', '"p"'), "a column is named twice"),
         ("replace-one", SAID.replace("cap = 3", "cap = 1e6"), "cap is 1000000"),

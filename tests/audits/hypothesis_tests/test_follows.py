@@ -113,7 +113,7 @@ def test_the_pair_under_attack_is_one_of_neighbours_though_others_are_tried():
 def test_a_query_that_is_transformed_after_has_no_test():
     points = assume_lipschitz("rows", F(1), F(1), F(9), "movement")
     plain = Proved(k_norm(moved(points, F(1)), F(1), F(2), F(1, 4), "row"))
-    assert check_of(plain, plain.hypotheses[0])[1] == "1 as far as its row and 1 more, 9 in all"
+    assert check_of(plain, plain.hypotheses[0])[1] == "at most 1 times its row's move plus 1, at most 9"
     changed = Proved(gaussian(centred(moved(points, F(1)), 4), F(1), "row"))
     by_rule = {each.rule: check_of(changed, each) for each in changed.hypotheses}
     assert by_rule["assume_lipschitz"] == (untested, "no release of rows is tested")

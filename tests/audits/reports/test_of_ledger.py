@@ -97,7 +97,15 @@ def test_a_page_shows_all_and_obeys_nothing(url, tmp_path, capsys):
     assert "<script" not in text
     assert "<b>person" not in text
     assert not re.search(r"(src|href)=\"(?!#)", text)
-    for words in ("team.db", "committed", "not stated", "beyond the budget", "guaranteed", "Nodes", "head"):
+    for words in (
+        "team.db",
+        "committed",
+        "not stated",
+        "beyond the budget",
+        "This is the guarantee",
+        "Nodes",
+        "head",
+    ):
         assert words in text
     assert str(tmp_path) not in text
     capsys.readouterr()

@@ -20,12 +20,13 @@ from audits.reports import attacks, ci, page, pictures, standards
 from audits.reports.compare import differences
 from audits.reports.sections import sections
 from audits.reports.tables import released_tables
-from audits.reports.words import odds, promise, rule_summary, what_it_means
+from audits.reports.words import hidden_change, odds, promise, rule_summary, what_it_means
 
 RECEIVED = Path(__file__).with_name("received.json")
 TITLES = (
     "In plain words", "What is promised", "Pictures", "Proof", "Attack", "Budget", "Accountability",
     "Points of NIST SP 800-226", "Limits and hazards", "This document", "Sign-off", "What is not covered",
+    "How to verify this",
 )  # fmt: skip
 VOID = {"meta", "rect", "circle", "path", "br"}
 
@@ -96,14 +97,14 @@ def test_budget_before_after_and_rest_come_from_the_certificate_alone(certificat
     """Rounded to the safe side: what is spent up, what remains down."""
     text = Page(page.html(released(certificate))).text
     for words in (
-        "ε = 3 at δ = 1e-06 for each unit, person (replace-one, added up as gdp)",
+        "ε = 3 at δ = 1e-06 for each unit, person (replace-one, composed as gdp)",
         *("Spent before this release", "ε ≤ 0.40002", "Spent after it", "ε ≤ 2"),
-        *("Rest after it", "room for a charge of ε = 0.98765", "sha256:" + "1" * 64, "sqlite:///team.db"),
+        *("Left after it", "another charge of ε = 0.98765 fits", "sha256:" + "1" * 64, "sqlite:///team.db"),
     ):
         assert words in text, words
-    assert "not at hand" not in text
+    assert "give the ledger" not in text
     del certificate["release"]["budget"]  # of an earlier version
-    assert "not at hand; name the ledger with --ledger URL" in Page(page.html(certificate)).text
+    assert "unknown; give the ledger with --ledger URL" in Page(page.html(certificate)).text
     endless = {"lower": None, "upper": "inf"}
     certificate["release"]["budget"] = {**NOTED, "after": endless, "rest": endless}
     assert "without a bound" in Page(page.html(certificate)).text
@@ -112,29 +113,36 @@ def test_budget_before_after_and_rest_come_from_the_certificate_alone(certificat
 @pytest.mark.parametrize(
     ("measure", "where"),
     [
-        ("approximate", ", if its δ is at most what is left"),
-        ("either", ", in the measure that has most room"),
+        ("approximate", ", if its δ is at most the δ left (dpaccount ledger show)"),
+        ("either", ", in the measure with the most room"),
     ],
 )
 def test_where_one_number_does_not_say_what_fits_more_is_said(certificate, measure, where):
     released(certificate)["release"]["budget"] = {**NOTED, "measure": measure}
-    assert f"room for a charge of ε = 0.98765{where}" in Page(page.html(certificate)).text
+    assert f"another charge of ε = 0.98765 fits{where}" in Page(page.html(certificate)).text
     certificate["release"]["budget"]["rest"] = {"lower": None, "upper": "inf"}
     assert where not in Page(page.html(certificate)).text
 
 
 ASKED = {  # by a reviewer, of a report
     "what the promise is, and what not": ("The promise is", "It does not promise", "right at most"),
-    "assumptions as sentences": ("Searched on 288 pairs of synthetic neighbours", "A search proves nothing"),
-    "the budget": ("Spent before this release", "Rest after it", "Head after the charge"),
+    "assumptions as sentences": (
+        "Searched 288 pairs of synthetic neighbouring datasets",
+        "A search proves nothing",
+    ),
+    "the budget": ("Spent before this release", "Left after it", "Head after the charge"),
     "who answers": (
-        "owner (who answers for the release)",
-        "valid until (until when this holds)",
+        "owner (who is accountable for the release)",
+        "valid until (when this expires)",
         "not stated",
     ),
     "what the attack could have seen": ("An attack shows less than is proved", "half the noise"),
-    "digests of data and code": ("Digest of the data", "sha256:" + "d" * 64, "Digest of the subject's code"),
-    "signature and sign-off": ("Signed", "Reviewer", "Approver"),
+    "digests of data and code": (
+        "Digest of the data",
+        "sha256:" + "d" * 64,
+        "Digest of the mechanism's code",
+    ),
+    "signature and sign-off": ("Signature", "Reviewer", "Approver"),
 }
 
 
@@ -151,8 +159,22 @@ def test_page_one_says_whose_rows_count_which_code_it_is_and_who_is_trusted(cert
     certificate = released(certificate)
     certificate["claim"]["data"] |= {"id": "person", "max_rows": 3}
     first = page.html(certificate).partition("What is promised</h2>")[0]
-    for words in ("(at most 3 rows of each count)", certificate["subject"]["code"], "To be trusted"):
+    for words in ("(contribution bound: 3 rows)", certificate["subject"]["code"], "To be trusted"):
         assert words in first
+
+
+def test_page_one_says_who_paid_which_change_is_hidden_and_how_to_verify(certificate):
+    certificate = released(certificate)
+    last = certificate["proved"]["derivation"][-1]["gives"]
+    for units, public, words in (
+        (None, False, ("every unit: entry 7 of sqlite:///team.db", "keyed: only the ledger's holder")),
+        ([3, 9], True, ("units 3 to 9: entry 7", "the file's own")),
+    ):
+        last[5] = units
+        certificate["claim"]["data"]["public"] = public
+        first = Page(page.html(certificate)).text.partition("Sign-off")[0]
+        for each in (*words, "replaced by any other data", "How to verify this", certificate["digest"]):
+            assert each in first, each
 
 
 def test_a_page_is_self_contained_and_can_be_walked(certificate):
@@ -235,7 +257,9 @@ def test_an_unproved_claim_is_called_so(certificate):
 def test_an_infinite_epsilon_promises_nothing(certificate):
     certificate["proved"]["epsilon"] = {"lower": None, "upper": "inf"}
     certificate["guarantee"]["epsilon"] = "inf"
-    assert what_it_means(certificate) == ["No finite ε stands: an attacker may learn everything."]
+    assert what_it_means(certificate) == [
+        "No finite ε is claimed or proved: an attacker may learn everything."
+    ]
     Page(page.html(certificate))
 
 
@@ -291,6 +315,19 @@ def test_what_was_published_is_a_chart_and_a_table_with_ends_rounded_outwards(ce
     assert released_tables(certificate)[0].rows == [["best arm", "b"], ["order", "b > a"]]
 
 
+@pytest.mark.parametrize(
+    ("use", "head"),
+    [("arm-means", "95% interval of noise and sampling"), ("own:Means", "interval that the code reports")],
+)
+def test_an_interval_is_called_what_it_covers_and_lone_numbers_are_together(certificate, use, head):
+    released(certificate)["claim"] = {**STUDY, "subject": {"use": use}}
+    means = {"a": {"mean": 0.5, "low": 0.4, "high": 0.6}}
+    certificate["release"]["report"] = {"value": 0.25, "value_noise_sd": 0.01, "means": means}
+    lone, arms = released_tables(certificate)
+    assert lone.rows == [["value", "0.25"], ["value noise (standard deviation)", "0.01"]]
+    assert arms.head == ["", "estimate", head]
+
+
 @given(st.floats(-1e9, 1e9), st.floats(0, 1e9))
 def test_ticks_are_few_round_numbers_within(low, wide):
     high = low + wide
@@ -314,7 +351,7 @@ def test_bars_stay_within_their_frame(ends):
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove", "bounded-row"])
 def test_every_promise_is_worded(certificate, model, relation):
     certificate["guarantee"] |= {"model": model, "relation": relation, "radius": 0.5}
-    sentences = promise(certificate)
+    sentences = [*promise(certificate), hidden_change(certificate["guarantee"])]
     assert len(sentences) == 4
     assert "{" not in " ".join(sentences)
 

@@ -246,7 +246,7 @@ def test_a_certificate_says_that_nobody_here_saw_the_code(dpaccount, tmp_path):
         document = json.loads((tmp_path / "out.json").read_text())
         assert document["verdict"] == verdict
         assert document["audit"]["witness"]["left"]["results"] == 1000
-        (said,) = (each for each in document["hazards"] if "nobody here saw the code" in each)
+        (said,) = (each for each in document["hazards"] if "were not seen here" in each)
         document["hazards"].remove(said)
         with pytest.raises(checker.Rejected):
             checker.check(json.dumps(seal(document)).encode())

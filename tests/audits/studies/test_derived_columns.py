@@ -93,7 +93,7 @@ REFUSED = [
     ('"age >= 18"', '"age / x"', "data.derived.grown: 'age / x' may divide by 0"),
     ('"age >= 18"', '"age >= mean(x)"', "data.derived.grown: 'mean' is no declared column"),
     ('"age >= 18"', '"weight >= 18"', "'weight' is no declared column"),
-    ('"age >= 18"', "3", "a string belongs here"),
+    ('"age >= 18"', "3", "give a string"),
     ("grown =", "seen =", "seen is declared too"),
     ("grown =", "low =", "low is declared too"),
 ]
@@ -111,7 +111,7 @@ def test_a_wrong_formula_is_one_sentence(dpaccount, study, old, new, why):  # no
     ("low", "why"),
     [
         ('"2024-02-30"', "'2024-02-30' is no date; write YYYY-MM-DD"),
-        ("2024", "a string belongs here"),
+        ("2024", "give a string"),
         ('"2025-01-01"', "low 2025-01-01 is above high 2024-12-31"),
     ],
 )

@@ -120,7 +120,7 @@ def test_a_joined_study_is_released_and_checked(dpaccount, joined, data, monkeyp
     path = tmp_path / "certificates" / "s" / "certificate.json"
     assert dpaccount("check", path)[0] == 0
     said = json.loads(path.read_text())["hazards"]
-    assert "That the joined tables are public is the claim's word: wards." in said
+    assert "The claim states that these joined tables are public: wards." in said
     assert dpaccount("release", joined(), "--quick", "--jobs", 1, "--json")[1] == out
 
 

@@ -187,7 +187,7 @@ ON_DATA = [
         ("hazards",),
         [
             *HONEST["hazards"][:6],
-            "The reader of the data file is trusted to take every row by itself.",
+            "The reader of the data file is trusted to read each row independently of the others.",
             *HONEST["hazards"][6:],
         ],
     ),

@@ -22,7 +22,7 @@ from tests.dpaccount.checker.made import (
 from tests.looped import looped
 
 BOUNDED, SECOND = "bounded-row, radius 1/2", ("proved", "replace_one")
-VALUE = "1 as far as its row and 1/8 more, 1 in all"
+VALUE = "at most 1 times its row's move plus 1/8, at most 1"
 
 
 def rows(radius="1/2", variance="1", reach="1", name="clinic", epsilon="2", query="row", factor="1"):
@@ -79,8 +79,8 @@ def test_it_is_certified_with_what_holds_of_a_replaced_row_or_with_the_word_that
     assert accepted(moved())
     assert accepted(moved((SECOND, None)))
     assert "epsilon <= 2.0 at delta = 1/10" in "\n".join(moved()["hazards"])
-    assert "Nothing is proved of a row that is replaced" in "\n".join(moved((SECOND, None))["hazards"])
-    assert "up to a distance of 1: the radius is 0.5 of it" in "\n".join(moved()["hazards"])
+    assert "Nothing is proved if a row is replaced" in "\n".join(moved((SECOND, None))["hazards"])
+    assert "up to a distance of 1; the radius is 0.5 of it" in "\n".join(moved()["hazards"])
     assert "goes with the proof of a radius" in why(moved((SECOND, DROP)))
 
 
@@ -173,9 +173,9 @@ def test_what_is_beside_is_of_what_is_shown():
 @looped(
     ("how", "words"),
     [
-        ({"factor": "2", "reach": "1"}, "up to a distance of 0.5: the radius is 1 of it"),
-        ({"factor": "1/4", "reach": "1"}, "up to a distance of 4: the radius is 0.125 of it"),
-        ({"reach": "5000"}, "up to a distance of 5000: the radius is 0.0001 of it"),
+        ({"factor": "2", "reach": "1"}, "up to a distance of 0.5; the radius is 1 of it"),
+        ({"factor": "1/4", "reach": "1"}, "up to a distance of 4; the radius is 0.125 of it"),
+        ({"reach": "5000"}, "up to a distance of 5000; the radius is 0.0001 of it"),
         ({"reach": str(10**301), "factor": "1"}, "up to a distance of more than 1e300"),
     ],
 )
@@ -188,7 +188,7 @@ def test_a_share_is_of_the_greatest_distance(how, words):
 def test_what_never_moves_has_no_greatest_distance():
     for how in ({"factor": "0"}, {"reach": "0"}):
         hazards = moved(steps=rows(**how), second=second_proof(**how))["hazards"]
-        assert not any("told apart up to" in line for line in hazards)
+        assert not any("distinguishes rows up to" in line for line in hazards)
 
 
 def test_a_step_that_nothing_needs_is_rejected_beside_too():

@@ -409,8 +409,8 @@ def test_ends_that_do_not_follow_are_named():
     def named(count, mean):
         return unchecked({**document, "release": {"report": {"n": [count], "m": [mean]}}})
 
-    at_bound = "one end of those at a bound, in"
-    assert named(3, 1) == "the sizes of groups behind those of 'm'"
+    at_bound = "one end of intervals at a bound, in"
+    assert named(3, 1) == "the private group sizes behind the intervals of 'm'"
     assert f"{at_bound} 'n'" in named(0, 1)
     assert f"{at_bound} 'm'" in named(3, float(X.high))
     assert f"{at_bound} 'n', 'm'" in named(0, float(X.low))

@@ -140,7 +140,7 @@ def test_what_is_spent_and_what_remains_are_explained(url):
     answers.charge(url, place(GAUSSIAN))
     shown = answers.show(url)
     match = re.fullmatch(
-        "what was charged comes to ε (.*) of 1, and one more charge of ε (.*) fits: μ² adds up, and the two ε do not",
+        r"charges cost ε (.*) of 1, and another charge of ε (.*) fits \(μ² adds up, ε does not\)",
         shown["explained"],
     )
     assert match
@@ -168,10 +168,10 @@ def test_what_is_said_to_fit_fits(url, measure, first, said, fits, not_):
     answers.init(url, **BUDGET, measure=measure)
     with Ledger.open(url) as ledger:
         ledger.charge_plan(Plan("replace-one", first), "first")
-        assert re.search(f"one more charge of {said} fits", answers.show(url)["explained"])
+        assert re.search(f"another charge of {said} fits", answers.show(url)["explained"])
         whole = report(url)
         page = of_ledger.html({**whole, "nist": of_ledger.nist(whole)}, "team")
-        assert f"Now a charge of {answers.room(ledger.show()['remaining'])} still fits all" in page
+        assert f"A charge of {answers.room(ledger.show()['remaining'])} still fits every unit" in page
         with pytest.raises(RefusedError):
             ledger.charge_plan(Plan("replace-one", not_), "of less ε")
         ledger.charge_plan(Plan("replace-one", fits), "as is said")
