@@ -16,7 +16,7 @@ from dpaccount.ledger.balances import changes, ranges, step_functions
 from dpaccount.ledger.balances.bodies import parts_of, read_body, steps_of
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.step_functions import Step
-from dpaccount.ledger.entry import CHARGE, FORFEIT, RESERVATION, RETURN, ROUNDS, Entry
+from dpaccount.ledger.entry import CHARGE, DRAWING, FORFEIT, RESERVATION, RETURN, ROUNDS, Entry
 from dpaccount.ledger.journal.entries import budget_of, check_linked, facts_of, first_entry
 from dpaccount.ledger.journal.replay import BAD_ENTRY
 from dpaccount.ledger.requests import CERTIFIED
@@ -91,8 +91,12 @@ def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
     with closing(Store.open(url)) as store, store.reading() as rows:
         check_linked(rows, 0)
         budget = budget_of(first_entry(rows))
-        lines = (_line(entry, budget) for entry in rows.entries())
-        return [line for line in lines if chosen.has(line)]
+        lines, charge_of = list[Line](), dict[Any, Any]()
+        for line in (_line(entry, budget) for entry in rows.entries()):
+            if line["kind"] == DRAWING:  # it refers to the draw before it, and the first to their charge
+                line["about"] = charge_of[line["entry"]] = charge_of.get(line["about"], line["about"])
+            lines += [line] if chosen.has(line) else []
+        return lines
 
 
 def table(lines: Iterable[Line]) -> str:

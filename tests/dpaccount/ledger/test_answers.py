@@ -6,10 +6,12 @@ import re
 import sqlite3
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from audits.reports import of_ledger
 from audits.reports.of_ledger import logged
+from dpaccount import proof
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger import answers
@@ -19,6 +21,8 @@ from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.review import report
 from dpaccount.plan.events import Approximate, Plan, Pure, Zcdp
 from tests.looped import looped
+
+from .conftest import pure
 
 BUDGET = {"epsilon": Fraction(1), "delta": Fraction(1, 10**6), "unit": "person", "relation": "replace-one"}
 
@@ -225,6 +229,17 @@ def test_the_log_says_who_spent_what_on_what(url):
     assert shown[4].split()[:6] == ["1", *log[1]["time"][:16].split("T"), "charge", "μ²", "0.0100001"]
     assert shown[4].endswith("3 to 9 purpose mean age, by =Ada, key a")
     assert "beyond the budget" in " ".join(shown[5:])
+
+
+def test_every_draw_is_logged_with_the_charge_that_paid_for_it(url):
+    answers.init(url, **BUDGET)
+    twice = [proof.compose(pure("1/20", key="x"), pure("1/20", key=key)) for key in "yz"]
+    with Ledger.open(url) as ledger:
+        receipts = [ledger.charge(theorem, "two draws") for theorem in twice]
+        for receipt, key in zip((*receipts, *receipts), "xxyz", strict=True):
+            receipt.noisy(key, 0, np.array([5]))
+    draws = [line["about"] for line in answers.log(url) if line["kind"] == "drawing"]
+    assert draws == [1, 2, 1, 2]
 
 
 def test_a_log_of_a_changed_chain_is_not_printed(url, tmp_path):
