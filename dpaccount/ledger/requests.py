@@ -79,8 +79,7 @@ def of_theorem(
     """Return the request to charge a theorem; parameters and errors are as in `Ledger.charge`."""
     fact = getattr(theorem, "conclusion", theorem)
     if not isinstance(fact, Private):
-        right = "charge a privacy statement here, and a plan by charge_plan"
-        raise InputError(f"a {type(fact).__name__} is no privacy statement", right)
+        raise InputError(f"a {type(fact).__name__} is no privacy statement", "charge a plan by charge_plan")
     _same_relation(budget, fact.relation)
     reach = _reach(fact, cover, reads)
     proof = digest_of(theorem)
