@@ -80,7 +80,7 @@ def sampled_without_replacement(tally: ReleaseTally, given: Event, times: int) -
 
 
 def drawn_from(given: dict[str, Any]) -> int:
-    """Return the largest population from which an event, or one inside it, draws a sample of fixed size, or shuffles.
+    """Return the largest population that an event, or one inside it, draws from or shuffles.
 
     Whoever may be drawn pays: a cover must hold them all.
     """
