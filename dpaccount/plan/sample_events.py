@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from dpaccount.errors import InputError
 from dpaccount.numerics.closed.sampling import replaced_loss
-from dpaccount.plan.event_base import Amount, Event, OnSample, Real, event_kind
+from dpaccount.plan.event_base import Amount, Event, OnSample, Real, event_kind, walk
 
 
 @event_kind
@@ -74,7 +74,8 @@ class SampledWithoutReplacement(OnSample):
     """`of`, run on a fresh sample of `size` out of `population` (replace-one only).
 
     It is run `count` times on the units of `cover`, the first and the last (None: all).  A
-    cover must hold the whole `population`: every unit that may be drawn pays.
+    cover must hold the whole `population`: every unit that may be drawn pays.  A population in `of` is
+    of the sample: at most `size`.
     """
 
     name = "sampled_without_replacement"
@@ -85,6 +86,9 @@ class SampledWithoutReplacement(OnSample):
     def _check(self) -> None:
         if self.size > self.population:
             raise InputError("size exceeds population", "use 1 <= size <= population", self.name)
+        if self.size < max(getattr(part, "population", 0) for part in walk(self.of)):
+            wrong, right = "the sample holds fewer units than a population in `of`", "it is at most `size`"
+            raise InputError(wrong, right, self.name)
         super()._check()
 
     @property

@@ -71,6 +71,7 @@ def sampled_without_replacement(tally: ReleaseTally, given: Event, times: int) -
     """What is run on a sample of so many."""
     size, population = whole(given["size"], "size"), whole(given["population"], "population")
     ensure(size <= population, "the size exceeds the population")
+    ensure(drawn_from(given["of"]) <= size, "the sample holds fewer units than a population in it")
     on = _sampled(given)
     if size == population:
         add_event(tally, given["of"], given["relation"], times, inside=True)
@@ -79,7 +80,7 @@ def sampled_without_replacement(tally: ReleaseTally, given: Event, times: int) -
 
 
 def drawn_from(given: dict[str, Any]) -> int:
-    """Return the largest population from which an event, or one inside it, draws a sample of fixed size.
+    """Return the largest population that an event, or one inside it, draws from or shuffles.
 
     Whoever may be drawn pays: a cover must hold them all.
     """

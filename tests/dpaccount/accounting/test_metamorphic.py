@@ -342,6 +342,17 @@ def test_a_cover_holds_the_population_that_is_drawn_from():
             make()
 
 
+def test_a_sample_holds_the_populations_in_it():
+    """Ten reports are not hidden among a hundred."""
+    for inner in (ev.Shuffled(epsilon=1, population=10), replace(DRAWN, size=1, population=10)):
+        around = ev.Sequence(of=[ev.Pure(epsilon=1), inner])
+        for of in (inner, around):
+            assert ev.SampledWithoutReplacement(size=10, population=20, of=of)
+            for size, population in ((9, 20), (9, 9)):
+                with pytest.raises(InputError, match="fewer units than a population in `of`"):
+                    ev.SampledWithoutReplacement(size=size, population=population, of=of)
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_pair_that_nothing_hides_costs_everything_beside_any_other(count):
     sure = ev.DominatingPair(p=["1", "0"], q=["0", "1"], count=count)

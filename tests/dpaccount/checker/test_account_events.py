@@ -166,6 +166,8 @@ REFUSED = [
     (SWAP, {"event": "poisson_replaced", "rate": "0.1", "of": {"event": "randomized_response", "epsilon": 1}}, "no pair"),
     (ADD, {"event": "random_allocation", "steps": 3, "times": 4, "of": PURE}, "times exceeds"),
     (SWAP, {"event": "sampled_without_replacement", "size": 5, "population": 4, "of": PURE}, "size exceeds"),
+    (SWAP, {"event": "sampled_without_replacement", "size": 6, "population": 9, "of": {"event": "shuffled", "epsilon": 1, "population": 7}}, "population in it"),
+    (SWAP, {"event": "sampled_without_replacement", "size": 1, "population": 1, "of": {"event": "sequence", "of": [PURE, {"event": "sampled_without_replacement", "size": 1, "population": 2, "of": PURE}]}}, "population in it"),
     (SWAP, {"event": "sampled_without_replacement", "size": 1, "population": 4, "of": PURE, "cover": [2, 4]}, "fewer units"),
     (SWAP, {"event": "sequence", "of": [PURE, {"event": "sampled_without_replacement", "size": 1, "population": 4, "of": PURE}], "cover": [2, 4]}, "fewer units"),
     (ADD, {"event": "tree", "rounds": 3, "sigma": 1, "cover": [1, 3]}, "look at"),

@@ -185,6 +185,43 @@ def test_a_study_that_draws_otherwise_is_refused(monkeypatch, forged):
         check_draws(held, steps)
 
 
+def normed(*l1, **more):
+    """Return a forgery of the first draw: of these norms in l1, by a row and by a replaced one."""
+    return lambda d: (replace(d[0], l1=tuple(map(Fraction, l1)) or None, **more), *d[1:])
+
+
+FORGED_LAPLACE = [
+    (Statistic("s", "sum", X, by=(WARD,)), normed("1/2", 1)),
+    (Statistic("s", "sum", X, by=(WARD,)), normed("199/200", "199/100")),
+    (Statistic("s", "sum", X, by=(WARD,)), normed(cells=1)),
+    (Statistic("s", "sum", X, by=(WARD,)), normed(interval=(Fraction(-1), Fraction(1)))),
+    (Statistic("s", "mean", X, by=(WARD,)), normed("1/2", 1)),
+    (Statistic("s", "mean", X, by=(WARD,)), normed(cells=1)),
+    (Statistic("s", "mean", X), normed(1, 2, interval=None)),
+    (Statistic("s", "variance", X), normed("179/100", "359/100")),
+    (Statistic("s", "variance", X), normed(cells=2)),
+    (Statistic("s", "variance", X), normed(interval=(Fraction(-1), Fraction(1)))),
+    (Statistic("s", "regression", X, on=(Y,)), normed("199/100", "399/100")),
+    (Statistic("s", "regression", X, on=(Y,)), normed(cells=1)),
+    (Statistic("s", "count"), normed(1, 2)),
+    (Statistic("s", "median", X), normed(5, 10)),
+]
+
+
+@looped("relation", ["replace-one", "add-remove"])
+@looped("forged", FORGED_LAPLACE)
+def test_laplace_noise_of_less_movement_or_by_another_rule_is_refused(relation, forged):
+    """A norm in l1 of less than a row's, cells or a clipped number for it, and it for these."""
+    what, forge = forged
+    check_draws(*drawn([what], relation, "laplace"))
+    with pytest.MonkeyPatch.context() as forging:
+        forging.setattr(noisy_statistics, "draws", shrunk(**{what.what: forge}))
+        forging.setitem(globals(), "product_draws", noisy_statistics.draws)
+        held, steps = drawn([what], relation, "laplace")
+    with pytest.raises(Rejected, match=r"further than is assumed|by another rule"):
+        check_draws(held, steps)
+
+
 def test_texts_are_not_counted_as_if_they_were_listed():
     """With Gaussian noise and no threshold every text in use would be shown."""
     for what in (Statistic("s", "count", by=(NOTE,)), Statistic("s", "top", NOTE, k=2)):

@@ -8,6 +8,7 @@ lie below the larger of the two. Where a stand-in is the event's own law, no low
 import itertools
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -288,7 +289,10 @@ def _sample(rng, name, of):
         return ev.RandomAllocation(steps=rng.choice([1, 2]), of=of)
     if name in POISSON:
         return POISSON[name](rate=rng.choice(["0.1", "0.5", "0.8"]), of=of, count=rng.choice([1, 2]))
-    return ev.SampledWithoutReplacement(size=rng.choice([1, 4]), population=5, of=of)
+    size = rng.choice([1, 4])
+    if isinstance(of, ev.Shuffled):
+        of = replace(of, population=min(of.population, size))
+    return ev.SampledWithoutReplacement(size=size, population=5, of=of)
 
 
 def exact(event):
