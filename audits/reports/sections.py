@@ -46,11 +46,11 @@ NOT_COVERED = (
 )
 VERIFY = (
     "Run `dpaccount check certificate.json`. An independent program re-derives every step of the proof and"
-    " recomputes the digest. It needs no data and no network.",
-    "To use Python's standard library alone, run `python3 -I -S dpaccount-checker.zip certificate.json`."
+    " recomputes the certificate's digest. It needs neither the data nor a network.",
+    "To need only Python's standard library, run `python3 -I -S dpaccount-checker.zip certificate.json`."
     " `make checker` builds that file from the source.",
     "The checker neither runs the code nor reads the data. `dpaccount certify` on the same claim, with"
-    " the same code and packages, gives the same digest of the code.",
+    " the same code and packages, gives the code's digest again: compare it with the one below.",
 )
 
 
@@ -149,8 +149,8 @@ def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
         ("Proved", proved_text(certificate)),
         *money,
         (
-            "To be trusted",
-            "the data holder and the author of the code; the assumptions, tested but not proved",
+            "You must trust",
+            "the data holder, the author of the code, and every assumption that is not proved",
         ),
         ("Signature", _signed(certificate)),
         ("Valid until", governance(certificate)["valid_until"]),
@@ -288,8 +288,8 @@ def _attack(certificate: CertifyResult) -> tuple[Block, ...]:
         )
         for point in audit["points"]
     )
-    quick = ["Quick: a tenth of the requested runs."] if audit["quick"] else []
-    pair = Block("text", (*quick, "The attacked pair of datasets, which is synthetic:"))
+    quick = ["This quick attack made a tenth of the requested runs."] if audit["quick"] else []
+    pair = Block("text", (*quick, "The attacked pair of datasets is synthetic:"))
     return lines, Block("table", head=head, rows=rows), pair, _table(flat(audit["witness"]))
 
 
@@ -342,7 +342,7 @@ def _picture(svg: str, caption: str) -> Block:
 def _budget(certificate: CertifyResult, ledger: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     release = certificate["release"]
     if release is None:
-        return [("Charged", "nothing: the claim names no real data, and none was touched")]
+        return [("Charged", "nothing: no data were read")]
     rows = [
         ("Ledger", str(certificate["claim"].get("data", {}).get("ledger", SILENT))),
         ("Entry", str(release["ledger_entry"])),
@@ -369,7 +369,7 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
     fits = budget["rest"]["lower"]
     rest = "not known"
     if fits is not None:
-        delta_too = ", if its δ is at most the δ left (`dpaccount ledger show`)"
+        delta_too = ", if its δ fits too (`dpaccount ledger show` gives the δ left)"
         where = {
             "approximate": delta_too,
             "approximate-zcdp": delta_too,

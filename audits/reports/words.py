@@ -28,8 +28,8 @@ VERDICTS = {
 OBSERVERS = {
     "central": "The data holder sees the data. Everyone else sees only the release; the promise holds"
     " whatever they know or compute.",
-    "joint": "What everyone else is shown about a unit is limited. What the unit itself is shown, such as a"
-    " recommendation, is not.",
+    "joint": "The promise limits what the results shown to everyone else reveal about a unit. It does"
+    " not limit what the unit itself is shown, such as a recommendation.",
     "local": "The data collector is not trusted either. What leaves a unit is already noisy.",
 }
 
@@ -42,12 +42,13 @@ def promise(certificate: CertifyResult) -> list[str]:
     """Return the first paragraph's sentences: what this kind of privacy promises, to whom, and what not."""
     guarantee = certificate["guarantee"]
     return [
-        f"The promise is differential privacy for each unit: {guarantee['unit']}. The release would have"
-        " looked almost the same if the data of one unit had been different.",
+        f"The promise is differential privacy for each unit ({guarantee['unit']}). If one unit's data changed"
+        " as stated above, the probability of what others see would change only within limits that"
+        " ε and δ set.",
         OBSERVERS[guarantee["model"]],
-        "It does not promise that nothing is learned. Facts about the whole population may be learned, and so"
-        " may what follows from them about a unit. Several units together, such as a family, are protected"
-        " less than one.",
+        "It does not promise that nothing is learned. A release may reveal facts about the whole population,"
+        " and so what they imply about a unit. Several units together, such as a family, are less protected"
+        " than one.",
     ]
 
 
@@ -71,8 +72,8 @@ def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
         betting = to_digits((with_growth + delta) / (1 - delta), up=True, digits=3)
     return [
         "Suppose that an attacker knows all other data and must tell which of two equally likely datasets was"
-        f" used. They are right at most {_percent(right)} of the time; guessing is right 50 % of the time."
-        f" Their odds are at most {betting} to 1.",
+        f" used. They are right at most {_percent(right)} of the time; a blind guess is right 50 % of the"
+        f" time. The odds that they are right are at most {betting} to 1.",
         f"At a false-positive rate of 0.1 %, an attack has a true-positive rate of at most"
         f" {_percent(power)}.",
     ]
@@ -103,7 +104,7 @@ def what_it_means(certificate: CertifyResult) -> list[str]:
     epsilon, delta = as_exact(point[0]), as_exact(point[1])
     at_delta = to_digits(delta, up=True, digits=3) if delta else "0"
     at = f"ε = {to_digits(epsilon, up=True)} and δ = {at_delta} ({word})"
-    return [f"At {at}:", *odds(epsilon, delta), *_crowd(delta)]
+    return [f"This is what {at} mean.", *odds(epsilon, delta), *_crowd(delta)]
 
 
 def _crowd(delta: Fraction) -> list[str]:
@@ -111,8 +112,8 @@ def _crowd(delta: Fraction) -> list[str]:
     if not delta:
         return []
     return [
-        f"This δ suits fewer than {math.ceil(1 / delta):,} units. With that many or more, it would allow one"
-        " of them, picked at random, to be published in full."
+        f"This δ is too large for {math.ceil(1 / delta):,} or more units: it would allow one of them, picked"
+        " at random, to be published in full."
     ]
 
 
@@ -158,8 +159,8 @@ def assumption(entry: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
     says = f"{rule_summary(entry['rule'])} Here: {entry['query']}, declared {entry['value']}."
     accepted = claim.get("assume", {}).get(f"{entry['rule']} {entry['query']}")
     done = {
-        "tested": f"Searched {entry['examples']} pairs of synthetic neighbouring datasets; no counterexample"
-        " was found. A search proves nothing.",
+        "tested": f"A search of {entry['examples']} pairs of synthetic neighbouring datasets found no"
+        " counterexample. A search proves nothing.",
         "proved": "Proved for all inputs by interval arithmetic.",
         "untested": "Not tested.",
         "accepted": f"Accepted by the claim without a test. Reason given: {accepted}.",

@@ -113,7 +113,7 @@ def test_budget_before_after_and_rest_come_from_the_certificate_alone(certificat
 @pytest.mark.parametrize(
     ("measure", "where"),
     [
-        ("approximate", ", if its δ is at most the δ left (dpaccount ledger show)"),
+        ("approximate", ", if its δ fits too (dpaccount ledger show gives the δ left)"),
         ("either", ", in the measure with the most room"),
     ],
 )
@@ -127,7 +127,7 @@ def test_where_one_number_does_not_say_what_fits_more_is_said(certificate, measu
 ASKED = {  # by a reviewer, of a report
     "what the promise is, and what not": ("The promise is", "It does not promise", "right at most"),
     "assumptions as sentences": (
-        "Searched 288 pairs of synthetic neighbouring datasets",
+        "A search of 288 pairs of synthetic neighbouring datasets",
         "A search proves nothing",
     ),
     "the budget": ("Spent before this release", "Left after it", "Head after the charge"),
@@ -159,7 +159,7 @@ def test_page_one_says_whose_rows_count_which_code_it_is_and_who_is_trusted(cert
     certificate = released(certificate)
     certificate["claim"]["data"] |= {"id": "person", "max_rows": 3}
     first = page.html(certificate).partition("What is promised</h2>")[0]
-    for words in ("(contribution bound: 3 rows)", certificate["subject"]["code"], "To be trusted"):
+    for words in ("(contribution bound: 3 rows)", certificate["subject"]["code"], "You must trust"):
         assert words in first
 
 
@@ -410,7 +410,7 @@ def test_every_key_of_the_page_is_one_that_reports_list(root):
 def test_a_delta_says_for_how_many_it_is(certificate, delta, units):
     """Publishing one of n rows, picked at random, is (0, 1/n)-private: δ must be below that."""
     certificate["proved"]["delta"] = delta
-    assert f"fewer than {units} units" in what_it_means(certificate)[-1]
+    assert f"too large for {units} or more units" in what_it_means(certificate)[-1]
     certificate["proved"]["delta"] = "0"
     assert "units" not in " ".join(what_it_means(certificate))
 
