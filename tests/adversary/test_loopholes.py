@@ -137,7 +137,9 @@ def test_an_assumption_that_a_claim_accepts_stands_on_its_first_page():
     assert certificate["hazards"][0] == told
     assert sum("Accepted" in line for line in certificate["hazards"]) == 1  # the view has its test
     page = html(seal(certificate))
-    assert page.index("assume_rare of laplace-sum, because: measured elsewhere") < page.index("is promised")
+    assert page.index("assume_rare of laplace-sum. Reason given: measured elsewhere") < page.index(
+        "is promised"
+    )
     assert "accepted  assume_rare of laplace-sum" in summary(seal(certificate), "path")
     assert refused_by_checker(certificate) is None
     silent = {**certificate, "hazards": certificate["hazards"][1:]}

@@ -228,7 +228,9 @@ def test_a_whole_sample_is_the_event(name):
         assert meets(epsilon(poisson), plain)
         assert epsilon(ev.PoissonSubsampled(rate=0, of=event)).upper == 0
     if all(ev.allowed(part.name, Relation.REPLACE_ONE) for part in ev.walk(event)):
-        assert meets(epsilon(ev.SampledWithoutReplacement(size=3, population=3, of=event)), epsilon(event))
+        most = max(3, *(getattr(part, "population", 0) for part in ev.walk(event)))
+        whole = ev.SampledWithoutReplacement(size=most, population=most, of=event)
+        assert meets(epsilon(whole), epsilon(event))
 
 
 @pytest.mark.parametrize("name", ["gaussian", "laplace", "pure", "approximate", "discrete_laplace"])
