@@ -38,7 +38,7 @@ def sample(event: Event, count: int = 1) -> Event:
 
 
 def each(kind: Callable[[Fraction], Event]) -> Callable[[int], list[Event]]:
-    """Return so many events of one kind, of parameters from 1 to 2, or far from 0 where they are many."""
+    """Return `size` events of one kind with different parameters, scaled so that ε stays about the same."""
     return lambda size: [kind((1 + Fraction(k, size)) * root(size)) for k in range(size)]
 
 

@@ -22,6 +22,7 @@ from audits.reports.words import (
     what_it_means,
 )
 from dpaccount.checker.certificate.widths import unchecked
+from dpaccount.checker.facts import ANYONE
 from dpaccount.exact import as_exact, to_digits
 
 ASSUMED = "What the proof assumes of the code, and how it was tested"
@@ -161,7 +162,7 @@ def _payers(certificate: CertifyResult) -> str:
     """Return which units the ledger charged: those that the theorem names, else all."""
     steps = certificate["proved"]["derivation"]
     units = steps[-1]["gives"][5] if steps and len(steps[-1]["gives"]) > 5 else None
-    return "every unit" if units is None else f"units {units[0]} to {units[1]}"
+    return "every unit" if units in (None, ANYONE) else f"units {units[0]} to {units[1]}"
 
 
 def _verified(certificate: CertifyResult) -> tuple[Block, ...]:

@@ -108,7 +108,7 @@ def released_tables(certificate: Mapping[str, Any]) -> list[ReleasedTable]:
     report = certificate["release"]["report"]
     shown = {name: each for name, each in report.items() if name not in APART}
     rows = list(rows_of(shown, report.get("labels", {}), report.get("accuracy", {})))
-    rows = [row for row in rows if row.place or row.low is not None]  # a lone number stands with the texts
+    rows = [row for row in rows if row.place or row.low is not None]  # others are listed as text
     by_name = REPORTED if ":" in certificate["claim"]["subject"]["use"] else SAMPLED
     listing = []
     for name, group in groupby(rows, key=lambda row: row.name):

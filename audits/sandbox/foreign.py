@@ -98,7 +98,8 @@ class Program:
 
 
 def _rows(array: NDArray[Any]) -> list[list[Any]]:
-    return array.reshape(len(array), -1).tolist() if array.size else [[]] * len(array)
+    rows = array.reshape(len(array), -1).tolist() if array.size else [[]] * len(array)
+    return [[None if _is_missing(value) else value for value in row] for row in rows]
 
 
 def _columns(table: Any) -> dict[str, list[Any]]:
@@ -124,7 +125,10 @@ def as_csv(data: Any) -> bytes:
 
 
 def as_json(data: Any) -> bytes:
-    """Return a dataset as JSON: a list of an array's rows, or lists by the names of a table's columns."""
+    """Return a dataset as JSON: a list of an array's rows, or lists by the names of a table's columns.
+
+    Missing values are null; an infinite number is written as Infinity, which not every parser accepts.
+    """
     return json.dumps(_rows(data) if isinstance(data, np.ndarray) else _columns(data)).encode()
 
 
@@ -142,7 +146,7 @@ def as_arrow(data: Any) -> bytes:
     return bytes(sink.getvalue())
 
 
-FORMATS = {"data": as_csv, "data.json": as_json, "data.arrow": as_arrow}  #: by what stands in a command
+FORMATS = {"data": as_csv, "data.json": as_json, "data.arrow": as_arrow}  #: by the placeholder in a command
 
 
 def _cell(value: Any) -> str:

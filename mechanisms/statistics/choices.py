@@ -19,7 +19,8 @@ from mechanisms.statistics.statistic import Statistic
 def proof(draw: Draw, scale: Fraction, relation: str, law: str, *, beside_noise: bool) -> Theorem:
     """Return the theorem of the choices of a statistic, of a `scale` in ranks: pure, or Gaussian.
 
-    The `law` of the study says which; Gaussian ones `beside_noise` on a grid are stated as near, as that is.
+    The `law` of the study says which.  `beside_noise`: the study also has Gaussian noise on a grid, whose
+    curve is near-Gaussian, so that this one is stated in the same way.
     """
     width = draw.norm if adjacency(relation).rows_vary else draw.reach
     moves = assume_range(draw.key, width * draw.choice, relation, "movement")

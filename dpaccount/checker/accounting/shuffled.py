@@ -1,6 +1,6 @@
 """The upper measure of shuffled reports of an ε-DP randomiser, by the pair of `dpaccount/numerics/clones.py`.
 
-With p = e^ε and n reports, C ~ Bin(n − 1, 2/(p + 1)) fair coins are thrown beside one that is right with odds
+With p = e^ε and n reports, C ~ Bin(n − 1, 2/(p + 1)) fair coins are thrown, and one that is right with odds
 p; C and the number of heads are seen.  For C = c, P(a or more) − xQ(a or more) is largest at the first a
 above (c + 1)(px − 1)/((p − 1)(1 + x)).  That cost δ_c falls as c rises: a coin can be added afterwards.  So
 

@@ -85,7 +85,7 @@ def chosen(held: Mapping[str, Any]) -> bool:
 
 
 def is_choice(value: object, low: Fraction, high: Fraction) -> bool:
-    """Return whether a number is one of 4^LEVELS + 1 from `low` to `high`, each as far from the next."""
+    """Return whether a number is one of 4^LEVELS + 1 equally spaced candidates from `low` to `high`."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
         return False
     step, off = (high - low) / 4**LEVELS, Fraction(value) - low

@@ -61,7 +61,7 @@ def check_reported(report: dict[str, Any], described: list[dict[str, Any]]) -> N
 
 
 def check_choices(report: Table, held: Table) -> None:
-    """Verify that chosen quantiles are candidates, have no interval, and are of so many ranks."""
+    """Verify that chosen quantiles are candidates without an interval, and state enough ranks."""
     every = [move for each in held["statistics"] for move in least_moves(each, exact=held["exact_rows"])]
     scales = {move.key: (move, scale) for move, scale in zip(every, held["scales"], strict=True)}
     for each in filter(chosen, held["statistics"]):

@@ -248,6 +248,10 @@ def test_data_as_csv():
     assert as_csv(HOLED) == b'a,"b,"\n1.0,"x"""\n,\n'
 
 
+def test_missing_numbers_of_an_array_are_null():
+    assert json.loads(as_json(np.array([[1.0, np.nan]])), parse_constant=pytest.fail) == [[1.0, None]]
+
+
 def test_data_as_json_and_arrow():
     """The same numbers as in CSV, to the last digit; missing cells are null."""
     numbers = np.random.default_rng(3).normal(size=(5, 2))
