@@ -68,7 +68,7 @@ def test_it_is_shown(make, url):
     ledger.charge_plan(plan(Gaussian(sigma=20)), "one")
     shown = answers.show(url)
     assert shown["budget"]["measure"] == "either"
-    assert "each by itself" in shown["explained"]
+    assert "μ², ρ and ε each add up" in shown["explained"]
     assert 0 < shown["spent"]["epsilon"]["upper"] < 1
     assert 0 < shown["remaining"]["epsilon"]["upper"] < 1
     assert shown["worst_unit"] is None
