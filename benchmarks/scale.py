@@ -265,8 +265,7 @@ INTRODUCTION = """\
 
 `make scale` writes this page from its measurements in `docs/scale.json`: processor seconds of one core
 and peak memory. Each size runs in its own process; start-up and the generation of data are not counted.
-Ranges go from the smallest size to the largest. The exponent is that of the last decade (1: ten times
-the size takes ten times as long).
+The exponent is that of the last decade (1: ten times the size takes ten times as long).
 """
 
 HEAD = """\
@@ -294,8 +293,8 @@ def page(book: dict[str, Any]) -> str:
     if "rows" in book["dimensions"]:
         seconds = figure(extrapolated(book["dimensions"]["rows"]["points"], 10**9))
         told.append(
-            f"\n10⁹ rows were not measured. The growth over the last three decades of rows suggests about {seconds} s;"
-            " the counters of 10⁸ people take 2 to 4 bytes each."
+            f"\n10⁹ rows were not measured; the last three decades of rows suggest about {seconds} s, and"
+            " counters of 2 to 4 bytes for each of 10⁸ people."
         )
     return "\n".join([*told, ""])
 
