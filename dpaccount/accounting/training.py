@@ -228,15 +228,15 @@ class Training:
         how = {
             POISSON: (
                 f"every step draws each example independently with probability {self.batch}/{self.examples}"
-                f" (Poisson samples, {self.batch} expected)"
+                f" (Poisson sampling, {self.batch} expected)"
             ),
             ALLOCATION: (
-                f"in each of {self.passes:,} passes every example takes part in one of"
+                f"in each of {self.passes:,} passes, every example takes part in one of"
                 f" {self.pass_steps:,} steps, which it draws uniformly and independently of the others"
                 " (random allocation)"
             ),
             SHUFFLE: (
-                f"in each of {self.passes:,} passes every example is in one of {self.pass_steps:,} batches,"
+                f"in each of {self.passes:,} passes, every example is in one of {self.pass_steps:,} batches,"
                 " which are consecutive parts of a freshly shuffled order"
                 + ("" if replaced else ", where a removed example leaves its place empty")
             ),
@@ -244,10 +244,10 @@ class Training:
         }[self.sampling]
         return (
             f"Training is ({cost}, {shown(share)})-differentially private with respect to {moved}. This holds"
-            f" where {how}, gradients are clipped in l2 example by example, Gaussian noise of"
+            f" if {how}, gradients are clipped in l2 per example, Gaussian noise of"
             f" {shown(self.sigma)} times the clipping norm is added to their sum, and there are"
             f" {self.steps:,} steps. Epsilon is an upper bound, rounded up. {self._other_loops(share)}"
-            " Choosing hyper-parameters on the same data is not counted."
+            " The choice of hyperparameters on the same data is not counted."
         )
 
     def _other_loops(self, delta: Fraction) -> str:
@@ -256,12 +256,12 @@ class Training:
             loose = formatted(self.shuffled(delta).upper, ".4g", up=True)
             return (
                 "It is not a bound for batches of a shuffled pass over the data: for these, epsilon is at"
-                f" most {loose} where one example is replaced."
+                f" most {loose} if one example is replaced."
             )
         better = formatted(Accountant(self._allocated(1, self.steps)).epsilon(delta).upper, ".4g", up=True)
         return (
-            f"If instead every example draws one of the {self.pass_steps:,} steps of each pass by itself, so"
-            f" that batches vary in size (random allocation), epsilon is at most {better} with respect to"
+            f"If instead every example draws one of the {self.pass_steps:,} steps of each pass independently,"
+            f" so that batches vary in size (random allocation), epsilon is at most {better} with respect to"
             " adding or removing one training example."
         )
 
