@@ -81,7 +81,7 @@ class NoLedgerError(LedgerError):
     """There is no ledger at this path; `command` makes one."""
 
     def __init__(self, path: object, command: str = "dpaccount ledger init") -> None:
-        super().__init__(f"{path} is not there; make a ledger with `{command}`")
+        super().__init__(f"{path} does not exist; create a ledger with `{command}`")
         self.path = path
 
 
