@@ -98,10 +98,10 @@ def damaged(what: str) -> LedgerError:
 
 
 class ReceiptError(DpaccountError):
-    """Noise was asked for that no receipt pays for."""
+    """Noise was requested that no receipt pays for."""
 
 
 class NumericsError(DpaccountError):
-    """Two certified computations of one number disagree: a defect of dpaccount, never an answer."""
+    """Two certified computations of one number disagree: a defect in dpaccount, never an answer."""
 
     exit_code = 70

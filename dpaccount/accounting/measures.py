@@ -43,7 +43,7 @@ class _Kind:
 
 @dataclass(frozen=True)
 class Measure:
-    """What adds up, by `name`: ρ, μ², pure ε, ε beside δ, or the Rényi ε at one `order`."""
+    """What adds up, by `name`: ρ, μ², pure ε, ε and δ, or the Rényi ε at one `order`."""
 
     name: str
     order: Fraction | None = None
@@ -65,11 +65,11 @@ class Measure:
 
     @property
     def amounts(self) -> tuple[str, ...]:
-        """Return what its amounts are called."""
+        """Return the names of its amounts."""
         return self._kind.amounts
 
     def of_curve(self, curve: Curve) -> Amounts | None:
-        """Return the amounts of what has this curve; None where the measure has no bound."""
+        """Return the amounts of a release with this curve; None if the measure has no bound."""
         return self._kind.of_curve(curve)
 
     def of_event(self, event: Event) -> Amounts | None:
@@ -87,11 +87,11 @@ class Measure:
             raise unknown(self.name)
 
     def fits(self, total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
-        """Say whether a total is proved to be (ε, δ)-DP."""
+        """Return whether a total is proved to be (ε, δ)-DP."""
         return self._kind.fits(total, epsilon, delta)
 
     def room(self, total: Amounts, epsilon: Fraction, delta: Fraction) -> Amounts:
-        """Return amounts, each as large as found, that still fit beside `total`, which fits."""
+        """Return amounts, each as large as found, that still fit on top of `total`, which fits."""
         if self._kind.parts:
             shared = zip(self._kind.parts, total, _shares(delta), strict=True)
             return tuple(
@@ -114,7 +114,7 @@ class Measure:
         return self._kind.enclosure(total, delta, WIDTH)
 
     def left(self, room: Amounts, delta: Fraction) -> Enclosure:
-        """Return what a charge that takes all of `room` costs, in that of several measures that has most."""
+        """Return the cost of a charge that uses all of `room`, in the measure that has most."""
         if not self._kind.parts:
             return self.enclosure(room, delta)
         return max(_of_parts(room, delta, WIDTH), key=lambda found: found.upper)
@@ -136,7 +136,7 @@ class Measure:
         return upper if isinstance(upper, Fraction) else None
 
     def tail(self, total: Fraction, delta: Fraction) -> Fraction:
-        """Return what the loss of a total exceeds with probability at most delta > 0, at any time so far.
+        """Return a bound that the loss of a total exceeds, at any time so far, with probability ≤ delta.
 
         By Ville's inequality: ρ + 2√(ρ ln(1/δ)), with ρ = μ²/2 for GDP; at one order τ + ln(1/δ)/(α − 1).
         """
