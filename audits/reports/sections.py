@@ -24,6 +24,7 @@ from audits.reports.words import (
 from dpaccount.checker.certificate.widths import unchecked
 from dpaccount.checker.facts import ANYONE
 from dpaccount.exact import as_exact, to_digits
+from dpaccount.ledger.answers import room
 
 ASSUMED = "What the proof assumes of the code, and how it was tested"
 SIGNED = ("Reviewer", "Approver", "Date")
@@ -301,7 +302,7 @@ def _published(certificate: CertifyResult) -> list[Section]:
     blocks: list[Block] = []
     tables = released_tables(certificate)
     for each in tables[:MAX_TABLES]:
-        blocks.append(Block("text", (each.name,)))
+        blocks.append(Block("text", (f"{each.name}: {each.of}" if each.of else each.name,)))
         if len(each.bars) > 1:
             caption = f"Each dot is a released number; its line is the {each.head[-1]}."
             blocks.append(_picture(pictures.strips(each.bars[:MAX_DRAWN], each.name), caption))
@@ -367,17 +368,9 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
         most = budget[when]["upper"]
         return "without a bound" if most == "inf" else f"ε ≤ {to_digits(as_exact(most), up=True)}"
 
-    fits = budget["rest"]["lower"]
-    rest = "not known"
-    if fits is not None:
-        delta_too = ", if its δ fits too (`dpaccount ledger show` gives the δ left)"
-        where = {
-            "approximate": delta_too,
-            "approximate-zcdp": delta_too,
-            "either": ", in the measure with the most room",
-        }
-        rest = f"another charge of ε = {to_digits(as_exact(fits), up=False)} fits"
-        rest += where.get(budget["measure"], "")
+    left = budget.get("left", {})
+    known = left or budget["rest"]["lower"] is not None
+    rest = f"another charge of {room({**left, 'epsilon': budget['rest']})} fits" if known else "not known"
     return [
         ("The ledger's budget", f"{whole} ({budget['relation']}, composed as {budget['measure']})"),
         ("Spent before this release", spent("before")),
