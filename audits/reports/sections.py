@@ -11,12 +11,15 @@ from audits.reports.regret import Curve
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
 from audits.reports.tables import released_tables
 from audits.reports.words import (
+    COUNTED,
     VERDICTS,
     CertifyResult,
-    assumption,
     by_machine,
+    declared,
     hidden_change,
     missing,
+    observed,
+    outcome,
     promise,
     rule_summary,
     what_it_means,
@@ -27,6 +30,10 @@ from dpaccount.exact import as_exact, to_digits
 from dpaccount.ledger.answers import room
 
 ASSUMED = "What the proof assumes of the code, and how it was tested"
+SEARCHED = (
+    "A search ran the code on pairs of synthetic neighbouring datasets and compared what changed with what is"
+    " declared. It can refute an assumption; it proves none."
+)
 SIGNED = ("Reviewer", "Approver", "Date")
 MAX_LENGTH = 4000  #: characters of a value on a page; all of it is in the certificate
 EMPTY: tuple[Any, ...] = (None, "", [], {})  #: empty values of a document
@@ -260,18 +267,24 @@ def _assumed(certificate: CertifyResult) -> tuple[Block, ...]:
     entries = certificate["sensitivity"]
     if not entries:
         return (Block("text", ("Nothing is assumed of the code.",)),)
-    rows = tuple(
-        (
-            assumption(entry, certificate["claim"]),
-            entry["status"],
-            str(entry["examples"]),
-            str(entry["worst"]),
-        )
-        for entry in entries
-    )
-    head = ("assumption", "result", "examples", "largest observed change (squared)")
-    wrong = [_table(flat(entry["counterexample"])) for entry in entries if entry["counterexample"]]
-    return (Block("table", head=head, rows=rows), *wrong)
+    blocks = [Block("text", (SEARCHED,))]
+    for rule in dict.fromkeys(entry["rule"] for entry in entries):
+        most = "largest count" if rule in COUNTED else "largest observed change, ℓ2 norm"
+        rows = [
+            (
+                entry["query"],
+                declared(entry["value"]),
+                outcome(entry, certificate["claim"]),
+                str(entry["examples"]),
+                observed(entry),
+            )
+            for entry in entries
+            if entry["rule"] == rule
+        ]
+        head = ("of", "declared", "result", "pairs tried", most)
+        blocks += [Block("text", (rule_summary(rule),)), _table(rows, head)]
+    blocks += [_table(flat(entry["counterexample"])) for entry in entries if entry["counterexample"]]
+    return tuple(blocks)
 
 
 def _attack(certificate: CertifyResult) -> tuple[Block, ...]:

@@ -20,7 +20,16 @@ from audits.reports import attacks, ci, page, pictures, standards
 from audits.reports.compare import differences
 from audits.reports.sections import sections
 from audits.reports.tables import definition, released_tables
-from audits.reports.words import hidden_change, odds, promise, rule_summary, what_it_means
+from audits.reports.words import (
+    declared,
+    hidden_change,
+    observed,
+    odds,
+    outcome,
+    promise,
+    rule_summary,
+    what_it_means,
+)
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.columns import Column
 from tests.looped import looped
@@ -135,8 +144,9 @@ def test_every_amount_that_is_left_is_said(certificate, left, fits):
 ASKED = {  # by a reviewer, of a report
     "what the promise is, and what not": ("The promise is", "It does not promise", "right at most"),
     "assumptions as sentences": (
-        "A search of 288 pairs of synthetic neighbouring datasets",
-        "A search proves nothing",
+        "A search ran the code on pairs of synthetic neighbouring datasets",
+        "it proves none",
+        "no counterexample found",
     ),
     "the budget": ("Spent before this release", "Left after it", "Head after the charge"),
     "who answers": (
@@ -649,3 +659,32 @@ GROUP = Column("g", "category", values=("a", "b", "c"))
 )
 def test_page_one_says_what_a_statistic_is_whatever_its_name(more, words):
     assert definition(Statistic("any name", **more, declared=(X,))) == words
+
+
+@looped(
+    ("value", "words"),
+    [
+        ("l1 1", "ℓ1 norm at most 1"),
+        ("l2-squared 268418043/67108864; range 2", "squared ℓ2 norm at most 3.9998; range at most 2"),
+        ("at most 1414213563/1000000000", "at most 1.4143"),
+        ("contributions: cell", "contributions: cell"),
+    ],
+)
+def test_declared_bounds_are_rounded_up(value, words):
+    assert declared(value) == words
+
+
+def test_what_was_observed_is_no_square_and_an_outcome_says_what_was_not_tested():
+    entry = {
+        "rule": "assume_ball",
+        "query": "sum",
+        "worst": "9/4",
+        "status": "tested",
+        "counterexample": None,
+    }
+    assert (observed(entry), outcome(entry, {})) == ("1.5", "no counterexample found")
+    assert observed({**entry, "rule": "assume_numbers", "worst": "9"}) == "9"
+    assert outcome({**entry, "status": "untested"}, {}) == "not tested"
+    accepted = {"assume": {"assume_ball sum": "our paper"}}
+    assert outcome({**entry, "status": "accepted"}, accepted).endswith("Reason given: our paper")
+    assert outcome({**entry, "counterexample": {"wrong": "moves by 2"}}, {}) == "false: moves by 2"
