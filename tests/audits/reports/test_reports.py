@@ -30,6 +30,7 @@ from audits.reports.words import (
     rule_summary,
     what_it_means,
 )
+from dpaccount.checker.certificate import hazards
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.columns import Column
 from tests.looped import looped
@@ -298,6 +299,10 @@ def test_no_sentence_of_page_one_or_of_the_attack_is_long(certificate, verdict):
             blocks = [block for each in sections(certificate) if each.first for block in each.blocks]
             texts = [line for block in blocks if block.kind in ("text", "list") for line in block.lines]
             assert long_sentences([*texts, *attacks.explained(certificate)]) == []
+    assert (
+        long_sentences([*hazards.HAZARDS, *hazards.UNPROVED_HAZARDS, hazards.UNSEEN, hazards.SAME_PROOF])
+        == []
+    )
     assert long_sentences(["word " * 26]) != []
 
 
