@@ -381,9 +381,11 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
         most = budget[when]["upper"]
         return "without a bound" if most == "inf" else f"ε ≤ {to_digits(as_exact(most), up=True)}"
 
-    left = budget.get("left", {})
-    known = left or budget["rest"]["lower"] is not None
-    rest = f"another charge of {room({**left, 'epsilon': budget['rest']})} fits" if known else "not known"
+    left, ends = budget.get("left", {}), budget["rest"]
+    known = left or ends["lower"] is not None
+    rest = f"another charge of {room({**left, 'epsilon': ends})} fits" if known else "not known"
+    if left and ends["lower"] is None and ends["upper"] != "inf":
+        rest += f" (ε ≤ {to_digits(as_exact(ends['upper']), up=True)})"
     return [
         ("The ledger's budget", f"{whole} ({budget['relation']}, composed as {budget['measure']})"),
         ("Spent before this release", spent("before")),
