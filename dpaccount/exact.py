@@ -205,7 +205,10 @@ def to_digits(value: Number, *, up: bool | None, digits: int = SHOWN_DIGITS) -> 
         return str(value)
     with localcontext(_context(digits, up=up)):  # what the caller's context rounds is not ours
         short = _decimal(value, digits, up=up).normalize()
-        return str(short).lower() if not -5 < short.adjusted() < 16 else f"{short:f}"
+    if -5 < short.adjusted() < 16:
+        return f"{short:f}"
+    mantissa, exponent = f"{short:e}".split("e")
+    return f"{mantissa}e{int(exponent):+03d}"  # as Python writes a float
 
 
 def to_noise(value: Number, noise: float, *, up: bool | None = None) -> str:

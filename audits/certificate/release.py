@@ -405,7 +405,8 @@ def _budget(before: dict[str, Any], after: dict[str, Any]) -> BudgetAround:
     """
     spent = {"before": before["spent"]["epsilon"], "after": after["spent"]["epsilon"]}
     held = {name: after["budget"][name] for name in ("epsilon", "delta", "relation", "unit", "measure")}
-    return convert({**held, **spent, "rest": after["remaining"]["epsilon"]}, BudgetAround)
+    left = {name: amount for name, amount in after["remaining"].items() if name != "epsilon"}
+    return convert({**held, **spent, "rest": after["remaining"]["epsilon"], "left": left}, BudgetAround)
 
 
 def _evaluation(due: Release, view: View) -> dict[str, object] | None:

@@ -11,12 +11,15 @@ from audits.reports.regret import Curve
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
 from audits.reports.tables import released_tables
 from audits.reports.words import (
+    COUNTED,
     VERDICTS,
     CertifyResult,
-    assumption,
     by_machine,
+    declared,
     hidden_change,
     missing,
+    observed,
+    outcome,
     promise,
     rule_summary,
     what_it_means,
@@ -24,8 +27,13 @@ from audits.reports.words import (
 from dpaccount.checker.certificate.widths import unchecked
 from dpaccount.checker.facts import ANYONE
 from dpaccount.exact import as_exact, to_digits
+from dpaccount.ledger.answers import room
 
 ASSUMED = "What the proof assumes of the code, and how it was tested"
+SEARCHED = (
+    "A search ran the code on pairs of synthetic neighbouring datasets and compared what changed with what is"
+    " declared. It can refute an assumption; it proves none."
+)
 SIGNED = ("Reviewer", "Approver", "Date")
 MAX_LENGTH = 4000  #: characters of a value on a page; all of it is in the certificate
 EMPTY: tuple[Any, ...] = (None, "", [], {})  #: empty values of a document
@@ -259,18 +267,24 @@ def _assumed(certificate: CertifyResult) -> tuple[Block, ...]:
     entries = certificate["sensitivity"]
     if not entries:
         return (Block("text", ("Nothing is assumed of the code.",)),)
-    rows = tuple(
-        (
-            assumption(entry, certificate["claim"]),
-            entry["status"],
-            str(entry["examples"]),
-            str(entry["worst"]),
-        )
-        for entry in entries
-    )
-    head = ("assumption", "result", "examples", "largest observed change (squared)")
-    wrong = [_table(flat(entry["counterexample"])) for entry in entries if entry["counterexample"]]
-    return (Block("table", head=head, rows=rows), *wrong)
+    blocks = [Block("text", (SEARCHED,))]
+    for rule in dict.fromkeys(entry["rule"] for entry in entries):
+        most = "largest count" if rule in COUNTED else "largest observed change, ℓ2 norm"
+        rows = [
+            (
+                entry["query"],
+                declared(entry["value"]),
+                outcome(entry, certificate["claim"]),
+                str(entry["examples"]),
+                observed(entry),
+            )
+            for entry in entries
+            if entry["rule"] == rule
+        ]
+        head = ("of", "declared", "result", "pairs tried", most)
+        blocks += [Block("text", (rule_summary(rule),)), _table(rows, head)]
+    blocks += [_table(flat(entry["counterexample"])) for entry in entries if entry["counterexample"]]
+    return tuple(blocks)
 
 
 def _attack(certificate: CertifyResult) -> tuple[Block, ...]:
@@ -301,7 +315,7 @@ def _published(certificate: CertifyResult) -> list[Section]:
     blocks: list[Block] = []
     tables = released_tables(certificate)
     for each in tables[:MAX_TABLES]:
-        blocks.append(Block("text", (each.name,)))
+        blocks.append(Block("text", (f"{each.name}: {each.of}" if each.of else each.name,)))
         if len(each.bars) > 1:
             caption = f"Each dot is a released number; its line is the {each.head[-1]}."
             blocks.append(_picture(pictures.strips(each.bars[:MAX_DRAWN], each.name), caption))
@@ -367,17 +381,11 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
         most = budget[when]["upper"]
         return "without a bound" if most == "inf" else f"ε ≤ {to_digits(as_exact(most), up=True)}"
 
-    fits = budget["rest"]["lower"]
-    rest = "not known"
-    if fits is not None:
-        delta_too = ", if its δ fits too (`dpaccount ledger show` gives the δ left)"
-        where = {
-            "approximate": delta_too,
-            "approximate-zcdp": delta_too,
-            "either": ", in the measure with the most room",
-        }
-        rest = f"another charge of ε = {to_digits(as_exact(fits), up=False)} fits"
-        rest += where.get(budget["measure"], "")
+    left, ends = budget.get("left", {}), budget["rest"]
+    known = left or ends["lower"] is not None
+    rest = f"another charge of {room({**left, 'epsilon': ends})} fits" if known else "not known"
+    if left and ends["lower"] is None and ends["upper"] != "inf":
+        rest += f" (ε ≤ {to_digits(as_exact(ends['upper']), up=True)})"
     return [
         ("The ledger's budget", f"{whole} ({budget['relation']}, composed as {budget['measure']})"),
         ("Spent before this release", spent("before")),

@@ -4,7 +4,7 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from dpaccount.exact import to_digits, to_noise
 from dpaccount.schemas.study import StudyTable
 from mechanisms.noisy_statistics import NoisyStatistics
 from mechanisms.statistics.estimates import table
-from mechanisms.statistics.statistic import NUMBERS
+from mechanisms.statistics.statistic import NUMBERS, Statistic
 from mechanisms.table.user_level import named
 
 APART = ("accuracy", "labels")  #: members of a report that are not released numbers
@@ -50,12 +50,27 @@ class Row:
 
 @dataclass(frozen=True)
 class ReleasedTable:
-    """A released statistic: rows of text under a head, and its lines in a chart."""
+    """A released statistic: rows of text under a head, its lines in a chart, and what it is `of`."""
 
     name: str
     head: list[str]
     rows: list[list[str]]
     bars: list[Bar]
+    of: str = ""
+
+
+def definition(what: Statistic) -> str:
+    """Return in words what a statistic is, whatever its name."""
+    column = plain(what.column.name) if what.column else ""
+    kind = {
+        "count": "number of rows",
+        "quantile": f"{to_digits(what.rank, up=None)} quantile of {column}",
+        "histogram": f"number of rows by {column}",
+        "top": f"the {what.k} most frequent values of {column}",
+        "regression": f"linear regression of {column} on {', '.join(plain(each.name) for each in what.on)}",
+    }.get(what.what, f"{what.what} of {column}")
+    groups = f" by {', '.join(plain(each.name) for each in what.by)}" if what.by else ""
+    return f"{kind}{groups}{f' where {plain(what.where)}' if what.where else ''}"
 
 
 def shown_table(name: str, study: StudyTable, head: tuple[str, str] = SHOWN) -> ReleasedTable:
@@ -101,8 +116,9 @@ def released_tables(certificate: Mapping[str, Any]) -> list[ReleasedTable]:
     if certificate["claim"]["subject"]["use"] == STUDY:
         try:
             claim = claim_at(parse_json(json.dumps(certificate["claim"]), "claim"), Path("claim"))
+            known = {what.name: definition(what) for what in study_of(claim).statistics}
             statistics = tables(claim, dict(certificate))
-            return [shown_table(name, each) for name, each in statistics.items()]
+            return [replace(shown_table(name, each), of=known[name]) for name, each in statistics.items()]
         except (InputError, KeyError):  # a study of another version: its arrays have no labels
             pass
     report = certificate["release"]["report"]

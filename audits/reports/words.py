@@ -117,6 +117,17 @@ def _crowd(delta: Fraction) -> list[str]:
     ]
 
 
+COUNTED = ("assume_numbers", "assume_persons")  #: rules whose tests count instead of measuring
+LONG_FRACTION = re.compile(r"\b\d+/\d{3,}\b")
+NORMS = {
+    "l1": "ℓ1 norm",
+    "l2-squared": "squared ℓ2 norm",
+    "frobenius-squared": "squared Frobenius norm",
+    "range": "range",
+    "each": "largest coordinate",
+}
+
+
 def rule_summary(name: str) -> str:
     """Return the first sentence of a kernel rule's docstring, without its sources."""
     rule = getattr(proof, name, None)
@@ -154,20 +165,32 @@ def by_machine(rules: Iterable[str]) -> str:
     return text + (f"; on paper: {', '.join(paper)}." if paper else ".")
 
 
-def assumption(entry: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
-    """Return an assumption of the proof as sentences: its statement, its subject, and its test."""
-    says = f"{rule_summary(entry['rule'])} Here: {entry['query']}, declared {entry['value']}."
-    accepted = claim.get("assume", {}).get(f"{entry['rule']} {entry['query']}")
-    done = {
-        "tested": f"A search of {entry['examples']} pairs of synthetic neighbouring datasets found no"
-        " counterexample. A search proves nothing.",
-        "proved": "Proved for all inputs by interval arithmetic.",
-        "untested": "Not tested.",
-        "accepted": f"Accepted by the claim without a test. Reason given: {accepted}.",
-    }
+def outcome(entry: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
+    """Return what became of an assumption of the proof."""
     if entry["counterexample"]:
-        return f"{says} It is false: {entry['counterexample']['wrong']}."
-    return f"{says} {done.get(entry['status'], entry['status'])}"
+        return f"false: {entry['counterexample']['wrong']}"
+    accepted = claim.get("assume", {}).get(f"{entry['rule']} {entry['query']}")
+    return {
+        "tested": "no counterexample found",
+        "proved": "proved for all inputs by interval arithmetic",
+        "untested": "not tested",
+        "accepted": f"accepted by the claim without a test. Reason given: {accepted}",
+    }.get(entry["status"], entry["status"])
+
+
+def declared(value: str) -> str:
+    """Return the checker's words on a declared bound for a person: long fractions as decimals, rounded up."""
+    parts = [part.partition(" ") for part in value.split("; ")]
+    named = [
+        f"{NORMS[norm]} at most {most}" if norm in NORMS else norm + gap + most for norm, gap, most in parts
+    ]
+    return LONG_FRACTION.sub(lambda found: to_digits(Fraction(found[0]), up=True), "; ".join(named))
+
+
+def observed(entry: Mapping[str, Any]) -> str:
+    """Return the largest change that a search saw: a count, or an ℓ2 norm, which certificates square."""
+    worst = as_exact(entry["worst"])
+    return str(worst) if entry["rule"] in COUNTED else to_digits(math.sqrt(worst), up=None)
 
 
 def missing(certificate: Mapping[str, Any]) -> list[str]:

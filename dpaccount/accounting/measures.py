@@ -38,6 +38,8 @@ class _Kind:
     of_event: Callable[[Event], Amounts | None]
     fits: Callable[[Amounts, Fraction, Fraction], bool]
     enclosure: Callable[[Amounts, Fraction, Fraction], Enclosure]
+    #: from (ε, δ): the largest total of each amount, or None where `fits` alone says it
+    limits: Callable[[Fraction, Fraction], tuple[Fraction | None, ...]] = lambda *_: (None,)
     parts: tuple[str, ...] = ()  #: the measures, each of one amount, of which any one is enough
 
 
@@ -99,11 +101,12 @@ class Measure:
                 for name, amount, share in shared
                 for room in MEASURES[name]._beside(amount, epsilon, share)
             )
-        if self._kind.fits is _each_within:
-            limits = (epsilon, delta)[: len(total)]
-            return tuple(limit - amount for limit, amount in zip(limits, total, strict=True))
-        first = _largest(lambda more: self.fits((total[0] + more, *total[1:]), epsilon, delta))
-        return first, *(delta / 2 - amount for amount in total[1:])  # of approximate zCDP
+        return tuple(
+            limit - amount
+            if limit is not None
+            else _largest(lambda more: self.fits((total[0] + more, *total[1:]), epsilon, delta))
+            for limit, amount in zip(self._kind.limits(epsilon, delta), total, strict=True)
+        )
 
     def _beside(self, amount: Fraction, epsilon: Fraction, delta: Fraction) -> Amounts:
         fits = self.fits((amount,), epsilon, delta)
@@ -407,9 +410,21 @@ def _largest(fits: Callable[[Fraction], bool]) -> Fraction:
 
 _KINDS: dict[str, _Kind] = {
     "gdp": _Kind(("mu_squared",), _gdp_curve, _gdp_event, _gdp_fits, _gdp_epsilon),
-    "pure": _Kind(("epsilon",), _pure_curve, lambda event: _one(event.pure()), _each_within, _plain_epsilon),
+    "pure": _Kind(
+        ("epsilon",),
+        _pure_curve,
+        lambda event: _one(event.pure()),
+        _each_within,
+        _plain_epsilon,
+        lambda epsilon, _: (epsilon,),
+    ),
     "approximate": _Kind(
-        ("epsilon", "delta"), _approximate_curve, Event.approximate, _each_within, _plain_epsilon
+        ("epsilon", "delta"),
+        _approximate_curve,
+        Event.approximate,
+        _each_within,
+        _plain_epsilon,
+        lambda epsilon, delta: (epsilon, delta),
     ),
     "approximate-zcdp": _Kind(
         ("rho", "delta"),
@@ -417,6 +432,7 @@ _KINDS: dict[str, _Kind] = {
         _approximate_zcdp_event,
         _approximate_zcdp_fits,
         _approximate_zcdp_epsilon,
+        lambda _, delta: (None, delta / 2),
     ),
     "zcdp": _Kind(("rho",), _zcdp_curve, lambda event: _one(event.zcdp()), _zcdp_fits, _zcdp_epsilon),
     "either": _Kind(
@@ -425,7 +441,7 @@ _KINDS: dict[str, _Kind] = {
         lambda event: _either([_KINDS[name].of_event(event) for name in EITHER]),
         _either_fits,
         _either_epsilon,
-        EITHER,
+        parts=EITHER,
     ),
 }
 MEASURES: dict[str, Measure] = {name: Measure(name) for name in _KINDS}  #: those of ledgers

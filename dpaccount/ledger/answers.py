@@ -6,13 +6,12 @@ authenticated), and `say` receives one sentence for standard error, such as a re
 """
 
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from functools import partial
 from typing import Any
 
 from dpaccount.documents import Place
 from dpaccount.errors import BudgetError
-from dpaccount.exact import Exact
+from dpaccount.exact import Exact, as_exact, to_digits
 from dpaccount.ledger import ledger as durable
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.charging import Charge, RefusedError
@@ -198,7 +197,7 @@ def show(url: str) -> Answer:
 
 def _explained(shown: Answer) -> str:
     measure, limit = shown["budget"]["measure"], shown["budget"]["epsilon"]
-    spent = _short(shown["spent"]["epsilon"]["upper"], ROUND_CEILING)
+    spent = _short(shown["spent"]["epsilon"]["upper"], up=True)
     sums = {
         "gdp": "μ² adds up, ε does not",
         "zcdp": "ρ adds up",
@@ -210,7 +209,7 @@ def _explained(shown: Answer) -> str:
     sentence = f"charges cost ε {spent} of {limit}, and {more} ({sums})"
     if not shown["resets"]:
         return sentence
-    life = _short(shown["life"]["epsilon"]["upper"], ROUND_CEILING)
+    life = _short(shown["life"]["epsilon"]["upper"], up=True)
     return (
         f"since the last reset, {sentence}; over the ledger's life they cost ε {life}, which is the guarantee"
     )
@@ -218,16 +217,16 @@ def _explained(shown: Answer) -> str:
 
 def room(remaining: Answer) -> str:
     """Return as text the cost up to which another charge fits every unit, rounded down."""
-    left = {name: _short(amount, ROUND_FLOOR) for name, amount in remaining.items()}
-    epsilon = _short(remaining["epsilon"]["lower"], ROUND_FLOOR)
+    left = {name: _short(amount, up=False) for name, amount in remaining.items()}
+    epsilon = _short(remaining["epsilon"]["lower"], up=False)
     if "pure" in left:
         return f"μ² {left['mu_squared']}, or ρ {left['rho']}, or pure ε {left['pure']}"
     first = f"ρ {left['rho']}" if "rho" in left else f"ε {epsilon}"
     return f"{first} and δ {left['delta']}" if "delta" in left else first
 
 
-def _short(value: object, rounding: str) -> str:
-    return str(Context(4, rounding).create_decimal(repr(value))) if isinstance(value, float) else str(value)
+def _short(value: object, *, up: bool) -> str:
+    return to_digits(as_exact(value), up=up, digits=4) if isinstance(value, float) else str(value)
 
 
 def exit_code(answer: Answer) -> int:

@@ -164,6 +164,15 @@ class AuditResult(Closed, frozen=True, kw_only=True):
     witness: AttackedPair
 
 
+class AmountsLeft(Closed, frozen=True):
+    """What remains in the amounts that the ledger's measure adds up; ε stands in `rest`."""
+
+    mu_squared: Number | Absent = UNSET
+    rho: Number | Absent = UNSET
+    pure: Number | Absent = UNSET
+    delta: Number | Absent = UNSET
+
+
 class BudgetAround(Closed, frozen=True):
     """The ledger's budget, what was spent before and after the charge, and what remains."""
 
@@ -175,6 +184,7 @@ class BudgetAround(Closed, frozen=True):
     before: EpsilonEnds
     after: EpsilonEnds
     rest: EpsilonEnds
+    left: AmountsLeft | Absent = UNSET  #: older certificates have none
 
 
 class MadeRelease(Closed, frozen=True):

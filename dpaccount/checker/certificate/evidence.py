@@ -60,8 +60,10 @@ def _counted(step: Step) -> str:
         case "assume_choice":
             return "one part is drawn"
         case "assume_numbers":
-            return f"at most {given['most']} numbers"
+            return f"numbers: at most {given['most']}"
         case "assume_lipschitz":
+            if number(given["factor"]) == 0 and given["slack"] == given["reach"]:
+                return f"at most {given['reach']}"
             follows = f"{given['factor']} times its row's move plus {given['slack']}"
             return f"at most {follows}, at most {given['reach']}"
     return f"one person's rows: at most {given['most']} steps"

@@ -106,16 +106,16 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], paid: list[Fac
     if whole is None or delta is None or before is None or after is None or rest is None:
         raise Rejected("a ledger's figures are finite: what has no end fits no budget")
     widths = [a - b for a, b in zip(uppers, lowers, strict=True) if a is not None and b is not None]
-    crossed = len(widths) < len(READ) or min(widths) < 0
-    ensure(not crossed, "the budget has a lower end above the upper one")
+    ensure(len(widths) == len(READ) and min(widths) >= 0, "the budget has a lower end above the upper one")
     plain = budget["measure"] in ("pure", "approximate")
     slack = SUM_ROUNDING * (whole if plain else whole + 1)
     ensure(before <= after + slack, "less is spent after the charge than before")
     ensure(max(after, rest) <= whole + slack, "more is spent, or left, than the whole budget")
     if everyone and cost * NOTICED >= before:
         ensure(cost == 0 or before < after, "something is charged, and nothing was spent")
-    known = ("gdp", "zcdp", NEAR, "either")
-    ensure(plain or budget["measure"] in known, "the ledger adds up no known measure")
+    ensure(plain or budget["measure"] in ("gdp", "zcdp", NEAR, "either"), "the ledger has no known measure")
+    left = exact_of(budget.get("left", {}).get("delta", 0), "the delta left")
+    ensure(left is not None and left <= delta, "more delta is left than there was")
     within = budget["measure"] == "approximate" and allowed <= delta
     curves = [fact.curve for fact in paid if isinstance(fact, Private)]
     pure = [curve for curve in curves if isinstance(curve, Pure | BoundedRange)]

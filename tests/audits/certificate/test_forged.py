@@ -366,6 +366,7 @@ KINDS = {
         "than the whole",
     ),
     "more left than is": (lambda _: [((*BUDGET, "rest"), {"lower": 8.5, "upper": 8.5})], "not the whole"),
+    "more delta left": (lambda _: [((*BUDGET, "left"), {"delta": 0.5})], "more delta is left"),
     "another unit": (lambda _: [((*BUDGET, "unit"), "a household")], "counts"),
     "another measure": (lambda _: [((*BUDGET, "measure"), "zcdp")], "lower end"),
     "a measure without a bound": (lambda _: [((*BUDGET, "measure"), "gdp")], "no ledger in"),

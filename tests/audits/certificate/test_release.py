@@ -158,6 +158,7 @@ def test_a_release_holds_the_digests_of_data_and_code_and_the_ledgers_head(tmp_p
     assert {name: noted[name] for name in shown["budget"]} == shown["budget"]
     assert noted["before"] == {"lower": 0.0, "upper": 0.0}
     assert (noted["after"], noted["rest"]) == (shown["spent"]["epsilon"], shown["remaining"]["epsilon"])
+    assert noted["left"].items() < shown["remaining"].items()
     assert not wrong("certificate", json.loads(json.dumps(done.certificate)))
     report = dict(_spending(noted))
     assert report["Spent before this release"] == "ε ≤ 0"

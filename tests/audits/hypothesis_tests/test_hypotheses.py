@@ -127,7 +127,7 @@ def test_numbers_are_counted_by_their_own_check(declared):
     (found,) = [each for each in hypotheses(theorem) if each.rule == "assume_numbers"]
     check, words = check_of(Proved(theorem), found)
     run = ran({("sum", 0): np.zeros(3, dtype=np.int64)})
-    assert words == f"at most {declared} numbers"
+    assert words == f"numbers: at most {declared}"
     assert (check(run, run, 1).wrong is None) == (declared >= 3)
     assert check(run, run, 1).moved == 3
 

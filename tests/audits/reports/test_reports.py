@@ -19,8 +19,21 @@ from audits.certificate.document import seal
 from audits.reports import attacks, ci, page, pictures, standards
 from audits.reports.compare import differences
 from audits.reports.sections import sections
-from audits.reports.tables import released_tables
-from audits.reports.words import hidden_change, odds, promise, rule_summary, what_it_means
+from audits.reports.tables import definition, released_tables
+from audits.reports.words import (
+    declared,
+    hidden_change,
+    observed,
+    odds,
+    outcome,
+    promise,
+    rule_summary,
+    what_it_means,
+)
+from dpaccount.checker.certificate import hazards
+from mechanisms.statistics.statistic import Statistic
+from mechanisms.table.columns import Column
+from tests.looped import looped
 
 RECEIVED = Path(__file__).with_name("received.json")
 TITLES = (
@@ -99,7 +112,7 @@ def test_budget_before_after_and_rest_come_from_the_certificate_alone(certificat
     for words in (
         "ε = 3 at δ = 1e-06 for each unit, person (replace-one, composed as gdp)",
         *("Spent before this release", "ε ≤ 0.40002", "Spent after it", "ε ≤ 2"),
-        *("Left after it", "another charge of ε = 0.98765 fits", "sha256:" + "1" * 64, "sqlite:///team.db"),
+        *("Left after it", "another charge of ε 0.9876 fits", "sha256:" + "1" * 64, "sqlite:///team.db"),
     ):
         assert words in text, words
     assert "give the ledger" not in text
@@ -111,24 +124,30 @@ def test_budget_before_after_and_rest_come_from_the_certificate_alone(certificat
 
 
 @pytest.mark.parametrize(
-    ("measure", "where"),
+    ("left", "fits"),
     [
-        ("approximate", ", if its δ fits too (dpaccount ledger show gives the δ left)"),
-        ("either", ", in the measure with the most room"),
+        ({"delta": 1e-6}, "ε 0.9876 and δ 1e-06"),
+        ({"rho": 0.123456, "delta": 4.99999e-7}, "ρ 0.1234 and δ 4.999e-07"),
+        ({"mu_squared": 0.19, "rho": 0.08, "pure": 0.4}, "μ² 0.19, or ρ 0.08, or pure ε 0.4"),
     ],
 )
-def test_where_one_number_does_not_say_what_fits_more_is_said(certificate, measure, where):
-    released(certificate)["release"]["budget"] = {**NOTED, "measure": measure}
-    assert f"another charge of ε = 0.98765 fits{where}" in Page(page.html(certificate)).text
-    certificate["release"]["budget"]["rest"] = {"lower": None, "upper": "inf"}
-    assert where not in Page(page.html(certificate)).text
+def test_every_amount_that_is_left_is_said(certificate, left, fits):
+    """Also where the ledger's measure has no ε of its own; rounded down, and decimals as they are written."""
+    budget = released(certificate)["release"]["budget"] = {**NOTED, "left": left}
+    if "rho" in left:
+        budget["rest"], fits = {"lower": None, "upper": 2.51137}, f"{fits} fits (ε ≤ 2.5114)"
+    assert f"another charge of {fits}" in Page(page.html(certificate)).text
+    del budget["left"]  # of an earlier version
+    budget["rest"] = {"lower": None, "upper": "inf"}
+    assert "not known" in Page(page.html(certificate)).text
 
 
 ASKED = {  # by a reviewer, of a report
     "what the promise is, and what not": ("The promise is", "It does not promise", "right at most"),
     "assumptions as sentences": (
-        "A search of 288 pairs of synthetic neighbouring datasets",
-        "A search proves nothing",
+        "A search ran the code on pairs of synthetic neighbouring datasets",
+        "it proves none",
+        "no counterexample found",
     ),
     "the budget": ("Spent before this release", "Left after it", "Head after the charge"),
     "who answers": (
@@ -280,6 +299,10 @@ def test_no_sentence_of_page_one_or_of_the_attack_is_long(certificate, verdict):
             blocks = [block for each in sections(certificate) if each.first for block in each.blocks]
             texts = [line for block in blocks if block.kind in ("text", "list") for line in block.lines]
             assert long_sentences([*texts, *attacks.explained(certificate)]) == []
+    assert (
+        long_sentences([*hazards.HAZARDS, *hazards.UNPROVED_HAZARDS, hazards.UNSEEN, hazards.SAME_PROOF])
+        == []
+    )
     assert long_sentences(["word " * 26]) != []
 
 
@@ -621,3 +644,52 @@ def test_statistics_and_columns_of_a_study_are_tables(certificate):
     assert "| z |  |  | x + 1 |" in text
     assert "Parameter law" in text
     assert "Parameter statistic" not in text
+
+
+X, Y = (Column(name, "number", Fraction(0), Fraction(9)) for name in "xy")
+GROUP = Column("g", "category", values=("a", "b", "c"))
+
+
+@looped(
+    ("more", "words"),
+    [
+        ({"what": "count", "where": "x >= 1"}, "number of rows where x >= 1"),
+        ({"what": "mean", "column": X, "by": (GROUP,)}, "mean of x by g"),
+        ({"what": "quantile", "column": X, "q": Fraction(9, 10)}, "0.9 quantile of x"),
+        ({"what": "median", "column": X}, "median of x"),
+        ({"what": "histogram", "column": GROUP}, "number of rows by g"),
+        ({"what": "top", "column": GROUP, "k": 2}, "the 2 most frequent values of g"),
+        ({"what": "regression", "column": X, "on": (Y,)}, "linear regression of x on y"),
+    ],
+)
+def test_page_one_says_what_a_statistic_is_whatever_its_name(more, words):
+    assert definition(Statistic("any name", **more, declared=(X,))) == words
+
+
+@looped(
+    ("value", "words"),
+    [
+        ("l1 1", "ℓ1 norm at most 1"),
+        ("l2-squared 268418043/67108864; range 2", "squared ℓ2 norm at most 3.9998; range at most 2"),
+        ("at most 1414213563/1000000000", "at most 1.4143"),
+        ("contributions: cell", "contributions: cell"),
+    ],
+)
+def test_declared_bounds_are_rounded_up(value, words):
+    assert declared(value) == words
+
+
+def test_what_was_observed_is_no_square_and_an_outcome_says_what_was_not_tested():
+    entry = {
+        "rule": "assume_ball",
+        "query": "sum",
+        "worst": "9/4",
+        "status": "tested",
+        "counterexample": None,
+    }
+    assert (observed(entry), outcome(entry, {})) == ("1.5", "no counterexample found")
+    assert observed({**entry, "rule": "assume_numbers", "worst": "9"}) == "9"
+    assert outcome({**entry, "status": "untested"}, {}) == "not tested"
+    accepted = {"assume": {"assume_ball sum": "our paper"}}
+    assert outcome({**entry, "status": "accepted"}, accepted).endswith("Reason given: our paper")
+    assert outcome({**entry, "counterexample": {"wrong": "moves by 2"}}, {}) == "false: moves by 2"

@@ -20,8 +20,9 @@ def noting(budget):
 
 def test_a_certificate_is_read_with_a_budget_and_without():
     assert accepted(edited(HONEST, *ON_DATA))  # as earlier versions wrote it
-    assert accepted(noting(BUDGET))
-    assert not wrong("certificate", noting(BUDGET))
+    for budget in (BUDGET, {**BUDGET, "left": {"delta": 0.2}}):
+        assert accepted(noting(budget))
+        assert not wrong("certificate", noting(budget))
 
 
 @looped(
@@ -29,13 +30,19 @@ def test_a_certificate_is_read_with_a_budget_and_without():
     [
         {"epsilon": "much"}, {"epsilon": -1}, {"relation": "friends"}, {"unit": 1}, {"measure": None}, {"note": 1},
         {"before": None}, {"after": {"lower": 0}}, {"after": {"lower": 0, "upper": -1}}, {"rest": {**ENDS, "x": 1}},
-        {"after": 1}, {"delta": None},
+        {"after": 1}, {"delta": None}, {"left": {"epsilon": 1}}, {"left": {"delta": "much"}},
     ],
 )  # fmt: skip
 def test_a_damaged_budget_is_refused(change):
     assert not accepted(noting({**BUDGET, **change}))
     by_schema = wrong("certificate", noting({**BUDGET, **change}))
-    assert by_schema or change in ({"epsilon": "much"}, {"epsilon": -1}, {"after": {"lower": 0, "upper": -1}})
+    texts = (
+        {"epsilon": "much"},
+        {"epsilon": -1},
+        {"left": {"delta": "much"}},
+        {"after": {"lower": 0, "upper": -1}},
+    )
+    assert by_schema or change in texts
 
 
 @looped("measure", ["gdp", "zcdp", "approximate-zcdp", "either"])
@@ -51,7 +58,7 @@ def test_a_measure_that_adds_up_no_epsilon_may_have_paid(measure):
     [
         {"measure": "pure"}, {"measure": "mine"}, {"delta": "0"}, {"delta": "1"},
         {"relation": "add-remove"}, {"relation": "bounded-row, radius 1"}, {"after": {"lower": 0.5, "upper": 0.25}},
-        {"rest": {"lower": "1e300", "upper": 1}},
+        {"rest": {"lower": "1e300", "upper": 1}}, {"left": {"delta": "1/4"}},
     ],
 )  # fmt: skip
 def test_a_budget_that_contradicts_the_claim_or_itself_is_refused(change):

@@ -113,7 +113,7 @@ def test_numbers_are_counted_where_they_are_drawn():
     numbers = ("assume_numbers", [], {"query": "q", "most": 7, **WHY})
     law = {"variance": "1", "grid": "1/10", "coordinates": 7, "distance": "1", "key": "k"}
     steps = derivation(*BALL[:2], numbers, ("fine_gaussian", [1, 2], law))
-    assert checker.promised(steps, steps[2]["digest"]) == ("at most 7 numbers", True)
+    assert checker.promised(steps, steps[2]["digest"]) == ("numbers: at most 7", True)
     assert limit_of(steps, steps[2]) == 7
     assert checker.promised(steps[:3], steps[2]["digest"]) == ("no release of q is tested", False)
 

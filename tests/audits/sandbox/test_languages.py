@@ -1,0 +1,62 @@
+"""The programs of docs/auditing-languages.md, built and audited as the page says, where their tools are installed.
+
+Each is 1-DP: that claim is not refuted (a false alarm has probability 1e-3), and a smaller one is.
+"""
+
+import re
+import shlex
+import shutil
+import subprocess
+
+import pytest
+
+RUNS = ["--confidence", "0.999", "--seed", "7", "--json"]
+PAIR = ["--left", str([3] + [0] * 19), "--right", str([0] * 20), "--trials", "4000", "--seconds", "1e5"]
+
+
+def section(root, name):
+    """Return the page's section of a language: its program, and the words of the commands below it."""
+    text = (root / "docs" / "auditing-languages.md").read_text().partition(f"\n## {name}\n")[2]
+    program, commands = re.search(r"```\w+\n(.*?)```.*?```text\n(.*?)```", text, re.DOTALL).groups()
+    return program, [shlex.split(line) for line in commands.splitlines()]
+
+
+def prepared(root, folder, name, file, tool):
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    program, (first, audit) = section(root, name)
+    (folder / file).write_text(program)
+    subprocess.run(first, cwd=folder, check=True, capture_output=True)
+    assert audit.pop(0) == "dpaccount"
+    return audit
+
+
+def claims(audit, epsilon):
+    at = audit.index("--epsilon") + 1
+    return [*audit[:at], str(epsilon), *audit[at + 1 :], *RUNS]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "file", "tool"),
+    [("C", "noisy_sum.c", "gcc"), ("Rust", "noisy_sum.rs", "rustc"), ("R", "noisy_sum.R", "Rscript")],
+)
+def test_a_program_of_the_page_keeps_its_claim_and_no_smaller_one(
+    root, tmp_path, monkeypatch, dpaccount, name, file, tool
+):
+    audit = prepared(root, tmp_path, name, file, tool)
+    monkeypatch.chdir(tmp_path)
+    for epsilon, code in ((1, 0), (0.4, 1)):
+        more = [] if "--samples" in audit else PAIR
+        assert dpaccount(*claims(audit, epsilon), *more)[0] == code, epsilon
+
+
+@pytest.mark.slow
+def test_all_digits_of_naive_noise_are_refuted(root, tmp_path, monkeypatch, dpaccount):
+    """As the page says of C: what is printed with every bit of the sum and of the noise."""
+    audit = prepared(root, tmp_path, "C", "noisy_sum.c", "gcc")
+    text = (tmp_path / "noisy_sum.c").read_text()
+    (tmp_path / "noisy_sum.c").write_text(text.replace("%.3f", "%.17g"))
+    subprocess.run(["gcc", "-o", "noisy_sum", "noisy_sum.c", "-lm"], cwd=tmp_path, check=True)  # noqa: S607
+    monkeypatch.chdir(tmp_path)
+    assert dpaccount(*claims(audit, 1), *PAIR)[0] == 1
