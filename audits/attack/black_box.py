@@ -149,7 +149,8 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
     cuts = []
     short = certify < asked.certify or (total < certify and not isinstance(reached, Won))
     if planned != asked or short or crew.hurried:
-        what = f"{runs} of {challenge.trials} runs" if runs < challenge.trials else "the search for a pair"
+        fewer = runs < 2 * asked.train + asked.certify
+        what = f"{runs} of {challenge.trials} runs" if fewer else "the search for a pair"
         cuts.append(f"cut by time: {what} (a run takes {trial.pace:.2g} s)")
     room = room_for(crew.tally.most)
     if room < planned.at_once(len(pairs)):

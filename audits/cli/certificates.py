@@ -332,9 +332,9 @@ def check(
     key
         The Ed25519 public key (PEM) of the signature that it must have.
     derivation
-        The file is a bare derivation; exit 0 if every step follows.
+        The file is a bare derivation; exit 0 if every step is confirmed.
     rules
-        List the rules that it rests on, and the checker's files to read.
+        List the rules that the proof uses, and the checker's files to read.
     verified
         Also check every step with the checker extracted from the Coq proofs (`make formal` builds it); a
         bare derivation then needs no --derivation.  Reports which rules are proved by machine.

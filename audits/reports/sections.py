@@ -11,7 +11,7 @@ from audits.reports.regret import Curve
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
 from audits.reports.tables import released_tables
 from audits.reports.words import (
-    COUNTED,
+    OF_COUNTS,
     VERDICTS,
     CertifyResult,
     by_machine,
@@ -269,7 +269,7 @@ def _assumed(certificate: CertifyResult) -> tuple[Block, ...]:
         return (Block("text", ("Nothing is assumed of the code.",)),)
     blocks = [Block("text", (SEARCHED,))]
     for rule in dict.fromkeys(entry["rule"] for entry in entries):
-        most = "largest count" if rule in COUNTED else "largest observed change, ℓ2 norm"
+        most = "largest count" if rule in OF_COUNTS else "largest observed change, ℓ2 norm"
         rows = [
             (
                 entry["query"],

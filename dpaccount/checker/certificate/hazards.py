@@ -14,9 +14,9 @@ from .shapes import exact_of
 #: Hazards of every certificate with a proof.
 HAZARDS = (
     "The proof rests on the listed assumptions. Their tests search for counterexamples and prove nothing.",
-    "Not covered: malicious code in the same process, timing, and power loss beyond what fsync guarantees. Nor"
-    " is data that leaves other than in the output, such as in prints, logs, warnings or files, or over the"
-    " network.",
+    "Not covered: malicious code in the same process, timing, and power loss beyond what fsync guarantees."
+    " Nor is data that leaves other than in the output, such as in prints, logs, warnings or files, or over"
+    " the network.",
     "Not covered: data that the code reads other than the declared rows, such as other files, stores and"
     " copies of the data.",
     "Not tested: what the code does on rare inputs, such as one special value that no test tries.",
