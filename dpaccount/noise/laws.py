@@ -2,12 +2,13 @@
 
 A law maps private integers to released integers of the same shape: sums get noise added, scores of
 candidates become the indicator of the chosen one (of a matrix, one of each row), symbols become
-randomised answers, numbers become above (1), below (0) or unanswered (−1), counts become shown or 0.
+randomised answers, which are sorted where their order is not shown, numbers become above (1), below (0) or unanswered (−1), counts become shown or 0.
 Code never states a scale.
 """
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -32,11 +33,11 @@ class Law:
     """One kind of noise.
 
     `kind` is ``gaussian``, ``symmetric``, ``laplace``, ``k-norm``, ``exponential``,
-    ``permute-and-flip``, ``table``, ``sparse-vector`` or ``stable-histogram``.  `scale` is in grid
+    ``permute-and-flip``, ``table``, ``shuffled``, ``sparse-vector`` or ``stable-histogram``.  `scale` is in grid
     units: a standard deviation, a Laplace scale, the length or score that makes a factor e.
     `threshold` is the scale of a sparse vector's threshold, or the count below which none is shown;
-    `limit` the positive answers of a sparse vector; `table` the outcomes' probabilities, by symbol (its
-    scale is 1).
+    `limit` the positive answers of a sparse vector, or how many answers at least are shuffled; `table` the
+    outcomes' probabilities, by symbol (its scale is 1).
     """
 
     kind: str
@@ -79,7 +80,11 @@ def law(leaf: Leaf) -> Law:
                 )
             return Law("gaussian", scale)
         case "finite":
-            return Law("table", table=tuple(tuple(Fraction(p) for p in row) for row in given["table"]))
+            return Law("table", table=_rows(given["table"]))
+        case "shuffled":
+            if len(given["table"][0]) != 2:
+                raise ReceiptError(f"the answers of {leaf.key!r} are shuffled: a table of two outcomes is drawn")
+            return Law("shuffled", limit=int(given["size"]), table=_rows(given["table"]))
         case "stable_histogram":
             return Law(
                 "stable-histogram", *_stable(Fraction(given["scale"]), int(given["threshold"]), leaf.key)
@@ -101,6 +106,10 @@ def law(leaf: Leaf) -> Law:
             kind = "symmetric" if leaf.norm == "frobenius-squared" else "gaussian"
             return Law(kind, root_up(Fraction(given["variance"]) / grid**2))
     raise ReceiptError(f"no sampler is known for the rule {leaf.rule!r} of {leaf.key!r}")
+
+
+def _rows(table: Sequence[Sequence[str]]) -> tuple[tuple[Fraction, ...], ...]:
+    return tuple(tuple(map(Fraction, row)) for row in table)
 
 
 def _stable(scale: Fraction, threshold: int, key: str) -> tuple[float, float]:
@@ -137,6 +146,11 @@ def draw(noise: Law, values: Integers, sampler: Sampler) -> Integers:
             return sampler.k_norm(exact.ravel(), noise.scale).reshape(exact.shape)
         case "table":
             return _answers(noise, exact, sampler)
+        case "shuffled":
+            if exact.ndim != 1 or exact.size < noise.limit:
+                what = f"at least {noise.limit} answers are shown, in one row, and in no order"
+                raise ReceiptError(f"{what}; found the shape {exact.shape}")
+            return np.sort(_answers(noise, exact, sampler))
         case "sparse-vector":
             return _above(noise, exact, sampler)
         case "stable-histogram":

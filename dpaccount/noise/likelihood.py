@@ -3,6 +3,8 @@
 Floating point throughout: scores rank runs, they prove nothing.
 """
 
+from functools import reduce
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,6 +43,9 @@ def log_mass(noise: Law, released: Integers, value: Integers) -> float:
         case "table":
             table = np.array([[float(p) for p in row] for row in noise.table])
             return float(np.log(table[value, released]).sum())
+        case "shuffled":
+            answers = [[float(p) for p in noise.table[symbol]] for symbol in value.tolist()]
+            return float(np.log(reduce(np.convolve, answers)[released.sum()]))
         case "sparse-vector":
             return _log_answers(noise, released, value)
         case "stable-histogram":
