@@ -127,7 +127,9 @@ class ArmPhases(Calibrated):
 
     @cached_property
     def noise_scale(self) -> Fraction:
-        """Return the scale 1/ε of Laplace noise; σ of Gaussian noise, given or calibrated."""
+        """Return the scale 1/ε of Laplace noise; σ of Gaussian noise, given or calibrated; bits have none."""
+        if self.law == "shuffled":
+            raise InputError("shuffled bits have no noise of one scale", "ask for bits.truth")
         return 1 / self.epsilon if self.law == "laplace" else super().noise_scale
 
     @cached_property
@@ -154,7 +156,7 @@ class ArmPhases(Calibrated):
         search = self.index == "top-two"
         worth, growth = (BEST_WORTH, BEST_GROWTH) if search else (WORTH, BLOCK_GROWTH)
         first = min(worth * self.noise_deviation, self.rounds / (2 * self.arms))
-        size = max(ceil(first), self.block)
+        size = max(ceil(first), self.block, 2 if self.law == "shuffled" else 1)
         covers = list[Cover]()
         for begin, end in self._together(size, growth):
             few = self.law == "shuffled" and covers and end - begin + 1 < size

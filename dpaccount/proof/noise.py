@@ -32,6 +32,8 @@ from .judgements import (
 )
 from .theorem import Theorem, conclusion_of, contribution_of, plain_vector, proved, stable
 
+Table = Sequence[Sequence[Fraction]]
+
 
 def _drawn(
     rule: str, query: Theorem, curve: Curve, key: str, *, extra: tuple[Theorem, ...] = (), **witness: Any
@@ -137,7 +139,7 @@ def permute_and_flip(scores: Theorem, rate: Fraction, key: str) -> Theorem:
     return _drawn(rule, scores, Pure(rate * fact.bound), key, rate=rate)
 
 
-def _table(answer: Theorem, table: Sequence[Sequence[Fraction]], rule: str) -> tuple[list[list[str]], Fraction]:
+def _table(answer: Theorem, table: Table, rule: str) -> tuple[list[list[str]], Fraction]:
     """Return a public table of outcomes' chances, a row for each symbol, and the largest ratio in a column."""
     fact = contribution_of(answer, rule, "points")
     rows = [[number(p, rule, "a probability") for p in row] for row in table]
@@ -151,7 +153,7 @@ def _table(answer: Theorem, table: Sequence[Sequence[Fraction]], rule: str) -> t
     return [[str(p) for p in row] for row in rows], ratio
 
 
-def finite(answer: Theorem, table: Sequence[Sequence[Fraction]], epsilon: Fraction, key: str) -> Theorem:
+def finite(answer: Theorem, table: Table, epsilon: Fraction, key: str) -> Theorem:
     """Answer the symbol i, one of 0 … k−1, by an outcome drawn from row i of a public table: pure.
 
     e^ε is at least every ratio within a column (Warner 1965; Kairouz, Oh & Viswanath 2016) (R5).
@@ -164,12 +166,7 @@ def finite(answer: Theorem, table: Sequence[Sequence[Fraction]], epsilon: Fracti
 
 
 def shuffled(
-    answer: Theorem,
-    table: Sequence[Sequence[Fraction]],
-    size: int,
-    epsilon: Fraction,
-    delta: Fraction,
-    key: str,
+    answer: Theorem, table: Table, size: int, epsilon: Fraction, delta: Fraction, key: str
 ) -> Theorem:
     """Show `size` units' answers or more in random order, each drawn as by `finite`; of fewer, nothing: (ε, δ).
 

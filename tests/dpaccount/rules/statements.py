@@ -54,6 +54,7 @@ from dpaccount.proof import (
     post_process,
     refute,
     replace_one,
+    shuffled,
     sparse_vector,
     stable_histogram,
     to_approximate,
@@ -95,6 +96,10 @@ def theorems():
         assume_points("a", [(0,), (1,)], REPLACE_ONE, "t"), [[F(2, 3), F(1, 3)], [F(1, 3), F(2, 3)]], ONE, "a"
     )
     singles = assume_covers("a", [(1, 1), (2, 2)], "t")
+    bits = assume_points("bits", [(0,), (1,)], REPLACE_ONE, "t")
+    batch = shuffled(bits, [[F(3, 4), F(1, 4)], [F(1, 4), F(3, 4)]], 5, HALF, F(1, 9), "bits")
+    blocks = assume_covers("bits", [(1, 5), (6, 12)], "t")
+    yield post_process(nodes(batch, blocks), assume_view("counts", "everyone", "t"))
     yield local_view(to_approximate(local(table, singles), ONE, F(0)), assume_view("l", "others", "t"))
     sparse = sparse_vector(assume_each("n", HALF, ADD_REMOVE, "t"), F(2), F(4), 2, ONE, "n")
     choice = to_pure(exponential(assume_range("r", HALF, ADD_REMOVE, "t"), HALF, "r"))
