@@ -134,14 +134,14 @@ class ArmPhases(Calibrated):
 
     @cached_property
     def noise_deviation(self) -> float:
-        """Return the standard deviation of a block's noise, in rewards; of bits, about what a first block has."""
+        """Return the standard deviation of a block's noise, in rewards; of bits, about a first block's."""
         if self.law == "shuffled":
             return sqrt(-2 * log(self.delta)) / float(self.epsilon)
         return float(self.noise_scale) * (sqrt(2) if self.law == "laplace" else 1)
 
     @cached_property
     def bits(self) -> ShuffledBits:
-        """Return the bits that devices send: of the first block, the smallest, they are private enough."""
+        """Return the bits that devices send: private enough among those of the smallest block."""
         fewest = min(last - first + 1 for first, last in self.blocks())
         return ShuffledBits(self.epsilon, self.delta, fewest)
 
@@ -274,9 +274,9 @@ class ArmPhases(Calibrated):
         return known
 
     def released(self, view: View) -> Iterator[tuple[int, int, float, int]]:
-        """Yield of every released block its arm, the people counted, the noisy sum of rewards, and the noises.
+        """Yield of every released block its arm, the people counted, the noisy sum of rewards and its noises.
 
-        Of shuffled bits these stand for the rewards.
+        Shuffled bits stand for the rewards.
         """
         if self.memory is not None:
             raise InputError("with a memory, arms have no one mean", "leave memory out")
@@ -292,7 +292,7 @@ class ArmPhases(Calibrated):
             yield int(played[first - 1]), people, *self.seen(people, whole, released)
 
     def seen(self, people: int, block: Cover, released: float) -> tuple[float, int]:
-        """Return of a block, of which so many people count, the noisy sum of rewards or bits, and the noises."""
+        """Return the noisy sum of a block's rewards, or bits, of which so many count, and how many noises."""
         if self.law != "shuffled":
             return released / 2.0**CONTRIBUTION_BITS + people / 2, 1
         coins = block[1] - block[0] + 1 - people
@@ -378,7 +378,7 @@ class ArmCourse(Course):
         slots = np.arange(first, last + 1)  # a missing answer counts, a slot that no one took does not
         counted = (slots <= len(self._shown)) & ~np.isin(slots, list(self.uncounted))
         block, known = len(self._sums), answered & counted
-        if self._subject.law == "shuffled":  # every slot sends a bit, so that as many are shown whatever happens
+        if self._subject.law == "shuffled":  # a slot without an answer sends a fair coin's bit
             sent = np.where(known & ~np.isnan(rewards), rewards, 0.5)
             released = self._subject.bits.ones(self._noise, "block", block, sent, self._tosses)
         else:

@@ -113,7 +113,7 @@ class LocalBits(ArmPhases):
 def shuffled_arms(seeds: range = range(7000, 7100), sizes: tuple[int, ...] = (4096, 65_536)) -> Rows:
     """Yield regret at ten arms where a shuffler is trusted, where nobody is, and where a curator is.
 
-    All are (ε, 10⁻⁶)-DP for whoever sees what is released: one bit a person, shuffled or not, and Laplace noise.
+    All are (ε, 10⁻⁶)-DP for whoever sees what is released: one bit a person, shuffled or not; Laplace noise.
     """
     for people, epsilon in product(sizes, (Fraction(1, 10), Fraction(3, 10), Fraction(1))):
         common = {"rounds": people, "arms": 10, "epsilon": epsilon}

@@ -205,10 +205,10 @@ def falling_sum(n: int, k: int, odds: Fraction) -> tuple[int, int]:
 
 
 def shuffled_delta(i: Interval, ratio: Fraction, size: int, epsilon: Fraction) -> Pair:
-    """Enclose δ(ε) of the pair of clones: C ~ Bin(size − 1, 2/(ratio + 1)) fair coins, and one with odds `ratio`.
+    """Enclose δ(ε) of the clones: C ~ Bin(size − 1, 2/(p + 1)) fair coins, and one of odds p = `ratio`.
 
-    Given C = c the cost is (p − x)P(≥ a − 1) − (px − 1)P(≥ a) over p + 1, where p is the ratio, x = e^ε, and a the
-    first number above (c + 1)(px − 1)/((p − 1)(1 + x)), which is beyond half of the c coins.
+    Given C = c it costs (p − x)P(a − 1 heads or more) − (px − 1)P(a or more), over p + 1, with x = e^ε and a
+    the first number above (c + 1)(px − 1)/((p − 1)(1 + x)), which is beyond half of the c coins.
     """
     p, x, share = i.of(ratio), i.exp(i.of(epsilon)), 2 / (ratio + 1)
     right, wrong = i.sub(p, x), i.sub(i.mul(p, x), i.of(1))

@@ -2,13 +2,13 @@
 
 A law maps private integers to released integers of the same shape: sums get noise added, scores of
 candidates become the indicator of the chosen one (of a matrix, one of each row), symbols become
-randomised answers, which are sorted where their order is not shown, numbers become above (1), below (0) or unanswered (−1), counts become shown or 0.
+randomised answers, which are sorted where they are shuffled, numbers become above (1), below (0) or
+unanswered (−1), counts become shown or 0.
 Code never states a scale.
 """
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -33,8 +33,8 @@ class Law:
     """One kind of noise.
 
     `kind` is ``gaussian``, ``symmetric``, ``laplace``, ``k-norm``, ``exponential``,
-    ``permute-and-flip``, ``table``, ``shuffled``, ``sparse-vector`` or ``stable-histogram``.  `scale` is in grid
-    units: a standard deviation, a Laplace scale, the length or score that makes a factor e.
+    ``permute-and-flip``, ``table``, ``shuffled``, ``sparse-vector`` or ``stable-histogram``.  `scale` is in
+    grid units: a standard deviation, a Laplace scale, the length or score that makes a factor e.
     `threshold` is the scale of a sparse vector's threshold, or the count below which none is shown;
     `limit` the positive answers of a sparse vector, or how many answers at least are shuffled; `table` the
     outcomes' probabilities, by symbol (its scale is 1).
@@ -79,12 +79,8 @@ def law(leaf: Leaf) -> Law:
                     f"the standard deviation of {leaf.key!r} must be a double; round it up to one first"
                 )
             return Law("gaussian", scale)
-        case "finite":
-            return Law("table", table=_rows(given["table"]))
-        case "shuffled":
-            if len(given["table"][0]) != 2:
-                raise ReceiptError(f"the answers of {leaf.key!r} are shuffled: a table of two outcomes is drawn")
-            return Law("shuffled", limit=int(given["size"]), table=_rows(given["table"]))
+        case "finite" | "shuffled":
+            return _table(leaf)
         case "stable_histogram":
             return Law(
                 "stable-histogram", *_stable(Fraction(given["scale"]), int(given["threshold"]), leaf.key)
@@ -108,8 +104,14 @@ def law(leaf: Leaf) -> Law:
     raise ReceiptError(f"no sampler is known for the rule {leaf.rule!r} of {leaf.key!r}")
 
 
-def _rows(table: Sequence[Sequence[str]]) -> tuple[tuple[Fraction, ...], ...]:
-    return tuple(tuple(map(Fraction, row)) for row in table)
+def _table(leaf: Leaf) -> Law:
+    """Return the law of answers by a table; of two outcomes only, where they are shuffled."""
+    table = tuple(tuple(map(Fraction, row)) for row in leaf.parameters["table"])
+    if leaf.rule == "finite":
+        return Law("table", table=table)
+    if len(table[0]) != 2:
+        raise ReceiptError(f"the answers of {leaf.key!r} are shuffled; give them a table of two outcomes")
+    return Law("shuffled", limit=int(leaf.parameters["size"]), table=table)
 
 
 def _stable(scale: Fraction, threshold: int, key: str) -> tuple[float, float]:
@@ -144,13 +146,8 @@ def draw(noise: Law, values: Integers, sampler: Sampler) -> Integers:
         case "k-norm":
             held(Law("k-norm", math.sqrt(exact.size) * noise.scale), "a K-norm release")
             return sampler.k_norm(exact.ravel(), noise.scale).reshape(exact.shape)
-        case "table":
+        case "table" | "shuffled":
             return _answers(noise, exact, sampler)
-        case "shuffled":
-            if exact.ndim != 1 or exact.size < noise.limit:
-                what = f"at least {noise.limit} answers are shown, in one row, and in no order"
-                raise ReceiptError(f"{what}; found the shape {exact.shape}")
-            return np.sort(_answers(noise, exact, sampler))
         case "sparse-vector":
             return _above(noise, exact, sampler)
         case "stable-histogram":
@@ -195,11 +192,16 @@ def _answers(noise: Law, symbols: Integers, sampler: Sampler) -> Integers:
         raise ReceiptError(
             f"a symbol is one of 0 ... {len(noise.table) - 1}; map the values to symbols first"
         )
+    if noise.kind == "shuffled" and (symbols.ndim != 1 or symbols.size < noise.limit):
+        what = f"at least {noise.limit} answers are shown, in one row and in no order"
+        raise ReceiptError(f"{what}; found the shape {symbols.shape}")
     denominator, steps = noise.steps
     drawn = [sampler.below(denominator) for _ in range(symbols.size)]
     found = [
         bisect_right(steps[symbol], at) for symbol, at in zip(symbols.ravel().tolist(), drawn, strict=True)
     ]
+    if noise.kind == "shuffled":
+        found.sort()  # one for all orders
     return np.array(found, dtype=np.int64).reshape(symbols.shape)
 
 

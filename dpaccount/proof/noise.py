@@ -140,7 +140,7 @@ def permute_and_flip(scores: Theorem, rate: Fraction, key: str) -> Theorem:
 
 
 def _table(answer: Theorem, table: Table, rule: str) -> tuple[list[list[str]], Fraction]:
-    """Return a public table of outcomes' chances, a row for each symbol, and the largest ratio in a column."""
+    """Return a public table of outcomes' chances, a row for each symbol, and its columns' largest ratio."""
     fact = contribution_of(answer, rule, "points")
     rows = [[number(p, rule, "a probability") for p in row] for row in table]
     symbols = fact.points == tuple((i,) for i in range(len(rows))) and fact.relation == REPLACE_ONE
@@ -168,14 +168,14 @@ def finite(answer: Theorem, table: Table, epsilon: Fraction, key: str) -> Theore
 def shuffled(
     answer: Theorem, table: Table, size: int, epsilon: Fraction, delta: Fraction, key: str
 ) -> Theorem:
-    """Show `size` units' answers or more in random order, each drawn as by `finite`; of fewer, nothing: (ε, δ).
+    """Show `size` units' answers or more in random order, drawn as by `finite`; of fewer, nothing: (ε, δ).
 
     Others' answers hide a unit's as clones of it (Feldman, McMillan & Talwar 2023) (docs/proofs.md) (R5).
     """
     written, ratio = _table(answer, table, rule := "shuffled")
     epsilon, delta = number(epsilon, rule, "epsilon"), number(delta, rule, "delta")
     need(2 <= whole(size, rule, "size") <= 10_000, rule, f"the size lies in 2 … 10000, found {size}")
-    need(epsilon >= 0 and 0 <= delta <= 1, rule, f"epsilon >= 0 and delta in [0, 1], found {epsilon}, {delta}")
+    need(epsilon >= 0 and 0 <= delta <= 1, rule, f"epsilon or delta is out of range: {epsilon}, {delta}")
     enough = at_most(lambda _: shuffled_delta(ratio, size, epsilon), delta)
     need(enough, rule, f"δ = {brief(delta)} does not cover {size} shuffled answers of ratio {brief(ratio)}")
     given: dict[str, Any] = {"table": written, "size": size, "epsilon": epsilon, "delta": delta}

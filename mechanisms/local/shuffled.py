@@ -12,12 +12,12 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, shuffled
-from mechanisms.local.channels import Floats
 from mechanisms.local.tables import Table
 
 FINE = 12  #: a truth is a multiple of 2^−12, an ε one of 2^−12 of a message's own
@@ -73,7 +73,7 @@ class ShuffledBits:
         return _leaf(self, self.truth, local * _first(enough, 0, 2**FINE) / 2**FINE, delta, key)
 
     def ones(
-        self, noise: Noise, key: str, batch: int, numbers: Floats, coins: np.random.Generator
+        self, noise: Noise, key: str, batch: int, numbers: NDArray[np.float64], coins: np.random.Generator
     ) -> Integers:
         """Return how many of a batch's messages are 1; a number in [0, 1] is the chance that its bit is 1."""
         bits = (coins.random(len(numbers)) < numbers).astype(np.int64)

@@ -117,7 +117,9 @@ def test_as_many_bits_are_shown_whoever_answers(silent, tmp_path):
     subject, shown = ArmPhases(rounds=400, arms=2, block=50, **SHUFFLED), []
     with Session.rehearse(subject, tmp_path / f"state {silent}", seed=1) as session:
         noisy = session._course._noise.noisy
-        session._course._noise.noisy = lambda key, part, bits: shown.append(len(bits)) or noisy(key, part, bits)
+        session._course._noise.noisy = lambda key, part, bits: (
+            shown.append(len(bits)) or noisy(key, part, bits)
+        )
         for number in range(120):
             ticket = session.ask()
             session.tell(ticket, 1.0 if number % silent else None)

@@ -204,7 +204,7 @@ def test_bits_are_as_telling_as_is_proved_and_no_more(size, epsilon):
     assert leaf.conclusion.curve.epsilon <= epsilon
     assert leaf.conclusion.curve.delta <= bits.delta
     more = bits.truth + F(1, 2**FINE)
-    with pytest.raises(RuleError, match="cover|possible"):
+    with pytest.raises(RuleError, match=r"cover|possible"):
         shuffled(answers(), bit(more), size, epsilon, bits.delta, "k")
 
 

@@ -74,7 +74,13 @@ def split(*cells):
 
 
 TABLE = {"table": [["1/4", "3/4", "0"], ["1/2", "1/2", "0"]], "epsilon": "1", "key": "k"}
-BITS = {"table": [["9/10", "1/10"], ["1/10", "9/10"]], "size": 20, "epsilon": "1", "delta": "1/10", "key": "k"}
+BITS = {
+    "table": [["9/10", "1/10"], ["1/10", "9/10"]],
+    "size": 20,
+    "epsilon": "1",
+    "delta": "1/10",
+    "key": "k",
+}
 ADDED = [private("gdp", "2", relation=A), private("gdp", "3", relation=A, subject="r")]
 KEPT = [private("gdp", "1"), private("gdp", "7", subject="r")]
 
