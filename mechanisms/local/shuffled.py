@@ -20,8 +20,8 @@ from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, shuffled
 from mechanisms.local.tables import Table
 
-FINE = 12  #: a truth is a multiple of 2^−12, an ε one of 2^−12 of a message's own
-MOST = 10_000  #: bits of a batch that its proof counts
+TRUTH_BITS = 12  #: a truth is a multiple of 2^−12, an ε one of 2^−12 of a message's own
+MOST_COUNTED = 10_000  #: bits of a batch that its proof counts
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ShuffledBits:
     def local_epsilon(self) -> Fraction:
         """Return ε₀, rounded up: what a message costs whoever sees it by itself."""
         ratio = float(self.truth / (1 - self.truth))
-        return Fraction(math.ceil(math.log(ratio) * 2**FINE * (1 + 1e-12)), 2**FINE)
+        return Fraction(math.ceil(math.log(ratio) * 2**TRUTH_BITS * (1 + 1e-12)), 2**TRUTH_BITS)
 
     @property
     def gain(self) -> float:
@@ -68,9 +68,9 @@ class ShuffledBits:
             return _leaf(self, self.truth, self.epsilon, delta, key)
 
         def enough(part: int) -> bool:
-            return _holds(lambda: _leaf(self, self.truth, local * part / 2**FINE, delta, key))
+            return _holds(lambda: _leaf(self, self.truth, local * part / 2**TRUTH_BITS, delta, key))
 
-        return _leaf(self, self.truth, local * _first(enough, 0, 2**FINE) / 2**FINE, delta, key)
+        return _leaf(self, self.truth, local * _first(enough, 0, 2**TRUTH_BITS) / 2**TRUTH_BITS, delta, key)
 
     def ones(
         self, noise: Noise, key: str, batch: int, numbers: NDArray[np.float64], coins: np.random.Generator
@@ -86,20 +86,20 @@ def _table(truth: Fraction) -> Table:
 
 def _leaf(bits: ShuffledBits, truth: Fraction, epsilon: Fraction, delta: Fraction, key: str) -> Theorem:
     own = assume_points(key, [(0,), (1,)], REPLACE_ONE, "movement")
-    return shuffled(own, _table(truth), min(bits.size, MOST), epsilon, delta, key)
+    return shuffled(own, _table(truth), min(bits.size, MOST_COUNTED), epsilon, delta, key)
 
 
 @lru_cache(maxsize=64)
 def _truth(bits: ShuffledBits) -> Fraction:
     def too_much(part: int) -> bool:
-        truth = Fraction(part, 2**FINE)
+        truth = Fraction(part, 2**TRUTH_BITS)
         return not _holds(lambda: _leaf(bits, truth, bits.epsilon, bits.delta, "bits"))
 
-    half = 2 ** (FINE - 1)
-    most = _first(too_much, half, 2**FINE) - 1
+    half = 2 ** (TRUTH_BITS - 1)
+    most = _first(too_much, half, 2**TRUTH_BITS) - 1
     if most <= half:
         raise InputError(f"no bit is proved to meet ε = {float(bits.epsilon):.3g}", "give a larger epsilon")
-    return Fraction(most, 2**FINE)
+    return Fraction(most, 2**TRUTH_BITS)
 
 
 def _holds(prove: Callable[[], Theorem]) -> bool:

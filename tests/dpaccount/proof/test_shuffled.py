@@ -32,7 +32,7 @@ from dpaccount.proof import (
 )
 from dpaccount.proof.decide import shuffled_delta
 from dpaccount.proof.derivation import write
-from mechanisms.local.shuffled import FINE, ShuffledBits
+from mechanisms.local.shuffled import TRUTH_BITS, ShuffledBits
 from tests.looped import looped
 
 F = Fraction
@@ -203,7 +203,7 @@ def test_bits_are_as_telling_as_is_proved_and_no_more(size, epsilon):
     leaf = bits.leaf("k", bits.delta)
     assert leaf.conclusion.curve.epsilon <= epsilon
     assert leaf.conclusion.curve.delta <= bits.delta
-    more = bits.truth + F(1, 2**FINE)
+    more = bits.truth + F(1, 2**TRUTH_BITS)
     with pytest.raises(RuleError, match=r"cover|possible"):
         shuffled(answers(), bit(more), size, epsilon, bits.delta, "k")
 
@@ -213,7 +213,7 @@ def test_a_bit_by_itself_is_private_against_the_shuffler(size):
     bits = ShuffledBits(F(1), F(1, 10**6), size)
     finite(answers(), bits.table, bits.local_epsilon, "k")
     with pytest.raises(RuleError):
-        finite(answers(), bits.table, bits.local_epsilon - F(1, 2**FINE), "k")
+        finite(answers(), bits.table, bits.local_epsilon - F(1, 2**TRUTH_BITS), "k")
 
 
 def test_more_bits_may_tell_more_and_at_another_delta_the_same_bits_cost_another_epsilon():
