@@ -286,10 +286,11 @@ class ArmPhases(Calibrated):
         played, sums = np.asarray(view.public["arms"]), np.asarray(view.public["sums"])
         uncounted = np.unique(view.public["uncounted"])
         ended = self._ended(played)[: len(sums)]  # the block under way has no sum yet
-        for (first, last), whole, released in zip(ended, self.blocks(), sums.tolist(), strict=False):
+        whole = self.blocks()[: len(ended)]
+        for (first, last), block, released in zip(ended, whole, sums.tolist(), strict=True):
             others = int(np.diff(np.searchsorted(uncounted, (first, last + 1)))[0])
             people = last - first + 1 - others
-            yield int(played[first - 1]), people, *self.seen(people, whole, released)
+            yield int(played[first - 1]), people, *self.seen(people, block, released)
 
     def seen(self, people: int, block: Cover, released: float) -> tuple[float, int]:
         """Return the noisy sum of a block's rewards, or bits, of which so many count, and how many noises."""
