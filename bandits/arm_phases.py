@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from bandits.learning.arm_beliefs import ApartBelief, ArmBelief, LinearBelief
 from bandits.learning.arrivals import Actions, Answered, Course, replay
 from bandits.learning.contextual import SEVERAL, Calibrated, together
 from bandits.space.points import Space
@@ -47,11 +48,11 @@ from mechanisms.subject import Domain, Rows, View, shown
 LAWS: Final = ("laplace", "gaussian", "shuffled")
 FOR_REGRET: Final = ("thompson", "imed")
 INDICES: Final = (*FOR_REGRET, "top-two")
+BELIEFS: Final = ("apart", "linear")
 #: of a block over the people before it, if the first block has fewer; the second for the best arm
 BLOCK_GROWTH, BEST_GROWTH = Fraction(1, 32), Fraction(1, 24)
 WORTH, BEST_WORTH = 6.0, 30.0  #: deviations of the noise that the first block has people for
 SMALLEST, LARGEST = Fraction(1, 2**20), 10**6  #: of ε and σ
-PRIOR_VARIANCE = 0.09  #: of an arm's mean about ½
 REWARD_VARIANCE = 0.25  #: of a reward in [0, 1], at most
 EXPLORE = 0.8  #: the first draws spread by this much of the posterior's deviation, the last by none
 TILTS = 12  #: exponential martingales an arm's interval is the intersection of
@@ -66,7 +67,8 @@ class ArmPhases(Calibrated):
     has `block` people at least: many more than ask before an earlier person has answered.
     With "shuffled", everybody's device sends one private bit, and a shuffler, who alone sees whose it is,
     shows how many of a block's bits are 1; (`epsilon`, `delta`) is what this number costs.
-    With a `space`, its points are the arms.
+    With a `space`, its points are the arms; a "linear" `belief` learns a constant and a linear function
+    of their coordinates, or of the features of a kernel matrix, in place of every arm's mean apart.
     `index` says how a block's arm is chosen: by a draw from the posterior (Thompson 1933), or as the
     least of N(m* − m)²/2v + ln N, m the arm's posterior mean, m* the largest and N = v/(posterior
     variance) the rewards that it is worth, v a reward's variance (IMED, Honda & Takemura 2015).
@@ -93,10 +95,13 @@ class ArmPhases(Calibrated):
     space: Space | None = None
     level: Fraction = Fraction(19, 20)
     memory: int | None = None
+    belief: str = "apart"
 
     def __post_init__(self) -> None:
         if self.space is not None:
             self.space.counts(self, "arms", len(self.space))
+        elif self.belief == "linear":
+            raise InputError("a linear belief is about points", "give a space, whose points are the arms")
         if not all(type(number) is int for number in (self.rounds, self.arms, self.block)):
             raise InputError("rounds, arms and block are whole numbers")
         if not 2 <= self.arms <= 1000 or not 2 * self.arms <= self.rounds <= 10**7:
@@ -110,16 +115,20 @@ class ArmPhases(Calibrated):
             raise InputError(f"memory is {str(self.memory)[:40]}", "it lies in 1 ... 10000000")
         if self.memory is not None and self.index == "top-two":
             raise InputError("top-two looks for one best arm", "leave memory out")
-        one_of("law", self.law, LAWS)
         one_of("index", self.index, INDICES)
+        one_of("belief", self.belief, BELIEFS)
+        if not isinstance(self.level, Fraction) or not 0 < self.level <= 1:
+            raise InputError(f"level is {str(self.level)[:40]}", "it is above 0, at most 1")
+        self._check_noise()
+
+    def _check_noise(self) -> None:
+        one_of("law", self.law, LAWS)
         for name in ("epsilon", "delta", "sigma"):
             number, smallest = getattr(self, name), 0 if name == "delta" else SMALLEST
             fits = isinstance(number, Fraction) and smallest <= number <= LARGEST
             if not fits and (name, number) != ("sigma", None):
                 right = f"it is a fraction in {float(smallest):.2g} ... {LARGEST}"
                 raise InputError(f"{name} is {str(number)[:40]}", right)
-        if not isinstance(self.level, Fraction) or not 0 < self.level <= 1:
-            raise InputError(f"level is {str(self.level)[:40]}", "it is above 0, at most 1")
         if self.sigma is not None and self.law != "gaussian":
             raise InputError("sigma is of Gaussian noise", "other noise follows epsilon")
         if self.law != "laplace" or self.delta:  # with Laplace noise, δ may be 0
@@ -145,6 +154,15 @@ class ArmPhases(Calibrated):
         fewest = min(last - first + 1 for first, last in self.blocks())
         return ShuffledBits(self.epsilon, self.delta, fewest)
 
+    @property
+    def _points(self) -> Space | None:
+        """Return the points of which means are a linear function; None where arms are apart."""
+        return self.space if self.belief == "linear" else None
+
+    def prior(self) -> ArmBelief:
+        """Return what is believed of the arms before anything is known."""
+        return ApartBelief(self.arms) if self._points is None else LinearBelief(self._points)
+
     def member(self, rounds: int) -> "ArmPhases":
         """Return this bandit on at most `rounds` people, but on several blocks of them."""
         same = self.block if self.law != "shuffled" else self.bits.size  # which its noise follows
@@ -155,7 +173,8 @@ class ArmPhases(Calibrated):
         """Return the people [first, last] of every block: public, from parameters alone."""
         search = self.index == "top-two"
         worth, growth = (BEST_WORTH, BEST_GROWTH) if search else (WORTH, BLOCK_GROWTH)
-        first = min(worth * self.noise_deviation, self.rounds / (2 * self.arms))
+        unknown = self.arms if self._points is None else min(self.arms, self._points.dimension + 1)
+        first = min(worth * self.noise_deviation, self.rounds / (2 * unknown))
         size = max(ceil(first), self.block, 2 if self.law == "shuffled" else 1)
         covers = list[Cover]()
         for begin, end in self._together(size, growth):
@@ -324,8 +343,7 @@ class ArmCourse(Course):
         self.uncounted: set[int] = set()
         self._coins = np.random.default_rng(coins)  # apart from the noise
         self._tosses = np.random.default_rng((coins, 17))  # of bits, apart from a rehearsal's noise
-        self._precision = np.full(subject.arms, 1 / PRIOR_VARIANCE)
-        self._moment = np.zeros(subject.arms)
+        self._belief = subject.prior()
         #: last person, arm, and what they add
         self._learned: deque[tuple[int, int, float, float]] = deque()
         self._shown: list[int] = []
@@ -358,15 +376,13 @@ class ArmCourse(Course):
 
     def _scores(self) -> Floats:
         """Return one number for each arm, the largest of which is played, from public numbers."""
-        mean = self._moment / self._precision
         if self._subject.index == "thompson":
             fading = EXPLORE * (1 - len(self._shown) / self._subject.rounds)
-            if self._subject.memory is not None:
-                fading = EXPLORE / 2
-            return mean + fading / np.sqrt(self._precision) * self._coins.normal(size=len(mean))
+            return self._belief.draw(fading if self._subject.memory is None else EXPLORE / 2, self._coins)
+        mean, worth = self._belief.means(), self._belief.precisions()
         if self._subject.index == "imed":
-            return -(self._precision * (mean.max() - mean) ** 2 / 2 + np.log(self._precision))
-        leader, worth = int(mean.argmax()), self._precision
+            return -(worth * (mean.max() - mean) ** 2 / 2 + np.log(worth))
+        leader = int(mean.argmax())
         apart = (mean[leader] - mean) ** 2 / (1 / worth[leader] + 1 / worth) / 2
         scores: Floats = -(apart + np.log(worth))
         behind = 2 * worth[leader] ** 2 < (worth**2).sum()
@@ -397,16 +413,14 @@ class ArmCourse(Course):
 
     def _learn(self, arm: int, precision: float, moment: float, last: int) -> None:
         """Add a block's part of the posterior; take off what is older than the memory."""
-        self._precision[arm] += precision
-        self._moment[arm] += moment
+        self._belief.learn(arm, precision, moment)
         memory = self._subject.memory
         if memory is None:
             return
         self._learned.append((last, arm, precision, moment))
         while self._learned[0][0] <= last - memory:
             _, arm, precision, moment = self._learned.popleft()
-            self._precision[arm] -= precision
-            self._moment[arm] -= moment
+            self._belief.learn(arm, -precision, -moment)
 
     def view(self) -> View:
         """Return everybody's arm, every block's sum in grid units, and the slots that are not in it.

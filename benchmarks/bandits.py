@@ -37,7 +37,7 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.simulation.simulated_people import simulated_people
-from bandits.space.points import grid
+from bandits.space.points import grid, of_matrix
 from benchmarks.chosen_bandits import chosen, played_share, regret_row
 from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows, in_turn
 from dpaccount.ledger.ledger import Ledger, init
@@ -78,6 +78,7 @@ def rows(setting: BenchmarkSetting) -> Rows:
         yield from chosen()
         yield from arms()
         yield from shuffled_arms()
+        yield from linear_arms()
         yield from best_arm()
         yield from changing_arms()
         yield from wrong_kernels()
@@ -130,6 +131,25 @@ def shuffled_arms(seeds: range = range(7000, 7100), sizes: tuple[int, ...] = (40
         yield regret_row(f"{what}, shuffled", here, "local", local)
         yield regret_row(f"{what}, local", local, "a curator", curator)
         yield regret_row(f"{what}, a curator", curator, "shuffled", here)
+
+
+def linear_arms(seeds: range = range(7000, 7100)) -> Rows:
+    """Yield regret at 100 arms on the sphere in four dimensions, with means linear in them, at ε = 1."""
+    found, bits = [], {"law": "shuffled", "delta": Fraction(1, 10**6)}
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        points, weights = rng.normal(size=(100, 4)), rng.normal(size=4)
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+        means = 0.5 + 0.4 * points @ weights / np.linalg.norm(weights)
+        data = (rng.random((4096, 100)) < means).astype(float)
+        apart = ArmPhases(rounds=4096, space=of_matrix(points @ points.T))
+        linear = replace(apart, belief="linear")
+        runners = (linear, replace(linear, **bits), apart)
+        found.append([played_share(bandit, data, means, seed) for bandit in runners])
+    here, shuffled, others = np.array(found).T.tolist()
+    yield regret_row("100 arms in R^4, linear", here, "arms apart", others)
+    yield regret_row("100 arms in R^4, linear, shuffled", shuffled, "a curator", here)
+    yield regret_row("100 arms in R^4, apart", others, "linear", here)
 
 
 BEST_OF = (
