@@ -221,6 +221,7 @@ def shuffled_delta(i: Interval, ratio: Fraction, size: int, epsilon: Fraction) -
         if chance[1] < Decimal(10) ** -i.digits or a != other:
             cost: Pair = i.of(0)[0], right[1]
         else:
+            spend(c // 8)
             tail = binomial_tail(i, c, Fraction(1, 2), a, up=True) if a <= c else i.of(0)
             first = i.add(tail, i.of(Fraction(math.comb(c, a - 1), 2**c)))
             cost = i.sub(i.mul(right, first), i.mul(wrong, tail))
