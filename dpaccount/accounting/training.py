@@ -25,10 +25,11 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, as_exact, exact_argument, formatted, shown
 from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.work_budget import PROFILE, allowance
-from dpaccount.plan.event_base import Real, Spelled
+from dpaccount.plan.event_base import Event, Real, Spelled
 from dpaccount.plan.events import (
     Gaussian,
     Plan,
+    PoissonExamples,
     PoissonReplaced,
     PoissonSubsampled,
     RandomAllocation,
@@ -50,6 +51,7 @@ SOURCES = {
         " whose other gradients are all opposite, which is a Poisson sample with twice the movement"
     ),
 }
+USERS = "Charles et al. 2024 (arXiv 2407.07737)"
 SAMPLINGS = tuple(SOURCES)
 OLD_NAMES = {"fixed-size": FIXED}  #: of samplings
 USUAL: Any = ""  #: the relation that a sampling is counted under where none is named
@@ -88,6 +90,8 @@ class Training:
 
     The first two are counted under add-remove, the other two under replace-one, unless `relation` says
     otherwise; of the four, poisson and shuffle are known under both.
+
+    Where a user has up to `examples_per_user` examples, poisson under add-remove protects whole users.
     """
 
     examples: int
@@ -96,6 +100,7 @@ class Training:
     steps: int
     sampling: str = POISSON
     relation: Spelled[Relation, Relation | str] = USUAL
+    examples_per_user: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what is no training run."""
@@ -114,6 +119,12 @@ class Training:
             )
         if self.sampling == SHUFFLE and self.relation not in (Relation.ADD_REMOVE, Relation.REPLACE_ONE):
             raise InputError(f"shuffle has no bound under {self.relation}", "use replace-one or add-remove")
+        held, poisson = self.examples_per_user, (POISSON, Relation.ADD_REMOVE)
+        if held != 1 and (self.sampling, self.relation) != poisson:
+            wrong = f"several examples per user are not counted for {self.sampling} under {self.relation}"
+            raise InputError(wrong, "use poisson under add-remove")
+        if type(held) is not int or not 1 <= held <= self.examples:
+            raise InputError(f"{held} examples per user are out of range", "give a whole number of at least 1")
         if self.sampling in (ALLOCATION, SHUFFLE) and self.steps % self.pass_steps:
             whole = self.steps // self.pass_steps * self.pass_steps
             raise InputError(
@@ -140,9 +151,7 @@ class Training:
         """Return the plan of all steps, or of the first ones."""
         count = self.steps if steps is None else steps
         if self.sampling == POISSON:
-            noise = Gaussian(sigma=self.sigma)
-            drawn = PoissonSubsampled if self.relation == Relation.ADD_REMOVE else PoissonReplaced
-            return Plan(self.relation, drawn(rate=self.rate, of=noise, count=count))
+            return Plan(self.relation, self._drawn() * count)
         if self.sampling == ALLOCATION:
             return self._allocated(1, count)
         noise = Gaussian(sigma=self.sigma, sensitivity=2)
@@ -152,6 +161,15 @@ class Training:
             return Plan(self.relation, Gaussian(sigma=self.sigma, sensitivity=moved, count=passes))
         fixed = SampledWithoutReplacement(size=self.batch, population=self.examples, of=noise, count=count)
         return Plan(self.relation, fixed)
+
+    def _drawn(self) -> Event:
+        """Return what one step on a Poisson sample is to an example, or to a user of several."""
+        noise, held = Gaussian(sigma=self.sigma), self.examples_per_user
+        if self.relation != Relation.ADD_REMOVE:
+            return PoissonReplaced(rate=self.rate, of=noise)
+        if held == 1:
+            return PoissonSubsampled(rate=self.rate, of=noise)
+        return PoissonExamples(rate=self.rate, examples=held, of=noise)
 
     def _allocated(self, moved: int, steps: int) -> Plan:
         """Return random allocation in whole passes, where an example moves a sum by `moved` norms."""
@@ -185,17 +203,21 @@ class Training:
 
     def described(self) -> dict[str, Any]:
         """Return what the run is beside noise and steps."""
-        source = SOURCES[self.sampling]
-        return {"rate": f"{self.batch}/{self.examples}", "sampling": self.sampling, "source": source}
+        held = self.examples_per_user
+        source = SOURCES[self.sampling] + ("" if held == 1 else f"; users: {USERS}")
+        many = {} if held == 1 else {"examples_per_user": held}
+        rate = f"{self.batch}/{self.examples}"
+        return {"rate": rate, "sampling": self.sampling, **many, "source": source}
 
     def shuffled(self, delta: Exact) -> Enclosure:
         """Return an ε for batches of a shuffled pass, where one example is replaced.
 
         Every example is in one batch of each pass; nothing is gained from chance, so that each pass is one
-        release of Gaussian noise in which a replaced example moves a sum by 2C.  It holds for any order, and
-        where a last batch that is not full is left out.
+        release of Gaussian noise in which a replaced example moves a sum by 2C, and k of a user by 2kC.  It
+        holds for any order, and where a last batch that is not full is left out.
         """
-        noise = Gaussian(sigma=self.sigma, sensitivity=2, count=self.passes)
+        moved = 2 * self.examples_per_user
+        noise = Gaussian(sigma=self.sigma, sensitivity=moved, count=self.passes)
         return Accountant(Plan(Relation.REPLACE_ONE, noise)).epsilon(delta)
 
     def curve(self, delta: Exact, points: int = POINTS) -> list[tuple[int, Enclosure]]:
@@ -225,6 +247,8 @@ class Training:
         cost = formatted((bounds or self.epsilon(delta)).upper, ".4g", up=True)
         replaced = self.relation == Relation.REPLACE_ONE
         moved = ("replacing" if replaced else "adding or removing") + " one training example"
+        if self.examples_per_user > 1:
+            moved = f"adding or removing one user with up to {self.examples_per_user} training examples"
         how = {
             POISSON: (
                 f"every step draws each example independently with probability {self.batch}/{self.examples}"
@@ -256,7 +280,7 @@ class Training:
             loose = formatted(self.shuffled(delta).upper, ".4g", up=True)
             return (
                 "It is not a bound for batches of a shuffled pass over the data: for these, epsilon is at"
-                f" most {loose} where one example is replaced."
+                f" most {loose} where one {'example is' if self.examples_per_user == 1 else 'user is'} replaced."
             )
         better = formatted(Accountant(self._allocated(1, self.steps)).epsilon(delta).upper, ".4g", up=True)
         return (
@@ -287,12 +311,13 @@ def sgd(  # noqa: PLR0913 - what a run is
     delta: Exact | None = None,
     sampling: str = POISSON,
     relation: str = USUAL,
+    examples_per_user: int = 1,
 ) -> Training:
     """Return a run of DP-SGD with the noise that is given, or that a target needs.
 
     Of `examples` a step samples `batch` on average.  Give `epochs` (steps are rounded up) or `steps`,
-    and `sigma`, the noise multiplier, or `target_epsilon` with its `delta`.  `sampling` and `relation`
-    are those of `Training`.  Raises `InputError`.
+    and `sigma`, the noise multiplier, or `target_epsilon` with its `delta`.  `sampling`, `relation`
+    and `examples_per_user` are those of `Training`.  Raises `InputError`.
 
     >>> run = sgd(60000, 256, epochs=60, sigma=1.1)
     >>> run.epsilon(1e-5)
@@ -305,7 +330,7 @@ def sgd(  # noqa: PLR0913 - what a run is
     if steps is None and epochs is not None:
         steps = steps_of(epochs, examples, batch, sampling)
     spread: Any = 1 if sigma is None else sigma
-    run = Training(examples, batch, spread, steps or 0, sampling, relation)
+    run = Training(examples, batch, spread, steps or 0, sampling, relation, examples_per_user)
     if target_epsilon is None or delta is None:
         return run
     return replace(run, sigma=least_sigma(run, target_epsilon, delta).value)

@@ -88,7 +88,8 @@ def group_compositions(events: Sequence[Event], k: int) -> list[Composition] | N
     Of k units on Poisson samples some may be in one dataset alone and the others in the other alone: one
     total for each number of them, of which the worst counts; last the one where all are in one dataset.
     """
-    sampled = any(part.name == ev.PoissonSubsampled.name for event in events for part in walk(event))
+    names = ev.PoissonSubsampled.name, ev.PoissonExamples.name
+    sampled = any(part.name in names for event in events for part in walk(event))
     totals = [_of_group(events, k, there) for there in (range((k + 1) // 2, k + 1) if sampled else [k])]
     known = [total for total in totals if total is not None]
     return known if len(known) == len(totals) else None
@@ -232,6 +233,24 @@ def _poisson(total: Total, event: ev.PoissonSubsampled, count: int) -> None:
     total.pair(poisson.on_sample(_sampled(total, inner), event.rate), count)
 
 
+def _examples(total: Total, event: ev.PoissonExamples, count: int) -> None:
+    """Add the mixture of Gaussians that a unit's examples make, all of them in one dataset.
+
+    A group of units with none on the other side (docs/numerics.md, "Groups on Poisson samples", where vectors
+    may be 0: a unit of fewer examples costs no more); Charles et al. 2024 (arXiv 2407.07737), example-level
+    sampling.
+    """
+    mu2, held = composition_of([(event.of, 1)]).mu2[1], event.examples
+    if event.rate == 0 or mu2 == 0:
+        return
+    if event.rate == 1:
+        total.gaussian(held**2 * mu2, held**2 * mu2, count)
+    elif held == 1:
+        total.pair(poisson.SampledGaussian(event.rate, mu2), count)
+    else:
+        total.pair(poisson.SampledGroup(event.rate, mu2, held, 0), count)
+
+
 def _sampled(total: Total, inner: Composition) -> Composition:
     """Return the sampled composition; a sample of an upper bound is an upper bound."""
     if inner.attainment is not Attained.ALWAYS:
@@ -306,6 +325,7 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.Zcdp: _zcdp,
     ev.Rdp: _rdp,
     ev.PoissonSubsampled: _poisson,
+    ev.PoissonExamples: _examples,
     ev.PoissonReplaced: _replaced,
     ev.SampledWithoutReplacement: _without_replacement,
     ev.RandomAllocation: _allocated,

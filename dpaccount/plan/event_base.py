@@ -341,6 +341,7 @@ RANGES: dict[str, tuple[int | None, int | None, bool]] = {
     "dimension": (1, None, True),
     "start": (1, None, True),
     "size": (1, None, True),
+    "examples": (1, None, True),
     "population": (1, None, True),
     "participations": (1, None, True),
     "separation": (1, None, True),

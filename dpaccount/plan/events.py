@@ -31,6 +31,7 @@ from dpaccount.plan.event_base import (
 )
 from dpaccount.plan.gaussian_events import DpFtrl, Gaussian, Gdp, MatrixFactorisation, Tree
 from dpaccount.plan.sample_events import (
+    PoissonExamples,
     PoissonReplaced,
     PoissonSubsampled,
     RandomAllocation,
@@ -55,6 +56,7 @@ __all__ = [
     "MatrixFactorisation",
     "PermuteAndFlip",
     "Plan",
+    "PoissonExamples",
     "PoissonReplaced",
     "PoissonSubsampled",
     "Pure",
@@ -302,6 +304,7 @@ VOCABULARY: dict[str, type[Event]] = {
         DominatingPair,
         Shuffled,
         PoissonSubsampled,
+        PoissonExamples,
         PoissonReplaced,
         SampledWithoutReplacement,
         RandomAllocation,
@@ -432,6 +435,7 @@ ELSEWHERE = {
     "shuffled": "it is counted under replace-one",
     "sampled_without_replacement": "it is counted under replace-one",
     "poisson_subsampled": "use poisson_replaced, or count it under add-remove",
+    "poisson_examples": "it is counted under add-remove",
     "poisson_replaced": "it is counted under replace-one",
     "random_allocation": "a unit that is replaced is a group of two (--group 2), counted under add-remove",
 }

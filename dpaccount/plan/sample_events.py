@@ -26,6 +26,40 @@ class PoissonSubsampled(OnSample):
         return self.rate
 
 
+MOST_EXAMPLES = 256  #: of a unit: costs are those of a mixture of so many Gaussians
+
+
+@event_kind
+class PoissonExamples(OnSample):
+    """`of`, run on a fresh Poisson sample of rate `rate` from examples, at most `examples` of them a unit's.
+
+    Each example is drawn by itself; one unit more or less has all its examples there or none (add-remove
+    only).  `of` is Gaussian noise; `sensitivity` in it is how far one example moves the value when it is drawn.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
+
+    name = "poisson_examples"
+    rate: Real
+    examples: int
+    of: Event
+
+    def _check(self) -> None:
+        super()._check()
+        self._known(("gaussian", "gdp", "sequence"))
+        if self.examples > MOST_EXAMPLES:
+            known = f"at most {MOST_EXAMPLES} are counted; bound what a unit holds, or sample whole units"
+            raise InputError(f"{self.examples} examples of a unit are too many", known, self.name)
+
+    @property
+    def fraction(self) -> Fraction:
+        """Return how likely some example of a unit is drawn."""
+        return 1 - (1 - self.rate) ** self.examples
+
+    def whole(self) -> Event | None:
+        """Return the event for a unit all of whose examples are drawn."""
+        return self.of.for_group(self.examples)
+
+
 @event_kind
 class PoissonReplaced(OnSample):
     """`of`, run on a fresh Poisson sample of rate `rate`, where one unit's data changes (replace-one only).

@@ -33,6 +33,7 @@ ONLY = {
     "sampled_without_replacement": REPLACED,
     "poisson_replaced": REPLACED,
     "poisson_subsampled": ADDED,
+    "poisson_examples": ADDED,
     "random_allocation": ADDED,
 }
 COVERED_STREAMS = ("tree", "matrix_factorisation")

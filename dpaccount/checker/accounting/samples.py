@@ -9,6 +9,7 @@ from .releases import Releases, ReleaseTally, real, whole
 
 #: what the pairs of a replaced row, and of random allocation, are known for
 ALLOCATED_NOISE = {"gaussian", "gdp", "pure", "sequence"}
+MOST_EXAMPLES = 256  # of a unit
 REPLACED_NOISE = ALLOCATED_NOISE | {"laplace", "discrete_laplace", "permute_and_flip"}
 
 
@@ -44,6 +45,18 @@ def poisson_subsampled(tally: ReleaseTally, given: Event, times: int) -> None:
         add_event(tally, given["of"], given["relation"], times, inside=True)
     elif rate and on != Releases(Fraction(0), ()):
         tally.put(times, "poisson", rate, on=on)
+
+
+@event("rate", "examples", "of")
+def poisson_examples(tally: ReleaseTally, given: Event, times: int) -> None:
+    """Gaussian noise on a Poisson sample from examples of which a unit holds so many: a group, all there."""
+    rate, held, on = real(given["rate"], "rate", 0, 1), whole(given["examples"], "examples"), _sampled(given)
+    known = _names(given["of"]) <= {"gaussian", "gdp", "sequence"} and held <= MOST_EXAMPLES
+    ensure(known, "no pair is known for what is in poisson_examples")
+    if rate == 1:
+        tally.gaussian(times * held**2 * on.mu_squared)
+    elif rate and on.mu_squared:
+        tally.put(times, "sampled-group", rate, held, 0, on=on)
 
 
 @event("rate", "of")
