@@ -88,8 +88,7 @@ def group_compositions(events: Sequence[Event], k: int) -> list[Composition] | N
     Of k units on Poisson samples some may be in one dataset alone and the others in the other alone: one
     total for each number of them, of which the worst counts; last the one where all are in one dataset.
     """
-    names = ev.PoissonSubsampled.name, ev.PoissonExamples.name
-    sampled = any(part.name in names for event in events for part in walk(event))
+    sampled = any(part.name == ev.PoissonSubsampled.name for event in events for part in walk(event))
     totals = [_of_group(events, k, there) for there in (range((k + 1) // 2, k + 1) if sampled else [k])]
     known = [total for total in totals if total is not None]
     return known if len(known) == len(totals) else None
@@ -115,7 +114,8 @@ def _add_group(total: Total, event: Event, k: int, there: int, count: int) -> bo
     if not (once.pairs or once.failures or once.upper):  # a sample of all units, or of none
         total.gaussian(k * k * once.mu2[0], k * k * once.mu2[1], count * event.count)
         return True
-    group = None if once.one_pair is None or k > MAX_GROUP else once.one_pair.group(there, k - there)
+    alone = isinstance(event, ev.PoissonSubsampled) and k <= MAX_GROUP  # of others only the pair of one unit
+    group = once.one_pair.group(there, k - there) if alone and once.one_pair is not None else None
     if group is None:
         return False
     total.pair(group, count * event.count)
@@ -251,6 +251,17 @@ def _examples(total: Total, event: ev.PoissonExamples, count: int) -> None:
         total.pair(poisson.SampledGroup(event.rate, mu2, held, 0), count)
 
 
+def _banded(total: Total, event: ev.BandedPoisson, count: int) -> None:
+    """Add a sample of Gaussian noise for each round that may hold the unit."""
+    squares, attained = event.squares()
+    total.attained(Attained.ALWAYS if attained else Attained.NEVER)
+    for mu2, times in squares.items():
+        if event.rate == 1:
+            total.gaussian(mu2, mu2, count * times)
+        elif event.rate and mu2:
+            total.pair(poisson.SampledGaussian(event.rate, mu2), count * times)
+
+
 def _sampled(total: Total, inner: Composition) -> Composition:
     """Return the sampled composition; a sample of an upper bound is an upper bound."""
     if inner.attainment is not Attained.ALWAYS:
@@ -311,6 +322,7 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.Tree: _stream,
     ev.MatrixFactorisation: _stream,
     ev.DpFtrl: _ftrl,
+    ev.BandedPoisson: _banded,
     ev.Laplace: _laplace,
     ev.DiscreteLaplace: _discrete_laplace,
     ev.DiscreteGaussian: _discrete_gaussian,

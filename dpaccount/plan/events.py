@@ -16,6 +16,7 @@ from typing import Any, dataclass_transform
 from dpaccount.documents import html_table
 from dpaccount.errors import InputError
 from dpaccount.numerics.closed.gdp_of_release import mu_squared, of_discrete_laplace, of_laplace, of_response
+from dpaccount.plan.banded_events import BandedPoisson
 from dpaccount.plan.bound_events import Approximate, DominatingPair, Rdp, Shuffled, Zcdp
 from dpaccount.plan.event_base import (
     ONE,
@@ -43,6 +44,7 @@ __all__ = [
     "ELSEWHERE",
     "VOCABULARY",
     "Approximate",
+    "BandedPoisson",
     "BoundedRange",
     "DiscreteGaussian",
     "DiscreteLaplace",
@@ -310,6 +312,7 @@ VOCABULARY: dict[str, type[Event]] = {
         RandomAllocation,
         MatrixFactorisation,
         DpFtrl,
+        BandedPoisson,
         Sequence,
         Tree,
     )
@@ -436,6 +439,7 @@ ELSEWHERE = {
     "sampled_without_replacement": "it is counted under replace-one",
     "poisson_subsampled": "use poisson_replaced, or count it under add-remove",
     "poisson_examples": "it is counted under add-remove",
+    "banded_poisson": "it is counted under add-remove",
     "poisson_replaced": "it is counted under replace-one",
     "random_allocation": "a unit that is replaced is a group of two (--group 2), counted under add-remove",
 }

@@ -16,6 +16,7 @@ from dpaccount.plan.event_base import (
     Event,
     GaussianEvent,
     Real,
+    RealRows,
     Reals,
     Stream,
     event_kind,
@@ -128,8 +129,35 @@ class Tree(Stream):
         return tuple((cover, depth * self.count, node) for depth, cover in self.classes())
 
 
-FACTORS = ("tree", "sqrt-toeplitz", "banded-toeplitz", "toeplitz")
+FACTORS = ("tree", "sqrt-toeplitz", "banded-toeplitz", "toeplitz", "matrix")
 NONE: Any = ()
+
+
+def check_factor(event: Any, known: tuple[str, ...]) -> None:
+    """Read the numbers of an event's factor; raise `InputError` where they are not those of its mechanism."""
+    name, mechanism = event.name, event.mechanism
+    if mechanism not in known:
+        raise InputError(f"unknown mechanism {mechanism!r}", f"known here: {', '.join(known)}", name)
+    given = tuple(exact_argument(name, each) for each in event.coefficients)
+    rows = tuple(tuple(exact_argument(name, each) for each in row) for row in event.rows)
+    object.__setattr__(event, "coefficients", given)
+    object.__setattr__(event, "rows", rows)
+    if (mechanism == "toeplitz") != bool(given):
+        raise InputError(f"{name}: coefficients belong to the mechanism toeplitz, which has at least one")
+    if (mechanism == "matrix") != bool(rows):
+        raise InputError(f"{name}: rows belong to the mechanism matrix, which has one for each round")
+    if event.bands != 1 and mechanism != "banded-toeplitz":
+        raise InputError("bands belong to the mechanism banded-toeplitz", "leave them out", name)
+    lengths = [len(row) for row in rows]
+    if rows and lengths != [*range(1, event.rounds + 1)]:
+        raise InputError(
+            f"the rows of the matrix do not fit {event.rounds} rounds",
+            "give one for each round, up to the diagonal: the first has 1 number, the last as many as rounds",
+            name,
+        )
+    if len(given) > toeplitz.MOST_COEFFICIENTS or len(rows) > toeplitz.MOST_ROWS:
+        most = f"at most {toeplitz.MOST_COEFFICIENTS} coefficients, or {toeplitz.MOST_ROWS} rows, are bounded"
+        raise InputError("too many coefficients or rows", most, name)
 
 
 @event_kind
@@ -138,7 +166,8 @@ class DpFtrl(GaussianEvent):
 
     What is released is C·G + Z: G the steps' sums, Z independent noise of standard deviation `sigma`, C the
     factor that `mechanism` names: the nodes of a binary ``tree``, ``sqrt-toeplitz``, its first `bands`
-    diagonals as ``banded-toeplitz``, or a ``toeplitz`` one of these `coefficients`.  A unit enters at most
+    diagonals as ``banded-toeplitz``, a ``toeplitz`` one of these `coefficients`, or a lower-triangular
+    ``matrix`` of these `rows`, each up to its diagonal.  A unit enters at most
     `participations` steps, each at least `separation` after its last one, whichever the data are, and moves
     a step's sum by at most `sensitivity` in l2.  Gradients may depend on what was released before (Denisov
     et al. 2022).
@@ -155,26 +184,16 @@ class DpFtrl(GaussianEvent):
     mechanism: str = "tree"
     bands: int = 1
     coefficients: Reals = NONE
+    rows: RealRows = NONE
 
     def _check(self) -> None:
-        if self.mechanism not in FACTORS:
-            raise InputError(
-                f"unknown mechanism {self.mechanism!r}", f"known here: {', '.join(FACTORS)}", self.name
-            )
-        given = tuple(exact_argument(self.name, each) for each in self.coefficients)
-        object.__setattr__(self, "coefficients", given)
-        if (self.mechanism == "toeplitz") != bool(given):
-            raise InputError(
-                f"{self.name}: coefficients belong to the mechanism toeplitz, which has at least one"
-            )
-        if self.bands != 1 and self.mechanism != "banded-toeplitz":
-            raise InputError("bands belong to the mechanism banded-toeplitz", "leave them out", self.name)
+        check_factor(self, FACTORS)
         met = toeplitz.rounds_met(self.rounds, self.participations, self.separation)
         size, most = (
             (met, toeplitz.MOST_MET) if self.mechanism == "tree" else (self.rounds, toeplitz.MOST_ROUNDS)
         )
-        if size > most or len(given) > toeplitz.MOST_COEFFICIENTS:
-            raise InputError("too many steps or coefficients", f"at most {most} are bounded", self.name)
+        if size > most:
+            raise InputError("too many steps", f"at most {most} are bounded", self.name)
 
     def _mu_squared(self) -> Fraction:
         return self.movement()[1]
@@ -182,9 +201,11 @@ class DpFtrl(GaussianEvent):
     def movement(self) -> tuple[Fraction, Fraction]:
         """Return bounds on μ²: the largest square that a unit moves in all steps, over the noise's."""
         scale = (self.sensitivity / self.sigma) ** 2
-        low, high = _stretch(
-            self.mechanism, self.rounds, self.participations, self.separation, self.bands, self.coefficients
-        )
+        times, apart = self.participations, self.separation
+        if self.mechanism == "matrix":
+            low, high = toeplitz.matrix_stretch(self.rows, times, apart)
+        else:
+            low, high = _stretch(self.mechanism, self.rounds, times, apart, self.bands, self.coefficients)
         return low * scale, high * scale
 
 

@@ -5,6 +5,7 @@ are the squared column norms of the matrix C with C² = (all ones below the diag
 sums as B·(Cx + z) (Fichtenberger, Henzinger & Upadhyay 2023; Henzinger, Upadhyay & Upadhyay 2023).
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -103,6 +104,8 @@ Ends = tuple[Fraction, Fraction]
 MOST_ROUNDS = 1 << 18  #: of a factor whose columns are added up one by one
 MOST_MET = 1 << 14  #: rounds of a pattern in a tree
 MOST_COEFFICIENTS = 4096  #: of a Toeplitz one, where they do not fall
+MOST_ROWS = 1024  #: of a matrix that is written out
+MOST_OVERLAPS = 256  #: rows up to which the inner products of its columns are looked at
 
 
 def rounds_met(rounds: int, k: int, b: int) -> int:
@@ -157,6 +160,57 @@ def toeplitz_stretch(coefficients: Sequence[Fraction], rounds: int, k: int, b: i
     later = _heaviest(gram[b:], times - 1, b)
     sides = sum((later[min(m, len(later) - 1)][0] for m in range(times)), Fraction(0))
     return low, times * gram[0] + 2 * sides
+
+
+Rows = Sequence[Sequence[Fraction]]  #: of a lower-triangular factor, row i up to its diagonal
+
+
+def matrix_stretch(rows: Rows, k: int, b: int) -> Ends:
+    """Return that of a lower-triangular factor.
+
+    Σ_{i in S} w_i, w_i at least the largest Σ_{j in S} |⟨C_i, C_j⟩| over patterns S; of a large factor k² times
+    the longest column.  At least what 0, b, 2b, … or any single round moves.
+    """
+    many, scale = len(rows), math.lcm(*(x.denominator for row in rows for x in row))
+    columns = [[int(row[j] * scale) for row in rows[j:]] for j in range(many)]
+    longest, times = max(sum(x * x for x in column) for column in columns), rounds_met(many, k, b)
+    met = [sum(int(x * scale) for x in row[: times * b : b]) for row in rows]
+    low, high = max(longest, sum(x * x for x in met)), times**2 * longest
+    if 1 < times and many <= MOST_OVERLAPS:
+        bearable(many**3 // 6, MOST_OVERLAPS**3)
+        sizes = [[0] * many for _ in columns]
+        for i, u in enumerate(columns):
+            for j, v in enumerate(columns[i:], i):
+                inner = sum(x * y for x, y in zip(u[j - i :], v, strict=True))
+                sizes[i][j] = sizes[j][i] = abs(inner)
+        reach = [_heaviest([Fraction(x) for x in row], times, b)[-1][0] for row in sizes]
+        high = min(high, _heaviest(reach, times, b)[-1][0])
+    return Fraction(low, scale**2), Fraction(high) / scale**2
+
+
+def bands_of(bands: int, coefficients: Sequence[Fraction], rows: Rows) -> int:
+    """Return how far below its diagonal, inclusive, a factor reaches."""
+    if rows:
+        return max((i - j + 1 for i, row in enumerate(rows) for j, x in enumerate(row) if x), default=1)
+    return max((k + 1 for k, x in enumerate(coefficients) if x), default=1) if coefficients else bands
+
+
+def columns_in_turn(
+    rounds: int, parts: int, bands: int, coefficients: Sequence[Fraction], rows: Rows
+) -> tuple[Counter[Fraction], bool]:
+    """Return the longest column's square of each `parts` rounds in turn, and whether some part has all of them.
+
+    √Toeplitz is cut to its first bands.  A Toeplitz factor's columns get shorter at its end only: the first
+    part has the longest of each turn.
+    """
+    if rows:
+        squares = [sum((row[j] ** 2 for row in rows[j:]), Fraction(0)) for j in range(rounds)]
+        turns = [max(squares[k : k + parts]) for k in range(0, rounds, parts)]
+        return Counter(turns), any(squares[j::parts] == turns for j in range(min(parts, rounds)))
+    column = coefficients or [Fraction(math.comb(2 * k, k), 4**k) for k in range(min(bands, rounds))]
+    turns_before = (rounds - 1) // parts
+    whole, last = (sum((x * x for x in column[:end]), Fraction(0)) for end in (rounds, rounds - turns_before * parts))
+    return Counter({last: 1}) + Counter({whole: turns_before}), True
 
 
 def tree_stretch(rounds: int, k: int, b: int) -> Ends:
