@@ -58,9 +58,8 @@ class TrainingOptions:
     steps
         In place of --epochs: the exact number of steps.
     sampling
-        poisson (each example by itself), random-allocation (one step of every pass), shuffle,
-        without-replacement (fresh samples of fixed size); or, for banded-toeplitz, cyclic-poisson (one
-        of --bands parts in turn, each example by itself).
+        poisson (each example by itself), random-allocation (one step of every pass), shuffle, or
+        without-replacement (fresh samples of fixed size).
     sample_rate
         In place of --batch: the batch size divided by the number of examples.
     relation
@@ -85,9 +84,9 @@ class TrainingOptions:
     target_epsilon: Number = None
     epochs: Number = None
     steps: Whole = None
-    sampling: Annotated[
-        str, one_of("poisson", "random-allocation", "shuffle", "without-replacement", "cyclic-poisson")
-    ] = "poisson"
+    sampling: Annotated[str, one_of("poisson", "random-allocation", "shuffle", "without-replacement")] = (
+        "poisson"
+    )
     sample_rate: Number = None
     relation: Annotated[str | None, one_of("add-remove", "replace-one")] = None
     examples_per_user: Whole = None
@@ -144,23 +143,20 @@ class TrainingOptions:
         self, everyone: int, drawn: int, noise: Fraction | int, steps: int
     ) -> "Training | FtrlTraining | None":
         """Return the run by DP-FTRL; None where no mechanism is named."""
-        from dpaccount.accounting.ftrl import CYCLIC, FtrlTraining
+        from dpaccount.accounting.ftrl import FtrlTraining
 
         wholes = {name: whole(getattr(self, name), f"--{name}") for name in FTRL}
         given = {name: value for name, value in wholes.items() if value is not None}
         if self.mechanism is None and given:
             raise InputError(f"--{next(iter(given))} belongs to --mechanism", "name one")
-        if self.mechanism is None and self.sampling == CYCLIC:
-            raise InputError(f"--sampling {CYCLIC} belongs to --mechanism banded-toeplitz", "name it")
         if self.mechanism is None:
             return None
         if self.examples_per_user is not None:
             raise InputError("--examples-per-user and --mechanism are both given", "leave one out")
-        if self.sampling not in ("poisson", CYCLIC):
-            raise InputError("--sampling and --mechanism are both given", f"DP-FTRL takes {CYCLIC} alone")
-        cyclic = CYCLIC if self.sampling == CYCLIC else ""
-        terms = {"relation": self.relation or "add-remove", "sampling": cyclic}
-        return FtrlTraining(everyone, drawn, noise, steps, self.mechanism, **given, **terms)
+        if self.sampling != "poisson":
+            raise InputError("--sampling and --mechanism are both given", "DP-FTRL takes no samples")
+        relation = self.relation or "add-remove"
+        return FtrlTraining(everyone, drawn, noise, steps, self.mechanism, relation=relation, **given)
 
 
 NOTHING_SAID = TrainingOptions()

@@ -27,7 +27,8 @@ from dpaccount.plan.plan_file import read_plan
 from dpaccount.relation import Relation
 
 UNKNOWN = "?"
-FALLS = ("sigma", "scale", "k", "population", "separation", "steps", "parts")  #: keys of which more costs less
+#: Keys of which more costs less.
+FALLS = ("sigma", "scale", "k", "population", "separation", "steps", "parts")
 FIXED = {  #: keys whose number cannot be sought, and why
     "times": "the bound is for whole epochs of steps/times; count may be sought",
     "start": "it says where a stream begins, not how much it costs",

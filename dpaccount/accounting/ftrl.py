@@ -11,17 +11,15 @@ batches may be those of a fixed order; what counts is how often an example takes
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, dataclass_transform
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, as_exact, exact_argument, formatted, shown
 from dpaccount.plan.event_base import Real, Spelled
-from dpaccount.plan.events import BandedPoisson, DpFtrl, Plan
+from dpaccount.plan.events import DpFtrl, Plan
 from dpaccount.relation import Relation, adjacency
 
-CYCLIC = "cyclic-poisson"
 MECHANISMS = ("tree", "sqrt-toeplitz", "banded-toeplitz")
 
 
@@ -49,9 +47,6 @@ class FtrlTraining:
 
     An example takes part at most `participations` times, at least `separation` steps apart.  Where 0 stands
     they are those of passes in one fixed order, whose last batch is left out if it is not full.
-
-    Where `sampling` is ``cyclic-poisson``, each of `bands` fixed parts of the examples takes its turn, and each
-    of its examples is drawn by itself, `batch` of them on average (banded-toeplitz under add-remove).
     """
 
     examples: int
@@ -63,7 +58,6 @@ class FtrlTraining:
     separation: int = 0
     bands: int = 1
     relation: Spelled[Relation, Relation | str] = ADD_REMOVE
-    sampling: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what is no training run, and fill in what a fixed order says."""
@@ -74,37 +68,13 @@ class FtrlTraining:
             raise InputError(f"unknown relation {self.relation!r}", f"known here: {', '.join(Relation)}")
         object.__setattr__(self, "relation", Relation(self.relation))
         object.__setattr__(self, "sigma", exact_argument("sigma", self.sigma))
-        if self.sampling:
-            self._check_sampling()
-            object.__setattr__(self, "separation", self.bands)
         object.__setattr__(self, "separation", self.separation or self.examples // self.batch)
         most = -(-self.steps // self.separation) if self.separation > 0 else 1
         object.__setattr__(self, "participations", self.participations or most)
         self.plan()
 
-    def _check_sampling(self) -> None:
-        known = (CYCLIC, "banded-toeplitz", Relation.ADD_REMOVE)
-        if (self.sampling, self.mechanism, self.relation) != known:
-            wrong = f"{self.sampling} is not counted for {self.mechanism} under {self.relation}"
-            raise InputError(wrong, f"{CYCLIC} is for banded-toeplitz under add-remove")
-        if self.participations or self.separation:
-            raise InputError("participations and separation are those of the samples", "leave them out")
-        if type(self.bands) is int and self.batch * self.bands > self.examples:
-            wrong = f"a part of {self.examples} examples in {self.bands} is smaller than a batch of {self.batch}"
-            raise InputError(wrong, "use fewer bands, or a smaller batch")
-
-    @property
-    def rate(self) -> Fraction:
-        """Return how likely an example of the part whose turn it is is drawn."""
-        return Fraction(self.batch * self.bands, self.examples)
-
     def plan(self) -> Plan:
         """Return the plan of all steps; an example that is replaced moves a sum by two clipping norms."""
-        if self.sampling:
-            banded = BandedPoisson(
-                rounds=self.steps, sigma=self.sigma, rate=self.rate, parts=self.bands, bands=self.bands
-            )
-            return Plan(self.relation, banded)
         event = DpFtrl(
             rounds=self.steps,
             sigma=self.sigma,
@@ -124,8 +94,7 @@ class FtrlTraining:
         """Return what the run is beside noise and steps."""
         banded = {"bands": self.bands} if self.mechanism == "banded-toeplitz" else {}
         times = {"participations": self.participations, "separation": self.separation}
-        drawn = {"sampling": self.sampling, "rate": str(self.rate)} if self.sampling else {}
-        return {"mechanism": self.mechanism, **banded, **drawn, **times}
+        return {"mechanism": self.mechanism, **banded, **times}
 
     def statement(self, delta: Exact) -> str:
         """Return the sentences to put into a paper: what is private, and what must hold of the batches."""
@@ -135,22 +104,12 @@ class FtrlTraining:
         moved = ("replacing" if replaced else "adding or removing") + " one training example"
         bands = f" of {self.bands} bands" if self.mechanism == "banded-toeplitz" else ""
         gone = "" if replaced else " (the batches of the others stay as they are)"
-        taking = (
-            f"each example takes part in at most {self.participations} of {self.steps:,} steps, each at least"
-            f" {self.separation} steps after its last one, in an order that does not depend on the data"
-        )
-        if self.sampling:
-            gone = ""
-            taking = (
-                f"the examples are in {self.bands} parts, fixed for each without regard to the others, whose turns"
-                f" come one after the other in {self.steps:,} steps, each step draws every example of its part"
-                f" independently with probability {self.rate}"
-            )
-        gain = "" if self.sampling else " Nothing is gained from sampling."
         return (
             f"Training is ({cost}, {shown(share)})-differentially private with respect to {moved}{gone}. This"
-            f" holds where {taking}, gradients are clipped in l2 example by example, and their sums are released by the"
+            f" holds where each example takes part in at most {self.participations} of {self.steps:,} steps,"
+            f" each at least {self.separation} steps after its last one, in an order that does not depend on"
+            " the data, gradients are clipped in l2 example by example, and their sums are released by the"
             f" {self.mechanism} mechanism{bands} with independent Gaussian noise of {shown(self.sigma)} times"
-            f" the clipping norm. Epsilon is an upper bound, rounded up.{gain}"
+            " the clipping norm. Epsilon is an upper bound, rounded up. Nothing is gained from sampling."
             " Choosing hyper-parameters on the same data is not counted."
         )

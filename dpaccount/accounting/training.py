@@ -25,7 +25,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, as_exact, exact_argument, formatted, shown
 from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.work_budget import PROFILE, allowance
-from dpaccount.plan.event_base import Event, Real, Spelled
+from dpaccount.plan.event_base import Real, Spelled
 from dpaccount.plan.events import (
     Gaussian,
     Plan,
@@ -124,7 +124,7 @@ class Training:
             wrong = f"several examples per user are not counted for {self.sampling} under {self.relation}"
             raise InputError(wrong, "use poisson under add-remove")
         if type(held) is not int or not 1 <= held <= self.examples:
-            raise InputError(f"{held} examples per user are out of range", "give a whole number of at least 1")
+            raise InputError(f"examples per user: {held} is out of range", "give a whole number from 1")
         if self.sampling in (ALLOCATION, SHUFFLE) and self.steps % self.pass_steps:
             whole = self.steps // self.pass_steps * self.pass_steps
             raise InputError(
@@ -151,7 +151,11 @@ class Training:
         """Return the plan of all steps, or of the first ones."""
         count = self.steps if steps is None else steps
         if self.sampling == POISSON:
-            return Plan(self.relation, self._drawn() * count)
+            noise, held = Gaussian(sigma=self.sigma), self.examples_per_user
+            drawn = PoissonSubsampled if self.relation == Relation.ADD_REMOVE else PoissonReplaced
+            one = drawn(rate=self.rate, of=noise, count=count)
+            many = PoissonExamples(rate=self.rate, examples=held, of=noise, count=count)
+            return Plan(self.relation, one if held == 1 else many)
         if self.sampling == ALLOCATION:
             return self._allocated(1, count)
         noise = Gaussian(sigma=self.sigma, sensitivity=2)
@@ -161,15 +165,6 @@ class Training:
             return Plan(self.relation, Gaussian(sigma=self.sigma, sensitivity=moved, count=passes))
         fixed = SampledWithoutReplacement(size=self.batch, population=self.examples, of=noise, count=count)
         return Plan(self.relation, fixed)
-
-    def _drawn(self) -> Event:
-        """Return what one step on a Poisson sample is to an example, or to a user of several."""
-        noise, held = Gaussian(sigma=self.sigma), self.examples_per_user
-        if self.relation != Relation.ADD_REMOVE:
-            return PoissonReplaced(rate=self.rate, of=noise)
-        if held == 1:
-            return PoissonSubsampled(rate=self.rate, of=noise)
-        return PoissonExamples(rate=self.rate, examples=held, of=noise)
 
     def _allocated(self, moved: int, steps: int) -> Plan:
         """Return random allocation in whole passes, where an example moves a sum by `moved` norms."""
@@ -278,9 +273,10 @@ class Training:
         """Return what holds for a shuffled pass, or how to do better than one."""
         if self.sampling != SHUFFLE:
             loose = formatted(self.shuffled(delta).upper, ".4g", up=True)
+            whose = "example is" if self.examples_per_user == 1 else "user is"
             return (
                 "It is not a bound for batches of a shuffled pass over the data: for these, epsilon is at"
-                f" most {loose} where one {'example is' if self.examples_per_user == 1 else 'user is'} replaced."
+                f" most {loose} where one {whose} replaced."
             )
         better = formatted(Accountant(self._allocated(1, self.steps)).epsilon(delta).upper, ".4g", up=True)
         return (

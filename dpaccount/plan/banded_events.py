@@ -2,36 +2,34 @@
 
 from collections import Counter
 from fractions import Fraction
-from typing import Any
 
 from dpaccount.errors import InputError
+from dpaccount.exact import exact_argument
 from dpaccount.numerics.closed import toeplitz
 from dpaccount.plan.event_base import ONE, Amount, Event, Real, RealRows, Reals, event_kind
-from dpaccount.plan.gaussian_events import NONE, check_factor
-
-BANDED: Any = "banded-toeplitz"
+from dpaccount.plan.gaussian_events import NONE, read_rows
 
 
 @event_kind
 class BandedPoisson(Event):
-    """Training by noisy sums C·G + Z on Poisson samples of rate `rate` from one of `parts` parts in turn.
+    """Training by noisy sums C·G + Z on Poisson samples from one of `parts` parts in turn.
 
-    Each unit is in one part, fixed without regard to the others; round i of `rounds` draws from the units of
-    part i mod `parts` alone, each by itself.  C is lower-triangular and has no entry further than
-    `parts` − 1 below its diagonal, or it is refused: the first `bands` diagonals of √Toeplitz
-    (``banded-toeplitz``), a ``toeplitz`` one of these `coefficients`, or a ``matrix`` of these `rows`, each up
-    to its diagonal.  Z has deviation `sigma`; a drawn unit moves a round's sum by at most `sensitivity` in ℓ2.
-    It is run `count` times on the units of `cover`, the first and the last (None: all); add-remove only.
+    Each unit is in one part, fixed without regard to the others; round i of `rounds` draws each unit
+    of part i mod `parts` by itself, with probability `rate`.  C is lower-triangular, and refused if it
+    has an entry `parts` or more below its diagonal: a matrix of these `rows`, each up to its diagonal,
+    a Toeplitz one of these `coefficients`, or, without either, the first `parts` diagonals of √Toeplitz.
+    Z has deviation `sigma`; a drawn unit moves a round's sum by at most `sensitivity` in ℓ2.
+    It is run `count` times on the units of `cover`, the first and the last (None: all; add-remove only).
 
-    What one unit pays: for each `parts` rounds in turn a Poisson sample of Gaussian noise, moved by the longest
-    of their columns (Choquette-Choo et al. 2023, arXiv 2306.08153, Theorem 4, where all have the longest one's
-    length).  A unit's rounds i are `parts` apart, and column i of C ends before row i + `parts`: each row holds at
-    most one of them.  Take the rows i to i + `parts` − 1 of one, all earlier results and the samples of other
-    units given; their gradients are functions of the rows before, and subtracting what they add, row by row, is
-    a bijection.  It leaves Z + b·C_i ⊗ g, where b is 1 with probability `rate`, independent of all else, and g,
-    ‖g‖ ≤ `sensitivity`, is a function of earlier results: a Poisson sample of Gaussian noise that is moved by
-    ‖C_i‖·‖g‖.  Such pairs compose adaptively, and δ is jointly convex over the other units' samples.  Equal
-    gradients of that length attain it, if one part has the longest column of each turn.
+    A unit pays for each turn of `parts` rounds a Poisson sample of Gaussian noise, moved by the longest
+    of their columns (Choquette-Choo et al. 2023, arXiv 2306.08153, Theorem 4, with the longest of all).
+    Its rounds i are `parts` apart, and column i of C ends before row i + `parts`: each row holds at
+    most one of them.  Take the rows from i up to there, all earlier results and the samples of other
+    units given: the others' gradients are functions of the rows before, and subtracting what they
+    add, row by row, is a bijection.  It leaves Z + b·C_i ⊗ g, where b is 1 with probability `rate`,
+    independent of all else, and g, ‖g‖ ≤ `sensitivity`, is a function of earlier results: Gaussian
+    noise on a Poisson sample, moved by ‖C_i‖·‖g‖.  Such pairs compose adaptively, and δ is jointly convex
+    over the others' samples.  Equal gradients attain it if one part has every turn's longest column.
     """
 
     name = "banded_poisson"
@@ -40,23 +38,28 @@ class BandedPoisson(Event):
     rate: Real
     parts: int
     sensitivity: Real = ONE
-    mechanism: str = BANDED
-    bands: int = 1
     coefficients: Reals = NONE
     rows: RealRows = NONE
 
     def _check(self) -> None:
-        check_factor(self, ("banded-toeplitz", "toeplitz", "matrix"))
-        width = toeplitz.bands_of(self.bands, self.coefficients, self.rows)
-        if width > toeplitz.MOST_COEFFICIENTS:
-            raise InputError(f"{width} bands are too many", f"at most {toeplitz.MOST_COEFFICIENTS}", self.name)
+        given = tuple(exact_argument(self.name, each) for each in self.coefficients)
+        object.__setattr__(self, "coefficients", given)
+        rows = read_rows(self)
+        if given and rows:
+            raise InputError("coefficients and rows are both given", "leave one out", self.name)
+        width = max((k + 1 for row in rows for k, x in enumerate(reversed(row)) if x), default=0)
+        width = max((k + 1 for k, x in enumerate(given) if x), default=width)
         if width > self.parts:
             wrong = f"the factor has {width} bands, and there are {self.parts} parts"
-            raise InputError(wrong, "use at least as many parts as bands: a unit's rounds would meet", self.name)
+            right = "use at least as many parts as bands: a unit's rounds would meet"
+            raise InputError(wrong, right, self.name)
+        if max(len(given), 0 if rows or given else self.parts) > toeplitz.MOST_COEFFICIENTS:
+            most = f"at most {toeplitz.MOST_COEFFICIENTS} are bounded"
+            raise InputError("too many coefficients", most, self.name)
 
     def squares(self) -> tuple[Counter[Fraction], bool]:
-        """Return μ² of each round that may hold a unit, counted, and whether a unit of some part meets them all."""
-        held = toeplitz.columns_in_turn(self.rounds, self.parts, self.bands, self.coefficients, self.rows)
+        """Return μ² of the worst round of each turn, counted, and whether some part has them all."""
+        held = toeplitz.columns_in_turn(self.rounds, self.parts, self.coefficients, self.rows)
         scale = (self.sensitivity / self.sigma) ** 2
         return Counter({square * scale: times for square, times in held[0].items()}), held[1]
 

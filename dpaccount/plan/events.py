@@ -184,10 +184,7 @@ class RandomizedResponse(_Chained):
 
 @event_kind
 class Exponential(Event):
-    """Exponential mechanism, exp(ε·score/(2Δ)) with `epsilon`: pure ε, and ε-bounded-range.
-
-    It is run `count` times on the units of `cover`, the first and the last (None: all).
-    """
+    """Exponential mechanism of `epsilon`, exp(ε·score/(2Δ)), run `count` times on units of `cover`."""
 
     name = "exponential"
     grows = "epsilon"
@@ -253,10 +250,7 @@ class Pure(_Chained):
 
 @event_kind
 class Sequence(Event):
-    """All of `of`, on the same units.
-
-    It is run `count` times on the units of `cover`, the first and the last (None: all).
-    """
+    """All of `of`, on the same units, run `count` times on units of `cover`."""
 
     name = "sequence"
     group_attained = gaussian = True

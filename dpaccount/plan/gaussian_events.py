@@ -133,31 +133,16 @@ FACTORS = ("tree", "sqrt-toeplitz", "banded-toeplitz", "toeplitz", "matrix")
 NONE: Any = ()
 
 
-def check_factor(event: Any, known: tuple[str, ...]) -> None:
-    """Read the numbers of an event's factor; raise `InputError` where they are not those of its mechanism."""
-    name, mechanism = event.name, event.mechanism
-    if mechanism not in known:
-        raise InputError(f"unknown mechanism {mechanism!r}", f"known here: {', '.join(known)}", name)
-    given = tuple(exact_argument(name, each) for each in event.coefficients)
-    rows = tuple(tuple(exact_argument(name, each) for each in row) for row in event.rows)
-    object.__setattr__(event, "coefficients", given)
+def read_rows(event: Any) -> tuple[tuple[Fraction, ...], ...]:
+    """Return the rows of an event's matrix, read; raise `InputError` where they do not fit its rounds."""
+    rows = tuple(tuple(exact_argument(event.name, each) for each in row) for row in event.rows)
     object.__setattr__(event, "rows", rows)
-    if (mechanism == "toeplitz") != bool(given):
-        raise InputError(f"{name}: coefficients belong to the mechanism toeplitz, which has at least one")
-    if (mechanism == "matrix") != bool(rows):
-        raise InputError(f"{name}: rows belong to the mechanism matrix, which has one for each round")
-    if event.bands != 1 and mechanism != "banded-toeplitz":
-        raise InputError("bands belong to the mechanism banded-toeplitz", "leave them out", name)
-    lengths = [len(row) for row in rows]
-    if rows and lengths != [*range(1, event.rounds + 1)]:
-        raise InputError(
-            f"the rows of the matrix do not fit {event.rounds} rounds",
-            "give one for each round, up to the diagonal: the first has 1 number, the last as many as rounds",
-            name,
-        )
-    if len(given) > toeplitz.MOST_COEFFICIENTS or len(rows) > toeplitz.MOST_ROWS:
-        most = f"at most {toeplitz.MOST_COEFFICIENTS} coefficients, or {toeplitz.MOST_ROWS} rows, are bounded"
-        raise InputError("too many coefficients or rows", most, name)
+    if len(rows) > toeplitz.MOST_ROWS:
+        raise InputError("too many rows", f"at most {toeplitz.MOST_ROWS} are bounded", event.name)
+    if rows and [len(row) for row in rows] != [*range(1, event.rounds + 1)]:
+        right = "give one for each round, up to the diagonal: the first has one number"
+        raise InputError(f"the rows do not fit {event.rounds} rounds", right, event.name)
+    return rows
 
 
 @event_kind
@@ -187,13 +172,26 @@ class DpFtrl(GaussianEvent):
     rows: RealRows = NONE
 
     def _check(self) -> None:
-        check_factor(self, FACTORS)
+        if self.mechanism not in FACTORS:
+            raise InputError(
+                f"unknown mechanism {self.mechanism!r}", f"known here: {', '.join(FACTORS)}", self.name
+            )
+        given = tuple(exact_argument(self.name, each) for each in self.coefficients)
+        object.__setattr__(self, "coefficients", given)
+        if (self.mechanism == "toeplitz") != bool(given):
+            raise InputError(
+                f"{self.name}: coefficients belong to the mechanism toeplitz, which has at least one"
+            )
+        if (self.mechanism == "matrix") != bool(read_rows(self)):
+            raise InputError(f"{self.name}: rows belong to the mechanism matrix, one for each round")
+        if self.bands != 1 and self.mechanism != "banded-toeplitz":
+            raise InputError("bands belong to the mechanism banded-toeplitz", "leave them out", self.name)
         met = toeplitz.rounds_met(self.rounds, self.participations, self.separation)
         size, most = (
             (met, toeplitz.MOST_MET) if self.mechanism == "tree" else (self.rounds, toeplitz.MOST_ROUNDS)
         )
-        if size > most:
-            raise InputError("too many steps", f"at most {most} are bounded", self.name)
+        if size > most or len(given) > toeplitz.MOST_COEFFICIENTS:
+            raise InputError("too many steps or coefficients", f"at most {most} are bounded", self.name)
 
     def _mu_squared(self) -> Fraction:
         return self.movement()[1]
@@ -201,20 +199,21 @@ class DpFtrl(GaussianEvent):
     def movement(self) -> tuple[Fraction, Fraction]:
         """Return bounds on μ²: the largest square that a unit moves in all steps, over the noise's."""
         scale = (self.sensitivity / self.sigma) ** 2
-        times, apart = self.participations, self.separation
-        if self.mechanism == "matrix":
-            low, high = toeplitz.matrix_stretch(self.rows, times, apart)
-        else:
-            low, high = _stretch(self.mechanism, self.rounds, times, apart, self.bands, self.coefficients)
+        given = self.rows if self.mechanism == "matrix" else self.coefficients
+        low, high = _stretch(
+            self.mechanism, self.rounds, self.participations, self.separation, self.bands, given
+        )
         return low * scale, high * scale
 
 
 @lru_cache(maxsize=256)
 def _stretch(
-    mechanism: str, rounds: int, k: int, b: int, bands: int, coefficients: tuple[Fraction, ...]
+    mechanism: str, rounds: int, k: int, b: int, bands: int, coefficients: tuple[Any, ...]
 ) -> tuple[Fraction, Fraction]:
     if mechanism == "tree":
         return toeplitz.tree_stretch(rounds, k, b)
+    if mechanism == "matrix":
+        return toeplitz.matrix_stretch(coefficients, k, b)
     if mechanism == "toeplitz":
         return toeplitz.toeplitz_stretch(coefficients, rounds, k, b)
     return toeplitz.falling_stretch(rounds, k, b, bands if mechanism == "banded-toeplitz" else None)

@@ -33,8 +33,9 @@ MOST_EXAMPLES = 256  #: of a unit: costs are those of a mixture of so many Gauss
 class PoissonExamples(OnSample):
     """`of`, run on a fresh Poisson sample of rate `rate` from examples, at most `examples` of them a unit's.
 
-    Each example is drawn by itself; one unit more or less has all its examples there or none (add-remove
-    only).  `of` is Gaussian noise; `sensitivity` in it is how far one example moves the value when it is drawn.
+    Each example is drawn by itself; one unit more or less has all its examples there or none
+    (add-remove only).  `of` is Gaussian noise; `sensitivity` in it is how far one example that is drawn
+    moves the value.
     It is run `count` times on the units of `cover`, the first and the last (None: all).
     """
 

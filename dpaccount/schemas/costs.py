@@ -149,8 +149,6 @@ class CorrelatedRun(Closed, frozen=True, kw_only=True, tag_field="schema", tag="
     steps: Positive
     mechanism: str
     bands: Positive | Absent = UNSET
-    sampling: Literal["cyclic-poisson"] | Absent = UNSET
-    rate: Exact | Absent = UNSET
     participations: Positive
     separation: Positive
     relation: RelationName

@@ -17,7 +17,8 @@ from dpaccount.numerics.closed import bounded_range, renyi, single_order
 from dpaccount.numerics.fourier import saddlepoint
 from dpaccount.numerics.intervals import ball, log_float
 from dpaccount.pairs.composition import Composition, max_over_directions
-from dpaccount.pairs.upper import RangeBound, ZcdpBound
+from dpaccount.pairs.pair import LossPair
+from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
 
 BISECTION_WIDTH = Fraction(1, 10**9)  #: relative width of what is found by bisection
 MAX_ORDERS = 12
@@ -80,6 +81,39 @@ def pairs_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Nu
 def pairs_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
     """Return a bound on δ(epsilon) by lattices above the curves."""
     return exact.lattice_delta(_merged(total), epsilon, gap) or Enclosure(None, Fraction(1))
+
+
+def adds_up(total: Composition) -> bool:
+    """Say whether curves are composed, and several Rényi bounds of the same orders are among them."""
+    return by_pairs(total) and _summed(total) != total
+
+
+def summed_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure | None:
+    """Return a bound on ε(target) by lattices, above the curves of what Rényi bounds add up to."""
+    return pairs_epsilon(_summed(total), target, gap, least)
+
+
+def summed_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
+    """Return a bound on δ(epsilon), likewise."""
+    return pairs_delta(_summed(total), epsilon, gap)
+
+
+def _summed(total: Composition) -> Composition:
+    """Return the total with Rényi bounds of the same orders as one: order by order they add up.
+
+    Each curve of Rényi bounds loses by conversion, a sum's once; for high orders alone several may be better.
+    """
+    alike, found = dict[tuple[Fraction, ...], list[tuple[RdpBound, int]]](), list[tuple[LossPair, int]]()
+    for pair, n in total.upper:
+        if isinstance(pair, RdpBound):
+            alike.setdefault(tuple(sorted({*pair.orders})), []).append((pair, n))
+        else:
+            found.append((pair, n))
+    for orders, parts in alike.items():
+        sums = [Fraction(sum(n * (renyi.hull_bound(pair.hull, a) or 0) for pair, n in parts)) for a in orders]
+        several = len(parts) > 1 or parts[0][1] > 1
+        found.append((RdpBound((*zip(orders, sums, strict=True),)), 1) if several else parts[0])
+    return replace(total, upper=tuple(found))
 
 
 def _merged(total: Composition) -> Composition:

@@ -84,12 +84,9 @@ def dp_ftrl(tally: ReleaseTally, given: Event, times: int) -> None:
     tally.gaussian(times * ftrl_square(given) * (moved / sigma) ** 2)
 
 
-@event(
-    *("rounds", "sigma", "rate", "parts"),
-    optional=("sensitivity", "mechanism", "bands", "coefficients", "rows"),
-)
+@event("rounds", "sigma", "rate", "parts", optional=("sensitivity", "coefficients", "rows"))
 def banded_poisson(tally: ReleaseTally, given: Event, times: int) -> None:
-    """Banded sums of which a unit enters a round of each turn, drawn: their longest columns (docs/numerics.md)."""
+    """Banded sums of which a unit may enter one round of each turn: the longest column of each."""
     (sigma, moved), rate = _noise(given, "sigma"), real(given["rate"], "rate", 0, 1)
     for square, turns in banded_columns(given):
         on = Releases(square * (moved / sigma) ** 2, ())

@@ -13,7 +13,6 @@ from typing import Any
 from ..distributions import pi
 from ..documents import Rejected, ensure, items, spend
 from ..intervals import Interval, added, exact
-from ..sensitivity import stretch
 from .releases import real, whole
 
 MAX_ROUNDS = 1 << 18  # of a factor whose columns are added up row by row
@@ -64,11 +63,8 @@ def ftrl_square(given: dict[str, Any]) -> Fraction:
     times = min(whole(given["participations"], "participations"), -(-rounds // apart))
     mechanism, bands = given.get("mechanism", "tree"), whole(given.get("bands", 1), "bands")
     ensure(bands == 1 or mechanism == "banded-toeplitz", "bands belong to banded-toeplitz")
+    ensure("rows" not in given, "a matrix that is written out is beyond this checker")
     ensure(("coefficients" in given) == (mechanism == "toeplitz"), "coefficients belong to toeplitz")
-    ensure(("rows" in given) == (mechanism == "matrix"), "rows belong to matrix")
-    if mechanism == "matrix":
-        matrix, scale = matrix_of(given["rows"])
-        return Fraction(stretch(matrix, rounds, times, apart), scale**2)
     if mechanism == "tree":
         return Fraction(tree_square(rounds, times, apart))
     ensure(rounds <= MAX_ROUNDS, "too many rounds for this checker")
@@ -87,41 +83,23 @@ def ftrl_square(given: dict[str, Any]) -> Fraction:
     return spaced_square(i.up, column, rounds, times, apart)
 
 
-def matrix_of(rows: object) -> tuple[list[list[int]], int]:
-    """Read a matrix of exact numbers, as whole multiples of one over a number."""
-    exact = [[real(each, "an entry", -(10**9)) for each in items(row)] for row in items(rows)]
-    scale = math.lcm(*(each.denominator for row in exact for each in row))
-    ensure(scale < 2**96, "a matrix of more digits than this checker takes")
-    return [[int(each * scale) for each in row] for row in exact], scale
-
-
 def banded_columns(given: dict[str, Any]) -> list[tuple[Fraction, int]]:
-    """Return the longest column's square in each turn of so many rounds, counted; no entry lies further down."""
+    """Return the longest column's square in each turn of `parts` rounds, counted (docs/numerics.md).
+
+    A unit's rounds are `parts` apart; no column reaches that far, so that their rows are disjoint.
+    """
     rounds, parts = whole(given["rounds"], "rounds"), whole(given["parts"], "parts")
-    mechanism, bands = given.get("mechanism", "banded-toeplitz"), whole(given.get("bands", 1), "bands")
-    known = {"banded-toeplitz": None, "toeplitz": "coefficients", "matrix": "rows"}
-    ensure(mechanism in known and ({"coefficients", "rows"} & {*given}) <= {known[mechanism]}, "unknown factor")
-    if mechanism == "matrix":
-        matrix, scale = matrix_of(given["rows"])
-        shape = len(matrix) == rounds and all(len(row) == k + 1 for k, row in enumerate(matrix))
-        ensure(shape and bands == 1, "a row ends at its diagonal")
-        spend(rounds**2)
-        ensure(not any(any(row[: max(0, len(row) - parts)]) for row in matrix), "more bands than parts")
-        squares = [sum(row[k] ** 2 for row in matrix[k:]) for k in range(rounds)]
-        return [(Fraction(max(squares[k : k + parts]), scale**2), 1) for k in range(0, rounds, parts)]
-    if mechanism == "toeplitz":
-        ensure(bands == 1 and given["coefficients"] != [], "toeplitz has coefficients, and no bands")
-        column = [abs(real(each, "a coefficient", -(10**9))) for each in items(given["coefficients"])]
-    else:
-        ensure(bands <= MOST_BANDS, "more bands than this checker adds up")
-        spend(bands**2 // 10)
-        column = [Fraction(math.comb(2 * k, k), 4**k) for k in range(bands)]
-    ensure(not any(column[parts:]), "more bands than parts")
     turns = -(-rounds // parts)
-    end = rounds - (turns - 1) * parts  # what is left of the last turn
-    spend(10 * len(column))
-    whole_turn, last = (added(each**2 for each in column[:length]) for length in (rounds, end))
-    return [(whole_turn, turns - 1), (last, 1)] if turns > 1 else [(last, 1)]
+    ensure("rows" not in given, "a matrix that is written out is beyond this checker")
+    if "coefficients" in given:
+        column = [real(each, "a coefficient", -(10**9)) for each in items(given["coefficients"])]
+    else:
+        ensure(parts <= MOST_BANDS, "more bands than this checker adds up")
+        column = [Fraction(math.comb(2 * k, k), 4**k) for k in range(parts)]
+    ensure(column != [] and not any(column[parts:]), "more bands than parts")
+    ends = rounds, rounds - (turns - 1) * parts  # the last turn may be cut short
+    whole_turn, last = (added(each**2 for each in column[:end]) for end in ends)
+    return [(whole_turn, turns - 1), (last, 1)]
 
 
 def spaced_square(up: Any, column: list[Decimal], rounds: int, times: int, apart: int) -> Fraction:

@@ -168,49 +168,43 @@ Rows = Sequence[Sequence[Fraction]]  #: of a lower-triangular factor, row i up t
 def matrix_stretch(rows: Rows, k: int, b: int) -> Ends:
     """Return that of a lower-triangular factor.
 
-    Σ_{i in S} w_i, w_i at least the largest Σ_{j in S} |⟨C_i, C_j⟩| over patterns S; of a large factor k² times
-    the longest column.  At least what 0, b, 2b, … or any single round moves.
+    Σ_{i in S} w_i, w_i at least the largest Σ_{j in S} |⟨C_i, C_j⟩| over patterns S; of a large factor
+    k² times the longest column.  At least what 0, b, 2b, … or any single round moves.
     """
     many, scale = len(rows), math.lcm(*(x.denominator for row in rows for x in row))
     columns = [[int(row[j] * scale) for row in rows[j:]] for j in range(many)]
     longest, times = max(sum(x * x for x in column) for column in columns), rounds_met(many, k, b)
     met = [sum(int(x * scale) for x in row[: times * b : b]) for row in rows]
-    low, high = max(longest, sum(x * x for x in met)), times**2 * longest
-    if 1 < times and many <= MOST_OVERLAPS:
+    low, high = Fraction(max(longest, sum(x * x for x in met))), Fraction(times**2 * longest)
+    if times > 1 and many <= MOST_OVERLAPS:
         bearable(many**3 // 6, MOST_OVERLAPS**3)
-        sizes = [[0] * many for _ in columns]
-        for i, u in enumerate(columns):
-            for j, v in enumerate(columns[i:], i):
-                inner = sum(x * y for x, y in zip(u[j - i :], v, strict=True))
-                sizes[i][j] = sizes[j][i] = abs(inner)
-        reach = [_heaviest([Fraction(x) for x in row], times, b)[-1][0] for row in sizes]
+        size = {
+            (i, j): Fraction(abs(sum(x * y for x, y in zip(u[j - i :], columns[j], strict=True))))
+            for i, u in enumerate(columns)
+            for j in range(i, many)
+        }
+        around = ([size[min(i, j), max(i, j)] for j in range(many)] for i in range(many))
+        reach = [_heaviest(each, times, b)[-1][0] for each in around]
         high = min(high, _heaviest(reach, times, b)[-1][0])
-    return Fraction(low, scale**2), Fraction(high) / scale**2
-
-
-def bands_of(bands: int, coefficients: Sequence[Fraction], rows: Rows) -> int:
-    """Return how far below its diagonal, inclusive, a factor reaches."""
-    if rows:
-        return max((i - j + 1 for i, row in enumerate(rows) for j, x in enumerate(row) if x), default=1)
-    return max((k + 1 for k, x in enumerate(coefficients) if x), default=1) if coefficients else bands
+    return low / scale**2, high / scale**2
 
 
 def columns_in_turn(
-    rounds: int, parts: int, bands: int, coefficients: Sequence[Fraction], rows: Rows
+    rounds: int, parts: int, coefficients: Sequence[Fraction], rows: Rows
 ) -> tuple[Counter[Fraction], bool]:
-    """Return the longest column's square of each `parts` rounds in turn, and whether some part has all of them.
+    """Return each turn's longest column, squared, counted; and whether one part's rounds have them all.
 
-    √Toeplitz is cut to its first bands.  A Toeplitz factor's columns get shorter at its end only: the first
-    part has the longest of each turn.
+    A turn is `parts` rounds, one of each part; without rows or coefficients the factor is √Toeplitz, cut to
+    as many bands.  A Toeplitz factor's columns get shorter at its end only: the first part has the longest.
     """
     if rows:
         squares = [sum((row[j] ** 2 for row in rows[j:]), Fraction(0)) for j in range(rounds)]
         turns = [max(squares[k : k + parts]) for k in range(0, rounds, parts)]
         return Counter(turns), any(squares[j::parts] == turns for j in range(min(parts, rounds)))
-    column = coefficients or [Fraction(math.comb(2 * k, k), 4**k) for k in range(min(bands, rounds))]
-    turns_before = (rounds - 1) // parts
-    whole, last = (sum((x * x for x in column[:end]), Fraction(0)) for end in (rounds, rounds - turns_before * parts))
-    return Counter({last: 1}) + Counter({whole: turns_before}), True
+    column = coefficients or [Fraction(math.comb(2 * k, k), 4**k) for k in range(min(parts, rounds))]
+    before = (rounds - 1) // parts
+    whole, last = (sum((x * x for x in column[:n]), Fraction(0)) for n in (rounds, rounds - before * parts))
+    return Counter({last: 1}) + Counter({whole: before}), True
 
 
 def tree_stretch(rounds: int, k: int, b: int) -> Ends:
