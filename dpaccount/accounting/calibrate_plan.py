@@ -27,8 +27,7 @@ from dpaccount.plan.plan_file import read_plan
 from dpaccount.relation import Relation
 
 UNKNOWN = "?"
-#: Keys of which more costs less.
-FALLS = ("sigma", "scale", "k", "population", "separation", "steps", "parts")
+FALLS = ("sigma", "scale", "k", "population", "separation", "steps")  #: keys of which more costs less
 FIXED = {  #: keys whose number cannot be sought, and why
     "times": "the bound is for whole epochs of steps/times; count may be sought",
     "start": "it says where a stream begins, not how much it costs",
@@ -36,6 +35,7 @@ FIXED = {  #: keys whose number cannot be sought, and why
     "points": "an order says where a divergence is taken; the epsilon beside it may be sought",
     "p": "probabilities add up to 1, so none is free by itself",
     "q": "probabilities add up to 1, so none is free by itself",
+    "parts": "a factor may have as many bands; sigma or rate may be sought",
     "rows": "a bound may fall while an entry grows; sigma may be sought",
     "coefficients": "a bound may fall while a coefficient grows to the next one; the last one may be sought",
 }

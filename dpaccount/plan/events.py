@@ -16,7 +16,6 @@ from typing import Any, dataclass_transform
 from dpaccount.documents import html_table
 from dpaccount.errors import InputError
 from dpaccount.numerics.closed.gdp_of_release import mu_squared, of_discrete_laplace, of_laplace, of_response
-from dpaccount.plan.banded_events import BandedPoisson
 from dpaccount.plan.bound_events import Approximate, DominatingPair, Rdp, Shuffled, Zcdp
 from dpaccount.plan.event_base import (
     ONE,
@@ -32,6 +31,7 @@ from dpaccount.plan.event_base import (
 )
 from dpaccount.plan.gaussian_events import DpFtrl, Gaussian, Gdp, MatrixFactorisation, Tree
 from dpaccount.plan.sample_events import (
+    BandedPoisson,
     PoissonExamples,
     PoissonReplaced,
     PoissonSubsampled,

@@ -137,8 +137,8 @@ def read_rows(event: Any) -> tuple[tuple[Fraction, ...], ...]:
     """Return the rows of an event's matrix, read; raise `InputError` where they do not fit its rounds."""
     rows = tuple(tuple(exact_argument(event.name, each) for each in row) for row in event.rows)
     object.__setattr__(event, "rows", rows)
-    if len(rows) > toeplitz.MOST_ROWS:
-        raise InputError("too many rows", f"at most {toeplitz.MOST_ROWS} are bounded", event.name)
+    if len(rows) > toeplitz.MOST_WRITTEN:
+        raise InputError("too many rows", f"at most {toeplitz.MOST_WRITTEN} are bounded", event.name)
     if rows and [len(row) for row in rows] != [*range(1, event.rounds + 1)]:
         right = "give one for each round, up to the diagonal: the first has one number"
         raise InputError(f"the rows do not fit {event.rounds} rounds", right, event.name)

@@ -17,7 +17,6 @@ from dpaccount.numerics.closed import bounded_range, renyi, single_order
 from dpaccount.numerics.fourier import saddlepoint
 from dpaccount.numerics.intervals import ball, log_float
 from dpaccount.pairs.composition import Composition, max_over_directions
-from dpaccount.pairs.pair import LossPair
 from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
 
 BISECTION_WIDTH = Fraction(1, 10**9)  #: relative width of what is found by bisection
@@ -84,7 +83,7 @@ def pairs_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosu
 
 
 def adds_up(total: Composition) -> bool:
-    """Say whether curves are composed, and several Rényi bounds of the same orders are among them."""
+    """Say whether curves are composed, and several bounds at Rényi orders are among them."""
     return by_pairs(total) and _summed(total) != total
 
 
@@ -99,21 +98,19 @@ def summed_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclos
 
 
 def _summed(total: Composition) -> Composition:
-    """Return the total with Rényi bounds of the same orders as one: order by order they add up.
+    """Return the total with all bounds at Rényi orders as one, up to the largest order that each has.
 
-    Each curve of Rényi bounds loses by conversion, a sum's once; for high orders alone several may be better.
+    They add up.  Each curve of such bounds loses by conversion, their sum's once; for high orders alone
+    several may be better.
     """
-    alike, found = dict[tuple[Fraction, ...], list[tuple[RdpBound, int]]](), list[tuple[LossPair, int]]()
-    for pair, n in total.upper:
-        if isinstance(pair, RdpBound):
-            alike.setdefault(tuple(sorted({*pair.orders})), []).append((pair, n))
-        else:
-            found.append((pair, n))
-    for orders, parts in alike.items():
-        sums = [Fraction(sum(n * (renyi.hull_bound(pair.hull, a) or 0) for pair, n in parts)) for a in orders]
-        several = len(parts) > 1 or parts[0][1] > 1
-        found.append((RdpBound((*zip(orders, sums, strict=True),)), 1) if several else parts[0])
-    return replace(total, upper=tuple(found))
+    known = [(pair, n) for pair, n in total.upper if isinstance(pair, RdpBound)]
+    if sum(n for _, n in known) < 2:
+        return total
+    last = min(max(pair.orders) for pair, _ in known)
+    orders = sorted({a for pair, _ in known for a in pair.orders if a <= last})
+    points = tuple((a, sum((n * pair.implied(a) for pair, n in known), Fraction(0))) for a in orders)
+    rest = tuple(each for each in total.upper if not isinstance(each[0], RdpBound))
+    return replace(total, upper=((RdpBound(points), 1), *rest))
 
 
 def _merged(total: Composition) -> Composition:

@@ -57,7 +57,7 @@ def root_square(rounds: int) -> Fraction:
     return exact(total)
 
 
-def ftrl_square(given: dict[str, Any]) -> Fraction:
+def ftrl_square(given: Any) -> Fraction:
     """Bound what the worst pattern of rounds moves: `participations` of them, `separation` apart."""
     rounds, apart = whole(given["rounds"], "rounds"), whole(given["separation"], "separation")
     times = min(whole(given["participations"], "participations"), -(-rounds // apart))
@@ -83,7 +83,7 @@ def ftrl_square(given: dict[str, Any]) -> Fraction:
     return spaced_square(i.up, column, rounds, times, apart)
 
 
-def banded_columns(given: dict[str, Any]) -> list[tuple[Fraction, int]]:
+def banded_columns(given: Any) -> list[tuple[Fraction, int]]:
     """Return the longest column's square in each turn of `parts` rounds, counted (docs/numerics.md).
 
     A unit's rounds are `parts` apart; no column reaches that far, so that their rows are disjoint.

@@ -104,7 +104,7 @@ Ends = tuple[Fraction, Fraction]
 MOST_ROUNDS = 1 << 18  #: of a factor whose columns are added up one by one
 MOST_MET = 1 << 14  #: rounds of a pattern in a tree
 MOST_COEFFICIENTS = 4096  #: of a Toeplitz one, where they do not fall
-MOST_ROWS = 1024  #: of a matrix that is written out
+MOST_WRITTEN = 1024  #: of a matrix that is written out
 MOST_OVERLAPS = 256  #: rows up to which the inner products of its columns are looked at
 
 
