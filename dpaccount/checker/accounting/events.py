@@ -93,7 +93,8 @@ def banded_poisson(tally: ReleaseTally, given: Event, times: int) -> None:
         if rate == 1:
             tally.gaussian(times * turns * on.mu_squared)
         elif rate and on.mu_squared and turns:
-            tally.put(times * turns, "poisson", rate, on=on)
+            # a unit alone: those of other parts meet its rows, so that no group is known
+            tally.put(times * turns, "sampled-group", rate, 1, 0, on=on)
 
 
 @event("scale", optional=("sensitivity",))
