@@ -51,7 +51,6 @@ SOURCES = {
         " whose other gradients are all opposite, which is a Poisson sample with twice the movement"
     ),
 }
-USERS = "Charles et al. 2024 (arXiv 2407.07737)"
 SAMPLINGS = tuple(SOURCES)
 OLD_NAMES = {"fixed-size": FIXED}  #: of samplings
 USUAL: Any = ""  #: the relation that a sampling is counted under where none is named
@@ -199,10 +198,10 @@ class Training:
     def described(self) -> dict[str, Any]:
         """Return what the run is beside noise and steps."""
         held = self.examples_per_user
-        source = SOURCES[self.sampling] + ("" if held == 1 else f"; users: {USERS}")
         many = {} if held == 1 else {"examples_per_user": held}
-        rate = f"{self.batch}/{self.examples}"
-        return {"rate": rate, "sampling": self.sampling, **many, "source": source}
+        source = SOURCES[self.sampling] + ("; users: Charles et al. 2024 (arXiv 2407.07737)" if many else "")
+        drawn = {"rate": f"{self.batch}/{self.examples}", "sampling": self.sampling}
+        return {**drawn, **many, "source": source}
 
     def shuffled(self, delta: Exact) -> Enclosure:
         """Return an ε for batches of a shuffled pass, where one example is replaced.
@@ -211,8 +210,7 @@ class Training:
         release of Gaussian noise in which a replaced example moves a sum by 2C, and k of a user by 2kC.  It
         holds for any order, and where a last batch that is not full is left out.
         """
-        moved = 2 * self.examples_per_user
-        noise = Gaussian(sigma=self.sigma, sensitivity=moved, count=self.passes)
+        noise = Gaussian(sigma=self.sigma, sensitivity=2 * self.examples_per_user, count=self.passes)
         return Accountant(Plan(Relation.REPLACE_ONE, noise)).epsilon(delta)
 
     def curve(self, delta: Exact, points: int = POINTS) -> list[tuple[int, Enclosure]]:

@@ -236,9 +236,8 @@ def _poisson(total: Total, event: ev.PoissonSubsampled, count: int) -> None:
 def _examples(total: Total, event: ev.PoissonExamples, count: int) -> None:
     """Add the mixture of Gaussians that a unit's examples make, all of them in one dataset.
 
-    A group of units with none on the other side (docs/numerics.md, "Groups on Poisson samples", where vectors
-    may be 0: a unit of fewer examples costs no more); Charles et al. 2024 (arXiv 2407.07737), example-level
-    sampling.
+    A group with none on the other side (docs/numerics.md, "Groups on Poisson samples", where vectors may be
+    0: fewer examples cost no more; Charles et al. 2024, arXiv 2407.07737: example-level sampling).
     """
     mu2, held = composition_of([(event.of, 1)]).mu2[1], event.examples
     if event.rate == 0 or mu2 == 0:

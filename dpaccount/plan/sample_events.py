@@ -203,7 +203,7 @@ class BandedPoisson(Event):
     It is run `count` times on the units of `cover`, the first and the last (None: all; add-remove only).
 
     A unit pays for each turn of `parts` rounds a Poisson sample of Gaussian noise, moved by the longest
-    of their columns (Choquette-Choo et al. 2023, arXiv 2306.08153, Theorem 4, with the longest of all).
+    of their columns (Choquette-Choo et al. 2023, arXiv 2306.08153, where all are as the longest).
     Its rounds i are `parts` apart, and column i of C ends before row i + `parts`: each row holds at
     most one of them.  Take the rows from i up to there, all earlier results and the samples of other
     units given: the others' gradients are functions of the rows before, and subtracting what they
@@ -232,11 +232,9 @@ class BandedPoisson(Event):
         width = max((k + 1 for k, x in enumerate(given) if x), default=width)
         if width > self.parts:
             wrong = f"the factor has {width} bands, and there are {self.parts} parts"
-            right = "use at least as many parts as bands: a unit's rounds would meet"
-            raise InputError(wrong, right, self.name)
-        if max(len(given), 0 if rows or given else self.parts) > toeplitz.MOST_COEFFICIENTS:
-            most = f"at most {toeplitz.MOST_COEFFICIENTS} are bounded"
-            raise InputError("too many coefficients", most, self.name)
+            raise InputError(wrong, "use as many parts as bands: a unit's rounds would meet", self.name)
+        if max(len(given), 0 if rows or given else self.parts) > (most := toeplitz.MOST_COEFFICIENTS):
+            raise InputError("too many coefficients", f"at most {most} are bounded", self.name)
 
     def squares(self) -> tuple[Counter[Fraction], bool]:
         """Return μ² of the worst round of each turn, counted, and whether some part has them all."""
@@ -252,6 +250,5 @@ class BandedPoisson(Event):
 
     def _mu_squared(self) -> Fraction:
         """Return that of a unit that is drawn each time: trade-off functions are jointly convex."""
-        if self.rate == 0:
-            return Fraction(0)
-        return sum((square * times for square, times in self.squares()[0].items()), Fraction(0))
+        drawn = self.squares()[0] if self.rate else Counter[Fraction]()
+        return sum((square * times for square, times in drawn.items()), Fraction(0))
