@@ -93,8 +93,7 @@ def banded_poisson(tally: ReleaseTally, given: Event, times: int) -> None:
         if rate == 1:
             tally.gaussian(times * turns * on.mu_squared)
         elif rate and on.mu_squared and turns:
-            # a unit alone: those of other parts meet its rows, so that no group is known
-            tally.put(times * turns, "sampled-group", rate, 1, 0, on=on)
+            tally.put(times * turns, "poisson", rate, on=on)
 
 
 @event("scale", optional=("sensitivity",))

@@ -19,9 +19,9 @@ def parts_of(given: Event) -> list[Any]:
     return of if isinstance(of, list) else [of]
 
 
-def _names(given: Event) -> set[str]:
+def names_in(given: Event) -> set[str]:
     """Return the names of an event and of all inside it."""
-    return {given["event"]}.union(*map(_names, parts_of(given)))
+    return {given["event"]}.union(*map(names_in, parts_of(given)))
 
 
 def _sampled(given: Event) -> Releases:
@@ -33,7 +33,7 @@ def _noise_of(given: Event, known: set[str]) -> Releases:
     """Return what is sampled: Gaussian releases, or one other of the known kinds."""
     on = _sampled(given)
     one = on.others == () or (on.mu_squared == 0 and [count for _, count in on.others] == [1])
-    ensure(one and _names(given["of"]) <= known, f"no pair is known for what is in {given['event']}")
+    ensure(one and names_in(given["of"]) <= known, f"no pair is known for what is in {given['event']}")
     return on
 
 
@@ -51,7 +51,7 @@ def poisson_subsampled(tally: ReleaseTally, given: Event, times: int) -> None:
 def poisson_examples(tally: ReleaseTally, given: Event, times: int) -> None:
     """Gaussian noise on a Poisson sample from examples of which a unit holds so many: a group, all there."""
     rate, held, on = real(given["rate"], "rate", 0, 1), whole(given["examples"], "examples"), _sampled(given)
-    known = _names(given["of"]) <= {"gaussian", "gdp", "sequence"} and held <= MOST_EXAMPLES
+    known = names_in(given["of"]) <= {"gaussian", "gdp", "sequence"} and held <= MOST_EXAMPLES
     ensure(known, "no pair is known for what is in poisson_examples")
     if rate == 1:
         tally.gaussian(times * held**2 * on.mu_squared)
