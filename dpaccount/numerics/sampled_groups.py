@@ -95,8 +95,8 @@ class SampledMixture:
     def _loss(self, x: arb) -> tuple[arb, arb]:
         """Return the loss at x and its slope there."""
         mu = ball(self.mu2).sqrt()
-        there, up = _log_mixture(self.rate, self.mu2, self.there, (mu * x).exp())
-        gone, down = _log_mixture(self.rate, self.mu2, self.gone, (-mu * x).exp())
+        there, up = log_mixture(self.rate, self.mu2, self.there, (mu * x).exp())
+        gone, down = log_mixture(self.rate, self.mu2, self.gone, (-mu * x).exp())
         return there - gone, mu * (up + down)
 
     def _estimate(self, t: float) -> float:
@@ -131,9 +131,9 @@ def _required(x: arb | None) -> arb:
     return x
 
 
-def _log_mixture(rate: Fraction, mu2: Fraction, units: int, odds: arb) -> tuple[arb, arb]:
+def log_mixture(rate: Fraction, mu2: Fraction, units: int, odds: arb) -> tuple[arb, arb]:
     """Return ln Σ w_i odds^i e^{−i²μ²/2}, and the mean of i under these terms, all positive."""
-    terms, slopes = _terms(rate, mu2, units, ctx.prec)
+    terms, slopes = mixture_terms(rate, mu2, units, ctx.prec)
     total = terms(odds)
     return total.log(), odds * slopes(odds) / total
 
@@ -146,7 +146,7 @@ def _weights(rate: Fraction, units: int, bits: int) -> list[arb]:
 
 
 @kept(64)
-def _terms(rate: Fraction, mu2: Fraction, units: int, bits: int) -> tuple[arb_poly, arb_poly]:
+def mixture_terms(rate: Fraction, mu2: Fraction, units: int, bits: int) -> tuple[arb_poly, arb_poly]:
     """Return the polynomial Σ w_i e^{−i²μ²/2} x^i, and its derivative."""
     with precision(bits):
         weights = _weights(rate, units, bits)

@@ -6,12 +6,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.methods import exact
 from dpaccount.errors import InputError
-from dpaccount.numerics.intervals import precision
+from dpaccount.numerics.intervals import ball, precision
+from dpaccount.numerics.sampled_groups import mixture_terms
+from dpaccount.numerics.sampled_units import SampledUnitsTransform, _inverse_roots
+from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import group_compositions
 from dpaccount.pairs.poisson import SampledGroup
 from dpaccount.plan import events as ev
@@ -256,3 +262,100 @@ def test_what_is_no_sample_of_examples_is_refused(wrong):
 def test_users_are_counted_under_add_remove_alone():
     with pytest.raises(InputError, match="no meaning under replace-one"):
         Plan(Relation.REPLACE_ONE, ev.PoissonExamples(rate="1/5", examples=2, of=ev.Gaussian(sigma=2)))
+
+
+# ------------------------------------------------------------------ the transform of units in one dataset
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    rate=st.sampled_from([0.001, 0.1, 0.5, 0.95]),
+    mu=st.sampled_from([0.1, 1.0, 2.5]),
+    units=st.sampled_from([1, 2, 5]),
+    c=st.sampled_from([0.25, 1.0, 4.0]),
+    added=st.booleans(),
+)
+def test_the_transform_is_the_integral(rate, mu, units, c, added):
+    """Along a vertical line, by sums over the noise; at angles beyond π the logarithm goes on."""
+    u = np.linspace(-40, 90, 130001)
+    parts = [
+        math.log(math.comb(units, i))
+        + i * math.log(rate)
+        + (units - i) * math.log1p(-rate)
+        + i * mu * u
+        - (i * mu) ** 2 / 2
+        for i in range(units + 1)
+    ]
+    log_z = np.logaddexp.reduce(parts)
+    factor = SampledUnitsTransform(Fraction(str(rate)), Fraction(str(mu)) ** 2, units, added=added)
+    with precision(80):
+        nodes = factor.nodes(arb(c), arb(3) / 4, 5)
+    for n, node in enumerate(nodes):
+        s = c + 0.75j * n
+        truth = (
+            np.exp((-s if added else 1 + s) * log_z - u * u / 2).sum()
+            * (u[1] - u[0])
+            / math.sqrt(2 * math.pi)
+        )
+        assert abs(complex(node) - truth) <= 1e-9 * abs(nodes[0])
+    assert factor.log_m(c, 1) == pytest.approx(float(nodes[0].real.log()), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("added", [False, True])
+@pytest.mark.parametrize(
+    ("rate", "mu2", "units", "c"),
+    [
+        ("1/10", 1, 2, 5),
+        ("256/60000", "1/64", 8, 9),
+        ("1/2", 4, 3, 2),
+        ("9/10", "1/9", 5, 1),
+        ("1/100", 1, 1, 4),
+    ],
+)
+def test_the_transform_falls_as_proved(rate, mu2, units, c, added):
+    """Also by parts alone, as for one unit."""
+    factor = SampledUnitsTransform(Fraction(rate), Fraction(mu2), units, added=added)
+    with precision(64):
+        h = arb(1) / 3
+        nodes, proved, parts = (
+            factor.nodes(arb(c), h, 120),
+            factor.decay(arb(c), 20.0),
+            factor.by_parts(arb(c)),
+        )
+        sizes = [abs(node) / nodes[0].real for node in nodes]
+        for n in range(1, len(nodes), 7):
+            bound = proved.far(n * h)
+            assert not any(size > bound for size in sizes[n:])
+            assert not any(sizes[n] > rest + v / (n * h) for rest, v in parts)
+        assert proved.far(arb(10) ** 6) < 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(RATES, st.sampled_from(["1/10000", "1/9", 1, 9]), st.integers(1, 24))
+def test_the_odds_of_units_are_products_of_odds_of_one(rate, mu2, units):
+    """All roots of the polynomial are real and below 0, and together they give it back."""
+    q, square = Fraction(rate), Fraction(mu2)
+    with precision(128):
+        roots = _inverse_roots(q, square, units, 128)
+        assert len(roots) == units
+        assert all(root > 0 for root in roots)
+        for x in (arb("0.01"), arb(1), arb(50)):
+            whole = (1 - ball(q)) ** units
+            for root in roots:
+                whole *= 1 + x * root
+            assert whole.overlaps(mixture_terms(q, square, units, 128)[0](x))
+            assert whole.rel_accuracy_bits() > 60
+
+
+def test_inversion_and_lattices_agree_and_many_units_fall_back_on_lattices():
+    group = SampledGroup(Fraction(1, 5), Fraction(1, 4), 3, 0)
+    total = Composition.of(group, 9)
+    close = account.epsilon(total, Fraction(1, 10**5), Fraction(1, 10**6))
+    assert close.method == "Fourier inversion"
+    assert close.bounds.upper - close.bounds.lower < Fraction(1, 10**8)
+    rough = exact.lattice_epsilon(total, Fraction(1, 10**5), Fraction(1, 100), Fraction(0))
+    assert rough.lower <= close.bounds.upper
+    assert close.bounds.lower <= rough.upper
+    assert SampledGroup(Fraction(1, 5), Fraction(1, 4), 65, 0).transform() is None
+    assert SampledGroup(Fraction(1, 5), Fraction(1, 4), 2, 1).transform() is None
+    assert group.reversed().transform() == group.transform().reversed()
