@@ -18,7 +18,7 @@ from audits.api.verdicts import answer_fields, explained, grid_fields, nothing_i
 from audits.attack.black_box import Attempt, attack
 from audits.attack.pair_search import Stuck
 from audits.attack.runs import MIN_RUNS, Challenge, Progress
-from audits.attack.thresholds import shown_by
+from audits.attack.thresholds import level_shown
 from audits.attack.white_box import Target
 from audits.certificate.document import audited, refused_by_checker, seal, unsealed
 from audits.certificate.policy import read_policy, violations
@@ -269,7 +269,7 @@ def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Pro
     except (Stuck, InputError):
         return {"relation": relation, "verdict": "NOT ATTACKED", "lower": 0.0}
     fields = answer_fields(question, attempt.reached, attempt.leaked)
-    lower = shown_by(attempt.reached, question.curve)
+    lower = level_shown(attempt.reached, question.curve)
     return {"relation": relation, "verdict": fields["verdict"], "lower": lower}
 
 

@@ -13,7 +13,7 @@ from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
 from audits.api.verdicts import answer_fields
 from audits.attack.membership_guessing import plan_known_guess
 from audits.attack.planning import Floats
-from audits.attack.power import judged, leaked
+from audits.attack.power import audit_fields, counted_leakage_bound
 from audits.attack.runs import Progress
 from audits.attack.thresholds import (
     CountedBound,
@@ -159,10 +159,10 @@ def _attacked(
 def _judged(question: Audit, bound: LowerBound, *, blind: bool) -> Mapping[str, object]:
     """Return the answer's bound, power and verdict; with a score that is `blind`, power is the bound."""
     if question.curve is None:
-        return judged(bound, question.epsilon, blind=blind)
+        return audit_fields(bound, question.epsilon, blind=blind)
     if not isinstance(bound, CountedBound):
         raise TypeError("a curve is held against counts")
-    return answer_fields(question, bound, bound if blind else leaked(bound))
+    return answer_fields(question, bound, bound if blind else counted_leakage_bound(bound))
 
 
 def with_cut_noted(answer: dict[str, Any], plan: AuditPlan) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from audits.attack.black_box import Attempt, RoundedBound
 from audits.attack.power import verdict_of
-from audits.attack.thresholds import CountedBound, LowerBound, shown_by
+from audits.attack.thresholds import CountedBound, LowerBound, level_shown
 from audits.datasets.shape import Neighbourhood
 from audits.tradeoff import CurveClaim, EventClaim
 from dpaccount.exact import shown
@@ -39,7 +39,7 @@ def answer_fields(question: Claims, reached: LowerBound, leaked: LowerBound) -> 
     `epsilon_claimed` is ε there.
     """
     curve = question.curve
-    lower, most = shown_by(reached, curve), shown_by(leaked, curve)
+    lower, most = level_shown(reached, curve), level_shown(leaked, curve)
     most = max(most, lower)
     claimed = question.epsilon if curve is None else curve.level
     fields: dict[str, object] = {
@@ -68,7 +68,7 @@ def answer_fields(question: Claims, reached: LowerBound, leaked: LowerBound) -> 
 def grid_fields(question: Claims, bound: RoundedBound) -> dict[str, object]:
     """Return the second verdict, on results that are rounded, in the claim's unit."""
     curve = question.curve
-    lower, claimed = shown_by(bound.reached, curve), question.epsilon if curve is None else curve.level
+    lower, claimed = level_shown(bound.reached, curve), question.epsilon if curve is None else curve.level
     return {"step": bound.grid.sentence(), "lower": lower, "refuted": lower > claimed}
 
 

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.runs import Progress, counted
+from audits.attack.runs import Progress, progress_counter
 from audits.datasets.forms import Layout
 from audits.sandbox.crew import Crew, Play
 from audits.sandbox.frames import received, sent
@@ -119,7 +119,11 @@ class TaskCrew(UnhurriedCrew):
 
     def _made(self, plays: Sequence[Play]) -> list[Outcome]:
         series = Series(f"audit {self.code.use}", self._runs(plays), range(len(plays)), SIZE, uneven=True)
-        tell = counted("runs", len(plays), self._progress) if len(plays) >= REPORTED_FROM else lambda _: None
+        tell = (
+            progress_counter("runs", len(plays), self._progress)
+            if len(plays) >= REPORTED_FROM
+            else lambda _: None
+        )
         with workers(self._jobs if len(plays) > SIZE else 1):
             [rows] = run([series], tell)
         return [_outcome(row) for row in rows]

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.attack.output_scores import learn, sample
+from audits.attack.output_scores import learn, sample_of
 from audits.attack.white_box import Target, attack
 from audits.datasets.bases import BACKGROUNDS, BASES, crowd, dataset
 from audits.datasets.domain_pairs import named_coins
@@ -385,7 +385,7 @@ def runs_of(subject, number):
 )
 def test_releases_are_decoded_from_what_is_shown(subject):
     runs = runs_of(subject, 60)
-    score = learn([sample(run, 0.0, 0) for run in runs[:40]])
+    score = learn([sample_of(run, 0.0, 0) for run in runs[:40]])
     assert score.weights is not None
     for run in runs[40:]:
         assert score.of(run, 1.5, lambda _: pytest.fail("decoded wrongly"), 0) == 1.5
@@ -394,7 +394,7 @@ def test_releases_are_decoded_from_what_is_shown(subject):
 def test_a_score_depends_on_nothing_but_what_is_shown():
     """Whatever the run's own releases and ratio are, two runs that show the same get the same score."""
     first, *rest = runs_of(LaplaceSum(**UNIT, rows=3), 40)
-    score = learn([sample(run, 0.0, 0) for run in rest])
+    score = learn([sample_of(run, 0.0, 0) for run in rest])
     moved = {part: values + 5 for part, values in first.released.items()}
     lying = replace(first, released=moved)  # other releases inside, the same view
     decoded = []
@@ -403,7 +403,7 @@ def test_a_score_depends_on_nothing_but_what_is_shown():
         {part: v.tolist() for part, v in first.released.items()}
     ]
     same = replace(first, view=View(public={"done": np.array([1])}))
-    blind = learn([sample(same, ratio, 0) for ratio in (-1.0, 2.0, 5.0)])
+    blind = learn([sample_of(same, ratio, 0) for ratio in (-1.0, 2.0, 5.0)])
     assert blind.of(same, 99.0, lambda _: pytest.fail("nothing is decoded"), 0) == 2.0
     assert blind.of(first, 99.0, lambda _: pytest.fail("nothing is decoded"), 0) == 0.0
 
