@@ -18,15 +18,22 @@ from audits.sandbox.crew import IMPORT, Crew, Gone
 from audits.subjects.code import code_of
 from audits.trace.against_plan import (
     PlannedNoise,
+    check_counts,
+    check_rate,
+    check_samples,
     gather_planned,
-    hold_counts,
-    hold_rate,
-    hold_samples,
     planned_noise,
 )
-from audits.trace.findings import Seen, Traced, begin, hold, note_unjudged, ratio_of
+from audits.trace.findings import (
+    CallSite,
+    Traced,
+    add_common_findings,
+    check_movement,
+    note_unjudged,
+    ratio_of,
+)
 from audits.trace.inclusion import ROWS_REPLACED, RUNS_REPLAYED, probes, seeds_needed
-from audits.trace.lead import UNEXPLAINED
+from audits.trace.paired_runs import UNEXPLAINED
 from audits.tradeoff import ROUNDED
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
@@ -153,21 +160,17 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
                     gather_planned(traced, document, pair, allowed, planned)
             progress(f"traced {number + 1} of {len(pairs)} pairs")
         if sampled:
-            hold_samples(traced, _samples(traced, crew, question, planned, progress), planned)
+            check_samples(traced, _samples(traced, crew, question, planned, progress), planned)
     if question.events is not None:
-        hold_rate(traced, {noise.rate for noise in planned})
-        hold_counts(traced, planned)
+        check_rate(traced, {noise.rate for noise in planned})
+        check_counts(traced, planned)
         if any(event.cover is not None for event in question.events.events):
             traced.note("events of the plan cover some units only, which is not followed")
     return _answer(traced, question, allowed)
 
 
 def _samples(
-    traced: Traced,
-    crew: Crew,
-    question: TraceRequest,
-    planned: list[PlannedNoise],
-    progress: Progress,
+    traced: Traced, crew: Crew, question: TraceRequest, planned: list[PlannedNoise], progress: Progress
 ) -> list[Any]:
     """Return which rows are in the sums of runs, each of its own seed: none if that cannot be seen."""
     shape = question.data.shape
@@ -231,7 +234,7 @@ def _gather(
 
     Where other draws come with the noise, they may be a sample, for which more may move than (ε, δ) says.
     """
-    begin(traced, document, pair)
+    add_common_findings(traced, document, pair)
     for note in document["notes"]:
         why = note.partition(UNEXPLAINED)[2]
         if not why or not any(why in each for each in traced.notes):  # by how much is said once
@@ -241,26 +244,28 @@ def _gather(
     if sampled:
         traced.note(SAMPLED.format(document["draws"]))
     for call, file, line, scale, family, moved, largest, _ in document["calls"]:
-        seen = traced.places.setdefault((call, file, line), Seen(scale, family))
+        seen = traced.places.setdefault((call, file, line), CallSite(scale, family))
         seen.add(scale, moved)
         if moved is None:
             continue
         limit = allowed[family]
         if sensitivity is not None:
-            hold(traced, (call, file, line), float(sensitivity), moved, pair)
+            check_movement(traced, (call, file, line), float(sensitivity), moved, pair)
         elif limit is None or scale is None:
             note_unjudged(traced, (call, file, line), moved)
         if limit is None or scale is None or sampled:
             continue
         part = ratio_of(moved, scale)
         spent[family] += part if family == "laplace" else part * part
-        hold(traced, (call, file, line), scale * limit, moved if document["shown"] else largest, pair)
+        check_movement(
+            traced, (call, file, line), scale * limit, moved if document["shown"] else largest, pair
+        )
         if not document["shown"]:
             _note_if_shown(traced, f"{call} at {file}:{line}", scale * limit, moved)
-    _hold_total(traced, spent, allowed, pair, shown=document["shown"])
+    _check_total(traced, spent, allowed, pair, shown=document["shown"])
 
 
-def _hold_total(
+def _check_total(
     traced: Traced, spent: dict[str, float], allowed: dict[str, float | None], pair: Pair, *, shown: bool
 ) -> None:
     """Add a finding if all calls of one family together spend more than is claimed.
@@ -281,7 +286,7 @@ def _hold_total(
                 traced.note(f"{sentence}, {IF_SHOWN}", total, family)
 
 
-def _settle(traced: Traced) -> None:
+def _resolve_unsure(traced: Traced) -> None:
     """Make a finding of what no noise explains, or a note where noise or data may be unseen."""
     for call, file, line in sorted(traced.unused or ()):
         traced.note(f"the noise of {call} at {file}:{line} is added to nothing: it may choose other noise")
@@ -303,7 +308,7 @@ def _note_if_shown(traced: Traced, where: str, declared: float, measured: float)
 
 
 def _answer(traced: Traced, question: TraceRequest, allowed: dict[str, float | None]) -> dict[str, Any]:
-    _settle(traced)
+    _resolve_unsure(traced)
     noise = []
     for (call, file, line), seen in traced.places.items():
         limit = allowed[seen.family]

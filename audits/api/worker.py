@@ -25,13 +25,7 @@ from audits.sandbox.closed import close
 from audits.sandbox.foreign import OtherPython, Program
 from audits.sandbox.frames import packed, read_frame, sent, unpacked, write_frame
 from audits.sandbox.outcomes import UNMEANT, Outcome, of_error, played
-from audits.subjects.code import (
-    check_imports,
-    compile_from_source,
-    import_subject,
-    same_file,
-    stay_on_path,
-)
+from audits.subjects.code import check_imports, compile_from_source, import_subject, same_file, stay_on_path
 from dpaccount.errors import InputError
 from dpaccount.noise.process import as_task
 from dpaccount.work.archive import ArchivedFunction, check_nothing_refused
@@ -141,8 +135,8 @@ class Worker:
             write_frame(self.answers, sent(outcome))
 
     def trace(self, seed: list[int], again: bool) -> None:  # noqa: FBT001  # as the request has it
-        """Record a run on the first dataset, and replay it on the second; see `audits.trace.lead`."""
-        from audits.trace.lead import trace_pair
+        """Record a run on the first dataset, and replay it on the second; see `audits.trace.paired_runs`."""
+        from audits.trace.paired_runs import trace_pair
 
         silence()
         left, right = self.datasets
@@ -150,7 +144,7 @@ class Worker:
 
     def trace_rows(self, seed: list[int], rows: int) -> None:
         """Replay a run on the first dataset with each of its rows replaced, by the others in turn."""
-        from audits.trace.lead import trace_rows
+        from audits.trace.paired_runs import trace_rows
 
         silence()
         base, *others = self.datasets
