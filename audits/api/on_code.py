@@ -72,7 +72,7 @@ def certify_code(question: Certify, claim: Claim, progress: Progress) -> Certify
         what = "data of a URL are for catalogued mechanisms"
         raise InputError(what, "copy them here, where they are kept from your code", claim.path)
     if claim.data_file is not None:
-        code = replace(code, closed=str(claim.data_file))
+        code = replace(code, guarded=str(claim.data_file))
     seconds = float(claim.audit.seconds)
     policy = None if question.policy is None else read_policy(question.policy)
     with Crew(code, seconds=seconds, jobs=question.jobs) as crew:

@@ -33,7 +33,7 @@ from audits.hypothesis_tests.gather import gather
 from audits.hypothesis_tests.search import EXAMPLES
 from audits.hypothesis_tests.smoke_test import check_size, runs_at_all
 from audits.sandbox.private_data import on_files
-from audits.sandbox.table_parts import trusted
+from audits.sandbox.table_parts import trust_hazards
 from audits.subjects import catalogue
 from audits.subjects.sources import modules_of
 from dpaccount.errors import InputError, RuleError
@@ -69,7 +69,7 @@ def certify_subject(
     certificate, proved = certify(claim, subject, effort, progress)
     wrong = broken(certificate.verdict)
     if run is not None and proved is not None and certificate.verdict == "CERTIFIED" and not wrong:
-        if hazards := trusted(claim, question.work):
+        if hazards := trust_hazards(claim, question.work):
             certificate = changed(certificate, hazards=[*certificate.hazards, *hazards])
         return CertifyResult(*release.make(run, proved, certificate))
     return CertifyResult(seal(unsealed(certificate)), broken=wrong)

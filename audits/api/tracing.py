@@ -141,13 +141,13 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
             raise InputError(f"{question.use} is no function", "name a function f(data, rng)")
         crew.layout = data.shape.layout
         for number, pair in enumerate(pairs):
-            if number and crew.left() <= (float(question.plan.seconds) / 2 if sampled else 0):
+            if number and crew.seconds_left() <= (float(question.plan.seconds) / 2 if sampled else 0):
                 traced.note(f"{number} of {len(pairs)} pairs are traced in this time: {MORE}")
                 break
-            crew.keep([pair.left, pair.right])
+            crew.set_datasets([pair.left, pair.right])
             crew.first.send(["trace", [question.plan.seed, number], number == 0])
             try:
-                document = crew.first.receive(max(crew.left(), IMPORT if number == 0 else 0.1))
+                document = crew.first.receive(max(crew.seconds_left(), IMPORT if number == 0 else 0.1))
             except Gone as gone:
                 if number == 0:
                     raise InputError(f"{question.use} {gone}", "allow more seconds") from None
@@ -179,14 +179,14 @@ def _samples(
     if shape.rows > ROWS_REPLACED:
         traced.note(f"only the first {ROWS_REPLACED} rows are followed into samples")
     base, *rows = probes(shape, question.plan.seed)
-    crew.keep([*base, *(data for row in rows for data in row)])
+    crew.set_datasets([*base, *(data for row in rows for data in row)])
     runs: list[Any] = []
     followed, steps = len(rows), sum(noise.count for noise in planned)
     needed = seeds_needed(followed, steps, max(noise.rate for noise in planned))
-    while len(runs) < min(2 * needed, RUNS_REPLAYED) and crew.left() > 0:
+    while len(runs) < min(2 * needed, RUNS_REPLAYED) and crew.seconds_left() > 0:
         crew.first.send(["trace_rows", [question.plan.seed, MAX_PAIRS + len(runs)], followed])
         try:
-            runs.append(crew.first.receive(max(crew.left(), 0.1)))
+            runs.append(crew.first.receive(max(crew.seconds_left(), 0.1)))
         except Gone:
             break
         if runs[-1]["inside"] is None:

@@ -56,13 +56,13 @@ class Bets:
     def train(self, crew: Crew, runs: int) -> None:
         """Make runs, each on a side chosen by a coin, and bet on all but the first, which alternate."""
         trial, seed = self._trial, self._challenge.seed
-        crew.keep([trial.candidate.left, trial.candidate.right])
+        crew.set_datasets([trial.candidate.left, trial.candidate.right])
         sides = np.random.default_rng([seed, 8]).integers(0, 2, max(runs, 0))
         sides[: 2 * TRAIN] = np.arange(len(sides[: 2 * TRAIN])) % 2  # no bets on these
-        begun = crew.left()
-        outcomes = crew.some([(int(side), seed, 4, n) for n, side in enumerate(sides)])
+        begun = crew.seconds_left()
+        outcomes = crew.run_in_time([(int(side), seed, 4, n) for n, side in enumerate(sides)])
         if outcomes:
-            trial.pace = max((begun - crew.left()) / len(outcomes), 1e-7)
+            trial.pace = max((begun - crew.seconds_left()) / len(outcomes), 1e-7)
         fixed = max(2 * TRAIN - 2 * len(trial.left), 0)
         for start, end in ((0, fixed), (fixed, len(outcomes))):
             self.feed(outcomes[start:end], sides[start:end][: len(outcomes[start:end])] == 0)

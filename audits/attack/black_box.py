@@ -135,7 +135,7 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
             trial.moved = _movement(crew, trial, challenge.seed)
         progress(f"learning from {planned.train} runs a side")
         bets = _train(crew, trial, challenge, planned)
-        certify = min(asked.certify, int(SPARE * crew.left() / trial.pace))
+        certify = min(asked.certify, int(SPARE * crew.seconds_left() / trial.pace))
         if certify < 1 or len(trial.left) < TRAIN:
             raise TimeUp
         learned, rule = _learn(trial, challenge, certify)
@@ -187,7 +187,7 @@ def _planned(crew: Crew, pace: float, challenge: Challenge, pairs: int) -> Runs:
 
 
 def _affordable(crew: Crew, pace: float) -> int:
-    return int(SPARE * crew.left() * crew.processes / pace)
+    return int(SPARE * crew.seconds_left() * crew.processes / pace)
 
 
 def _probe(
@@ -195,21 +195,21 @@ def _probe(
 ) -> tuple[float, bool]:
     """Make a few runs; return the seconds per run, and whether equal seeds give equal results."""
     first = next((pair for pair in pairs if pair.base == "uniform"), pairs[-1])
-    crew.keep([first.left, pairs[0].left])
+    crew.set_datasets([first.left, pairs[0].left])
     again = crew.run([(0, challenge.seed, 0, 1)])  # not timed: the first call may import modules
-    begun = crew.left()
+    begun = crew.seconds_left()
     again += crew.run([(which, challenge.seed, 0, 1) for which in (0, 1, 1)])
     if all(outcome.silent for outcome in again):
         raise Stuck(f"the function {again[0].structure}")
     repeats = again[0].key() == again[1].key() and again[2].key() == again[3].key()
-    pace = max((begun - crew.left()) / 3, 1e-6)
+    pace = max((begun - crew.seconds_left()) / 3, 1e-6)
     some: list[Outcome] = []
-    crew.hurried = 24 * pace > crew.left() / 20
+    crew.hurried = 24 * pace > crew.seconds_left() / 20
     if not crew.hurried:
         plays = [(which, challenge.seed, 0, n) for n in range(2, 14) for which in (0, 1)]
-        some, begun = crew.run(plays), crew.left()
+        some, begun = crew.run(plays), crew.seconds_left()
         twice = crew.run(plays[:8])  # timed: everything is loaded by now
-        pace = max((begun - crew.left()) / len(twice), 1e-6)
+        pace = max((begun - crew.seconds_left()) / len(twice), 1e-6)
         repeats &= all(one.key() == other.key() for one, other in zip(some, twice, strict=False))
     if not repeats:
         findings.append("the same dataset and seed give different results: it draws from elsewhere too")
@@ -237,7 +237,7 @@ def _require_result(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, pac
     if not crew.tally.empty:
         return
     tried = pairs[: max(min(ELSEWHERE, _affordable(crew, pace) // 4), 1)]
-    crew.keep([side for pair in tried for side in (pair.left, pair.right)])
+    crew.set_datasets([side for pair in tried for side in (pair.left, pair.right)])
     for place in range(2 * len(tried)):
         crew.run([(place, challenge.seed, 1, SHARED_SEEDS[0])])
         if not crew.tally.empty:
@@ -261,7 +261,9 @@ def _train(crew: Crew, trial: Trial, challenge: Challenge, planned: Runs) -> Bet
     """Make the training runs; return bets on them if so few runs are planned that every run is bet on."""
     runs = min(planned.train, max(room_for(crew.tally.most), THIN)) - len(trial.left)
     if challenge.only_counts or 2 * planned.train + planned.certify >= BET_ON_ALL:
-        more_runs(crew, trial, runs, challenge.seed, max(crew.left() / 3, 2 * (TRAIN + 1) * trial.pace))
+        more_runs(
+            crew, trial, runs, challenge.seed, max(crew.seconds_left() / 3, 2 * (TRAIN + 1) * trial.pace)
+        )
         return None
     bets = Bets(trial, challenge)
     bets.train(crew, 2 * runs)
@@ -270,7 +272,7 @@ def _train(crew: Crew, trial: Trial, challenge: Challenge, planned: Runs) -> Bet
 
 def _movement(crew: Crew, trial: Trial, seed: int) -> Floats | None:
     """Return the difference of two runs with the same noise on the two sides of the trial's pair."""
-    crew.keep([trial.candidate.left, trial.candidate.right])
+    crew.set_datasets([trial.candidate.left, trial.candidate.right])
     one, other = crew.run([(side, seed, 1, SHARED_SEEDS[0]) for side in (0, 1)])
     return movement([(one, other)])
 
@@ -336,7 +338,7 @@ def _certify(
     runs is fixed beforehand: runs cut by the time limit count against the attack, except in bets, which
     take their share of the risk.  The verdict on rounded results is separate and has its own risk.
     """
-    crew.keep([trial.candidate.left, trial.candidate.right])
+    crew.set_datasets([trial.candidate.left, trial.candidate.right])
     coins = np.random.default_rng([challenge.seed, 5]).integers(0, 2, runs)  # 0: left
     if challenge.only_counts:
         coins = np.arange(runs) % 2
@@ -349,7 +351,9 @@ def _certify(
     block = _block_size(crew, trial.pace, bets)
     for start in range(0, runs, block):
         sides = coins[start : start + block]
-        outcomes = crew.some([(int(side), challenge.seed, 6, start + n) for n, side in enumerate(sides)])
+        outcomes = crew.run_in_time(
+            [(int(side), challenge.seed, 6, start + n) for n, side in enumerate(sides)]
+        )
         if outcomes:
             scores.append(learned.score.of(outcomes))
             if grid_rule is not None:

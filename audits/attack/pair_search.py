@@ -121,7 +121,7 @@ def most_suspicious(
     judge = judge_of(challenge, further)
     for number, (kept, of_base, runs) in enumerate(planned.rounds):
         trials = _next_round(trials, kept, of_base)
-        share = (crew.left() - crew.seconds / 2) / (len(planned.rounds) - number) / len(trials)
+        share = (crew.seconds_left() - crew.seconds / 2) / (len(planned.rounds) - number) / len(trials)
         if share <= 0:
             crew.hurried = True
             break
@@ -207,7 +207,7 @@ def _movements(
     hangs = 0
     for start in range(0, len(pairs), step):
         group = pairs[start : start + step]
-        crew.keep([side for pair in group for side in (pair.left, pair.right)])
+        crew.set_datasets([side for pair in group for side in (pair.left, pair.right)])
         plays = [(2 * k + side, seed, 1, s) for k in range(len(group)) for s in together for side in (0, 1)]
         outcomes = crew.run(plays)
         hangs += sum(outcome.silent for outcome in outcomes)
@@ -322,13 +322,13 @@ def more_runs(crew: Crew, trial: Trial, runs: int, seed: int, seconds: float) ->
 
     Marks the crew as `hurried` if it makes fewer.
     """
-    crew.keep([trial.candidate.left, trial.candidate.right])
+    crew.set_datasets([trial.candidate.left, trial.candidate.right])
     first = min(runs, PACE_RUNS, max(int(seconds / (2 * trial.pace)), 1))
     while first > 0:
-        start, begun = len(trial.left), crew.left()
+        start, begun = len(trial.left), crew.seconds_left()
         for side, outcomes in ((0, trial.left), (1, trial.right)):
             outcomes.extend(crew.run([(side, seed, 2 + side, n) for n in range(start, start + first)]))
-        trial.pace = max((begun - crew.left()) / (2 * first), 1e-7)
-        runs, seconds = runs - first, seconds - (begun - crew.left())
+        trial.pace = max((begun - crew.seconds_left()) / (2 * first), 1e-7)
+        runs, seconds = runs - first, seconds - (begun - crew.seconds_left())
         first = min(runs, int(seconds / (2 * trial.pace)))
     crew.hurried |= runs > 0

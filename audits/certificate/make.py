@@ -25,7 +25,7 @@ from audits.hypothesis_tests.smoke_test import (
     runs_at_all,
     with_late,
 )
-from audits.sandbox.closed import opened
+from audits.sandbox.data_guard import access
 from audits.sandbox.private_data import digests_in, rows_of
 from audits.subjects import catalogue, sources
 from dpaccount.checker.documents import brief
@@ -203,7 +203,7 @@ def example_tables(claim: Claim, subject: Subject) -> list[Rows]:
     """
     if claim.examples is None:
         return []
-    with opened():
+    with access():
         private = {} if claim.data_file is None or claim.public_data else digests_in(claim.data_file)
         own = digests_in(claim.examples) if private else {}
         if set(private.values()) & set(own.values()):  # one file under two names, too

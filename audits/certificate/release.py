@@ -24,19 +24,12 @@ from audits.datasets.bases import dataset
 from audits.editions import OPENING
 from audits.hypothesis_tests.replay import ReplayError, record
 from audits.hypothesis_tests.smoke_test import of_few_rows
-from audits.sandbox.closed import opened
+from audits.sandbox.data_guard import access
 from audits.sandbox.fork import Fork
-from audits.sandbox.frames import packed, unpacked
-from audits.sandbox.manifest import forget
-from audits.sandbox.private_data import (
-    PASSES,
-    asked,
-    digest_of_data,
-    on_files,
-    rows_of,
-    stamp_of,
-)
-from audits.sandbox.table_parts import IN_ONE, TableWork, digests_of, summed, totals_of
+from audits.sandbox.frames import pack_array, unpack_array
+from audits.sandbox.manifest import remove_manifest
+from audits.sandbox.private_data import PASSES, asked, digest_of_data, on_files, rows_of, stamp_of
+from audits.sandbox.table_parts import IN_ONE, TableWork, digests_of, summed_query, totals_of
 from audits.subjects.catalogue import on_table, subject_made
 from dpaccount import checker
 from dpaccount.documents import canonical
@@ -139,7 +132,7 @@ def identified(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Rele
     if claim.table is None and not isinstance(claim.data_file, Remote):
         on_files(claim, subject)
     _is_summed(claim, subject, work)
-    with opened():
+    with access():
         stamp = stamp_of(claim.data_file)  # before the digest: what changes from here on is seen
         digest = digest_of_data(claim.data_file)
     parts = digests_of(claim, made_by, digest)
@@ -161,7 +154,7 @@ def read(due: Release, subject: Subject, work: TableWork = IN_ONE, progress: Pro
     claim, made_by, file = due.claim, due.made_by, due.claim.data_file
     if file is None:
         raise AssertionError("a release is of a file")
-    with opened():
+    with access():
         if _is_summed(claim, subject, work):
             digests = digests_of(claim, made_by, due.digest)
             changed = lambda: stamp_of(file) != due.stamp  # noqa: E731
@@ -171,7 +164,7 @@ def read(due: Release, subject: Subject, work: TableWork = IN_ONE, progress: Pro
             data = rows_of(claim, made_by, file)
         same = stamp_of(file) == due.stamp and digest_of_data(file) == due.digest
     if not same:
-        forget(None if work.other else work.folder)
+        remove_manifest(None if work.other else work.folder)
         raise InputError(f"{claim.data_file} changed while it was read", "certify when nobody writes to it")
     return replace(due, data=data)
 
@@ -179,13 +172,11 @@ def read(due: Release, subject: Subject, work: TableWork = IN_ONE, progress: Pro
 def _is_summed(claim: Claim, subject: Subject, work: TableWork) -> bool:
     """Return whether the release is made from totals; an evaluation on public data needs the rows."""
     whole = claim.public_data and isinstance(subject, Evaluated)
-    if not whole and summed(claim, type(named(subject))) is not None:
+    if not whole and summed_query(claim, type(named(subject))) is not None:
         return True
     if work.divided or (claim.data_file is not None and is_folder(claim.data_file)):
         raise InputError(
-            f"{claim.use} needs all rows at once",
-            "give one file, no --partitions, no --work",
-            claim.path,
+            f"{claim.use} needs all rows at once", "give one file, no --partitions, no --work", claim.path
         )
     return False
 
@@ -338,12 +329,12 @@ def _view(player: Subject, data: Rows | TableTotals, noise: Noise, coins: int) -
 
 def packed_view(view: View) -> list[object]:
     """Return a view as plain values, for another process."""
-    return [[[name, packed(shown)] for name, shown in part.items()] for part in (view.own, view.public)]
+    return [[[name, pack_array(shown)] for name, shown in part.items()] for part in (view.own, view.public)]
 
 
 def _report(due: Release, parts: list[list[list[Any]]]) -> bytes:
     reporter = due.subject()
-    view = View(*({name: unpacked(shown) for name, shown in part} for part in parts))
+    view = View(*({name: unpack_array(shown) for name, shown in part} for part in parts))
     say: Any = getattr(reporter, "report", released)
     report = asked(reporter, "report", lambda: say(view))
     if due.claim.table is not None and isinstance(report, dict):

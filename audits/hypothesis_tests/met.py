@@ -75,7 +75,7 @@ def observed(subject: Subject, proved: Proved, seed: int) -> Landmarks:
         data = dataset(replace(domain, rows=rows), "uniform", seed + number)
         calls, noted = 0, []
         with contextlib.suppress(fork.NoAnswer):
-            calls, noted = fork.apart(partial(_watched, subject, proved, data, seed))
+            calls, noted = fork.in_fork(partial(_watched, subject, proved, data, seed))
         notes.append(set(noted) - set(data.ravel().tolist()))
         work = max(work, calls + data.size // CELLS_PER_CALL)
     work = 1 << work.bit_length()  # coarse: what it leads to is the same on every machine

@@ -85,7 +85,7 @@ def side(play: Play, *, apart: bool = False) -> Run | Failed:
 
 def _apart(play: Play, output: int) -> Run | Failed:
     try:
-        return _unpacked(fork.apart(lambda: _packed(play()), output))
+        return _unpacked(fork.in_fork(lambda: _packed(play()), output))
     except fork.NoAnswer:
         return Failed("its process ended")
     except (ValueError, TypeError, AttributeError, LookupError):  # a corrupted answer

@@ -61,13 +61,13 @@ def binned(column: int, values: Floats, grain: tuple[int, float]) -> ScoreTable:
     atoms = levels[often]
     if len(atoms) > 200:
         atoms = np.sort(levels[np.argsort(-counts)[:200]])
-    rest = known[~np.isin(known, atoms)]
+    remainder = known[~np.isin(known, atoms)]
     edges = np.zeros(0)
-    if len(rest):
-        size = int(np.clip(len(rest) // 20, 1, bins))
+    if len(remainder):
+        size = int(np.clip(len(remainder) // 20, 1, bins))
         ranks = np.concatenate([np.linspace(0, 1, size + 1)[1:-1], [0.01, 0.99]])
         with np.errstate(invalid="ignore"):
-            edges = np.unique(np.quantile(rest, ranks, method="lower"))
+            edges = np.unique(np.quantile(remainder, ranks, method="lower"))
     return ScoreTable(column, atoms, edges, np.zeros(len(atoms) + len(edges) + 2), ridge)
 
 

@@ -21,7 +21,7 @@ from audits.datasets.drawing import draw_examples
 from audits.datasets.neighbours import candidates, neighbouring, random_pairs
 from audits.datasets.shape import Neighbourhood, Shape
 from audits.sandbox.crew import Crew, Gone, TimeUp
-from audits.sandbox.frames import unpacked
+from audits.sandbox.frames import unpack_array
 from audits.sandbox.outcomes import Outcome
 from audits.sensitivity.branch_and_bound import FLOAT_SLACK, Proof, boxes_for
 from dpaccount.errors import InputError
@@ -134,19 +134,19 @@ def prove_sensitivity(crew: Crew, search: Search) -> None:
     declared = search.declared
     if not isinstance(declared.shape, Shape):
         raise InputError("--prove is for arrays, and columns describe a table", "leave --prove out")
-    if crew.left() <= 0:
+    if crew.seconds_left() <= 0:
         search.proof = Proof("undecided", search.worst, math.inf, 0, "no time was left for a proof")
         return
     boxes = boxes_for(declared.shape, crew.seconds)
     crew.first.send(["prove", declared.norm, str(declared.bound), asdict(declared.shape), boxes])
     try:
-        *report, left, right = crew.first.receive(crew.left())
+        *report, left, right = crew.first.receive(crew.seconds_left())
     except Gone as gone:
         search.proof = Proof("undecided", search.worst, math.inf, 0, f"the query {gone}")
         return
     search.proof = Proof(*report)
     if search.proof.status == "refuted":
-        worst = Pair(unpacked(left), unpacked(right), "from the proof")
+        worst = Pair(unpack_array(left), unpack_array(right), "from the proof")
         why = "a run in floating point does not confirm what the balls refute"
         try:
             _tried(crew, search, [worst])
@@ -163,7 +163,7 @@ test_sensitivity.__test__ = False  # type: ignore[attr-defined]  # the name is n
 
 def _tried(crew: Crew, search: Search, pairs: Sequence[Pair]) -> list[float]:
     """Return how far the query moves on each pair; remember the farthest."""
-    crew.keep([side for pair in pairs for side in (pair.left, pair.right)])
+    crew.set_datasets([side for pair in pairs for side in (pair.left, pair.right)])
     outcomes = crew.run([(place,) for place in range(2 * len(pairs))])
     moves = []
     for pair, left, right in zip(pairs, outcomes[::2], outcomes[1::2], strict=True):

@@ -26,7 +26,7 @@ from audits.hypothesis_tests.search import gather, search
 from audits.hypothesis_tests.transport import packed_run, unpacked_run
 from audits.hypothesis_tests.workers import side
 from audits.sandbox import fork
-from audits.sandbox.fork import NoAnswer, apart
+from audits.sandbox.fork import NoAnswer, in_fork
 from audits.sandbox.frames import LENGTH
 from audits.subjects import sources
 from audits.subjects.code import import_subject
@@ -237,10 +237,10 @@ def test_reports_are_plain_values():
 
 def test_a_forked_call_leaves_nothing_behind_and_its_death_is_no_answer():
     state = []
-    assert apart(lambda: state.append(1) or len(state)) == 1
+    assert in_fork(lambda: state.append(1) or len(state)) == 1
     assert state == []
     with pytest.raises(NoAnswer):
-        apart(lambda: os.kill(os.getpid(), 9))
+        in_fork(lambda: os.kill(os.getpid(), 9))
 
 
 @pytest.mark.parametrize("hostile", [b"\xc1", b"\x07", b"\xc0", b"\x91\x01", b"\x91" * 100_000 + b"\x01"])
@@ -257,7 +257,7 @@ def test_what_is_no_answer_of_ours_is_none(monkeypatch, hostile):
         ),
     )
     with pytest.raises(NoAnswer):
-        apart(lambda: 1)
+        in_fork(lambda: 1)
 
 
 class Arm(enum.IntEnum):
