@@ -185,7 +185,7 @@ def _of_family(claim: Claim, some: Subject, proved: Proved, evidence: list[Evide
     """Return a small member's evidence as that on the claim's hypotheses, with pairs of a larger one."""
     about = Proved(some.proof(claim.guarantee.delta))
     judges = [check_of(about, each)[0] for each in about.hypotheses]
-    seen = search(some, about, judges, examples=SOME_PAIRS, seed=claim.audit.seed).judged(some)
+    seen = search(some, about, judges, examples=SOME_PAIRS, seed=claim.audit.seed).require_runs(some)
     entries = []
     for place, (entry, each) in enumerate(zip(evidence, proved.hypotheses, strict=True)):
         failing = entry.counterexample or seen.failing[place]

@@ -37,7 +37,7 @@ class Pair:
     unit: int = 0
 
     @property
-    def travelled(self) -> Fraction | None:
+    def squared_distance(self) -> Fraction | None:
         """Return the squared ℓ2 distance of the changed record, exactly; None if it is missing."""
         if len(self.left) != len(self.right) or not self.unit:
             return None
@@ -46,7 +46,7 @@ class Pair:
 
     def neighbours(self, relation: str) -> bool:
         """Return whether the record moves within the relation's radius, if it has one."""
-        radius, far = radius_of(relation), self.travelled
+        radius, far = radius_of(relation), self.squared_distance
         return radius is None or (far is not None and far <= radius**2)
 
 

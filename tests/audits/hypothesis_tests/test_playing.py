@@ -20,11 +20,11 @@ from audits.attack.output_scores import learn, sample_of
 from audits.attack.white_box import Target, attack
 from audits.datasets.bases import BACKGROUNDS, BASES, crowd, dataset
 from audits.datasets.domain_pairs import named_coins
-from audits.hypothesis_tests.extreme_inputs import anywhere
+from audits.hypothesis_tests.extreme_inputs import difference_on_any_data
 from audits.hypothesis_tests.replay import Run, differing, record, replay
 from audits.hypothesis_tests.search import gather, search
 from audits.hypothesis_tests.transport import packed_run, unpacked_run
-from audits.hypothesis_tests.workers import side
+from audits.hypothesis_tests.workers import run_side
 from audits.sandbox import fork
 from audits.sandbox.fork import NoAnswer, in_fork
 from audits.sandbox.frames import LENGTH
@@ -298,7 +298,7 @@ def test_a_run_that_travels_arrives_as_it_left():
         with pytest.raises(ReceiptError, match="cannot name a part; give a number, a text"):
             packed_run(replace(run, exact={("k", part): np.array([0])}))
         with pytest.raises(InputError, match="cannot name a part"):  # a wrong request, no finding
-            side(lambda part=part: replace(run, exact={("k", part): np.array([0])}), apart=True)
+            run_side(lambda part=part: replace(run, exact={("k", part): np.array([0])}), apart=True)
 
 
 WRITERS = {
@@ -317,7 +317,7 @@ def test_whatever_reaches_the_standard_streams_of_a_process_apart_is_seen(how):
         WRITERS[how]()
         return Run({}, {}, View())
 
-    done = side(play, apart=True)
+    done = run_side(play, apart=True)
     assert done.printed == (how != "nothing")
 
 
@@ -330,7 +330,7 @@ def test_code_that_fails_on_every_run_is_a_wrong_request():
     with pytest.raises(InputError, match=r"fails on every run .*KeyError"):
         gather(subject, Proved(subject.proof(DELTA)), examples=20, seed=1, files=[])
     with pytest.raises(InputError, match="fails on every run"):
-        search(subject, Proved(subject.proof(DELTA)), [], examples=5, seed=1).judged(subject)
+        search(subject, Proved(subject.proof(DELTA)), [], examples=5, seed=1).require_runs(subject)
 
 
 @pytest.mark.slow
@@ -424,9 +424,11 @@ def test_a_claim_falls_by_what_is_shown_only(what, falls):
     """ε = 1 of the releases, claimed ½."""
     subject = Shows(**UNIT, rows=3, scale=Fraction(1), what=what)
     theorem = subject.proof(Fraction(0))
-    suspect = search(subject, Proved(theorem), [], examples=60, seed=1).suspect()
+    worst_pair = search(subject, Proved(theorem), [], examples=60, seed=1).worst_pair()
     points = [Target("claim", Fraction(1, 2), Fraction(0)), Target("proof", Fraction(1, 2), Fraction(0))]
-    outcome = attack(subject, Proved(theorem), points, suspect, trials=1500, risk=Fraction(1, 1000), seed=2)
+    outcome = attack(
+        subject, Proved(theorem), points, worst_pair, trials=1500, risk=Fraction(1, 1000), seed=2
+    )
     assert {target.of for target, _ in outcome.refuted()} == ({"claim", "proof"} if falls else {"proof"})
 
 
@@ -518,14 +520,14 @@ def flag(of):
 @looped("threshold", [0.2, 0.5, 0.8])
 def test_an_exact_mean_is_told_by_unrelated_data_however_many_rows(threshold):
     subject = Shows(**UNIT, rows=5000, what=flag(lambda data, noisy: data.mean() > threshold))
-    found = anywhere(subject, Proved(subject.proof(DELTA)), subject.domain(), (), 1)
+    found = difference_on_any_data(subject, Proved(subject.proof(DELTA)), subject.domain(), (), 1)
     assert found is not None
     assert "the public flag differs" in found[2]
 
 
 def test_a_function_of_the_releases_is_none_of_the_data():
     subject = Shows(**UNIT, rows=50, what=flag(lambda data, noisy: noisy[0] > 20))
-    assert anywhere(subject, Proved(subject.proof(DELTA)), subject.domain(), (), 1) is None
+    assert difference_on_any_data(subject, Proved(subject.proof(DELTA)), subject.domain(), (), 1) is None
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), st.sampled_from([" ", ", ", "-", "/"]))
