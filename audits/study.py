@@ -28,7 +28,7 @@ SQLITE = "sqlite:///"
 
 @dataclass(frozen=True)
 class Released:
-    """A released study: `certificate` is what was written, `found` has each statistic's rows by its name."""
+    """A released study: its `certificate`, and each statistic's rows by name in `found`."""
 
     certificate: dict[str, Any]
     found: StudyRelease
@@ -62,10 +62,10 @@ class Released:
         return self._framed("polars", name)
 
     def consistent(self) -> dict[str, list[dict[str, Any]]]:
-        """Return counts and histograms again, whole, none negative, and all adding up to the same totals.
+        """Return the counts and histograms as non-negative integers that add up to the same totals.
 
-        This is post-processing of what this study released; the released rows stay as they are, and their
-        intervals hold.  Raises `InputError` where a joint table of all columns is too large.
+        This is post-processing of the release; the released rows do not change, and their intervals
+        hold.  Raises `InputError` if a joint table of all columns is too large.
         """
         from audits.studies.consistent import consistent
 
@@ -103,8 +103,8 @@ class Released:
 class Study:
     """A study: several statistics of one table under one total (ε, δ), as its file lists them.
 
-    Make one by `Study.read`, or of a DataFrame by `dpaccount.Table`, not by a `claim` and a `frame`; raises
-    `dpaccount.errors.InputError` for an invalid file.
+    Create one with `Study.read`, or from a DataFrame with `dpaccount.Table`, not from a `claim` and
+    a `frame`; raises `dpaccount.errors.InputError` for an invalid file.
     """
 
     claim: Claim
@@ -128,11 +128,11 @@ class Study:
     def release(
         self, out: str | Path | None = None, *, quick: bool = False, new_release: bool = False
     ) -> Released:
-        """Certify the study, charge its ledger, draw its noise once, and write what is released to `out`.
+        """Certify the study, charge its ledger, draw its noise once, and write the release to `out`.
 
-        The same call again, of the same data and code, returns the same release and charges nothing;
-        `new_release` makes another.  `quick` cuts the attack's runs tenfold.  Raises `BudgetError`
-        where the ledger has no room.
+        Repeating the call with the same data and code returns the same release and charges nothing;
+        `new_release` makes another.  `quick` cuts the attack's runs tenfold.  Raises `BudgetError` if
+        the ledger has no room.
         """
         folder = output_folder(self.claim.name, out)
         with self._data() as claim:
@@ -156,36 +156,37 @@ class Study:
 
 @dataclass(frozen=True)
 class FrameTable:
-    """A DataFrame of which statistics are released, as a study: `dpaccount.Table`.
+    """A DataFrame whose statistics are released as a study: `dpaccount.Table`.
 
-    Each statistic's method returns a table with one statistic more; all of them share one total.  Nothing is
-    learnt from the data: columns, bounds and numbers of units are declared.
+    Each statistic's method returns a table with one more statistic; all of them share one total.
+    Nothing is learned from the data: columns, bounds and numbers of units are declared.
 
     Parameters
     ----------
     frame
         A DataFrame of pandas or polars, a table of pyarrow, or a dictionary of lists.
     unit
-        The column that says whose a row is; None: every row is a unit.
+        The column that identifies a row's unit; None: every row is a unit.
     epsilon, delta
         The total of all statistics together, charged by each new release.
     ledger
-        The URL of the ledger that pays, such as sqlite:///visits.db; it must be there.
+        The URL of the ledger that pays, such as sqlite:///visits.db; it must exist.
     columns
         Each column's declaration: (low, high) for a number, range(low, high + 1) for an integer, a list of
         values for a category, `bool`, or a dictionary as in a file's ``[data.columns]``.
     max_units
-        How many units there are; under add-remove, at most.
+        The number of units; under add-remove, an upper bound.
     max_contributions
         Rows of one unit that count.
     relation
         add-remove, or replace-one where the number of units is public.
     name
-        Of the study: its certificate is written to certificates/NAME.
+        The study's name: its certificate is written to certificates/NAME.
     law
-        Of the noise: gaussian or laplace; None: the one of narrower intervals.
+        The noise: gaussian or laplace; None: the one with narrower intervals.
     protects
-        The unit in words, as the ledger says it; by default "one " and the unit's column, or "one row".
+        The unit in words, as the ledger states it; by default "one " and the unit's column, or "one
+        row".
     sections
         More tables of a study's file, such as ``{"governance": {"owner": "…"}}``.
     """
@@ -234,7 +235,7 @@ class FrameTable:
         return self._with("quantile", column, by, {"q": q, **terms})
 
     def histogram(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
-        """Add counts of a column's values; of a number's between the edges `bins`, one of the `terms`."""
+        """Add counts of a column's values; for numbers, between the edges `bins`, one of the `terms`."""
         return self._with("histogram", column, by, terms)
 
     def top(self, column: str, k: int, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
@@ -273,7 +274,7 @@ class FrameTable:
 
     @property
     def study(self) -> Study:
-        """Return the study that a TOML file with these words would be; raises `InputError` as for a file."""
+        """Return the study of an equivalent TOML file; raises `InputError` as for a file."""
         self._check_types()
         of = "one row" if self.unit is None else f"one {self.unit}"
         promise = {"unit": self.protects or of, "relation": self.relation}

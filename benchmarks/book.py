@@ -46,8 +46,8 @@ LIBRARIES = ("numpy", "scipy", "python-flint", "opendp", "pyarrow", "psycopg")
 INTRODUCTION = """\
 # Benchmarks
 
-`make bench PEERS=FOLDER` measures all rows, writes them to `docs/benchmarks.json`, and sums them up
-here. FOLDER has the peers:
+`make bench PEERS=FOLDER` measures all rows, writes them to `docs/benchmarks.json`, and summarises them
+here. FOLDER holds the peers:
 
 ```sh
 python3.11 -m venv FOLDER
@@ -60,9 +60,9 @@ echo "$PWD/FOLDER/auditorium/python/dp_auditorium
 $PWD/FOLDER/statdp" > FOLDER/lib/python3.11/site-packages/checkouts.pth
 ```
 
-Each row compares ours with a peer, or the least that such work takes: the least time of three
-(above two seconds, of one); a tester's least of three sample sizes that rejects.
-**The ratio**, ours over theirs, depends less on load.
+Each row compares ours with a peer, or with the minimum that such work takes. A time is the shortest of
+three runs (of one, above two seconds); for testers, the number is the smallest of three sample sizes
+that rejects. **The ratio**, ours over theirs, depends less on load.
 """
 
 

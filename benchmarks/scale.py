@@ -157,17 +157,17 @@ def decades(first: int, last: int) -> tuple[int, ...]:
 PARTS = "`--partitions`, `--jobs`, then `--engine dask` ([large-tables.md](large-tables.md))"
 DIMENSIONS = {
     "rows": Dimension(
-        "rows of a tenth as many persons, 200 sums",
+        "rows of a tenth as many people, 200 sums",
         lambda folder, size: table(folder, rows=size, persons=size // 10),
         decades(4, 8),
         "decoding Parquet, the counter of each row",
         PARTS,
     ),
     "persons": Dimension(
-        "persons with 4 million rows, 200 sums",
+        "people with 4 million rows, 200 sums",
         lambda folder, size: table(folder, rows=4 * 10**6, persons=size),
         decades(3, 6),
-        "memory: 2 bytes a person for dense integers, 36 or more for others",
+        "memory: 2 bytes per person for dense integers, 36 or more for others",
         "`--partitions`",
     ),
     "columns": Dimension(
@@ -178,14 +178,14 @@ DIMENSIONS = {
         "several claims, each of some columns",
     ),
     "groups": Dimension(
-        "groups of a million rows of 10⁴ persons",
+        "groups of a million rows of 10⁴ people",
         lambda folder, size: table(folder, persons=10**4, groups=size),
         decades(1, 4),
-        "one draw a group (10 µs); at most 10,000 declared cells",
+        "one draw per group (10 µs); at most 10,000 declared cells",
         "`stable-histogram` for unlisted keys",
     ),
     "units": Dimension(
-        "units of an account, each with its Gaussian",
+        "units of an account, each with its own Gaussian",
         covered,
         decades(3, 6),
         "reading each event",
@@ -202,7 +202,7 @@ DIMENSIONS = {
         "entries of a verified ledger",
         lambda folder, size: ledger(folder, size, verified=True),
         decades(2, 5),
-        "every entry's digest, all balances again",
+        "recomputing every entry's digest and all balances",
         "`--since` a noted head, `--jobs` where offered",
     ),
     "different": Dimension(
@@ -220,7 +220,7 @@ DIMENSIONS = {
         "–",
     ),
     "runs": Dimension(
-        "runs a side of a black-box audit",
+        "runs per side of a black-box audit",
         audited,
         decades(3, 6),
         "nearly always the audited code",
@@ -261,12 +261,11 @@ def measured(name: str) -> dict[str, Any]:
 # ------------------------------------------------------------------ the page
 
 INTRODUCTION = """\
-# What size costs
+# How cost grows with size
 
-`make scale` measures this page, and writes it from `docs/scale.json`: processor seconds of one core
-and peak memory, each size in a process of its own, from the least to the largest, without its start
-and the making of its data. The exponent is that of the last decade (1: ten times the size takes ten
-times the time).
+`make scale` writes this page from its measurements in `docs/scale.json`: processor seconds of one core
+and peak memory. Each size runs in its own process; start-up and the generation of data are not counted.
+The exponent is that of the last decade (1: ten times the size takes ten times as long).
 """
 
 HEAD = """\
@@ -294,8 +293,8 @@ def page(book: dict[str, Any]) -> str:
     if "rows" in book["dimensions"]:
         seconds = figure(extrapolated(book["dimensions"]["rows"]["points"], 10**9))
         told.append(
-            f"\n10⁹ rows were not measured: about {seconds} s by the power of the last three decades of rows;"
-            " the counters of their 10⁸ persons take 2 to 4 bytes each."
+            f"\n10⁹ rows were not measured; the last three decades of rows suggest about {seconds} s, and"
+            " counters of 2 to 4 bytes for each of 10⁸ people."
         )
     return "\n".join([*told, ""])
 

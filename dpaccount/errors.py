@@ -81,7 +81,7 @@ class NoLedgerError(LedgerError):
     """There is no ledger at this path; `command` makes one."""
 
     def __init__(self, path: object, command: str = "dpaccount ledger init") -> None:
-        super().__init__(f"{path} is not there; make a ledger with `{command}`")
+        super().__init__(f"{path} does not exist; create a ledger with `{command}`")
         self.path = path
 
 
@@ -98,10 +98,10 @@ def damaged(what: str) -> LedgerError:
 
 
 class ReceiptError(DpaccountError):
-    """Noise was asked for that no receipt pays for."""
+    """Noise was requested that no receipt pays for."""
 
 
 class NumericsError(DpaccountError):
-    """Two certified computations of one number disagree: a defect of dpaccount, never an answer."""
+    """Two certified computations of one number disagree: a defect in dpaccount, never an answer."""
 
     exit_code = 70

@@ -110,11 +110,11 @@ def whole_argument(
 
 @dataclass(frozen=True, repr=False)
 class Enclosure:
-    """A number known to lie in [lower, upper]; `lower` is None where only the upper side is known.
+    """A number known to lie in [lower, upper]; `lower` is None if only an upper bound is known.
 
-    It prints as its upper end rounded up to ten digits and, in brackets, how far below that number it
-    reaches, rounded up too: what is printed contains all of the enclosure, its rounding included.  A wide one
-    prints as two ends.  As a float and in a format it is its upper end, rounded up.
+    It prints as its upper end, rounded up to ten digits, and in parentheses how far below this
+    number it reaches, also rounded up: the printed interval contains the enclosure.  A wide one
+    prints as two ends.  As a float and in a format, it is its upper end, rounded up.
 
     >>> Enclosure(Fraction(1, 3), Fraction(1, 3) + Fraction(2, 10**15))
     0.3333333334 (±7e-11)
@@ -176,7 +176,7 @@ class Enclosure:
 
     @property
     def lower_float(self) -> float | None:
-        """Return the largest double that is at most the lower end; None where there is none."""
+        """Return the largest double that is at most the lower end; None if there is none."""
         return None if self.lower is None else rounded(self.lower, up=False)
 
     def as_json(self) -> dict[str, float | str | None]:

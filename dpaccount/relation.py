@@ -31,7 +31,7 @@ Move = tuple[Record[Number], Record[Number]]  #: a record, and what takes its pl
 
 
 class Relation(StrEnum):
-    """Which datasets are neighbours: the relations that plans count. A member equals its word."""
+    """Which datasets are neighbours: the relations that plans count. A member equals its text."""
 
     REPLACE_ONE = "replace-one"
     ADD_REMOVE = "add-remove"

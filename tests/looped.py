@@ -10,6 +10,7 @@ import pytest
 from dpaccount.checker.documents import Work
 
 Test = Callable[..., None]
+Param = type(pytest.param())
 
 
 def looped(
@@ -25,10 +26,9 @@ def looped(
     names = [n.strip() for n in argnames.split(",")] if isinstance(argnames, str) else [*argnames]
     cases = []
     for case in argvalues:
-        marks, values = getattr(case, "marks", ()), getattr(case, "values", None)
-        if marks:
+        if isinstance(case, Param) and case.marks:
             raise ValueError(f"{case} bears marks")
-        row = values if isinstance(values, tuple) else (case,) if len(names) == 1 else tuple(case)
+        row = case.values if isinstance(case, Param) else (case,) if len(names) == 1 else tuple(case)
         cases.append(dict(zip(names, row, strict=True)))
     if not cases:
         raise ValueError(f"there is no case of {', '.join(names)}")

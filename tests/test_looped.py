@@ -1,5 +1,7 @@
 """A loop over cases hides none that fails."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from tests.looped import looped
@@ -30,6 +32,12 @@ def test_all_cases_run_and_loops_nest():
     test = looped("a", [1, 2])(looped("b", [pytest.param(3, id="x"), 4])(lambda a, b: cases.append((a, b))))
     test()
     assert cases == [(1, 3), (1, 4), (2, 3), (2, 4)]
+
+
+def test_a_case_may_have_members_of_any_name():
+    case, seen = SimpleNamespace(values=(1, 2), marks="m"), []
+    looped("a", [case])(lambda a: seen.append(a))()
+    assert seen == [case]
 
 
 def test_a_case_that_is_skipped_fails():

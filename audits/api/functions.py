@@ -71,9 +71,9 @@ def release_file(
 ) -> dict[str, Any]:
     """Certify a claim that names its data, charge its ledger, and run it once; return the certificate.
 
-    The same call again returns the same release and charges nothing; `again` makes and charges a new one.
-    `claim`, `out`, `quick`, `require`, `allow_code` and `jobs` are those of `certify`.
-    Raises `BudgetError` where the ledger has no room.
+    Repeating the call returns the same release and charges nothing; `again` makes and charges a new
+    one. `claim`, `out`, `quick`, `require`, `allow_code` and `jobs` are those of `certify`. Raises
+    `BudgetError` if the ledger has no room.
     """
     if read_claim(Path(claim)).data_file is None:
         raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)

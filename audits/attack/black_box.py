@@ -150,7 +150,9 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
     runs = len(trial.left) + len(trial.right) + certified.runs
     complete = certified.runs == certify or isinstance(certified.reached, BetRefutation)
     in_time = planned == asked and certify >= asked.certify and complete and not crew.hurried
-    cuts = [] if in_time else [_cut_by_time(runs, challenge, trial.pace)]
+    fewer = runs < 2 * asked.train + asked.certify
+    what = f"{runs} of {challenge.trials} runs" if fewer else "the search for a pair"
+    cuts = [] if in_time else [f"cut by time: {what} (a run takes {trial.pace:.2g} s)"]
     room = room_for(crew.tally.most)
     if room < planned.at_once(len(pairs)):
         wide = f"results of up to {crew.tally.most} numbers"
@@ -168,11 +170,6 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         certified.on_grid if refutes else None,
         "; ".join(cuts) or None,
     )
-
-
-def _cut_by_time(runs: int, challenge: Challenge, pace: float) -> str:
-    what = f"{runs} of {challenge.trials} runs" if runs < challenge.trials else "the search for a pair"
-    return f"cut by time: {what} (a run takes {pace:.2g} s)"
 
 
 # ------------------------------------------------------------------ how many runs

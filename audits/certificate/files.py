@@ -125,7 +125,7 @@ def standing(claim: Claim, subject: Subject, path: Path | None) -> dict[str, Any
     """
     path = path or output_folder(claim.name) / "certificate.json"
     if not path.is_file():
-        raise InputError(f"{path} is not there", "certify the claim first, or name its --certificate")
+        raise InputError(f"{path} does not exist", "certify the claim first, or name its --certificate")
     raw = read_bytes(path)
     try:
         verdict, _ = checker.judged(raw, datetime.now(UTC).date())

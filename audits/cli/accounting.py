@@ -57,8 +57,7 @@ def account(  # noqa: PLR0913 - options
     profile
         Also write delta(epsilon) to this .csv or .svg file.
     certificate
-        Also write a certificate, from which dpaccount check derives an upper bound of the answer
-        again.
+        Also write a certificate, from which dpaccount check re-derives an upper bound on the answer.
     work
         Do at most this many times the usual work before a simpler bound is given (default 1).
     """
@@ -127,7 +126,7 @@ def calibrate(  # noqa: PLR0913 - options
 
     Example: `dpaccount calibrate gaussian --epsilon 1 --delta 1e-6 --count 4`
 
-    The same of a file, `dpaccount calibrate plan.json --epsilon 1 --delta 1e-6`, where one number is "?".
+    For a file, `dpaccount calibrate plan.json --epsilon 1 --delta 1e-6`, where one number is "?".
 
     Parameters
     ----------
@@ -145,8 +144,7 @@ def calibrate(  # noqa: PLR0913 - options
     rounds
         For tree and matrix_factorisation: the rounds of the stream.
     certificate
-        Also write a certificate, from which dpaccount check derives an upper bound of the cost
-        again.
+        Also write a certificate, from which dpaccount check re-derives an upper bound on the cost.
     work
         Do at most this many times the usual work before a simpler bound is given (default 1).
     """

@@ -31,7 +31,7 @@ app = App(
 )
 ledger_app = App(name="ledger", help="The durable budget ledger: charges before noise.")
 app.command(ledger_app)  # commands are named in this order where one is unknown
-work_app = App(name="work", help="Results of long work, kept so that none is done twice.")
+work_app = App(name="work", help="Stored results of long work, so that none is repeated.")
 app.command(accounting.account)
 app.command(accounting.calibrate)
 app.command(training.sgd)
@@ -105,7 +105,7 @@ def _current(words: list[str]) -> list[str]:
 
 @app.command
 def completion(shell: Annotated[str, one_of("bash", "zsh", "fish")]) -> int:
-    """Print what completes commands, options and their words in a shell.
+    """Print a script that completes commands, options and their values in a shell.
 
     Example: `dpaccount completion bash > ~/.local/share/bash-completion/completions/dpaccount`
 

@@ -56,7 +56,7 @@ def trace(
     options: Annotated[TraceOptions, Parameter(name="*")] = TRACE,
     json_: Json = False,
 ) -> int:
-    """Trace noise calls on neighbouring datasets: how far the value under each one moves.
+    """Trace noise calls on neighbouring datasets: how far the input of each one moves.
 
     The run on one dataset is recorded, and replayed on its neighbour with the same noisy values.
     Exit 1 with findings, which audit may then certify; exit 3 if no input of noise was seen, or not
@@ -103,7 +103,7 @@ def sensitivity(
 ) -> int:
     """Search for two neighbours on which a query differs by more than BOUND; exit 1 if found.
 
-    A subject's name, or a mechanism class of your own, declares its bounds itself: give no options then.
+    A subject's name, or a mechanism class of your own, declares its own bounds: give no options.
 
     Example: `dpaccount sensitivity clinic:mean --norm l1 --bound 0.05 --shape 20 --low 0 --high 3`
 

@@ -56,11 +56,11 @@ class CertifyOptions:
         A folder that keeps the exact totals of finished parts, and until the end the rows of each of
         --partitions, as private as the table: the same command resumes there after it was killed.
     by_file
-        Sum file by file: each file of the folder must have all rows of its persons. The certificate
+        Sum file by file: each file of the folder must have all rows of its people. The certificate
         names what is trusted; a person in two files is refused.
     engine
-        What sums the parts: dask, on the workers of --scheduler, or other, which has left all of
-        them in --work (docs/engines.md). Default: processes here.
+        What sums the parts: dask (on the workers of --scheduler), or other (parts summed elsewhere
+        and left in --work; docs/engines.md). Default: local processes.
     scheduler
         The address of a dask scheduler, such as tcp://host:8786.
     """
@@ -182,10 +182,10 @@ def release(
     options: Options = NOTHING,
     json_: Json = False,
 ) -> int:
-    """Certify a claim, charge its ledger, run it on its data, and write what is released.
+    """Certify a claim, charge its ledger, run it on its data, and write the release.
 
-    It first says what it will charge, and on a terminal asks.  It also writes release.json, and for
-    numbers a table (release.csv) and a plot with error bars (release.svg).  The same command again
+    It first states what it will charge; on a terminal, it asks.  It also writes release.json, and for
+    numbers a table (release.csv) and a plot with error bars (release.svg).  Run again, the command
     prints the same release and charges nothing.
 
     Example: `dpaccount release cities.toml --out releases/cities`
@@ -332,12 +332,12 @@ def check(
     key
         The Ed25519 public key (PEM) of the signature that it must have.
     derivation
-        The file is a bare derivation; exit 0 if every step follows.
+        The file is a bare derivation; exit 0 if every step is confirmed.
     rules
-        List the rules that it rests on, and the checker's files to read.
+        List the rules that the proof uses, and the checker's files to read.
     verified
-        Let the checker that was extracted from the Coq proofs follow every step, too (`make formal` builds
-        it); a bare derivation needs no --derivation then.  Says which rules are proved by machine.
+        Also check every step with the checker extracted from the Coq proofs (`make formal` builds it); a
+        bare derivation then needs no --derivation.  Reports which rules are proved by machine.
     """
     from audits.reports.verified import followed, is_derivation
     from dpaccount import checker
@@ -431,7 +431,7 @@ def sign(certificate: File, *, key: File, json_: Json = False) -> int:
 
 
 def schema(name: Name, *, json_: Json = False) -> int:
-    """Print the JSON schema of a file, or of what a command prints with --json.
+    """Print the JSON schema of a file, or of a command's output with --json.
 
     Example: `dpaccount schema certificate`
 

@@ -108,7 +108,7 @@ def charge(  # noqa: PLR0913 - options
         Events without a cover are charged to its units.
     certificate
         First write a certificate of what the plan costs at the ledger's delta, from which dpaccount
-        check derives an upper bound again; the entry names it by its digest.
+        check re-derives an upper bound; the entry names it by its digest.
     dry_run
         Report what would happen, and charge nothing.
     """

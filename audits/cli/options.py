@@ -46,7 +46,7 @@ Text = Annotated[str, Parameter(metavar="TEXT")]
 Name = Annotated[str, Parameter(metavar="NAME")]
 Url = Annotated[str, Parameter(metavar="URL")]
 LedgerUrl = Annotated[str, Parameter(metavar="URL", help="The ledger.")]
-By = Annotated[str, Parameter(metavar="TEXT", help="Who says so.")]
+By = Annotated[str, Parameter(metavar="TEXT", help="Who makes this entry.")]
 Source = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="FILE")]
 EVENTS = "A JSON file of schema dpaccount/events/1, or - for standard input."
 Events = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="FILE", help=EVENTS)]

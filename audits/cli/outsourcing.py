@@ -42,10 +42,10 @@ def curate(  # noqa: PLR0913
     published_unsound: Flag = False,
     json_: Json = False,
 ) -> int:
-    """Hand out a table of private rows for others to optimise over: rows with noise, never the rows.
+    """Release noisy rows of a private table for others to optimise over, never the rows themselves.
 
-    Writes TARGET and TARGET.json, with the public facts that a modeler needs.  The same command
-    again, with another TARGET, writes the same release and charges nothing.
+    Writes TARGET and TARGET.json, with the public facts that a modeler needs.  Run again
+    with another TARGET, the command writes the same release and charges nothing.
 
     Example: `dpaccount curate field.csv handed.csv --claim claim.toml --ledger sqlite:///team.db`
 
@@ -54,7 +54,7 @@ def curate(  # noqa: PLR0913
     source
         A CSV file with a header, one person per row.
     target
-        The file to hand out; an existing file is never replaced.
+        The file to write; an existing file is never replaced.
     claim
         A TOML file of schema dpaccount/claim/1 that declares the table and names k-norm,
         gaussian-rows, or row-noise: then the one with less noise is chosen, and the reason
@@ -69,9 +69,9 @@ def curate(  # noqa: PLR0913
         What happens to rows beyond the declared norm or bounds: clip (and report how many, to you
         alone) or refuse.
     new_release
-        Hand out a new, charged release.
+        Make a new, charged release.
     published_unsound
-        Run Algorithm 1 of PO-GP-UCB, which protects nobody; TARGET is marked, exit code 1.
+        Run Algorithm 1 of PO-GP-UCB, which gives no privacy; TARGET is marked, exit code 1.
     """
     from audits.certificate.curate import Order
     from audits.certificate.curate import curate as curated

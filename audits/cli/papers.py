@@ -30,6 +30,8 @@ from dpaccount.schemas.results import KeptWork, KeptWorkRow
 
 MOST_LINES = 14  #: of work that is listed part by part
 
+SIGNS = (("epsilon", "ε ="), ("delta", "δ ="))  #: what a claim of a paper may state
+
 
 def claims(
     name: Name | None = None,
@@ -94,8 +96,9 @@ def _claims_table(listed: list[dict[str, Any]]) -> str:
     rows = []
     for entry in listed:
         claimed, proved = entry["claimed"] or {}, (entry["proved"] or {}).get("epsilon")
-        asked = f"({claimed.get('epsilon')}, {claimed.get('delta')})"
-        rows.append(f"{entry['name']:<26} {entry['verdict']:<9} claimed {asked:<18} costs {short(proved)}")
+        asked = ", ".join(f"{sign} {claimed[name]}" for name, sign in SIGNS if claimed.get(name) is not None)
+        cost = "" if proved is None else f"costs ε {short(proved)}"
+        rows.append(f"{entry['name']:<26} {entry['verdict']:<9} {asked:<24} {cost}".rstrip())
     return "\n".join(rows)
 
 

@@ -49,33 +49,33 @@ class AuditOptions(WorkOptions):
     delta
         The claimed delta, from 0 to 1 (default 0, or the claim's).
     rho
-        In place of epsilon and delta: the claimed rho of zCDP, at least 0.
+        Instead of epsilon and delta: the claimed rho of zCDP, at least 0.
     mu
-        In place of epsilon and delta: the claimed mu of Gaussian differential privacy, at least 0.
+        Instead of epsilon and delta: the claimed mu of Gaussian differential privacy, at least 0.
     points
-        In place of epsilon and delta: a list EPSILON:DELTA,… of points that are all claimed.
+        Instead of epsilon and delta: a list EPSILON:DELTA,… of points that are all claimed.
     renyi
-        In place of epsilon and delta: a list ORDER:EPSILON,… of Rényi bounds that are all claimed.
+        Instead of epsilon and delta: a list ORDER:EPSILON,… of Rényi bounds that are all claimed.
     plan
-        In place of epsilon and delta: a JSON file of schema dpaccount/events/1, whose whole privacy curve is
+        Instead of epsilon and delta: a JSON file of schema dpaccount/events/1, whose whole privacy curve is
         claimed.
     samples
-        In place of a subject: two files of results that were drawn elsewhere, one per row, on two
+        Instead of a subject: two files of results that were drawn elsewhere, one per row, on two
         neighbouring datasets (CSV, JSON lines, NPY or Parquet).
     one_run
-        In place of a subject: a CSV file of one training run, one line per canary, with the columns
+        Instead of a subject: a CSV file of one training run, one line per canary, with the columns
         included (0 or 1, a fair coin each) and score.
     python
         The Python interpreter in which a function of your own runs, 3.8 or later; nothing is installed there.
     command
-        In place of a subject: a program of any language, such as "prog {seed} {data}": a whole number, and
+        Instead of a subject: a program of any language, such as "prog {seed} {data}": a whole number, and
         the path of a CSV file ({data.json} or {data.arrow}: of another one); it prints its result as JSON.
     keep
         A file in which the runs of a function or program are kept as they are made: after an
-        interruption the same command resumes.
+        interruption, the same command resumes.
     certificate
         A file for the certificate of --one-run, or of --samples about the claim in a file: it says that
-        nobody here saw the code.
+        the code was not seen.
     trials
         Runs on the pair under attack (default 20000).
     confidence
@@ -245,7 +245,7 @@ class TraceOptions:
     sensitivity
         How far every input of noise may move; for sums over a sample, without epsilon and mu.
     plan
-        In place of these: a JSON file of schema dpaccount/events/1. No input of noise may move by more of
+        Instead of these: a JSON file of schema dpaccount/events/1. No input of noise may move by more of
         its scale than the plan says, or more often, and no row be sampled more often.
     shape
         ROWS or ROWS,COLUMNS.
@@ -260,7 +260,7 @@ class TraceOptions:
     dtype
         float (default) or int.
     columns
-        In place of --shape: a TOML file with rows, columns, and id, max_rows, as.
+        Instead of --shape: a TOML file with rows, columns, and id, max_rows, as.
     left
         A dataset, in JSON or in a JSON file: only this pair is traced.
     right
@@ -327,7 +327,7 @@ class SensitivityOptions:
     dtype
         float (default) or int.
     columns
-        In place of --shape: a TOML file with rows, columns, and id, max_rows, as.
+        Instead of --shape: a TOML file with rows, columns, and id, max_rows, as.
     left
         A dataset, as JSON or a JSON file; no other pair is searched for.
     right

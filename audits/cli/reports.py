@@ -300,7 +300,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def diff(old: File, new: File, *, json_: Json = False) -> int:
-    """Describe in words how a second certificate differs.
+    """Describe in words how two certificates differ.
 
     Exit code: 0 if nothing differs, 1 if something does or one of them is not valid.
 

@@ -123,10 +123,10 @@ def ask(
     end: Flag = False,
     json_: Json = False,
 ) -> int:
-    """Give the next person a ticket and an action; of a modeler, the next row to query.
+    """Give the next person a ticket and an action; for a modeler, print the next row to query.
 
-    Everybody has one slot, in the order of arrival; a batch of slots is released when the next one
-    begins. After an interruption the same command resumes.  A modeler needs no --state: its file is
+    Everyone has one slot, in the order of arrival; a batch of slots is released when the next one
+    begins. After an interruption, the same command resumes.  A modeler needs no --state: its file is
     the first argument.
 
     Example: `dpaccount ask claim.toml --state people.state --ledger sqlite:///team.db`
@@ -170,7 +170,7 @@ def tell(
     options: SessionOptions = NO_SESSION,
     json_: Json = False,
 ) -> int:
-    """Record a person's answer, a number, clamped to its range; - reads standard input.
+    """Record a person's answer: a number, clamped to its range; - reads standard input.
 
     An answer that comes after its batch was released counts in the next, or not at all.  To a modeler,
     whose state file is the first argument: the output at the row of this index.
@@ -200,7 +200,7 @@ def tell(
 
 
 def serve_lines(claim: File, *, options: SessionOptions = NO_SESSION) -> int:
-    """Serve people by lines of JSON: a request a line on standard input, its answer a line of output.
+    """Serve people over JSON lines: one request per line of input, one answer per line of output.
 
     {"ask": null} or {"ask": CONTEXT} gives a ticket, {"tell": TICKET, "reward": NUMBER} records an
     answer (null: there will be none), {"ticket": TICKET} gives a ticket again, {"public": true} what

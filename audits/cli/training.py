@@ -52,20 +52,20 @@ class TrainingOptions:
     sigma
         The noise multiplier: the noise's standard deviation over the clipping norm.
     target_epsilon
-        In place of --sigma: find the least noise multiplier that is proved to have this epsilon.
+        Instead of --sigma: find the least noise multiplier that is proved to have this epsilon.
     epochs
         Passes over the examples; steps are rounded up.
     steps
-        In place of --epochs: the exact number of steps.
+        Instead of --epochs: the exact number of steps.
     sampling
-        poisson (each example by itself), random-allocation (one step of every pass), shuffle, or
+        poisson (each example independently), random-allocation (one step of every pass), shuffle, or
         without-replacement (fresh samples of fixed size).
     sample_rate
-        In place of --batch: the batch size divided by the number of examples.
+        Instead of --batch: the batch size divided by the number of examples.
     relation
         add-remove (one example more or less; usual for poisson and random-allocation) or replace-one.
     mechanism
-        In place of --sampling: DP-FTRL by a tree, sqrt-toeplitz or banded-toeplitz (see --bands).
+        Instead of --sampling: DP-FTRL by a tree, sqrt-toeplitz or banded-toeplitz (see --bands).
     participations
         For DP-FTRL: the most times that an example participates (default: that of passes in a fixed
         order).
@@ -164,7 +164,7 @@ def sgd(
     certificate: File | None = None,
     json_: Json = False,
 ) -> int:
-    """Compute what DP-SGD costs, or the least noise for a target epsilon.
+    """Compute the cost of DP-SGD, or the least noise for a target epsilon.
 
     Example: `dpaccount sgd --examples 60000 --batch 256 --sigma 1.1 --epochs 60 --delta 1e-5`
 
@@ -177,8 +177,7 @@ def sgd(
     events
         Also write the run as a file of events, for `account` and `ledger charge`.
     certificate
-        Also write a certificate, from which dpaccount check derives an upper bound of epsilon
-        again.
+        Also write a certificate, from which dpaccount check re-derives an upper bound on epsilon.
     """
     from dpaccount.accounting.training import Training
 

@@ -69,9 +69,9 @@ def audit_canaries(
 ) -> OneRun:
     """Return the lower bound that the scores of canaries show; higher scores should mean "included".
 
-    Each canary must have been included by a fair coin of its own, and the scores must follow from
-    what the run released.  `seed` breaks ties.  Raises `InputError` for scores that are NaN,
-    unequal lengths, fewer than `MIN_CANARIES` canaries, and coins that are not fair.
+    Each canary must have been included by its own fair coin, and the scores must follow from what
+    the run released.  `seed` breaks ties.  Raises `InputError` for scores that are NaN, unequal
+    lengths, fewer than `MIN_CANARIES` canaries, and coins that are not fair.
     """
     coins, values = np.asarray(included), np.asarray(scores, dtype=np.float64)
     check_canaries(coins, values)

@@ -11,7 +11,7 @@ from audits.reports.regret import Curve
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
 from audits.reports.tables import released_tables
 from audits.reports.words import (
-    COUNTED,
+    OF_COUNTS,
     VERDICTS,
     CertifyResult,
     by_machine,
@@ -269,7 +269,7 @@ def _assumed(certificate: CertifyResult) -> tuple[Block, ...]:
         return (Block("text", ("Nothing is assumed of the code.",)),)
     blocks = [Block("text", (SEARCHED,))]
     for rule in dict.fromkeys(entry["rule"] for entry in entries):
-        most = "largest count" if rule in COUNTED else "largest observed change, ℓ2 norm"
+        most = "largest count" if rule in OF_COUNTS else "largest observed change, ℓ2 norm"
         rows = [
             (
                 entry["query"],
@@ -381,9 +381,11 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
         most = budget[when]["upper"]
         return "without a bound" if most == "inf" else f"ε ≤ {to_digits(as_exact(most), up=True)}"
 
-    left = budget.get("left", {})
-    known = left or budget["rest"]["lower"] is not None
-    rest = f"another charge of {room({**left, 'epsilon': budget['rest']})} fits" if known else "not known"
+    left, ends = budget.get("left", {}), budget["rest"]
+    known = left or ends["lower"] is not None
+    rest = f"another charge of {room({**left, 'epsilon': ends})} fits" if known else "not known"
+    if left and ends["lower"] is None and ends["upper"] != "inf":
+        rest += f" (ε ≤ {to_digits(as_exact(ends['upper']), up=True)})"
     return [
         ("The ledger's budget", f"{whole} ({budget['relation']}, composed as {budget['measure']})"),
         ("Spent before this release", spent("before")),

@@ -117,7 +117,7 @@ def _crowd(delta: Fraction) -> list[str]:
     ]
 
 
-COUNTED = ("assume_numbers", "assume_persons")  #: rules whose tests count instead of measuring
+OF_COUNTS = ("assume_numbers", "assume_persons")  #: rules whose tests count instead of measuring
 LONG_FRACTION = re.compile(r"\b\d+/\d{3,}\b")
 NORMS = {
     "l1": "ℓ1 norm",
@@ -190,7 +190,7 @@ def declared(value: str) -> str:
 def observed(entry: Mapping[str, Any]) -> str:
     """Return the largest change that a search saw: a count, or an ℓ2 norm, which certificates square."""
     worst = as_exact(entry["worst"])
-    return str(worst) if entry["rule"] in COUNTED else to_digits(math.sqrt(worst), up=None)
+    return str(worst) if entry["rule"] in OF_COUNTS else to_digits(math.sqrt(worst), up=None)
 
 
 def missing(certificate: Mapping[str, Any]) -> list[str]:

@@ -88,7 +88,7 @@ def opened(
     that changed.
     """
     if not os.path.lexists(state) and table is None:
-        raise InputError(f"{state} is not there", "begin with --table and the table that was handed out")
+        raise InputError(f"{state} does not exist", "begin with --table and the released table")
     if table is None:
         table = state.parent / _named(state)
     raw, points, facts = _read(table)

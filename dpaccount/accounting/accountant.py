@@ -92,11 +92,10 @@ def _counted(events: Event | Iterable[Event], relation: Relation | str | None) -
 
 
 class Accountant:
-    """The cost of a plan under groups of `group` units (1: single units).
+    """The cost of a plan for groups of `group` units (1: single units).
 
-    Events alone, one or several, are a plan under `relation`; a `Plan` has its own.  Without one they are
-    counted under replace-one or, where they have a meaning under that alone, as Poisson samples do, under
-    add-remove.
+    A `Plan` has its own relation; events alone, one or several, are counted under `relation`: by
+    default replace-one, or add-remove if they have a meaning only there, as Poisson samples do.
 
     >>> from dpaccount.plan.events import Gaussian
     >>> Accountant(Gaussian(sigma=4, count=10)).epsilon(1e-5)
@@ -138,12 +137,12 @@ class Accountant:
         return classes(self.plan.events)
 
     def epsilon(self, delta: Exact, gap: Exact = GAP) -> PlanCost:
-        """Return the least ε ≥ 0 with δ(ε) ≤ delta, within gap·max(1, ε) where the method can."""
+        """Return the least ε ≥ 0 with δ(ε) ≤ delta, within gap·max(1, ε) if the method can."""
         found = self.worst_epsilon(delta, gap).bounds
         return PlanCost(found.lower, found.upper, self)
 
     def delta(self, epsilon: Exact, gap: Exact = GAP) -> PlanCost:
-        """Return δ(ε), within gap·δ where the method can."""
+        """Return δ(ε), within gap·δ if the method can."""
         found = self.worst_delta(epsilon, gap).bounds
         return PlanCost(found.lower, found.upper, self)
 
@@ -245,22 +244,22 @@ class Accountant:
         return replace(found, bounds=Enclosure(known, upper))
 
     def charge(self, event: Event) -> Never:
-        """Refuse, always: a plan is fixed beforehand, and what is chosen from answers needs a filter."""
+        """Refuse always: a plan is fixed beforehand; charges that depend on answers need a filter."""
         raise BudgetError(
             f"{event.name} cannot be charged to a plan, whose parameters are fixed beforehand; charge a"
             " dpaccount.Filter, or make a plan of everything before anything is released"
         )
 
     def zcdp(self) -> Fraction | None:
-        """Return the largest ρ over units, an upper bound; None where some event has no zCDP bound."""
+        """Return the largest ρ over units, an upper bound; None if some event has no zCDP bound."""
         return self._scalar(Event.zcdp, self.group**2)
 
     def gdp(self) -> Fraction | None:
-        """Return an upper bound on the largest μ² over units; None where some event is not GDP."""
+        """Return an upper bound on the largest μ² over units; None if some event is not GDP."""
         return self._scalar(Event.mu_squared, self.group**2)
 
     def pure(self) -> Fraction | None:
-        """Return the largest pure ε over units, an upper bound; None where it is infinite."""
+        """Return the largest pure ε over units, an upper bound; None if it is infinite."""
         return self._scalar(Event.pure, self.group)
 
     def _scalar(self, bound: Callable[[Event], Fraction | None], scale: int) -> Fraction | None:

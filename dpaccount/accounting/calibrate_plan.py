@@ -67,10 +67,10 @@ def calibrate(
 ) -> Calibration:
     """Return the least noise that is proved to meet (epsilon, delta).
 
-    `of` makes an event or a plan from the number that is sought; its cost falls with that number, or `grows`:
-    then the largest is returned.  Or `of` names an event, whose `sensitivity`, `count` and `rounds` are
-    given; its own noise is sought then, or its largest ε.  `group` is the number of units to
-    protect at once.  Raises `InputError` where there is none.
+    `of` makes an event or a plan from the unknown number; its cost falls with that number, or
+    `grows`: then the largest is returned.  Or `of` names an event with the given `sensitivity`,
+    `count` and `rounds`, whose noise or largest ε is found.  `group` is the number of units to
+    protect at once.  Raises `InputError` if there is no such number.
     """
     target, share = exact_argument("epsilon", epsilon), exact_argument("delta", delta)
     if isinstance(of, str):

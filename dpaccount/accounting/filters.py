@@ -40,8 +40,8 @@ def _meter(kind: type[Any]) -> type[Any]:
 class Odometer:
     """A running total of adaptively chosen events; each `charge` adds one.
 
-    `measure` is what adds up, under `relation`; `first` is the smallest total worth telling apart, in the
-    measure; fixed before anything is released.
+    `measure` is what adds up, under `relation`. `first`, fixed before anything is released, is the
+    smallest total to distinguish, in the measure.
     """
 
     measure: Measure
@@ -58,7 +58,7 @@ class Odometer:
             raise InputError(f"the first total {shown(self.first)} is out of range", "it must be above 0")
 
     def charge(self, event: Event) -> Fraction:
-        """Add an event and return the new total; raises `BudgetError` where the measure cannot take it."""
+        """Add an event and return the new total; raises `BudgetError` if the measure has no bound for it."""
         self.spent += self.price(event)
         return self.spent
 
@@ -75,12 +75,12 @@ class Odometer:
         return value
 
     def epsilon(self, delta: Exact) -> Fraction | None:
-        """Return what the loss of all that was charged exceeds with probability at most delta, at no time.
+        """Return a bound that the loss of all charges ever exceeds with probability at most delta.
 
-        The total itself depends on the answers, so that converting it is not enough (Rogers, Roth, Ullman &
-        Vadhan 2016). Filters of the budgets first·2^j, fixed beforehand, share delta as δ/((j+1)(j+2)): the
-        first of them that holds the total has not stopped (Feldman & Zrnic 2021; Lécuyer 2021). None where
-        it is infinite.
+        The total itself depends on the answers, so converting it is not enough (Rogers, Roth,
+        Ullman & Vadhan 2016). Filters of the budgets first·2^j, fixed beforehand, share delta as
+        δ/((j+1)(j+2)): the first of them that holds the total has not stopped (Feldman & Zrnic
+        2021; Lécuyer 2021). None if it is infinite.
         """
         share = exact_argument("delta", delta)
         if self.measure.name == "pure" or self.spent == 0:
@@ -106,7 +106,7 @@ class Filter(Odometer):
         self.budget = exact_argument("budget", self.budget)
 
     def charge(self, event: Event) -> Fraction:
-        """Add an event and return the new total; raises `BudgetError` where it does not fit."""
+        """Add an event and return the new total; raises `BudgetError` if it does not fit."""
         value = self.price(event)
         if self.spent + value > self.budget:
             left = self.budget - self.spent
@@ -118,7 +118,7 @@ class Filter(Odometer):
         return self.spent
 
     def epsilon(self, delta: Exact) -> Fraction | None:
-        """Return an ε with (ε, delta) for everything that this filter ever admits; None where it is infinite.
+        """Return an ε with (ε, delta) for everything that this filter ever admits; None if it is infinite.
 
         That is the ε of the budget: when choices depend on answers, so does the moment at which they stop.
         """

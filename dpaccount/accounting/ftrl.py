@@ -103,13 +103,13 @@ class FtrlTraining:
         replaced = self.relation == Relation.REPLACE_ONE
         moved = ("replacing" if replaced else "adding or removing") + " one training example"
         bands = f" of {self.bands} bands" if self.mechanism == "banded-toeplitz" else ""
-        gone = "" if replaced else " (the batches of the others stay as they are)"
+        gone = "" if replaced else " (the batches of the others do not change)"
         return (
             f"Training is ({cost}, {shown(share)})-differentially private with respect to {moved}{gone}. This"
-            f" holds where each example takes part in at most {self.participations} of {self.steps:,} steps,"
+            f" holds if each example takes part in at most {self.participations} of {self.steps:,} steps,"
             f" each at least {self.separation} steps after its last one, in an order that does not depend on"
-            " the data, gradients are clipped in l2 example by example, and their sums are released by the"
+            " the data, gradients are clipped in l2 per example, and their sums are released by the"
             f" {self.mechanism} mechanism{bands} with independent Gaussian noise of {shown(self.sigma)} times"
-            " the clipping norm. Epsilon is an upper bound, rounded up. Nothing is gained from sampling."
-            " Choosing hyper-parameters on the same data is not counted."
+            " the clipping norm. Epsilon is an upper bound, rounded up. No amplification by sampling is used."
+            " The choice of hyperparameters on the same data is not counted."
         )

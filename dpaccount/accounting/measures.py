@@ -38,12 +38,14 @@ class _Kind:
     of_event: Callable[[Event], Amounts | None]
     fits: Callable[[Amounts, Fraction, Fraction], bool]
     enclosure: Callable[[Amounts, Fraction, Fraction], Enclosure]
+    #: from (ε, δ): the largest total of each amount, or None where `fits` alone says it
+    limits: Callable[[Fraction, Fraction], tuple[Fraction | None, ...]] = lambda *_: (None,)
     parts: tuple[str, ...] = ()  #: the measures, each of one amount, of which any one is enough
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What adds up, by `name`: ρ, μ², pure ε, ε beside δ, or the Rényi ε at one `order`."""
+    """What adds up, by `name`: ρ, μ², pure ε, ε and δ, or the Rényi ε at one `order`."""
 
     name: str
     order: Fraction | None = None
@@ -65,11 +67,11 @@ class Measure:
 
     @property
     def amounts(self) -> tuple[str, ...]:
-        """Return what its amounts are called."""
+        """Return the names of its amounts."""
         return self._kind.amounts
 
     def of_curve(self, curve: Curve) -> Amounts | None:
-        """Return the amounts of what has this curve; None where the measure has no bound."""
+        """Return the amounts of a release with this curve; None if the measure has no bound."""
         return self._kind.of_curve(curve)
 
     def of_event(self, event: Event) -> Amounts | None:
@@ -87,11 +89,11 @@ class Measure:
             raise unknown(self.name)
 
     def fits(self, total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
-        """Say whether a total is proved to be (ε, δ)-DP."""
+        """Return whether a total is proved to be (ε, δ)-DP."""
         return self._kind.fits(total, epsilon, delta)
 
     def room(self, total: Amounts, epsilon: Fraction, delta: Fraction) -> Amounts:
-        """Return amounts, each as large as found, that still fit beside `total`, which fits."""
+        """Return amounts, each as large as found, that still fit on top of `total`, which fits."""
         if self._kind.parts:
             shared = zip(self._kind.parts, total, _shares(delta), strict=True)
             return tuple(
@@ -99,11 +101,12 @@ class Measure:
                 for name, amount, share in shared
                 for room in MEASURES[name]._beside(amount, epsilon, share)
             )
-        if self._kind.fits is _each_within:
-            limits = (epsilon, delta)[: len(total)]
-            return tuple(limit - amount for limit, amount in zip(limits, total, strict=True))
-        first = _largest(lambda more: self.fits((total[0] + more, *total[1:]), epsilon, delta))
-        return first, *(delta / 2 - amount for amount in total[1:])  # of approximate zCDP
+        return tuple(
+            limit - amount
+            if limit is not None
+            else _largest(lambda more: self.fits((total[0] + more, *total[1:]), epsilon, delta))
+            for limit, amount in zip(self._kind.limits(epsilon, delta), total, strict=True)
+        )
 
     def _beside(self, amount: Fraction, epsilon: Fraction, delta: Fraction) -> Amounts:
         fits = self.fits((amount,), epsilon, delta)
@@ -114,7 +117,7 @@ class Measure:
         return self._kind.enclosure(total, delta, WIDTH)
 
     def left(self, room: Amounts, delta: Fraction) -> Enclosure:
-        """Return what a charge that takes all of `room` costs, in that of several measures that has most."""
+        """Return the cost of a charge that uses all of `room`, in the measure that has most."""
         if not self._kind.parts:
             return self.enclosure(room, delta)
         return max(_of_parts(room, delta, WIDTH), key=lambda found: found.upper)
@@ -136,7 +139,7 @@ class Measure:
         return upper if isinstance(upper, Fraction) else None
 
     def tail(self, total: Fraction, delta: Fraction) -> Fraction:
-        """Return what the loss of a total exceeds with probability at most delta > 0, at any time so far.
+        """Return a bound that the loss of a total exceeds, at any time so far, with probability ≤ delta.
 
         By Ville's inequality: ρ + 2√(ρ ln(1/δ)), with ρ = μ²/2 for GDP; at one order τ + ln(1/δ)/(α − 1).
         """
@@ -407,9 +410,21 @@ def _largest(fits: Callable[[Fraction], bool]) -> Fraction:
 
 _KINDS: dict[str, _Kind] = {
     "gdp": _Kind(("mu_squared",), _gdp_curve, _gdp_event, _gdp_fits, _gdp_epsilon),
-    "pure": _Kind(("epsilon",), _pure_curve, lambda event: _one(event.pure()), _each_within, _plain_epsilon),
+    "pure": _Kind(
+        ("epsilon",),
+        _pure_curve,
+        lambda event: _one(event.pure()),
+        _each_within,
+        _plain_epsilon,
+        lambda epsilon, _: (epsilon,),
+    ),
     "approximate": _Kind(
-        ("epsilon", "delta"), _approximate_curve, Event.approximate, _each_within, _plain_epsilon
+        ("epsilon", "delta"),
+        _approximate_curve,
+        Event.approximate,
+        _each_within,
+        _plain_epsilon,
+        lambda epsilon, delta: (epsilon, delta),
     ),
     "approximate-zcdp": _Kind(
         ("rho", "delta"),
@@ -417,6 +432,7 @@ _KINDS: dict[str, _Kind] = {
         _approximate_zcdp_event,
         _approximate_zcdp_fits,
         _approximate_zcdp_epsilon,
+        lambda _, delta: (None, delta / 2),
     ),
     "zcdp": _Kind(("rho",), _zcdp_curve, lambda event: _one(event.zcdp()), _zcdp_fits, _zcdp_epsilon),
     "either": _Kind(
@@ -425,7 +441,7 @@ _KINDS: dict[str, _Kind] = {
         lambda event: _either([_KINDS[name].of_event(event) for name in EITHER]),
         _either_fits,
         _either_epsilon,
-        EITHER,
+        parts=EITHER,
     ),
 }
 MEASURES: dict[str, Measure] = {name: Measure(name) for name in _KINDS}  #: those of ledgers

@@ -1,8 +1,9 @@
-"""What private training by noisy gradients costs: DP-SGD, by how its batches are drawn.
+"""The cost of private training with noisy gradients (DP-SGD), by how batches are drawn.
 
-One step clips the gradient of every drawn example to ℓ2 norm C, adds them up, and adds Gaussian noise of
-standard deviation σC; C drops out (Abadi et al. 2016).  Under add-remove one example more moves the sum by C;
-one that is replaced moves it by 2C where it is drawn, from −C to C against a batch without it.
+One step clips the gradient of every drawn example to ℓ2 norm C, adds them up, and adds Gaussian
+noise of standard deviation σC; C drops out (Abadi et al. 2016).  Under add-remove, one more example
+moves the sum by C; a replaced one moves it by 2C where it is drawn, from −C to C relative to a
+batch without it.
 
 >>> run = Training(examples=60000, batch=256, sigma="1.1", steps=steps_of(60, 60000, 256))
 >>> run.steps, run.epsilon(1e-5)
@@ -57,9 +58,9 @@ POINTS = 60  #: of a curve over steps
 
 
 def steps_of(epochs: Exact, examples: int, batch: int, sampling: str = POISSON) -> int:
-    """Return the steps that so many passes over the examples take, rounded up: ⌈epochs·examples/batch⌉.
+    """Return the steps that `epochs` passes over the examples take, rounded up: ⌈epochs·examples/batch⌉.
 
-    Of random allocation and shuffled passes, which have ⌊examples/batch⌋ steps each, there are whole ones.
+    Random allocation and shuffled passes, of ⌊examples/batch⌋ steps each, are counted whole.
     """
     passes = exact_argument("epochs", epochs)
     if type(examples) is not int or type(batch) is not int or examples < 1 or batch < 1:
@@ -75,7 +76,7 @@ def steps_of(epochs: Exact, examples: int, batch: int, sampling: str = POISSON) 
 
 @record
 class Training:
-    """So many `steps` on samples of `batch` of the `examples`, with noise multiplier `sigma`.
+    """A run of `steps` on samples of `batch` of the `examples`, with noise multiplier `sigma`.
 
     `sampling` is
 
@@ -133,7 +134,7 @@ class Training:
 
     @property
     def rate(self) -> Fraction:
-        """Return the part of the examples in an (expected) batch."""
+        """Return the fraction of the examples in an (expected) batch."""
         return Fraction(self.batch, self.examples)
 
     def plan(self, steps: int | None = None) -> Plan:
@@ -160,7 +161,7 @@ class Training:
         return Plan(Relation.ADD_REMOVE, event)
 
     def least_plan(self, steps: int) -> Plan | None:
-        """Return a plan that costs no more than the run, where that of the run is known from above only.
+        """Return a plan that costs no more than the run, if only an upper bound of the run is known.
 
         Let all gradients but one be −g, |g| = C. A replaced example, g instead of −g, moves its batch by 2C
         and no other one: under shuffle that is random allocation (of batches of unequal sizes, once the steps
@@ -184,16 +185,16 @@ class Training:
         return Enclosure(Accountant(least).epsilon(delta).lower, bounds.upper)
 
     def described(self) -> dict[str, Any]:
-        """Return what the run is beside noise and steps."""
+        """Return the run's parameters other than noise and steps."""
         source = SOURCES[self.sampling]
         return {"rate": f"{self.batch}/{self.examples}", "sampling": self.sampling, "source": source}
 
     def shuffled(self, delta: Exact) -> Enclosure:
-        """Return an ε for batches of a shuffled pass, where one example is replaced.
+        """Return an ε for batches of a shuffled pass if one example is replaced.
 
-        Every example is in one batch of each pass; nothing is gained from chance, so that each pass is one
-        release of Gaussian noise in which a replaced example moves a sum by 2C.  It holds for any order, and
-        where a last batch that is not full is left out.
+        Every example is in one batch of each pass; amplification is not used, so each pass is one
+        release of Gaussian noise in which a replaced example moves a sum by 2C. It holds for any
+        order, and if a last, incomplete batch is left out.
         """
         noise = Gaussian(sigma=self.sigma, sensitivity=2, count=self.passes)
         return Accountant(Plan(Relation.REPLACE_ONE, noise)).epsilon(delta)
@@ -201,7 +202,7 @@ class Training:
     def curve(self, delta: Exact, points: int = POINTS) -> list[tuple[int, Enclosure]]:
         """Return ε after evenly spaced numbers of steps, the last one all; transforms are shared.
 
-        ε never falls with steps: an upper end holds for fewer steps too.
+        ε never falls with steps, so an upper end also holds for fewer steps.
         """
         if points < 1:
             raise InputError("a curve has at least one point", "ask for more")
@@ -219,7 +220,7 @@ class Training:
     def statement(self, delta: Exact, bounds: Enclosure | None = None) -> str:
         """Return the sentences to put into a paper: what is private, how it was sampled, and what is not.
 
-        `bounds` are those of `epsilon(delta)`, where they are known.
+        `bounds` are those of `epsilon(delta)`, if they are known.
         """
         share = as_exact(delta)
         cost = formatted((bounds or self.epsilon(delta)).upper, ".4g", up=True)
@@ -228,15 +229,15 @@ class Training:
         how = {
             POISSON: (
                 f"every step draws each example independently with probability {self.batch}/{self.examples}"
-                f" (Poisson samples, {self.batch} expected)"
+                f" (Poisson sampling, {self.batch} expected)"
             ),
             ALLOCATION: (
-                f"in each of {self.passes:,} passes every example takes part in one of"
+                f"in each of {self.passes:,} passes, every example takes part in one of"
                 f" {self.pass_steps:,} steps, which it draws uniformly and independently of the others"
                 " (random allocation)"
             ),
             SHUFFLE: (
-                f"in each of {self.passes:,} passes every example is in one of {self.pass_steps:,} batches,"
+                f"in each of {self.passes:,} passes, every example is in one of {self.pass_steps:,} batches,"
                 " which are consecutive parts of a freshly shuffled order"
                 + ("" if replaced else ", where a removed example leaves its place empty")
             ),
@@ -244,10 +245,10 @@ class Training:
         }[self.sampling]
         return (
             f"Training is ({cost}, {shown(share)})-differentially private with respect to {moved}. This holds"
-            f" where {how}, gradients are clipped in l2 example by example, Gaussian noise of"
+            f" if {how}, gradients are clipped in l2 per example, Gaussian noise of"
             f" {shown(self.sigma)} times the clipping norm is added to their sum, and there are"
             f" {self.steps:,} steps. Epsilon is an upper bound, rounded up. {self._other_loops(share)}"
-            " Choosing hyper-parameters on the same data is not counted."
+            " The choice of hyperparameters on the same data is not counted."
         )
 
     def _other_loops(self, delta: Fraction) -> str:
@@ -256,12 +257,12 @@ class Training:
             loose = formatted(self.shuffled(delta).upper, ".4g", up=True)
             return (
                 "It is not a bound for batches of a shuffled pass over the data: for these, epsilon is at"
-                f" most {loose} where one example is replaced."
+                f" most {loose} if one example is replaced."
             )
         better = formatted(Accountant(self._allocated(1, self.steps)).epsilon(delta).upper, ".4g", up=True)
         return (
-            f"If instead every example draws one of the {self.pass_steps:,} steps of each pass by itself, so"
-            f" that batches vary in size (random allocation), epsilon is at most {better} with respect to"
+            f"If instead every example draws one of the {self.pass_steps:,} steps of each pass independently,"
+            f" so that batches vary in size (random allocation), epsilon is at most {better} with respect to"
             " adding or removing one training example."
         )
 
@@ -288,11 +289,11 @@ def sgd(  # noqa: PLR0913 - what a run is
     sampling: str = POISSON,
     relation: str = USUAL,
 ) -> Training:
-    """Return a run of DP-SGD with the noise that is given, or that a target needs.
+    """Return a run of DP-SGD with the given noise, or with the noise that a target needs.
 
-    Of `examples` a step samples `batch` on average.  Give `epochs` (steps are rounded up) or `steps`,
-    and `sigma`, the noise multiplier, or `target_epsilon` with its `delta`.  `sampling` and `relation`
-    are those of `Training`.  Raises `InputError`.
+    A step samples `batch` of the `examples` on average.  Give `epochs` (steps are rounded up) or
+    `steps`, and `sigma`, the noise multiplier, or `target_epsilon` with its `delta`.  `sampling` and
+    `relation` are those of `Training`.  Raises `InputError`.
 
     >>> run = sgd(60000, 256, epochs=60, sigma=1.1)
     >>> run.epsilon(1e-5)

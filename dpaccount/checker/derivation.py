@@ -242,4 +242,4 @@ def in_words(reading: dict[str, list[dict[str, Any]]]) -> str:
     """Return a reading list as lines."""
     rules = [f"  {entry['rule']:<20} {entry['file']}:{entry['line']}" for entry in reading["rules"]]
     files = [f"  {entry['file']:<24} {entry['lines']:4} lines" for entry in reading["files"]]
-    return "\n".join(["rules that it rests on:", *rules, "files that every one needs:", *files]) + "\n"
+    return "\n".join(["Rules that the proof uses:", *rules, "Files that every rule needs:", *files]) + "\n"

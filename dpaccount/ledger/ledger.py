@@ -117,7 +117,7 @@ class Ledger(Arrangements):
 
     @classmethod
     def open(cls, url: str) -> "Ledger":
-        """Open an existing ledger; raises `LedgerError` if it is missing, damaged or no ledger."""
+        """Open an existing ledger; raises `LedgerError` if it is missing, damaged or not a ledger."""
         return again(lambda: cls._opened(url))
 
     @classmethod
@@ -183,9 +183,9 @@ class Ledger(Arrangements):
         *,
         scope: str | None = None,
     ) -> "ResumableReceipt":
-        """Charge as `charge` does; later processes with the same key can go on drawing its noise.
+        """Charge as `charge` does; later processes with the same key can resume drawing its noise.
 
-        Each part is kept when it is drawn, with what `after` returns then (see `ResumableReceipt`).
+        Each part is stored when drawn, with what `after` then returns (see `ResumableReceipt`).
         """
         with process.unforked():  # a fork must not inherit half an import
             from dpaccount.ledger.streamed_receipt import ResumableReceipt
@@ -239,7 +239,7 @@ class Ledger(Arrangements):
     ) -> list[Charge]:
         """Charge up to 1000 (plan, purpose, key) in `scope`, in one commit, as if one by one.
 
-        A refusal, or a key of a different charge, does not raise: `Charge.reason` has it.
+        A refusal, or a key of a different charge, does not raise: `Charge.reason` holds it.
         """
         if len(asked) > MAX_CHARGES:
             raise InputError(f"{len(asked)} charges at once are too many", f"charge at most {MAX_CHARGES}")
@@ -353,7 +353,7 @@ class Ledger(Arrangements):
         return self.run_state(key).kept
 
     def release_with(self, digest: str) -> dict[str, Any] | None:
-        """Return the kept release whose document has this digest, None where there is none."""
+        """Return the kept release whose document has this digest; None if there is none."""
         with self._store.reading() as rows:
             return release_with(rows, digest)
 
@@ -375,7 +375,7 @@ class Ledger(Arrangements):
             return entry.number, entry.digest
 
     def begin_release(self, entry: int) -> None:
-        """Mark durably that noise of charge `entry` is being drawn; a receipt does this by itself.
+        """Mark durably that noise of charge `entry` is being drawn; a receipt does so itself.
 
         Raises `ReceiptError` if another run marked it: that run may have shown its result, and
         drawing again would be a second release.

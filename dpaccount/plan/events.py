@@ -1,8 +1,8 @@
 """The vocabulary of privacy events: frozen data that is necessary and sufficient for accounting.
 
-An event states what was released and with how much noise, never how.  All numbers are exact: what is given as
-text (``"1.1"``, ``"256/60000"``), as an integer or a `Fraction` is itself, a float is the decimal that it
-prints as.
+An event states what was released and with how much noise, never how.  All numbers are exact: text
+(``"1.1"``, ``"256/60000"``), integers and `Fraction` are taken as they are, a float as the decimal
+that it prints as.
 
 Meaning never changes under a name: a new meaning gets a new name.
 """
@@ -325,8 +325,8 @@ NO_EVENTS: Any = ()
 class Plan:
     """Events fixed beforehand, and the relation under which all of them are counted.
 
-    Plans of one relation add up, a plan takes further events, and times a number everything is released so
-    many times as often.
+    Plans of one relation can be added, events can be added to a plan, and times a number everything is
+    released that many times as often.
 
     >>> plan = Plan("replace-one", Gaussian(sigma=4) * 10) + Laplace(scale="2.5", cover=(1, 512))
     >>> print(2 * plan)

@@ -51,7 +51,7 @@ def test_the_examples_of_factors_print_what_the_page_says(root):
 
 def test_the_table_lists_every_mechanism_and_no_other(root):
     text = (root / "docs" / "mechanisms.md").read_text()
-    table = text[text.index("| name |") : text.index("## Use one")].strip().splitlines()
+    table = text[text.index("| name |") : text.index("## Use a mechanism")].strip().splitlines()
     named = {name for row in table[2:] for name in re.findall(r"`([a-z-]+)`", row.split("|")[1])}
     assert named == {entry.name for entry in entries() if entry.layer == "mechanisms"}
 

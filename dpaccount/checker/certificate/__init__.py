@@ -137,14 +137,14 @@ def judged(raw: bytes, at: date | None = None, *, derivation: bool = False) -> t
     document = opened(raw, derivation=derivation)
     if derivation:
         steps = len(check_derivation(document["steps"]))
-        return "DERIVATION", f"derivation of {steps} steps: every step follows"
+        return "DERIVATION", f"derivation of {steps} steps: every step is confirmed"
     try:
         check_certificate(document, at)
     except BROKEN as why:
         raise Rejected(f"a field has the wrong shape ({type(why).__name__}: {str(why)[:80]})") from None
     steps, verdict = len(document["proved"]["derivation"]), document["verdict"]
     rest = f" (not checked again: {left})" if (left := unchecked(document)) else ""
-    return verdict, f"{verdict}: the digest, {steps} steps and the verdict follow{rest}"
+    return verdict, f"{verdict}: digest, {steps} proof steps and verdict confirmed{rest}"
 
 
 def opened(raw: bytes, *, derivation: bool) -> dict[str, Any]:

@@ -13,39 +13,39 @@ from .shapes import exact_of
 
 #: Hazards of every certificate with a proof.
 HAZARDS = (
-    "The proof rests on the listed assumptions; their tests search for counterexamples and prove nothing.",
-    "Not covered: malicious code in the same process, timing, power loss beyond the guarantee of fsync,"
-    " and data that leaves through channels other than the output: printing, logs, warnings, files,"
+    "The proof rests on the listed assumptions. Their tests search for counterexamples and prove nothing.",
+    "Not covered: malicious code in the same process, timing, and power loss beyond what fsync guarantees."
+    " Nor is data that leaves other than in the output, such as in prints, logs, warnings or files, or over"
     " the network.",
-    "Not covered: data that enters through channels other than the rows that are read: other files and stores"
-    " that the code opens, including copies of the data.",
-    "Not tested: what the code does on rare inputs only, such as one special value that no test tries.",
-    "Each key of the proof is drawn once, from its distribution, and one part of a mixture is drawn: receipts"
-    " enforce this where the code runs, and no document can show it.",
+    "Not covered: data that the code reads other than the declared rows, such as other files, stores and"
+    " copies of the data.",
+    "Not tested: what the code does on rare inputs, such as one special value that no test tries.",
+    "The proof takes each of its noise keys as drawn once, from its distribution, and one part of a mixture"
+    " as drawn. Receipts enforce this where the code runs; no document can show it.",
     "The reader must check that the digests are those of the intended code and data, what one unit is, and"
     " who made this document.",
 )
 #: Hazards of every other one.
 UNPROVED_HAZARDS = (
     "A failed attack proves nothing.",
-    "Not covered: malicious code, timing, and data that leaves through channels other than the result:"
-    " printing, logs, warnings, files, the network.",
+    "Not covered: malicious code, timing, and data that leaves other than in the result, such as in prints,"
+    " logs, warnings or files, or over the network.",
 )
 #: How the attack's description begins where neither code nor datasets were seen.
 ELSEWHERE = "results drawn elsewhere"
 UNSEEN = (
-    "The results were drawn elsewhere; the code and the datasets were not seen here. The counts are valid if"
+    "The results were drawn elsewhere. The code and the datasets were not seen here. The counts are valid if"
     " each file has independent results on one dataset, and the two datasets are neighbours."
 )
 
 #: Subjects that are tested as smaller members of their families.
 FAMILIES = ("arm-phases", "moment-gp-ucb", "phased-gp-ucb", "phased-posterior")
-FEWER_UNITS = "The tests and the attack ran on {} units, not on {}: {}."
+FEWER_UNITS = "The tests and the attack ran on {} units, not on {}. {}."
 SAME_PROOF = (
-    "the proof is the same for every number of units, apart from sizes; that the code is the same, too, rests"
+    "The proof is the same for every number of units, apart from sizes. That the code is the same, too, rests"
     " on code review"
 )
-SUM = "the query is a sum, to which each row adds its own part"
+SUM = "The query is a sum, to which each row adds its own part"
 NONE_LATE = "A session counts late answers; in the tests and the attack, all answers came at once."
 
 

@@ -95,7 +95,7 @@ _MAY: Final = """
 """
 RIGHTS: Final = ("read", "charge", "arrange")
 _MISSING: Final = (  # a server reports a schema without access in the same way
-    "is not there, or not for this role; make it with `dpaccount ledger init`, or ask for"
+    "does not exist, or this role may not see it; make it with `dpaccount ledger init`, or ask its owner for"
     " `dpaccount ledger grant`"
 )
 _TROUBLE: Final = {

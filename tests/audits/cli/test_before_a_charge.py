@@ -196,7 +196,7 @@ def test_where_there_is_no_ledger_the_command_that_makes_it_is_said(dpaccount, m
     python.Path("a.csv").write_text(DATA)
     code, out, err = dpaccount("release", path, "--yes")
     assert (code, out) == (2, "")
-    words = shlex.split(err.split("make a ledger with `dpaccount ")[1].partition("`")[0])
+    words = shlex.split(err.split("create a ledger with `dpaccount ")[1].partition("`")[0])
     assert dpaccount(*words)[0] == 0
     monkeypatch.setattr("sys.stdin", Terminal("n\n"))
     code, _, err = dpaccount("release", path)

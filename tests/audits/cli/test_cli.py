@@ -185,7 +185,7 @@ def test_refuted_where_a_claim_is_far_below_the_truth(dpaccount, tmp_path):
     path = tmp_path / "certificates/quick/certificate.json"
     assert dpaccount("check", path)[:2] == (
         1,
-        f"valid: REFUTED: the digest, {len(certificate['proved']['derivation'])} steps and the verdict follow, unsigned\n",
+        f"valid: REFUTED: digest, {len(certificate['proved']['derivation'])} proof steps and verdict confirmed, unsigned\n",
     )
     junit = (path.parent / "junit.xml").read_text()
     assert 'failures="2"' in junit

@@ -30,6 +30,7 @@ from audits.reports.words import (
     rule_summary,
     what_it_means,
 )
+from dpaccount.checker.certificate import hazards
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.columns import Column
 from tests.looped import looped
@@ -134,8 +135,8 @@ def test_every_amount_that_is_left_is_said(certificate, left, fits):
     """Also where the ledger's measure has no ε of its own; rounded down, and decimals as they are written."""
     budget = released(certificate)["release"]["budget"] = {**NOTED, "left": left}
     if "rho" in left:
-        budget["rest"] = {"lower": None, "upper": "inf"}
-    assert f"another charge of {fits} fits" in Page(page.html(certificate)).text
+        budget["rest"], fits = {"lower": None, "upper": 2.51137}, f"{fits} fits (ε ≤ 2.5114)"
+    assert f"another charge of {fits}" in Page(page.html(certificate)).text
     del budget["left"]  # of an earlier version
     budget["rest"] = {"lower": None, "upper": "inf"}
     assert "not known" in Page(page.html(certificate)).text
@@ -298,6 +299,10 @@ def test_no_sentence_of_page_one_or_of_the_attack_is_long(certificate, verdict):
             blocks = [block for each in sections(certificate) if each.first for block in each.blocks]
             texts = [line for block in blocks if block.kind in ("text", "list") for line in block.lines]
             assert long_sentences([*texts, *attacks.explained(certificate)]) == []
+    assert (
+        long_sentences([*hazards.HAZARDS, *hazards.UNPROVED_HAZARDS, hazards.UNSEEN, hazards.SAME_PROOF])
+        == []
+    )
     assert long_sentences(["word " * 26]) != []
 
 

@@ -170,7 +170,7 @@ def bernoulli(order, p, q):
 @pytest.mark.slow
 def test_no_bernoulli_pair_exceeds_it_and_one_attains_it(order, tau, eps):
     """By a search over all pairs (p, q) with mpmath: the largest p − e^ε q with D_α ≤ τ."""
-    mpmath.mp.dps = 30
+    mpmath.mp.dps = 60
     alpha = Fraction(str(order))
     found = single_order.delta(alpha, ball(Fraction(str(tau))), Fraction(str(eps)), Fraction(1))
     best = 0.0

@@ -494,7 +494,8 @@ def test_the_command_line(tmp_path, capsys):
     file.write_text(json.dumps(sealed(edited(UNPROVEN, (("audit",), None)))))
     assert checker.main([str(file)]) == 3
     assert (
-        capsys.readouterr().out == "valid: UNPROVEN: the digest, 6 steps and the verdict follow, unsigned\n"
+        capsys.readouterr().out
+        == "valid: UNPROVEN: digest, 6 proof steps and verdict confirmed, unsigned\n"
     )
     file.write_text(json.dumps(refuted()))
     assert checker.main([str(file)]) == 1
@@ -801,11 +802,11 @@ def test_why_a_verdict_does_not_follow():
 
 def test_the_verdict_and_what_was_confirmed():
     raw = json.dumps(HONEST).encode()
-    words = "CERTIFIED: the digest, 6 steps and the verdict follow"
+    words = "CERTIFIED: digest, 6 proof steps and verdict confirmed"
     assert checker.check(raw) == words
     assert checker.judged(raw) == ("CERTIFIED", words)
     bare = json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}).encode()
-    words = "derivation of 6 steps: every step follows"
+    words = "derivation of 6 steps: every step is confirmed"
     assert checker.judged(bare, derivation=True) == ("DERIVATION", words)
     with pytest.raises(checker.Unreadable, match=r"certificate/1; --derivation checks a bare one$"):
         checker.judged(bare)

@@ -206,7 +206,7 @@ def accepts(text):
 
 # ------------------------------------------------------------------ what reaches the terminal
 
-SAID = "valid: CERTIFIED: the digest, 15 steps and the verdict follow"
+SAID = "valid: CERTIFIED: digest, 15 proof steps and verdict confirmed"
 EVIL = [f"\x1b[1A\x1b[2K\r{SAID}\x1b[8m", f"\n{SAID}\n", f"\x9b2K\u2028{SAID}", f"\u202e{SAID}\x00\x7f"]
 
 

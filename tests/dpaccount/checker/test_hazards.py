@@ -76,7 +76,7 @@ def test_what_ran_on_fewer_units_than_the_claims_says_so():
         assert bool(scope("gaussian-sum", held)) == few
         assert not scope("own:Sum", held)  # a class of one's own is tested at its own size
     (hazard,) = scope("phased-gp-ucb", PEOPLE)
-    assert "4 units, not on 1000000: the proof is the same" in hazard
+    assert "4 units, not on 1000000. The proof is the same" in hazard
     with pytest.raises(KeyError):
         scope("phased-gp-ucb", {})
 

@@ -99,7 +99,7 @@ def test_a_ledger_is_made_once_and_opened_where_it_is(ledger, team):
     ledger.charge_plan(plan(), "one")
     with pytest.raises(LedgerError, match="exists already"):
         init(team, **BUDGET)
-    with pytest.raises(LedgerError, match="is not there, or not for this role"):
+    with pytest.raises(LedgerError, match="does not exist, or this role may not see it"):
         Ledger.open(f"{team}_missing")
     assert ledger.show()["entries"] == 1
 
@@ -779,7 +779,7 @@ def test_who_may_read_reads_and_strangers_do_not(ledger, team, roles):
         assert theirs.verify() == VALID
         with pytest.raises(LedgerError, match=r"no such access; .*ledger grant"):
             theirs.charge_plan(plan(), "two")
-    with pytest.raises(LedgerError, match="is not there, or not for this role"):
+    with pytest.raises(LedgerError, match="does not exist, or this role may not see it"):
         Ledger.open(as_role(team, "stranger"))
     with pytest.raises(LedgerError, match="names a role that its server does not know"):
         grant(team, 'nobody"; DROP')

@@ -34,7 +34,7 @@ def test_basic_adds():
 def test_advanced():
     """By hand: ε = 0.1, k = 200, δ′ = 1e-6: 0.1√(400 ln 1e6) + 20(e^0.1 − 1)."""
     found, delta = theorems.advanced(Fraction(1, 10), Fraction(1, 10**9), 200, DELTA)
-    mpmath.mp.dps = 30
+    mpmath.mp.dps = 60
     assert close(found, str(mpmath.sqrt(400 * mpmath.log(10**6)) / 10 + 20 * mpmath.expm1(mpmath.mpf("0.1"))))
     assert delta == DELTA + Fraction(200, 10**9)
     assert found > exact(Pure(epsilon="0.1", count=200)).upper
@@ -44,7 +44,7 @@ def test_advanced():
 
 def kairouz(epsilon, delta, k, slack):
     """Kairouz, Oh & Viswanath: the points (ε_i, δ_i) = ((k − 2i)ε, 1 − (1 − δ)^k(1 − s_i)) that they list."""
-    mpmath.mp.dps = 40
+    mpmath.mp.dps = 60
     e, grown = mpmath.mpf(epsilon), mpmath.exp(mpmath.mpf(epsilon))
     points = []
     for i in range(k // 2 + 1):
