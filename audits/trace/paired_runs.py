@@ -180,7 +180,7 @@ def _one_sided_notes(tape: Tape) -> list[str]:
 
 
 def _unjudge_chains(first: Tape, second: Tape, result: Outcome) -> None:
-    """Set the scale of noise to which larger noise is added to unknown, unless the first sum is in the result."""
+    """Forget the scale of noise to which larger noise is added, unless the first sum is in the result."""
     for tape in (first, second):
         for chain in _chains(tape):
             leads = [tape.dominant_call(each.parts) for each in chain]

@@ -95,7 +95,7 @@ class Tape:
     def drawn(
         self, call: str, scale: float | None, value: Any, frame: FrameType | None, location: Any = 0.0
     ) -> tuple[int, Any]:
-        """Record a call that gave `value`; return its number, and the value to use (in a replay the first)."""
+        """Record a call that gave `value`; return its number and the value to use (in a replay the first)."""
         file, line = _where(frame)
         number = len(self.calls)
         if np.any(location) and np.shape(location) != np.shape(value):

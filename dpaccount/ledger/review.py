@@ -45,14 +45,15 @@ from dpaccount.ledger.stores.store import Store
 
 SCHEMA: Final = "dpaccount/ledger-report/1"
 MOST: Final = 200  #: items in a list
-TEAMS: Final = 1000  #: groups of charges by month, scope, who charged and purpose; others have no purpose
+#: maximum groups of charges by (month, scope, who charged, purpose); the rest are grouped by month and scope
+TEAMS: Final = 1000
 REPLAYED: Final = 200_000  #: entries up to which balances are recomputed by default
 LISTS: Final = ("charged", "refused", "resets", "forfeits", "nodes", "marks")
 COUNTED: Final = ("charges", "refused", "drawn", "returned")  #: counted for each day
 T = TypeVar("T")
 Report = dict[str, Any]
 Team = tuple[str, str | None, str | None, str | None]
-TEAM: Final = ("month", "scope", "by", "purpose")  #: by which accepted charges are added up
+TEAM: Final = ("month", "scope", "by", "purpose")  #: the key of these groups
 
 
 def report(url: str, *, replay: bool | None = None, only: LogFilter = EVERY) -> Report:
