@@ -60,8 +60,8 @@ def certify_subject(
 
     if claim.data_file is not None and claim.table is None:
         on_files(claim, subject)
-    due = release.identified(claim, subject, question.work) if question.release else None
-    run = None if due is None else release.settle(due, again=question.again)
+    due = release.identify(claim, subject, question.work) if question.release else None
+    run = None if due is None else release.find_run(due, again=question.again)
     if run is not None and run.kept is not None:
         return CertifyResult(run.kept, reprinted=True, broken=broken(run.kept["verdict"]))
     if run is not None:

@@ -133,7 +133,7 @@ def _sound(order: Order, claim: Claim) -> Curated:
     due = release.prepare(claim, subject)
     if due is None:
         raise InputError("no data file or ledger to release from", "give both", claim.path)
-    run = release.settle(due, again=order.again)
+    run = release.find_run(due, again=order.again)
     hazards = (OUTPUTS,) if claim.because is None else (OUTPUTS, f"{CHOSEN}: {claim.because}.")
     proved = Proved(subject.proof(claim.guarantee.delta))
     released = run.kept or release.make(run, proved, _unreleased(document, hazards))[0]

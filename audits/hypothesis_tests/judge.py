@@ -137,7 +137,7 @@ class Judge:
         finite = [moved / (b - a) for (a, b), moved in change.items() if moved < np.inf]
         usual = median(finite or [0.0])
         parts = [(-abs(moved - usual * (b - a)), a, b) for (a, b), moved in change.items()]
-        steps = {k for asked in walk.asked for k in (asked, asked + 1) if 0 < k <= walk.steps}
+        steps = {k for number in walk.requested for k in (number, number + 1) if 0 < k <= walk.steps}
         heapq.heapify(parts)
         for _ in range(FINE):
             if not parts or -parts[0][0] <= usual * 1e-9:

@@ -409,17 +409,17 @@ def test_a_changed_table_is_another_release(tmp_path):
     """What a release is printed again by: a cell that changes changes its key."""
     table(tmp_path)
     claim = claimed(tmp_path)
-    keys = {release.identified(claim, subject_of(claim)).key for _ in range(2)}
+    keys = {release.identify(claim, subject_of(claim)).key for _ in range(2)}
     text = (tmp_path / "t.csv").read_text()
     (tmp_path / "t.csv").write_text(text.replace("…", "...", 1))
-    keys.add(release.identified(claim, subject_of(claim)).key)
+    keys.add(release.identify(claim, subject_of(claim)).key)
     assert len(keys) == 2
 
 
 def test_a_table_that_changes_before_it_is_read_is_refused(tmp_path):
     table(tmp_path)
     claim = claimed(tmp_path)
-    due = release.identified(claim, subject_of(claim))
+    due = release.identify(claim, subject_of(claim))
     table(tmp_path, seed=2)
     with pytest.raises(InputError, match="changed while it was read"):
         release.read(due, subject_of(claim))
@@ -431,7 +431,7 @@ def test_no_part_of_a_file_that_changed_after_its_digest_is_kept(tmp_path, late)
     table(tmp_path)
     claim, work, path = claimed(tmp_path), TableWork(1, 4, tmp_path / "w"), tmp_path / "t.csv"
     honest, text = release.prepare(claim, subject_of(claim)).data.sums.tolist(), path.read_bytes()
-    due = release.identified(claim, subject_of(claim), work)
+    due = release.identify(claim, subject_of(claim), work)
     path.write_bytes(text.replace(b"north", b"south").replace(b"0.1", b"0.4"))
     if late:  # as if it had been looked at only now
         due = replace(due, stamp=stamp_of(path))
@@ -447,7 +447,7 @@ def test_rows_of_a_file_that_changed_and_changed_back_are_refused(tmp_path, monk
     table(tmp_path)
     path = tmp_path / "t.csv"
     claim = read_claim(claim_on(tmp_path, "quantile", reads("quantile")))
-    due, times = release.identified(claim, subject_of(claim)), path.stat()
+    due, times = release.identify(claim, subject_of(claim)), path.stat()
     rows = release.read(due, subject_of(claim)).data
 
     def meanwhile(*given):
@@ -655,9 +655,9 @@ def test_another_pyarrow_is_other_work_and_the_same_release(tmp_path, monkeypatc
     table(tmp_path)
     claim = claimed(tmp_path)
     subject = subject_of(claim)
-    due, digests = release.identified(claim, subject), real_digests(claim)
+    due, digests = release.identify(claim, subject), real_digests(claim)
     monkeypatch.setattr(table_parts, "_version_of", lambda _: "0")
-    assert release.identified(claim, subject).key == due.key
+    assert release.identify(claim, subject).key == due.key
     assert real_digests(claim) == {**digests, "pyarrow": "0"}
 
 
