@@ -328,7 +328,7 @@ def test_a_search_that_time_cuts_says_so(in_process, root, monkeypatch):
     def left(crew):
         return crew.seconds - max(crew.used - 400 * crew.cost, 0.0)
 
-    monkeypatch.setattr(in_process, "_left", left)
+    monkeypatch.setattr(in_process, "_seconds_left", left)
     found = few_runs(in_process, root, "leaks", 0.01, 1, candidates(SHAPE, 1)[:6], trials=600)
     assert found.cut == "cut by time: the search for a pair (a run takes 0.01 s)"
 
@@ -349,8 +349,8 @@ def test_time_that_ends_while_certifying_shows_less(in_process, root, monkeypatc
             return found[:made]
         return found
 
-    whole = in_process.some
-    monkeypatch.setattr(in_process, "some", some)
+    whole = in_process.run_in_time
+    monkeypatch.setattr(in_process, "run_in_time", some)
     plan = {"trials": 3000, "counts_only": counts_only, "early": early and not counts_only}
     found = few_runs(in_process, root, "leaks", 0.0, 2, GIVEN, **plan)
     assert asked == [black_box.RUNS_PER_BET if plan["early"] else 2000]

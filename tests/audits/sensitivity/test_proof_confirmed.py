@@ -31,7 +31,7 @@ class Refuting:
     def seconds_left(self) -> float:
         return self.seconds
 
-    def keep(self, datasets: Any) -> None:
+    def set_datasets(self, datasets: Any) -> None:
         pass
 
 
