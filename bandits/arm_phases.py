@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from bandits.learning.arm_beliefs import ApartBelief, ArmBelief, LinearBelief
 from bandits.learning.arrivals import Actions, Answered, Course, replay
 from bandits.learning.contextual import SEVERAL, Calibrated, together
 from bandits.space.points import Space
@@ -39,18 +40,19 @@ from dpaccount.proof import (
     nodes,
 )
 from dpaccount.proof.search import approximate
+from mechanisms.local.shuffled import ShuffledBits
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Domain, Rows, View, shown
 
-LAWS: Final = ("laplace", "gaussian")
+LAWS: Final = ("laplace", "gaussian", "shuffled")
 FOR_REGRET: Final = ("thompson", "imed")
 INDICES: Final = (*FOR_REGRET, "top-two")
+BELIEFS: Final = ("apart", "linear")
 #: of a block over the people before it, if the first block has fewer; the second for the best arm
 BLOCK_GROWTH, BEST_GROWTH = Fraction(1, 32), Fraction(1, 24)
 WORTH, BEST_WORTH = 6.0, 30.0  #: deviations of the noise that the first block has people for
 SMALLEST, LARGEST = Fraction(1, 2**20), 10**6  #: of ε and σ
-PRIOR_VARIANCE = 0.09  #: of an arm's mean about ½
 REWARD_VARIANCE = 0.25  #: of a reward in [0, 1], at most
 EXPLORE = 0.8  #: the first draws spread by this much of the posterior's deviation, the last by none
 TILTS = 12  #: exponential martingales an arm's interval is the intersection of
@@ -63,7 +65,10 @@ class ArmPhases(Calibrated):
     `law` is the noise of a block's sum: "laplace" of scale 1/`epsilon`, pure, or "gaussian" of
     deviation `sigma` (left out, the least that is proved to meet (`epsilon`, `delta`)).  A block
     has `block` people at least: many more than ask before an earlier person has answered.
-    With a `space`, its points are the arms.
+    With "shuffled", everybody's device sends one private bit, and a shuffler, who alone sees whose it is,
+    shows how many of a block's bits are 1; (`epsilon`, `delta`) is what this number costs.
+    With a `space`, its points are the arms; a "linear" `belief` learns a constant and a linear function
+    of their coordinates, or of the features of a kernel matrix, in place of every arm's mean apart.
     `index` says how a block's arm is chosen: by a draw from the posterior (Thompson 1933), or as the
     least of N(m* − m)²/2v + ln N, m the arm's posterior mean, m* the largest and N = v/(posterior
     variance) the rewards that it is worth, v a reward's variance (IMED, Honda & Takemura 2015).
@@ -90,10 +95,13 @@ class ArmPhases(Calibrated):
     space: Space | None = None
     level: Fraction = Fraction(19, 20)
     memory: int | None = None
+    belief: str = "apart"
 
     def __post_init__(self) -> None:
         if self.space is not None:
             self.space.counts(self, "arms", len(self.space))
+        elif self.belief == "linear":
+            raise InputError("a linear belief is about points", "give a space, whose points are the arms")
         if not all(type(number) is int for number in (self.rounds, self.arms, self.block)):
             raise InputError("rounds, arms and block are whole numbers")
         if not 2 <= self.arms <= 1000 or not 2 * self.arms <= self.rounds <= 10**7:
@@ -107,42 +115,74 @@ class ArmPhases(Calibrated):
             raise InputError(f"memory is {str(self.memory)[:40]}", "it lies in 1 ... 10000000")
         if self.memory is not None and self.index == "top-two":
             raise InputError("top-two looks for one best arm", "leave memory out")
-        one_of("law", self.law, LAWS)
         one_of("index", self.index, INDICES)
+        one_of("belief", self.belief, BELIEFS)
+        if not isinstance(self.level, Fraction) or not 0 < self.level <= 1:
+            raise InputError(f"level is {str(self.level)[:40]}", "it is above 0, at most 1")
+        self._check_noise()
+
+    def _check_noise(self) -> None:
+        one_of("law", self.law, LAWS)
         for name in ("epsilon", "delta", "sigma"):
             number, smallest = getattr(self, name), 0 if name == "delta" else SMALLEST
             fits = isinstance(number, Fraction) and smallest <= number <= LARGEST
             if not fits and (name, number) != ("sigma", None):
                 right = f"it is a fraction in {float(smallest):.2g} ... {LARGEST}"
                 raise InputError(f"{name} is {str(number)[:40]}", right)
-        if not isinstance(self.level, Fraction) or not 0 < self.level <= 1:
-            raise InputError(f"level is {str(self.level)[:40]}", "it is above 0, at most 1")
-        if self.sigma is not None and self.law == "laplace":
-            raise InputError("sigma is of Gaussian noise", "Laplace noise follows epsilon")
-        if self.law == "gaussian" or self.delta:  # with Laplace noise, δ may be 0
+        if self.sigma is not None and self.law != "gaussian":
+            raise InputError("sigma is of Gaussian noise", "other noise follows epsilon")
+        if self.law != "laplace" or self.delta:  # with Laplace noise, δ may be 0
             target(self.epsilon, self.delta)
 
     @cached_property
     def noise_scale(self) -> Fraction:
-        """Return the scale 1/ε of Laplace noise; σ of Gaussian noise, given or calibrated."""
+        """Return the scale 1/ε of Laplace noise; σ of Gaussian noise, given or calibrated; bits have none."""
+        if self.law == "shuffled":
+            raise InputError("shuffled bits have no noise of one scale", "ask for bits.truth")
         return 1 / self.epsilon if self.law == "laplace" else super().noise_scale
 
-    @property
+    @cached_property
     def noise_deviation(self) -> float:
-        """Return the standard deviation of a block's noise, in rewards."""
+        """Return the standard deviation of a block's noise, in rewards; of bits, about a first block's."""
+        if self.law == "shuffled":
+            return sqrt(-2 * log(self.delta)) / float(self.epsilon)
         return float(self.noise_scale) * (sqrt(2) if self.law == "laplace" else 1)
+
+    @cached_property
+    def bits(self) -> ShuffledBits:
+        """Return the bits that devices send: private enough among those of the smallest block."""
+        fewest = min(last - first + 1 for first, last in self.blocks())
+        return ShuffledBits(self.epsilon, self.delta, fewest)
+
+    @property
+    def _points(self) -> Space | None:
+        """Return the points of which means are a linear function; None where arms are apart."""
+        return self.space if self.belief == "linear" else None
+
+    def prior(self) -> ArmBelief:
+        """Return what is believed of the arms before anything is known."""
+        return ApartBelief(self.arms) if self._points is None else LinearBelief(self._points)
 
     def member(self, rounds: int) -> "ArmPhases":
         """Return this bandit on at most `rounds` people, but on several blocks of them."""
-        fewest = max(SEVERAL * self.block, 2 * self.arms)
-        return replace(self, rounds=min(self.rounds, max(rounds, fewest)))
+        same = self.block if self.law != "shuffled" else self.bits.size  # which its noise follows
+        fewest = max(SEVERAL * same, 2 * self.arms)
+        return replace(self, rounds=min(self.rounds, max(rounds, fewest)), block=same)
 
     def blocks(self) -> list[Cover]:
         """Return the people [first, last] of every block: public, from parameters alone."""
         search = self.index == "top-two"
         worth, growth = (BEST_WORTH, BEST_GROWTH) if search else (WORTH, BLOCK_GROWTH)
-        first = min(worth * self.noise_deviation, self.rounds / (2 * self.arms))
-        size = max(ceil(first), self.block)
+        unknown = self.arms if self._points is None else min(self.arms, self._points.dimension + 1)
+        first = min(worth * self.noise_deviation, self.rounds / (2 * unknown))
+        size = max(ceil(first), self.block, 2 if self.law == "shuffled" else 1)
+        covers = list[Cover]()
+        for begin, end in self._together(size, growth):
+            few = self.law == "shuffled" and covers and end - begin + 1 < size
+            covers.append((covers.pop()[0] if few else begin, end))  # no block has fewer bits than the first
+        return covers
+
+    def _together(self, size: int, growth: Fraction) -> list[Cover]:
         if self.memory is None:
             return together(self.rounds, size, growth)
         begun = together(min(self.memory, self.rounds), size, growth)
@@ -159,9 +199,11 @@ class ArmPhases(Calibrated):
         """One clipped number a person, in one block; everyone sees arms and sums."""
         if self.law == "gaussian":
             return shown(self._sums(self.noise_scale, delta, self.blocks()), "arm-phases")
+        blocks = assume_covers("block", self.blocks(), "movement")
+        if self.law == "shuffled":
+            return shown(nodes(self.bits.leaf("block", delta), blocks), "arm-phases")
         inside = assume_clipped("block", -HALF, HALF, REPLACE_ONE, "movement")
         leaf = laplace(linear(inside), self.noise_scale, grid.step(CONTRIBUTION_BITS), "block")
-        blocks = assume_covers("block", self.blocks(), "movement")
         return shown(approximate(nodes(leaf, blocks), delta), "arm-phases")
 
     def _sums(self, sigma: Fraction, delta: Fraction, blocks: list[Cover] | None = None) -> Theorem:
@@ -202,20 +244,20 @@ class ArmPhases(Calibrated):
         moment generating function, −ln(1 − λ²/ε²) or λ²σ²/2 (Ville's inequality; discrete noise
         has a smaller one, since (cosh √x − 1)/x rises with x).
         """
-        people, blocks, total = (np.zeros(self.arms) for _ in range(3))
-        for arm, counted, released in self.released(view):
+        people, noises, total = (np.zeros(self.arms) for _ in range(3))
+        for arm, counted, released, noisy in self.released(view):
             people[arm] += counted
-            blocks[arm] += 1
+            noises[arm] += noisy
             total[arm] += released
         reach = np.full(self.arms, np.inf)
         missed = confidence.missed(level)
         rarity = log(2 * TILTS * self.arms) + log(missed.denominator) - log(missed.numerator)
         for tilt, growth in self._tilts():
-            reach = np.minimum(reach, (rarity + tilt**2 * people / 8 + growth * blocks) / tilt)
-        known = np.maximum(people, 1)
-        mean = 0.5 + total / known
+            reach = np.minimum(reach, (rarity + tilt**2 * people / 8 + growth * noises) / tilt)
+        known, gain = np.maximum(people, 1), self.bits.gain if self.law == "shuffled" else 1.0
+        mean = 0.5 + (total / known - 0.5) / gain
         # rewards are rounded to the grid, and what is above in floating point
-        reach = reach / known * (1 + 1e-9) + 2.0**-CONTRIBUTION_BITS
+        reach = (reach / known * (1 + 1e-9) + 2.0**-CONTRIBUTION_BITS) / gain
         low, high = np.where(people, mean - reach, 0.0), np.where(people, mean + reach, 1.0)
         of = "the arms' mean rewards, ½ without an answer"
         return {"means": accuracy.outwards(low, high, level, of)}
@@ -246,12 +288,15 @@ class ArmPhases(Calibrated):
 
     def _evidence(self, view: View) -> ArmOrder:
         known = self.evidence()
-        for arm, people, total in self.released(view):
-            known.add(arm, people, total + people / 2)
+        for block in self.released(view):
+            known.add(*block)
         return known
 
-    def released(self, view: View) -> Iterator[tuple[int, int, float]]:
-        """Yield of every released block its arm, the people counted, and the noisy sum of y − ½."""
+    def released(self, view: View) -> Iterator[tuple[int, int, float, int]]:
+        """Yield of every released block its arm, the people counted, the noisy sum of rewards and its noises.
+
+        Shuffled bits stand for the rewards.
+        """
         if self.memory is not None:
             raise InputError("with a memory, arms have no one mean", "leave memory out")
         for name in ("arms", "sums", "uncounted"):
@@ -260,17 +305,25 @@ class ArmPhases(Calibrated):
         played, sums = np.asarray(view.public["arms"]), np.asarray(view.public["sums"])
         uncounted = np.unique(view.public["uncounted"])
         ended = self._ended(played)[: len(sums)]  # the block under way has no sum yet
-        for (first, last), released in zip(ended, sums.tolist(), strict=True):
+        whole = self.blocks()[: len(ended)]
+        for (first, last), block, released in zip(ended, whole, sums.tolist(), strict=True):
             others = int(np.diff(np.searchsorted(uncounted, (first, last + 1)))[0])
             people = last - first + 1 - others
-            yield int(played[first - 1]), people, released / 2.0**CONTRIBUTION_BITS
+            yield int(played[first - 1]), people, *self.seen(people, block, released)
+
+    def seen(self, people: int, block: Cover, released: float) -> tuple[float, int]:
+        """Return the noisy sum of a block's rewards, or bits, of which so many count, and how many noises."""
+        if self.law != "shuffled":
+            return released / 2.0**CONTRIBUTION_BITS + people / 2, 1
+        coins = block[1] - block[0] + 1 - people
+        return released - coins / 2, coins
 
     def _tilts(self) -> Iterator[tuple[float, float]]:
         """Yield λ and a bound of the logarithm of the noise's moment generating function at λ."""
-        scale = float(self.noise_scale) * (1 + 1e-12)
+        scale = float(self.noise_scale) * (1 + 1e-12) if self.law != "shuffled" else 0.0
         for place in range(TILTS):
             tilt = 0.8 * 2.0**-place / max(scale, 0.25)
-            at = (tilt * scale) ** 2
+            at = (tilt * scale) ** 2 if self.law != "shuffled" else tilt**2 / 4  # a fair coin's, at most
             yield tilt, (-np.log1p(-at) if self.law == "laplace" else at / 2) * (1 + 1e-9)
 
     def _ended(self, played: Integers) -> list[Cover]:
@@ -289,8 +342,8 @@ class ArmCourse(Course):
         self._subject, self._noise, self.space = subject, noise, subject.space
         self.uncounted: set[int] = set()
         self._coins = np.random.default_rng(coins)  # apart from the noise
-        self._precision = np.full(subject.arms, 1 / PRIOR_VARIANCE)
-        self._moment = np.zeros(subject.arms)
+        self._tosses = np.random.default_rng((coins, 17))  # of bits, apart from a rehearsal's noise
+        self._belief = subject.prior()
         #: last person, arm, and what they add
         self._learned: deque[tuple[int, int, float, float]] = deque()
         self._shown: list[int] = []
@@ -323,15 +376,13 @@ class ArmCourse(Course):
 
     def _scores(self) -> Floats:
         """Return one number for each arm, the largest of which is played, from public numbers."""
-        mean = self._moment / self._precision
         if self._subject.index == "thompson":
             fading = EXPLORE * (1 - len(self._shown) / self._subject.rounds)
-            if self._subject.memory is not None:
-                fading = EXPLORE / 2
-            return mean + fading / np.sqrt(self._precision) * self._coins.normal(size=len(mean))
+            return self._belief.draw(fading if self._subject.memory is None else EXPLORE / 2, self._coins)
+        mean, worth = self._belief.means(), self._belief.precisions()
         if self._subject.index == "imed":
-            return -(self._precision * (mean.max() - mean) ** 2 / 2 + np.log(self._precision))
-        leader, worth = int(mean.argmax()), self._precision
+            return -(worth * (mean.max() - mean) ** 2 / 2 + np.log(worth))
+        leader = int(mean.argmax())
         apart = (mean[leader] - mean) ** 2 / (1 / worth[leader] + 1 / worth) / 2
         scores: Floats = -(apart + np.log(worth))
         behind = 2 * worth[leader] ** 2 < (worth**2).sum()
@@ -343,28 +394,33 @@ class ArmCourse(Course):
         first, last = self.batches[len(self._sums)]
         slots = np.arange(first, last + 1)  # a missing answer counts, a slot that no one took does not
         counted = (slots <= len(self._shown)) & ~np.isin(slots, list(self.uncounted))
-        exact = self._subject.added(rewards, answered & counted)
-        released = self._noise.noisy("block", len(self._sums), exact)
+        block, known = len(self._sums), answered & counted
+        if self._subject.law == "shuffled":  # a slot without an answer sends a fair coin's bit
+            sent = np.where(known & ~np.isnan(rewards), rewards, 0.5)
+            released = self._subject.bits.ones(self._noise, "block", block, sent, self._tosses)
+        else:
+            released = self._noise.noisy("block", block, self._subject.added(rewards, known))
         self._sums.append(released)
         people = int(counted.sum())
-        error = people * REWARD_VARIANCE + self._subject.noise_deviation**2
-        total = float(released[0]) / 2.0**CONTRIBUTION_BITS
-        self._learn(self._arm, people**2 / error, people * total / error, last)
+        total, noises = self._subject.seen(people, (first, last), float(released[0]))
         if self._evidence is not None:
-            self._evidence.add(self._arm, people, total + people / 2)
+            self._evidence.add(self._arm, people, total, noises)
+        error, total = people * REWARD_VARIANCE + self._subject.noise_deviation**2, total - people / 2
+        if self._subject.law == "shuffled":
+            bits = self._subject.bits
+            error, total = len(slots) * (REWARD_VARIANCE + bits.variance), total / bits.gain
+        self._learn(self._arm, people**2 / error, people * total / error, last)
 
     def _learn(self, arm: int, precision: float, moment: float, last: int) -> None:
         """Add a block's part of the posterior; take off what is older than the memory."""
-        self._precision[arm] += precision
-        self._moment[arm] += moment
+        self._belief.learn(arm, precision, moment)
         memory = self._subject.memory
         if memory is None:
             return
         self._learned.append((last, arm, precision, moment))
         while self._learned[0][0] <= last - memory:
             _, arm, precision, moment = self._learned.popleft()
-            self._precision[arm] -= precision
-            self._moment[arm] -= moment
+            self._belief.learn(arm, -precision, -moment)
 
     def view(self) -> View:
         """Return everybody's arm, every block's sum in grid units, and the slots that are not in it.

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -36,13 +37,14 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.simulation.simulated_people import simulated_people
-from bandits.space.points import grid
+from bandits.space.points import grid, of_matrix
 from benchmarks.chosen_bandits import chosen, played_share, regret_row
 from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows, in_turn
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import Receipt, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Theorem
+from mechanisms.local.shuffled import ShuffledBits
 
 SIZES = (64, 256, 1024)
 CORNERS = np.random.default_rng(0).uniform(-1, 1, (200, 2))
@@ -75,6 +77,8 @@ def rows(setting: BenchmarkSetting) -> Rows:
         yield from late_answers()
         yield from chosen()
         yield from arms()
+        yield from shuffled_arms()
+        yield from linear_arms()
         yield from best_arm()
         yield from changing_arms()
         yield from wrong_kernels()
@@ -94,6 +98,58 @@ def arms(seeds: range = range(7000, 7024)) -> Rows:
     shares = np.array(found).T.tolist()
     for what, each in zip(("1024 people", "4096 people", "4096 people, local"), shares, strict=True):
         yield regret_row(f"10 arms, {what}", each, "4096 people, central", shares[1])
+
+
+class LocalBits(ArmPhases):
+    """The same bits, private by themselves, and blocks that are as small as they like."""
+
+    noise_deviation = 4 / 3
+
+    @property
+    def bits(self) -> ShuffledBits:
+        """Return bits of which two or more are private enough: no more than ε each."""
+        return ShuffledBits(self.epsilon, self.delta, 2)
+
+
+def shuffled_arms(seeds: range = range(7000, 7100), sizes: tuple[int, ...] = (4096, 65_536)) -> Rows:
+    """Yield regret at ten arms where a shuffler is trusted, where nobody is, and where a curator is.
+
+    All are (ε, 10⁻⁶)-DP for whoever sees what is released: one bit a person, shuffled or not; Laplace noise.
+    """
+    for people, epsilon in product(sizes, (Fraction(1, 10), Fraction(3, 10), Fraction(1))):
+        common = {"rounds": people, "arms": 10, "epsilon": epsilon}
+        bits = {"law": "shuffled", "delta": Fraction(1, 10**6)}
+        runners = (ArmPhases(**common, **bits), LocalBits(**common, **bits), ArmPhases(**common))
+        found = []
+        for seed in seeds:
+            rng = np.random.default_rng(seed)
+            means = rng.uniform(0.2, 0.8, 10)
+            data = (rng.random((people, 10)) < means).astype(float)
+            found.append([played_share(bandit, data, means, seed) for bandit in runners])
+        here, local, curator = np.array(found).T.tolist()
+        what = f"10 arms, {people} people, epsilon {float(epsilon):g}"
+        yield regret_row(f"{what}, shuffled", here, "local", local)
+        yield regret_row(f"{what}, local", local, "a curator", curator)
+        yield regret_row(f"{what}, a curator", curator, "shuffled", here)
+
+
+def linear_arms(seeds: range = range(7000, 7100)) -> Rows:
+    """Yield regret at 100 arms on the sphere in four dimensions, with means linear in them, at ε = 1."""
+    found, bits = [], {"law": "shuffled", "delta": Fraction(1, 10**6)}
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        points, weights = rng.normal(size=(100, 4)), rng.normal(size=4)
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+        means = 0.5 + 0.4 * points @ weights / np.linalg.norm(weights)
+        data = (rng.random((4096, 100)) < means).astype(float)
+        apart = ArmPhases(rounds=4096, space=of_matrix(points @ points.T))
+        linear = replace(apart, belief="linear")
+        runners = (linear, replace(linear, **bits), apart)
+        found.append([played_share(bandit, data, means, seed) for bandit in runners])
+    here, shuffled, others = np.array(found).T.tolist()
+    yield regret_row("100 arms in R^4, linear", here, "arms apart", others)
+    yield regret_row("100 arms in R^4, linear, shuffled", shuffled, "a curator", here)
+    yield regret_row("100 arms in R^4, apart", others, "linear", here)
 
 
 BEST_OF = (

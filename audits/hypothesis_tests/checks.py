@@ -375,7 +375,7 @@ def _violation(
             allowed = set(shift) <= {1} and _in_cells(move, most, relation)
             return None if allowed else f"not {'one cell' if most == 1 else f'at most {most} cells'} by one"
         case _:  # a table's answer
-            return None if len(move) == 1 else "more than one answer"
+            return None if len(shift) <= 1 else "more than one answer"
 
 
 def _in_cells(move: list[int], most: Fraction, relation: str | None) -> bool:

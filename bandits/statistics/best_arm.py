@@ -38,13 +38,13 @@ class ArmOrder:
         self._shares = np.log(shares / shares.sum())[:, None]
         self._tilts, self._growth = SIGNS * tilts, growth
         self._rounding = rounding
-        self._people, self._blocks, self._totals = (np.zeros(arms) for _ in range(3))
+        self._people, self._noises, self._totals = (np.zeros(arms) for _ in range(3))
         self._beats = np.zeros((arms, arms))  #: log of the largest product so far that a beats b
 
-    def add(self, arm: int, people: int, total: float) -> None:
-        """Add a block of an arm: how many rewards, and their noisy sum."""
+    def add(self, arm: int, people: int, total: float, noises: int = 1) -> None:
+        """Add a block of an arm: how many rewards, the sum of them and of noises, and how many these are."""
         self._people[arm] += people
-        self._blocks[arm] += 1
+        self._noises[arm] += noises
         self._totals[arm] += total
         leader = int(np.argmax(self._means()))
         others = self._worth_comparing(leader)
@@ -87,10 +87,10 @@ class ArmOrder:
         It takes means [others, places], or [2, others, places] where they differ for + and −.
         """
         arms = np.stack([np.full(len(others), arm), others])
-        people, blocks, totals = (
-            each[arms][:, :, None, None] for each in (self._people, self._blocks, self._totals)
+        people, noises, totals = (
+            each[arms][:, :, None, None] for each in (self._people, self._noises, self._totals)
         )
-        known, growth, rates = self._tilts * totals, blocks * self._growth, np.expm1(self._tilts)
+        known, growth, rates = self._tilts * totals, noises * self._growth, np.expm1(self._tilts)
         known = known - growth + self._shares - ROUNDING * (1 + np.abs(known) + growth)
         people = people * (1 + SIGNS * ROUNDING)  # what is subtracted has that sign
 

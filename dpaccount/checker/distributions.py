@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from .documents import ensure, spend
-from .intervals import MAX_DIGITS, Interval, Pair, digits_of, multiply, power
+from .intervals import MAX_DIGITS, Interval, Pair, digits_of, exact, multiply, power, power_of
 
 MAX_CELLS = 120_000  # lattice cells before a sum is out of reach
 Law = tuple[list[int], int, int, int]
@@ -202,3 +202,29 @@ def falling_sum(n: int, k: int, odds: Fraction) -> tuple[int, int]:
         low, high = low * over * least // below, -(-high * over * most // below)
         low_sum, high_sum = low_sum + low, high_sum + high
     return low_sum, high_sum
+
+
+def shuffled_delta(i: Interval, ratio: Fraction, size: int, epsilon: Fraction) -> Pair:
+    """Enclose δ(ε) of the clones: C ~ Bin(size − 1, 2/(p + 1)) fair coins, and one of odds p = `ratio`.
+
+    Given C = c it costs (p − x)P(a − 1 heads or more) − (px − 1)P(a or more), over p + 1, with x = e^ε and a
+    the first number above (c + 1)(px − 1)/((p − 1)(1 + x)), which is beyond half of the c coins.
+    """
+    p, x, share = i.of(ratio), i.exp(i.of(epsilon)), 2 / (ratio + 1)
+    right, wrong = i.sub(p, x), i.sub(i.mul(p, x), i.of(1))
+    if right[0] <= 0:
+        return i.of(0)[0], i.of(int(right[1] > 0))[1]
+    cut = i.div(wrong, i.mul(i.of(ratio - 1), i.add(i.of(1), x)))
+    total, chance = i.of(0), power_of(i, i.of(1 - share), size - 1)
+    for c in range(size):
+        a, other = (math.floor(exact(end) * (c + 1)) + 1 for end in cut)
+        if chance[1] < Decimal(10) ** -i.digits or a != other:
+            cost: Pair = i.of(0)[0], right[1]
+        else:
+            spend(c // 8)
+            tail = binomial_tail(i, c, Fraction(1, 2), a, up=True) if a <= c else i.of(0)
+            first = i.add(tail, i.of(Fraction(math.comb(c, a - 1), 2**c)))
+            cost = i.sub(i.mul(right, first), i.mul(wrong, tail))
+        total = i.add(total, i.mul(chance, cost))
+        chance = i.mul(chance, i.of((size - 1 - c) * share / ((c + 1) * (1 - share))))
+    return i.div(total, i.add(p, i.of(1)))

@@ -5,11 +5,13 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from .curves import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure, Zcdp, written
+from .distributions import shuffled_delta
 from .documents import anything, brief, ensure, integer, items, several, spend, text
 from .facts import RULES, Contribution, Declaration, Numbers, Optional, Private, Shifts, Stable
 from .intervals import Interval, Pair, added, at_most, number, positive, power_of
 from .relation import ADDED, REPLACED
 
+MOST_SHUFFLED = 10_000  # answers; more cost no more
 Drawing = TypeVar("Drawing", bound=Callable[..., Curve])
 
 
@@ -120,9 +122,8 @@ def sparse_vector(numbers: Stable, threshold: Fraction, scale: Fraction, limit: 
 # ------------------------------------------------------------------ tables
 
 
-@noise(Contribution, table=anything, epsilon=number)
-def finite(person: Contribution, table: Any, epsilon: Fraction) -> Pure:
-    """A draw from the row of a table that belongs to the unit's symbol."""
+def largest_ratio(person: Contribution, table: Any) -> Fraction:
+    """Return the largest ratio of an outcome's probabilities in a table with a row for each symbol."""
     short = all(len(text(p)) <= 200 for row in items(table) for p in items(row))
     ensure(short, "a probability has more than 200 characters")
     rows = [list(map(number, row)) for row in table]
@@ -132,10 +133,27 @@ def finite(person: Contribution, table: Any, epsilon: Fraction) -> Pure:
     for row in rows:
         spend(10 * len(row) ** 2)
         ensure(min(row) >= 0 and added(row) == 1, "a row of probabilities adds up to 1")
-    worst = max(map(ratio_of, zip(*rows, strict=True)))
+    return max(map(ratio_of, zip(*rows, strict=True)))
+
+
+@noise(Contribution, table=anything, epsilon=number)
+def finite(person: Contribution, table: Any, epsilon: Fraction) -> Pure:
+    """A draw from the row of a table that belongs to the unit's symbol."""
+    worst = largest_ratio(person, table)
     enough = worst == 1 or at_most(lambda i: i.div(i.of(worst), i.exp(i.of(epsilon))), Fraction(1))
     ensure(enough and epsilon >= 0, "epsilon is too small")
     return Pure(epsilon)
+
+
+@noise(Contribution, table=anything, size=several, epsilon=number, delta=number)
+def shuffled(person: Contribution, table: Any, size: int, epsilon: Fraction, delta: Fraction) -> Approximate:
+    """Draws of `size` units or more, in random order; of fewer nothing is shown."""
+    worst = largest_ratio(person, table)
+    ensure(size <= MOST_SHUFFLED, f"the size is above {MOST_SHUFFLED}")
+    ensure(epsilon >= 0 and 0 <= delta <= 1, "epsilon must be at least 0 and delta in [0, 1]")
+    covered = worst == 1 or at_most(lambda i: shuffled_delta(i, worst, size, epsilon), delta)
+    ensure(covered, "delta does not cover what the shuffled answers tell")
+    return Approximate(epsilon, delta)
 
 
 def ratio_of(outcome: tuple[Fraction, ...]) -> Fraction:

@@ -2,7 +2,8 @@
 
 A law maps private integers to released integers of the same shape: sums get noise added, scores of
 candidates become the indicator of the chosen one (of a matrix, one of each row), symbols become
-randomised answers, numbers become above (1), below (0) or unanswered (−1), counts become shown or 0.
+randomised answers, which are sorted where they are shuffled, numbers become above (1), below (0) or
+unanswered (−1), counts become shown or 0.
 Code never states a scale.
 """
 
@@ -32,11 +33,11 @@ class Law:
     """One kind of noise.
 
     `kind` is ``gaussian``, ``symmetric``, ``laplace``, ``k-norm``, ``exponential``,
-    ``permute-and-flip``, ``table``, ``sparse-vector`` or ``stable-histogram``.  `scale` is in grid
-    units: a standard deviation, a Laplace scale, the length or score that makes a factor e.
+    ``permute-and-flip``, ``table``, ``shuffled``, ``sparse-vector`` or ``stable-histogram``.  `scale` is in
+    grid units: a standard deviation, a Laplace scale, the length or score that makes a factor e.
     `threshold` is the scale of a sparse vector's threshold, or the count below which none is shown;
-    `limit` the positive answers of a sparse vector; `table` the outcomes' probabilities, by symbol (its
-    scale is 1).
+    `limit` the positive answers of a sparse vector, or how many answers at least are shuffled; `table` the
+    outcomes' probabilities, by symbol (its scale is 1).
     """
 
     kind: str
@@ -78,8 +79,8 @@ def law(leaf: Leaf) -> Law:
                     f"the standard deviation of {leaf.key!r} must be a double; round it up to one first"
                 )
             return Law("gaussian", scale)
-        case "finite":
-            return Law("table", table=tuple(tuple(Fraction(p) for p in row) for row in given["table"]))
+        case "finite" | "shuffled":
+            return _table(leaf)
         case "stable_histogram":
             return Law(
                 "stable-histogram", *_stable(Fraction(given["scale"]), int(given["threshold"]), leaf.key)
@@ -101,6 +102,16 @@ def law(leaf: Leaf) -> Law:
             kind = "symmetric" if leaf.norm == "frobenius-squared" else "gaussian"
             return Law(kind, root_up(Fraction(given["variance"]) / grid**2))
     raise ReceiptError(f"no sampler is known for the rule {leaf.rule!r} of {leaf.key!r}")
+
+
+def _table(leaf: Leaf) -> Law:
+    """Return the law of answers by a table; of two outcomes only, where they are shuffled."""
+    table = tuple(tuple(map(Fraction, row)) for row in leaf.parameters["table"])
+    if leaf.rule == "finite":
+        return Law("table", table=table)
+    if len(table[0]) != 2:
+        raise ReceiptError(f"the answers of {leaf.key!r} are shuffled; give them a table of two outcomes")
+    return Law("shuffled", limit=int(leaf.parameters["size"]), table=table)
 
 
 def _stable(scale: Fraction, threshold: int, key: str) -> tuple[float, float]:
@@ -135,7 +146,7 @@ def draw(noise: Law, values: Integers, sampler: Sampler) -> Integers:
         case "k-norm":
             held(Law("k-norm", math.sqrt(exact.size) * noise.scale), "a K-norm release")
             return sampler.k_norm(exact.ravel(), noise.scale).reshape(exact.shape)
-        case "table":
+        case "table" | "shuffled":
             return _answers(noise, exact, sampler)
         case "sparse-vector":
             return _above(noise, exact, sampler)
@@ -181,11 +192,16 @@ def _answers(noise: Law, symbols: Integers, sampler: Sampler) -> Integers:
         raise ReceiptError(
             f"a symbol is one of 0 ... {len(noise.table) - 1}; map the values to symbols first"
         )
+    if noise.kind == "shuffled" and (symbols.ndim != 1 or symbols.size < noise.limit):
+        what = f"at least {noise.limit} answers are shown, in one row and in no order"
+        raise ReceiptError(f"{what}; found the shape {symbols.shape}")
     denominator, steps = noise.steps
     drawn = [sampler.below(denominator) for _ in range(symbols.size)]
     found = [
         bisect_right(steps[symbol], at) for symbol, at in zip(symbols.ravel().tolist(), drawn, strict=True)
     ]
+    if noise.kind == "shuffled":
+        found.sort()  # one for all orders
     return np.array(found, dtype=np.int64).reshape(symbols.shape)
 
 

@@ -41,6 +41,11 @@ def log_mass(noise: Law, released: Integers, value: Integers) -> float:
         case "table":
             table = np.array([[float(p) for p in row] for row in noise.table])
             return float(np.log(table[value, released]).sum())
+        case "shuffled":
+            ones = np.ones(1)  # how likely so many of the answers are 1
+            for symbol in value.tolist():
+                ones = np.convolve(ones, [float(p) for p in noise.table[symbol]])
+            return float(np.log(ones[released.sum()]))
         case "sparse-vector":
             return _log_answers(noise, released, value)
         case "stable-histogram":

@@ -81,6 +81,7 @@ from .noise import (
     laplace,  # Stable ℓ1 → Pure Δ/scale; scale > 0, grid > 0 or none
     lattice_gaussian,  # Shifts → Lattice; variance > 0
     permute_and_flip,  # Stable range → Pure rate·width; rate > 0
+    shuffled,  # Contribution of points → (ε, δ); a table as of finite, size 2 … 10000, δ covers clones
     sparse_vector,  # Stable each → Pure Δ/b₁ + 2cΔ/b₂; scales > 0, c ≥ 1 answers above
     stable_histogram,  # Contribution to k cells → (k/scale, δ); add-remove, τ ≥ 2, δ covers lone records
 )

@@ -209,6 +209,32 @@ def range_delta(eta: Fraction, epsilon: Fraction) -> arb:
     return ((ball(eta) / 2).exp() - (ball(epsilon) / 2).exp()) ** 2 / ball(eta).expm1()
 
 
+def shuffled_delta(ratio: Fraction, size: int, epsilon: Fraction) -> arb:
+    """Return an upper bound of δ(ε) of `size` shuffled reports whose chances differ by `ratio` at most.
+
+    The pair of clones (Feldman, McMillan & Talwar 2023; dpaccount/numerics/clones.py): C ~ Bin(size − 1,
+    2/(ratio + 1)) fair coins and one that is right with odds `ratio` are thrown; seen are C and the heads.
+    With x = (ratio·e^ε − 1)/((ratio − 1)(1 + e^ε)) the event is more than (C + 1)x heads.
+    """
+    p, t = ball(ratio), ball(epsilon).exp()
+    if not bool(p > t):
+        return arb(0) if bool(p <= t) else arb("nan")
+    right, wrong, odds = p - t, p * t - 1, ball(2 / (ratio - 1))
+    share, chance = wrong / ((p - 1) * (1 + t)), ((p - 1) / (p + 1)) ** (size - 1)
+    heads, at, above, total = 1, arb(1), arb(0), arb(0)  # P(heads − 1 of c coins), P(more), the sum
+    for c in range(size):
+        least = ((c + 1) * share).floor().unique_fmpz()
+        if least is None:
+            return arb("nan")
+        while heads <= int(least):
+            at *= ball(Fraction(c - heads + 1, heads))
+            heads, above = heads + 1, above - at
+        total += chance * (right * (above + at) - wrong * above)
+        chance *= odds * (size - 1 - c) / (c + 1)
+        above, at = above + at / 2, at * ball(Fraction(c + 1, 2 * (c + 2 - heads)))
+    return total / (p + 1)
+
+
 def delta_ball(curve: Curve, epsilon: Fraction, bits: int) -> arb:
     """Return the least δ that `curve` guarantees at ε ≥ 0; zCDP and Rényi need an order instead."""
     match curve:

@@ -13,7 +13,7 @@ from flint import arb
 from dpaccount.errors import RuleError
 from dpaccount.relation import ADD_REMOVE, CENTRAL, REPLACE_ONE
 
-from .decide import at_most, ball, brief, key_of, need, number, positive, whole
+from .decide import at_most, ball, brief, key_of, need, number, positive, shuffled_delta, whole
 from .hypotheses import assume_numbers
 from .judgements import (
     Approximate,
@@ -31,6 +31,8 @@ from .judgements import (
     Zcdp,
 )
 from .theorem import Theorem, conclusion_of, contribution_of, plain_vector, proved, stable
+
+Table = Sequence[Sequence[Fraction]]
 
 
 def _drawn(
@@ -137,12 +139,9 @@ def permute_and_flip(scores: Theorem, rate: Fraction, key: str) -> Theorem:
     return _drawn(rule, scores, Pure(rate * fact.bound), key, rate=rate)
 
 
-def finite(answer: Theorem, table: Sequence[Sequence[Fraction]], epsilon: Fraction, key: str) -> Theorem:
-    """Answer the symbol i, one of 0 … k−1, by an outcome drawn from row i of a public table: pure.
-
-    e^ε is at least every ratio within a column (Warner 1965; Kairouz, Oh & Viswanath 2016) (R5).
-    """
-    fact = contribution_of(answer, rule := "finite", "points")
+def _table(answer: Theorem, table: Table, rule: str) -> tuple[list[list[str]], Fraction]:
+    """Return a public table of outcomes' chances, a row for each symbol, and its columns' largest ratio."""
+    fact = contribution_of(answer, rule, "points")
     rows = [[number(p, rule, "a probability") for p in row] for row in table]
     symbols = fact.points == tuple((i,) for i in range(len(rows))) and fact.relation == REPLACE_ONE
     need(symbols, rule, f"a row for each symbol 0 … k−1, which is replaced; found {fact}")
@@ -151,11 +150,36 @@ def finite(answer: Theorem, table: Sequence[Sequence[Fraction]], epsilon: Fracti
     columns = [column for column in zip(*rows, strict=True) if any(column)]
     need(all(map(all, columns)), rule, "an outcome of some symbols must be possible for all")
     ratio = max((max(column) / min(column) for column in columns), default=Fraction(1))
+    return [[str(p) for p in row] for row in rows], ratio
+
+
+def finite(answer: Theorem, table: Table, epsilon: Fraction, key: str) -> Theorem:
+    """Answer the symbol i, one of 0 … k−1, by an outcome drawn from row i of a public table: pure.
+
+    e^ε is at least every ratio within a column (Warner 1965; Kairouz, Oh & Viswanath 2016) (R5).
+    """
+    written, ratio = _table(answer, table, rule := "finite")
     epsilon = number(epsilon, rule, "epsilon")
     enough = at_most(lambda _: ball(ratio) / ball(epsilon).exp(), Fraction(1)) and epsilon >= 0
     need(enough, rule, f"e^{epsilon} < {ratio}")
-    written = [[str(p) for p in row] for row in rows]
     return _drawn(rule, answer, Pure(epsilon), key, table=written, epsilon=epsilon)
+
+
+def shuffled(
+    answer: Theorem, table: Table, size: int, epsilon: Fraction, delta: Fraction, key: str
+) -> Theorem:
+    """Show `size` units' answers or more in random order, drawn as by `finite`; of fewer, nothing: (ε, δ).
+
+    Others' answers hide a unit's as clones of it (Feldman, McMillan & Talwar 2023) (docs/proofs.md) (R5).
+    """
+    written, ratio = _table(answer, table, rule := "shuffled")
+    epsilon, delta = number(epsilon, rule, "epsilon"), number(delta, rule, "delta")
+    need(2 <= whole(size, rule, "size") <= 10_000, rule, f"the size lies in 2 … 10000, found {size}")
+    need(epsilon >= 0 and 0 <= delta <= 1, rule, f"epsilon or delta is out of range: {epsilon}, {delta}")
+    enough = at_most(lambda _: shuffled_delta(ratio, size, epsilon), delta)
+    need(enough, rule, f"δ = {brief(delta)} does not cover {size} shuffled answers of ratio {brief(ratio)}")
+    given: dict[str, Any] = {"table": written, "size": size, "epsilon": epsilon, "delta": delta}
+    return _drawn(rule, answer, Approximate(epsilon, delta), key, **given)
 
 
 def sparse_vector(

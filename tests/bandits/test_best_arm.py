@@ -36,8 +36,8 @@ def run(subject, means, seed):
 def stopped(subject, view, error):
     """Return after how many people an arm is named with this error, and which; None for never."""
     known, people = subject.evidence(), 0
-    for arm, counted, total in subject.released(view):
-        known.add(arm, counted, total + counted / 2)
+    for arm, counted, total, noises in subject.released(view):
+        known.add(arm, counted, total, noises)
         people += counted
         named, now = known.best()
         if now <= error:

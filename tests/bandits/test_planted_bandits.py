@@ -9,6 +9,7 @@ import pytest
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.search import search
 from audits.subjects.catalogue import entries
+from bandits.arm_phases import ArmPhases
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.function_release import FunctionRelease
 from bandits.jdp_gp_ucb import JdpGpUcb
@@ -112,6 +113,7 @@ def test_a_person_in_two_batches_is_found_where_they_meet(stream):
 @pytest.mark.parametrize(
     "subject",
     [
+        ArmPhases(rounds=12, arms=2, block=6, law="shuffled", delta=Fraction(1, 100)),
         PhasedPosterior(rounds=40, sigma=Fraction(1)),
         PhasedPosterior(rounds=400, sigma=Fraction(1), stream="correlated"),
         SurfaceGpUcb(rounds=60, batch=10, error=Fraction(1, 2)),

@@ -30,14 +30,15 @@ SOURCES = formal.sources()
 def test_every_rule_of_both_programs_has_one_row():
     names = [row["name"] for row in ROWS]
     assert len(set(names)) == len(names)
-    assert set(names) == set(RULES) == set(formal.rules(SOURCES))
-    assert set(names) >= set(WITNESSES)
+    assert set(names) == set(formal.rules(SOURCES)) == set(RULES) - formal.ON_PAPER
+    assert set(RULES) > formal.ON_PAPER
+    assert set(names) >= set(WITNESSES) - formal.ON_PAPER
     listed = [
         line.split("`")[1]
         for line in (ROOT / "docs/rules.md").read_text().splitlines()
         if line.startswith("| R") and "`" in line
     ]
-    assert set(listed) == set(names)
+    assert set(listed) == set(RULES)
 
 
 def test_a_row_names_the_theorem_that_stands_in_its_file():

@@ -48,6 +48,14 @@ def test_arms_have_members_too(law, block, arms, few):
     assert replace(small, rounds=10**6) == subject
 
 
+def test_shuffled_arms_have_members_whose_blocks_are_as_large():
+    subject = ArmPhases(rounds=10**6, arms=3, law="shuffled", delta=DELTA)
+    small, some = member_of(subject, DELTA)
+    assert small.bits == some.bits == subject.bits
+    assert small.rounds == 6 * subject.bits.size
+    assert replace(small, rounds=10**6, block=1) == subject
+
+
 @looped("rounds", [300, 600, 10**6])
 @looped("stream", ["separate", "correlated"])
 def test_a_posterior_of_batches_has_several_of_them_in_a_small_member(rounds, stream):

@@ -97,6 +97,8 @@ RUNS = {
             {"index": "thompson", "memory": 20},
             {"index": "top-two", "level": 0.9},
             {"space": OWN, "arms": 6},
+            {"space": OWN, "arms": 6, "belief": "linear"},
+            {"belief": "apart", "law": "shuffled", "delta": 1e-3},
             {"law": "gaussian", "sigma": 3, "arms": 4, "rounds": 70, "delta": 1e-6},
         ],
     ),

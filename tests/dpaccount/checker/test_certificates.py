@@ -494,8 +494,7 @@ def test_the_command_line(tmp_path, capsys):
     file.write_text(json.dumps(sealed(edited(UNPROVEN, (("audit",), None)))))
     assert checker.main([str(file)]) == 3
     assert (
-        capsys.readouterr().out
-        == "valid: UNPROVEN: digest, 6 proof steps and verdict confirmed, unsigned\n"
+        capsys.readouterr().out == "valid: UNPROVEN: digest, 6 proof steps and verdict confirmed, unsigned\n"
     )
     file.write_text(json.dumps(refuted()))
     assert checker.main([str(file)]) == 1

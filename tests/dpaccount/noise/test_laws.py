@@ -53,6 +53,11 @@ CASES = {
     "exponential": (Law("exponential", 2.5), SCORES, one_hot(4)),
     "permute-and-flip": (Law("permute-and-flip", 2.5), SCORES, one_hot(4)),
     "table": (Law("table", table=COIN), np.array([1, 0]), list(itertools.product(range(3), repeat=2))),
+    "shuffled": (
+        Law("shuffled", limit=3, table=((F(3, 4), F(1, 4)), (F(1, 3), F(2, 3)))),
+        np.array([1, 0, 0]),
+        [(0, 0, 0), (0, 0, 1), (0, 1, 1), (1, 1, 1)],
+    ),
     "sparse-vector": (
         Law("sparse-vector", 2.0, 1.5, 1),
         np.array([-1, 0, 2]),
@@ -127,6 +132,8 @@ def test_an_event_is_decided_at_higher_precision_where_a_ball_is_wide():
         (Law("permute-and-flip", 1.0), np.zeros(0, dtype=np.int64)),
         (Law("table", table=COIN), np.array([2])),
         (Law("table", table=COIN), np.array([-1])),
+        (Law("shuffled", limit=3, table=COIN), np.array([0, 1])),
+        (Law("shuffled", limit=1, table=COIN), np.array([0, 2])),
         (Law("sparse-vector", 1.0, 1.0, 1), np.zeros((2, 2), dtype=np.int64)),
         (Law("stable-histogram", 1.0, 2.0), np.array([-1])),
         (Law("symmetric", 1.0), np.array([[0, 1], [2, 0]])),

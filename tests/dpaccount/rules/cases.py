@@ -74,6 +74,13 @@ def split(*cells):
 
 
 TABLE = {"table": [["1/4", "3/4", "0"], ["1/2", "1/2", "0"]], "epsilon": "1", "key": "k"}
+BITS = {
+    "table": [["9/10", "1/10"], ["1/10", "9/10"]],
+    "size": 20,
+    "epsilon": "1",
+    "delta": "1/10",
+    "key": "k",
+}
 ADDED = [private("gdp", "2", relation=A), private("gdp", "3", relation=A, subject="r")]
 KEPT = [private("gdp", "1"), private("gdp", "7", subject="r")]
 
@@ -196,6 +203,7 @@ HONEST = [
     ("sparse_vector", [stable("each")],
      {"threshold": "8", "scale": "16", "limit": 3, "grid": "1", "key": "k"}, private("pure", "2")),
     ("finite", [added("points", points=[[0], [1]])], TABLE, private("pure", "1")),
+    ("shuffled", [added("points", points=[[0], [1]])], BITS, private("approximate", "1", "1/10")),
     ("stable_histogram", [added("cell", relation=A)],
      {"scale": "1", "threshold": 11, "delta": "1/10000", "key": "k"},
      private("approximate", "1", "1/10000", relation=A)),
@@ -485,6 +493,16 @@ FALSE = [
         {"table": [["1/4", "3/4"], ["1/2", "1/2", "0"]]}, {"table": [["1"]]},
         {"table": [["1/4", "3/4"], ["0", "1"]]}, {"table": [["5/4", "-1/4"], ["5/4", "-1/4"]]},
         {"table": [["1/2", "1/2"]] * 3})],
+    *[changed("shuffled", **bad) for bad in (
+        {"delta": "942526495411191/10000000000000000"}, {"delta": "2"}, {"delta": "-1"}, {"epsilon": "-1"},
+        {"epsilon": "999/1000", "delta": "94252649541120/1000000000000000"}, {"size": 19, "delta": "19/200"},
+        {"size": 1}, {"size": 0}, {"size": 10_001}, {"size": True},
+        {"size": "20"}, {"size": 1, "delta": "1"}, {"size": True, "delta": "1"}, {"table": [["10/11", "1/11"], ["1/11", "10/11"]]},
+        {"table": [["9/10", "1/10"], ["1/10", "8/10"]]}, {"table": [["9/10", "1/10"], ["0", "1"]]},
+        {"table": [["1/2", "1/2"]] * 3})],
+    ("shuffled", [added("points", points=[[0], [1]], relation=A)], BITS),
+    ("shuffled", [added("points", points=[[0], [2]])], BITS),
+    ("shuffled", [added("ball", points=[[0], [1]])], BITS),
     ("finite", [added("points", points=[[0], [2]])], TABLE),
     ("finite", [added("points", points=[[0], [1]], relation=A)], TABLE),
     ("finite", [added("ball", points=[[0], [1]])], TABLE),
@@ -636,6 +654,11 @@ TRUE = [
     ("to_approximate", [private("bounded-range", "1")], {"epsilon": "1", "delta": "0"}),
     ("to_approximate", [private("approximate", "1", "1/8")], {"epsilon": "1", "delta": "1/8"}),
     changed("finite", table=[["1/2", "1/2"]] * 2, epsilon="0"),
+    changed("shuffled", table=[["1/2", "1/2"]] * 2, epsilon="0", delta="0"),
+    changed("shuffled", delta="94252649541121/1000000000000000"),
+    changed("shuffled", epsilon="2747/1250", delta="0"),  # ln 9 = 2.1972…
+    changed("shuffled", size=10_000, delta="1/10000"),
+    changed("shuffled", delta="1"),
     changed("stable_histogram", threshold=2, delta="1"),
     changed("stable_histogram", delta="83/2500000"),
     ("mixture", [choice([], subject="q"), private("pure", "1")], {}),

@@ -135,6 +135,9 @@ WITNESSES = {
     "exponential": lambda w: [F(w["rate"]), w["key"]],
     "permute_and_flip": lambda w: [F(w["rate"]), w["key"]],
     "finite": lambda w: [[list(map(F, row)) for row in w["table"]], F(w["epsilon"]), w["key"]],
+    "shuffled": lambda w: [
+        *([list(map(F, row)) for row in w["table"]], w["size"], F(w["epsilon"]), F(w["delta"]), w["key"])
+    ],
     "sparse_vector": lambda w: [F(w["threshold"]), F(w["scale"]), w["limit"], F(w["grid"]), w["key"]],
     "stable_histogram": lambda w: [F(w["scale"]), w["threshold"], F(w["delta"]), w["key"]],
     "group": lambda w: [w["size"], *([F(w["delta"])] if "delta" in w else [])],

@@ -54,6 +54,7 @@ from dpaccount.proof import (
     post_process,
     refute,
     replace_one,
+    shuffled,
     sparse_vector,
     stable_histogram,
     to_approximate,
@@ -82,6 +83,14 @@ def vector(query="v", relation=REPLACE_ONE):
     return linear(assume_ball(query, F(3, 4), relation, "t"))
 
 
+def counts():
+    """How many of a batch's answers are alike, which a shuffler shows."""
+    bits = assume_points("bits", [(0,), (1,)], REPLACE_ONE, "t")
+    batch = shuffled(bits, [[F(3, 4), F(1, 4)], [F(1, 4), F(3, 4)]], 5, HALF, F(1, 9), "bits")
+    blocks = assume_covers("bits", [(1, 5), (6, 12)], "t")
+    return post_process(nodes(batch, blocks), assume_view("counts", "everyone", "t"))
+
+
 def theorems():
     """Statements that use every rule between them."""
     covers = assume_covers("v", [(1, 2), (2, 3)], "t")
@@ -94,8 +103,11 @@ def theorems():
     table = finite(
         assume_points("a", [(0,), (1,)], REPLACE_ONE, "t"), [[F(2, 3), F(1, 3)], [F(1, 3), F(2, 3)]], ONE, "a"
     )
-    singles = assume_covers("a", [(1, 1), (2, 2)], "t")
-    yield local_view(to_approximate(local(table, singles), ONE, F(0)), assume_view("l", "others", "t"))
+    yield counts()
+    yield local_view(
+        to_approximate(local(table, assume_covers("a", [(1, 1), (2, 2)], "t")), ONE, F(0)),
+        assume_view("l", "others", "t"),
+    )
     sparse = sparse_vector(assume_each("n", HALF, ADD_REMOVE, "t"), F(2), F(4), 2, ONE, "n")
     choice = to_pure(exponential(assume_range("r", HALF, ADD_REMOVE, "t"), HALF, "r"))
     flip = permute_and_flip(assume_range("f", HALF, ADD_REMOVE, "t"), HALF, "f")

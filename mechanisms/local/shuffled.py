@@ -1,0 +1,118 @@
+"""Bits from people's devices, of which a shuffler shows a batch in random order: how many are 1.
+
+A device rounds a number in [0, 1] to a bit by a coin, and sends that bit with chance `truth`, else the
+other one.  The others' bits hide it as clones of it (rule `shuffled`): what is shown is (ε, δ)-DP as long as
+a batch has `size` bits or more, while a bit by itself is ε₀-DP, against the shuffler too.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError, RuleError
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, shuffled
+from mechanisms.local.tables import Table
+
+TRUTH_BITS = 12  #: a truth is a multiple of 2^−12, an ε one of 2^−12 of a message's own
+MOST_COUNTED = 10_000  #: bits of a batch that its proof counts
+
+
+@dataclass(frozen=True)
+class ShuffledBits:
+    """The most telling bits of which `size` or more, shuffled, are proved (`epsilon`, `delta`)-DP.
+
+    Raises `InputError` where there are none.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    size: int
+
+    @property
+    def truth(self) -> Fraction:
+        """Return the chance that a bit is sent as it is."""
+        return _truth(self)
+
+    @property
+    def table(self) -> Table:
+        """Return the chances of what is sent, by bit."""
+        return _table(self.truth)
+
+    @property
+    def local_epsilon(self) -> Fraction:
+        """Return ε₀, rounded up: what a message costs whoever sees it by itself."""
+        ratio = float(self.truth / (1 - self.truth))
+        return Fraction(math.ceil(math.log(ratio) * 2**TRUTH_BITS * (1 + 1e-12)), 2**TRUTH_BITS)
+
+    @property
+    def gain(self) -> float:
+        """Return by how much a number moves the expected bit, per unit."""
+        return float(2 * self.truth - 1)
+
+    @property
+    def variance(self) -> float:
+        """Return what a message adds to the variance of its number's own bit."""
+        return float(self.truth * (1 - self.truth) / (2 * self.truth - 1) ** 2)
+
+    def leaf(self, key: str, delta: Fraction) -> Theorem:
+        """Return what is proved of one batch at `delta`: ε at the subject's own, else about the least."""
+        local = self.local_epsilon
+        if delta == self.delta and self.epsilon <= local:
+            return _leaf(self, self.truth, self.epsilon, delta, key)
+
+        def enough(part: int) -> bool:
+            return _holds(lambda: _leaf(self, self.truth, local * part / 2**TRUTH_BITS, delta, key))
+
+        return _leaf(self, self.truth, local * _first(enough, 0, 2**TRUTH_BITS) / 2**TRUTH_BITS, delta, key)
+
+    def ones(
+        self, noise: Noise, key: str, batch: int, numbers: NDArray[np.float64], coins: np.random.Generator
+    ) -> Integers:
+        """Return how many of a batch's messages are 1; a number in [0, 1] is the chance that its bit is 1."""
+        bits = (coins.random(len(numbers)) < numbers).astype(np.int64)
+        return noise.noisy(key, batch, bits).sum(keepdims=True)
+
+
+def _table(truth: Fraction) -> Table:
+    return ((truth, 1 - truth), (1 - truth, truth))
+
+
+def _leaf(bits: ShuffledBits, truth: Fraction, epsilon: Fraction, delta: Fraction, key: str) -> Theorem:
+    own = assume_points(key, [(0,), (1,)], REPLACE_ONE, "movement")
+    return shuffled(own, _table(truth), min(bits.size, MOST_COUNTED), epsilon, delta, key)
+
+
+@lru_cache(maxsize=64)
+def _truth(bits: ShuffledBits) -> Fraction:
+    def too_much(part: int) -> bool:
+        truth = Fraction(part, 2**TRUTH_BITS)
+        return not _holds(lambda: _leaf(bits, truth, bits.epsilon, bits.delta, "bits"))
+
+    half = 2 ** (TRUTH_BITS - 1)
+    most = _first(too_much, half, 2**TRUTH_BITS) - 1
+    if most <= half:
+        raise InputError(f"no bit is proved to meet ε = {float(bits.epsilon):.3g}", "give a larger epsilon")
+    return Fraction(most, 2**TRUTH_BITS)
+
+
+def _holds(prove: Callable[[], Theorem]) -> bool:
+    try:
+        prove()
+    except RuleError:
+        return False
+    return True
+
+
+def _first(found: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the first number above `low` at which `found` is true, which it then remains; at most `high`."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if found(middle) else (middle, high)
+    return high
