@@ -1,7 +1,7 @@
 """Requests about a mechanism class that run in this process: certify, attack, test bounds."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -43,7 +43,7 @@ from dpaccount.schemas.certificate import Evidence
 from mechanisms.subject import Subject
 
 LEAST_RUNS = 30  #: minimum number of runs on each side in an attack on a class
-DELTAS = (Fraction(0), Fraction(1, 10**6))  #: a proof for one of these declares the sensitivities
+DELTAS = (Fraction(0), Fraction(1, 10**6))  #: tried in order for a proof if no δ is claimed
 
 
 # ------------------------------------------------------------------ certify
@@ -91,7 +91,9 @@ def audit_subject(
     """Return the answer of `dpaccount audit` on a mechanism class, without its seconds."""
     check_size(subject)
     plan = question.plan
-    proved = _drawing(question, subject)
+    deltas = (question.delta,) if question.curve is None else DELTAS
+    fault = f"{question.use} has no proof to draw noise from at this δ"
+    proved = _first_proof(subject, deltas, fault, "try another δ")
     progress("search for the worst neighbouring pair")
     given = [] if question.claim is None else example_tables(read_claim(question.claim), subject)
     evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=plan.seed, files=[], given=given)
@@ -118,14 +120,14 @@ def audit_subject(
     return with_cut_noted(answer, plan)
 
 
-def _drawing(question: Audit, subject: Subject) -> Proved:
-    """Return a proof to draw noise from: at the claimed δ, or for a curve at the first that has one."""
-    for delta in (question.delta,) if question.curve is None else DELTAS:
+def _first_proof(subject: Subject, deltas: Sequence[Fraction], fault: str, advice: str) -> Proved:
+    """Return the proof at the first δ that has one; raises `InputError` with `fault` if none has."""
+    for delta in deltas:
         try:
             return Proved(subject.proof(delta))
         except RuleError as error:
             why = error
-    raise InputError(f"{question.use} has no proof to draw noise from at this δ: {why}", "try another δ")
+    raise InputError(f"{fault}: {why}", advice)
 
 
 def _attacked(
@@ -145,9 +147,9 @@ def _attacked(
         levels = question.curve.lowers
 
         def planner(
-            held: Floats, out: Floats, _: Fraction, risk: Fraction, runs: int
+            left: Floats, right: Floats, _: Fraction, risk: Fraction, runs: int
         ) -> tuple[Threshold, float]:
-            return plan_known_event(held, out, levels, risk, runs)
+            return plan_known_event(left, right, levels, risk, runs)
 
         return attack(subject, proved, [target], suspect, planners=(planner,), **terms)
     if question.early:
@@ -207,7 +209,8 @@ def declared_answer(question: Sensitivity, subject: Subject) -> dict[str, Any]:
     refuted one, else of the first.  `worst` is the largest observed change, in the ℓ2 norm.
     """
     check_size(subject)
-    proved = _declaring(question.use, subject)
+    fault = f"{question.use} has no proof, so it declares no sensitivity"
+    proved = _first_proof(subject, DELTAS, fault, "give its parameters")
     files = modules_of(type(subject))
     evidence, _ = gather(subject, proved, examples=EXAMPLES, seed=question.seed, files=files)
     if all(each.status == "refuted" for each in evidence):
@@ -230,12 +233,3 @@ def declared_answer(question: Sensitivity, subject: Subject) -> dict[str, Any]:
         "rounding": None,
         "hypotheses": to_builtins(evidence),
     }
-
-
-def _declaring(name: str, subject: Subject) -> Proved:
-    for delta in DELTAS:
-        try:
-            return Proved(subject.proof(delta))
-        except RuleError as error:
-            why = error
-    raise InputError(f"{name} has no proof, so it declares no sensitivity: {why}", "give its parameters")

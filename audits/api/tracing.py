@@ -1,4 +1,4 @@
-"""Answers `dpaccount trace`: the noise calls of a function, and how far what they are added to moves."""
+"""Answers `dpaccount trace`: the noise calls of a function, and the sensitivity of their inputs."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -48,15 +48,15 @@ LATER = "data that are added to this sum are not followed, so add them to the no
 IF_SHOWN = "which is too much if the result shows all these noisy values, but not if it compares them"
 MIXED = "Laplace and Gaussian noise are both spent, and are not held against ε and δ together"
 MORE = "give more seconds, or one pair by --left and --right"
-MAX_PAIRS = 60  #: pairs that are traced, as far as time allows
+MAX_PAIRS = 60  #: maximum number of pairs that are traced
 
 
 @dataclass(frozen=True)
 class TraceRequest:
-    """Trace a function on pairs of neighbouring datasets; the claim says what its noise allows.
+    """Trace a function on pairs of neighbouring datasets and compare movements with a claim.
 
-    `mu` is for Gaussian noise: by default the largest that meets (ε, δ).  A declared `sensitivity` limits
-    every input besides; with `events`, calls are held against its releases, by movement.
+    `mu` is for Gaussian noise: by default the largest that meets (ε, δ).  A declared `sensitivity` also
+    limits every input.  With `events`, calls are compared with the releases of that plan.
     """
 
     use: str
@@ -172,7 +172,7 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
 def _samples(
     traced: Traced, crew: Crew, question: TraceRequest, planned: list[PlannedNoise], progress: Progress
 ) -> list[Any]:
-    """Return which rows are in the sums of runs, each of its own seed: none if that cannot be seen."""
+    """Return which rows are in the sums of runs with different seeds; empty if this cannot be observed."""
     shape = question.data.shape
     if not isinstance(shape, Shape) or not crew.first.alive:
         return []
@@ -196,13 +196,13 @@ def _samples(
 
 
 def _same_rows_first(pair: Pair) -> bool:
-    """Return whether the rows that both sides have are first: draws for each row are the same there only."""
+    """Return whether the common rows come first: only then do they get the same draws on both sides."""
     rows = min(len(pair.left), len(pair.right))
     return len(pair.left) == len(pair.right) or np.array_equal(pair.left[:rows], pair.right[:rows])
 
 
 def _allowed(question: TraceRequest) -> dict[str, float | None]:
-    """Return what may move, in units of the scale, by family of noise."""
+    """Return the allowed movement in units of the scale, by family of noise; None: no limit is claimed."""
     if question.events is not None:
         most: dict[str, float | None] = {"laplace": 0.0, "gaussian": 0.0, "other": None}
         for noise in planned_noise(question.events):
@@ -215,7 +215,7 @@ def _allowed(question: TraceRequest) -> dict[str, float | None]:
             middle = (low + high) / 2
             fits = Accountant(Gdp(mu=repr(middle))).delta(question.epsilon).upper <= question.delta
             low, high = (middle, high) if fits else (low, middle)
-        mu = Fraction(high)  # above the largest that meets it, which is no finding
+        mu = Fraction(high)  # rounded up, so that rounding causes no finding
     return {
         "laplace": None if question.epsilon is None else float(question.epsilon),
         "gaussian": None if mu is None else float(mu),
@@ -230,14 +230,14 @@ def _gather(
     allowed: dict[str, float | None],
     sensitivity: Fraction | None = None,
 ) -> None:
-    """Add what one pair showed.
+    """Add the trace of one pair.
 
-    Where other draws come with the noise, they may be a sample, for which more may move than (ε, δ) says.
+    If there are other draws, they may sample rows, and (ε, δ) does not limit the movement.
     """
     add_common_findings(traced, document, pair)
     for note in document["notes"]:
         why = note.partition(UNEXPLAINED)[2]
-        if not why or not any(why in each for each in traced.notes):  # by how much is said once
+        if not why or not any(why in each for each in traced.notes):  # one note whatever the amount
             traced.note(note)
     spent = {"laplace": 0.0, "gaussian": 0.0}
     sampled = bool(document["draws"]) and any(limit is not None for limit in allowed.values())
@@ -270,8 +270,8 @@ def _check_total(
 ) -> None:
     """Add a finding if all calls of one family together spend more than is claimed.
 
-    It is a note if not all noisy values are `shown`: a comparison or a choice may cost less.  Both
-    families are a note.
+    It is only a note if not all noisy values are `shown`, since a comparison or a choice may cost less.
+    The costs of both families are not combined, which is noted.
     """
     if all(spent.values()):
         traced.note(MIXED)
@@ -287,7 +287,7 @@ def _check_total(
 
 
 def _resolve_unsure(traced: Traced) -> None:
-    """Make a finding of what no noise explains, or a note where noise or data may be unseen."""
+    """Turn unexplained differences into findings, or into notes if noise or data may be unobserved."""
     for call, file, line in sorted(traced.unused or ()):
         traced.note(f"the noise of {call} at {file}:{line} is added to nothing: it may choose other noise")
     for sentence, places, pair in traced.unsure:
@@ -301,7 +301,7 @@ def _resolve_unsure(traced: Traced) -> None:
 
 
 def _note_if_shown(traced: Traced, where: str, declared: float, measured: float) -> None:
-    """Add a note if more was measured than declared of values that the result may show, or compare."""
+    """Add a note if a movement exceeds the declared one, but the result may only compare these values."""
     if measured > declared * (1 + ROUNDED):
         sentence = f"{where}: declared {declared:.6g}, measured {measured:.6g}, {IF_SHOWN}"
         traced.note(sentence, measured, where)
@@ -339,7 +339,7 @@ def _answer(traced: Traced, question: TraceRequest, allowed: dict[str, float | N
 
 
 def exit_code(answer: dict[str, Any]) -> int:
-    """Return 1 for findings, 0 where inputs of noise were seen and all were judged, else 3."""
+    """Return 1 for findings, 0 if inputs of noise were observed and all were judged, else 3."""
     if answer["findings"]:
         return 1
     if answer["notes"]:

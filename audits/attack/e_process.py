@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from audits.attack.membership_guessing import Guess, guess_at
 from audits.attack.planning import Floats, counted_rates, cuts_of, likelihood_rates, modelled_rates
 from audits.attack.thresholds import Threshold, better_direction
-from audits.tradeoff import MAX_EPSILON
+from audits.tradeoff import MAX_EPSILON, bisect
 
 RUNS_PER_STAKE = 50  #: runs between changes of the stake
 TRUSTED = 200  #: maximum weight of training rates, in runs
@@ -132,7 +132,6 @@ class Bettor:
         most = max(self._stakes, key=lambda each: each[0])[0]
         delta_prime = max(delta_prime for _, delta_prime, _ in self._stakes)
         top = min(math.log(1 / most - delta_prime) - 1e-9, MAX_EPSILON) if most > 0 else self.claimed
-        low, high = self.claimed, max(top, self.claimed)
 
         def wealth(epsilon: float) -> float:
             return math.fsum(
@@ -140,10 +139,7 @@ class Bettor:
                 for stake, delta_prime, counts in self._stakes
             )
 
-        while high - low > 1e-9:
-            middle = (low + high) / 2
-            low, high = (middle, high) if wealth(middle) >= need else (low, middle)
-        return low
+        return bisect(lambda epsilon: wealth(epsilon) >= need, self.claimed, max(top, self.claimed), 1e-9)[0]
 
 
 def _payoff_values(epsilon: float, delta_prime: float) -> Floats:

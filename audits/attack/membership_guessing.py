@@ -37,7 +37,7 @@ from audits.attack.planning import (
     likelihood_rates,
     modelled_rates,
 )
-from audits.tradeoff import MAX_EPSILON
+from audits.tradeoff import MAX_EPSILON, bisect
 
 TAIL_ROUNDING = 1e-13  #: absolute; of the differences of tails
 TAIL_SLACK = 1e-6  #: relative; far above the error of scipy's binomial tails
@@ -111,12 +111,11 @@ def largest_rejected(v: int, r: int, n: int, delta_prime: float, risk: float) ->
     """Return the largest ε, rounded down, that v correct guesses of r in n runs reject at `risk`."""
     if r == 0 or tail_bound(v, r, n, 0.5, delta_prime) > risk:
         return 0.0
-    low, high = 0.0, MAX_EPSILON
-    while high - low > 1e-7:
-        middle = (low + high) / 2
-        s = 1 / (1 + math.exp(-middle))
-        low, high = (middle, high) if tail_bound(v, r, n, s, delta_prime) <= risk else (low, middle)
-    return low
+
+    def rejected(epsilon: float) -> bool:
+        return tail_bound(v, r, n, 1 / (1 + math.exp(-epsilon)), delta_prime) <= risk
+
+    return bisect(rejected, 0.0, MAX_EPSILON, 1e-7)[0]
 
 
 def plan_guess(

@@ -100,7 +100,7 @@ def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa
             ),
         ],
         "units": units(budget, state.period_tree()),
-        "reservations": _reservations(passed, state, waiting),
+        "reservations": _reservations(passed, waiting),
         **passed.answers(),
         "heads": {"entries": at.at.number, "head": at.at.digest, "root": at.text, "first": origin.digest},
     }
@@ -148,7 +148,7 @@ def units(budget: Budget, tree: SpentTree) -> Report:
     return {"rows": rows, "more": len(largest) > MOST}
 
 
-def _reservations(passed: "Pass", state: State, waiting: Iterable[Any]) -> Report:
+def _reservations(passed: "Pass", waiting: Iterable[Any]) -> Report:
     left = {number: ranges for number, _, ranges in waiting}
     rows = []
     for number, line in islice(reversed(passed.reserved.items()), MOST):
