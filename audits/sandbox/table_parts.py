@@ -71,11 +71,10 @@ PROGRESS: Final = "summing the table: {} of {} parts"
 
 @dataclass(frozen=True)
 class TableWork:
-    """How a table is summed: number of parts, concurrent jobs, and the folder for finished parts.
+    """How a table is summed; the totals do not depend on it.
 
-    `scheduler` is the address of a dask cluster whose workers sum the parts.  `by_file`: each file
-    is a part, as the user states that it has all rows of its persons.  `other`: another engine has
-    summed all parts and written the manifest.  The totals depend on none of these.
+    `folder` is for finished parts, `scheduler` the address of a dask cluster.  `by_file`: each file is a
+    part, with all rows of its persons.  `other`: another engine has summed all parts into the manifest.
     """
 
     jobs: int = 1
@@ -218,10 +217,9 @@ def _all_parts(
 
 
 def _check_shape(parts: list[PartTotals], claim: Claim, made_by: type, work: TableWork) -> None:
-    """Refuse parts that cannot be this claim's, as an edited manifest may have.
+    """Refuse parts that cannot be this claim's: of other size, beyond any rows, or without persons' marks.
 
-    The totals of a part are bounded by its number of units.  Without a mark for each person, a person
-    in two parts would go unnoticed.
+    Without a mark for each person, a person in two parts would go unnoticed.
     """
     what = summed_query(claim, made_by)
     if what is None or any(len(sums) != what.width for sums, *_ in parts):
