@@ -839,7 +839,7 @@ def test_a_schema_that_holds_code_is_refused(ledger, team, admin, code):
 
 def test_another_schema_is_no_ledger(team, admin, postgres):
     admin.execute(f"CREATE SCHEMA {server_address(team).schema}")
-    with pytest.raises(LedgerError, match="is not there"):
+    with pytest.raises(LedgerError, match="does not exist"):
         Ledger.open(team)
     admin.execute("CREATE TABLE ledger (format TEXT, last BIGINT, head TEXT)")
     with pytest.raises(LedgerError, match="not a ledger of this kind"):
