@@ -356,8 +356,10 @@ class Decays:
     def __init__(self, product: Product, c: arb, smooth: Fraction, depth: float) -> None:
         self.mu2 = product.mu2[0] + smooth
         self.parts: list[tuple[Decay, int]] = []
-        joint, parts = joined(product.parts) if smooth else ((), product.parts)
-        end = math.sqrt(2 * (depth + 5) / float(self.mu2)) if joint else 0.0  # then the smoothing is enough
+        joint, parts = joined(product.parts)
+        end = (
+            math.sqrt(2 * (depth + 5) / float(self.mu2)) if smooth else math.inf
+        )  # smoothing is enough there
         self.table = joint_decay(joint, float(c.mid()), end) if joint else None
         if self.table is None:
             parts = product.parts

@@ -19,13 +19,17 @@ FLOAT_SLACK = 1e-8  #: of ψ: more than floats err where t·b is at most `MOST_T
 MOST_TURN = 1e6
 NEAR, NEAR_CELL = 30.0, 0.5  #: deviations of t where all pairs are looked at, and the cells there
 FAR_CELL = 0.3  #: the width of cells beyond, times the largest loss and the root of its count
+FAR_OUT = 8  #: times the frequency where pairs are settled, up to which they are tabulated
 MOST_FAR_CELLS = 100_000
 MOST_VALUES = 4e6  #: beyond, of all pairs: so many that one in some is looked at
 VALUES = 200  #: in a step of work
 
 
 class JointDecay(Decay):
-    """Bounds on ∏ψ^{n/2} in cells of [0, end], and on all cells from each one on."""
+    """Bounds on ∏ψ^{n/2} in cells of [0, end], and on all cells from each one on.
+
+    Where all pairs are settled at `end`, the last bound holds beyond it too.
+    """
 
     def __init__(self, parts: Counted, c: float, end: float) -> None:
         import numpy as np
@@ -42,20 +46,33 @@ class JointDecay(Decay):
         logs = np.concatenate([_cells(parts, c, near), _cells(some, c, far)])
         self.edges = np.append(near, far[1:])
         self.end = float(self.edges[-1])
+        self.lasts = _settled(parts, c) <= self.end
         self.logs = np.maximum.accumulate(logs[::-1])[::-1] * (1 - 1e-9)
 
     def near(self, t: arb) -> arb:
         """Return a bound for all τ from t to `end`."""
         at = int(self.edges.searchsorted(float(t.lower()), side="right")) - 2  # one cell more than t is in
-        return arb(float(self.logs[max(at, 0)])).exp() if t < self.end else arb(1)
+        return arb(float(self.logs[max(at, 0)])).exp() if t < self.end else self.far(t)
+
+    def far(self, t: arb) -> arb:
+        """Return a bound for all τ ≥ t."""
+        if not self.lasts:
+            return arb(1)
+        return self.near(t) if t < self.end else arb(float(self.logs[-1])).exp()
 
     def reach(self, t: arb) -> arb | None:
         """Return where the table ends."""
-        return arb(self.end)
+        return None if self.lasts else arb(self.end)
 
 
 def _largest(part: tuple[Transform, int]) -> float:
     return part[0].bound() or 0.0
+
+
+def _settled(parts: Counted, c: float) -> float:
+    """Return from where on the squares of all these pairs bound what follows; infinite where some do not."""
+    ends = [each.settled(c) for each, _ in parts]
+    return max(math.inf if end is None else end for end in [*ends, 1 / max(map(_largest, parts))])
 
 
 def _cells(parts: Iterable[tuple[Transform, int]], c: float, t: Any) -> Any:
@@ -72,7 +89,11 @@ def _cells(parts: Iterable[tuple[Transform, int]], c: float, t: Any) -> Any:
 
 @kept(8)
 def joint_decay(parts: Counted, c: float, end: float) -> JointDecay | None:
-    """Return the table of some pairs up to `end`, kept: contours ask for it again; None: too long a one."""
+    """Return the table of some pairs up to `end`, kept: contours ask for it again; None: too long a one.
+
+    Where all pairs are settled, it need not be longer.
+    """
+    end = min(end, FAR_OUT * _settled(parts, c))
     most = max(map(_largest, parts))
     often = max(n for _, n in parts)
     if not end * most < min(MOST_TURN, MOST_FAR_CELLS * FAR_CELL / math.sqrt(often)):

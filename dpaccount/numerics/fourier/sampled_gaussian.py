@@ -415,8 +415,14 @@ def _variance(factor: ByParts, c: arb) -> arb:
         wide = 1e-3 * max(middle, 1e-3)
         logs = [factor.log_m(middle + d, 1) for d in (-wide, 0.0, wide)]
         rough = max((logs[0] - 2 * logs[1] + logs[2]) / wide**2, 1e-30)
-        eta = arb(min(0.3 / math.sqrt(rough), max(middle, 1.0)))
-        mean = arb((logs[2] - logs[0]) / (2 * wide))
+        slope = (logs[2] - logs[0]) / (2 * wide)
+
+        def wider(eta: float) -> float:  # M may explode beyond c: then a small η is better
+            sides = (factor.log_m(middle + d, 1) - logs[1] - d * slope for d in (-eta, eta))
+            return sum(math.expm1(min(side, 700.0)) for side in sides) / eta**2
+
+        most = min(0.3 / math.sqrt(rough), max(middle, 1.0))
+        eta, mean = arb(min((most / 4**k for k in range(5)), key=wider)), arb(slope)
         here = factor.value(c)
         up, down = factor.value(c + eta), factor.value(c - eta)
         value = ((-eta * mean).exp() * up + (eta * mean).exp() * down - 2 * here) / (eta * eta * here)

@@ -71,8 +71,12 @@ class Transform:
         return None
 
     def squares(self, c: float, t: Any) -> Any:
-        """Return |M(c + it)/M(c)|² in floats, for an array of t ≥ 0."""
+        """Return |M(c + it)/M(c)|² in floats, for an ascending array of t ≥ 0."""
         raise NotImplementedError
+
+    def settled(self, c: float) -> float | None:
+        """Return a frequency from which on `squares` bounds all that follow; None where they come back."""
+        return None
 
     def family(self) -> Any:
         """Return a key of transforms whose laws rise in convex order with `order`; None: there is none.

@@ -16,6 +16,7 @@ from dpaccount.numerics.fourier.discrete_transforms import (
 )
 from dpaccount.numerics.fourier.joint_decay import JointDecay, joined
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
+from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceTransform
 from dpaccount.numerics.fourier.transforms import LaplaceTransform
 from dpaccount.numerics.intervals import precision
 from dpaccount.pairs.of_events import _sum_by_halves
@@ -84,6 +85,57 @@ def test_floats_are_within_the_slack():
             squares, most = factor.squares(c, np.array([t])), factor.bound()
         assert squares[0] == pytest.approx(true, abs=joint_decay.FLOAT_SLACK / 10)
         assert most >= (factor.loss if isinstance(factor, LaplaceTransform) else factor.largest())
+
+
+def samples(seed, size, *, rates=(1e-3, 0.5), losses=(0.05, 3.0)):
+    """Return so many samples of Laplace noise in one direction."""
+    rng = random.Random(seed)
+    added, found = rng.random() < 0.5, {}
+    while len(found) < size:
+        rate, loss = (Fraction(round(1e4 * rng.uniform(*ends)), 10**4) for ends in (rates, losses))
+        if rate and loss:
+            found[SampledLaplaceTransform(rate, loss, added=added)] = rng.choice([1, 1, 2, 9])
+    return tuple(found.items())
+
+
+@looped(("seed", "c"), [(1, 0.1), (2, 3.0), (3, 20.0), (4, 0.01), (5, 100.0)])
+def test_samples_of_laplace_noise_do_not_come_back(seed, c):
+    """The table bounds what follows it too, at all frequencies."""
+    known = samples(seed, 8)
+    table = joint_decay.joint_decay(known, c, float("inf"))
+    assert table.lasts
+    assert table.reach(arb(1)) is None
+    values = []
+    for factor, count in known:
+        step = arb(table.end) / 500
+        with precision(128):
+            row = factor.nodes(arb(c), step, 1000)
+            values.append([float((abs(value) / row[0].real).upper()) ** count for value in row])
+    sizes = np.prod(values, axis=0)
+    for k in range(200):
+        assert max(sizes[k:]) <= float(table.near(k * step).upper()) == float(table.far(k * step).upper())
+    assert float(table.far(arb(10 * table.end)).upper()) < 0.5 or c > 50
+
+
+@pytest.mark.slow
+@looped("seed", range(6))
+def test_squares_of_samples_are_values_and_then_bounds(seed):
+    known, rng = samples(seed, 10, rates=(0.0001, 0.9999), losses=(0.01, 12)), random.Random(seed)
+    for factor, _ in known:
+        c = rng.choice([0.01, 1.0, 30.0, 300.0])
+        end = factor.settled(c)
+        times = np.sort(
+            [rng.uniform(0, end) for _ in range(6)] + [end * rng.uniform(1, 20) for _ in range(6)]
+        )
+        found = factor.squares(c, times)
+        for t, square in zip(times, found, strict=True):
+            with precision(96):
+                row = factor.nodes(arb(c), arb(float(t)), 2)
+                true = float((abs(row[1]) / row[0].real) ** 2)
+            assert true <= square + joint_decay.FLOAT_SLACK / 10
+            assert t >= end or square == pytest.approx(true, abs=joint_decay.FLOAT_SLACK / 10)
+        assert factor.bound() >= np.log1p(float(factor.rate) * np.expm1(float(factor.loss))) * (1 - 1e-14)
+    assert SampledLaplaceTransform(Fraction(1, 2), Fraction(800)).bound() is None
 
 
 def test_few_and_unbounded_losses_have_no_table():

@@ -8,9 +8,12 @@ import pytest
 from flint import arb
 
 from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.methods import exact
 from dpaccount.numerics.fourier.contours import PartialDecay, Product
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
+from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceTransform
 from dpaccount.numerics.intervals import precision
+from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan.events import DiscreteLaplace, Gaussian, Laplace, Plan, PoissonSubsampled
 from tests.looped import looped
 
@@ -72,6 +75,39 @@ def test_joint_estimates_are_the_sums_of_single_ones(seed):
     for s in (1e-3, 0.3, 4.0, 30.0, -0.5, -1.7, -8.0):
         single = sum(each.log_m(s, count) for each, count in parts)
         assert estimate(s) == pytest.approx(single, rel=1e-3, abs=1e-9)
+
+
+@looped("seed", range(4))
+def test_joint_estimates_of_laplace_noise_are_the_sums_of_single_ones(seed):
+    rng = random.Random(seed)
+    parts = tuple(
+        (SampledLaplaceTransform(Fraction(rng.randint(1, 900), 1000), Fraction(rng.randint(1, 40), 10)), n)
+        for n in rng.choices([1, 5, 10**6], k=12)
+    )
+    estimate, left = SampledLaplaceTransform.jointly(parts)
+    assert not left
+    assert SampledLaplaceTransform.jointly(parts[:7]) == (None, parts[:7])
+    for s in (1e-3, 0.3, 4.0, 300.0, -0.5, -1.7, -8.0):
+        single = sum(each.log_m(s, count) for each, count in parts)
+        assert estimate(s) == pytest.approx(single, rel=1e-9, abs=1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", ["1e-3", "1e-9"])
+def test_different_samples_of_laplace_noise_by_two_methods(delta):
+    """By Fourier inversion with a joint table of decays, and by lattices, which know nothing of transforms."""
+    events = [
+        PoissonSubsampled(rate=Fraction(1 + k, 50), of=Laplace(scale=1 + Fraction(k, 5)), count=12)
+        for k in range(8)
+    ]
+    found = Accountant(Plan("add-remove", events)).worst_epsilon(delta)
+    assert found.method == "Fourier inversion"
+    assert found.bounds.upper - found.bounds.lower <= Fraction(1, 10**6) * found.bounds.upper
+    total = composition_of([(each, 1) for each in events])
+    ways = [exact.lattice_epsilon(way, Fraction(delta), Fraction(1, 1000), 0) for way in total.directions]
+    low, high = (max(getattr(way, end) for way in ways) for end in ("lower", "upper"))
+    assert low <= found.bounds.upper
+    assert found.bounds.lower <= high <= low * (1 + Fraction(1, 200))
 
 
 def steps(count):
