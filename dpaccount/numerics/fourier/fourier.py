@@ -77,11 +77,12 @@ class Inversion:
             self.sum = Trigonometric([value / (p * (p + 1)) for value, p in zip(values, points, strict=True)])
             self.bump = Trigonometric(values) if chosen.smooth else None
             extra = ball(chosen.smooth)
-            self.right = product.above(s) * (s * (s + 1) * extra / 2).exp() * _kappa(s)
-            if chosen.left > 0:
-                self.left = product.above(-1 - v) * (v * (v + 1) * extra / 2).exp() * _kappa(v)
-            else:
-                self.left = product.value(v) * (v * (v + 1) * extra / 2).exp()
+            with precision(48 + max((n for _, n in product.parts), default=1).bit_length()):  # a few digits
+                self.right = product.above(s) * (s * (s + 1) * extra / 2).exp() * _kappa(s)
+                if chosen.left > 0:
+                    self.left = product.above(-1 - v) * (v * (v + 1) * extra / 2).exp() * _kappa(v)
+                else:
+                    self.left = product.value(v) * (v * (v + 1) * extra / 2).exp()
             self.cut = self.h * (count - 1)
             decays = Decays(product, self.c, chosen.smooth, chosen.depth)
             self.tail = decays.tail(self.cut, self.h).upper()

@@ -15,6 +15,7 @@ from dpaccount.numerics.fourier.transforms import Counted, Decay, Transform
 from dpaccount.numerics.work_budget import kept, spend
 
 LEAST_PAIRS, LEAST_COPIES = 8, 64  #: different pairs, and together: few come back before any smoothing helps
+MOST_COPIES = 10**7  #: of one pair: beyond, what floats err in ψ would count
 FLOAT_SLACK = 1e-8  #: of ψ: more than floats err where t·b is at most `MOST_TURN`
 MOST_TURN = 1e6
 NEAR, NEAR_CELL = 30.0, 0.5  #: deviations of t where all pairs are looked at, and the cells there
@@ -22,6 +23,7 @@ FAR_CELL = 0.3  #: the width of cells beyond, times the largest loss and the roo
 FAR_OUT = 8  #: times the frequency where pairs are settled, up to which they are tabulated
 MOST_FAR_CELLS = 100_000
 MOST_VALUES = 4e6  #: beyond, of all pairs: so many that one in some is looked at
+MOST_UNBOUNDED = 100  #: pairs of unbounded losses, which do not come back; beyond, one in some is enough
 VALUES = 200  #: in a step of work
 
 
@@ -34,19 +36,22 @@ class JointDecay(Decay):
     def __init__(self, parts: Counted, c: float, end: float) -> None:
         import numpy as np
 
-        most = [_largest(part) for part in parts]
-        deviation = math.sqrt(sum(n * b * b for b, (_, n) in zip(most, parts, strict=True)))
+        deviation = math.sqrt(sum(n * factor.deviation(c) ** 2 for factor, n in parts))
+        wide, last = _width(parts, c, end), settled(parts, c)
+        self.lasts = last <= end
         middle = min(NEAR / deviation, end)
-        wide = min(FAR_CELL / max(b * math.sqrt(n) for b, (_, n) in zip(most, parts, strict=True)), end)
-        near = np.linspace(0, middle, math.ceil(middle * deviation / NEAR_CELL) + 2)
-        far = np.linspace(middle, end, math.ceil((end - middle) / wide) + 2)
-        some = sorted(parts, key=_largest)
-        some = some[:: math.ceil(len(some) * len(far) / MOST_VALUES)]
-        spend((len(parts) * len(near) + len(some) * len(far)) / VALUES)
-        logs = np.concatenate([_cells(parts, c, near), _cells(some, c, far)])
-        self.edges = np.append(near, far[1:])
+        near, edges = np.linspace(0, middle, math.ceil(middle * deviation / NEAR_CELL) + 2), [middle]
+        while edges[-1] < end:  # beyond `last` squares fall, and cells may be of any width
+            here = edges[-1]
+            edges.append(
+                here * 1.25 if here >= last else min(here + min(here / 8, wide), max(last, here + wide / 8))
+            )
+        some = sorted(parts, key=lambda part: part[0].deviation(c))
+        some = some[:: math.ceil(len(some) * len(edges) / MOST_VALUES)]
+        spend((len(parts) * len(near) + len(some) * len(edges)) / VALUES)
+        logs = np.concatenate([_cells(parts, c, near), _cells(some, c, np.array(edges))])
+        self.edges = np.append(near, edges[1:])
         self.end = float(self.edges[-1])
-        self.lasts = _settled(parts, c) <= self.end
         self.logs = np.maximum.accumulate(logs[::-1])[::-1] * (1 - 1e-9)
 
     def near(self, t: arb) -> arb:
@@ -65,14 +70,16 @@ class JointDecay(Decay):
         return None if self.lasts else arb(self.end)
 
 
-def _largest(part: tuple[Transform, int]) -> float:
-    return part[0].bound() or 0.0
-
-
-def _settled(parts: Counted, c: float) -> float:
+def settled(parts: Counted, c: float) -> float:
     """Return from where on the squares of all these pairs bound what follows; infinite where some do not."""
-    ends = [each.settled(c) for each, _ in parts]
-    return max(math.inf if end is None else end for end in [*ends, 1 / max(map(_largest, parts))])
+    return max(*(factor.settled(c) for factor, _ in parts), 1 / max(f.deviation(c) for f, _ in parts))
+
+
+def _width(parts: Counted, c: float, end: float) -> float:
+    """Return the width of cells: half of the pairs are enough, but where some come back, copies together."""
+    if settled(parts, c) <= end:
+        return FAR_CELL / sorted(factor.deviation(c) for factor, _ in parts)[len(parts) // 2]
+    return FAR_CELL / max(factor.deviation(c) * math.sqrt(n) for factor, n in parts)
 
 
 def _cells(parts: Iterable[tuple[Transform, int]], c: float, t: Any) -> Any:
@@ -81,8 +88,9 @@ def _cells(parts: Iterable[tuple[Transform, int]], c: float, t: Any) -> Any:
 
     width, found = np.diff(t), np.zeros(len(t) - 1)
     for factor, count in parts:
-        squares, most = factor.squares(c, t), factor.bound() or 0.0
-        high = np.maximum(squares[:-1], squares[1:]) + width * width * most * most / 4 + FLOAT_SLACK
+        squares, curve = factor.squares(c, t), (width * factor.deviation(c)) ** 2 / 4
+        high = np.maximum(squares[:-1], squares[1:]) + curve
+        high = np.where(t[:-1] < factor.settled(c), high, squares[:-1]) + FLOAT_SLACK
         found += count / 2 * np.log(np.minimum(high, 1.0))
     return found
 
@@ -93,19 +101,25 @@ def joint_decay(parts: Counted, c: float, end: float) -> JointDecay | None:
 
     Where all pairs are settled, it need not be longer.
     """
-    end = min(end, FAR_OUT * _settled(parts, c))
-    most = max(map(_largest, parts))
-    often = max(n for _, n in parts)
-    if not end * most < min(MOST_TURN, MOST_FAR_CELLS * FAR_CELL / math.sqrt(often)):
-        return None
-    return JointDecay(parts, c, end)
+    last = settled(parts, c)
+    end = min(end, FAR_OUT * last)
+    turns, cells = (
+        min(end, last) / width for width in (1 / max(f.deviation(c) for f, _ in parts), _width(parts, c, end))
+    )
+    return JointDecay(parts, c, end) if turns < MOST_TURN and cells < MOST_FAR_CELLS else None
 
 
 def joined(parts: Counted) -> tuple[Counted, Counted]:
-    """Return the pairs whose decay is known jointly, none where they are few, and the others."""
+    """Return the pairs whose decay is known jointly, none where they are few, and the others.
+
+    Of many pairs of unbounded losses some are in neither: |M(c + it)/M(c)| ≤ 1.
+    """
     sides: tuple[list[Any], list[Any]] = [], []
     for part in parts:
-        sides[part[0].bound() is None].append(part)
+        sides[part[0].bound() is None or part[1] > MOST_COPIES].append(part)
     own, others = map(tuple, sides)
-    enough = len(own) >= LEAST_PAIRS and sum(n for _, n in own) >= LEAST_COPIES
-    return (own, others) if enough else ((), parts)
+    if len(own) < LEAST_PAIRS or sum(n for _, n in own) < LEAST_COPIES:
+        return (), parts
+    unbounded = sorted((part for part in own if part[0].bound() == math.inf), key=lambda part: -part[1])
+    some = unbounded[:: math.ceil(len(unbounded) / MOST_UNBOUNDED) or 1]
+    return (*(part for part in own if part[0].bound() != math.inf), *some), others

@@ -50,7 +50,7 @@ def saddle(log_m: LogM, epsilon: float) -> float:
 def _crossing(log_m: LogM, past: Callable[[tuple[float, float]], bool]) -> tuple[float, float]:
     """Return log c just below and above where saddles begin to be `past`, or out of reach."""
     low, high = -60.0, 40.0
-    for _ in range(48):
+    for _ in range(30):
         x = (low + high) / 2
         found = at(log_m, math.exp(x))
         low, high = (low, x) if found is None or past(found) else (x, high)

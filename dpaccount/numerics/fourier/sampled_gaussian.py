@@ -25,6 +25,9 @@ from dpaccount.numerics.work_budget import as_rate, kept, spend
 LEAST_JOINT = 8  #: transforms that have a joint estimate
 MOST_JOINT_MU2 = 16  #: of them
 MOST_SHIFT = 300  #: of u in joint estimates
+DEVIATIONS = 30.0  #: turns of a deviation beyond which the bound by parts will do
+FLOATS = 200  #: exponentials of floats in a step of work
+FLOAT_ERROR = 1e-9  #: of M(c + it)/M(c) in a table
 DECAY_SECONDS = 0.3  #: for the nodes of one decay (a rough estimate)
 
 
@@ -74,8 +77,7 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
     @classmethod
     def jointly(cls, parts: Counted) -> tuple[Callable[[float], float] | None, Counted]:
         """Return an estimate of log M(s) of many such transforms together, and those left over."""
-        known = [(each, n) for each, n in parts if isinstance(each, cls)]
-        own = [part for part in known if part[0].mu2 <= MOST_JOINT_MU2]
+        own = [(each, n) for each, n in parts if isinstance(each, cls) and each.bound()]
         if len(own) < LEAST_JOINT:
             return None, parts
         left = {each for each, _ in parts} - {each for each, _ in own}
@@ -90,18 +92,31 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
         """Return μ²."""
         return self.mu2
 
-    def share_of(self, other: Transform, c: arb) -> arb:
-        """Return κM_ν(c)/M(c) of a smaller ν at the same rate: this law is at least κ times that one.
+    def bound(self) -> float | None:
+        """Return ∞ where squares are known."""
+        return math.inf if type(self) is SampledGaussianTransform and self.mu2 <= MOST_JOINT_MU2 else None
 
-        The densities of dP/dQ at e^t are those of N(μ²/2, μ²) at t, whose ratio is at least
-        (ν/μ) e^{(ν² − μ²)/8}, which it is at t = 0; samples map dP/dQ alike.
-        """
-        if not isinstance(other, SampledGaussianTransform) or self.family() != other.family():
-            return arb(0)
-        if not 0 < other.mu2 <= self.mu2:
-            return arb(0)
-        ratio = (ball(other.mu2 / self.mu2)).sqrt() * (ball(other.mu2 - self.mu2) / 8).exp()
-        return ratio * other.value(c) / self.value(c)
+    def deviation(self, c: float) -> float:
+        """Return a bound on the deviation of L under the tilted law."""
+        return _tabled(self, c)[2]
+
+    def settled(self, c: float) -> float:
+        """Return the frequency from which on the squares are those of the bound by parts."""
+        return DEVIATIONS / _tabled(self, c)[2]
+
+    def squares(self, c: float, t: Any) -> Any:
+        """Return |M(c + it)/M(c)|² in floats, where they are settled the square of the bound by parts."""
+        import numpy as np
+
+        weights, logs, _ = _tabled(self, c)
+        near = t[t < self.settled(c)]
+        spend(len(near) * len(logs) / FLOATS)
+        turns = np.multiply.outer(near, logs.real)  # e^{itℓ} by parts: complex underflow is slow
+        sizes = np.exp(-np.minimum(np.multiply.outer(near, logs.imag), 300.0))
+        first = np.abs((sizes * np.cos(turns)) @ weights + 1j * ((sizes * np.sin(turns)) @ weights))
+        rests, totals = np.array(self.by_parts(arb(c))).T
+        far = (rests[:, None] + totals[:, None] / t[len(near) :]).min(axis=0)
+        return np.minimum(np.concatenate([first, far]), 1.0) ** 2
 
     def tilted(self, c: arb) -> "TiltedSample":
         """Return φ z^a."""
@@ -380,49 +395,77 @@ def float_up(value: arb) -> float:
 
 
 def _by_parts(factor: SampledGaussianTransform, c: arb) -> list[tuple[float, float]]:
-    """Return (1 − p_b, V_b), rounded up, for candidate cuts b: cells of u, bounded by their ends."""
-    a = factor.power(c)
-    mu, q = ball(factor.mu2).sqrt(), ball(factor.rate)
-    whole = _real_h(factor, a)
-    start = -12.0
-    end = max(float((a * mu).upper()), 0.0) + 12.0
-    count = int(min(900, (end - start) / 0.04))
-    edges = [arb(start) + (arb(end) - start) * j / count for j in range(count + 1)]
-    logs = [(q * (u * mu - mu * mu / 2).expm1()).log1p() for u in edges]
-    masses = [normal(u) for u in edges]
-    lead = 1 / (mu * q * whole * (2 * arb.pi()).sqrt()) * (mu * mu).exp()  # φ e^{−v} = e^{−(u+μ)²/2 + μ²}/√2π
-    many = 2 if a + 1 <= 0 or (a + 1) * mu * mu / 4 < 1 else 4
-    left = masses[0] * (a * logs[0]).exp() if a >= 0 else masses[0] * (a * (1 - q).log()).exp()
-    found_left, sups = [], []
-    for j in range(count):
-        high = logs[j + 1] if a >= 0 else logs[j]
-        found_left.append(left / whole)
-        left += (masses[j + 1] - masses[j]) * (a * high).exp()
-        near = edges[j].max(edges[j + 1].min(-mu)) + mu
-        rise = logs[j + 1] if a + 1 >= 0 else logs[j]
-        sups.append(lead * (-near * near / 2 + (a + 1) * rise).exp())
-    best, cuts = arb(0), []
-    for j in range(count - 1, -1, -1):
-        best = best.max(sups[j])
-        cuts.append((float_up(found_left[j]), float_up(many * best)))
-    return cuts
+    """Return (1 − p_b, V_b), rounded up, for candidate cuts b: cells of u, bounded by their ends.
+
+    In floats, with a margin for their errors.
+    """
+    import numpy as np
+
+    with precision(64):
+        whole = float(_real_h(factor, factor.power(c)).log().mid())
+    a, mu, q = float(factor.power(c).mid()), math.sqrt(float(factor.mu2)), as_rate(factor.rate)
+    end = max(a * mu, 0.0) + 12.0
+    u = np.linspace(-12.0, end, min(900, int((end + 12.0) / 0.04)) + 1)
+    logs = np.logaddexp(math.log1p(-q), math.log(q) + u * mu - mu * mu / 2)
+    spend(len(u) / 20)
+    low, high, width = u[:-1], u[1:], u[1] - u[0]
+    bells = -(np.clip(0.0, low, high) ** 2) / 2 - math.log(2 * math.pi) / 2 - whole  # logs of the most φ
+    first = max(a * logs[0], a * math.log1p(-q)) - 72.0 - whole  # Φ(−12) < e^−72
+    left = width * np.exp(np.minimum(bells + a * (logs[1:] if a >= 0 else logs[:-1]), 700.0))
+    rests = math.exp(min(first, 700.0)) + np.cumsum(left) - left
+    far = -((np.clip(-mu, low, high) + mu) ** 2) / 2 + mu * mu - math.log(mu * q)  # of φ e^{−v}/μq
+    sups = far - math.log(2 * math.pi) / 2 - whole + (a + 1) * (logs[1:] if a + 1 >= 0 else logs[:-1])
+    best = np.maximum.accumulate(sups[::-1])[::-1]
+    many = 2 if a + 1 <= 0 or (a + 1) * mu * mu / 4 < 1 - 1e-9 else 4
+    slack = 1 + 1e-9 + 1e-13 * float(np.abs((a + 1) * logs).max())
+    return list(zip(slack * rests, slack * many * np.exp(np.minimum(best, 700.0)), strict=True))
+
+
+@kept(1 << 12)
+def _tabled(factor: SampledGaussianTransform, c: float) -> Any:
+    """Return weights and log z at the nodes of a shifted line, and a bound on the deviation of L.
+
+    Where floats would err too much the weights are 1 at one node: then squares are 1.
+    """
+    import numpy as np
+
+    with precision(40):
+        line = ShiftedLine.shifted(factor.tilted(at := arb(c)))
+    with precision(80):
+        whole, found = factor.value(at), line.points()
+        points = [(weight / whole, log) for weight, log in found]
+        error = float_up(line.error() / whole + sum((abs(weight).rad() for weight, _ in points), arb(0)))
+        weights, logs = (
+            np.array([complex(float(x.real.mid()), float(x.imag.mid())) for x in row])
+            for row in zip(*points, strict=True)
+        )
+    heavy = np.abs(weights) > FLOAT_ERROR / 10 / len(weights)
+    weights, logs, error = weights[heavy], logs[heavy], error + FLOAT_ERROR / 10
+    deviation = float_up(_variance(factor, at).sqrt())
+    phase = 1e-14 + 1e-15 * DEVIATIONS / deviation * np.abs(logs).max()
+    if not error + phase * np.abs(weights).sum() < FLOAT_ERROR:
+        weights, logs = np.ones(1), np.zeros(1)
+    return weights, logs, deviation
 
 
 def _variance(factor: ByParts, c: arb) -> arb:
     """Return an upper bound on the variance of L under the tilted law, by M at c and c ± η."""
-    with precision(160):
-        middle = float(c.mid())
-        wide = 1e-3 * max(middle, 1e-3)
-        logs = [factor.log_m(middle + d, 1) for d in (-wide, 0.0, wide)]
-        rough = max((logs[0] - 2 * logs[1] + logs[2]) / wide**2, 1e-30)
-        slope = (logs[2] - logs[0]) / (2 * wide)
+    middle = float(c.mid())
+    wide = 1e-3 * max(middle, 1e-3)
+    logs = [factor.log_m(middle + d, 1) for d in (-wide, 0.0, wide)]
+    rough = max((logs[0] - 2 * logs[1] + logs[2]) / wide**2, 1e-30)
+    slope = (logs[2] - logs[0]) / (2 * wide)
 
-        def wider(eta: float) -> float:  # M may explode beyond c: then a small η is better
-            sides = (factor.log_m(middle + d, 1) - logs[1] - d * slope for d in (-eta, eta))
-            return sum(math.expm1(min(side, 700.0)) for side in sides) / eta**2
+    def sides(eta: float) -> float:
+        found = (factor.log_m(middle + d, 1) - logs[1] - d * slope for d in (-eta, eta))
+        return sum(math.expm1(min(side, 700.0)) for side in found)
 
-        most = min(0.3 / math.sqrt(rough), max(middle, 1.0))
-        eta, mean = arb(min((most / 4**k for k in range(5)), key=wider)), arb(slope)
+    most = min(0.3 / math.sqrt(rough), max(middle, 1.0))
+    # M may explode beyond c: then a small η is better
+    best = min((most / 4**k for k in range(5)), key=lambda eta: sides(eta) / eta**2)
+    lost = -math.log2(min(max(sides(best), 1e-60), 1.0))  # bits, in the difference
+    with precision(72 + int(lost)):
+        eta, mean = arb(best), arb(slope)
         here = factor.value(c)
         up, down = factor.value(c + eta), factor.value(c - eta)
         value = ((-eta * mean).exp() * up + (eta * mean).exp() * down - 2 * here) / (eta * eta * here)
