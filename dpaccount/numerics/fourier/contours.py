@@ -199,14 +199,14 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
     costs_of = (_Candidate.cost, _Candidate.unaided)
     tried = {min(lines, key=lambda x: cost(x) * product.weight(x.c)) for cost in costs_of} if lines else set()
     own = joined(product.parts)[0]
-    lasts = own and all(settled(own, line.c) < math.inf for line in tried)  # then no smoothing helps
+    lasts = own and all(settled(own, line.c) < math.inf for line in tried)  # then smoothing is tried last
     # m² whose excess moves ε by about a part of `gap`, small where that takes no more nodes: the density
     # of L at ε is about (c+1)|δ′|; the bound on the excess grows by e^{m²/8} beside that, so m² stays below 8
     part = 0.3 if own else 0.75
     smooth = Fraction(min(part * gap / (at.c + 1), 8.0))
     costs = {line: node_steps(product, line.c, _bits(product, at, line, tolerance)) for line in tried}
     tries = [(Fraction(0), EASY), (smooth, MAX_WORK), (Fraction(0), MAX_WORK)]
-    for extra, most in tries[:1] if digits > EASY_DIGITS else tries[2:] if lasts else tries:
+    for extra, most in tries[:1] if digits > EASY_DIGITS else tries[:0:-1] if lasts else tries:
         cuts = [(line, _cut(product, line, extra, most / costs[line])) for line in tried]
         known = [(cut * line.period * costs[line], line, cut) for line, cut in cuts if cut is not None]
         if known:
@@ -329,9 +329,8 @@ class Decays:
         self.mu2 = product.mu2[0] + smooth
         self.parts: list[tuple[Decay, int]] = []
         joint, parts = joined(product.parts)
-        end = (
-            math.sqrt(2 * (depth + 5) / float(self.mu2)) if smooth else math.inf
-        )  # smoothing is enough there
+        # from there on smoothing is enough
+        end = math.sqrt(2 * (depth + 5) / float(self.mu2)) if smooth else math.inf
         self.table = joint_decay(joint, float(c.mid()), end) if joint else None
         if self.table is None:
             parts = product.parts

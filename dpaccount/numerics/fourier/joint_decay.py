@@ -38,20 +38,17 @@ class JointDecay(Decay):
 
         deviation = math.sqrt(sum(n * factor.deviation(c) ** 2 for factor, n in parts))
         wide, last = _width(parts, c, end), settled(parts, c)
-        self.lasts = last <= end
         middle = min(NEAR / deviation, end)
         near, edges = np.linspace(0, middle, math.ceil(middle * deviation / NEAR_CELL) + 2), [middle]
         while edges[-1] < end:  # beyond `last` squares fall, and cells may be of any width
             here = edges[-1]
-            edges.append(
-                here * 1.25 if here >= last else min(here + min(here / 8, wide), max(last, here + wide / 8))
-            )
+            edges.append(1.25 * here if here >= last else min(here + min(here / 8, wide), last))
         some = sorted(parts, key=lambda part: part[0].deviation(c))
         some = some[:: math.ceil(len(some) * len(edges) / MOST_VALUES)]
         spend((len(parts) * len(near) + len(some) * len(edges)) / VALUES)
         logs = np.concatenate([_cells(parts, c, near), _cells(some, c, np.array(edges))])
         self.edges = np.append(near, edges[1:])
-        self.end = float(self.edges[-1])
+        self.end, self.lasts = float(self.edges[-1]), last <= self.edges[-2]
         self.logs = np.maximum.accumulate(logs[::-1])[::-1] * (1 - 1e-9)
 
     def near(self, t: arb) -> arb:
@@ -103,10 +100,9 @@ def joint_decay(parts: Counted, c: float, end: float) -> JointDecay | None:
     """
     last = settled(parts, c)
     end = min(end, FAR_OUT * last)
-    turns, cells = (
-        min(end, last) / width for width in (1 / max(f.deviation(c) for f, _ in parts), _width(parts, c, end))
-    )
-    return JointDecay(parts, c, end) if turns < MOST_TURN and cells < MOST_FAR_CELLS else None
+    turns = min(end, last) * max(factor.deviation(c) for factor, _ in parts)
+    few = turns < MOST_TURN and min(end, last) < MOST_FAR_CELLS * _width(parts, c, end)
+    return JointDecay(parts, c, end) if few else None
 
 
 def joined(parts: Counted) -> tuple[Counted, Counted]:

@@ -17,6 +17,7 @@ from flint import acb, arb, ctx
 
 from dpaccount.cached import cached_property
 from dpaccount.numerics.fourier import exponential_sums
+from dpaccount.numerics.fourier.saddlepoint import SampledGaussians
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine, Tilted
 from dpaccount.numerics.fourier.transforms import Counted, Decay, OnPoissonSample, Transform
 from dpaccount.numerics.intervals import ball, ceil_of, precision
@@ -24,7 +25,6 @@ from dpaccount.numerics.work_budget import as_rate, kept, spend
 
 LEAST_JOINT = 8  #: transforms that have a joint estimate
 MOST_JOINT_MU2 = 16  #: of them
-MOST_SHIFT = 300  #: of u in joint estimates
 DEVIATIONS = 30.0  #: turns of a deviation beyond which the bound by parts will do
 FLOATS = 200  #: exponentials of floats in a step of work
 FLOAT_ERROR = 1e-9  #: of M(c + it)/M(c) in a table
@@ -82,7 +82,7 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
             return None, parts
         left = {each for each, _ in parts} - {each for each, _ in own}
         rest = tuple(part for part in parts if part[0] in left)
-        return lru_cache(_JointEstimate(own).log_m), rest
+        return lru_cache(SampledGaussians(own).log_m), rest
 
     def family(self) -> tuple[type, Fraction, bool]:
         """Return the rate and the direction: the law of z rises with μ² in convex order."""
@@ -130,42 +130,6 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
     def by_parts(self, c: arb) -> list[tuple[float, float]]:
         """Return (1 − p_b, V_b), rounded up, for candidate cuts b."""
         return _by_parts(self, c)
-
-
-class _JointEstimate:
-    """Float estimates of Σ n·log M(s) of many sampled Gaussians, on one grid of u."""
-
-    def __init__(self, parts: list[tuple[SampledGaussianTransform, int]]) -> None:
-        import numpy as np
-
-        self.counts = np.array([float(n) for _, n in parts])
-        self.added = np.array([each.added for each, _ in parts])
-        self.mu = np.sqrt([float(each.mu2) for each, _ in parts])[:, None]
-        self.rates = np.array([as_rate(each.rate) for each, _ in parts])[:, None]
-
-    def log_m(self, s: float) -> float:
-        """Return the estimate; small deviations from 1 keep their digits, as ∫ φ(z − 1) = 0."""
-        import numpy as np
-
-        a = np.where(self.added, -s, 1 + s)[:, None]
-        most, least, most_a = float(self.mu.max()), float(a.min()), max(float(a.max()), 0.0)
-        spend(self.counts.size)
-        if most_a * most > MOST_SHIFT:  # there z^a ≈ q^a e^{av}
-            logs = a * np.log(self.rates) + a * (a - 1) * self.mu**2 / 2
-            return float(self.counts @ np.maximum(logs, 0)[:, 0])
-        left = np.log(1e-3 * (1 / self.rates - 1)) + self.mu**2 / 2  # left of it z ≈ 1 − q
-        low = -9.0 - min(-min(least, 0.0) * most, 1 + max(0.0, float((-left / self.mu).max())))
-        high = 9.0 + most_a * most
-        u = np.linspace(low, high, int((high - low) / min(0.2, 0.5 / most)) + 2)
-        excess = self.rates * np.expm1(np.minimum(u * self.mu - self.mu**2 / 2, 600))
-        log_z = np.log1p(excess)
-        power, weight = a * log_z, np.exp(-u * u / 2) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
-        if power.max() < 30:
-            return float(self.counts @ np.log1p((np.expm1(power) - a * excess) @ weight))
-        top = power - u * u / 2
-        peak = top.max(axis=1)
-        sums = np.exp(top - peak[:, None]).sum(axis=1) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
-        return float(self.counts @ (peak + np.log(sums)))
 
 
 @lru_cache(maxsize=1 << 14)
