@@ -36,6 +36,7 @@ from dpaccount.numerics.work_budget import as_rate, bearable, kept, spend
 MOST_NODES = 4000  #: of the quadrature
 FEW_NODES = 300  #: up to which the path stays on the real line
 LEAST_JOINT = 8  #: transforms that have a joint estimate
+MOST_ENDS = 0.9  #: the share of the ends up to which the rest makes up for them
 MOST_JOINT = 100  #: their largest loss before sampling
 FLOATS = 200  #: exponentials of floats in a step of work
 RATIO = 4  #: of the ends of a panel
@@ -106,33 +107,48 @@ class SampledLaplaceTransform(ByParts, OnPoissonSample):
         return float_up(_ends(self.rate, self.loss)[1]) if self.loss <= MOST_JOINT else None
 
     def settled(self, c: float) -> float:
-        """Return the frequency from which on the squares are those of the bound by parts.
+        """Return from where on the squares fall: infinite where nearly all of the law is at its ends."""
+        return self._resolved(c) if self._tilted(c)[0][:2].sum() < MOST_ENDS else math.inf
 
-        Up to it the rule of 16 points on a panel of half-width η ≤ ½ errs by at most 3e-19·B η, with B the
-        largest value on the ellipse of ρ = 4 around it (`_missed`), 1.1η beyond its ends and 1.9η high, where
-        ln z has an imaginary part of at most y·min(1, 2p) for p the share of the sampled at the right
-        end. For a ≥ 0 the density is log-convex, for a < 0 it falls, and |z| ≥ z cos(y/2).
-        """
-        a, q, loss = self.power(c), as_rate(self.rate), float(self.loss)
-        ends = (a * math.log1p(q * math.expm1(t)) - (t + loss) / 2 for t in (-loss - 0.6, loss + 0.6))
-        largest = max(ends) + 0.2 * max(-a, 0.0) + math.log(2 * loss + 2)
-        over = largest - log_mean(a, *_float_points(self.rate, self.loss))
-        share = q / (q + (1 - q) * math.exp(-loss - 0.6))
-        return max(0.0, 20 - over) / min(1.0, 2 * share)
-
-    def squares(self, c: float, t: Any) -> Any:
-        """Return |M(c + it)/M(c)|² in floats, where they are settled the square of the bound by parts."""
+    def _tilted(self, c: float) -> tuple[Any, Any]:
+        """Return the tilted masses of the float points, the ends first, and ln z there."""
         import numpy as np
 
         mass, log_z, _ = _float_points(self.rate, self.loss)
         power = self.power(c) * log_z
-        weight = mass * np.exp(power - power.max())
-        weight /= weight.sum()
-        near = t[t < self.settled(c)]
-        spend(len(near) * len(weight) / FLOATS)
+        weights = mass * np.exp(power - power.max())
+        return weights / weights.sum(), log_z
+
+    def _resolved(self, c: float) -> float:
+        """Return a frequency up to which the float points will do.
+
+        The rule of 16 points on a panel of half-width η ≤ ½ errs by at most 3e-19·B η, with B the largest
+        value on the ellipse of ρ = 4 around it (`_missed`), 1.13η beyond its ends and 1.88η high, where ln z
+        has an imaginary part of at most y·min(1, 2p) for p the share of the sampled at the right end. For
+        a ≥ 0 the density is log-convex, for a < 0 it falls, and |z| ≥ z cos(y/2).
+        """
+        a, q, loss = self.power(c), as_rate(self.rate), float(self.loss)
+        half = loss / math.ceil(2 * loss)
+        far = loss + 1.13 * half
+        ends = (a * math.log1p(q * math.expm1(t)) - (t + loss) / 2 for t in (-far, far))
+        largest = max(ends) + min(a, 0.0) * math.log(math.cos(0.95 * half)) + math.log(2 * loss + 2)
+        over = largest - log_mean(a, *_float_points(self.rate, self.loss))
+        share = q / (q + (1 - q) * math.exp(-far))
+        return max(0.0, 20 - over) / (1.9 * half * min(1.0, 2 * share))
+
+    def squares(self, c: float, t: Any) -> Any:
+        """Return |M(c + it)/M(c)|² in floats; where the points will not do, V/t bounds all but the ends."""
+        import numpy as np
+
+        weight, log_z = self._tilted(c)
+        near, far = np.split(t, [t.searchsorted(self._resolved(c))])
+        spend((len(near) * len(weight) + len(far)) / FLOATS)
         first = np.abs(np.exp(1j * np.multiply.outer(near, log_z)) @ weight)
         rise = weight[:2] @ np.exp(log_z[:2] + np.array([1, -1]) * float(self.loss)) / as_rate(self.rate)
-        rest = weight[:2].sum() + rise / np.maximum(t[len(near) :], rise)  # by parts: `rise` is V
+        ends = weight[:2].sum()
+        if ends >= MOST_ENDS:  # they come back
+            ends = np.abs(weight[0] + weight[1] * np.exp(1j * far * (log_z[1] - log_z[0])))
+        rest = ends + rise / np.maximum(far, rise)  # `rise` is V
         return np.minimum(np.concatenate([first, rest]), 1.0) ** 2
 
     @classmethod
