@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpaccount import Accountant, Gaussian, Laplace, Plan, PoissonSubsampled, Sequence
+from dpaccount import Accountant, Approximate, Gaussian, Laplace, Plan, PoissonSubsampled, Sequence
 from dpaccount.accounting import account
 from dpaccount.numerics.intervals import precision
 from dpaccount.numerics.work_budget import ANSWER, raised, steps_done
@@ -88,6 +88,44 @@ def test_what_has_few_different_pairs_is_simple():
     assert more.between() is not None
     assert more.between(sorts=False) is None
     assert Composition().between() is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("others", [(Laplace(scale=2),), (Laplace(scale=2), Gaussian(sigma=3))])
+def test_several_kinds_of_noise_in_nearly_whole_samples(others):
+    """They cost no more than whole ones, and no less than samples of a rate that floats hold."""
+    both = Sequence(of=(Gaussian(sigma=2), *others))
+    nearly, less = (
+        PoissonSubsampled(rate=1 - rate, of=both, count=3) for rate in (F(1, 10**17), F(1, 10**9))
+    )
+    found, low, whole = (
+        Accountant(Plan("add-remove", events)).epsilon("1e-6") for events in (nearly, less, both * 3)
+    )
+    assert found.upper - found.lower <= F(1, 10**6) * found.upper
+    assert low.lower <= found.upper <= whole.upper
+    assert found.lower <= whole.upper
+    total = composition_of([(nearly, 1)])
+    simpler = total.between()[1]
+    assert simpler.mu2[0] == 3 * composition_of([(both, 1)]).mu2[0]
+    assert simpler.pairs == tuple((pair, 3 * n) for pair, n in composition_of([(both, 1)]).pairs)
+
+
+def test_what_may_fail_in_nearly_whole_samples_has_no_simpler_ends():
+    failing = Sequence(of=(Gaussian(sigma=2), Approximate(epsilon=1, delta="1e-3")))
+    total = composition_of([(PoissonSubsampled(rate=1 - F(1, 10**17), of=failing), 1)])
+    assert total.between() is None
+
+
+def test_sorts_hold_similar_pairs():
+    rng = random.Random(7)
+    pairs = [pair for pair, _ in composition_of([(each, 1) for each in different(rng, 200)]).pairs]
+    sorts = composition._sorts(pairs)
+    assert len(sorts) <= composition.FEW + 4
+    assert sorted(map(id, (pair for part in sorts for pair in part))) == sorted(map(id, pairs))
+    for k in (0, 1):
+        spans = [max(p.rising()[k] for p in part) - min(p.rising()[k] for p in part) for part in sorts]
+        whole = max(p.rising()[k] for p in pairs) - min(p.rising()[k] for p in pairs)
+        assert sum(spans) / len(spans) < whole / 2
 
 
 def test_more_samples_than_can_be_computed_are_not_tried(monkeypatch):
