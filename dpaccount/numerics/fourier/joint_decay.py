@@ -1,8 +1,8 @@
 """How the transform of many different pairs falls, each of which falls little or comes back again and again.
 
-ψ = |M(c + it)/M(c)|² of one pair is E cos t(L − L′) under the tilted law, so |ψ″| ≤ 2 Var L: on a cell of width
-h it exceeds the larger end by at most h²Var L/4. Products of these bounds over all pairs fall like a Gaussian
-at first. Further out some of the pairs are enough: their losses differ, or none of them comes back.
+ψ = |M(c + it)/M(c)|² of one pair is E cos t(L − L′) under the tilted law, so |ψ″| ≤ 2 Var L: on a cell of
+width h it exceeds the larger end by at most h²Var L/4. Products of these bounds over all pairs fall like a
+Gaussian at first. Further out some of the pairs are enough: their losses differ, or none of them comes back.
 """
 
 import math

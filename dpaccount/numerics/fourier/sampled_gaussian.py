@@ -27,7 +27,7 @@ LEAST_JOINT = 8  #: transforms that have a joint estimate
 MOST_JOINT_MU2 = 16  #: of them
 DEVIATIONS = 30.0  #: turns of a deviation beyond which the bound by parts will do
 FLOATS = 200  #: exponentials of floats in a step of work
-BITS = 100  #: of what becomes floats: rates near 1 lose fifty
+FLOAT_BITS = 100  #: of what becomes floats: rates near 1 lose fifty
 FLOAT_ERROR = 1e-9  #: of M(c + it)/M(c) in a table
 DECAY_SECONDS = 0.3  #: for the nodes of one decay (a rough estimate)
 
@@ -366,7 +366,7 @@ def _by_parts(factor: SampledGaussianTransform, c: arb) -> list[tuple[float, flo
     """
     import numpy as np
 
-    with precision(BITS):
+    with precision(FLOAT_BITS):
         whole = float(_real_h(factor, factor.power(c)).log().lower())
     a, mu, q = float(factor.power(c).mid()), math.sqrt(float(factor.mu2)), as_rate(factor.rate)
     end = max(a * mu, 0.0) + 12.0
@@ -396,7 +396,7 @@ def _tabled(factor: SampledGaussianTransform, c: float) -> Any:
 
     with precision(40):
         line = ShiftedLine.shifted(factor.tilted(at := arb(c)))
-    with precision(BITS):
+    with precision(FLOAT_BITS):
         whole, found = factor.value(at), line.points()
         points = [(weight / whole, log) for weight, log in found]
         error = float_up(line.error() / whole + sum((abs(weight).rad() for weight, _ in points), arb(0)))
@@ -429,7 +429,7 @@ def _variance(factor: ByParts, c: arb) -> arb:
     # M may explode beyond c: then a small η is better
     best = min((most / 4**k for k in range(5)), key=lambda eta: sides(eta) / eta**2)
     lost = -math.log2(min(max(sides(best), 1e-60), 1.0))  # bits, in the difference
-    with precision(BITS + int(lost)):
+    with precision(FLOAT_BITS + int(lost)):
         eta, mean = arb(best), arb(slope)
         here = factor.value(c)
         up, down = factor.value(c + eta), factor.value(c - eta)

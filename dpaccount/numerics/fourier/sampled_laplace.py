@@ -21,7 +21,7 @@ from flint import acb, arb, ctx
 from dpaccount.numerics.closed.sampled_curves import least_log_ratio
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums
-from dpaccount.numerics.fourier.sampled_gaussian import ByParts, float_up
+from dpaccount.numerics.fourier.sampled_gaussian import FLOATS, LEAST_JOINT, ByParts, float_up
 from dpaccount.numerics.fourier.transforms import (
     Counted,
     Decay,
@@ -35,10 +35,8 @@ from dpaccount.numerics.work_budget import as_rate, bearable, kept, spend
 
 MOST_NODES = 4000  #: of the quadrature
 FEW_NODES = 300  #: up to which the path stays on the real line
-LEAST_JOINT = 8  #: transforms that have a joint estimate
 MOST_ENDS = 0.9  #: the share of the ends up to which the rest makes up for them
 MOST_JOINT = 100  #: their largest loss before sampling
-FLOATS = 200  #: exponentials of floats in a step of work
 RATIO = 4  #: of the ends of a panel
 ELLIPSE = 2.6  #: ρ of the ellipses on which the integrand is bounded; 3 would touch the corner
 STRIP = 2.0  #: half the height of those around panels of the real line, below π
