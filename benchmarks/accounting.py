@@ -37,6 +37,10 @@ DIFFERENT = {
     "1000 different sampled Gaussians": tuple(
         PoissonSubsampled(rate="0.01", of=Gaussian(sigma=1 + Fraction(k, 1000))) for k in range(1000)
     ),
+    "1000 samples at different rates": tuple(
+        PoissonSubsampled(rate=Fraction(1000 + k, 10**5), of=Gaussian(sigma=1 + Fraction(k, 1000)))
+        for k in range(1000)
+    ),
     "1000 different sampled Laplaces": tuple(
         PoissonSubsampled(rate=Fraction(1000 + k, 10**5), of=Laplace(scale=1 + Fraction(k, 1000)))
         for k in range(1000)

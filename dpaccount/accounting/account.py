@@ -212,8 +212,9 @@ def _least_work(counted: tuple[ExactPair, int]) -> float:
     pair, _ = counted
     if not pair.rising():
         return 0.0
-    transform = pair.transform()
-    return ALIKE if transform is not None and transform.family() else SAMPLE
+    transform = pair.summed_transform()
+    alike = transform is not None and (transform.family() or transform.bound())
+    return ALIKE if alike else SAMPLE
 
 
 def close_epsilon(total: Composition, target: Fraction, gap: Fraction) -> Answer:

@@ -110,9 +110,7 @@ class Composition:
             if sorts and (values := pair.rising()):
                 alike[pair.risen([Fraction(1, 2)] * len(values))].append(pair)
         for pairs in alike.values():
-            size = -(-len(pairs) // FEW)
-            pairs.sort(key=lambda pair: pair.rising())
-            for chunk in (pairs[k : k + size] for k in range(0, len(pairs), size) if size > 1):
+            for chunk in _sorts(pairs):
                 ends |= dict.fromkeys(chunk, (_end_of(chunk, min), _end_of(chunk, max)))
         if all(pair == low for pair, (low, _) in ends.items()):
             return None
@@ -121,11 +119,10 @@ class Composition:
 
     def _with_pairs(self, counted: list[tuple[Any, int]]) -> "Composition":
         mu2, pairs = self.mu2, Counter[ExactPair]()
-        for pair, n in counted:
-            if isinstance(pair, GaussianPair):
-                mu2 = mu2[0] + n * pair.mu2[0], mu2[1] + n * pair.mu2[1]
-            else:
-                pairs[pair] += n
+        for whole, n in counted:
+            own = whole if isinstance(whole, Composition) else Composition(pairs=((whole, 1),))
+            mu2 = mu2[0] + n * own.mu2[0], mu2[1] + n * own.mu2[1]
+            pairs.update({pair: n * m for pair, m in own.pairs})
         return replace(self, mu2=mu2, pairs=tuple(sorted(pairs.items(), key=lambda each: sort_key(each[0]))))
 
     # ---- directions and ends
@@ -290,6 +287,22 @@ class Composition:
         """Return how many bits the magnitudes span."""
         own = [2 * count.bit_length() + pair.extent() for pair, count in self.counted]
         return max([*map(extent, self.mu2), *own])
+
+
+def _sorts(pairs: list[ExactPair]) -> list[list[ExactPair]]:
+    """Return at most about `FEW` groups of similar pairs: rows by the first parameter, parts by the last."""
+    rows = math.isqrt(FEW)
+    return [
+        part
+        for row in _parted(sorted(pairs, key=lambda pair: pair.rising()), rows)
+        for part in _parted(sorted(row, key=lambda pair: pair.rising()[::-1]), FEW // rows)
+        if len(pairs) > FEW
+    ]
+
+
+def _parted(pairs: list[ExactPair], many: int) -> list[list[ExactPair]]:
+    size = -(-len(pairs) // many)
+    return [pairs[k : k + size] for k in range(0, len(pairs), size)]
 
 
 def _end_of(pairs: list[ExactPair], end: Callable[[Any], Any]) -> ExactPair:

@@ -18,7 +18,7 @@ from dpaccount.numerics.fourier.discrete_transforms import (
     GeometricTransform,
 )
 from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
-from dpaccount.numerics.intervals import accurate, ball
+from dpaccount.numerics.intervals import accurate, ball, ceil_of, precision
 from dpaccount.numerics.lattice import counted_losses, exact_grids
 from dpaccount.numerics.lattice.exact_grids import OnGrid
 from dpaccount.numerics.lattice.lattice import Grid, Masses
@@ -101,6 +101,16 @@ class AtomPair(Symmetric, GridPair):
         total.both(count * mean, count * most * most)
         total.reaches(count * most, (count * top.log()).exp())
         return True
+
+
+def laplace_losses(scale: Fraction, shift: int) -> Ends:
+    """Return the losses of Laplace pairs that cost no more, and no less, than geometric noise that is moved.
+
+    They are shift/scale, and 2·shift·ln((1 + e^{1/scale})/2) rounded up (docs/numerics.md, "Groups").
+    """
+    with precision(256):
+        more = 2 * shift * ((1 / ball(scale)).expm1() / 2).log1p()
+        return shift / scale, ceil_of(more)
 
 
 @dataclass(frozen=True)

@@ -207,8 +207,8 @@ class LossPair(ABC):
         """Return the pair of other such parameters."""
         return self
 
-    def between(self) -> "tuple[LossPair, LossPair] | None":
-        """Return a simpler pair that costs no more, and one that costs no less; None where none is known."""
+    def between(self) -> "tuple[LossPair, Any] | None":
+        """Return a simpler pair that costs no more, and one (or a composition) that costs no less, if any."""
         return None
 
     def sampling(self) -> Sampling | None:

@@ -27,7 +27,6 @@ from dpaccount.numerics.sampled_groups import SampledMixture
 from dpaccount.numerics.sampled_mixed import MOST_ATOMS, SampledMixedTransform
 from dpaccount.numerics.sampled_units import SampledUnitsTransform
 from dpaccount.pairs.composition import Composition
-from dpaccount.pairs.gaussian import GaussianPair
 from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.pair import (
     MAX_COUNTED,
@@ -56,9 +55,9 @@ class PoissonPair(LossPair):
         """Return the pair of the other direction."""
         return replace(self, added=not self.added)
 
-    def _between(self, whole: LossPair | None) -> tuple[LossPair, LossPair] | None:
+    def _between(self, whole: Composition) -> tuple[LossPair, Composition] | None:
         """Return the pair of a smaller rate and the whole, where the rate is too near to 1 for floats."""
-        if whole is None or self.rate <= MOST_RATE:
+        if whole.failures or self.rate <= MOST_RATE:
             return None
         return replace(self, rate=MOST_RATE), whole.reversed() if self.added else whole
 
@@ -249,9 +248,9 @@ class SampledPair(PoissonComposition, ExactPair):
         rate, loss = values
         return replace(self, rate=rate, inner=replace(self.inner, pairs=((LaplacePair(loss), 1),)))
 
-    def between(self) -> tuple[LossPair, LossPair] | None:
+    def between(self) -> tuple[LossPair, Composition] | None:
         """Return simpler pairs at a rate near 1."""
-        return self._between(self.inner.one_pair)
+        return self._between(self.inner)
 
     def few_losses(self) -> tuple[Atoms, arb] | None:
         """Return the losses but the rarest ones of noise, whose mass counts as at +∞."""
@@ -324,9 +323,9 @@ class SampledGaussian(PoissonPair, TransformPair):
         rate, mu2 = values
         return replace(self, rate=rate, mu2=mu2)
 
-    def between(self) -> tuple[LossPair, LossPair] | None:
+    def between(self) -> tuple[LossPair, Composition] | None:
         """Return simpler pairs at a rate near 1."""
-        return self._between(GaussianPair((self.mu2, self.mu2)))
+        return self._between(Composition((self.mu2, self.mu2)))
 
     def add_moments(self, total: Moments, count: int) -> bool:
         """Add those of the whole."""

@@ -23,7 +23,7 @@ from dpaccount.numerics.fourier.sampled_laplace import ReplacedLaplaceTransform
 from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.numerics.work_budget import bearable
 from dpaccount.pairs.composition import Composition
-from dpaccount.pairs.discrete import GeometricPair
+from dpaccount.pairs.discrete import GeometricPair, laplace_losses
 from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.pair import MAX_LISTED, Atoms, LossPair, Sampling, Symmetric, TransformPair, Unbounded
 from dpaccount.pairs.response import ResponsePair
@@ -122,6 +122,13 @@ class ReplacedGeometric(ReplacedRow, LossTable):
     def ceiling(self) -> arb:
         """Return the largest loss, that of every x ≥ shift."""
         return self._loss(self.shift)
+
+    def between(self) -> tuple[ReplacedLaplace, ReplacedLaplace] | None:
+        """Return Laplace noise that costs no more, and no less, where losses are too many to be listed."""
+        if self.listed():
+            return None
+        low, high = laplace_losses(self.scale, self.shift)
+        return ReplacedLaplace(self.rate, low), ReplacedLaplace(self.rate, high)
 
     def failing(self) -> Fraction:
         """Return 0: both distributions have the same support."""

@@ -48,8 +48,13 @@ def chain_epsilon(
             return None
     if target == 0:
         return high
+    enough = [high]  # where little work is left bounds are looser: the least ε that was proved counts
 
     def curve(at: Fraction) -> arb:
-        return ball(chain_delta(delta_of, at, k))
+        found = chain_delta(delta_of, at, k)
+        if found <= target:
+            enough.append(at)
+        return ball(found)
 
-    return solve(curve, target, max(high / 2, k * least), high, CHAIN_WIDTH * max(Fraction(1), high))[1]
+    solve(curve, target, max(high / 2, k * least), high, CHAIN_WIDTH * max(Fraction(1), high))
+    return min(enough)

@@ -17,7 +17,7 @@ from flint import arb
 from dpaccount.cached import cached_property
 from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.fourier import saddlepoint
-from dpaccount.numerics.fourier.joint_decay import joined, joint_decay
+from dpaccount.numerics.fourier.joint_decay import joined, joint_decay, settled
 from dpaccount.numerics.fourier.transforms import Counted, Decay, Transform
 from dpaccount.numerics.intervals import ball, between, precision
 from dpaccount.numerics.work_budget import SECOND, spend
@@ -198,13 +198,15 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
     # the law at c decides how fast the terms fall; where they do not fall by themselves, only D and the depth
     costs_of = (_Candidate.cost, _Candidate.unaided)
     tried = {min(lines, key=lambda x: cost(x) * product.weight(x.c)) for cost in costs_of} if lines else set()
+    own = joined(product.parts)[0]
+    lasts = own and all(settled(own, line.c) < math.inf for line in tried)  # then smoothing is tried last
     # m² whose excess moves ε by about a part of `gap`, small where that takes no more nodes: the density
     # of L at ε is about (c+1)|δ′|; the bound on the excess grows by e^{m²/8} beside that, so m² stays below 8
-    part = 0.3 if joined(product.parts)[0] else 0.75
+    part = 0.3 if own else 0.75
     smooth = Fraction(min(part * gap / (at.c + 1), 8.0))
     costs = {line: node_steps(product, line.c, _bits(product, at, line, tolerance)) for line in tried}
     tries = [(Fraction(0), EASY), (smooth, MAX_WORK), (Fraction(0), MAX_WORK)]
-    for extra, most in tries[:1] if digits > EASY_DIGITS else tries:
+    for extra, most in tries[:1] if digits > EASY_DIGITS else tries[:0:-1] if lasts else tries:
         cuts = [(line, _cut(product, line, extra, most / costs[line])) for line in tried]
         known = [(cut * line.period * costs[line], line, cut) for line, cut in cuts if cut is not None]
         if known:
@@ -320,59 +322,23 @@ def _decaying(parts: Counted) -> Counted:
     return tuple(part for part in parts if not part[0].slow_decay or part in kept)
 
 
-def _shared_decays(parts: Counted, known: Counted, c: arb) -> dict[Transform, tuple[arb, int]]:
-    """Return, by transforms of known decay, how much of others falls alike, and how many those are.
-
-    |M(c + it)/M(c)| ≤ 1 for all others: nothing is lost but nodes.
-    """
-    shares: dict[Transform, tuple[arb, int]] = {}
-    own = {factor for factor, _ in known}
-    ordered = sorted(own, key=lambda factor: factor.order())
-    with precision(64):
-        for factor, count in parts if len(own) < len(parts) else ():
-            below = [each for each in ordered if each.order() <= factor.order()]
-            part = factor.share_of(below[-1], c) if below and factor not in own else arb(0)
-            if part > 0:
-                least, many = shares.get(below[-1], (arb(1), 0))
-                shares[below[-1]] = least.min(part.lower()), many + count
-    return shares
-
-
-@dataclass(frozen=True)
-class PartialDecay(Decay):
-    """The decay of a transform of which the share `part` falls as another one does."""
-
-    other: Decay
-    part: arb
-
-    def far(self, t: arb) -> arb:
-        """Return a bound for all τ ≥ t."""
-        return 1 - self.part * (1 - self.other.far(t))
-
-
 class Decays:
     """The decay of a whole product along Re s = c, and the integral of it over t² that truncation costs."""
 
     def __init__(self, product: Product, c: arb, smooth: Fraction, depth: float) -> None:
         self.mu2 = product.mu2[0] + smooth
         self.parts: list[tuple[Decay, int]] = []
-        joint, parts = joined(product.parts) if smooth else ((), product.parts)
-        end = math.sqrt(2 * (depth + 5) / float(self.mu2)) if joint else 0.0  # then the smoothing is enough
+        joint, parts = joined(product.parts)
+        # from there on smoothing is enough
+        end = math.sqrt(2 * (depth + 5) / float(self.mu2)) if smooth else math.inf
         self.table = joint_decay(joint, float(c.mid()), end) if joint else None
         if self.table is None:
             parts = product.parts
         else:
             self.parts.append((self.table, 1))
         known = _decaying(parts)
-        shares = _shared_decays(parts, known, c)
-        seen = sum(count for _, count in known) + sum(count for _, count in shares.values())
-        share = (depth + 5) * sum(count for _, count in parts) / max(seen, 1)
-        for factor, count in known:
-            part, more = shares.get(factor, (arb(0), 0))
-            decay = factor.decay(c, share / (count + more))
-            self.parts.append((decay, count))
-            if more:
-                self.parts.append((PartialDecay(decay, part), more))
+        share = (depth + 5) * sum(n for _, n in parts) / max(sum(n for _, n in known), 1)
+        self.parts += [(factor.decay(c, share / count), count) for factor, count in known]
 
     def tail(self, t: arb, step: arb) -> arb:
         """Return a bound on h·Σ_{nh>t} E(nh)/(nh)²: E(t)/t while `near` holds, then the far bound."""

@@ -21,7 +21,7 @@ def along(points: Points, h: arb, count: int) -> list[acb]:
     rows = -(-count // block)
     inner, outer = [], []
     for weight, at in points:
-        spend(1 + (block + rows) / 5)
+        spend(0.5 + (block + rows) / 10)
         turn = acb(0, 1) * h * at
         inner.append([weight * power for power in _powers(turn.exp(), block)])
         outer.append(_powers((block * turn).exp(), rows))

@@ -77,11 +77,13 @@ class Inversion:
             self.sum = Trigonometric([value / (p * (p + 1)) for value, p in zip(values, points, strict=True)])
             self.bump = Trigonometric(values) if chosen.smooth else None
             extra = ball(chosen.smooth)
-            self.right = product.above(s) * (s * (s + 1) * extra / 2).exp() * _kappa(s)
-            if chosen.left > 0:
-                self.left = product.above(-1 - v) * (v * (v + 1) * extra / 2).exp() * _kappa(v)
-            else:
-                self.left = product.value(v) * (v * (v + 1) * extra / 2).exp()
+            for bits in (48 + max((n for _, n in product.parts), default=1).bit_length(), chosen.bits):
+                with precision(bits):  # a few digits of these bounds will do
+                    self.right = product.above(s) * (s * (s + 1) * extra / 2).exp() * _kappa(s)
+                    left = product.above(-1 - v) * _kappa(v) if chosen.left > 0 else product.value(v)
+                    self.left = left * (v * (v + 1) * extra / 2).exp()
+                if min(self.right.rel_accuracy_bits(), self.left.rel_accuracy_bits()) > 4:
+                    break
             self.cut = self.h * (count - 1)
             decays = Decays(product, self.c, chosen.smooth, chosen.depth)
             self.tail = decays.tail(self.cut, self.h).upper()

@@ -17,6 +17,7 @@ from flint import acb, arb, ctx
 
 from dpaccount.cached import cached_property
 from dpaccount.numerics.fourier import exponential_sums
+from dpaccount.numerics.fourier.saddlepoint import SampledGaussians
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine, Tilted
 from dpaccount.numerics.fourier.transforms import Counted, Decay, OnPoissonSample, Transform
 from dpaccount.numerics.intervals import ball, ceil_of, precision
@@ -24,7 +25,10 @@ from dpaccount.numerics.work_budget import as_rate, kept, spend
 
 LEAST_JOINT = 8  #: transforms that have a joint estimate
 MOST_JOINT_MU2 = 16  #: of them
-MOST_SHIFT = 300  #: of u in joint estimates
+DEVIATIONS = 30.0  #: turns of a deviation beyond which the bound by parts will do
+FLOATS = 200  #: exponentials of floats in a step of work
+FLOAT_BITS = 100  #: of what becomes floats: rates near 1 lose fifty
+FLOAT_ERROR = 1e-9  #: of M(c + it)/M(c) in a table
 DECAY_SECONDS = 0.3  #: for the nodes of one decay (a rough estimate)
 
 
@@ -74,13 +78,12 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
     @classmethod
     def jointly(cls, parts: Counted) -> tuple[Callable[[float], float] | None, Counted]:
         """Return an estimate of log M(s) of many such transforms together, and those left over."""
-        known = [(each, n) for each, n in parts if isinstance(each, cls)]
-        own = [part for part in known if part[0].mu2 <= MOST_JOINT_MU2]
+        own = [(each, n) for each, n in parts if isinstance(each, cls) and each.bound()]
         if len(own) < LEAST_JOINT:
             return None, parts
         left = {each for each, _ in parts} - {each for each, _ in own}
         rest = tuple(part for part in parts if part[0] in left)
-        return lru_cache(_JointEstimate(own).log_m), rest
+        return lru_cache(SampledGaussians(own).log_m), rest
 
     def family(self) -> tuple[type, Fraction, bool]:
         """Return the rate and the direction: the law of z rises with μ² in convex order."""
@@ -90,18 +93,31 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
         """Return μ²."""
         return self.mu2
 
-    def share_of(self, other: Transform, c: arb) -> arb:
-        """Return κM_ν(c)/M(c) of a smaller ν at the same rate: this law is at least κ times that one.
+    def bound(self) -> float | None:
+        """Return ∞ where squares are known."""
+        return math.inf if type(self) is SampledGaussianTransform and self.mu2 <= MOST_JOINT_MU2 else None
 
-        The densities of dP/dQ at e^t are those of N(μ²/2, μ²) at t, whose ratio is at least
-        (ν/μ) e^{(ν² − μ²)/8}, which it is at t = 0; samples map dP/dQ alike.
-        """
-        if not isinstance(other, SampledGaussianTransform) or self.family() != other.family():
-            return arb(0)
-        if not 0 < other.mu2 <= self.mu2:
-            return arb(0)
-        ratio = (ball(other.mu2 / self.mu2)).sqrt() * (ball(other.mu2 - self.mu2) / 8).exp()
-        return ratio * other.value(c) / self.value(c)
+    def deviation(self, c: float) -> float:
+        """Return a bound on the deviation of L under the tilted law."""
+        return _tabled(self, c)[2]
+
+    def settled(self, c: float) -> float:
+        """Return the frequency from which on the squares are those of the bound by parts."""
+        return DEVIATIONS / _tabled(self, c)[2]
+
+    def squares(self, c: float, t: Any) -> Any:
+        """Return |M(c + it)/M(c)|² in floats, where they are settled the square of the bound by parts."""
+        import numpy as np
+
+        weights, logs, _ = _tabled(self, c)
+        near = t[t < self.settled(c)]
+        spend(len(near) * len(logs) / FLOATS)
+        turns = np.multiply.outer(near, logs.real)  # e^{itℓ} by parts: complex underflow is slow
+        sizes = np.exp(-np.minimum(np.multiply.outer(near, logs.imag), 300.0))
+        first = np.abs((sizes * np.cos(turns)) @ weights + 1j * ((sizes * np.sin(turns)) @ weights))
+        rests, totals = np.array(self.by_parts(arb(c))).T
+        far = (rests[:, None] + totals[:, None] / t[len(near) :]).min(axis=0)
+        return np.minimum(np.concatenate([first, far]), 1.0) ** 2
 
     def tilted(self, c: arb) -> "TiltedSample":
         """Return φ z^a."""
@@ -115,42 +131,6 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
     def by_parts(self, c: arb) -> list[tuple[float, float]]:
         """Return (1 − p_b, V_b), rounded up, for candidate cuts b."""
         return _by_parts(self, c)
-
-
-class _JointEstimate:
-    """Float estimates of Σ n·log M(s) of many sampled Gaussians, on one grid of u."""
-
-    def __init__(self, parts: list[tuple[SampledGaussianTransform, int]]) -> None:
-        import numpy as np
-
-        self.counts = np.array([float(n) for _, n in parts])
-        self.added = np.array([each.added for each, _ in parts])
-        self.mu = np.sqrt([float(each.mu2) for each, _ in parts])[:, None]
-        self.rates = np.array([as_rate(each.rate) for each, _ in parts])[:, None]
-
-    def log_m(self, s: float) -> float:
-        """Return the estimate; small deviations from 1 keep their digits, as ∫ φ(z − 1) = 0."""
-        import numpy as np
-
-        a = np.where(self.added, -s, 1 + s)[:, None]
-        most, least, most_a = float(self.mu.max()), float(a.min()), max(float(a.max()), 0.0)
-        spend(self.counts.size)
-        if most_a * most > MOST_SHIFT:  # there z^a ≈ q^a e^{av}
-            logs = a * np.log(self.rates) + a * (a - 1) * self.mu**2 / 2
-            return float(self.counts @ np.maximum(logs, 0)[:, 0])
-        left = np.log(1e-3 * (1 / self.rates - 1)) + self.mu**2 / 2  # left of it z ≈ 1 − q
-        low = -9.0 - min(-min(least, 0.0) * most, 1 + max(0.0, float((-left / self.mu).max())))
-        high = 9.0 + most_a * most
-        u = np.linspace(low, high, int((high - low) / min(0.2, 0.5 / most)) + 2)
-        excess = self.rates * np.expm1(np.minimum(u * self.mu - self.mu**2 / 2, 600))
-        log_z = np.log1p(excess)
-        power, weight = a * log_z, np.exp(-u * u / 2) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
-        if power.max() < 30:
-            return float(self.counts @ np.log1p((np.expm1(power) - a * excess) @ weight))
-        top = power - u * u / 2
-        peak = top.max(axis=1)
-        sums = np.exp(top - peak[:, None]).sum(axis=1) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
-        return float(self.counts @ (peak + np.log(sums)))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -380,43 +360,77 @@ def float_up(value: arb) -> float:
 
 
 def _by_parts(factor: SampledGaussianTransform, c: arb) -> list[tuple[float, float]]:
-    """Return (1 − p_b, V_b), rounded up, for candidate cuts b: cells of u, bounded by their ends."""
-    a = factor.power(c)
-    mu, q = ball(factor.mu2).sqrt(), ball(factor.rate)
-    whole = _real_h(factor, a)
-    start = -12.0
-    end = max(float((a * mu).upper()), 0.0) + 12.0
-    count = int(min(900, (end - start) / 0.04))
-    edges = [arb(start) + (arb(end) - start) * j / count for j in range(count + 1)]
-    logs = [(q * (u * mu - mu * mu / 2).expm1()).log1p() for u in edges]
-    masses = [normal(u) for u in edges]
-    lead = 1 / (mu * q * whole * (2 * arb.pi()).sqrt()) * (mu * mu).exp()  # φ e^{−v} = e^{−(u+μ)²/2 + μ²}/√2π
-    many = 2 if a + 1 <= 0 or (a + 1) * mu * mu / 4 < 1 else 4
-    left = masses[0] * (a * logs[0]).exp() if a >= 0 else masses[0] * (a * (1 - q).log()).exp()
-    found_left, sups = [], []
-    for j in range(count):
-        high = logs[j + 1] if a >= 0 else logs[j]
-        found_left.append(left / whole)
-        left += (masses[j + 1] - masses[j]) * (a * high).exp()
-        near = edges[j].max(edges[j + 1].min(-mu)) + mu
-        rise = logs[j + 1] if a + 1 >= 0 else logs[j]
-        sups.append(lead * (-near * near / 2 + (a + 1) * rise).exp())
-    best, cuts = arb(0), []
-    for j in range(count - 1, -1, -1):
-        best = best.max(sups[j])
-        cuts.append((float_up(found_left[j]), float_up(many * best)))
-    return cuts
+    """Return (1 − p_b, V_b), rounded up, for candidate cuts b: cells of u, bounded by their ends.
+
+    In floats, with a margin for their errors.
+    """
+    import numpy as np
+
+    with precision(FLOAT_BITS):
+        whole = float(_real_h(factor, factor.power(c)).log().lower())
+    a, mu, q = float(factor.power(c).mid()), math.sqrt(float(factor.mu2)), as_rate(factor.rate)
+    end = max(a * mu, 0.0) + 12.0
+    u = np.linspace(-12.0, end, min(900, int((end + 12.0) / 0.04)) + 1)
+    logs = np.logaddexp(math.log1p(-q), math.log(q) + u * mu - mu * mu / 2)
+    spend(len(u) / 20)
+    low, high, width = u[:-1], u[1:], u[1] - u[0]
+    bells = -(np.clip(0.0, low, high) ** 2) / 2 - math.log(2 * math.pi) / 2 - whole  # logs of the most φ
+    first = max(a * logs[0], a * math.log1p(-q)) - 72.0 - whole  # Φ(−12) < e^−72
+    left = width * np.exp(np.minimum(bells + a * (logs[1:] if a >= 0 else logs[:-1]), 700.0))
+    rests = math.exp(min(first, 700.0)) + np.cumsum(left) - left
+    far = -((np.clip(-mu, low, high) + mu) ** 2) / 2 + mu * mu - math.log(mu * q)  # of φ e^{−v}/μq
+    sups = far - math.log(2 * math.pi) / 2 - whole + (a + 1) * (logs[1:] if a + 1 >= 0 else logs[:-1])
+    best = np.maximum.accumulate(sups[::-1])[::-1]
+    many = 2 if a + 1 <= 0 or (a + 1) * mu * mu / 4 < 1 - 1e-9 else 4
+    slack = 1 + 1e-9 + 1e-13 * float(np.abs((a + 1) * logs).max())
+    return list(zip(slack * rests, slack * many * np.exp(np.minimum(best, 700.0)), strict=True))
+
+
+@kept(1 << 12)
+def _tabled(factor: SampledGaussianTransform, c: float) -> Any:
+    """Return weights and log z at the nodes of a shifted line, and a bound on the deviation of L.
+
+    Where floats would err too much the weights are 1 at one node: then squares are 1.
+    """
+    import numpy as np
+
+    with precision(40):
+        line = ShiftedLine.shifted(factor.tilted(at := arb(c)))
+    with precision(FLOAT_BITS):
+        whole, found = factor.value(at), line.points()
+        points = [(weight / whole, log) for weight, log in found]
+        error = float_up(line.error() / whole + sum((abs(weight).rad() for weight, _ in points), arb(0)))
+        weights, logs = (
+            np.array([complex(float(x.real.mid()), float(x.imag.mid())) for x in row])
+            for row in zip(*points, strict=True)
+        )
+    heavy = np.abs(weights) > FLOAT_ERROR / 10 / len(weights)
+    weights, logs, error = weights[heavy], logs[heavy], error + FLOAT_ERROR / 10
+    deviation = float_up(_variance(factor, at).sqrt())
+    phase = 1e-14 + 1e-15 * DEVIATIONS / deviation * np.abs(logs).max()
+    if not error + phase * np.abs(weights).sum() < FLOAT_ERROR:
+        weights, logs = np.ones(1), np.zeros(1)
+    return weights, logs, deviation
 
 
 def _variance(factor: ByParts, c: arb) -> arb:
     """Return an upper bound on the variance of L under the tilted law, by M at c and c ± η."""
-    with precision(160):
-        middle = float(c.mid())
-        wide = 1e-3 * max(middle, 1e-3)
-        logs = [factor.log_m(middle + d, 1) for d in (-wide, 0.0, wide)]
-        rough = max((logs[0] - 2 * logs[1] + logs[2]) / wide**2, 1e-30)
-        eta = arb(min(0.3 / math.sqrt(rough), max(middle, 1.0)))
-        mean = arb((logs[2] - logs[0]) / (2 * wide))
+    middle = float(c.mid())
+    wide = 1e-3 * max(middle, 1e-3)
+    logs = [factor.log_m(middle + d, 1) for d in (-wide, 0.0, wide)]
+    rough = max((logs[0] - 2 * logs[1] + logs[2]) / wide**2, 1e-30)
+    slope = (logs[2] - logs[0]) / (2 * wide)
+
+    def sides(eta: float) -> float:
+        found = (factor.log_m(middle + d, 1) - logs[1] - d * slope for d in (-eta, eta))
+        return sum(math.expm1(min(side, 700.0)) for side in found)
+
+    most = min(0.3 / math.sqrt(rough), max(middle, 1.0))
+    # M may explode beyond c: then a small η is better
+    best = min((most / 4**k for k in range(5)), key=lambda eta: sides(eta) / eta**2)
+    lost = -math.log2(min(max(sides(best), 1e-60), 1.0))  # bits, in the difference
+    with precision(FLOAT_BITS + int(lost)):
+        eta, mean = arb(best), arb(slope)
         here = factor.value(c)
         up, down = factor.value(c + eta), factor.value(c - eta)
         value = ((-eta * mean).exp() * up + (eta * mean).exp() * down - 2 * here) / (eta * eta * here)

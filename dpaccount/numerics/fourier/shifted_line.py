@@ -89,22 +89,26 @@ class ShiftedLine:
 
     def total(self) -> arb:
         """Return ∫ φw of a real line; the error is relative to it, and it is ≤ (sum + tails)/(1 − near)."""
-        value = sum((weight for weight, _ in self._points()), arb(0))
+        value = sum((weight for weight, _ in self.points()), arb(0))
         near = 2 * self._kappa(self.top) / ((2 * arb.pi() * self.top / self.step).exp() - 1)
         tails = self._tails()
         return blurred(value, near * (value + tails) / (1 - near) + tails)
 
     def along(self, h: arb, count: int) -> list[acb]:
         """Return the integrals at τ = nh, n < count, as one product of matrices of exponentials."""
+        error = self.error()
+        return [blurred(value, error) for value in exponential_sums.along(self.points(), h, count)]
+
+    def error(self) -> arb:
+        """Return the bound on the error at any τ ≥ 0."""
         turn = 2 * arb.pi() / self.step
         near = 1 / ((turn * self.shift).exp() - 1)
         near += self._kappa(self.top) / ((turn * (self.top - self.shift)).exp() - 1)
         with precision(64):
             whole = self.law.whole()
-        error = near * whole + self._tails() * self._kappa(self.shift)
-        return [blurred(value, error) for value in exponential_sums.along(self._points(), h, count)]
+        return near * whole + self._tails() * self._kappa(self.shift)
 
-    def _points(self) -> list[tuple[acb, acb]]:
+    def points(self) -> list[tuple[acb, acb]]:
         """Return (ηφw, log r) at the nodes."""
         scale = self.step / (2 * arb.pi()).sqrt()
         found = []

@@ -67,12 +67,20 @@ class Transform:
         return Decay()
 
     def bound(self) -> float | None:
-        """Return a bound on |L| where `squares` is known; None elsewhere."""
+        """Return a bound on |L| where `squares` is known, infinite where it has none; None elsewhere."""
         return None
 
+    def deviation(self, c: float) -> float:
+        """Return a bound on the deviation of L under the law tilted by e^{cL}, where `squares` is known."""
+        return self.bound() or 0.0
+
     def squares(self, c: float, t: Any) -> Any:
-        """Return |M(c + it)/M(c)|² in floats, for an array of t ≥ 0."""
+        """Return |M(c + it)/M(c)|² in floats, for an ascending array of t ≥ 0."""
         raise NotImplementedError
+
+    def settled(self, c: float) -> float:
+        """Return from which t on `squares` bounds all that follow; infinite where they come back."""
+        return math.inf
 
     def family(self) -> Any:
         """Return a key of transforms whose laws rise in convex order with `order`; None: there is none.
@@ -84,10 +92,6 @@ class Transform:
     def order(self) -> Fraction:
         """Return the number by which transforms of one family are ordered."""
         return Fraction(0)
-
-    def share_of(self, other: "Transform", c: arb) -> arb:
-        """Return f with |M(c + it)| ≤ M(c)·(1 − f·(1 − decay of `other`)) for all t; 0: not known."""
-        return arb(0)
 
     def work(self, c: float, bits: int) -> float:
         """Return roughly how many steps of work one node on Re s = c takes at so many bits."""

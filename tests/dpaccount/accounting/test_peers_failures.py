@@ -3,6 +3,7 @@
 import json
 from fractions import Fraction
 
+import mpmath
 import pytest
 
 from dpaccount.accounting.accountant import Accountant
@@ -83,6 +84,38 @@ def test_5_tiny_delta(delta, exact):
     sampled = PoissonSubsampled(rate="0.01", of=Gaussian(sigma=1), count=1000)
     found = epsilon(sampled, delta, Relation.ADD_REMOVE)
     assert found.lower <= Fraction(exact) <= found.upper <= found.lower * (1 + Fraction(1, 10**9))
+
+
+def by_quadrature(rate, count, at, c=14, period=10):
+    """δ(at) of so many samples of Gaussian noise, a unit removed: sums in 90 digits, nothing proved."""
+    h, low, high = mpmath.mpf(1) / 16, -22, 45
+    line = [low + k * h for k in range(int((high - low) / h) + 1)]
+    logs = [mpmath.log1p(rate * mpmath.expm1(u - mpmath.mpf(1) / 2)) for u in line]
+    here = [mpmath.exp((1 + c) * x - u * u / 2) * h for u, x in zip(line, logs, strict=True)]
+    turns = [mpmath.expjpi(2 * x / period) for x in logs]
+    total = mpmath.mpf(0)
+    for k in range(180):
+        s = mpmath.mpc(c, 2 * mpmath.pi * k / period)
+        mean = mpmath.fsum(here) / mpmath.sqrt(2 * mpmath.pi)
+        total += (mean**count / (s * (s + 1)) * mpmath.exp(-s * at)).real / (1 if k else 2)
+        here = [x * turn for x, turn in zip(here, turns, strict=True)]
+    return 2 * total / period
+
+
+@pytest.mark.slow
+def test_5_tiny_delta_of_many_rare_samples():
+    """One large loss among 10^8 makes M explode right of the line; it took [1.92, 5.43]."""
+    sampled = PoissonSubsampled(rate="1e-5", of=Gaussian(sigma=1), count=10**8)
+    found = epsilon(sampled, "1e-50", Relation.ADD_REMOVE)
+    assert found.upper - found.lower <= Fraction(1, 10**12)
+    with mpmath.workdps(90):
+        at = mpmath.mpf(found.upper.numerator) / found.upper.denominator
+        truth = by_quadrature(mpmath.mpf("1e-5"), 10**8, at) * mpmath.mpf(10) ** 50
+        assert abs(truth - 1) < mpmath.mpf("1e-7")
+    for delta in ("1e-100", "1e-300"):
+        more = epsilon(sampled, delta, Relation.ADD_REMOVE)
+        assert found.upper < more.lower <= more.upper <= more.lower * (1 + Fraction(1, 10**9))
+        found = more
 
 
 def test_6_small_budgets_are_tight():

@@ -16,6 +16,7 @@ from dpaccount.numerics.fourier.discrete_transforms import (
 )
 from dpaccount.numerics.fourier.joint_decay import JointDecay, joined
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
+from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceTransform
 from dpaccount.numerics.fourier.transforms import LaplaceTransform
 from dpaccount.numerics.intervals import precision
 from dpaccount.pairs.of_events import _sum_by_halves
@@ -86,8 +87,89 @@ def test_floats_are_within_the_slack():
         assert most >= (factor.loss if isinstance(factor, LaplaceTransform) else factor.largest())
 
 
+def samples(seed, size, *, rates=(1e-3, 0.5), sizes=(0.05, 3.0)):
+    """Return so many samples of Laplace and Gaussian noise in one direction."""
+    rng = random.Random(seed)
+    added, found = rng.random() < 0.5, {}
+    while len(found) < size:
+        rate, much = (Fraction(round(1e4 * rng.uniform(*ends)), 10**4) for ends in (rates, sizes))
+        kind = rng.choice([SampledLaplaceTransform, SampledGaussianTransform])
+        if rate and much:
+            found[kind(rate, much, added=added)] = rng.choice([1, 1, 2, 9])
+    return tuple(found.items())
+
+
+@looped(("seed", "c"), [(1, 0.1), (2, 3.0), (3, 1.0), (4, 0.01)])
+def test_samples_of_noise_do_not_come_back(seed, c):
+    """The table bounds what follows it too, at all frequencies."""
+    known = samples(seed, 8, sizes=(1.5, 3.0))
+    table = joint_decay.joint_decay(known, c, float("inf"))
+    assert table.lasts
+    assert table.reach(arb(1)) is None
+    values = []
+    for factor, count in known:
+        step = arb(table.end) / 500
+        with precision(128):
+            row = factor.nodes(arb(c), step, 1000)
+            values.append([float((abs(value) / row[0].real).upper()) ** count for value in row])
+    sizes = np.prod(values, axis=0)
+    for k in range(200):
+        assert max(sizes[k:]) <= float(table.near(k * step).upper()) == float(table.far(k * step).upper())
+    assert float(table.far(arb(10 * table.end)).upper()) < 0.5
+
+
+@pytest.mark.slow
+@looped("seed", range(6))
+def test_squares_of_samples_are_values_and_then_bounds(seed):
+    known, rng = samples(seed, 10, rates=(0.0001, 0.9999), sizes=(0.01, 12)), random.Random(seed)
+    for factor, _ in known:
+        c = rng.choice([0.01, 1.0, 30.0, 300.0]) / max(1.0, float(getattr(factor, "mu2", 1)))
+        end = min(factor.settled(c), 200 / factor.deviation(c))
+        times = np.sort(
+            [rng.uniform(0, end) for _ in range(6)] + [end * rng.uniform(1, 20) for _ in range(6)]
+        )
+        found = factor.squares(c, times)
+        exact = max(found) < 1
+        for t, square in zip(times, found, strict=True):
+            with precision(96):
+                row = factor.nodes(arb(c), arb(float(t)), 2)
+                true = float((abs(row[1]) / row[0].real) ** 2)
+            assert true <= square + joint_decay.FLOAT_SLACK / 2
+            resolved = getattr(factor, "_resolved", factor.settled)(c)
+            assert (
+                t >= resolved or not exact or square == pytest.approx(true, abs=joint_decay.FLOAT_SLACK / 2)
+            )
+        last = found[times >= factor.settled(c)]
+        assert list(last) == sorted(last, reverse=True)
+        with precision(200):
+            step = arb(1) / 1000 / factor.deviation(c)
+            here, up, down = (factor.value(arb(c) + d * step) for d in (0, 1, -1))
+            bend = float(((up * down / here**2).log() / step**2).mid())
+        assert bend <= factor.deviation(c) ** 2 * 1.001
+        if isinstance(factor, SampledLaplaceTransform):
+            assert factor.bound() >= np.log1p(float(factor.rate) * np.expm1(float(factor.loss))) * (1 - 1e-14)
+    assert SampledLaplaceTransform(Fraction(1, 2), Fraction(800)).bound() is None
+
+
+def test_of_many_unbounded_losses_some_are_enough():
+    known = tuple(
+        (SampledGaussianTransform(Fraction(k, 1000), Fraction(1)), 1 + k % 3) for k in range(1, 301)
+    )
+    own, others = joined(known)
+    assert len(own) <= joint_decay.MOST_UNBOUNDED
+    assert set(own) < set(known)
+    assert not others
+    table = joint_decay.joint_decay(own, 1.0, float("inf"))
+    assert table.lasts
+    with precision(64):
+        for t in (0.2, 1.0, 5.0):
+            sizes = [abs(f.nodes(arb(1), arb(t), 2)[1]) / f.value(arb(1)) for f, _ in known[::10]]
+            least = float(np.prod([float(size.lower()) for size in sizes])) ** 20  # of no more than all
+            assert least <= float(table.near(arb(t)).upper())
+
+
 def test_few_and_unbounded_losses_have_no_table():
-    unbounded = ((SampledGaussianTransform(Fraction(1, 10), Fraction(1)), 9),)
+    unbounded = ((SampledGaussianTransform(Fraction(1, 10), Fraction(joint_decay.MOST_COPIES)), 9),)
     known = parts(3, 30)
     own, others = joined((*unbounded, *known))
     assert (set(own), others) == (set(known), unbounded)

@@ -247,7 +247,7 @@ def test_quadrature_of_the_sampled_gaussian_is_enclosed_at_coarse_steps():
         for step in (0.2, 0.6, 1.0, 1.4):
             line = ShiftedLine.at(law, (step, 0.0, 3.0), 40.0)
             assert line.total().overlaps(fine)
-            rough = sum((weight for weight, _ in line._points()), arb(0))
+            rough = sum((weight for weight, _ in line.points()), arb(0))
             missed += not rough.overlaps(fine)
     assert missed  # the bare sum is off: the error term matters
 

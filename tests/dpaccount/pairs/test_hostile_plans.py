@@ -15,6 +15,9 @@ import pytest
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.numerics.work_budget import raised
+from dpaccount.pairs.discrete import GeometricPair, laplace_losses
+from dpaccount.pairs.laplace import LaplacePair
+from dpaccount.pairs.replaced import ReplacedGeometric, ReplacedLaplace
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
 from tests.looped import looped
@@ -61,7 +64,7 @@ GIVEN_UP = {
             ev.PoissonReplaced(rate="0.1", of=ev.DiscreteLaplace(scale=10**7, sensitivity=10**7), count=3),
         ),
         "1e-6",
-        "1e-3",
+        "1e-6",
     ),
     "samples of discrete Gaussian noise that moves by its deviation": (
         Plan(ADDED, poisson(wide_noise(300), "0.1", 3)),
@@ -146,6 +149,27 @@ def test_discrete_gaussian_noise_by_its_tails():
                 delta = pair.delta(t)
             assert delta.overlaps(curve(t)), (sigma, t)
             assert float(delta.rad()) < 1e-40
+
+
+@looped(("scale", "moved"), [(1, 1), (3, 7), (50, 20), ("1/2", 6), (1000, 1)])
+def test_geometric_noise_lies_between_two_laplace_noises(scale, moved):
+    """Alone, and where a row is replaced; with a little less it would not."""
+    low, high = laplace_losses(Fraction(scale), moved)
+    assert low == moved / Fraction(scale) < high
+    kinds = [
+        (GeometricPair(Fraction(scale), moved), [LaplacePair(low), LaplacePair(high)]),
+        (
+            ReplacedGeometric(Fraction(1, 10), Fraction(scale), moved),
+            [ReplacedLaplace(Fraction(1, 10), loss) for loss in (low, high)],
+        ),
+    ]
+    for pair, ends in kinds:
+        for k in range(-25, 25):
+            less, here, more = (each.curve(120)(high * k / 20) for each in (ends[0], pair, ends[1]))
+            assert less.lower() <= here.upper()
+            assert here.lower() <= more.upper()
+    little = LaplacePair(low + (high - low) * Fraction(99, 100)).curve(120)(Fraction(0))
+    assert moved > 1 or little.upper() < GeometricPair(Fraction(scale), moved).curve(120)(Fraction(0)).lower()
 
 
 # ------------------------------------------------------------------ random ones

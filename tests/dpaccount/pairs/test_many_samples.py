@@ -7,10 +7,14 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
+from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.numerics.fourier.contours import PartialDecay, Product
+from dpaccount.accounting.methods import exact
+from dpaccount.numerics.fourier.contours import Product
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
+from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceTransform
 from dpaccount.numerics.intervals import precision
+from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan.events import DiscreteLaplace, Gaussian, Laplace, Plan, PoissonSubsampled
 from tests.looped import looped
 
@@ -22,31 +26,6 @@ def transforms(rng, count):
     rate, added = Fraction(rng.choice(RATES)), rng.random() < 0.5
     squares = {Fraction(round(1000 * rng.uniform(0.05, 4)), 1000) for _ in range(count)}
     return [SampledGaussianTransform(rate, mu2, added=added) for mu2 in squares]
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_sample_falls_as_much_as_its_share_of_one_of_less_cost_does(seed):
-    rng = random.Random(seed)
-    with precision(96):
-        low, high = sorted(transforms(rng, 3), key=lambda each: each.order())[:2]
-        c, step = arb(rng.choice([0.01, 0.5, 5.0])), arb(rng.choice([0.5, 3.0]))
-        part = high.share_of(low, c)
-        assert 0 < part <= 1
-        bound = PartialDecay(low.decay(c, 20.0), part.lower())
-        values = high.nodes(c, step, 25)
-        theirs = low.nodes(c, step, 25)
-        for n in range(1, 25):
-            ratio, other = (abs(row[n]) / abs(row[0]) for row in (values, theirs))
-            assert ratio.lower() <= bound.far(n * step).upper()
-            assert ratio.lower() <= (1 - part * (1 - other)).upper()
-        assert low.share_of(high, c) == 0
-
-
-def test_nothing_is_shared_with_another_rate_or_direction():
-    one = SampledGaussianTransform(Fraction(1, 10), Fraction(1))
-    for other in (SampledGaussianTransform(Fraction(1, 5), Fraction(1, 2)), one.reversed()):
-        assert one.share_of(other, arb(1)) == 0
-        assert one.family() != other.family()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -74,10 +53,64 @@ def test_joint_estimates_are_the_sums_of_single_ones(seed):
         assert estimate(s) == pytest.approx(single, rel=1e-3, abs=1e-9)
 
 
+@looped("seed", range(4))
+def test_joint_estimates_of_laplace_noise_are_the_sums_of_single_ones(seed):
+    rng = random.Random(seed)
+    parts = tuple(
+        (SampledLaplaceTransform(Fraction(rng.randint(1, 900), 1000), Fraction(rng.randint(1, 40), 10)), n)
+        for n in rng.choices([1, 5, 10**6], k=12)
+    )
+    estimate, left = SampledLaplaceTransform.jointly(parts)
+    assert not left
+    assert SampledLaplaceTransform.jointly(parts[:7]) == (None, parts[:7])
+    for s in (1e-3, 0.3, 4.0, 300.0, -0.5, -1.7, -8.0):
+        single = sum(each.log_m(s, count) for each, count in parts)
+        assert estimate(s) == pytest.approx(single, rel=1e-9, abs=1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", ["1e-3", "1e-9"])
+@pytest.mark.parametrize("kind", [Laplace, Gaussian])
+def test_different_samples_by_two_methods(kind, delta):
+    """By Fourier inversion with a joint table of decays, and by lattices, which know nothing of transforms."""
+    noises = [kind(**{"scale" if kind is Laplace else "sigma": 1 + Fraction(k, 5)}) for k in range(8)]
+    events = [
+        PoissonSubsampled(rate=Fraction(1 + k, 50), of=noise, count=12) for k, noise in enumerate(noises)
+    ]
+    found = Accountant(Plan("add-remove", events)).worst_epsilon(delta)
+    assert found.method == "Fourier inversion"
+    assert found.bounds.upper - found.bounds.lower <= Fraction(1, 10**6) * found.bounds.upper
+    total = composition_of([(each, 1) for each in events])
+    ways = [exact.lattice_epsilon(way, Fraction(delta), Fraction(1, 1000), 0) for way in total.directions]
+    low, high = (max(getattr(way, end) for way in ways) for end in ("lower", "upper"))
+    assert low <= found.bounds.upper
+    assert found.bounds.lower <= high <= low * (1 + Fraction(1, 200))
+
+
 def steps(count):
     """Different noise levels from 1 to 2, one step each at one rate."""
     sigmas = [1 + Fraction(k, count) for k in range(count)]
     return [PoissonSubsampled(rate="0.01", of=Gaussian(sigma=sigma)) for sigma in sigmas]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [140, 1000])
+def test_samples_at_different_rates_are_enclosed_as_closely(size):
+    """Between two dozen sorts they were 3 to 8 % wide, which still are around them."""
+    rng = random.Random(size)
+    events = [
+        PoissonSubsampled(
+            rate=Fraction(rng.randint(100, 200), 10**4), of=Gaussian(sigma=1 + Fraction(k, size))
+        )
+        for k in range(size)
+    ]
+    found = Accountant(Plan("add-remove", events)).epsilon("1e-6")
+    assert found.upper - found.lower <= Fraction(1, 10**6) * max(1, found.upper)
+    total = composition_of([(each, 1) for each in events])
+    less, more = (
+        account.epsilon(each, Fraction(1, 10**6), Fraction(1, 1000)).bounds for each in total.between()
+    )
+    assert less.lower < found.lower < found.upper < more.upper
 
 
 @pytest.mark.slow

@@ -74,6 +74,22 @@ def test_the_chain_holds_for_a_gaussian_group():
     assert group_privacy.chain_delta(lambda at: of(event).delta(at).upper, exact.upper, 3) > Fraction(DELTA)
 
 
+def test_a_chain_is_the_least_epsilon_that_was_proved():
+    """Where bounds become looser as work is used up, what was proved before still holds."""
+    event, asked = ev.Gaussian(sigma=6), []
+
+    def looser(at):
+        asked.append((at, of(event).delta(at).upper * (1 if len(asked) < 18 else 1000)))
+        return min(Fraction(1), asked[-1][1])
+
+    target = Fraction(DELTA)
+    whole = group_privacy.chain_epsilon(lambda at: of(event).delta(at).upper, target, 2, Fraction(0))
+    found = group_privacy.chain_epsilon(looser, target, 2, Fraction(0))
+    proved = [2 * at for at, delta in asked if group_privacy.chained(at, delta, 2) <= target]
+    assert found == min(proved) < Fraction(11, 10) * whole
+    assert group_privacy.chain_delta(lambda at: of(event).delta(at).upper, found, 2) <= target
+
+
 def test_approximate_pairs_chain():
     """The scaled δ of (ε, δ) by the formula, and at most 1."""
     pair = ev.Approximate(epsilon="0.5", delta="1e-6").for_group(3)
