@@ -395,7 +395,7 @@ def _release_entry(
     return MadeRelease(report, *charged, "secure", due.named_data(secret), code, None)
 
 
-def _budget_around(before: dict[str, Any], after: dict[str, Any]) -> BudgetAround:
+def _budget_around(before: Mapping[str, Any], after: Mapping[str, Any]) -> BudgetAround:
     """Return a ledger's budget with what was spent of it before and after a charge, and what remains.
 
     The ledger is read before and after the charge: concurrent charges by others are included.

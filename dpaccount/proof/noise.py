@@ -178,8 +178,8 @@ def shuffled(
     need(epsilon >= 0 and 0 <= delta <= 1, rule, f"epsilon or delta is out of range: {epsilon}, {delta}")
     enough = at_most(lambda _: shuffled_delta(ratio, size, epsilon), delta)
     need(enough, rule, f"δ = {brief(delta)} does not cover {size} shuffled answers of ratio {brief(ratio)}")
-    given: dict[str, Any] = {"table": written, "size": size, "epsilon": epsilon, "delta": delta}
-    return _drawn(rule, answer, Approximate(epsilon, delta), key, **given)
+    curve = Approximate(epsilon, delta)
+    return _drawn(rule, answer, curve, key, table=written, size=size, epsilon=epsilon, delta=delta)
 
 
 def sparse_vector(
