@@ -8,6 +8,7 @@ view.  So no state of an instance, a class or a module can leak.
 import hashlib
 import itertools
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import Any, Protocol, runtime_checkable
