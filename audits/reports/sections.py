@@ -11,8 +11,13 @@ from audits.reports.regret import Curve
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
 from audits.reports.tables import released_tables
 from audits.reports.words import (
+    FROM,
+    NOT_COVERED,
     OF_COUNTS,
+    OWN_NOISE,
+    SEARCHED,
     VERDICTS,
+    VERIFY,
     CertifyResult,
     by_machine,
     declared,
@@ -24,43 +29,19 @@ from audits.reports.words import (
     rule_summary,
     what_it_means,
 )
+from dpaccount.checker.certificate.hazards import HAZARDS, UNPROVED_HAZARDS
 from dpaccount.checker.certificate.widths import unchecked
 from dpaccount.checker.facts import ANYONE
 from dpaccount.exact import as_exact, to_digits
 from dpaccount.ledger.answers import room
 
 ASSUMED = "What the proof assumes of the code, and how it was tested"
-SEARCHED = (
-    "A search ran the code on pairs of synthetic neighbouring datasets and compared what changed with what is"
-    " declared. It can refute an assumption; it proves none."
-)
 SIGNED = ("Reviewer", "Approver", "Date")
 MAX_LENGTH = 4000  #: characters of a value on a page; all of it is in the certificate
 EMPTY: tuple[Any, ...] = (None, "", [], {})  #: empty values of a document
 MAX_TABLES = 20  #: released statistics on a page
 MAX_ROWS = 60  #: rows of each
 MAX_DRAWN = 30  #: and of its chart
-FROM = {
-    "central": "anyone who sees the release, whatever else they know",
-    "joint": "everyone else, even all other participants together, whatever else they know",
-    "local": "anyone, including the data collector",
-}
-NOT_COVERED = (
-    "Facts about the population, and what follows from them about a person.",
-    "Malicious code in the same process, and timing side channels.",
-    "Data that leaves through another channel, such as logs, copies or messages.",
-    "What the code does on rare inputs that no test tried.",
-    "Sampling error, clipping and missing rows, unless an interval says that it includes them.",
-    "Whether the code and the data are the intended ones.",
-)
-VERIFY = (
-    "Run `dpaccount check certificate.json`. An independent program re-derives every step of the proof and"
-    " recomputes the certificate's digest. It needs neither the data nor a network.",
-    "To need only Python's standard library, run `python3 -I -S dpaccount-checker.zip certificate.json`."
-    " `make checker` builds that file from the source.",
-    "The checker neither runs the code nor reads the data. `dpaccount certify` on the same claim, with"
-    " the same code and packages, gives the code's digest again: compare it with the one below.",
-)
 
 
 @dataclass(frozen=True)
@@ -93,7 +74,7 @@ def sections(
     return [
         Section("In plain words", "words", _words(certificate), first=True),
         *_published(certificate),
-        Section("What is not covered", "not-covered", (Block("list", NOT_COVERED),), first=True),
+        Section("What is not covered", "not-covered", (_not_covered(certificate),), first=True),
         Section("How to verify this", "verify", _verified(certificate), first=True),
         Section("Sign-off", "sign-off", (_table([(who, "") for who in SIGNED]),), first=True),
         Section("What is promised", "promised", _terms(certificate)),
@@ -148,8 +129,10 @@ def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
         )
         money = [("Charged to", f"{_payers(certificate)}: {entry}")]
         money += [(name, value) for name, value in rows if value] or [("Budget left", "see the ledger")]
-    sure, most = certificate["verdict"] == "CERTIFIED", certificate["claim"].get("data", {}).get("max_rows")
-    counted = f" (contribution bound: {most} rows)" if most else ""
+    sure, data = certificate["verdict"] == "CERTIFIED", certificate["claim"].get("data", {})
+    bounds = [f"at most {data['max_rows']} rows of each count"] if "max_rows" in data else []
+    bounds += [f"number declared: {data['rows']}"] if "rows" in data else []
+    counted = f" ({'; '.join(bounds)})" if bounds else ""
     return [
         ("Who is protected" if sure else "Who was to be protected", guarantee["unit"] + counted),
         ("Protected from", FROM[guarantee["model"]]),
@@ -162,8 +145,15 @@ def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
             "the data holder, the author of the code, and every assumption that is not proved",
         ),
         ("Signature", _signed(certificate)),
+        ("Made", certificate["created"]),
         ("Valid until", governance(certificate)["valid_until"]),
     ]
+
+
+def _not_covered(certificate: CertifyResult) -> Block:
+    """Return what no certificate covers, and the limits of this one."""
+    own = (each for each in certificate["hazards"] if each not in (*HAZARDS, *UNPROVED_HAZARDS))
+    return Block("list", (*NOT_COVERED, *own))
 
 
 def _payers(certificate: CertifyResult) -> str:
@@ -326,6 +316,8 @@ def _published(certificate: CertifyResult) -> list[Section]:
             )
     if len(tables) > MAX_TABLES:
         blocks.append(Block("text", (f"{len(tables) - MAX_TABLES} more are in the released files.",)))
+    if certificate["claim"]["subject"]["use"] == STUDY:
+        blocks.append(Block("text", (OWN_NOISE,)))
     if left := unchecked(certificate):
         blocks.append(Block("text", (f"Not re-derived by `dpaccount check`: {left}.",)))
     scores = certificate["release"].get("evaluation")
@@ -379,13 +371,17 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
 
     def spent(when: str) -> str:
         most = budget[when]["upper"]
-        return "without a bound" if most == "inf" else f"ε ≤ {to_digits(as_exact(most), up=True)}"
+        if most == "inf":
+            return "without a bound"
+        return f"ε ≤ {to_digits(as_exact(most), up=True)} at δ = {budget['delta']}"
 
     left, ends = budget.get("left", {}), budget["rest"]
     known = left or ends["lower"] is not None
     rest = f"another charge of {room({**left, 'epsilon': ends})} fits" if known else "not known"
     if left and ends["lower"] is None and ends["upper"] != "inf":
-        rest += f" (ε ≤ {to_digits(as_exact(ends['upper']), up=True)})"
+        rest += f" (ε ≤ {to_digits(as_exact(ends['upper']), up=True)} at δ = {budget['delta']})"
+    if budget["measure"] not in ("pure", "approximate"):
+        rest += f"; composition in {budget['measure']} does not add up ε"
     return [
         ("The ledger's budget", f"{whole} ({budget['relation']}, composed as {budget['measure']})"),
         ("Spent before this release", spent("before")),
@@ -416,7 +412,9 @@ def _document(certificate: CertifyResult) -> list[tuple[str, str]]:
 
 def _signed(certificate: CertifyResult) -> str:
     sig = certificate["signature"]
-    return "none" if sig is None else f"by {sig['key']} on {sig['signed']}; check with --key"
+    if sig is None:
+        return "none. Anyone can rewrite an unsigned document: compare its digest with one from its author"
+    return f"by {sig['key']} on {sig['signed']}; check with --key"
 
 
 def flat(value: Any, name: str = "") -> list[tuple[str, str]]:

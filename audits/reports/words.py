@@ -33,6 +33,36 @@ OBSERVERS = {
     "local": "The data collector is not trusted either. What leaves a unit is already noisy.",
 }
 
+FROM = {
+    "central": "anyone who sees the release, whatever else they know",
+    "joint": "everyone else, even all other participants together, whatever else they know",
+    "local": "anyone, including the data collector",
+}
+NOT_COVERED = (
+    "Facts about the population, and what follows from them about a person.",
+    "Malicious code in the same process, and timing side channels.",
+    "Data that leaves through another channel, such as logs, copies or messages.",
+    "What the code does on rare inputs that no test tried.",
+    "Sampling error, clipping and missing rows, unless an interval says that it includes them.",
+    "Whether the code and the data are the intended ones.",
+)
+VERIFY = (
+    "Run `dpaccount check certificate.json`. An independent program re-derives every step of the proof and"
+    " recomputes the certificate's digest. It needs neither the data nor a network.",
+    "To need only Python's standard library, run `python3 -I -S dpaccount-checker.zip certificate.json`."
+    " `make checker` builds that file from the source.",
+    "The checker neither runs the code nor reads the data. `dpaccount certify` on the same claim, with"
+    " the same code and packages, gives the code's digest again: compare it with the one below.",
+)
+SEARCHED = (
+    "A search ran the code on pairs of synthetic neighbouring datasets and compared what changed with what is"
+    " declared. It can refute an assumption; it proves none."
+)
+OWN_NOISE = (
+    "Each number has noise of its own, so that parts need not add up to totals. Each interval holds with"
+    " probability 95 % by itself, not together with the others."
+)
+
 CITED = re.compile(r" ?\((?:[^()]*\b(?:19|20)\d\d\b[^()]*|R\d[^()]*|docs/[^()]*)\)")
 MAX_ODDS_EPSILON = 690  #: an ε whose odds are not worth a number
 ALARM = Fraction(1, 1000)  #: the false-alarm rate of the attack that is described

@@ -135,7 +135,7 @@ def test_every_amount_that_is_left_is_said(certificate, left, fits):
     """Also where the ledger's measure has no ε of its own; rounded down, and decimals as they are written."""
     budget = released(certificate)["release"]["budget"] = {**NOTED, "left": left}
     if "rho" in left:
-        budget["rest"], fits = {"lower": None, "upper": 2.51137}, f"{fits} fits (ε ≤ 2.5114)"
+        budget["rest"], fits = {"lower": None, "upper": 2.51137}, f"{fits} fits (ε ≤ 2.5114 at δ = 1e-06)"
     assert f"another charge of {fits}" in Page(page.html(certificate)).text
     del budget["left"]  # of an earlier version
     budget["rest"] = {"lower": None, "upper": "inf"}
@@ -176,10 +176,16 @@ def test_what_a_reviewer_asked_for_is_on_the_page(certificate, asked):
 
 def test_page_one_says_whose_rows_count_which_code_it_is_and_who_is_trusted(certificate):
     certificate = released(certificate)
-    certificate["claim"]["data"] |= {"id": "person", "max_rows": 3}
+    certificate["claim"]["data"] |= {"id": "person", "max_rows": 3, "rows": 40}
+    certificate["hazards"].append("Which values of person occur is public.")
     first = page.html(certificate).partition("What is promised</h2>")[0]
-    for words in ("(contribution bound: 3 rows)", certificate["subject"]["code"], "You must trust"):
+    for words in (
+        *("(at most 3 rows of each count; number declared: 40)", certificate["subject"]["code"]),
+        *("You must trust", "Anyone can rewrite an unsigned document", certificate["created"]),
+        "Which values of person occur is public.",
+    ):
         assert words in first
+    assert hazards.HAZARDS[0] not in first
 
 
 def test_page_one_says_who_paid_which_change_is_hidden_and_how_to_verify(certificate):
