@@ -45,7 +45,11 @@ def _twin(certificate: CertifyResult, point: dict[str, Any], delta: Fraction, ri
     mu = 2 * math.sqrt(distance)
     expected = max(_expected(mu, at, point, delta, risk) for at in np.linspace(-3, 6, 37))
     claimed = as_exact(point["limit"])
-    verdict = "This would have refuted the claim" if expected > claimed else "The claim allows this"
+    verdict = (
+        "This would have refuted the claim"
+        if expected > claimed
+        else "That is within the claim, so these runs would not have shown it"
+    )
     return (
         "With half the noise in the same code, these runs would be expected to show"
         f" about ε = {expected:.3g} on this pair. {verdict}. The estimate assumes Gaussian noise."

@@ -130,8 +130,8 @@ def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
         money = [("Charged to", f"{_payers(certificate)}: {entry}")]
         money += [(name, value) for name, value in rows if value] or [("Budget left", "see the ledger")]
     sure, data = certificate["verdict"] == "CERTIFIED", certificate["claim"].get("data", {})
-    bounds = [f"at most {data['max_rows']} rows of each count"] if "max_rows" in data else []
-    bounds += [f"number declared: {data['rows']}"] if "rows" in data else []
+    bounds = [f"at most {data['max_rows']} rows of a unit are used"] if "max_rows" in data else []
+    bounds += [f"{data['rows']} units declared"] if "rows" in data else []
     counted = f" ({'; '.join(bounds)})" if bounds else ""
     return [
         ("Who is protected" if sure else "Who was to be protected", guarantee["unit"] + counted),
@@ -319,7 +319,8 @@ def _published(certificate: CertifyResult) -> list[Section]:
     if certificate["claim"]["subject"]["use"] == STUDY:
         blocks.append(Block("text", (OWN_NOISE,)))
     if left := unchecked(certificate):
-        blocks.append(Block("text", (f"Not re-derived by `dpaccount check`: {left}.",)))
+        blocks.append(Block("text", ("What `dpaccount check` does not re-derive:",)))
+        blocks.append(Block("list", tuple(left.split("; "))))
     scores = certificate["release"].get("evaluation")
     if scores:
         figures = {key: _short(each) for key, each in scores.items() if key != "note"}
@@ -379,9 +380,9 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
     known = left or ends["lower"] is not None
     rest = f"another charge of {room({**left, 'epsilon': ends})} fits" if known else "not known"
     if left and ends["lower"] is None and ends["upper"] != "inf":
-        rest += f" (ε ≤ {to_digits(as_exact(ends['upper']), up=True)} at δ = {budget['delta']})"
+        rest += f" (on its own, ε ≤ {to_digits(as_exact(ends['upper']), up=True)} at δ = {budget['delta']})"
     if budget["measure"] not in ("pure", "approximate"):
-        rest += f"; composition in {budget['measure']} does not add up ε"
+        rest += f". In {budget['measure']}, the ε of several charges do not simply add up"
     return [
         ("The ledger's budget", f"{whole} ({budget['relation']}, composed as {budget['measure']})"),
         ("Spent before this release", spent("before")),

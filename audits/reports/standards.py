@@ -84,7 +84,11 @@ def nist(certificate: CertifyResult) -> list[tuple[str, str]]:
     """Return the points to evaluate a guarantee by (NIST SP 800-226, March 2025), each with its answer."""
     guarantee, stated = certificate["guarantee"], governance(certificate)
     release, audit = certificate["release"], certificate["audit"]
-    noise = "no release was made" if release is None else f"noise: {release['noise']}; drawn through receipts"
+    noise = (
+        "no release was made"
+        if release is None
+        else f"noise: {release['noise']}, drawn only against a paid charge"
+    )
     attacked = "no attack was run" if audit is None else f"{audit['attack']}, {audit['trials']} runs"
     ledger = certificate["claim"].get("data", {}).get("ledger")
     answers = (
@@ -115,7 +119,7 @@ def _of_persons(certificate: CertifyResult) -> str:
     data: dict[str, Any] = certificate["claim"].get("data", {})
     if "id" not in data:
         return "each unit is protected as a whole; rows are not grouped by person"
-    return f"rows are grouped by {data['id']}; at most {data.get('max_rows', 1)} of each count"
+    return f"rows are grouped by {data['id']}; at most {data.get('max_rows', 1)} rows of a unit are used"
 
 
 def _domain(certificate: CertifyResult) -> str:

@@ -59,8 +59,8 @@ SEARCHED = (
     " declared. It can refute an assumption; it proves none."
 )
 OWN_NOISE = (
-    "Each number has noise of its own, so that parts need not add up to totals. Each interval holds with"
-    " probability 95 % by itself, not together with the others."
+    "Each number has noise of its own, so parts need not add up to totals. The intervals of one statistic"
+    " hold together with probability 95 %; those of different statistics need not."
 )
 
 CITED = re.compile(r" ?\((?:[^()]*\b(?:19|20)\d\d\b[^()]*|R\d[^()]*|docs/[^()]*)\)")
@@ -77,8 +77,8 @@ def promise(certificate: CertifyResult) -> list[str]:
         " ε and δ set.",
         OBSERVERS[guarantee["model"]],
         "It does not promise that nothing is learned. A release may reveal facts about the whole population,"
-        " and so what they imply about a unit. Several units together, such as a family, are less protected"
-        " than one.",
+        " and therefore whatever those facts imply about a unit. Several units together, such as a family,"
+        " are less protected than one.",
     ]
 
 

@@ -140,7 +140,7 @@ def _divergence(curve: Curve, order: Fraction | None, rule: str) -> Fraction | N
 
 
 def group(part: Theorem, size: int, delta: Fraction | None = None) -> Theorem:
-    """Protect `size` units at once: kε, k²μ², k²ρ; (kε, δ(e^{kε} − 1)/(e^ε − 1)) with a witness δ (R15).
+    """Protect k = `size` units at once: kε, k²μ², k²ρ; (ε, δ) gives (kε, δ(e^{kε} − 1)/(e^ε − 1)) (R15).
 
     The k-step path must stay in the domain (Dwork & Roth 2014; Bun & Steinke 2016; Dong et al. 2022).
     """

@@ -46,7 +46,7 @@ def _added(rule: str, fact: Contribution, **witness: Any) -> Theorem:
 def assume_points(
     query: str, points: Sequence[Shift], relation: str, because: str, source: str = "public"
 ) -> Theorem:
-    """Assume that every unit adds one of these integer vectors (R1)."""
+    """Assume that every unit adds one of the declared integer vectors (R1)."""
     rule = "assume_points"
     wide = {len(point) for point in points}
     need(len(wide) == 1 and 0 not in wide, rule, "points must be vectors of one dimension, at least one")
@@ -184,7 +184,7 @@ def assume_split(query: str, cells: Sequence[str], because: str) -> Theorem:
 
 
 def assume_persons(query: str, relation: str, rows: str, most: int, because: str) -> Theorem:
-    """Assume that a change of one person is at most `most` steps of rows, as `Persons` defines (R15)."""
+    """Assume that changing one person's data changes at most `most` rows, one per step (`Persons`) (R15)."""
     neighbouring(relation, rule := "assume_persons")
     neighbouring(rows, rule)
     whole(most, rule, "the number of steps", 2)

@@ -98,7 +98,7 @@ def fine_gaussian(
     key: str,
     numbers: Theorem | None = None,
 ) -> Theorem:
-    """Discrete Gaussian noise on a fine grid is GDP up to a total variation distance from rounded noise.
+    """Add discrete Gaussian noise on a fine grid: near rounded noise in total variation, and so near GDP.
 
     `coordinates` are drawn, by the hypothesis `numbers`.
     With s = σ/γ ≥ 1 the two laws of a coordinate differ by at most φ(1)/(12s²) + (1+4e^(−3/2))/(48√(2π)s³)
@@ -120,7 +120,7 @@ def fine_gaussian(
 
 
 def lattice_gaussian(shifts: Theorem, variance: Fraction, key: str) -> Theorem:
-    """Discrete Gaussian noise on integers moved by one of known shifts: the worst exact curve (R3)."""
+    """Add discrete Gaussian noise to integers that move by a known shift: the worst shift's curve (R3)."""
     fact, variance = conclusion_of(shifts, rule := "lattice_gaussian"), positive(variance, rule, "variance")
     if not isinstance(fact, Shifts):
         raise RuleError(f"{rule}: needed a set of shifts, found {fact}")

@@ -61,7 +61,7 @@ def _bounds_outer(b: Fraction, bound: Fraction) -> bool:
 
 
 def moved(rows: Theorem, radius: Fraction | None) -> Theorem:
-    """Bound the movement of a query if one row moves by at most `radius`, or is replaced (None) (R2)."""
+    """Bound how far a query's answer moves if a row moves by at most `radius`, or (None) is replaced (R2)."""
     fact = conclusion_of(rows, rule := "moved")
     if not isinstance(fact, Lipschitz):
         raise RuleError(f"{rule}: needed how a query follows a row, found {fact}")

@@ -15,21 +15,21 @@ from .shapes import exact_of
 HAZARDS = (
     "The proof rests on the listed assumptions. Their tests search for counterexamples and prove nothing.",
     "Not covered: malicious code in the same process, timing, and power loss beyond what fsync guarantees."
-    " Nor is data that leaves other than in the output, such as in prints, logs, warnings or files, or over"
-    " the network.",
+    " Nor is data that leaves by any route other than the output, such as printed text, logs, warnings,"
+    " files or the network.",
     "Not covered: data that the code reads other than the declared rows, such as other files, stores and"
     " copies of the data.",
     "Not tested: what the code does on rare inputs, such as one special value that no test tries.",
-    "The proof takes each of its noise keys as drawn once, from its distribution, and one part of a mixture"
-    " as drawn. Receipts enforce this where the code runs; no document can show it.",
+    "The proof assumes that each noise value is drawn exactly once, from its stated distribution, and that"
+    " only one part of a mixture is drawn. The running code enforces this; no document can show it.",
     "The reader must check that the digests are those of the intended code and data, what one unit is, and"
     " who made this document.",
 )
 #: Hazards of every other one.
 UNPROVED_HAZARDS = (
     "A failed attack proves nothing.",
-    "Not covered: malicious code, timing, and data that leaves other than in the result, such as in prints,"
-    " logs, warnings or files, or over the network.",
+    "Not covered: malicious code, timing, and data that leaves by any route other than the result, such as"
+    " printed text, logs, warnings, files or the network.",
 )
 #: How the attack's description begins where neither code nor datasets were seen.
 ELSEWHERE = "results drawn elsewhere"
@@ -74,11 +74,13 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
     notes += unit_of_rows(document)
     data = claim.get("data", {})
     if data:
-        notes.append("The reader of the data file is trusted to read each row independently of the others.")
+        notes.append(
+            "The code that reads the data file is trusted to read each row independently of the others."
+        )
     notes += table_hazards(claim, data)
     if data.get("public", False):
         notes.append(
-            "The claim says that its data are public; figures in `evaluation` read them without noise."
+            "The claim says that its data are public; the figures in `evaluation` use them without noise."
         )
     delta = exact_of(document["guarantee"]["delta"], "delta") or Fraction(0)
     if delta > Fraction(1, 100_000):
@@ -117,8 +119,8 @@ def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
     if claim["guarantee"]["relation"] == ADDED:
         about = f"The table is assumed to have at most {data['rows']} {units}; this number is public."
     else:
-        whose = f" Which values of {data['id']} occur is public too." if "id" in data else ""
-        about = f"The number and the order of {units} in the table are public.{whose}"
+        about = f"The number and the order of {units} in the table are public"
+        about += f", and so is which values of {data['id']} occur." if "id" in data else "."
     public = (
         f"The claim states that these joined tables are public: {', '.join(sorted(data.get('join', {})))}."
     )

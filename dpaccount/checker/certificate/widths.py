@@ -244,7 +244,7 @@ def unchecked(document: Table) -> str:
             words += ["the private group sizes behind the intervals of"]
         for some in [
             *words,
-            *(["one end of intervals at a bound, in"] if is_at_bound(each, report[each["name"]]) else []),
+            *(["the end of an interval at a bound, in"] if is_at_bound(each, report[each["name"]]) else []),
         ]:
             parts.setdefault(some, []).append(repr(each["name"]))
     return "; ".join(f"{words} {', '.join(names)}" for words, names in parts.items())

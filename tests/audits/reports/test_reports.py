@@ -135,7 +135,10 @@ def test_every_amount_that_is_left_is_said(certificate, left, fits):
     """Also where the ledger's measure has no ε of its own; rounded down, and decimals as they are written."""
     budget = released(certificate)["release"]["budget"] = {**NOTED, "left": left}
     if "rho" in left:
-        budget["rest"], fits = {"lower": None, "upper": 2.51137}, f"{fits} fits (ε ≤ 2.5114 at δ = 1e-06)"
+        budget["rest"], fits = (
+            {"lower": None, "upper": 2.51137},
+            f"{fits} fits (on its own, ε ≤ 2.5114 at δ = 1e-06)",
+        )
     assert f"another charge of {fits}" in Page(page.html(certificate)).text
     del budget["left"]  # of an earlier version
     budget["rest"] = {"lower": None, "upper": "inf"}
@@ -180,7 +183,7 @@ def test_page_one_says_whose_rows_count_which_code_it_is_and_who_is_trusted(cert
     certificate["hazards"].append("Which values of person occur is public.")
     first = page.html(certificate).partition("What is promised</h2>")[0]
     for words in (
-        *("(at most 3 rows of each count; number declared: 40)", certificate["subject"]["code"]),
+        *("(at most 3 rows of a unit are used; 40 units declared)", certificate["subject"]["code"]),
         *("You must trust", "Anyone can rewrite an unsigned document", certificate["created"]),
         "Which values of person occur is public.",
     ):

@@ -187,7 +187,7 @@ ON_DATA = [
         ("hazards",),
         [
             *HONEST["hazards"][:6],
-            "The reader of the data file is trusted to read each row independently of the others.",
+            "The code that reads the data file is trusted to read each row independently of the others.",
             *HONEST["hazards"][6:],
         ],
     ),

@@ -446,7 +446,7 @@ def test_ends_that_do_not_follow_are_named():
     def named(count, mean):
         return unchecked({**document, "release": {"report": {"n": [count], "m": [mean]}}})
 
-    at_bound = "one end of intervals at a bound, in"
+    at_bound = "the end of an interval at a bound, in"
     assert named(3, 1) == "the private group sizes behind the intervals of 'm'"
     assert f"{at_bound} 'n'" in named(0, 1)
     assert f"{at_bound} 'm'" in named(3, float(X.high))
