@@ -161,6 +161,7 @@ def test_it_refuses_what_is_no_table_of_replaced_units():
         ((answers(2, ADD_REMOVE), *good), "replaced"),
         ((assume_ball("q", F(1), REPLACE_ONE, "t"), *good), "contribution"),
         ((answers(), [[F(1), F(0)], [F(1, 4), F(3, 4)]], *good[1:]), "possible for all"),
+        ((answers(), [[], []], *good[1:]), "add up to 1"),
         ((answers(), good[0], 1, *good[2:]), "size"),
         ((answers(), good[0], True, *good[2:]), "size"),
         ((answers(), good[0], 10_001, *good[2:]), "size"),
