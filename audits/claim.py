@@ -1,4 +1,4 @@
-"""Claims: what is promised about a subject, read from TOML."""
+"""Claims: the guarantee promised for a subject, with its data and audit settings, read from TOML."""
 
 import re
 from collections.abc import Iterator
@@ -25,9 +25,9 @@ NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
 OPEN = "row-noise"  #: the subject of a claim that leaves the choice of row noise open
 MODELS = tuple(Observer)
 STUDY = "noisy-statistics"  #: the subject of a study
-STUDY_KEYS = ("derived", "join")  #: of ``[data]`` of a study alone
-STUDY_TRIALS = 2000  #: runs of the attack on a study that says nothing of it
-#: keys of ``[data]``, and what certificates call them
+STUDY_KEYS = ("derived", "join")  #: keys of ``[data]`` that only a study has
+STUDY_TRIALS = 2000  #: default runs of the attack on a study
+#: keys of ``[data]``, and their names in certificates
 DATA_NAMES = {"unit_column": "id", "max_contributions": "max_rows", "max_units": "rows"}
 NO_DATA = (None, None, False, None)
 RELATIONS = tuple(RELATION_CLASSES)
@@ -95,7 +95,7 @@ class Claim:
         known += [self.path.parent / name for name in _files_in(self.written) if "://" not in name]
         if self.ledger is not None and self.ledger.startswith("sqlite:///"):
             known.append(Path(self.ledger.removeprefix("sqlite:///")))
-        return any(_within(path, each) for each in known if isinstance(each, Path))
+        return any(_is_within(path, each) for each in known if isinstance(each, Path))
 
     def check_in_force(self) -> None:
         """Raise `InputError` if the claim has expired (its last day, in UTC, is past)."""
@@ -119,7 +119,7 @@ def read_claim(path: Path) -> Claim:
 
 
 def _with_noise(claim: Claim, place: Place) -> Claim:
-    """Return the claim with its row noise chosen from public numbers, if it left it open."""
+    """Return a claim about `OPEN` with its row noise chosen from public numbers."""
     from bandits.outsourced_optimisation.row_noise import choose
 
     if claim.table is None or claim.parameters is None:
@@ -139,7 +139,7 @@ def _with_noise(claim: Claim, place: Place) -> Claim:
 
 
 def claim_at(place: Place, path: Path, ledger_url: str | None = None) -> Claim:
-    """Return the claim in a parsed document; `ledger_url` is that of its ledger, if the document has less."""
+    """Return the claim in a parsed document; `ledger_url` is the full URL of its ledger, if known."""
     lists = _schema(place) == study.SCHEMA
     place = _with_digests(_with_earlier_names(_of_study(place) if lists else place), path)
     needed, optional = keys(tables.ClaimFile)
@@ -154,9 +154,9 @@ def claim_at(place: Place, path: Path, ledger_url: str | None = None) -> Claim:
     file, ledger, public, table = _data(top["data"], path, more) if "data" in top else NO_DATA
     for texts in ("governance", "assume"):
         if texts in top:
-            _texts(top[texts])
+            _check_texts(top[texts])
     if "governance" in top and "valid_until" in top["governance"].value:
-        _day(top["governance"].child("valid_until"))
+        _check_day(top["governance"].child("valid_until"))
     claim = Claim(
         path=path,
         name=name,
@@ -171,7 +171,7 @@ def claim_at(place: Place, path: Path, ledger_url: str | None = None) -> Claim:
         table=table,
         audit=_audit(top["audit"]) if "audit" in top else AuditPlan(),
         accepted=frozenset(top["assume"].value if "assume" in top else ()),
-        written=_without_password(as_written(_numbers_read(place.value))),
+        written=_without_password(as_written(_with_numbers(place.value))),
         scope=top["data"].child("scope").text() if "scope" in data else None,
     )
     if "edition" not in top and "follows" not in top:
@@ -206,7 +206,7 @@ def _schema(place: Place) -> object:
 
 
 def _of_study(place: Place) -> Place:
-    """Return a study as a claim: the subject is the study, whose parameters are its statistics."""
+    """Return a study's document as that of a claim about `STUDY`, with the statistics as parameters."""
     needed, optional = keys(study.StudyFile)
     top = place.table(("schema", *needed), optional)
     if not list(top["statistic"].items()):
@@ -221,7 +221,7 @@ def _of_study(place: Place) -> Place:
 
 
 def _with_earlier_names(place: Place) -> Place:
-    """Return a claim whose data have the names that certificates keep."""
+    """Return a claim with the keys of its data renamed as in certificates."""
     data = place.value.get("data") if isinstance(place.value, dict) else None
     if not isinstance(data, dict) or not DATA_NAMES.keys() & data.keys():
         return place
@@ -233,9 +233,9 @@ def _with_earlier_names(place: Place) -> Place:
 
 
 def _with_digests(place: Place, path: Path) -> Place:
-    """Return a claim with the digests of its public files: tables that it joins, points of its space.
+    """Return a claim with the digests of its public files: joined tables, and points of its space.
 
-    Refuses other files, and the private one.
+    Raises `InputError` for the private file, and for a file with another digest than the claim's.
     """
     place = _with_space(place, path)
     data = place.value.get("data") if isinstance(place.value, dict) else None
@@ -247,7 +247,7 @@ def _with_digests(place: Place, path: Path) -> Place:
         join = place.child("data").child("join").child(name)
         given = join.table(*keys(tables.JoinTable))
         source = _source(path.parent, given["file"])
-        if private is not None and _within(source, private):
+        if private is not None and _is_within(source, private):
             raise given["file"].wrong("this is the data file itself", "name a public table")
         digest = one_file(source).digest()
         if "digest" in given and given["digest"].text() != digest:
@@ -265,14 +265,14 @@ def _with_space(place: Place, path: Path) -> Place:
         if not isinstance(value, dict) or key not in value:
             return place
         value = value[key]
-    if not isinstance(value, dict):  # a user's own class may call something else so
+    if not isinstance(value, dict):  # a user's own class may have another parameter of this name
         return place
     from bandits.space.reading import as_claimed, files_named  # few claims have a space
 
     whole, subject, private = place.value, place.value["subject"], _private(place, path)
     space = place.child("subject").child("parameters").child("space")
     for named in files_named(space):
-        if private is not None and _within(inside(path.parent, named), private):
+        if private is not None and _is_within(inside(path.parent, named), private):
             raise named.wrong("this is the data file itself", "name a file of public points")
     parameters = {**subject["parameters"], "space": as_claimed(space)}
     return replace(place, value={**whole, "subject": {**subject, "parameters": parameters}})
@@ -293,8 +293,8 @@ def _files_in(value: Any) -> Iterator[str]:
         yield from _files_in(inner)
 
 
-def _within(source: Source, private: Source) -> bool:
-    """Say whether a table is the private file, in its folder at any depth, or a link to what is there."""
+def _is_within(source: Source, private: Source) -> bool:
+    """Return whether a file is the private file, in the private folder at any depth, or a link to it."""
     if isinstance(source, Remote) or isinstance(private, Remote):
         return f"{source}/".startswith(f"{private}".rstrip("/") + "/") and type(source) is type(private)
     if private.resolve() in (source.resolve(), *source.resolve().parents):
@@ -365,7 +365,7 @@ def _data(
 
 
 def _source(folder: Path, place: Place) -> Source:
-    """Return what a URL names, or the path written at `place`, inside of `folder`."""
+    """Return the remote source if `place` is a URL, else the path inside of `folder`."""
     text = place.text()
     if "://" not in text:
         return inside(folder, place)
@@ -379,20 +379,23 @@ def _source(folder: Path, place: Place) -> Source:
 REAL = {"guarantee": ("epsilon", "delta", "radius"), "audit": ("confidence", "seconds")}
 
 
-def _numbers_read(claim: dict[str, Any]) -> dict[str, Any]:
+def _with_numbers(claim: dict[str, Any]) -> dict[str, Any]:
     """Return a valid claim with numbers that were written as text converted to numbers."""
-    numbers = {**claim, **{name: _read_in(claim[name], keys) for name, keys in REAL.items() if name in claim}}
+    numbers = {
+        **claim,
+        **{name: _numbers_in(claim[name], keys) for name, keys in REAL.items() if name in claim},
+    }
     data = claim.get("data")
     if isinstance(data, dict) and "columns" in data:
         columns = {
-            name: column if column["type"] == "date" else _read_in(column, ("low", "high"))
+            name: column if column["type"] == "date" else _numbers_in(column, ("low", "high"))
             for name, column in data["columns"].items()
         }
         numbers["data"] = {**data, "columns": columns}
     return numbers
 
 
-def _read_in(table: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+def _numbers_in(table: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     texts = {key: table[key] for key in keys if isinstance(table.get(key), str)}
     return {**table, **{key: read_exact(text) for key, text in texts.items()}}
 
@@ -417,14 +420,14 @@ def inside(folder: Path, place: Place) -> Path:
     return folder / text
 
 
-def _texts(place: Place) -> None:
+def _check_texts(place: Place) -> None:
     if not isinstance(place.value, dict):
         raise place.wrong("this is not a table of texts", 'give keys with text, such as owner = "…"')
     for key in place.value:
         place.child(key).text()
 
 
-def _day(place: Place) -> None:
+def _check_day(place: Place) -> None:
     try:
         date.fromisoformat(place.text()[:10])
     except ValueError:

@@ -1,7 +1,7 @@
-"""Later editions of a study: what was released stays; what is added is proved and charged.
+"""Later editions of a study: earlier statistics are unchanged; added ones are proved and charged.
 
-An edition names the digest of the certificate that it follows.  The ledger that paid has kept that
-one, and so all before it.
+An edition names the digest of the certificate that it follows.  The ledger that paid has stored that
+certificate and all earlier ones.
 """
 
 import json
@@ -13,17 +13,17 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
 from mechanisms.statistics.statistic import SPLITTING, check_names
 
-OPENING = "opening"  #: ledger's name of the secret that keys the data's digest
-SAME = ("file", "id", "rows", "max_rows", "public")  #: of ``[data]``
-DECLARED = ("columns", "derived", "join")  #: of ``[data]``, where an edition may add some
+OPENING = "opening"  #: the key, in a stored release, of the secret that keys the data's digest
+SAME = ("file", "id", "rows", "max_rows", "public")  #: keys of ``[data]`` that all editions share
+DECLARED = ("columns", "derived", "join")  #: keys of ``[data]`` to which an edition may add members
 
 Document = dict[str, Any]
 
 
 def kept_before(url: str, digest: str) -> tuple[Document, ...]:
-    """Return the certificate with a digest and those it follows, first to last, as a ledger kept them.
+    """Return the stored certificate with this digest and those that it follows, the first edition first.
 
-    Raises `InputError` where the ledger has no such release, or where the checker refuses it.
+    Raises `InputError` if the ledger has no such release, or if the checker rejects it.
     """
     documents: list[Document] = []
     with Ledger.open(url) as ledger:

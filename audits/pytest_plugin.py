@@ -65,10 +65,7 @@ def private(
     seconds, name, trials = _seconds(terms), _name(function), Fraction(effort.trials)
     whole_argument("--dp-trials", trials, 10, MAX_TRIALS)  # named as the session's option
     asked = AuditArguments(
-        **_arguments(terms),
-        trials=trials,
-        seed=Fraction(effort.seed),
-        early=True,
+        **_arguments(terms), trials=trials, seed=Fraction(effort.seed), early=True
     ).request(name)
     data = described_by(name, asked.data)
     share = budget.share()

@@ -40,6 +40,17 @@ ROUNDED = 1e-9  #: relative; far above the error of the double-precision curves 
 MAX_EPSILON = 60.0  #: no number of runs can show more
 
 
+def bisect(holds: Callable[[float], bool], low: float, high: float, width: float) -> tuple[float, float]:
+    """Return ends at most `width` apart; `holds` is true at the first one found, false at the second.
+
+    It must be true at `low`, false at `high` and change once between them.
+    """
+    while high - low > width:
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high
+
+
 class PointClaim(msgspec.Struct, frozen=True, tag=True):
     """(ε, δ)-differential privacy; the level is ε."""
 

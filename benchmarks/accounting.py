@@ -15,10 +15,12 @@ from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.exact import Enclosure
 from dpaccount.plan.events import (
+    BandedPoisson,
     Event,
     Gaussian,
     Laplace,
     Plan,
+    PoissonExamples,
     PoissonSubsampled,
     RandomizedResponse,
     Relation,
@@ -40,8 +42,15 @@ DIFFERENT = {
         for k in range(1000)
     ),
 }
+USERS = PoissonExamples(rate="256/60000", examples=8, of=Gaussian(sigma=8), count=14063)
+BANDS = BandedPoisson(rounds=2340, sigma=4, rate="128/1875", parts=16)
+SHAPED: dict[str, tuple[Relation, tuple[Event, ...], str]] = {
+    "8 examples of a user": (Relation.ADD_REMOVE, (USERS,), "1e-5"),
+    "16 bands on cyclic samples": (Relation.ADD_REMOVE, (BANDS,), "1e-5"),
+}
 ROWS = (
     REALISTIC
+    | SHAPED
     | {name: (Relation.ADD_REMOVE, each, "1e-6") for name, each in DIFFERENT.items()}
     | {
         "Gaussian 1, 1e-5": (Relation.REPLACE_ONE, (Gaussian(sigma=1),), "1e-5"),
@@ -68,7 +77,7 @@ ROWS = (
 )
 
 THEIRS = """
-import json, signal, sys, time
+import json, math, signal, sys, time
 from fractions import Fraction
 import dp_accounting as dp
 from dp_accounting.pld import pld_privacy_accountant as pld
@@ -101,6 +110,17 @@ def known(event):
         one = dp.dp_event.DiscreteLaplaceDpEvent(1 / float(Fraction(str(event["scale"]))), 1)
     elif kind == "poisson_subsampled" and (inner := known(event["of"])):
         one = dp.PoissonSampledDpEvent(float(Fraction(str(event["rate"]))), inner)
+    elif kind == "poisson_examples":
+        rate, most = float(Fraction(str(event["rate"]))), event["examples"]
+        drawn = [math.comb(most, k) * rate**k * (1 - rate) ** (most - k) for k in range(most + 1)]
+        drawn[0] = 1 - sum(drawn[1:])
+        sigma = float(Fraction(str(event["of"]["sigma"])))
+        one = dp.dp_event.MixtureOfGaussiansDpEvent(sigma, [*range(most + 1)], drawn)
+    elif kind == "banded_poisson":  # all columns as long as the longest
+        turns = -(-event["rounds"] // event["parts"])
+        longest = math.sqrt(sum((math.comb(2 * k, k) / 4**k) ** 2 for k in range(event["parts"])))
+        noise = G(float(Fraction(str(event["sigma"]))) / longest)
+        one = dp.SelfComposedDpEvent(sampled(float(Fraction(str(event["rate"]))), noise), turns)
     else:
         return None
     return one if count == 1 else dp.SelfComposedDpEvent(one, count)
@@ -198,7 +218,7 @@ def written() -> str:
     """Return the realistic rows for the peers: their events as documents have them, and δ."""
     found = {
         name: (json.loads(Plan(relation, events).to_json())["events"], delta)
-        for name, (relation, events, delta) in REALISTIC.items()
+        for name, (relation, events, delta) in (REALISTIC | SHAPED).items()
     }
     return json.dumps(found)
 

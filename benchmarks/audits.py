@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.stats import nct
 
 from audits.attack.e_process import bettor_of, plan_known_bet
-from audits.attack.membership_guessing import epsilon_below, plan_guess, plan_known_guess
+from audits.attack.membership_guessing import largest_rejected, plan_guess, plan_known_guess
 from audits.attack.thresholds import Planner, plan_known_threshold, plan_threshold
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import best_score
@@ -158,7 +158,7 @@ def limit(case: Case, n: int) -> float:
     bad = (left <= rule.lower).mean() + (right >= rule.upper).mean()
     one_sided = math.isinf(rule.upper) or math.isinf(rule.lower)
     spent = float(case.delta) / (2 if one_sided else 1)
-    lower = epsilon_below(round(n * good), round(n * (good + bad)), 2 * n, spent, float(RISK))
+    lower = largest_rejected(round(n * good), round(n * (good + bad)), 2 * n, spent, float(RISK))
     return lower / case.epsilon
 
 

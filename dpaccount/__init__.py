@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dpaccount.plan import events
     from dpaccount.plan.events import (
         Approximate,
+        BandedPoisson,
         BoundedRange,
         DiscreteGaussian,
         DiscreteLaplace,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
         MatrixFactorisation,
         PermuteAndFlip,
         Plan,
+        PoissonExamples,
         PoissonReplaced,
         PoissonSubsampled,
         Pure,
@@ -66,6 +68,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Accountant",
     "Approximate",
+    "BandedPoisson",
     "BoundedRange",
     "DiscreteGaussian",
     "DiscreteLaplace",
@@ -84,6 +87,7 @@ __all__ = [
     "Odometer",
     "PermuteAndFlip",
     "Plan",
+    "PoissonExamples",
     "PoissonReplaced",
     "PoissonSubsampled",
     "Private",

@@ -15,6 +15,7 @@ from audits.api import dispatch
 from audits.api.arguments import DATA, AuditArguments, terms_of
 from audits.api.cores import cores
 from audits.api.requests import Certify
+from audits.attack.runs import silent
 from audits.claim import Claim, output_folder, read_claim
 from audits.tradeoff import Points
 from dpaccount import checker
@@ -32,10 +33,6 @@ class CertificateContent(dict[str, Any]):
         from audits.certificate.summary import parts_of
 
         return html_table((), parts_of(self), f"{self['verdict']}: {self['claim']['name']}")
-
-
-def _quiet(what: str) -> None:
-    """Discard progress messages."""
 
 
 def certify(
@@ -93,7 +90,7 @@ def certified(
 
     asked = claim or read_claim(question.claim)
     check_outputs(asked, output_folder(asked.name, out), names)
-    done = dispatch.certify(question, _quiet, claim)
+    done = dispatch.certify(question, silent, claim)
     write_all(done.certificate, output_folder(done.certificate["claim"]["name"], out), question.claim)
     if done.broken:
         raise InputError(f"the policy is not met: {'; '.join(done.broken)}", "see the certificate")
@@ -158,7 +155,7 @@ def audit(  # noqa: PLR0913  # keywords, each documented
         early=early,
         allow_code=allow_code,
     )
-    return dispatch.audit(arguments.request(name), _quiet)
+    return dispatch.audit(arguments.request(name), silent)
 
 
 def _exact(name: str, value: Exact | None) -> Fraction | None:
@@ -166,11 +163,9 @@ def _exact(name: str, value: Exact | None) -> Fraction | None:
 
 
 def _points(name: str, points: Sequence[tuple[Exact, Exact]] | None) -> Points | None:
-    return (
-        None
-        if points is None
-        else tuple((exact_argument(name, a), exact_argument(name, b)) for a, b in points)
-    )
+    if points is None:
+        return None
+    return tuple((exact_argument(name, a), exact_argument(name, b)) for a, b in points)
 
 
 def check(certificate: str | Path, *, at: date | None = None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from audits.api.verdicts import answer_fields, explained, grid_fields, nothing_i
 from audits.attack.black_box import Attempt, attack
 from audits.attack.pair_search import Stuck
 from audits.attack.runs import MIN_RUNS, Challenge, Progress
-from audits.attack.thresholds import shown_by
+from audits.attack.thresholds import level_shown
 from audits.attack.white_box import Target
 from audits.certificate.document import audited, refused_by_checker, seal, unsealed
 from audits.certificate.policy import read_policy, violations
@@ -55,7 +55,7 @@ EXIT_CODE_ERRORS: dict[int, type[DpaccountError]] = {1: BudgetError, 2: LedgerEr
 
 
 class Stopped(Exception):  # noqa: N818
-    """A class's process died or was killed; the text says how, `silent` means that it timed out."""
+    """The process of a class died or was killed; the text says how; `silent`: it timed out."""
 
     def __init__(self, phase: str, how: str) -> None:
         super().__init__(f"{phase}: the code {how}")
@@ -72,7 +72,7 @@ def certify_code(question: Certify, claim: Claim, progress: Progress) -> Certify
         what = "data of a URL are for catalogued mechanisms"
         raise InputError(what, "copy them here, where they are kept from your code", claim.path)
     if claim.data_file is not None:
-        code = replace(code, closed=str(claim.data_file))
+        code = replace(code, guarded=str(claim.data_file))
     seconds = float(claim.audit.seconds)
     policy = None if question.policy is None else read_policy(question.policy)
     with Crew(code, seconds=seconds, jobs=question.jobs) as crew:
@@ -100,7 +100,7 @@ def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -
     report = _report(asked, attempt, data, quick=question.quick)
     draft = _unproved(claim, code, NO_PROOF + power_sentence(attempt, asked), report, attempt.findings)
     refusal = refused_by_checker(unsealed(draft))
-    if refusal is not None:  # counts that the checker does not confirm do not refute the claim
+    if refusal is not None:  # only counts that the checker confirms refute the claim
         reason = f"{NO_PROOF}, and the independent checker does not confirm the attack ({refusal})"
         return _unproved(claim, code, reason)
     return draft
@@ -173,7 +173,7 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
         if question.keep is not None:
             raise InputError(f"{question.use} is a class", "only runs of a function are kept")
         try:
-            task = Task(changed(question, data=None), code.folders, seconds)  # classes declare it
+            task = Task(changed(question, data=None), code.folders, seconds)  # classes declare their data
             done: dict[str, Any] = _done(crew.first, task, progress)
         except Stopped as stopped:
             if not stopped.silent:
@@ -253,9 +253,9 @@ def audit_function(crew: Crew, question: Audit, data: Described, progress: Progr
 
 
 def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Progress) -> dict[str, object]:
-    """Return the verdict on a refuted claim under the other relation, by half as many runs in the time left.
+    """Return the verdict on a refuted claim under the other relation, from half as many runs at most.
 
-    It is no evidence for or against the claim as made; its bound has an error of its own.
+    It is no evidence for or against the claim itself, and its bound has its own risk.
     """
     relation = ADD_REMOVE if data.shape.relation == REPLACE_ONE else REPLACE_ONE
     shape = replace(data.shape, relation=relation)  # type: ignore[type-var]
@@ -269,7 +269,7 @@ def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Pro
     except (Stuck, InputError):
         return {"relation": relation, "verdict": "NOT ATTACKED", "lower": 0.0}
     fields = answer_fields(question, attempt.reached, attempt.leaked)
-    lower = shown_by(attempt.reached, question.curve)
+    lower = level_shown(attempt.reached, question.curve)
     return {"relation": relation, "verdict": fields["verdict"], "lower": lower}
 
 
@@ -368,7 +368,7 @@ def _code(use: str, folder: Path, *, allow_code: bool) -> Code:
 
 
 def _crew(code: Code, question: Audit, seconds: float, progress: Progress) -> Crew:
-    """Return processes for the code; their runs are kept, or are tasks, if that is asked."""
+    """Return processes for the code, whose runs are recorded in a file or run as tasks if requested."""
     if question.tasks:
         return TaskCrew(code.travelling(), seconds=seconds, jobs=question.jobs, progress=progress)
     if question.keep is None:

@@ -1,7 +1,7 @@
 """Requests about a mechanism class that run in this process: certify, attack, test bounds."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -13,7 +13,7 @@ from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
 from audits.api.verdicts import answer_fields
 from audits.attack.membership_guessing import plan_known_guess
 from audits.attack.planning import Floats
-from audits.attack.power import judged, leaked
+from audits.attack.power import audit_fields, counted_leakage_bound
 from audits.attack.runs import Progress
 from audits.attack.thresholds import (
     CountedBound,
@@ -33,7 +33,7 @@ from audits.hypothesis_tests.gather import gather
 from audits.hypothesis_tests.search import EXAMPLES
 from audits.hypothesis_tests.smoke_test import check_size, runs_at_all
 from audits.sandbox.private_data import on_files
-from audits.sandbox.table_parts import trusted
+from audits.sandbox.table_parts import trust_hazards
 from audits.subjects import catalogue
 from audits.subjects.sources import modules_of
 from dpaccount.errors import InputError, RuleError
@@ -43,7 +43,7 @@ from dpaccount.schemas.certificate import Evidence
 from mechanisms.subject import Subject
 
 LEAST_RUNS = 30  #: minimum number of runs on each side in an attack on a class
-DELTAS = (Fraction(0), Fraction(1, 10**6))  #: a proof for one of these declares the sensitivities
+DELTAS = (Fraction(0), Fraction(1, 10**6))  #: tried in order for a proof if no δ is claimed
 
 
 # ------------------------------------------------------------------ certify
@@ -60,8 +60,8 @@ def certify_subject(
 
     if claim.data_file is not None and claim.table is None:
         on_files(claim, subject)
-    due = release.identified(claim, subject, question.work) if question.release else None
-    run = None if due is None else release.settle(due, again=question.again)
+    due = release.identify(claim, subject, question.work) if question.release else None
+    run = None if due is None else release.find_run(due, again=question.again)
     if run is not None and run.kept is not None:
         return CertifyResult(run.kept, reprinted=True, broken=broken(run.kept["verdict"]))
     if run is not None:
@@ -69,7 +69,7 @@ def certify_subject(
     certificate, proved = certify(claim, subject, effort, progress)
     wrong = broken(certificate.verdict)
     if run is not None and proved is not None and certificate.verdict == "CERTIFIED" and not wrong:
-        if hazards := trusted(claim, question.work):
+        if hazards := trust_hazards(claim, question.work):
             certificate = changed(certificate, hazards=[*certificate.hazards, *hazards])
         return CertifyResult(*release.make(run, proved, certificate))
     return CertifyResult(seal(unsealed(certificate)), broken=wrong)
@@ -91,7 +91,9 @@ def audit_subject(
     """Return the answer of `dpaccount audit` on a mechanism class, without its seconds."""
     check_size(subject)
     plan = question.plan
-    proved = _drawing(question, subject)
+    deltas = (question.delta,) if question.curve is None else DELTAS
+    fault = f"{question.use} has no proof to draw noise from at this δ"
+    proved = _first_proof(subject, deltas, fault, "try another δ")
     progress("search for the worst neighbouring pair")
     given = [] if question.claim is None else example_tables(read_claim(question.claim), subject)
     evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=plan.seed, files=[], given=given)
@@ -118,14 +120,14 @@ def audit_subject(
     return with_cut_noted(answer, plan)
 
 
-def _drawing(question: Audit, subject: Subject) -> Proved:
-    """Return a proof to draw noise from: at the claimed δ, or for a curve at the first that has one."""
-    for delta in (question.delta,) if question.curve is None else DELTAS:
+def _first_proof(subject: Subject, deltas: Sequence[Fraction], fault: str, advice: str) -> Proved:
+    """Return the proof at the first δ that has one; raises `InputError` with `fault` if none has."""
+    for delta in deltas:
         try:
             return Proved(subject.proof(delta))
         except RuleError as error:
             why = error
-    raise InputError(f"{question.use} has no proof to draw noise from at this δ: {why}", "try another δ")
+    raise InputError(f"{fault}: {why}", advice)
 
 
 def _attacked(
@@ -145,9 +147,9 @@ def _attacked(
         levels = question.curve.lowers
 
         def planner(
-            held: Floats, out: Floats, _: Fraction, risk: Fraction, runs: int
+            left: Floats, right: Floats, _: Fraction, risk: Fraction, runs: int
         ) -> tuple[Threshold, float]:
-            return plan_known_event(held, out, levels, risk, runs)
+            return plan_known_event(left, right, levels, risk, runs)
 
         return attack(subject, proved, [target], suspect, planners=(planner,), **terms)
     if question.early:
@@ -159,10 +161,10 @@ def _attacked(
 def _judged(question: Audit, bound: LowerBound, *, blind: bool) -> Mapping[str, object]:
     """Return the answer's bound, power and verdict; with a score that is `blind`, power is the bound."""
     if question.curve is None:
-        return judged(bound, question.epsilon, blind=blind)
+        return audit_fields(bound, question.epsilon, blind=blind)
     if not isinstance(bound, CountedBound):
         raise TypeError("a curve is held against counts")
-    return answer_fields(question, bound, bound if blind else leaked(bound))
+    return answer_fields(question, bound, bound if blind else counted_leakage_bound(bound))
 
 
 def with_cut_noted(answer: dict[str, Any], plan: AuditPlan) -> dict[str, Any]:
@@ -207,7 +209,8 @@ def declared_answer(question: Sensitivity, subject: Subject) -> dict[str, Any]:
     refuted one, else of the first.  `worst` is the largest observed change, in the ℓ2 norm.
     """
     check_size(subject)
-    proved = _declaring(question.use, subject)
+    fault = f"{question.use} has no proof, so it declares no sensitivity"
+    proved = _first_proof(subject, DELTAS, fault, "give its parameters")
     files = modules_of(type(subject))
     evidence, _ = gather(subject, proved, examples=EXAMPLES, seed=question.seed, files=files)
     if all(each.status == "refuted" for each in evidence):
@@ -230,12 +233,3 @@ def declared_answer(question: Sensitivity, subject: Subject) -> dict[str, Any]:
         "rounding": None,
         "hypotheses": to_builtins(evidence),
     }
-
-
-def _declaring(name: str, subject: Subject) -> Proved:
-    for delta in DELTAS:
-        try:
-            return Proved(subject.proof(delta))
-        except RuleError as error:
-            why = error
-    raise InputError(f"{name} has no proof, so it declares no sensitivity: {why}", "give its parameters")

@@ -20,9 +20,9 @@ from audits.tradeoff import EventClaim
 class Certify(msgspec.Struct, frozen=True, tag=True):
     """Prove, test and attack the claim of a file.
 
-    With `release` it is then charged and run on its data, once; `again` makes another release.  Without
-    it no data are read and nothing is charged.  `quick` reduces the attack's runs tenfold; `policy` is
-    the file of a policy gate; `work` says how the table is summed.
+    With `release` it is then charged and run on its data, once; `again` makes another release.  Otherwise
+    no data are read and nothing is charged.  `quick` reduces the attack's runs tenfold; `policy` is
+    the file of a policy; `work` is how the table is summed.
     """
 
     claim: Path
@@ -39,8 +39,8 @@ class Audit(msgspec.Struct, frozen=True, tag=True):
     """Attack `use`, which claims (ε, δ) or `curve`; the file `claim`, if any, has parameters and data.
 
     `relation` and `data` describe the data.  The time limit is `seconds` for a catalogued subject,
-    and the plan's for user code.  A function runs in the interpreter `python` if there is one; `command`
-    is a program in place of one.  With `tasks` an archive of the function goes to the caller's workers.
+    and the plan's for user code.  `python` is the interpreter for a function, `command` a program in place
+    of one.  With `tasks`, an archive of the function is sent to the caller's workers.
     """
 
     use: str
@@ -78,9 +78,9 @@ class Sensitivity(msgspec.Struct, frozen=True, tag=True):
 
 
 class Task(msgspec.Struct, frozen=True):
-    """A request about a user's class, for the process that runs its code, which is in `folders`.
+    """A request about a user's class, for the process that runs its code from `folders`.
 
-    `claim`: canonical JSON of the one that is certified, as its file was read.
+    `claim` is the canonical JSON of the claim to certify, to detect a file that changed since.
     """
 
     question: Certify | Audit | Sensitivity

@@ -1,4 +1,4 @@
-"""Answers `dpaccount trace`: the noise calls of a function, and how far what they are added to moves."""
+"""Answers `dpaccount trace`: the noise calls of a function, and the sensitivity of their inputs."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -18,15 +18,22 @@ from audits.sandbox.crew import IMPORT, Crew, Gone
 from audits.subjects.code import code_of
 from audits.trace.against_plan import (
     PlannedNoise,
+    check_counts,
+    check_rate,
+    check_samples,
     gather_planned,
-    hold_counts,
-    hold_rate,
-    hold_samples,
     planned_noise,
 )
-from audits.trace.findings import Seen, Traced, begin, hold, note_unjudged, ratio_of
+from audits.trace.findings import (
+    CallSite,
+    Traced,
+    add_common_findings,
+    check_movement,
+    note_unjudged,
+    ratio_of,
+)
 from audits.trace.inclusion import ROWS_REPLACED, RUNS_REPLAYED, probes, seeds_needed
-from audits.trace.lead import UNEXPLAINED
+from audits.trace.paired_runs import UNEXPLAINED
 from audits.tradeoff import ROUNDED
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
@@ -41,15 +48,15 @@ LATER = "data that are added to this sum are not followed, so add them to the no
 IF_SHOWN = "which is too much if the result shows all these noisy values, but not if it compares them"
 MIXED = "Laplace and Gaussian noise are both spent, and are not held against ε and δ together"
 MORE = "give more seconds, or one pair by --left and --right"
-MAX_PAIRS = 60  #: pairs that are traced, as far as time allows
+MAX_PAIRS = 60  #: maximum number of pairs that are traced
 
 
 @dataclass(frozen=True)
 class TraceRequest:
-    """Trace a function on pairs of neighbouring datasets; the claim says what its noise allows.
+    """Trace a function on pairs of neighbouring datasets and compare movements with a claim.
 
-    `mu` is for Gaussian noise: by default the largest that meets (ε, δ).  A declared `sensitivity` limits
-    every input besides; with `events`, calls are held against its releases, by movement.
+    `mu` is for Gaussian noise: by default the largest that meets (ε, δ).  A declared `sensitivity` also
+    limits every input.  With `events`, calls are compared with the releases of that plan.
     """
 
     use: str
@@ -134,13 +141,13 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
             raise InputError(f"{question.use} is no function", "name a function f(data, rng)")
         crew.layout = data.shape.layout
         for number, pair in enumerate(pairs):
-            if number and crew.left() <= (float(question.plan.seconds) / 2 if sampled else 0):
+            if number and crew.seconds_left() <= (float(question.plan.seconds) / 2 if sampled else 0):
                 traced.note(f"{number} of {len(pairs)} pairs are traced in this time: {MORE}")
                 break
-            crew.keep([pair.left, pair.right])
+            crew.set_datasets([pair.left, pair.right])
             crew.first.send(["trace", [question.plan.seed, number], number == 0])
             try:
-                document = crew.first.receive(max(crew.left(), IMPORT if number == 0 else 0.1))
+                document = crew.first.receive(max(crew.seconds_left(), IMPORT if number == 0 else 0.1))
             except Gone as gone:
                 if number == 0:
                     raise InputError(f"{question.use} {gone}", "allow more seconds") from None
@@ -153,37 +160,33 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
                     gather_planned(traced, document, pair, allowed, planned)
             progress(f"traced {number + 1} of {len(pairs)} pairs")
         if sampled:
-            hold_samples(traced, _samples(traced, crew, question, planned, progress), planned)
+            check_samples(traced, _samples(traced, crew, question, planned, progress), planned)
     if question.events is not None:
-        hold_rate(traced, {noise.rate for noise in planned})
-        hold_counts(traced, planned)
+        check_rate(traced, {noise.rate for noise in planned})
+        check_counts(traced, planned)
         if any(event.cover is not None for event in question.events.events):
             traced.note("events of the plan cover some units only, which is not followed")
     return _answer(traced, question, allowed)
 
 
 def _samples(
-    traced: Traced,
-    crew: Crew,
-    question: TraceRequest,
-    planned: list[PlannedNoise],
-    progress: Progress,
+    traced: Traced, crew: Crew, question: TraceRequest, planned: list[PlannedNoise], progress: Progress
 ) -> list[Any]:
-    """Return which rows are in the sums of runs, each of its own seed: none if that cannot be seen."""
+    """Return which rows are in the sums of runs with different seeds; empty if this cannot be observed."""
     shape = question.data.shape
     if not isinstance(shape, Shape) or not crew.first.alive:
         return []
     if shape.rows > ROWS_REPLACED:
         traced.note(f"only the first {ROWS_REPLACED} rows are followed into samples")
     base, *rows = probes(shape, question.plan.seed)
-    crew.keep([*base, *(data for row in rows for data in row)])
+    crew.set_datasets([*base, *(data for row in rows for data in row)])
     runs: list[Any] = []
     followed, steps = len(rows), sum(noise.count for noise in planned)
     needed = seeds_needed(followed, steps, max(noise.rate for noise in planned))
-    while len(runs) < min(2 * needed, RUNS_REPLAYED) and crew.left() > 0:
+    while len(runs) < min(2 * needed, RUNS_REPLAYED) and crew.seconds_left() > 0:
         crew.first.send(["trace_rows", [question.plan.seed, MAX_PAIRS + len(runs)], followed])
         try:
-            runs.append(crew.first.receive(max(crew.left(), 0.1)))
+            runs.append(crew.first.receive(max(crew.seconds_left(), 0.1)))
         except Gone:
             break
         if runs[-1]["inside"] is None:
@@ -193,13 +196,13 @@ def _samples(
 
 
 def _same_rows_first(pair: Pair) -> bool:
-    """Return whether the rows that both sides have are first: draws for each row are the same there only."""
+    """Return whether the common rows come first: only then do they get the same draws on both sides."""
     rows = min(len(pair.left), len(pair.right))
     return len(pair.left) == len(pair.right) or np.array_equal(pair.left[:rows], pair.right[:rows])
 
 
 def _allowed(question: TraceRequest) -> dict[str, float | None]:
-    """Return what may move, in units of the scale, by family of noise."""
+    """Return the allowed movement in units of the scale, by family of noise; None: no limit is claimed."""
     if question.events is not None:
         most: dict[str, float | None] = {"laplace": 0.0, "gaussian": 0.0, "other": None}
         for noise in planned_noise(question.events):
@@ -212,7 +215,7 @@ def _allowed(question: TraceRequest) -> dict[str, float | None]:
             middle = (low + high) / 2
             fits = Accountant(Gdp(mu=repr(middle))).delta(question.epsilon).upper <= question.delta
             low, high = (middle, high) if fits else (low, middle)
-        mu = Fraction(high)  # above the largest that meets it, which is no finding
+        mu = Fraction(high)  # rounded up, so that rounding causes no finding
     return {
         "laplace": None if question.epsilon is None else float(question.epsilon),
         "gaussian": None if mu is None else float(mu),
@@ -227,46 +230,48 @@ def _gather(
     allowed: dict[str, float | None],
     sensitivity: Fraction | None = None,
 ) -> None:
-    """Add what one pair showed.
+    """Add the trace of one pair.
 
-    Where other draws come with the noise, they may be a sample, for which more may move than (ε, δ) says.
+    If there are other draws, they may sample rows, and (ε, δ) does not limit the movement.
     """
-    begin(traced, document, pair)
+    add_common_findings(traced, document, pair)
     for note in document["notes"]:
         why = note.partition(UNEXPLAINED)[2]
-        if not why or not any(why in each for each in traced.notes):  # by how much is said once
+        if not why or not any(why in each for each in traced.notes):  # one note whatever the amount
             traced.note(note)
     spent = {"laplace": 0.0, "gaussian": 0.0}
     sampled = bool(document["draws"]) and any(limit is not None for limit in allowed.values())
     if sampled:
         traced.note(SAMPLED.format(document["draws"]))
     for call, file, line, scale, family, moved, largest, _ in document["calls"]:
-        seen = traced.places.setdefault((call, file, line), Seen(scale, family))
+        seen = traced.places.setdefault((call, file, line), CallSite(scale, family))
         seen.add(scale, moved)
         if moved is None:
             continue
         limit = allowed[family]
         if sensitivity is not None:
-            hold(traced, (call, file, line), float(sensitivity), moved, pair)
+            check_movement(traced, (call, file, line), float(sensitivity), moved, pair)
         elif limit is None or scale is None:
             note_unjudged(traced, (call, file, line), moved)
         if limit is None or scale is None or sampled:
             continue
         part = ratio_of(moved, scale)
         spent[family] += part if family == "laplace" else part * part
-        hold(traced, (call, file, line), scale * limit, moved if document["shown"] else largest, pair)
+        check_movement(
+            traced, (call, file, line), scale * limit, moved if document["shown"] else largest, pair
+        )
         if not document["shown"]:
             _note_if_shown(traced, f"{call} at {file}:{line}", scale * limit, moved)
-    _hold_total(traced, spent, allowed, pair, shown=document["shown"])
+    _check_total(traced, spent, allowed, pair, shown=document["shown"])
 
 
-def _hold_total(
+def _check_total(
     traced: Traced, spent: dict[str, float], allowed: dict[str, float | None], pair: Pair, *, shown: bool
 ) -> None:
     """Add a finding if all calls of one family together spend more than is claimed.
 
-    It is a note if not all noisy values are `shown`: a comparison or a choice may cost less.  Both
-    families are a note.
+    It is only a note if not all noisy values are `shown`, since a comparison or a choice may cost less.
+    The costs of both families are not combined, which is noted.
     """
     if all(spent.values()):
         traced.note(MIXED)
@@ -281,8 +286,8 @@ def _hold_total(
                 traced.note(f"{sentence}, {IF_SHOWN}", total, family)
 
 
-def _settle(traced: Traced) -> None:
-    """Make a finding of what no noise explains, or a note where noise or data may be unseen."""
+def _resolve_unsure(traced: Traced) -> None:
+    """Turn unexplained differences into findings, or into notes if noise or data may be unobserved."""
     for call, file, line in sorted(traced.unused or ()):
         traced.note(f"the noise of {call} at {file}:{line} is added to nothing: it may choose other noise")
     for sentence, places, pair in traced.unsure:
@@ -296,14 +301,14 @@ def _settle(traced: Traced) -> None:
 
 
 def _note_if_shown(traced: Traced, where: str, declared: float, measured: float) -> None:
-    """Add a note if more was measured than declared of values that the result may show, or compare."""
+    """Add a note if a movement exceeds the declared one, but the result may only compare these values."""
     if measured > declared * (1 + ROUNDED):
         sentence = f"{where}: declared {declared:.6g}, measured {measured:.6g}, {IF_SHOWN}"
         traced.note(sentence, measured, where)
 
 
 def _answer(traced: Traced, question: TraceRequest, allowed: dict[str, float | None]) -> dict[str, Any]:
-    _settle(traced)
+    _resolve_unsure(traced)
     noise = []
     for (call, file, line), seen in traced.places.items():
         limit = allowed[seen.family]
@@ -334,7 +339,7 @@ def _answer(traced: Traced, question: TraceRequest, allowed: dict[str, float | N
 
 
 def exit_code(answer: dict[str, Any]) -> int:
-    """Return 1 for findings, 0 where inputs of noise were seen and all were judged, else 3."""
+    """Return 1 for findings, 0 if inputs of noise were observed and all were judged, else 3."""
     if answer["findings"]:
         return 1
     if answer["notes"]:

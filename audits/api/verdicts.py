@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from audits.attack.black_box import Attempt, RoundedBound
 from audits.attack.power import verdict_of
-from audits.attack.thresholds import CountedBound, LowerBound, shown_by
+from audits.attack.thresholds import CountedBound, LowerBound, level_shown
 from audits.datasets.shape import Neighbourhood
 from audits.tradeoff import CurveClaim, EventClaim
 from dpaccount.exact import shown
@@ -34,12 +34,12 @@ def nothing_in_unit(curve: EventClaim | None) -> dict[str, float]:
 def answer_fields(question: Claims, reached: LowerBound, leaked: LowerBound) -> Mapping[str, object]:
     """Return bound, power and verdict; `leaked` is the bound that total leakage would have given.
 
-    For μ and ρ the bound is `mu_lower` or `rho_lower`, and `epsilon_lower` is of pure ε.  For a
+    For μ and ρ the bound is `mu_lower` or `rho_lower`, and `epsilon_lower` is for δ = 0.  For a
     list of points or a plan, ε and δ are those of the point that is exceeded most, and
-    `epsilon_claimed` is ε there.
+    `epsilon_claimed` is the claimed ε there.
     """
     curve = question.curve
-    lower, most = shown_by(reached, curve), shown_by(leaked, curve)
+    lower, most = level_shown(reached, curve), level_shown(leaked, curve)
     most = max(most, lower)
     claimed = question.epsilon if curve is None else curve.level
     fields: dict[str, object] = {
@@ -66,14 +66,14 @@ def answer_fields(question: Claims, reached: LowerBound, leaked: LowerBound) -> 
 
 
 def grid_fields(question: Claims, bound: RoundedBound) -> dict[str, object]:
-    """Return the second verdict, on results that are rounded, in the claim's unit."""
+    """Return the second verdict, on rounded results, in the claim's unit."""
     curve = question.curve
-    lower, claimed = shown_by(bound.reached, curve), question.epsilon if curve is None else curve.level
+    lower, claimed = level_shown(bound.reached, curve), question.epsilon if curve is None else curve.level
     return {"step": bound.grid.sentence(), "lower": lower, "refuted": lower > claimed}
 
 
 def explained(attempt: Attempt, shape: Neighbourhood) -> dict[str, object]:
-    """Return the witness, with the columns in which a table's rows differ, and the cause of a refutation."""
+    """Return the witness with the cause of a refutation and, for tables, the columns that differ."""
     shown: dict[str, Any] = witness(attempt, shape)
     if attempt.cause is not None:
         shown["cause"] = attempt.cause

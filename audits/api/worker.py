@@ -21,17 +21,11 @@ from typing import IO, Any
 import numpy as np
 
 from audits.datasets.forms import Given, Layout
-from audits.sandbox.closed import close
+from audits.sandbox.data_guard import guard
 from audits.sandbox.foreign import OtherPython, Program
-from audits.sandbox.frames import packed, read_frame, sent, unpacked, write_frame
-from audits.sandbox.outcomes import UNMEANT, Outcome, of_error, played
-from audits.subjects.code import (
-    check_imports,
-    compile_from_source,
-    import_subject,
-    same_file,
-    stay_on_path,
-)
+from audits.sandbox.frames import pack_array, pack_outcome, read_frame, unpack_array, write_frame
+from audits.sandbox.outcomes import WRONG_CODE, Outcome, of_error, run_outcome
+from audits.subjects.code import check_imports, compile_from_source, import_subject, same_file, stay_on_path
 from dpaccount.errors import InputError
 from dpaccount.noise.process import as_task
 from dpaccount.work.archive import ArchivedFunction, check_nothing_refused
@@ -53,9 +47,9 @@ class Worker:
         self.datasets: list[Given] = []
         self.held = contextlib.ExitStack()
 
-    def close(self, path: str) -> None:
-        """Hide a file from the code that is loaded next."""
-        close(path)
+    def guard(self, path: str) -> None:
+        """Keep the code that is loaded next from opening a file."""
+        guard(path)
 
     def load_value(self, value: bytes, folders: list[str], memory: int) -> None:
         """Load a function that was pickled by value; its imports may come from the folders."""
@@ -69,7 +63,7 @@ class Worker:
         write_frame(self.answers, ["loaded", "function" if callable(self.subject) else "no function"])
 
     def load_archive(self, raw: bytes, digest: str, module: str, name: str, memory: int) -> None:
-        """Load a function whose modules travelled, for good; its runs count as tasks."""
+        """Load a function from an archive of its modules; its runs count as tasks."""
         limit_memory(memory)
         function = ArchivedFunction(raw, digest, module, name)
         try:
@@ -84,7 +78,7 @@ class Worker:
             write_frame(self.answers, ["failed", why])
             return
 
-        @functools.wraps(found)  # whose parameters say what it is given
+        @functools.wraps(found)  # keeps the signature, which tells whether it takes a generator
         def subject(*given: Any) -> Any:
             return as_task(found, *given)
 
@@ -92,11 +86,11 @@ class Worker:
         write_frame(self.answers, ["loaded", "class" if isinstance(found, type) else "function"])
 
     def load_program(self, command: str, folder: str) -> None:
-        """Take a program for the function; its data files are written to the folder."""
+        """Use a program as the function; its data files are written to the folder."""
         self._load_foreign(lambda: Program(command, Path(folder)))
 
     def load_python(self, path: str, use: str, folders: list[str]) -> None:
-        """Take a function that runs in another Python interpreter."""
+        """Use a function that runs in another Python interpreter."""
         self._load_foreign(lambda: OtherPython(path, use, folders))
 
     def _load_foreign(self, load: Callable[[], object]) -> None:
@@ -127,30 +121,30 @@ class Worker:
     def keep(self, datasets: list[list[Any]], layout: list[Any] | None = None) -> None:
         """Store datasets for later runs, converted by a layout if there is one."""
         dataset = (lambda matrix: matrix) if layout is None else Layout.of_list(layout).dataset
-        self.datasets = [Given(dataset(unpacked(each))) for each in datasets]
+        self.datasets = [Given(dataset(unpack_array(each))) for each in datasets]
 
     def play(self, plays: list[list[int]]) -> None:
-        """Run once for every (dataset, seed…), answering each at once; no seed: a query."""
+        """Run once for every (dataset, seed…), sending each outcome at once; without a seed it is a query."""
         for which, *seed in plays:
-            outcome = played(self.subject, self.datasets[which], seed if seed else None)
+            outcome = run_outcome(self.subject, self.datasets[which], seed if seed else None)
             try:
                 check_imports()
                 check_nothing_refused()
-            except InputError as error:  # the code that ran is not the code that was meant
-                outcome = Outcome(f"{UNMEANT} {error}", (), np.zeros(0), failed=True)
-            write_frame(self.answers, sent(outcome))
+            except InputError as error:  # the code that ran is not the project's
+                outcome = Outcome(f"{WRONG_CODE} {error}", (), np.zeros(0), failed=True)
+            write_frame(self.answers, pack_outcome(outcome))
 
     def trace(self, seed: list[int], again: bool) -> None:  # noqa: FBT001  # as the request has it
-        """Record a run on the first dataset, and replay it on the second; see `audits.trace.lead`."""
-        from audits.trace.lead import trace_pair
+        """Record a run on the first dataset, and replay it on the second; see `audits.trace.paired_runs`."""
+        from audits.trace.paired_runs import trace_pair
 
         silence()
         left, right = self.datasets
         write_frame(self.answers, trace_pair(self.subject, left, right, seed, again=again))
 
     def trace_rows(self, seed: list[int], rows: int) -> None:
-        """Replay a run on the first dataset with each of its rows replaced, by the others in turn."""
-        from audits.trace.lead import trace_rows
+        """Replay a run on the first dataset on the others, in which one of its `rows` rows is replaced."""
+        from audits.trace.paired_runs import trace_rows
 
         silence()
         base, *others = self.datasets
@@ -166,7 +160,7 @@ class Worker:
         silence()
         data = Shape(**{**shape, "low": tuple(shape["low"]), "high": tuple(shape["high"])})
         proof = prove(self.subject, data, norm, Fraction(bound), boxes=boxes)
-        pair = [None if side is None else packed(side) for side in (proof.left, proof.right)]
+        pair = [None if side is None else pack_array(side) for side in (proof.left, proof.right)]
         write_frame(self.answers, [proof.status, proof.lower, proof.upper, proof.boxes, proof.why, *pair])
 
     def task(self, document: bytes) -> None:
@@ -177,7 +171,7 @@ class Worker:
         write_frame(self.answers, ["progress", "proof"])  # from here on the code runs, not the imports
         try:
             perform(self.subject, document, lambda answer: write_frame(self.answers, answer))
-        except BaseException as error:  # of the user's code; what is ours is a DpaccountError
+        except BaseException as error:  # raised by the user's code; ours raises DpaccountError
             failure = f"{self.subject.__name__} {of_error(error).shown_as_failure()}; fix it"
             write_frame(self.answers, ["error", 2, failure])
 
@@ -201,7 +195,7 @@ def main() -> None:
         name, *given = waiting.get()
         if name == "play" and worker.datasets:
             silence()
-        getattr(worker, name)(*given)  # close, load, keep, play, prove, task, trace, …
+        getattr(worker, name)(*given)  # guard, load, keep, play, prove, task, trace, …
 
 
 _SILENT: list[int] = []

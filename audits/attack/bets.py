@@ -1,7 +1,7 @@
-"""Bets on runs: by a fixed rule, or, where runs are few, by one that is learned from the runs before.
+"""Bets on runs: by a fixed rule, or, if runs are few, by a rule that is learned from the earlier runs.
 
-Below some hundred runs a training set of its own takes what certification needs.  Bets do not need one
-(`audits.attack.e_process`): a run is scored, bet on, and only then learned from.
+With a few hundred runs, a separate training set would leave too few for certification.  Bets need none
+(`audits.attack.e_process`): each run is scored and bet on before it is learned from.
 """
 
 import sys
@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.e_process import Bettor, Won, guess_of, plan_bet
+from audits.attack.e_process import BetRefutation, Bettor, guess_of, plan_bet
 from audits.attack.membership_guessing import Guess
 from audits.attack.pair_search import Trial
 from audits.attack.planning import Floats
@@ -23,14 +23,14 @@ from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import Learned, Score, best_score
 
 BET_ON_ALL = 500  #: runs below which every run is bet on
-FEW_SHARE = Fraction(4, 5)  #: of the error, of bets on few runs
-AGAIN = 1.25  #: the score is learned again from this many times as many runs
+FEW_SHARE = Fraction(4, 5)  #: share of the risk that bets on few runs take
+AGAIN = 1.25  #: growth factor of the number of runs between two fits of the score
 
 
 class Bets:
-    """Bets on runs in their order, each by what the runs before it teach.
+    """Bets on runs in order, each by a rule that is fixed or learned from earlier runs.
 
-    They use `risk` of the challenge's error: most of it where runs are few, since counts show little there.
+    They take `risk` of the challenge's risk: most of it if runs are few, since counts show little then.
     """
 
     def __init__(
@@ -50,26 +50,26 @@ class Bets:
 
     @property
     def learning(self) -> bool:
-        """Return whether the rule follows the runs."""
+        """Return whether the rule is learned from earlier runs."""
         return self._next < sys.maxsize
 
     def train(self, crew: Crew, runs: int) -> None:
-        """Make runs on either side of the pair, by a coin each but for the first, and bet on them."""
+        """Make runs, each on a side chosen by a coin, and bet on all but the first, which alternate."""
         trial, seed = self._trial, self._challenge.seed
-        crew.keep([trial.candidate.left, trial.candidate.right])
+        crew.set_datasets([trial.candidate.left, trial.candidate.right])
         sides = np.random.default_rng([seed, 8]).integers(0, 2, max(runs, 0))
-        sides[: 2 * TRAIN] = np.arange(len(sides[: 2 * TRAIN])) % 2  # which are not bet on
-        begun = crew.left()
-        outcomes = crew.some([(int(side), seed, 4, n) for n, side in enumerate(sides)])
+        sides[: 2 * TRAIN] = np.arange(len(sides[: 2 * TRAIN])) % 2  # no bets on these
+        begun = crew.seconds_left()
+        outcomes = crew.run_in_time([(int(side), seed, 4, n) for n, side in enumerate(sides)])
         if outcomes:
-            trial.pace = max((begun - crew.left()) / len(outcomes), 1e-7)
+            trial.pace = max((begun - crew.seconds_left()) / len(outcomes), 1e-7)
         fixed = max(2 * TRAIN - 2 * len(trial.left), 0)
         for start, end in ((0, fixed), (fixed, len(outcomes))):
             self.feed(outcomes[start:end], sides[start:end][: len(outcomes[start:end])] == 0)
         trial.left, trial.right = list(self._left), list(self._right)
 
-    def feed(self, outcomes: Sequence[Outcome], lefts: NDArray[np.bool_]) -> Won | None:
-        """Bet on further runs and learn from them; return the refutation if the attack is to stop at one."""
+    def feed(self, outcomes: Sequence[Outcome], lefts: NDArray[np.bool_]) -> BetRefutation | None:
+        """Bet on further runs, then learn from them; return a refutation that stops the attack, if any."""
         start = 0
         while start < len(outcomes):
             runs = len(self._left) + len(self._right)
@@ -91,8 +91,8 @@ class Bets:
         self._next = int(runs * AGAIN) + 1
         claimed, delta = float(self._challenge.epsilon), self._challenge.delta
 
-        def growth(held: Floats, out: Floats) -> float:
-            return plan_bet(held, out, claimed, delta)[1]
+        def growth(left: Floats, right: Floats) -> float:
+            return plan_bet(left, right, claimed, delta)[1]
 
         most = max(room_for(max(len(each.numbers) for each in (*self._left, *self._right))), THIN)
         left, right = self._left[:most], self._right[:most]
@@ -104,10 +104,10 @@ class Bets:
         self._bettor.follow(rule, learned.left, learned.right)
         self._perfect.follow(EVERY, np.ones(len(learned.left)), -np.ones(len(learned.right)))
 
-    def shown(self) -> Won | None:
-        """Return what the bets refute, if that is more than the claim."""
+    def shown(self) -> BetRefutation | None:
+        """Return the bound of the bets so far, if it is above the claim."""
         return self._bettor.won()
 
-    def power(self) -> Won | None:
-        """Return what they would have refuted, if each run revealed its side; None for a rule on one side."""
+    def power(self) -> BetRefutation | None:
+        """Return the bound if every run had revealed its side; None for a fixed rule."""
         return self._perfect.won() if self.learning else None

@@ -1,11 +1,11 @@
-"""Scores of a run's output, since a claim is about the output and not about the releases inside.
+"""Scores of a run's output: a claim is about the output, not about the noisy releases inside.
 
-The log-likelihood ratio is known of the releases.  Where what is shown determines them, it is a
-score of what is shown too: from training runs, an affine map is fitted from shown numbers to
-releases.  On a run where it errs, the ratio is taken at the releases that it says, so that the score
-is a function of what is shown, whatever was fitted.  Elsewhere a score is learned: the mean ratio
-of the training runs that showed the same, or a linear one.  So it is where what is shown depends on the
-data beyond the releases.  A poor score is weak and never false.
+The log-likelihood ratio is known for the releases.  If the output determines them, it is a score of
+the output too: an affine map from output numbers to releases is fitted on training runs.  On a run
+where the map errs, the ratio is taken at the decoded releases, so the score is always a function
+of the output alone.  Otherwise, or if the output depends on the data in other ways, a score is
+learned: the mean ratio of the training runs with the same output, or a linear score.  A poor score costs
+power, never validity.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from audits.hypothesis_tests.replay import Part, Run
 from dpaccount.noise.samplers import Integers
 
 Floats = NDArray[np.float64]
-Ratio = Callable[[dict[Part, Integers]], float]  #: the score of any releases, from replays on both sides
+Ratio = Callable[[dict[Part, Integers]], float]  #: log-likelihood ratio of any releases, by replays
 CONSTANT_FEATURE = np.ones(1)  #: the feature whose weight is the constant of a map
 FITTED = 2  #: runs per output number, to fit a map
 MAX_FITTED = 1500  #: maximum number of output numbers for which a map is fitted
@@ -26,9 +26,9 @@ MAX_FITTED = 1500  #: maximum number of output numbers for which a map is fitted
 
 @dataclass(frozen=True)
 class Sample:
-    """What is learned from: what a run showed, its releases, and their log-likelihood ratio.
+    """A training run: its output, its releases, and their log-likelihood ratio.
 
-    `certain`: the other side's output differs for the same releases, so the ratio is certain.
+    `certain`: for the same releases the other side has another output, so the output reveals the side.
     """
 
     seen: bytes
@@ -49,8 +49,8 @@ class ShownScore:
     slope: Floats | None = None
 
     def of(self, run: Run, ratio: float, again: Ratio, unit: int) -> float:
-        """Return the score of a run, whose own releases have this `ratio`."""
-        numbers = numbers_of(run, unit)
+        """Return the score of a run whose releases have this `ratio`; `again` gives that of other ones."""
+        numbers = visible_numbers(run, unit)
         if self.weights is not None:
             decoded = self.decode(numbers)
             if decoded is None:
@@ -62,7 +62,7 @@ class ShownScore:
         if self.slope is not None:
             fits = numbers is not None and len(numbers) + 1 == len(self.slope)
             return float(np.concatenate([numbers, CONSTANT_FEATURE]) @ self.slope) if fits else 0.0
-        return self.means.get(bytes_of(run, unit), 0.0)
+        return self.means.get(visible_bytes(run, unit), 0.0)
 
     def decode(self, numbers: Floats | None) -> dict[Part, Integers] | None:
         """Return the releases that the output numbers determine, or None if their form differs."""
@@ -79,13 +79,13 @@ class ShownScore:
         return shown
 
 
-def sample(run: Run, ratio: float, unit: int, *, certain: bool = False) -> Sample:
+def sample_of(run: Run, ratio: float, unit: int, *, certain: bool = False) -> Sample:
     """Return the sample that is stored for a training run."""
     layout = tuple((part, values.shape) for part, values in run.released.items())
     flat = [values.ravel().astype(np.float64) for values in run.released.values()]
     return Sample(
-        bytes_of(run, unit),
-        numbers_of(run, unit),
+        visible_bytes(run, unit),
+        visible_numbers(run, unit),
         layout,
         np.concatenate([np.zeros(0), *flat]),
         ratio,
@@ -93,24 +93,24 @@ def sample(run: Run, ratio: float, unit: int, *, certain: bool = False) -> Sampl
     )
 
 
-def looks(run: Run, unit: int) -> list[tuple[str, NDArray[np.generic]]]:
-    """Return what everyone except `unit` sees (0: everyone): public arrays, and their own ones."""
+def visible_arrays(run: Run, unit: int) -> list[tuple[str, NDArray[np.generic]]]:
+    """Return the arrays that everyone except `unit` sees: public ones and their own (0: all)."""
     own = [(name, np.delete(a, unit - 1, 0) if unit else a) for name, a in run.view.own.items()]
     return [*run.view.public.items(), *own]
 
 
-def bytes_of(run: Run, unit: int) -> bytes:
-    """Serialise everything that is seen: equal bytes if and only if it is equal."""
-    return repr([(name, a.dtype.str, a.shape, _bytes(a)) for name, a in looks(run, unit)]).encode()
+def visible_bytes(run: Run, unit: int) -> bytes:
+    """Serialise the visible arrays, injectively."""
+    return repr([(name, a.dtype.str, a.shape, _bytes(a)) for name, a in visible_arrays(run, unit)]).encode()
 
 
 def _bytes(array: NDArray[np.generic]) -> bytes:
     return array.tobytes() if array.dtype.kind != "O" else repr(array.tolist()).encode()
 
 
-def numbers_of(run: Run, unit: int) -> Floats | None:
-    """Return the numbers that are seen, in order; None if too many or not finite."""
-    parts = [a.ravel() for _, a in looks(run, unit) if a.dtype.kind in "biuf"]
+def visible_numbers(run: Run, unit: int) -> Floats | None:
+    """Return the visible numbers in order; None if they are too many or not finite."""
+    parts = [a.ravel() for _, a in visible_arrays(run, unit) if a.dtype.kind in "biuf"]
     if sum(map(len, parts)) > MAX_FITTED:
         parts = [a.ravel() for a in run.view.public.values() if a.dtype.kind in "biuf"]
     if sum(map(len, parts)) > MAX_FITTED:
@@ -119,7 +119,7 @@ def numbers_of(run: Run, unit: int) -> Floats | None:
     return numbers if np.isfinite(numbers).all() else None
 
 
-def wanted(samples: Sequence[Sample]) -> int:
+def runs_to_fit(samples: Sequence[Sample]) -> int:
     """Return the number of runs needed to fit a map."""
     return FITTED * (1 + max((len(each.numbers) for each in samples if each.numbers is not None), default=0))
 
@@ -163,7 +163,7 @@ def _decoder(samples: Sequence[Sample]) -> ShownScore | None:
 
 
 def _verbatim(table: Floats, released: Floats) -> Floats | None:
-    """Return the weights where every release is shown as it is, but for a scale; else None."""
+    """Return the weights if the output shows every release up to a power of two; else None."""
     weights = np.zeros((table.shape[1], released.shape[1]))
     shown: dict[bytes, int] = {}
     for column in range(table.shape[1] - 1):
@@ -180,7 +180,7 @@ def _verbatim(table: Floats, released: Floats) -> Floats | None:
 
 
 def _direction(column: Floats) -> tuple[bytes, float]:
-    """Return a column up to a scale that is a power of two, and that scale, with its sign."""
+    """Return a column divided by a signed power of two near its largest entry, and that power."""
     largest = float(column[np.argmax(np.abs(column))])
     if not largest:
         return b"", 0.0
@@ -199,7 +199,7 @@ def _slope(samples: Sequence[Sample]) -> Floats | None:
     shown = table[:, :-1] / largest
     middle, spread = shown.mean(axis=0), shown.std(axis=0)
     spread[spread == 0] = np.inf  # constant: no weight
-    # centred and of one size, so that numbers of any magnitude leave the system regular
+    # standardised: the system stays well-conditioned for numbers of any magnitude
     scaled = (shown - middle) / spread
     gram = scaled.T @ scaled + np.diag(np.full(scaled.shape[1], 1e-3 * len(samples)))
     slope = np.linalg.solve(gram, scaled.T @ (ratios - ratios.mean())) / spread

@@ -1,4 +1,7 @@
-"""The search for the most suspicious of many pairs: by movement, then by scores on more and more runs."""
+"""Finds the most suspicious of many pairs: first by sensitivity, then by scores on more and more runs.
+
+The movement of a pair is the difference of its two sides' results under the same noise.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -19,11 +22,11 @@ from audits.scores.outcome_columns import lowest_bit, padded
 AT_ONCE = 2_000_000  #: numbers sent to a worker at a time
 CLEAR = 3.5  #: standard deviations beyond the claim at which a pair is preferred
 PACE_RUNS = 12  #: runs a side before the time per run on a pair is known
-UNPAIRED = 4  #: factor for more seeds and fewer pairs if noise does not cancel
+UNPAIRED = 4  #: factor of more seeds and fewer pairs if noise does not cancel
 KEPT = 4  #: one in KEPT candidates is reserved for pairs on which texts, failures or kinds of result differ
-FINER = 0.03  #: part of the runs with bits that no run of the other side has, from which a pair is kept
-BIT_ENTRIES = 8  #: entries whose bits are looked at
-LEAST_NOISE = 0.02  #: of a pair's own noise, as a part of what pairs usually have
+FINER = 0.03  #: minimum fraction of runs with finer bits than the other side's for a pair to be kept
+BIT_ENTRIES = 8  #: number of entries whose bits are compared
+LEAST_NOISE = 0.02  #: floor of a pair's own noise, as a fraction of the usual noise
 HANGS = 3  #: runs without an answer after which the search gives up
 
 
@@ -38,15 +41,15 @@ class Trial:
     candidate: Pair
     left: list[Outcome] = field(default_factory=list)
     right: list[Outcome] = field(default_factory=list)
-    promise: float = -np.inf  #: how far a score breaks the claim on its runs, or the bound expected
-    expected: float = -np.inf  #: the bound expected
+    promise: float = -np.inf  #: the judge's value of the best score on its runs (`judge_of`)
+    expected: float = -np.inf  #: the expected bound
     pace: float = 1e-6  #: seconds per run
-    odd: int = 0  #: runs with the same noise on both sides that differ in more than numbers
-    moved: Floats | None = None  #: by how much the numbers of such runs differ
+    odd: int = 0  #: runs with the same noise whose sides differ in more than numbers
+    moved: Floats | None = None  #: mean difference of the numbers of such runs
 
     @property
     def unlike_runs(self) -> int:
-        """Count the runs with a failure, text or kind that no run on the other side has."""
+        """Return the number of runs with a failure, text or kind that no run on the other side has."""
         sides = [Counter((each.structure, each.labels) for each in side) for side in (self.left, self.right)]
         unlike = [
             (one - Counter(dict.fromkeys(other, len(self.left)))).total()
@@ -56,9 +59,9 @@ class Trial:
 
     @property
     def finer(self) -> float:
-        """Return the part of the runs on one side whose lowest bit is below all of the other side's.
+        """Return the fraction of runs on one side whose lowest set bit is below all of the other side's.
 
-        Added to an exact value of few bits, floating-point noise loses its lower ones.
+        Floating-point noise loses its low bits when it is added to a larger value (Mironov 2012).
         """
         sides = [lowest_bit(padded(side, BIT_ENTRIES)) for side in (self.left, self.right)]
         below = [(one < other.min(axis=0)).mean(axis=0).max() for one, other in permutations(sides)]
@@ -67,10 +70,10 @@ class Trial:
 
 @dataclass(frozen=True)
 class Screen:
-    """How movement is measured first: on how many pairs, with which seeds on both sides.
+    """How movement is measured: on how many pairs, with which seeds on both sides.
 
-    With `paired`, both sides of a run have the same noise, which cancels.  That of a function which draws
-    from elsewhere does not: then fewer pairs are measured more often, and means are compared.
+    If `paired`, both sides have the same noise, which cancels.  If the function's noise does not follow the
+    seed, fewer pairs are run more often, and means are compared.
     """
 
     pairs: int
@@ -87,8 +90,8 @@ class Screen:
         )
 
 
-def note(findings: list[str], outcomes: Sequence[Outcome]) -> None:
-    """Add findings that every user of the function should know."""
+def note_mutation(findings: list[str], outcomes: Sequence[Outcome]) -> None:
+    """Add a finding if the function changes its dataset in place."""
     if any(outcome.mutated for outcome in outcomes):
         findings.append("it changes the dataset that it is given")
 
@@ -103,7 +106,7 @@ def most_suspicious(
     findings: list[str],
     progress: Progress,
 ) -> tuple[Trial, int]:
-    """Return the most suspicious pair, and how many were tried."""
+    """Return the trial of the most suspicious pair, and the number of pairs screened."""
     if len(pairs) == 1:
         return Trial(pairs[0], pace=pace), 1
     room = room_for(crew.tally.most)
@@ -117,15 +120,15 @@ def most_suspicious(
     further = max(planned.certify // 2, 1000)
     judge = judge_of(challenge, further)
     for number, (kept, of_base, runs) in enumerate(planned.rounds):
-        trials = _mixed(trials, kept, of_base)
-        share = (crew.left() - crew.seconds / 2) / (len(planned.rounds) - number) / len(trials)
+        trials = _next_round(trials, kept, of_base)
+        share = (crew.seconds_left() - crew.seconds / 2) / (len(planned.rounds) - number) / len(trials)
         if share <= 0:
             crew.hurried = True
             break
         runs = min(runs, max(room // len(trials), THIN))  # noqa: PLW2901
         for trial in trials:  # crashes make a pair slow
             more_runs(crew, trial, runs, challenge.seed, share)
-            note(findings, trial.left)
+            note_mutation(findings, trial.left)
             if len(trial.left) >= TRAIN:
                 learned = best_score(trial.left, trial.right, judge, trial.moved)
                 trial.promise = learned.value
@@ -135,13 +138,12 @@ def most_suspicious(
     return trials[0], len(screened)
 
 
-def _mixed(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
-    """Return the first `most` trials with at most `of_base` of one base: what is rare shows on few.
+def _next_round(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
+    """Return the `most` trials for the next round, sorted by promise; at most `of_base` of one base.
 
-    A part of the places is for those that differ in texts, failures or kinds, however seldom they do,
-    and half as many for those with the most runs of finer bits than the other side has.
-    The others go in turn to those that promise most and to those with the best bound expected: where no
-    pair breaks the claim in a few runs, what seems to is luck.
+    A quarter is reserved for pairs whose texts, failures or kinds differ, however rarely, and an
+    eighth for those with finer bits on one side.  The rest alternates between the highest promise and the
+    best expected bound, since a violation in a few runs is mostly luck.
     """
     kept = sorted((trial for trial in trials if trial.unlike_runs), key=lambda trial: -trial.unlike_runs)[
         : most // KEPT
@@ -157,31 +159,34 @@ def _mixed(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
     return sorted(kept, key=lambda trial: -trial.promise)
 
 
-def expected_of(challenge: Challenge, runs: int, held: Floats, out: Floats) -> tuple[Threshold, float]:
+def expected_of(challenge: Challenge, runs: int, left: Floats, right: Floats) -> tuple[Threshold, float]:
     """Return the event with the best bound expected of `runs` further runs a side, and that bound."""
     curve = challenge.curve
     levels = levels_at(challenge.delta) if curve is None else curve.lowers
-    return plan_event(held, out, levels, challenge.risk, runs)
+    return plan_event(left, right, levels, challenge.risk, runs)
 
 
 def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], float]:
-    """Return how scores are judged: by the bound expected if it breaks the claim, else by signs of that."""
+    """Return the objective for scores: the expected bound if it refutes the claim, else weaker evidence.
+
+    The value is 1000 + the expected bound; 100 + standard deviations beyond the claim; or less than 100.
+    """
     epsilon, delta = float(challenge.epsilon), float(challenge.delta)
     curve = challenge.curve
 
-    def judged(held: Floats, out: Floats) -> float:
-        rule, expected = expected_of(challenge, runs, held, out)
+    def judged(left: Floats, right: Floats) -> float:
+        rule, expected = expected_of(challenge, runs, left, right)
         if expected > (epsilon if curve is None else curve.planned):
             return 1000.0 + expected
         beyond = (
             0.0
             if curve is not None
-            else max(violation(held, out, epsilon, delta), violation(-out, -held, epsilon, delta))
+            else max(violation(left, right, epsilon, delta), violation(-right, -left, epsilon, delta))
         )
         if beyond > CLEAR:
             return 100.0 + beyond
         sign = 1 if rule.direction == "left" else -1
-        gap = float((sign * held >= rule.cut).mean() - (sign * out >= rule.cut).mean())
+        gap = float((sign * left >= rule.cut).mean() - (sign * right >= rule.cut).mean())
         return expected or abs(gap) - 1  # without a claim: the larger difference
 
     return judged
@@ -190,12 +195,11 @@ def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], floa
 def _movements(
     crew: Crew, pairs: Sequence[Pair], seed: int, screen: Screen, findings: list[str]
 ) -> tuple[Floats, Floats, list[int], list[list[tuple[Outcome, Outcome]]]]:
-    """Return how far apart each pair's sides are with the same randomness; how often oddly; the runs.
+    """Return for each pair its movement in the usual noise, in its own noise, its odd runs, and all runs.
 
-    How far is first in units of the noise that most pairs have, then of the pair's own: where rows are
-    sampled, other rows are noise too.  Oddly is in how many runs texts or kinds differ; where any run
-    fails, pairs of the same base count as well.  Additive noise cancels, so three runs show what the query
-    moves by.
+    A pair's own noise differs from the usual one if rows are sampled: the other rows are noise too.  Odd
+    runs differ in texts or kinds; pairs of a base on which any run fails have one more.  Additive noise
+    cancels, so three runs show the movement of the query.
     """
     together = screen.seeds
     gathered: list[list[tuple[Outcome, Outcome]]] = []
@@ -203,13 +207,13 @@ def _movements(
     hangs = 0
     for start in range(0, len(pairs), step):
         group = pairs[start : start + step]
-        crew.keep([side for pair in group for side in (pair.left, pair.right)])
+        crew.set_datasets([side for pair in group for side in (pair.left, pair.right)])
         plays = [(2 * k + side, seed, 1, s) for k in range(len(group)) for s in together for side in (0, 1)]
         outcomes = crew.run(plays)
         hangs += sum(outcome.silent for outcome in outcomes)
         if hangs >= HANGS:
             raise Stuck("the function gives no answer on some datasets")
-        note(findings, outcomes)
+        note_mutation(findings, outcomes)
         for k in range(len(group)):
             part = outcomes[2 * len(together) * k :]
             gathered.append([(part[2 * i], part[2 * i + 1]) for i in range(len(together))])
@@ -224,22 +228,22 @@ def _movements(
         for pair, each in zip(pairs, gathered, strict=True)
     ]
     if not screen.paired:
-        moved = np.array([_means_apart(each, scales) for each in gathered])
+        moved = np.array([_distance_of_means(each, scales) for each in gathered])
         return moved, np.zeros(len(pairs)), odd, gathered
-    moved = np.array([np.mean([_apart(a, b, scales) for a, b in each]) for each in gathered])
-    alone = np.array([_apart_alone(each, scales) for each in gathered])
+    moved = np.array([np.mean([_distance(a, b, scales) for a, b in each]) for each in gathered])
+    alone = np.array([_distance_in_own_noise(each, scales) for each in gathered])
     return moved, alone, odd, gathered
 
 
-def _apart_alone(each: list[tuple[Outcome, Outcome]], scales: dict[str, Floats]) -> float:
-    """Return how far numbers move in units of the noise on this pair, were it rather less than usual."""
+def _distance_in_own_noise(each: list[tuple[Outcome, Outcome]], scales: dict[str, Floats]) -> float:
+    """Return the movement in units of this pair's own noise, which is bounded below."""
     own = _noise_scales([each])
     least = {kind: np.maximum(scale, LEAST_NOISE * scales[kind]) for kind, scale in own.items()}
-    return float(np.mean([_apart(a, b, least) for a, b in each]))
+    return float(np.mean([_distance(a, b, least) for a, b in each]))
 
 
 def movement(each: list[tuple[Outcome, Outcome]]) -> Floats | None:
-    """Return the mean difference of the numbers of runs with the same noise; None if kinds differ."""
+    """Return the mean difference of runs with the same noise; None if kinds differ or it is one number."""
     alike = [(a.numbers, b.numbers) for a, b in each if a.structure == b.structure]
     if not alike or len({len(a) for a, _ in alike}) > 1 or len(alike[0][0]) < 2:
         return None
@@ -249,7 +253,7 @@ def movement(each: list[tuple[Outcome, Outcome]]) -> Floats | None:
 
 
 def _noise_scales(gathered: list[list[tuple[Outcome, Outcome]]]) -> dict[str, Floats]:
-    """Return, for each kind of result, every entry's typical spread over the randomness."""
+    """Return, for each kind of result, the typical standard deviation of every entry over the seeds."""
     spreads: dict[str, list[Floats]] = {}
     for each in gathered:
         for side in (0, 1):
@@ -263,10 +267,10 @@ def _noise_scales(gathered: list[list[tuple[Outcome, Outcome]]]) -> dict[str, Fl
         return {kind: np.nan_to_num(np.median(all_, axis=0)) for kind, all_ in spreads.items()}
 
 
-def _means_apart(each: list[tuple[Outcome, Outcome]], scales: dict[str, Floats]) -> float:
-    """Return how far the means of both sides are apart, in units of the noise that is left in them.
+def _distance_of_means(each: list[tuple[Outcome, Outcome]], scales: dict[str, Floats]) -> float:
+    """Return the distance of the two sides' means, in units of the means' noise.
 
-    Where kinds or texts differ between runs: how much more often one side has each.
+    If kinds or texts differ between runs: five times their total variation distance.
     """
     sides = [[pair[side] for pair in each] for side in (0, 1)]
     kinds = {(outcome.structure, outcome.labels) for side in sides for outcome in side}
@@ -276,10 +280,10 @@ def _means_apart(each: list[tuple[Outcome, Outcome]], scales: dict[str, Floats])
     means = [np.mean([outcome.numbers for outcome in side], axis=0) for side in sides]
     left = scales.get(sides[0][0].structure, np.zeros(len(means[0]))) * (2 / len(each)) ** 0.5
     one, two = (replace(sides[0][0], numbers=mean) for mean in means)
-    return _apart(one, two, {one.structure: left})
+    return _distance(one, two, {one.structure: left})
 
 
-def _apart(a: Outcome, b: Outcome, scales: dict[str, Floats]) -> float:
+def _distance(a: Outcome, b: Outcome, scales: dict[str, Floats]) -> float:
     if a.key() == b.key():
         return 0.0
     if a.structure != b.structure:
@@ -296,11 +300,10 @@ def _apart(a: Outcome, b: Outcome, scales: dict[str, Floats]) -> float:
 def _shortlist(
     pairs: Sequence[Pair], moved: Floats, odd: Sequence[int], most: int, alone: Floats | None = None
 ) -> list[int]:
-    """Return the places of the pairs that move most, a half of them at most two of each base.
+    """Return the indices of the `most` pairs for the first round, mostly by movement.
 
-    A quarter is of those whose texts or kinds differ, or of a base on which runs fail.  A quarter moves most
-    in units of its own noise (`alone`), half of that beside plain rows: nothing else is sampled there, and
-    what is exact has few bits.
+    Half of them are at most two of each base.  A quarter has odd runs.  A quarter moves most in units of
+    its own noise (`alone`); half of that quarter is on plain bases, without noise from other sampled rows.
     """
     order = [int(k) for k in np.argsort(-moved, kind="stable")]
     of_base: dict[str, list[int]] = {}
@@ -315,17 +318,17 @@ def _shortlist(
 
 
 def more_runs(crew: Crew, trial: Trial, runs: int, seed: int, seconds: float) -> None:
-    """Make up to `runs` further runs on both sides of a pair, in about `seconds` at most; one at least.
+    """Make at least one and up to `runs` further runs on both sides of a pair, in about `seconds`.
 
-    A crew that makes fewer is `hurried`.
+    Marks the crew as `hurried` if it makes fewer.
     """
-    crew.keep([trial.candidate.left, trial.candidate.right])
+    crew.set_datasets([trial.candidate.left, trial.candidate.right])
     first = min(runs, PACE_RUNS, max(int(seconds / (2 * trial.pace)), 1))
     while first > 0:
-        start, begun = len(trial.left), crew.left()
+        start, begun = len(trial.left), crew.seconds_left()
         for side, outcomes in ((0, trial.left), (1, trial.right)):
             outcomes.extend(crew.run([(side, seed, 2 + side, n) for n in range(start, start + first)]))
-        trial.pace = max((begun - crew.left()) / (2 * first), 1e-7)
-        runs, seconds = runs - first, seconds - (begun - crew.left())
+        trial.pace = max((begun - crew.seconds_left()) / (2 * first), 1e-7)
+        runs, seconds = runs - first, seconds - (begun - crew.seconds_left())
         first = min(runs, int(seconds / (2 * trial.pace)))
     crew.hurried |= runs > 0

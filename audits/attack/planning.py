@@ -1,10 +1,10 @@
-"""What training scores say about the runs to come: how often a score will be beyond a threshold.
+"""Estimates from training scores of how often later scores will exceed each threshold.
 
-Where scores are log-likelihood ratios, they say it themselves.  Where they were learned, two estimates.
-Counts assume nothing, and the luckiest of many thresholds looks better than it is, so choices among
-them are judged at a small risk.  The other fits one logistic curve to which side a score is on and
-weighs every training run by it: hardly any luck, right where scores are log-likelihood ratios up to
-scale.  All of this only plans; other runs certify.
+Scores that are log-likelihood ratios imply these rates (`likelihood_rates`).  For learned scores there are
+two estimates.  `counted_rates` assumes nothing, but the best of many thresholds is biased upwards, so choices
+among them are judged at a small risk.  `modelled_rates` fits one logistic curve of the side on the score and
+weights every training run by it: little selection bias, and correct where scores are log-likelihood ratios
+up to scale.  All of this only plans; other runs certify.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 CUTS = 400  #: thresholds tried on training runs
-CAREFUL = 1e-3  #: the risk at which counts must be good
-SPREAD = 20.0  #: scores further out, in typical sizes, count like this
+CAREFUL = 1e-3  #: the risk at which choices by counts are judged
+SPREAD = 20.0  #: standardised scores are clipped to ± this
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Rates:
     not_right: Floats
 
 
-def cuts_of(held: Floats, out: Floats, most: int = CUTS) -> Floats:
+def cuts_of(left: Floats, right: Floats, most: int = CUTS) -> Floats:
     """Return thresholds worth trying: all scores, or quantiles that are denser towards both ends."""
-    pooled = np.unique(np.concatenate([held, out]))
+    pooled = np.unique(np.concatenate([left, right]))
     if len(pooled) > most:
         tail = np.geomspace(1 / len(pooled), 0.1, most // 4)
         ranks = np.concatenate([np.linspace(0, 1, most // 2), tail, 1 - tail])
@@ -38,49 +38,50 @@ def cuts_of(held: Floats, out: Floats, most: int = CUTS) -> Floats:
     return pooled
 
 
-def reaching(scores: Floats, cuts: Floats) -> NDArray[np.int64]:
+def counts_at_or_above(scores: Floats, cuts: Floats) -> NDArray[np.int64]:
     """Return how many scores are at or above each cut."""
     return len(scores) - np.searchsorted(np.sort(scores), cuts, side="left")
 
 
-def counted(held: Floats, out: Floats, cuts: Floats) -> Rates:
-    """Return the rates that were seen; half a wrong guess more, so that an empty count is no certainty."""
-    n, m = len(held) + 1, len(out) + 1
+def counted_rates(left: Floats, right: Floats, cuts: Floats) -> Rates:
+    """Return the observed rates, with half a wrong guess added so that a count of 0 is not a rate of 0."""
+    n, m = len(left) + 1, len(right) + 1
     return Rates(
-        reaching(held, cuts) / n,
-        (reaching(out, cuts) + 0.5) / m,
-        reaching(-out, -cuts) / m,
-        (reaching(-held, -cuts) + 0.5) / n,
+        counts_at_or_above(left, cuts) / n,
+        (counts_at_or_above(right, cuts) + 0.5) / m,
+        counts_at_or_above(-right, -cuts) / m,
+        (counts_at_or_above(-left, -cuts) + 0.5) / n,
     )
 
 
-def modelled(held: Floats, out: Floats, cuts: Floats) -> Rates:
+def modelled_rates(left: Floats, right: Floats, cuts: Floats) -> Rates:
     """Return the rates under a logistic curve in the score."""
-    pooled = np.concatenate([held, out])
-    place = np.median(pooled)
-    size = float(np.quantile(np.abs(pooled - place), 0.8)) or float(np.abs(pooled - place).max()) or 1.0
-    x = np.clip((pooled - place) / size, -SPREAD, SPREAD)
-    sides = np.repeat([1.0, 0.0], [len(held), len(out)])
-    base, slope = np.log(len(held) / len(out)), 0.0
+    pooled = np.concatenate([left, right])
+    deviations = pooled - np.median(pooled)
+    size = float(np.quantile(np.abs(deviations), 0.8)) or float(np.abs(deviations).max()) or 1.0
+    x = np.clip(deviations / size, -SPREAD, SPREAD)
+    sides = np.repeat([1.0, 0.0], [len(left), len(right)])
+    base, slope = np.log(len(left) / len(right)), 0.0
     for _ in range(12):
         chance = 1 / (1 + np.exp(-np.clip(base + slope * x, -40, 40)))
         weight = chance * (1 - chance) + 1e-9
-        pull, curve = ((sides - chance) * x).sum() - 0.01 * slope, (weight * x * x).sum() + 0.01
-        slope += float(np.clip(pull / curve, -1, 1))
+        gradient, curvature = ((sides - chance) * x).sum() - 0.01 * slope, (weight * x * x).sum() + 0.01
+        slope += float(np.clip(gradient / curvature, -1, 1))
         base += float(np.clip((sides - chance).sum() / weight.sum(), -1, 1))
-    return _weighed(pooled, base + slope * x, cuts)
+    return _weighted_rates(pooled, base + slope * x, cuts)
 
 
-def weighed(held: Floats, out: Floats, cuts: Floats) -> Rates:
-    """Return the rates where scores are log-likelihood ratios, and either side as likely as the other.
+def likelihood_rates(left: Floats, right: Floats, cuts: Floats) -> Rates:
+    """Return the rates if scores are log-likelihood ratios and both sides are equally likely.
 
-    Every training run then tells about both sides: a score s is from the left with chance 1/(1+e⁻ˢ).
+    Every training run then informs both sides: a score s is from the left with probability 1/(1+e⁻ˢ).
     """
-    pooled = np.concatenate([held, out])
-    return _weighed(pooled, pooled, cuts)
+    pooled = np.concatenate([left, right])
+    return _weighted_rates(pooled, pooled, cuts)
 
 
-def _weighed(pooled: Floats, odds: Floats, cuts: Floats) -> Rates:
+def _weighted_rates(pooled: Floats, odds: Floats, cuts: Floats) -> Rates:
+    """Return the rates from runs that are on the left with these log-odds."""
     chance = 1 / (1 + np.exp(-np.clip(odds, -40, 40)))
     order = np.argsort(pooled)
     weights = np.stack([chance[order], 1 - chance[order]])
@@ -91,6 +92,6 @@ def _weighed(pooled: Floats, odds: Floats, cuts: Floats) -> Rates:
     return Rates(1 - below[0, first], 1 - below[1, first], below[1, after], below[0, after])
 
 
-def fewer(runs: int, trained: int) -> int:
-    """Return the runs at whose bound to judge a choice: training counts err as much as those to come."""
+def effective_runs(runs: int, trained: int) -> int:
+    """Return how many runs to judge a choice by: training counts err too (harmonic sum of both numbers)."""
     return max(runs * trained // (runs + trained), 1)

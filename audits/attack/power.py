@@ -1,12 +1,12 @@
-"""The power of an attack: with too few runs not even releasing the raw data would be refuted."""
+"""The power of an attack: the largest ε that its number of runs could show, had each revealed its side."""
 
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.e_process import Won
-from audits.attack.membership_guessing import Guess, Guessed, epsilon_below
+from audits.attack.e_process import BetRefutation
+from audits.attack.membership_guessing import Guess, Guessed, largest_rejected
 from audits.attack.planning import Floats
 from audits.attack.thresholds import CountedBound, LowerBound, Rule, clopper_pearson
 
@@ -20,24 +20,26 @@ def verdict_of(lower: float, could: float, epsilon: Fraction) -> str:
     return "NOT REFUTED" if could > epsilon else "NOT ATTACKED"
 
 
-def against(scores: Floats, coins: NDArray[np.int64]) -> Floats:
-    """Return the scores of all planned runs; missing ones count for the other side.
+def with_missing_runs(scores: Floats, coins: NDArray[np.int64]) -> Floats:
+    """Return the scores of all planned runs, with missing ones counted as evidence for the other side.
 
-    `coins` say the side of each planned run, 0 for left.  To count them so keeps a bound valid,
-    whatever it was that ended the runs: it is at most what all runs would have given.
+    `coins` has the side of each planned run, 0 for left.  The bound stays valid, whatever ended the
+    runs: it is at most the one that all runs would have given.
     """
     missing = coins[len(scores) :]
     return np.concatenate([scores, np.where(missing == 0, -np.inf, np.inf)])
 
 
-def leakage(rule: Rule, coins: NDArray[np.int64], runs: int, delta: Fraction, risk: Fraction) -> LowerBound:
+def leakage_bound(
+    rule: Rule, coins: NDArray[np.int64], runs: int, delta: Fraction, risk: Fraction
+) -> LowerBound:
     """Return the bound if each of `runs` runs reveals its side, as total leakage would."""
-    whole = against(np.where(coins[:runs] == 0, np.inf, -np.inf), coins)
+    whole = with_missing_runs(np.where(coins[:runs] == 0, np.inf, -np.inf), coins)
     best = EVERY if isinstance(rule, Guess) else rule
     return best.measure(whole[coins == 0], whole[coins == 1], delta, risk)
 
 
-def leaked(reached: CountedBound) -> CountedBound:
+def counted_leakage_bound(reached: CountedBound) -> CountedBound:
     """Return the bound that as many runs give if each of them reveals its side."""
     full, empty = np.ones(reached.runs), np.zeros(reached.other_runs)
     return clopper_pearson(full, empty, 0.5, reached.delta, reached.risk, reached.direction)
@@ -47,15 +49,15 @@ def power_of(reached: LowerBound) -> float:
     """Return the largest ε that the number of runs behind a bound could have shown."""
     delta, risk = reached.delta, reached.risk
     if isinstance(reached, CountedBound):
-        return leaked(reached).epsilon_lower
-    if not isinstance(reached, Guessed | Won):
+        return counted_leakage_bound(reached).epsilon_lower
+    if not isinstance(reached, Guessed | BetRefutation):
         raise TypeError(f"no power is known for {type(reached).__name__}")
     n = reached.runs
-    shown = epsilon_below(n, n, n, float(delta), float(risk))
+    shown = largest_rejected(n, n, n, float(delta), float(risk))
     return max(shown, reached.epsilon_lower)
 
 
-def judged(reached: LowerBound, epsilon: Fraction, *, blind: bool = False) -> dict[str, object]:
+def audit_fields(reached: LowerBound, epsilon: Fraction, *, blind: bool = False) -> dict[str, object]:
     """Return the fields of an audit's answer on the bound and on the power.
 
     If the score is `blind` to a part of the output, the power is the bound itself.

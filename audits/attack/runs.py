@@ -12,7 +12,7 @@ SHARED_SEEDS = (1, 2, 3)  #: seeds of the runs that both sides of a pair make wi
 SCREENING = ((40, 40, 150), (15, 5, 450), (6, 3, 1200))
 SCREENED = 800  #: pairs whose movement is measured
 MIN_RUNS = 60  #: requested number of certifying runs
-TRAIN = 4  #: training runs a side without which nothing can be learned
+TRAIN = 4  #: minimum training runs a side
 THIN = 20  #: minimum runs a side with which the search's rounds compare pairs
 #: approximate limit on numbers in memory; wide results are compared on fewer runs
 MAX_CELLS_IN_MEMORY = 20_000_000
@@ -24,8 +24,8 @@ def silent(_: str) -> None:
     """Report no progress."""
 
 
-def counted(what: str, whole: int, progress: Progress) -> Callable[[int], None]:
-    """Return a function of how many more runs are done, which reports the total to `progress`."""
+def progress_counter(what: str, whole: int, progress: Progress) -> Callable[[int], None]:
+    """Return a function that is called with the number of further runs done and reports their total."""
     done = 0
 
     def more(runs: int) -> None:
@@ -41,8 +41,8 @@ def counted(what: str, whole: int, progress: Progress) -> Callable[[int], None]:
 class Challenge:
     """A claim and the settings of the attack on it.
 
-    The claim is (ε, δ), or the `curve` where there is one: then counts of one event are held against it.
-    `counts_only`: the bound must rest on counts of one event, which a certificate can hold;
+    The claim is (ε, δ), or the trade-off `curve` if there is one, to be refuted by counts of one event.
+    `counts_only`: the bound must rest on counts of one event, so that a certificate can contain it;
     `early`: stop at the first refutation, by betting.
     """
 
@@ -68,7 +68,10 @@ class Challenge:
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs: `screened` pairs with `seeds` runs a side, the search's `rounds`, `train` a side, `certify`."""
+    """Planned runs: `seeds` runs a side on `screened` pairs, search `rounds`, `train` a side, `certify`.
+
+    A round is (pairs kept, pairs per base, further runs a side).
+    """
 
     screened: int
     seeds: int
@@ -114,22 +117,21 @@ def runs_within(most: int, challenge: Challenge, pairs: int) -> Runs:
     asked = asked_of(challenge, pairs)
     if asked.cost <= most:
         return asked
-    certify = half = min(asked.certify, most // 2)
-    rest = most - half
+    half = min(asked.certify, most // 2)
     if pairs == 1:
         train = min(asked.train, max(most // 8, TRAIN))
         certify = min(asked.certify, most - 2 * train)
-    else:
-        train = min(asked.train, max(rest // 6, TRAIN))
-    search = rest - 2 * train
-    if certify < max(half, 1) or (pairs > 1 and search < 2):
-        raise TimeUp
-    if pairs == 1:
+        if certify < max(half, 1):
+            raise TimeUp
         return Runs(0, 0, (), train, certify)
+    train = min(asked.train, max((most - half) // 6, TRAIN))
+    search = most - half - 2 * train
+    if half < 1 or search < 2:
+        raise TimeUp
     rounds = _rounds_in(search * 2 // 3)
     left = search - 2 * sum(kept * runs for kept, _, runs in rounds)
     seeds = len(SHARED_SEEDS) if left >= 2 * len(SHARED_SEEDS) * SCREENING[0][0] else 1
-    return Runs(min(left // (2 * seeds), SCREENED), seeds, rounds, train, certify)
+    return Runs(min(left // (2 * seeds), SCREENED), seeds, rounds, train, half)
 
 
 def _rounds_in(runs: int) -> tuple[tuple[int, int, int], ...]:

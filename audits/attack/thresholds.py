@@ -1,7 +1,7 @@
 """Lower bounds on ε with stated confidence from runs: what estimators share, and counts.
 
 An estimator is a `Rule`: fixed on training runs, then measured on others.  `Threshold` counts one
-event on either side (Clopper & Pearson 1934); `coin_guesses` guesses which side a run came from.
+event on either side (Clopper & Pearson 1934); `membership_guessing.Guess` guesses each run's side.
 """
 
 import math
@@ -12,7 +12,15 @@ from typing import Protocol
 
 import numpy as np
 
-from audits.attack.planning import CAREFUL, Floats, counted, cuts_of, fewer, modelled, weighed
+from audits.attack.planning import (
+    CAREFUL,
+    Floats,
+    counted_rates,
+    cuts_of,
+    effective_runs,
+    likelihood_rates,
+    modelled_rates,
+)
 from audits.tradeoff import EventClaim
 
 
@@ -38,8 +46,8 @@ class LowerBound(Protocol):
 class Rule(Protocol):
     """What an estimator fixes before it sees the certifying runs."""
 
-    def measure(self, held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> LowerBound:
-        """Return the bound from the scores of runs on the left (`held`) and on the right (`out`)."""
+    def measure(self, left: Floats, right: Floats, delta: Fraction, risk: Fraction) -> LowerBound:
+        """Return the bound from the scores of runs on either side."""
 
 
 #: from training scores (left, right), δ, risk and the runs a side to come: a rule and the bound expected
@@ -83,27 +91,27 @@ class Threshold:
     cut: float
     direction: str = "left"
 
-    def measure(self, held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> CountedBound:
+    def measure(self, left: Floats, right: Floats, delta: Fraction, risk: Fraction) -> CountedBound:
         """Return the bound of Clopper and Pearson from the event's counts."""
         if self.direction == "right":
-            held, out = -out, -held
-        return clopper_pearson(held, out, self.cut, delta, risk, self.direction)
+            left, right = -right, -left
+        return clopper_pearson(left, right, self.cut, delta, risk, self.direction)
 
 
 def clopper_pearson(
-    held: Floats, out: Floats, threshold: float, delta: Fraction, risk: Fraction, direction: str
+    left: Floats, right: Floats, threshold: float, delta: Fraction, risk: Fraction, direction: str
 ) -> CountedBound:
     """Return the bound from the event {score ≥ threshold} (Clopper & Pearson 1934).
 
-    With probability at least 1 − risk: P(event | held) ≥ p₁ and P(event | out) ≤ p₂, hence
+    With probability at least 1 − risk: P(event | left) ≥ p₁ and P(event | right) ≤ p₂, hence
     e^ε ≥ (p₁ − δ)/p₂.  The threshold must have been fixed before these scores were seen.
     """
-    hits, alarms = int((held >= threshold).sum()), int((out >= threshold).sum())
-    power = float(lower_end(hits, len(held), float(risk) / 2))
-    false_alarm = float(upper_end(alarms, len(out), float(risk) / 2))
+    hits, alarms = int((left >= threshold).sum()), int((right >= threshold).sum())
+    power = float(lower_end(hits, len(left), float(risk) / 2))
+    false_alarm = float(upper_end(alarms, len(right), float(risk) / 2))
     lower = log_below((Fraction(power) - delta) / Fraction(false_alarm))
     return CountedBound(
-        delta, lower, risk, hits, len(held), alarms, len(out), power, false_alarm, threshold, direction
+        delta, lower, risk, hits, len(left), alarms, len(right), power, false_alarm, threshold, direction
     )
 
 
@@ -115,9 +123,9 @@ def log_below(ratio: Fraction) -> float:
 
 
 def lower_end(hits: Floats | float, runs: float, risk: float) -> Floats:
-    """Return the p at which `hits` or more have probability `risk`, rounded down; 0 if no hits.
+    """Return the lower Clopper–Pearson end: the p at which P(`hits` or more) = `risk`; 0 if no hits.
 
-    One part in 1e9 outward covers the error of scipy's quantile; the checker sums the tail exactly.
+    It is rounded down by one part in 1e9, to cover scipy's error; the checker sums the tail exactly.
     """
     from scipy.special import betaincinv
 
@@ -127,7 +135,7 @@ def lower_end(hits: Floats | float, runs: float, risk: float) -> Floats:
 
 
 def upper_end(hits: Floats | float, runs: float, risk: float) -> Floats:
-    """Return the p at which `hits` or fewer have probability `risk`, rounded up; 1 where all are."""
+    """Return the upper Clopper–Pearson end: the p at which P(`hits` or fewer) = `risk`, rounded up."""
     from scipy.special import betainccinv
 
     few = np.minimum(hits, runs - 1e-9)
@@ -135,8 +143,8 @@ def upper_end(hits: Floats | float, runs: float, risk: float) -> Floats:
     return np.where(np.asarray(hits) < runs, most, 1.0)
 
 
-def shown_by(reached: LowerBound, claim: EventClaim | None) -> float:
-    """Return a bound in the unit of a claim: of ε where there is none, else by the ends of its counts."""
+def level_shown(reached: LowerBound, claim: EventClaim | None) -> float:
+    """Return a bound in the claim's unit: ε if `claim` is None, else the level of its trade-off curve."""
     if claim is None:
         return reached.epsilon_lower
     if not isinstance(reached, CountedBound):
@@ -144,16 +152,16 @@ def shown_by(reached: LowerBound, claim: EventClaim | None) -> float:
     return claim.lower(reached.power, reached.false_alarm)
 
 
-def choose_threshold(held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> float:
+def choose_threshold(left: Floats, right: Floats, delta: Fraction, risk: Fraction) -> float:
     """Return the threshold with the best Clopper–Pearson bound on training scores.
 
     A poor choice does no harm, since other scores certify it.
     """
-    return promising(held, out, levels_at(delta), risk, len(held))[0]
+    return best_threshold(left, right, levels_at(delta), risk, len(left))[0]
 
 
 def levels_at(delta: Fraction) -> Levels:
-    """Return the level of an event's rates that is ε at `delta`."""
+    """Return the function from an event's rates on both sides to the ε at `delta` that they imply."""
 
     def levels(hit: Floats, alarm: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -163,17 +171,21 @@ def levels_at(delta: Fraction) -> Levels:
     return levels
 
 
-def promising(held: Floats, out: Floats, levels: Levels, risk: Fraction, runs: int) -> tuple[float, float]:
+def best_threshold(
+    left: Floats, right: Floats, levels: Levels, risk: Fraction, runs: int
+) -> tuple[float, float]:
     """Return the threshold with the best bound expected of `runs` further runs a side, and that bound."""
-    cuts = cuts_of(held, out)
-    seen, curve = counted(held, out, cuts), modelled(held, out, cuts)
-    smooth = int(np.argmax(_expected(curve.left, curve.not_left, runs, levels, float(risk))))
-    runs = fewer(runs, min(len(held), len(out)))
+    cuts = cuts_of(left, right)
+    seen = counted_rates(left, right, cuts)
+    curve = modelled_rates(left, right, cuts)
+    by_curve = int(np.argmax(_expected(curve.left, curve.not_left, runs, levels, float(risk))))
+    runs = effective_runs(runs, min(len(left), len(right)))
     careful = _expected(seen.left, seen.not_left, runs, levels, min(float(risk), CAREFUL))
-    lucky = int(np.argmax(careful))
-    of_smooth = float(_expected(seen.left, seen.not_left, runs, levels, float(risk))[smooth])
-    best, expected = (smooth, of_smooth) if of_smooth >= careful[lucky] else (lucky, float(careful[lucky]))
-    if expected <= 0:
+    best, expected = int(np.argmax(careful)), float(careful.max())
+    of_curve = float(_expected(seen.left, seen.not_left, runs, levels, float(risk))[by_curve])
+    if of_curve >= expected:
+        best, expected = by_curve, of_curve
+    if expected <= 0:  # too few runs for a bound: maximise the difference of the rates
         best = int(np.argmax(seen.left - seen.not_left))
     return float(cuts[best]), expected
 
@@ -184,51 +196,51 @@ def _expected(power: Floats, alarm: Floats, runs: int, levels: Levels, risk: flo
 
 
 def plan_threshold(
-    held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int
+    left: Floats, right: Floats, delta: Fraction, risk: Fraction, runs: int
 ) -> tuple[Threshold, float]:
     """Return the more promising direction's threshold, and the bound on ε expected of it."""
-    return plan_event(held, out, levels_at(delta), risk, runs)
+    return plan_event(left, right, levels_at(delta), risk, runs)
 
 
 def plan_event(
-    held: Floats, out: Floats, levels: Levels, risk: Fraction, runs: int
+    left_scores: Floats, right_scores: Floats, levels: Levels, risk: Fraction, runs: int
 ) -> tuple[Threshold, float]:
     """Return the more promising direction's threshold, and the level expected of it."""
-    left, of_left = promising(held, out, levels, risk, runs)
-    right, of_right = promising(-out, -held, levels, risk, runs)
+    left, of_left = best_threshold(left_scores, right_scores, levels, risk, runs)
+    right, of_right = best_threshold(-right_scores, -left_scores, levels, risk, runs)
     if of_left >= of_right:
         return Threshold(left, "left"), of_left
     return Threshold(right, "right"), of_right
 
 
 def plan_known_threshold(
-    held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int
+    left: Floats, right: Floats, delta: Fraction, risk: Fraction, runs: int
 ) -> tuple[Threshold, float]:
     """Return the event and the bound on ε expected where scores are log-likelihood ratios."""
-    return plan_known_event(held, out, levels_at(delta), risk, runs)
+    return plan_known_event(left, right, levels_at(delta), risk, runs)
 
 
 def plan_known_event(
-    held: Floats, out: Floats, levels: Levels, risk: Fraction, runs: int
+    left_scores: Floats, right_scores: Floats, levels: Levels, risk: Fraction, runs: int
 ) -> tuple[Threshold, float]:
     """Return the event and the level expected where scores are log-likelihood ratios."""
-    cuts = cuts_of(held, out)
-    rates = weighed(held, out, cuts)
+    cuts = cuts_of(left_scores, right_scores)
+    rates = likelihood_rates(left_scores, right_scores, cuts)
     left = _expected(rates.left, rates.not_left, runs, levels, float(risk))
     right = _expected(rates.right, rates.not_right, runs, levels, float(risk))
-    return better(cuts, left, right)
+    return better_direction(cuts, left, right)
 
 
-def better(cuts: Floats, left: Floats, right: Floats) -> tuple[Threshold, float]:
+def better_direction(cuts: Floats, left: Floats, right: Floats) -> tuple[Threshold, float]:
     """Return the best cut and its value: large scores mean left, or small ones right."""
     if left.max() >= right.max():
         return Threshold(float(cuts[int(np.argmax(left))]), "left"), float(left.max())
     return Threshold(-float(cuts[int(np.argmax(right))]), "right"), float(right.max())
 
 
-def violation(held: Floats, out: Floats, epsilon: float, delta: float) -> float:
+def violation(left: Floats, right: Floats, epsilon: float, delta: float) -> float:
     """Return how many standard deviations the best event is beyond the claim, on training scores."""
-    cuts, n = cuts_of(held, out), min(len(held), len(out))
-    seen, factor = counted(held, out, cuts), np.exp(min(epsilon, 50.0))
+    cuts, n = cuts_of(left, right), min(len(left), len(right))
+    seen, factor = counted_rates(left, right, cuts), np.exp(min(epsilon, 50.0))
     spread = np.sqrt((seen.left + factor**2 * seen.not_left) / n)
     return float(((seen.left - factor * seen.not_left - delta) / spread).max())

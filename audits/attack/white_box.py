@@ -1,8 +1,8 @@
-"""The white-box attack on a conclusion: known noise, the worst pair found, counted runs.
+"""The white-box attack on a proof or claim: known noise distributions, the worst pair found, counted runs.
 
-Each run is one play of the real code in one of two worlds; its score is the exact log-likelihood
-ratio of the releases, from the private values that the code handed to its noise source.  What a proof
-asserts is about the releases; a claim is about what is shown, and judged by a score of that alone
+Each run executes the real code on one of two datasets; its score is the exact log-likelihood ratio of
+the releases, from the private values that the code passed to its noise source.  A proof is about the
+releases; a claim is about the output, so it is tested by a score of the output alone
 (`audits.attack.output_scores`).  A threshold is fixed on training runs; other runs certify it.
 """
 
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 import dpaccount_packages
 from audits.attack.e_process import bettor_of, plan_known_bet
-from audits.attack.output_scores import Sample, ShownScore, learn, sample, wanted
-from audits.attack.runs import Progress, counted, silent
+from audits.attack.output_scores import Sample, ShownScore, learn, runs_to_fit, sample_of
+from audits.attack.runs import Progress, progress_counter, silent
 from audits.attack.thresholds import LowerBound, Planner, plan_known_threshold
 from audits.datasets.bases import Pair
 from audits.hypothesis_tests.evidence import WorstPair
@@ -40,14 +40,14 @@ from mechanisms.subject import Subject
 Floats = NDArray[np.float64]
 CHUNK = 250
 RUNS_PER_LOOK = 4000  #: runs between two updates of the bets
-TRAINING = 20  #: one run in this many chooses rules, since scores are likelihood ratios
+TRAINING = 20  #: one run in this many is for training: few suffice for likelihood ratios
 PROBES = 20  #: number of runs that measure the time per run
 TIME_SHARE = 0.5  #: fraction of the wall-clock limit that the runs are planned for
-SCORE_COLUMNS = {"proof": 0, "claim": 1}  #: a target's score: of releases or of output
-EXTRA = 200  #: additional runs for learning a score of the output
-FIRST_EXTRA = 2**40  #: their numbers
-LATER = 2**41  #: numbers of the runs that teach a score which is no map: others choose its event
-#: rules whose conclusion repeats their premises, for a unit's privacy loss
+SCORE_COLUMNS = {"proof": 0, "claim": 1}  #: a target's column: the score of releases, or of output
+EXTRA = 200  #: maximum additional runs for fitting a map from output to releases
+FIRST_EXTRA = 2**40  #: number of the first of these runs
+LATER = 2**41  #: number of the first run for fitting any other score
+#: rules whose conclusion has the same privacy loss for a unit as one of their premises
 TRANSPARENT = ("post_process", "billboard", "local_view", "parallel", "mixture")
 CERTAIN = 1e9  #: the score of a run that is impossible in the other world
 
@@ -75,24 +75,23 @@ class Attacked:
 
 
 def targets(proved: Proved | None, epsilon: Fraction, delta: Fraction, unit: int) -> list[Target]:
-    """Return the claimed point, and points of the profile that the proof asserts for the unit.
+    """Return the claimed point, and points of the privacy profile that the proof asserts for `unit`.
 
-    The asserted curve is the exact one before it is turned into a point: total variation (ε = 0),
-    and half the claimed ε.
+    The profile's points are those at ε = 0 (total variation) and at half the claimed ε.
     """
     points = [Target("claim", epsilon, delta)]
-    for curve in asserted(proved, unit):
+    for curve in asserted_curves(proved, unit):
         points += [Target("proof", limit, delta_upper(curve, limit)) for limit in (Fraction(0), epsilon / 2)]
     return points
 
 
-def asserted(proved: Proved | None, unit: int) -> list[Lattice | Gdp | Pure]:
-    """Return the exact curves that a proof asserts for `unit`.
+def asserted_curves(proved: Proved | None, unit: int) -> list[Lattice | Gdp | Pure]:
+    """Return the exact privacy curves that a proof asserts for `unit`, before conversion to (ε, δ).
 
-    A curve below a rule that changes its cost asserts nothing about the whole.
+    Only rules in `TRANSPARENT` may follow the conversion: other rules change the cost.
     """
     premises: list[Lattice | Gdp | Pure] = []
-    for part in _alike(proved.theorem) if proved is not None else ():
+    for part in _parts_of_equal_loss(proved.theorem) if proved is not None else ():
         fact = part.conclusion
         if (
             part.rule == "to_approximate"
@@ -106,11 +105,11 @@ def asserted(proved: Proved | None, unit: int) -> list[Lattice | Gdp | Pure]:
     return premises
 
 
-def _alike(theorem: Theorem) -> Iterator[Theorem]:
-    """Yield a theorem and the premises that it repeats: of a view, or of one of several parts."""
+def _parts_of_equal_loss(theorem: Theorem) -> Iterator[Theorem]:
+    """Yield a theorem and, through `TRANSPARENT` rules, the premises with the same privacy loss."""
     yield theorem
     for premise in theorem.premises if theorem.rule in TRANSPARENT else ():
-        yield from _alike(premise)
+        yield from _parts_of_equal_loss(premise)
 
 
 def attack(  # noqa: PLR0913
@@ -128,30 +127,36 @@ def attack(  # noqa: PLR0913
     planners: tuple[Planner, ...] = (plan_known_threshold,),
     progress: Progress = silent,
 ) -> Attacked:
-    """Attack `points` on one pair with 2·`trials` runs, each on a side that a fair coin chose.
+    """Attack `points` on one pair with 2·`trials` runs, each on a side chosen by a fair coin.
 
-    All bounds together hold at 1 − risk.  The first twentieth of the runs chooses every point's rule, the
-    more promising of those that `planners` make; the rest certifies.  With `seconds`, slow runs are
-    fewer.  The result depends on the seed, not on the number of jobs: every run's noise is seeded
-    by its own number; they find a user's class in `folders`.
+    All bounds together hold with confidence 1 − risk.  The first twentieth of the runs chooses every point's
+    rule, the most promising one of `planners`; the rest certifies it.  `seconds` is a time limit, which
+    reduces the runs.  The result depends on the seed and not on `jobs`, since every run is seeded by its
+    number.  Worker processes import a user's class from `folders`.
     """
-    worlds, trials, swapped, train = _arranged(
+    worlds, trials, swapped, train = _prepared(
         World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
     )
-    rights, tell = int(swapped.sum()), counted("audit", 2 * trials, progress)
+    rights, tell = int(swapped.sum()), progress_counter("audit", 2 * trials, progress)
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
     runs = range(2 * trials - rights), range(rights)
     left, right = scores(worlds, proved, runs, seed, jobs, tell)
     share = risk / len(points)
     results = []
     for target in points:
-        held, out = left[:, SCORE_COLUMNS[target.of]], right[:, SCORE_COLUMNS[target.of]]
+        left_scores, right_scores = left[:, SCORE_COLUMNS[target.of]], right[:, SCORE_COLUMNS[target.of]]
         plans = [
-            planner(held[: trained[0]], out[: trained[1]], target.delta, share, trials - train // 2)
+            planner(
+                left_scores[: trained[0]],
+                right_scores[: trained[1]],
+                target.delta,
+                share,
+                trials - train // 2,
+            )
             for planner in planners
         ]
         rule = max(plans, key=lambda plan: plan[1])[0]
-        reached = rule.measure(held[trained[0] :], out[trained[1] :], target.delta, share)
+        reached = rule.measure(left_scores[trained[0] :], right_scores[trained[1] :], target.delta, share)
         results.append((target, reached))
     return Attacked(suspect, trials, tuple(results))
 
@@ -170,16 +175,15 @@ def attack_early(  # noqa: PLR0913
     folders: tuple[str, ...] = (),
     progress: Progress = silent,
 ) -> Attacked:
-    """Attack like `attack`, by bets: stop at the first run that refutes the claim.
+    """Attack like `attack`, but by bets, which stop at the first run that refutes the claim.
 
-    Bets and the counts of all runs, which decide where no bet does, have half of the risk each.  The
-    runs are those of `attack`, made block by block, so that the result does not depend on the number
-    of jobs.
+    Half of the risk is for bets, half for counts of all runs, which decide if no bet does.  The runs are
+    those of `attack`, made in blocks, so that the result does not depend on the number of jobs.
     """
-    worlds, trials, swapped, train = _arranged(
+    worlds, trials, swapped, train = _prepared(
         World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
     )
-    column, tell = SCORE_COLUMNS[target.of], counted("audit", 2 * trials, progress)
+    column, tell = SCORE_COLUMNS[target.of], progress_counter("audit", 2 * trials, progress)
     done = [0, 0]
     ends = [train, *range(train + RUNS_PER_LOOK, 2 * trials, RUNS_PER_LOOK), 2 * trials]
     halves: tuple[list[Floats], list[Floats]] = ([], [])
@@ -206,15 +210,10 @@ def attack_early(  # noqa: PLR0913
     return Attacked(suspect, trials, ((target, counts.measure(left, right, target.delta, risk / 2)),))
 
 
-def _arranged(
-    world: "World",
-    proved: Proved,
-    trials: int,
-    seed: int,
-    jobs: int,
-    seconds: float | None,
+def _prepared(
+    world: "World", proved: Proved, trials: int, seed: int, jobs: int, seconds: float | None
 ) -> tuple[list["World"], int, NDArray[np.bool_], int]:
-    """Return both sides, the runs a side, which runs are on the right, and how many train."""
+    """Return both worlds, the number of runs a side, which runs are on the right, and how many train."""
     pair = world.pair
     unit = 0 if shown_to_everyone(proved) else pair.unit
     # a unit that was removed has no row on the right
@@ -224,13 +223,13 @@ def _arranged(
         trials = affordable(worlds, proved, trials, seed, jobs, seconds)
     swapped = np.random.default_rng([seed, 11]).integers(0, 2, 2 * trials) == 1
     train = max(2 * trials // TRAINING, 10)
-    return taught(worlds, proved, swapped[:train], seed), trials, swapped, train
+    return with_learned_scores(worlds, proved, swapped[:train], seed), trials, swapped, train
 
 
 def affordable(
     worlds: list["World"], proved: Proved, trials: int, seed: int, jobs: int, seconds: float
 ) -> int:
-    """Return the runs a side, at most `trials`, that fit into the wall limit."""
+    """Return how many runs a side, at most `trials`, fit into the time limit."""
     begun = time.perf_counter()
     for world in worlds:
         for number in range(PROBES):
@@ -240,17 +239,16 @@ def affordable(
 
 
 def shown_to_everyone(proved: Proved) -> bool:
-    """Return whether everyone sees each person's own part too, as in the central model."""
+    """Return whether everyone sees all of the output, as in the central model."""
     views = [part.conclusion for part in proved.parts if isinstance(part.conclusion, View)]
     return any(view.audience == "everyone" for view in views)
 
 
 @dataclass(frozen=True)
 class World:
-    """One side of the comparison: a subject on one dataset of the pair (`swapped`: the right one).
+    """One side of the comparison: a subject on the pair's left dataset, or the right one if `swapped`.
 
-    All but `unit` look (0: everyone does); `shown` scores what they see.  A user's class is found
-    in `folders`.
+    The adversary is everyone but `unit` (0: everyone); `shown` scores the output that they see.
     """
 
     subject: Subject
@@ -269,9 +267,9 @@ class World:
         return ratio, self.shown.of(run, ratio, lambda released: self.again(released, run, proved), self.unit)
 
     def run(self, proved: Proved, sampler: Rehearsal) -> tuple[Run | None, Run | None, float]:
-        """Return a run here, its replay there, and the log-likelihood ratio of its releases.
+        """Return a run in this world, its replay in the other, and the log-likelihood ratio of its releases.
 
-        None means that the code fails on that side.
+        A run is None if the code fails in that world.
         """
         other: Run | None = None
         here, there = (self.pair.right, self.pair.left) if self.swapped else (self.pair.left, self.pair.right)
@@ -290,14 +288,11 @@ class World:
             ratio = 0.0
         return run, other, -ratio if self.swapped else ratio
 
-    def learned_from(self, run: Run, other: Run | None, ratio: float, unit: int) -> Sample:
-        """Return the sample stored for a training run; `unit` is that of the left side.
-
-        If its replay gives another output, that output reveals the side.
-        """
+    def training_sample(self, run: Run, other: Run | None, ratio: float, unit: int) -> Sample:
+        """Return the training sample of a run; if its replay has another output, that reveals the side."""
         if other is None or differing(*((other, run) if self.swapped else (run, other)), unit) is None:
-            return sample(run, ratio, self.unit)
-        return sample(run, -CERTAIN if self.swapped else CERTAIN, self.unit, certain=True)
+            return sample_of(run, ratio, self.unit)
+        return sample_of(run, -CERTAIN if self.swapped else CERTAIN, self.unit, certain=True)
 
     def again(self, released: dict[Part, Integers], like: Run, proved: Proved) -> float:
         """Return the log-likelihood ratio of any releases, from replays on both sides; 0 where one fails."""
@@ -312,37 +307,36 @@ class World:
             return 0.0
 
     def _tolerate(self, error: BaseException) -> None:
-        """Take an exception of a user's code for no information: property tests judge it.
+        """Treat an exception of a user's code as no information; property tests report it.
 
-        What the machine lacked, and what our own code raises, says nothing of the code under attack, and
-        may strike one side alone; a score made of it could refute what is true.  It is raised again.
+        Errors of the machine or of our own code are raised again: they may occur on one side only, and a
+        score based on them could refute a true claim.
         """
         ours = type(self.subject).__module__.partition(".")[0] in dpaccount_packages.folders()
         if isinstance(error, MemoryError | OSError) or (ours and not isinstance(error, ReplayError)):
             raise error
 
 
-def taught(worlds: list[World], proved: Proved, training: NDArray[np.bool_], seed: int) -> list[World]:
-    """Return the worlds with the score of what is shown that their training runs suggest.
-
-    If it needs more runs, they are made in addition to those that are counted.
-    """
+def with_learned_scores(
+    worlds: list[World], proved: Proved, training: NDArray[np.bool_], seed: int
+) -> list[World]:
+    """Return the worlds with a score of the output that is learned from training runs, and extra ones."""
 
     def samples(world: World, runs: range) -> list[Sample]:
         played = (world.run(proved, _sampler(world, seed, n)) for n in runs)
         return [
-            world.learned_from(run, other, ratio, worlds[0].unit)
+            world.training_sample(run, other, ratio, worlds[0].unit)
             for run, other, ratio in played
             if run is not None
         ]
 
     right = int(training.sum())
     learned = samples(worlds[0], range(len(training) - right)) + samples(worlds[1], range(right))
-    more = wanted(learned) - len(learned)
+    more = runs_to_fit(learned) - len(learned)
     if 0 < more <= EXTRA and learn(learned).weights is None:
         learned += samples(worlds[0], range(FIRST_EXTRA, FIRST_EXTRA + more))
     score = learn(learned)
-    if score.weights is None:  # it separates its training runs too well, and would choose a rare event
+    if score.weights is None:  # overfitted to its training runs, which choose the event: fit it to others
         many = len(training) - right, right
         later = [samples(world, range(LATER, LATER + n)) for world, n in zip(worlds, many, strict=True)]
         score = learn([*later[0], *later[1]])
@@ -355,9 +349,9 @@ def _sampler(world: World, seed: int, number: int) -> Rehearsal:
 
 @dataclass(frozen=True)
 class ScoredRuns:
-    """Two scores of every run in one world, by its number: of its releases, and of its output.
+    """Computes two scores of each run in one world, by number: of its releases, and of its output.
 
-    They are finite, and rounded so that equal ratios stay equal.
+    Scores are finite, and rounded so that ratios that differ by rounding errors are equal.
     """
 
     world: World
@@ -371,13 +365,13 @@ class ScoredRuns:
         return np.array(scored).reshape(len(scored), 2).clip(-CERTAIN, CERTAIN).round(9)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel without the theorem, which cannot: a worker proves again, once."""
-        return _arrived, (self.world.folders, pickle.dumps(self.world), self.delta, self.seed)
+        """Pickle without the theorem, which cannot be pickled: each worker proves it again, once."""
+        return _unpickled, (self.world.folders, pickle.dumps(self.world), self.delta, self.seed)
 
 
 @lru_cache(maxsize=8)
-def _arrived(folders: tuple[str, ...], packed: bytes, delta: Fraction, seed: int) -> ScoredRuns:
-    if folders:  # a user's code, in a worker of ours: what it prints is no answer
+def _unpickled(folders: tuple[str, ...], packed: bytes, delta: Fraction, seed: int) -> ScoredRuns:
+    if folders:  # a user's code must not print to the worker's protocol stream
         sys.stdout = sys.stderr
     stay_on_path(folders)  # a user's class is imported from the same path
     world: World = pickle.loads(packed)  # noqa: S301  # made by this program a moment ago
@@ -392,13 +386,13 @@ def scores(
     jobs: int = 1,
     tell: Callable[[int], object] = lambda _: None,
 ) -> list[Floats]:
-    """Return the scores of each world's runs; `tell` receives how many more have ended."""
+    """Return the scores of each world's runs; `tell` is called with the number of further runs done."""
     (_, delta), name = proved.point, f"audit {type(worlds[0].subject).__name__}"
     series = [
         Series(name, ScoredRuns(world, delta, seed, proved), part, CHUNK)
         for world, part in zip(worlds, runs, strict=True)
     ]
-    few = sum(map(len, runs)) < 4 * CHUNK  # done before another process has started
+    few = sum(map(len, runs)) < 4 * CHUNK  # faster than starting another process
     with workers(1 if few else jobs):
         scored = run(series, tell)
     return [done.reshape(-1, 2) for done in scored]

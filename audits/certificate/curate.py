@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from audits.certificate import published, release
 from audits.certificate.document import seal, unsealed
-from audits.certificate.files import check_outputs, standing, write_all
+from audits.certificate.files import check_outputs, valid_certificate, write_all
 from audits.claim import Claim, read_claim
 from audits.subjects import catalogue
 from bandits.papers.kharkovskii.po_curator import PoCurator
@@ -49,10 +49,9 @@ OUTPUTS = (
 class Order:
     """A request to write `source` as `target`, by the claim; `ledger` if the claim names none.
 
-    `out_of_bounds` says what happens to rows beyond the declared norm or bounds: ``clip`` or
-    ``refuse``; `again` asks for a new, charged release.  The certificate of what is handed out
-    goes into `folder`, if there is one.
-
+    `out_of_bounds` is the treatment of rows beyond the declared norm or bounds: ``clip`` or
+    ``refuse``; `again` makes a new, charged release.  The certificate of the released table is
+    written to `folder`, if given.
     """
 
     claim: Path
@@ -68,9 +67,9 @@ class Order:
 
 @dataclass(frozen=True)
 class Curated:
-    """The result: the certificate, the number of rows written, and how many exceeded the norm.
+    """The result: the certificate, the rows written, and how many input rows exceeded the norm.
 
-    `because` is the reason of a noise that the claim left open.
+    `because` is the reason for the chosen noise, if the claim left it open.
     """
 
     certificate: dict[str, Any]
@@ -98,7 +97,7 @@ def curate(order: Order) -> Curated:
     claim = _on_file(order, claim)
     if order.folder is not None:
         check_outputs(claim, order.folder)
-    return _as_published(order, claim) if order.unsound else _sound(order, claim)
+    return _as_published(order, claim) if order.unsound else _certified(order, claim)
 
 
 def facts_file(target: Path) -> Path:
@@ -124,16 +123,16 @@ def _on_file(order: Order, claim: Claim) -> Claim:
 # ------------------------------------------------------------------ as certified
 
 
-def _sound(order: Order, claim: Claim) -> Curated:
+def _certified(order: Order, claim: Claim) -> Curated:
     subject = catalogue.subject_of(claim)
     if not isinstance(subject, KNorm | GaussianRows):
         raise InputError(f"{claim.use} hands out no rows", "use k-norm, gaussian-rows or row-noise")
-    document = standing(claim, subject, order.certificate)
-    clipped = _longer(order, claim, _checked(order.source, claim), float(subject.radius))
+    document = valid_certificate(claim, subject, order.certificate)
+    clipped = _out_of_bounds(order, claim, _validated_numbers(order.source, claim), float(subject.radius))
     due = release.prepare(claim, subject)
     if due is None:
         raise InputError("no data file or ledger to release from", "give both", claim.path)
-    run = release.settle(due, again=order.again)
+    run = release.find_run(due, again=order.again)
     hazards = (OUTPUTS,) if claim.because is None else (OUTPUTS, f"{CHOSEN}: {claim.because}.")
     proved = Proved(subject.proof(claim.guarantee.delta))
     released = run.kept or release.make(run, proved, _unreleased(document, hazards))[0]
@@ -149,7 +148,7 @@ def _chosen(claim: Claim) -> dict[str, str]:
 
 
 def _unreleased(document: dict[str, Any], hazards: tuple[str, ...]) -> Draft:
-    """Return a standing certificate as it was before a release, with what a table's reader must know."""
+    """Return a valid certificate as a draft without a release, with hazards for the table's readers."""
     own = document["hazards"][len(checker.hazards_of(document)) :]
     return changed(convert(document, Certificate), release=None, hazards=[*own, *hazards])
 
@@ -168,7 +167,7 @@ def _as_published(order: Order, claim: Claim) -> Curated:
     subject, reading = catalogue.on_table(claim, PoCurator)
     if not isinstance(subject, PoCurator) or claim.table is None:
         raise InputError(f"{claim.path}: {PUBLISHED} takes a table of rows")
-    clipped = _longer(order, claim, _checked(order.source, claim), float(subject.radius))
+    clipped = _out_of_bounds(order, claim, _validated_numbers(order.source, claim), float(subject.radius))
     data = read_rows(order.source, claim.table, reading, claim.guarantee.relation)
     norms = np.linalg.norm(data, axis=1, keepdims=True)
     data = data * np.minimum(1.0, float(subject.radius) / np.maximum(norms, 1e-300))
@@ -194,7 +193,7 @@ def _as_published(order: Order, claim: Claim) -> Curated:
 # ------------------------------------------------------------------ files
 
 
-def _checked(path: Path, claim: Claim) -> Floats:
+def _validated_numbers(path: Path, claim: Claim) -> Floats:
     """Return the table's numbers; raises `InputError` for a ragged row or a non-finite cell.
 
     The error goes to the file's owner, before anything is charged; it names the line and no value.
@@ -231,7 +230,7 @@ def _number(cell: str, path: Path, line: int) -> float:
     return value
 
 
-def _longer(order: Order, claim: Claim, data: Floats, radius: float) -> int:
+def _out_of_bounds(order: Order, claim: Claim, data: Floats, radius: float) -> int:
     """Return how many rows exceed the declared norm or bounds; refuse them if requested."""
     columns = [claim.table.column(name) for name in _names(claim)] if claim.table else []
     low = np.array([float(column.low or 0) for column in columns])
@@ -248,7 +247,7 @@ def _longer(order: Order, claim: Claim, data: Floats, radius: float) -> int:
     return int(count)
 
 
-def _facts(certificate: dict[str, Any]) -> dict[str, Any]:
+def _certificate_facts(certificate: dict[str, Any]) -> dict[str, Any]:
     promise, proved = certificate["guarantee"], certificate["proved"]["epsilon"]
     return {
         "schema": SCHEMA,
@@ -267,7 +266,7 @@ def _hand_out(
 
     Neither is written over a file that is there.
     """
-    target, facts = order.target, {**_facts(certificate), **facts}
+    target, facts = order.target, {**_certificate_facts(certificate), **facts}
     if order.folder is not None:
         write_all(certificate, order.folder)
     text = io.StringIO()

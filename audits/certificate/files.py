@@ -117,7 +117,7 @@ def write_all(certificate: dict[str, Any], folder: Path, claim: Path | None = No
     return path
 
 
-def standing(claim: Claim, subject: Subject, path: Path | None) -> dict[str, Any]:
+def valid_certificate(claim: Claim, subject: Subject, path: Path | None) -> dict[str, Any]:
     """Return the certificate of a claim, at `path` or where `certify` writes it, if valid today.
 
     Raises `InputError` if it is not certified, is expired, or is about another claim, subject or

@@ -1,4 +1,4 @@
-"""Claim → proof → evidence → audit → verdict → certificate."""
+"""Certification of a mechanism class: claim → proof → property tests → attack → verdict → certificate."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,7 +25,7 @@ from audits.hypothesis_tests.smoke_test import (
     runs_at_all,
     with_late,
 )
-from audits.sandbox.closed import opened
+from audits.sandbox.data_guard import access
 from audits.sandbox.private_data import digests_in, rows_of
 from audits.subjects import catalogue, sources
 from dpaccount.checker.documents import brief
@@ -42,10 +42,10 @@ from mechanisms.table.user_level import named
 
 @dataclass(frozen=True)
 class AuditBudget:
-    """How much work goes into the attack; `quick` cuts the runs tenfold.
+    """How much work goes into the attack; `quick` reduces the runs tenfold.
 
-    `seconds` limits the time that the attack may take, by fewer runs where they are slow; None: no limit.
-    Its processes find a user's class in `folders`.
+    `seconds` is a time limit for the attack, which reduces slow runs; None: no limit.  Worker processes
+    import a user's class from `folders`; `counted` receives progress messages.
     """
 
     quick: bool = False
@@ -58,13 +58,13 @@ class AuditBudget:
 def certify(
     claim: Claim, subject: Subject, effort: AuditBudget, progress: Progress = silent
 ) -> tuple[Draft, Proved | None]:
-    """Return the certificate, without any real data, and what it rests on (None: no proof).
+    """Return the certificate, made without any private data, and the proof (None: there is none).
 
-    The same claim, code and seed give the same verdict and numbers, unless the report of the attack
-    says that it was cut by time.
+    The same claim, code and seed give the same verdict and numbers, unless the time limit cut the
+    attack, as its report then says.
     """
     claim.check_in_force()
-    _about_the_same(claim, subject)
+    _check_radius(claim, subject)
     progress("proof")
     proved = proof_of(claim, subject)
     if isinstance(proved, str):
@@ -74,9 +74,9 @@ def certify(
     about = proved if some is None else Proved(few.proof(claim.guarantee.delta))
     evidence, suspect = _tested(claim, few, about)
     if some is not None:
-        evidence = _of_family(claim, some, proved, evidence)
+        evidence = _with_larger_member(claim, some, proved, evidence)
     progress("audit")
-    outcome = _attacked(claim, few, about, evidence, suspect, effort)
+    outcome = _attack(claim, few, about, evidence, suspect, effort)
     report = _report(claim, outcome, effort, trials_of(claim, effort, evidence))
     uncovered = sources.uncovered(type(named(subject)))
     notes = (
@@ -108,7 +108,7 @@ def _warnings(subject: Subject) -> tuple[str, ...]:
     return warnings
 
 
-def _about_the_same(claim: Claim, subject: Subject) -> None:
+def _check_radius(claim: Claim, subject: Subject) -> None:
     """Refuse a claim whose radius is below the subject's: pairs would not be its neighbours."""
     allowed, moves = claim.guarantee.radius, radius_of(subject.relation)
     if allowed is not None and (moves is None or moves > allowed):
@@ -169,9 +169,9 @@ def _tested(claim: Claim, subject: Subject, proved: Proved) -> tuple[list[Eviden
 
 
 def _instances(claim: Claim, subject: Subject) -> tuple[Subject, Subject | None]:
-    """Return what tests and attack run on, and a larger member of its family where that is a small one.
+    """Return the subject for tests and attack, and a larger member of its family if that is a small member.
 
-    A claim that names an example table is tested on rows like these: on its own subject.
+    A claim that names an example table is tested with its own subject.
     """
     members = None if claim.examples is not None else member_of(subject, claim.guarantee.delta)
     if members is None:
@@ -181,11 +181,13 @@ def _instances(claim: Claim, subject: Subject) -> tuple[Subject, Subject | None]
     return (few, None) if few.domain().rows == subject.domain().rows else (few, some)
 
 
-def _of_family(claim: Claim, some: Subject, proved: Proved, evidence: list[Evidence]) -> list[Evidence]:
-    """Return a small member's evidence as that on the claim's hypotheses, with pairs of a larger one."""
+def _with_larger_member(
+    claim: Claim, some: Subject, proved: Proved, evidence: list[Evidence]
+) -> list[Evidence]:
+    """Return a small member's evidence combined with tests of a larger one, for the claim's hypotheses."""
     about = Proved(some.proof(claim.guarantee.delta))
     judges = [check_of(about, each)[0] for each in about.hypotheses]
-    seen = search(some, about, judges, examples=SOME_PAIRS, seed=claim.audit.seed).judged(some)
+    seen = search(some, about, judges, examples=SOME_PAIRS, seed=claim.audit.seed).require_runs(some)
     entries = []
     for place, (entry, each) in enumerate(zip(evidence, proved.hypotheses, strict=True)):
         failing = entry.counterexample or seen.failing[place]
@@ -197,13 +199,13 @@ def _of_family(claim: Claim, some: Subject, proved: Proved, evidence: list[Evide
 
 
 def example_tables(claim: Claim, subject: Subject) -> list[Rows]:
-    """Return the example table that a claim names, read like its data, if there is one.
+    """Return the example table that a claim names, if any, read like its data.
 
-    Witnesses quote its rows: raises `InputError` for the private data file, or a copy of it.
+    Raises `InputError` for the private data file or a copy of it, since witnesses quote example rows.
     """
     if claim.examples is None:
         return []
-    with opened():
+    with access():
         private = {} if claim.data_file is None or claim.public_data else digests_in(claim.data_file)
         own = digests_in(claim.examples) if private else {}
         if set(private.values()) & set(own.values()):  # one file under two names, too
@@ -219,7 +221,7 @@ def trials_of(claim: Claim, effort: AuditBudget, evidence: list[Evidence]) -> in
     return max(trials // (10 if effort.quick else 1) // (10 if short else 1), 30)
 
 
-def _attacked(
+def _attack(
     claim: Claim,
     subject: Subject,
     proved: Proved,

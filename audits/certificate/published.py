@@ -1,7 +1,8 @@
 """The certificate of the published transform: REFUTED, by a column-space test on synthetic rows.
 
-Rows are uniform ones of the same n and d; the file's own never enter.  Z of the first data lies in their
-column space but for rounding; Z of a neighbour, in which one row moves by the radius, does not.
+The rows are uniform, with the same n and d as the file, whose own rows are never used.  Z of the first
+dataset lies in its column space up to rounding; Z of a neighbour, in which one row moves by the radius,
+does not.
 """
 
 from fractions import Fraction

@@ -1,7 +1,7 @@
-"""The real run: charged durably, drawn once, stored in the ledger, and printed again for free.
+"""The real run: charged durably, drawn once, stored in the ledger, and reprinted without a charge.
 
-Every step uses a separate instance, made from the claim; reader and report run in separate
-processes:  the instance that is proved never sees the file, and the one that reports sees only the
+Every step uses a separate instance, made from the claim, and reader and report run in separate
+processes: the instance that is proved never sees the file, and the one that reports sees only the
 view.  So no state of an instance, a class or a module can leak.
 """
 
@@ -24,19 +24,12 @@ from audits.datasets.bases import dataset
 from audits.editions import OPENING
 from audits.hypothesis_tests.replay import ReplayError, record
 from audits.hypothesis_tests.smoke_test import of_few_rows
-from audits.sandbox.closed import opened
+from audits.sandbox.data_guard import access
 from audits.sandbox.fork import Fork
-from audits.sandbox.frames import packed, unpacked
-from audits.sandbox.manifest import forget
-from audits.sandbox.private_data import (
-    PASSES,
-    asked,
-    digest_of_data,
-    on_files,
-    rows_of,
-    stamp_of,
-)
-from audits.sandbox.table_parts import IN_ONE, TableWork, digests_of, summed, totals_of
+from audits.sandbox.frames import pack_array, unpack_array
+from audits.sandbox.manifest import remove_manifest
+from audits.sandbox.private_data import PASSES, asked, digest_of_data, on_files, rows_of, stamp_of
+from audits.sandbox.table_parts import IN_ONE, TableWork, digests_of, summed_query, totals_of
 from audits.subjects.catalogue import on_table, subject_made
 from dpaccount import checker
 from dpaccount.documents import canonical
@@ -53,8 +46,8 @@ from mechanisms.table.files import Remote, is_folder
 from mechanisms.table.totals import FromTotals, TableTotals
 from mechanisms.table.user_level import ByPerson, named
 
-ONE_BY_ONE = 100  #: rows that are summed one by one
-REHEARSED = ("corners", "uniform")  #: number of synthetic datasets on which a run is rehearsed
+ONE_BY_ONE = 100  #: rows of a rehearsal that are summed one by one
+REHEARSED = ("corners", "uniform")  #: synthetic datasets on which a run is rehearsed
 EVALUATION = "evaluation on public data, outside the guarantee"
 
 
@@ -74,10 +67,10 @@ class Evaluated(Protocol):
 
 @dataclass(frozen=True)
 class Release:
-    """A real run that is ready; it remains to find out whether it was made before.
+    """A release of a claim's data, which may have been made before.
 
-    `digest` is that of the file's bytes; `data` are rows within the domain, or exact totals, and
-    None until they are `read`: a release that was made before needs none.
+    `digest` is that of the file; `data` are rows within the domain, or exact totals, and None until
+    they are `read`: a release that was made before needs none.
     """
 
     claim: Claim
@@ -86,10 +79,12 @@ class Release:
     key: str
     data: Rows | TableTotals | None = None
     few: bool = False
-    stamp: list[list[object]] = field(default_factory=list)  #: of the files before their digest was taken
+    stamp: list[list[object]] = field(
+        default_factory=list
+    )  #: the files' metadata before their digest was taken
 
     def subject(self) -> Subject:
-        """Return a fresh instance; `few`: on as many rows as tests take."""
+        """Return a new instance; with `few`, of as many rows as tests use."""
         subject = subject_made(self.claim, self.made_by)
         return of_few_rows(subject, self.claim.guarantee.delta) if self.few else subject
 
@@ -109,7 +104,7 @@ class Release:
 
 @dataclass(frozen=True)
 class PreparedRelease:
-    """A release and its number; `kept`: its certificate if made before; `paid`: charged, and not drawn."""
+    """A release and its run's number; `kept`: its certificate if made before; `paid`: charged, not drawn."""
 
     due: Release
     number: int
@@ -123,15 +118,15 @@ class PreparedRelease:
 
 def prepare(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Release | None:
     """Return the release that a claim's data file makes, with its data; None without a file."""
-    due = identified(claim, subject, work)
+    due = identify(claim, subject, work)
     return None if due is None else read(due, subject, work)
 
 
-def identified(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Release | None:
-    """Return which release a claim's data file makes, before it is `read`; None without a file.
+def identify(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Release | None:
+    """Return the release that a claim's data file makes, without its data; None without a file.
 
-    The key is a digest of claim, data and code: the same run is never charged twice.  Raises
-    `InputError` for what is public: no such file, or work that the mechanism cannot divide.
+    The key is a digest of claim, data and code, so that the same run is never charged twice.  Raises
+    `InputError` for public facts: a missing file, or work that the mechanism cannot divide.
     """
     if claim.data_file is None or claim.ledger is None:
         return None
@@ -139,8 +134,8 @@ def identified(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Rele
     if claim.table is None and not isinstance(claim.data_file, Remote):
         on_files(claim, subject)
     _is_summed(claim, subject, work)
-    with opened():
-        stamp = stamp_of(claim.data_file)  # before the digest: what changes from here on is seen
+    with access():
+        stamp = stamp_of(claim.data_file)  # before the digest, to detect any later change
         digest = digest_of_data(claim.data_file)
     parts = digests_of(claim, made_by, digest)
     key = hashlib.sha256(canonical([parts[name] for name in ("claim", "data", "code")])).hexdigest()
@@ -153,15 +148,15 @@ def identified(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Rele
 
 
 def read(due: Release, subject: Subject, work: TableWork = IN_ONE, progress: Progress = silent) -> Release:
-    """Return the release with its data: exact totals where noise is added to sums, else rows.
+    """Return the release with its data: exact totals if noise is added to sums, else rows.
 
     Errors depend on public facts only: wrong columns or number of rows, files that changed since.
-    Values out of range are clamped, since an error would reveal them.  `progress` hears of parts.
+    Values out of range are clamped, since an error would reveal them.  `progress` receives finished parts.
     """
     claim, made_by, file = due.claim, due.made_by, due.claim.data_file
     if file is None:
         raise AssertionError("a release is of a file")
-    with opened():
+    with access():
         if _is_summed(claim, subject, work):
             digests = digests_of(claim, made_by, due.digest)
             changed = lambda: stamp_of(file) != due.stamp  # noqa: E731
@@ -171,7 +166,7 @@ def read(due: Release, subject: Subject, work: TableWork = IN_ONE, progress: Pro
             data = rows_of(claim, made_by, file)
         same = stamp_of(file) == due.stamp and digest_of_data(file) == due.digest
     if not same:
-        forget(None if work.other else work.folder)
+        remove_manifest(None if work.other else work.folder)
         raise InputError(f"{claim.data_file} changed while it was read", "certify when nobody writes to it")
     return replace(due, data=data)
 
@@ -179,34 +174,32 @@ def read(due: Release, subject: Subject, work: TableWork = IN_ONE, progress: Pro
 def _is_summed(claim: Claim, subject: Subject, work: TableWork) -> bool:
     """Return whether the release is made from totals; an evaluation on public data needs the rows."""
     whole = claim.public_data and isinstance(subject, Evaluated)
-    if not whole and summed(claim, type(named(subject))) is not None:
+    if not whole and summed_query(claim, type(named(subject))) is not None:
         return True
     if work.divided or (claim.data_file is not None and is_folder(claim.data_file)):
         raise InputError(
-            f"{claim.use} needs all rows at once",
-            "give one file, no --partitions, no --work",
-            claim.path,
+            f"{claim.use} needs all rows at once", "give one file, no --partitions, no --work", claim.path
         )
     return False
 
 
-def settle(due: Release, *, again: bool) -> PreparedRelease:
-    """Determine, before the work, the run's number; and its certificate if it was made before.
+def find_run(due: Release, *, again: bool) -> PreparedRelease:
+    """Return the run's number, and its certificate if it was made before.
 
-    Raises `RunningError` if another run is being made, `LedgerError` if the latest one drew its
-    noise and was lost (it may have been seen, so it is not made again by itself) or was changed.
+    Raises `RunningError` if another run is in progress, `LedgerError` if the latest one was changed, or
+    drew its noise and was lost: its result may have been seen, so only `--new-release` makes another.
     """
     with paying_ledger(due.claim) as ledger:
         if due.claim.scope is not None:
             ledger.check_scope(due.claim.scope)
-        number, latest = _free(due, ledger)
+        number, latest = _next_number(due, ledger)
         paid = ledger.run_state(due.numbered(number)).charged
         if again or number == 1:
             return PreparedRelease(due, number, again, paid=paid)
-        return PreparedRelease(due, number - 1, again, _made_before(due, ledger, number - 1, latest))
+        return PreparedRelease(due, number - 1, again, _stored_certificate(due, ledger, number - 1, latest))
 
 
-def _free(due: Release, ledger: Ledger) -> tuple[int, RunState]:
+def _next_number(due: Release, ledger: Ledger) -> tuple[int, RunState]:
     """Return the first number without any draw, and the state of the previous one."""
     latest = RunState()
     for number in itertools.count(1):
@@ -217,7 +210,7 @@ def _free(due: Release, ledger: Ledger) -> tuple[int, RunState]:
     raise AssertionError("numbers do not end")
 
 
-def _made_before(due: Release, ledger: Ledger, number: int, state: RunState) -> dict[str, Any]:
+def _stored_certificate(due: Release, ledger: Ledger, number: int, state: RunState) -> dict[str, Any]:
     """Return the stored certificate of a completed run, verified like a new one."""
     name = due.claim.name
     if state.drawing:
@@ -226,7 +219,7 @@ def _made_before(due: Release, ledger: Ledger, number: int, state: RunState) -> 
         raise LedgerError(f"a run of {name} drew its noise and was lost; --new-release charges a new one")
     entry, head = ledger.charged(due.numbered(number))
     body = dict(state.kept)
-    wrong = _wrong(due, body, due.named_data(body.pop(OPENING, "")), entry, head)
+    wrong = _mismatch(due, body, due.named_data(body.pop(OPENING, "")), entry, head)
     if wrong is not None:
         raise LedgerError(
             f"the release of {name} that the ledger kept is not printed: {wrong}; see what"
@@ -235,7 +228,7 @@ def _made_before(due: Release, ledger: Ledger, number: int, state: RunState) -> 
     return body
 
 
-def _wrong(due: Release, body: dict[str, Any], data: str, entry: int, head: str) -> str | None:
+def _mismatch(due: Release, body: dict[str, Any], data: str, entry: int, head: str) -> str | None:
     """Return why a stored certificate is not for this claim, data, code and charge, or None."""
     try:
         checker.check(json.dumps(body).encode())
@@ -258,26 +251,26 @@ def _wrong(due: Release, body: dict[str, Any], data: str, entry: int, head: str)
 
 
 def make(run: PreparedRelease, proved: Proved, certificate: Draft) -> tuple[dict[str, Any], bool]:
-    """Charge, run on the data with secure noise, keep and return the sealed certificate, and False.
+    """Charge, run on the data with secure noise, and store the certificate; return it, and False.
 
-    If another run with this number was made concurrently, its certificate is returned, and True:
-    without `--again` there is one charge and one release, however many ask.  Raises `BudgetError`
-    where the ledger has no room: then nothing is charged or drawn.
+    If a concurrent command made the run with this number, return its certificate, and True: without
+    `again` there is one charge and one release, however many commands run.  Raises `BudgetError` if the
+    ledger has no room; then nothing is charged or drawn.
     """
     due = run.due
     _data(due)
     rehearsed(due, proved, certificate)
     with paying_ledger(due.claim) as ledger:
-        number = _free(due, ledger)[0] if run.again else run.number
+        number = _next_number(due, ledger)[0] if run.again else run.number
         state = ledger.run_state(due.numbered(number))
         if state == RunState() or state == RunState(charged=True):
             try:
-                return _drawn(due, ledger, due.numbered(number), proved, certificate), False
+                return _charge_and_run(due, ledger, due.numbered(number), proved, certificate), False
             except ReceiptError:
                 state = ledger.run_state(due.numbered(number))
                 if state.kept is None and not state.drawing:
-                    raise  # not caused by anything else
-        return _made_before(due, ledger, number, state), True
+                    raise  # no other run caused it
+        return _stored_certificate(due, ledger, number, state), True
 
 
 def rehearsed(due: Release, proved: Proved, certificate: Draft) -> None:
@@ -285,26 +278,26 @@ def rehearsed(due: Release, proved: Proved, certificate: Draft) -> None:
     due, coins = replace(due, few=True), due.claim.audit.seed
     for base in REHEARSED:
         data = dataset(due.subject().domain(), base, coins)
-        view, report = _shown(due, data, rehearse(proved, Rehearsal(coins)))
+        view, report = _run_and_report(due, data, rehearse(proved, Rehearsal(coins)))
         if isinstance(due.data, TableTotals):
-            again, _ = _shown(due, _in_parts(due, data), rehearse(proved, Rehearsal(coins)))
+            again, _ = _run_and_report(due, _totals_in_parts(due, data), rehearse(proved, Rehearsal(coins)))
             if packed_view(again) != packed_view(view):
                 raise InputError(
                     f"{due.claim.use} shows something else of the sum of its parts' queries than of all rows",
                     "let its query be a sum over rows",
                 )
-    rehearsal = _made(due, certificate, report, (1, "0" * 64), "")
+    rehearsal = _release_entry(due, certificate, report, (1, "0" * 64), "")
     why = refused_by_checker(unsealed(changed(certificate, release=rehearsal, releasable=True)))
     if why is not None:
         raise InputError(f"the checker would refuse it ({why})", "nothing is charged", due.claim.path)
     if adjacency(due.subject().relation).rows_vary:
-        _shown(due, data[:0], rehearse(proved, Rehearsal(coins)))
+        _run_and_report(due, data[:0], rehearse(proved, Rehearsal(coins)))
 
 
-def _in_parts(due: Release, data: Rows) -> TableTotals:
-    """Return the totals of synthetic data, whose first rows are taken one by one, the others in three parts.
+def _totals_in_parts(due: Release, data: Rows) -> TableTotals:
+    """Return the totals of synthetic data, summed row by row first, and the rest in three parts.
 
-    The mechanism is that of the release, with all its parameters, and not the one of few rows.
+    The mechanism is that of the release, with all its parameters, and not the one with few rows.
     """
     subject: Any = due.subject()
     rows = subject.table(data) if isinstance(subject, ByPerson) else data
@@ -314,10 +307,10 @@ def _in_parts(due: Release, data: Rows) -> TableTotals:
     return TableTotals(sum(mechanism.query(part) for part in (*alone, *several, rows[:0])), len(data))
 
 
-def _shown(due: Release, data: Rows | TableTotals, noise: Noise) -> tuple[View, dict[str, object]]:
-    """Run on data, recorded as in the tests of its hypotheses; return the output, and the report.
+def _run_and_report(due: Release, data: Rows | TableTotals, noise: Noise) -> tuple[View, dict[str, object]]:
+    """Run on data, recorded as in the hypothesis tests; return the output and the report.
 
-    The reporting process is forked before the run, and gets the view alone.
+    The reporting process is forked before the run and receives only the view.
     """
     player, coins = due.subject(), due.claim.audit.seed
     with Fork(lambda parts: _report(due, parts)) as reporter:
@@ -337,24 +330,24 @@ def _view(player: Subject, data: Rows | TableTotals, noise: Noise, coins: int) -
 
 
 def packed_view(view: View) -> list[object]:
-    """Return a view as plain values, for another process."""
-    return [[[name, packed(shown)] for name, shown in part.items()] for part in (view.own, view.public)]
+    """Serialise a view for another process."""
+    return [[[name, pack_array(shown)] for name, shown in part.items()] for part in (view.own, view.public)]
 
 
 def _report(due: Release, parts: list[list[list[Any]]]) -> bytes:
     reporter = due.subject()
-    view = View(*({name: unpacked(shown) for name, shown in part} for part in parts))
+    view = View(*({name: unpack_array(shown) for name, shown in part} for part in parts))
     say: Any = getattr(reporter, "report", released)
     report = asked(reporter, "report", lambda: say(view))
     if due.claim.table is not None and isinstance(report, dict):
-        report |= _beside(due, reporter, view)
+        report |= _intervals_and_labels(due, reporter, view)
     if not isinstance(report, dict) or not _is_json(report):
         name = type(reporter).__name__
         raise InputError(f"{name}.report gives no JSON", "return a dict of text, finite numbers and lists")
     return canonical(report)
 
 
-def _beside(due: Release, reporter: Any, view: View) -> dict[str, object]:
+def _intervals_and_labels(due: Release, reporter: Any, view: View) -> dict[str, object]:
     """Return the intervals of a release on a table, and the labels of its numbers.
 
     Both follow from the output and the declarations.
@@ -365,17 +358,21 @@ def _beside(due: Release, reporter: Any, view: View) -> dict[str, object]:
     return answers | ({"labels": labels} if labels else {})
 
 
-def _drawn(due: Release, ledger: Ledger, key: str, proved: Proved, certificate: Draft) -> dict[str, Any]:
+def _charge_and_run(
+    due: Release, ledger: Ledger, key: str, proved: Proved, certificate: Draft
+) -> dict[str, Any]:
     before = ledger.show()
     receipt = ledger.charge(proved.theorem, due.claim.name, proved.units, key, scope=due.claim.scope)
     entry, head = ledger.charged(receipt.entry)
     try:
-        view, report = _shown(due, _data(due), receipt)
+        view, report = _run_and_report(due, _data(due), receipt)
     except InputError as error:
         raise LedgerError(f"{error}; entry {entry} is charged, and what it drew is lost") from None
     secret = token_hex(32)
-    document = _made(due, certificate, report, (entry, head), secret)
-    document = changed(document, budget=_budget(before, ledger.show()), evaluation=_evaluation(due, view))
+    document = _release_entry(due, certificate, report, (entry, head), secret)
+    document = changed(
+        document, budget=_budget_around(before, ledger.show()), evaluation=_evaluation(due, view)
+    )
     whole = changed(certificate, release=document, releasable=receipt.releasable)
     if refused_by_checker(unsealed(whole)) is not None:  # others gave back meanwhile
         whole = changed(whole, release=changed(document, budget=UNSET))
@@ -390,7 +387,7 @@ def _data(due: Release) -> Rows | TableTotals:
     return due.data
 
 
-def _made(
+def _release_entry(
     due: Release, certificate: Draft, report: dict[str, Any], charged: tuple[int, str], secret: str
 ) -> MadeRelease:
     """Return a certificate's entry on a release, without the budget and an evaluation."""
@@ -398,7 +395,7 @@ def _made(
     return MadeRelease(report, *charged, "secure", due.named_data(secret), code, None)
 
 
-def _budget(before: dict[str, Any], after: dict[str, Any]) -> BudgetAround:
+def _budget_around(before: dict[str, Any], after: dict[str, Any]) -> BudgetAround:
     """Return a ledger's budget with what was spent of it before and after a charge, and what remains.
 
     The ledger is read before and after the charge: concurrent charges by others are included.

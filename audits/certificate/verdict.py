@@ -45,7 +45,7 @@ def verdict_of(
 ) -> tuple[parts.Verdict, parts.Refuted]:
     """Return (verdict, what is refuted): the rules of a certificate, as the checker applies them.
 
-    `upper` is the proved ε as the certificate writes it, rounded up; None where nothing is proved.
+    `upper` is the proved ε as in the certificate, rounded up; None if nothing is proved.
     """
     points = () if report is None else report.points
     beaten: set[parts.Refuted] = {point.of for point in points if point.beaten}
@@ -66,7 +66,7 @@ def verdict_of(
 
 
 def accepted(entry: parts.Evidence, claim: Claim) -> parts.Evidence:
-    """Return the entry, marked accepted if it has no test and the claim takes it on trust."""
+    """Return the entry, marked accepted if it has no test and the claim accepts the assumption."""
     trusted = entry.status == "untested" and entry.name in claim.accepted
     return changed(entry, status="accepted") if trusted else entry
 

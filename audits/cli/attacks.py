@@ -51,10 +51,7 @@ def audit(
 
 
 def trace(
-    function: Name,
-    *,
-    options: Annotated[TraceOptions, Parameter(name="*")] = TRACE,
-    json_: Json = False,
+    function: Name, *, options: Annotated[TraceOptions, Parameter(name="*")] = TRACE, json_: Json = False
 ) -> int:
     """Trace noise calls on neighbouring datasets: how far the input of each one moves.
 

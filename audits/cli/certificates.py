@@ -290,8 +290,8 @@ def _say_charge(claim: "Claim", *, again: bool) -> None:
         try:
             charge = ledger.decision(proved.theorem, claim.name, proved.units, claim.scope)
         except RefusedError as refused:
-            due = None if again else release.identified(claim, subject)
-            run = due and release.settle(due, again=False)
+            due = None if again else release.identify(claim, subject)
+            run = due and release.find_run(due, again=False)
             if not (run and (run.kept or run.paid)):
                 raise
             charge = refused.charge

@@ -139,19 +139,11 @@ def reproduce(
         listed = [{"name": each.name, "source": each.source} for each in papers.reproductions()]
         show(listed, json_, lambda rows: "\n".join(f"{e['name']:<26} {e['source']}" for e in rows))
         return 0
-    count, horizon = (
-        whole(trials, "--trials", 2, MOST_TRIALS),
-        whole(rounds, "--rounds", 32, MOST_ROUNDS),
-    )
+    count, horizon = whole(trials, "--trials", 2, MOST_TRIALS), whole(rounds, "--rounds", 32, MOST_ROUNDS)
     first = whole(seed, "--seed", 0, 10**6) or 0
     with reporting() as report, options.work():
         answer, curves = papers.reproduce(
-            name,
-            trials=count,
-            rounds=horizon,
-            jobs=options.processes(),
-            seed=first,
-            progress=report,
+            name, trials=count, rounds=horizon, jobs=options.processes(), seed=first, progress=report
         )
     if out is not None:
         papers.write_out(out, answer, curves)

@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import (
-    File,
-    Flag,
-    Json,
-    LedgerUrl,
-    Name,
-    Text,
-    Url,
-    day,
-    one_of,
-    say,
-    show,
-    watching,
-)
+from audits.cli.options import File, Flag, Json, LedgerUrl, Name, Text, Url, day, one_of, say, show, watching
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 

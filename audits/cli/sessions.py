@@ -68,9 +68,11 @@ class SessionOptions:
             with Session.rehearse(bandit, state, seed, coins) as session:
                 yield session
             return
-        from audits.certificate.files import standing
+        from audits.certificate.files import valid_certificate
 
-        standing(claim, bandit, self.certificate)  # refuses what is not certified, expired, or changed since
+        valid_certificate(
+            claim, bandit, self.certificate
+        )  # refuses what is not certified, expired, or changed since
         yield from self._paid(claim, bandit, coins)
 
     def _file(self) -> Path:

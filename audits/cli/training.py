@@ -64,6 +64,8 @@ class TrainingOptions:
         Instead of --batch: the batch size divided by the number of examples.
     relation
         add-remove (one example more or less; usual for poisson and random-allocation) or replace-one.
+    examples_per_user
+        For poisson: protect whole users, each with at most so many of the examples.
     mechanism
         Instead of --sampling: DP-FTRL by a tree, sqrt-toeplitz or banded-toeplitz (see --bands).
     participations
@@ -87,6 +89,7 @@ class TrainingOptions:
     )
     sample_rate: Number = None
     relation: Annotated[str | None, one_of("add-remove", "replace-one")] = None
+    examples_per_user: Whole = None
     mechanism: Annotated[str | None, one_of("tree", "sqrt-toeplitz", "banded-toeplitz")] = None
     participations: Whole = None
     separation: Whole = None
@@ -115,7 +118,8 @@ class TrainingOptions:
         spread = 1 if noise is None else noise
         run = self._factored(everyone, drawn, spread, steps)
         if run is None:
-            run = Training(everyone, drawn, spread, steps, self.sampling, self.relation or "")
+            held = whole(self.examples_per_user, "--examples-per-user") or 1
+            run = Training(everyone, drawn, spread, steps, self.sampling, self.relation or "", held)
         return run if target is None else replace(run, sigma=least_sigma(run, target, self.share()).value)
 
     def _sizes(self) -> tuple[int, int]:
@@ -147,6 +151,8 @@ class TrainingOptions:
             raise InputError(f"--{next(iter(given))} belongs to --mechanism", "name one")
         if self.mechanism is None:
             return None
+        if self.examples_per_user is not None:
+            raise InputError("--examples-per-user and --mechanism are both given", "leave one out")
         if self.sampling != "poisson":
             raise InputError("--sampling and --mechanism are both given", "DP-FTRL takes no samples")
         relation = self.relation or "add-remove"

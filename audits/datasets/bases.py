@@ -1,7 +1,7 @@
-"""Named synthetic datasets, and the neighbouring pairs that a changed record makes of them.
+"""Named synthetic datasets (bases), and pairs of neighbours over them.
 
-Corners, equal rows, one outlier, ties, the middle of a sorted column, few values: where
-sensitivities and branches go wrong, one of these shows it, and a witness can say which.
+Corners, equal rows, one outlier, ties, sorted columns, few values: typical cases in which declared
+sensitivities or branches fail.  A witness names its base, so that it can be reproduced.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from audits.datasets.shape import Data, Shape
 from dpaccount.relation import radius_of, squared_distance
 from mechanisms.subject import Domain, Rows
 
-SHAPES = (0.05, 0.3, 1.0, 3.0, 8.0)  #: of beta laws
+SHAPES = (0.05, 0.3, 1.0, 3.0, 8.0)  #: parameters of beta distributions
 BACKGROUNDS = ("low", "high", "uniform")  #: of a crowd
 BASES = ("low", "high", "middle", "corners", "uniform", "spread", "few", "tenths", "skewed")
 DRAWN = ("corners", "uniform", "spread", "few", "tenths", "skewed", "crowd")  #: by a seed
@@ -26,8 +26,8 @@ DRAWN = ("corners", "uniform", "spread", "few", "tenths", "skewed", "crowd")  #:
 class Pair:
     """Two neighbouring datasets, `left` and `right`.
 
-    `base` names how the unchanged records were made.  Where `unit` (1-based; 0: not said) is replaced, or is
-    missing on the right, the others are ``dataset(domain, base, seed)``, so that a witness can name them.
+    `base` names how the unchanged records were made: if `unit` (1-based; 0: unknown) is given, which is
+    replaced or removed on the right, the others are those of ``dataset(domain, base, seed)``.
     """
 
     left: Data
@@ -37,7 +37,7 @@ class Pair:
     unit: int = 0
 
     @property
-    def travelled(self) -> Fraction | None:
+    def squared_distance(self) -> Fraction | None:
         """Return the squared ℓ2 distance of the changed record, exactly; None if it is missing."""
         if len(self.left) != len(self.right) or not self.unit:
             return None
@@ -46,13 +46,13 @@ class Pair:
 
     def neighbours(self, relation: str) -> bool:
         """Return whether the record moves within the relation's radius, if it has one."""
-        radius, far = radius_of(relation), self.travelled
+        radius, far = radius_of(relation), self.squared_distance
         return radius is None or (far is not None and far <= radius**2)
 
 
 @dataclass(frozen=True)
 class Exemplified(Domain):
-    """A domain, and tables that it has for examples, by names that say which they are."""
+    """A domain with example tables, named by their digests."""
 
     examples: tuple[tuple[str, Rows], ...] = field(default=(), compare=False)
 
@@ -64,7 +64,7 @@ class Exemplified(Domain):
 
 
 class _Box:
-    """Where the records of a domain lie, and records made of its ends."""
+    """The ranges of a domain's columns as arrays, and records made from them."""
 
     def __init__(self, domain: Domain) -> None:
         self.low, self.high, self.rows = np.array(domain.low), np.array(domain.high), domain.rows
@@ -94,7 +94,8 @@ def between(domain: Domain, share: Rows) -> Rows:
     return _Box(domain).between(share)
 
 
-def _few(box: _Box, rng: np.random.Generator) -> Rows:  # some records share a value, some of them another
+def _few(box: _Box, rng: np.random.Generator) -> Rows:
+    """Return records whose columns take 2 to 5 values."""
     values = box.between(rng.random((int(rng.integers(2, 6)), len(box.low))))
     return np.take_along_axis(values, rng.integers(0, len(values), box.size), axis=0)
 
@@ -106,7 +107,7 @@ def _skewed(
     return box.between(np.round(rng.beta(a, b, box.size), rng.choice((1, 2, 12))))
 
 
-MADE: dict[str, Callable[[_Box, np.random.Generator], Rows]] = {
+GENERATORS: dict[str, Callable[[_Box, np.random.Generator], Rows]] = {
     "low": lambda box, _: box.equal(box.low),
     "high": lambda box, _: box.equal(box.high),
     "zero": lambda box, _: box.equal(np.clip(0.0, box.low, box.high)),
@@ -133,10 +134,10 @@ MADE: dict[str, Callable[[_Box, np.random.Generator], Rows]] = {
     "tenths": lambda box, rng: np.clip(np.round(box.between(rng.random(box.size)), 1), box.low, box.high),
     "skewed": _skewed,
 }
-#: what answers about a user's own function call some of them
-SAID = {"low": "all low", "high": "all high", "zero": "all zero", "middle": "all in the middle"}
-SAID |= {"corners": "random corners", "spread": "near low"}
-PLAIN = (SAID["zero"], SAID["low"])  #: how the names of bases begin whose rows add least
+#: names of some bases in answers about a user's own function
+DISPLAY_NAMES = {"low": "all low", "high": "all high", "zero": "all zero", "middle": "all in the middle"}
+DISPLAY_NAMES |= {"corners": "random corners", "spread": "near low"}
+PLAIN = (DISPLAY_NAMES["zero"], DISPLAY_NAMES["low"])  #: prefixes of bases whose other rows contribute least
 
 
 def crowd(count: int | str, mark: float, column: int, others: str) -> str:
@@ -145,17 +146,17 @@ def crowd(count: int | str, mark: float, column: int, others: str) -> str:
 
 
 def dataset(domain: Domain, base: str, seed: int) -> Rows:
-    """Return the synthetic dataset of this name; `seed` draws it where it is drawn.
+    """Return the synthetic dataset with this name; `seed` is used by random bases.
 
-    Besides those of `MADE` there are a `crowd`; `first N BASE, then BASE`; `last of N BASE`, the end of a
-    longer one; `rising COLUMN BASE` and `falling COLUMN BASE`, sorted by it; `ends BITS`, every column at
-    one end; `sum TOTAL FREE`, of every row but for a column (−1: none); `example DIGEST`, over again where
-    it is too short.
+    In addition to `GENERATORS` there are: a `crowd`; `first N BASE, then BASE`; `last of N BASE`, the end of
+    a longer one; `rising COLUMN BASE` and `falling COLUMN BASE`, sorted by a column; `ends BITS`, every
+    column at one end; `sum TOTAL FREE`, rows with a fixed sum without the column FREE (−1: none); `example
+    DIGEST`, repeated if it is too short.
     """
     kind, *words = base.split(maxsplit=2)
     rng = np.random.default_rng(seed)
-    if base in MADE:
-        return _made(domain, base, rng)
+    if base in GENERATORS:
+        return _generated(domain, base, rng)
     match kind, words:
         case "crowd", [count, rest]:
             mark, column, others = rest.split(maxsplit=2)
@@ -182,15 +183,15 @@ def dataset(domain: Domain, base: str, seed: int) -> Rows:
             rows = np.resize(dict(domain.examples)[base], (domain.rows, len(domain.low)))
         case _:
             raise ValueError(f"no base is called {base!r}")
-    return _whole(domain, rows)
+    return _floor_integers(domain, rows)
 
 
 def _summing(box: _Box, total: float, free: int, rng: np.random.Generator) -> Rows:
-    """Return rows whose columns but one add up to `total`, where that can be: exactly, on a grid."""
+    """Return rows whose columns other than `free` sum exactly to `total`, if possible within the domain."""
     rows = np.floor(box.between(rng.random(box.size)) * 2**20) / 2**20
-    held = [column for column in rng.permutation(len(box.low)).tolist() if column != free]
-    for column in sorted(held, key=lambda column: not box.whole[column]):
-        wanted = rows[:, column] + total - rows[:, held].sum(axis=1)
+    others = [column for column in rng.permutation(len(box.low)).tolist() if column != free]
+    for column in sorted(others, key=lambda column: not box.whole[column]):
+        wanted = rows[:, column] + total - rows[:, others].sum(axis=1)
         wanted = np.floor(wanted) if box.whole[column] else wanted
         rows[:, column] = np.clip(wanted, box.low[column], box.high[column])
     return rows
@@ -200,18 +201,18 @@ def named_datasets(shape: Shape, rows: int, rng: np.random.Generator) -> list[tu
     """Return different datasets of `rows` records, by the names that answers have for them."""
     domain = shape.domain(rows)
     unequal: dict[bytes, tuple[str, Rows]] = {}
-    for base in MADE:
+    for base in GENERATORS:
         if base not in ("few", "tenths", "skewed"):
-            data = _made(domain, base, rng)
-            unequal.setdefault(data.tobytes(), (SAID.get(base, base), data))
+            data = _generated(domain, base, rng)
+            unequal.setdefault(data.tobytes(), (DISPLAY_NAMES.get(base, base), data))
     return list(unequal.values())
 
 
-def _made(domain: Domain, base: str, rng: np.random.Generator) -> Rows:
-    return _whole(domain, np.array(MADE[base](_Box(domain), rng), dtype=np.float64))
+def _generated(domain: Domain, base: str, rng: np.random.Generator) -> Rows:
+    return _floor_integers(domain, np.array(GENERATORS[base](_Box(domain), rng), dtype=np.float64))
 
 
-def _whole(domain: Domain, rows: Rows) -> Rows:
+def _floor_integers(domain: Domain, rows: Rows) -> Rows:
     whole = np.array(domain.integer, dtype=bool)
     rows[:, whole] = np.floor(rows[:, whole])
     return rows

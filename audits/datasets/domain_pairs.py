@@ -1,7 +1,7 @@
-"""Neighbouring datasets of a domain, biased to the places where sensitivities break.
+"""Hypothesis strategies for neighbouring datasets, biased towards cases in which sensitivities fail.
 
-Named bases, first and last unit, opposite records, where uniform search would need hundreds of examples.
-The strategies are Hypothesis's, so that a counterexample shrinks to a plain one and is reproducible.
+They prefer named bases, first and last unit, and opposite records, for which a uniform search would need
+hundreds of examples.  Counterexamples shrink to simple ones and are reproducible.
 """
 
 from dataclasses import replace
@@ -13,19 +13,19 @@ from audits.datasets.bases import BACKGROUNDS, BASES, DRAWN, Pair, crowd, datase
 from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows
 
-SHARES = (1.0, 1.0, 0.5, 0.01, 1e-6)  #: of a radius by which a record moves
-HALVINGS = 12  #: powers of two, from 1 down
+SHARES = (1.0, 1.0, 0.5, 0.01, 1e-6)  #: fractions of the radius by which a record moves
+HALVINGS = 12  #: number of powers of two, from 1 down
 OTHERS = ("mirrored", "negated", "one column", "any")
 SHARED_COUNTS = (1, 2, 3, 5)  #: records that share a value, as often as not
 
 
 def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.SearchStrategy[Pair]:
-    """Return a strategy for neighbouring pairs under a relation, as derivations write it.
+    """Return a strategy for neighbouring pairs under a relation, as derivations name it.
 
-    `marks` are numbers that the code asks for: records take them, and several records one of them.
+    `marks` are numbers in the code: records take them as values, and several records share one.
     """
     places, near = marked_columns(domain, (*marks, *domain.low, *domain.high)), adjacency(relation)
-    record = records(domain, marks)  # made once: Hypothesis keeps every strategy that it has drawn from
+    record = records(domain, marks)  # outside `draw_pair`: Hypothesis keeps every strategy it has drawn from
 
     @st.composite
     def draw_pair(draw: st.DrawFn) -> Pair:
@@ -53,9 +53,9 @@ def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.Se
 
 
 def stepping(domain: Domain, relation: str) -> list[Pair]:
-    """Return pairs of rows that nearly are equal, on both sides of a step of any grid in every number.
+    """Return pairs of nearly equal rows, on both sides of a grid step in every number, for any dyadic grid.
 
-    A small power of two is a multiple of every finer power; the rows lie on it and a little nearer to 0.
+    One row is at a power of two, which is on every finer grid; the other is slightly nearer to 0.
     """
     pairs = []
     for number in range(2 * HALVINGS):
@@ -86,19 +86,19 @@ def counts(rows: int, marks: tuple[float, ...], more: tuple[int, ...] = ()) -> l
 
 
 def named_coins(seed: int, marks: tuple[float, ...]) -> list[int]:
-    """Return seeds of public coins that code may ask for: the claim's own, 0, numbers in the code."""
+    """Return seeds of public coins that code may treat specially: the claim's own, 0, numbers in the code."""
     asked = {int(mark) for mark in marks if mark == int(mark) and 0 <= mark < 2**32}
     return sorted({0, 1, seed, *asked})
 
 
 def sizes(most: int) -> st.SearchStrategy[int]:
-    """Return a strategy for the larger size of a pair: the whole, the smallest ones, or any between."""
+    """Return a strategy for the larger size of a pair: the maximum, the smallest ones, or any between."""
     few = sorted({most, 1, min(2, most), min(3, most)}, reverse=True)
     return st.one_of(st.just(most), st.sampled_from(few), st.integers(1, most))
 
 
 def _other(domain: Domain, here: Rows, kind: str, drawn: list[float]) -> Rows:
-    """Return the record that takes the place of `here`: its opposite in a way that often matters, or any."""
+    """Return the record that replaces `here`: an opposite of this kind, or any record."""
     low, high = np.array(domain.low), np.array(domain.high)
     match kind:
         case "mirrored":

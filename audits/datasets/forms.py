@@ -1,8 +1,8 @@
 """Forms of a dataset for a user's function: an array, a dictionary of columns, a data frame.
 
-A dataset is sent as a matrix of numbers, and converted here to the function's argument.  Types of
-columns follow from the declaration alone, never from the cells: a column whose cells may be missing
-has the same type where none is.  pandas and Polars are imported only where they are asked for.
+A dataset is sent as a matrix of codes, and converted here to the function's argument.  The types of
+columns follow from the declaration alone, never from the cells: a column that may have missing cells has
+the same type if none is missing.  pandas and Polars are imported only if needed.
 """
 
 import importlib.util
@@ -19,7 +19,7 @@ FORMS: Final = ("array", "dict", "pandas", "polars")
 MISSING: Final = -(2.0**60)  #: the code of a missing cell in a matrix of codes; no bound reaches it
 NUMERIC: Final = ("number", "integer", "boolean")
 
-Matrix = NDArray[Any]  #: a row for each row of the table: whose it is, then a code for each column
+Matrix = NDArray[Any]  #: a row per row of the table: its owner's number, then a code for each column
 
 
 def check_installed(form: str) -> None:
@@ -32,10 +32,7 @@ def check_installed(form: str) -> None:
 
 @dataclass(frozen=True)
 class CodedColumn:
-    """What the codes of one column stand for: numbers themselves, or places in `texts`.
-
-    `gaps`: cells may be missing.
-    """
+    """The meaning of one column's codes: numbers, or indices into `texts`.  `gaps`: cells may be missing."""
 
     name: str
     kind: str
@@ -68,9 +65,9 @@ class CodedColumn:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a matrix becomes a dataset of `form`: its columns, and the texts of those whose rows they are.
+    """How a matrix becomes a dataset of `form`: its columns, and the names of the rows' `owners`.
 
-    `owner` is the place of the column of identities among the dataset's columns, −1 where there is none.
+    `owner` is the index of the `identity` column in the dataset, −1 if there is none.
     """
 
     form: str
@@ -154,7 +151,7 @@ def _pandas(coded: list[tuple[CodedColumn, Matrix]]) -> Any:
         if cells.kind in NUMERIC:
             return cells.array(codes)
         shown = [np.nan if cell is None else cell for cell in cells.values(codes)]
-        return pd.Series(shown, dtype=pd.Series(["text"]).dtype)  # what reading a file gives
+        return pd.Series(shown, dtype=pd.Series(["text"]).dtype)  # the type that reading a file gives
 
     return pd.DataFrame({cells.name: column(cells, codes) for cells, codes in coded})
 
@@ -173,7 +170,7 @@ def _polars(coded: list[tuple[CodedColumn, Matrix]]) -> Any:
 
 @dataclass(frozen=True)
 class Given:
-    """A dataset that runs get copies of."""
+    """A dataset, of which every run gets a copy."""
 
     dataset: Any
 

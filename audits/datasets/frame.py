@@ -1,8 +1,8 @@
-"""Tables for functions of a user's own: columns as a claim declares them, and persons with all their rows.
+"""Synthetic tables for a user's function: columns as a claim declares them, and persons with several rows.
 
-A record of the search is one person: who, how many rows, the codes of as many rows as a person may have.
-A dataset is a matrix of the table's rows in a public order, in which a person's rows stand apart: what
-depends on who comes first, or which of all rows count, shows.  Without identities a row is a person.
+A record of the search is one person: number, number of rows, and the codes of `max_rows` rows.  A dataset
+is a matrix of the table's rows in a public order that spreads a person's rows, so that code whose result
+depends on who comes first, or on which rows count, is detected.  Without identities each row is a person.
 """
 
 from dataclasses import dataclass, replace
@@ -17,9 +17,13 @@ from dpaccount.errors import InputError
 from dpaccount.relation import adjacency, kind_of
 from mechanisms.table import Column, Table
 
-TEXTS = ("somewhere else", "another, with a comma", "Zürich")  #: what other cells and texts hold
-OTHERS = 2  #: of them that stand in a category with `other`
-SHOWN = 1000  #: rows that both sides share and a witness repeats
+TEXTS = (
+    "somewhere else",
+    "another, with a comma",
+    "Zürich",
+)  #: values of text cells, and of other categories
+OTHERS = 2  #: number of these used in a category with `other`
+SHOWN = 1000  #: maximum number of common rows that a witness lists
 
 Floats = NDArray[np.float64]
 
@@ -28,9 +32,9 @@ Floats = NDArray[np.float64]
 class Frame:
     """Datasets of a declared table, and which two are neighbours.
 
-    `gaps` says of each column whether its cells may be missing.  Under replace-one there are `table.rows`
-    persons, who are public, and each has at least one row; under add-remove at most that many.  `texts` are
-    what other texts than the declared ones read, `owners` what the persons are called.
+    `gaps`: for each column, whether cells may be missing.  Under replace-one there are `table.rows`
+    persons, who are public, each with at least one row; under add-remove at most that many.  `texts` are
+    the values of undeclared texts, `owners` the persons' names.
     """
 
     table: Table
@@ -133,13 +137,13 @@ class Frame:
     # ------------------------------------------------------------------ cells
 
     def landmarks(self, column: int) -> list[float]:
-        """Return values of a record's number at which things happen, the plainest first."""
+        """Return special values of a record's entry (column), the simplest first."""
         if column < 2:
             return [1.0, float(self.table.max_rows)] if column and self.table.max_rows > 1 else []
         return self.cell_landmarks((column - 2) % self.columns)
 
     def cell_landmarks(self, place: int) -> list[float]:
-        """Return codes of a column at which things happen, a missing cell last."""
+        """Return special codes of a column, a missing cell last."""
         column = self.table.columns[place]
         if column.name == self.table.identity:
             return []
@@ -159,7 +163,7 @@ class Frame:
         return len(column.values) + others.get(column.kind, 2)
 
     def ends(self, place: int) -> tuple[float, float]:
-        """Return the least and the largest code of a column, of a category those of declared values."""
+        """Return the least and the largest code of a column; for a category, of its declared values."""
         column = self.table.columns[place]
         if column.kind == "text":
             return 0.0, len(self.texts) - 1.0
@@ -191,10 +195,10 @@ class Frame:
         return self.layout.literal(data)
 
     def shown(self, left: Matrix, right: Matrix) -> dict[str, object]:
-        """Return two neighbours for a witness: the rows that differ, and where; the others once.
+        """Return two neighbours for a witness: the rows that differ on either side, and the common rows once.
 
-        `rows` are the places, from 0, of the rows that differ on the left and on the right; `unit` is the
-        person, or the place of the row; of more than `SHOWN` other rows only the number is there.
+        `rows` are the indices, from 0, of the differing rows on the left and on the right; `unit` is the
+        person, or the index of the row; of more than `SHOWN` common rows only the number is given.
         """
         if self.table.identity is None:
             longer, shorter = (left, right) if len(left) >= len(right) else (right, left)

@@ -1,9 +1,9 @@
-"""Neighbouring tables worth trying: named cells, gaps and numbers of rows of all, and one more person.
+"""Neighbouring tables worth trying: one person changes or is added among others of a named kind (base).
 
-The others hold equal cells, ties, one outlier, categories in turn; none, some or all of their cells are
-missing; they have one row or as many as there may be.  The person who differs has all rows at one end, or one
-row, rows of different categories, missing cells, other texts.  Counts, sums, means, groups and slots that go
-wrong do so at one of these.
+The others have equal cells, ties, one outlier, or categories in turn; none, some or all of their cells are
+missing; they have one row or `max_rows`.  The changed person has all rows at one end, one row, rows of
+different categories, missing cells, or other texts.  Typical errors in counts, sums, means, groups and
+contribution bounding show on one of these.
 """
 
 import itertools
@@ -30,7 +30,7 @@ Person = Floats  #: (rows, columns): the codes of one person's rows
 
 @dataclass(frozen=True)
 class Base:
-    """How the others' table is made: `cells`, which of them are missing, rows of each, how many persons."""
+    """How the others' table is made: `cells`, `gaps` (missing ones), `rows` of each, number of `others`."""
 
     cells: str
     gaps: str
@@ -45,7 +45,7 @@ class Base:
 
 
 class _Ends:
-    """The ends of all columns of a frame, and tables made of them."""
+    """The ranges of a frame's columns as arrays, and cells made from them."""
 
     def __init__(self, frame: Frame) -> None:
         self.frame, self.most = frame, frame.table.max_rows
@@ -62,12 +62,12 @@ class _Ends:
         return np.where(self.whole, np.floor(cells), cells)
 
     def between(self, share: Floats) -> Floats:
-        """Return cells at shares of the way, categories as often as each other."""
+        """Return cells at these fractions of the range; categories are equally likely."""
         far = np.where(self.whole, self.top - self.low + 1 - 1e-9, self.high - self.low)
         return self.rounded(self.low + far * share)
 
     def in_turn(self, first: int, rows: int, numbers: Floats) -> Person:
-        """Return rows whose categories follow each other, with the numbers of a record."""
+        """Return rows that cycle through the categories, with the numbers of a record."""
         turn = np.mod(np.arange(first, first + rows)[:, None], self.top - self.low + 1)
         return np.where(self.coded, turn, numbers)
 
@@ -96,13 +96,13 @@ CELL_FILLS: dict[str, Callable[[_Ends, Sizes, np.random.Generator], Floats]] = {
 
 
 def candidates(frame: Frame, seed: int, most: int = 800) -> list[Pair]:
-    """Return up to `most` different pairs (fewer where tables are large), every base in turn."""
+    """Return up to `most` different pairs (fewer if tables are large), from every base in turn."""
     makers = [_of_base(frame, base, number, seed) for number, base in enumerate(bases(frame))]
     return different(makers, frame.rows * frame.width, most)
 
 
 def bases(frame: Frame) -> list[Base]:
-    """Return how the others may be, what is plain first."""
+    """Return the bases, the simplest first."""
     missing = [k for k, each in enumerate(frame.gaps) if each]
     names = [frame.table.columns[k].name for k in missing]
     gaps = ["none", "a third", "all but one", *(f"column {name}" for name in names[:3]), "all"]
@@ -136,7 +136,7 @@ def crowd(frame: Frame, base: Base, unit: int, seed: int) -> Floats:
 
 
 def persons(frame: Frame) -> dict[str, Person]:
-    """Return persons at whom things happen: by what their rows are."""
+    """Return special persons, by a description of their rows."""
     ends, most = _Ends(frame), frame.table.max_rows
     gaps = np.array(frame.gaps)
     ends_of = {"low": ends.low, "high": ends.high, "zero": np.clip(0.0, ends.low, ends.high)}
@@ -168,7 +168,7 @@ FIRST_PAIRS = (
     ("one other", "one low"),
     ("full low", "one high"),
     ("in turn high", "one zero"),
-)  #: the person on the one side and on the other: opposites in ways that matter
+)  #: the person on the left and on the right, tried first: opposites in typical ways
 ALONE = (
     "in turn high",
     "full high",
@@ -183,7 +183,7 @@ ALONE = (
 
 
 def _of_base(frame: Frame, base: Base, number: int, seed: int) -> Iterator[Pair]:
-    """Yield pairs over one base, from another start in each."""
+    """Yield pairs over one base; each base starts with another pair of persons."""
     known = persons(frame)
     rng = np.random.default_rng([seed, 7, number])
     added = adjacency(frame.relation).rows_vary
@@ -203,7 +203,7 @@ def _of_base(frame: Frame, base: Base, number: int, seed: int) -> Iterator[Pair]
 
 
 def pair(frame: Frame, base: Base, unit: int, sides: list[Person], seed: int) -> Pair | None:
-    """Return the pair of two persons among the others, or of one who is there or not; None if equal."""
+    """Return the pair with either of two persons among the others, or with and without one; None if equal."""
     others = crowd(frame, base, unit, seed)
     neighbours = [_with(frame, others, unit, rows) for rows in sides]
     if len(neighbours) == 1:
@@ -214,7 +214,7 @@ def pair(frame: Frame, base: Base, unit: int, sides: list[Person], seed: int) ->
 
 
 def _with(frame: Frame, others: Floats, unit: int, rows: Person) -> Floats:
-    """Return the table of the others and one more, in the order of their names."""
+    """Return the table of the others and one more person, in the order of their numbers."""
     padded = np.zeros((frame.table.max_rows, frame.columns))
     padded[: len(rows)] = rows
     at = int((others[:, 0] < unit).sum()) if len(others) else 0

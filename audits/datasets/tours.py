@@ -1,7 +1,7 @@
 """Tours of datasets that share one run's releases: changed records, changed rows, walks.
 
-A walk leads from one dataset to a far one, record by record, so that what happens at some number of rows, or
-of equal ones, happens between two neighbours on the way.
+A walk leads from one dataset to a distant one record by record, so that a change of behaviour at some number
+of rows, or of equal rows, occurs between two neighbours on the way.
 """
 
 from collections.abc import Iterator
@@ -9,21 +9,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from audits.datasets.bases import MADE, Exemplified, Pair, crowd, dataset
+from audits.datasets.bases import GENERATORS, Exemplified, Pair, crowd, dataset
 from audits.datasets.domain_pairs import counts, marked_columns
 from audits.datasets.records import TOTALS, sums, thin
 from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows
 
 SEED = 1  #: of datasets that are drawn
-UNITS = 100  #: rows that are changed, one by one
-FEW_VALUES = 16  #: of a whole column: walks lead to rows that have each
-MARKED = 48  #: walks to rows that share a mark
-MAX_SORTED_COLUMNS = 6  #: of which tables are sorted, or have marks in every row
+UNITS = 100  #: number of rows that are changed, one by one
+FEW_VALUES = 16  #: number of values up to which walks lead to every value of an integer column
+MARKED = 48  #: maximum number of walks to rows that share a mark
+MAX_SORTED_COLUMNS = 6  #: number of columns by which tables are sorted, or filled with marks
 
 
 def star(domain: Domain, relation: str, base: str, unit: int, records: Rows) -> Iterator[Pair]:
-    """Yield pairs in which one row of a dataset, at its low end, is replaced by each record, or goes."""
+    """Yield pairs in which one row of a dataset, at the low end, is replaced by each record, or removed."""
     left, low, high = dataset(domain, base, SEED), np.array(domain.low), np.array(domain.high)
     for record in records:
         moves = adjacency(relation).radius is not None  # then from the record, not to it
@@ -33,9 +33,9 @@ def star(domain: Domain, relation: str, base: str, unit: int, records: Rows) -> 
 
 
 def by_unit(domain: Domain, relation: str, base: str, units: list[int]) -> Iterator[Pair]:
-    """Yield pairs in which one row after the other goes from the low end to the high one, or goes.
+    """Yield pairs in which one row after the other moves from the low end to the high one, or is removed.
 
-    Of several columns one does so alone, too.
+    With several columns, also pairs in which only one column differs.
     """
     left, low, high = dataset(domain, base, SEED), np.array(domain.low), np.array(domain.high)
     for number, unit in enumerate(units):
@@ -46,16 +46,16 @@ def by_unit(domain: Domain, relation: str, base: str, units: list[int]) -> Itera
 
 
 def _changed(rows: Rows, relation: str, base: str, unit: int, here: Rows, there: Rows) -> Pair:
-    """Return the pair of datasets in which a row is here or there, or, where rows vary, there or gone."""
+    """Return the pair in which a row is `here` and `there`; under add-remove, `there` and missing."""
     left, near = rows.copy(), adjacency(relation)
     left[unit - 1] = there if near.rows_vary else here
     return Pair(left, near.neighbour(left, unit - 1, there), base, SEED, unit)
 
 
 def units(domain: Domain, more: set[int]) -> list[int]:
-    """Return rows from 1: all, or of many 1, 2, 3, 4, 6, 8, …, the last ones, `more` and some between.
+    """Return numbers of rows from 1: all, or of many 1, 2, 3, 4, 6, 8, …, `more`, evenly spaced.
 
-    Streams have short parts at their beginning, which a unit drawn at random seldom enters.
+    Streams have short parts at their beginning, which a random unit rarely enters.
     """
     first = {factor * 2**k for k in range(domain.rows.bit_length()) for factor in (1, 3)}
     even = np.linspace(1, domain.rows, min(UNITS, domain.rows)).astype(int).tolist()
@@ -67,15 +67,15 @@ def units(domain: Domain, more: set[int]) -> list[int]:
 class Walk:
     """Datasets 0 … `steps`, each a step from the next: one row is replaced.
 
-    Dataset k is called `base` with k in its braces.  With `leaving` a step takes the first row away.
-    `asked` are steps that are looked at in any case.
+    The name of dataset k is `base.format(k)`.  With `leaving` each step removes the first row.
+    `requested` are steps to judge in any case.
     """
 
     domain: Domain
     relation: str
     base: str
     steps: int
-    asked: tuple[int, ...] = ()
+    requested: tuple[int, ...] = ()
     leaving: bool = False
 
     def table(self, k: int) -> Rows:
@@ -84,7 +84,7 @@ class Walk:
         return dataset(replace(self.domain, rows=rows), self.base.format(k), SEED)
 
     def step(self, k: int) -> list[Pair]:
-        """Return the neighbours between dataset k − 1 and k: where rows vary, both lose that row."""
+        """Return the neighbours between datasets k − 1 and k; under add-remove, both without that row."""
         (before, base), (after, then) = ((self.table(at), self.base.format(at)) for at in (k - 1, k))
         near = adjacency(self.relation)
         if self.leaving or not near.rows_vary:
@@ -96,10 +96,10 @@ class Walk:
 
 def walks(domain: Domain, relation: str, marks: tuple[float, ...]) -> Iterator[Walk]:
     """Yield walks: to fewer rows, from one base to another, and to rows that share a value of a column."""
-    rows, asked, given = domain.rows, counts(domain.rows, marks), examples(domain)
+    rows, requested, given = domain.rows, counts(domain.rows, marks), examples(domain)
     for number, base in enumerate(("uniform", "rising 0 corners", "high", *given)):
-        whole = range(rows if rows <= UNITS and not number else 0)
-        fewer = (*whole, *(rows - count for count in asked))
+        steps = range(rows if rows <= UNITS and not number else 0)
+        fewer = (*steps, *(rows - count for count in requested))
         if adjacency(relation).rows_vary:
             yield Walk(domain, relation, f"last of {rows} {base}", rows, fewer, leaving=True)
     some, every = range(min(len(domain.low), 4) if len(domain.low) > 1 else 0), (1 << len(domain.low)) - 1
@@ -112,13 +112,13 @@ def walks(domain: Domain, relation: str, marks: tuple[float, ...]) -> Iterator[W
     noted = [place for place in marked_columns(domain, marks) if place not in crowds]
     for number, (column, mark) in enumerate([*crowds, *noted[:: thin(len(noted), MARKED)]]):
         base = crowd("{}", mark, column, ("low", "high", "uniform")[number % 3])
-        yield Walk(domain, relation, base, rows, tuple(asked))
+        yield Walk(domain, relation, base, rows, tuple(requested))
 
 
 def _values(domain: Domain) -> Iterator[list[float]]:
     """Yield the values of each whole column that has few, and none of others."""
-    for low, high, whole in zip(domain.low, domain.high, domain.integer, strict=True):
-        yield np.arange(low, high + 1).tolist() if whole and high - low < FEW_VALUES else []
+    for low, high, integer in zip(domain.low, domain.high, domain.integer, strict=True):
+        yield np.arange(low, high + 1).tolist() if integer and high - low < FEW_VALUES else []
 
 
 def examples(domain: Domain) -> list[str]:
@@ -134,13 +134,13 @@ def special(domain: Domain, marks: tuple[float, ...]) -> list[str]:
     fits = marked_columns(domain, tuple(total / domain.rows for total in (1.0, 100.0, *marks)))
     means = [crowd(domain.rows, mean, column, "uniform") for column, mean in fits if column in columns]
     every = [_every_mark(domain, marks, column) for column in columns]
-    sorts = [*examples(domain), *MADE, *ordered, *ends, *every]
+    sorts = [*examples(domain), *GENERATORS, *ordered, *ends, *every]
     return [*sorts, *sums(domain, marks), *means[:: thin(len(means), TOTALS)]]
 
 
 def _every_mark(domain: Domain, marks: tuple[float, ...], column: int) -> str:
     """Return the base that contains every possible mark of a column once."""
-    base, held = "low", [mark for of, mark in marked_columns(domain, marks) if of == column][: domain.rows]
-    for number, mark in enumerate(held):
-        base = crowd(len(held) - number, mark, column, base)
+    base, marked = "low", [mark for of, mark in marked_columns(domain, marks) if of == column][: domain.rows]
+    for number, mark in enumerate(marked):
+        base = crowd(len(marked) - number, mark, column, base)
     return base

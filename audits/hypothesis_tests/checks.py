@@ -35,15 +35,15 @@ Check = Callable[[Run, Run, int], Finding]
 def check_of(proved: Proved, tested: Hypothesis) -> tuple[Check, str]:
     """Return the check of one hypothesis, and its bound in words; `untested` if no test is known.
 
-    A hypothesis that is not tested leaves a claim UNPROVEN.  The words are the checker's, which asks for
-    them, and says itself which hypotheses have a test.
+    A hypothesis that is not tested leaves a claim UNPROVEN.  Words and testability come from the checker,
+    which compares them with the certificate.
     """
     words, known = promised(proved.steps, tested.digest)
     return (_check_of(proved, tested) if known else untested), words
 
 
 def _check_of(proved: Proved, tested: Hypothesis) -> Check:
-    drawn = _drawn(proved, tested.query)
+    drawn = _noise_on_query(proved, tested.query)
     match tested.rule:
         case "assume_view":
             return _view_check(proved, tested.query)
@@ -58,7 +58,7 @@ def _check_of(proved: Proved, tested: Hypothesis) -> Check:
         case "assume_lipschitz":
             sizes = (Fraction(tested.statement[name]) for name in ("factor", "slack", "reach"))
             grids = _grids(proved)
-            return Following(
+            return LipschitzCheck(
                 Modulus(*sizes),
                 {str(leaf.witness["key"]): grids[str(leaf.witness["key"])] for leaf, _ in drawn},
             )
@@ -74,12 +74,12 @@ def untested(run: Run, other: Run, unit: int) -> Finding:
 
 
 @dataclass(frozen=True)
-class Following:
-    """The check of how releases follow a row; `travelled` is the squared distance of the row at hand."""
+class LipschitzCheck:
+    """The check that releases are Lipschitz in a row, which moves by `squared_distance` in this pair."""
 
     modulus: Modulus
     grids: Mapping[str, Fraction]  #: by key
-    travelled: Fraction | None = None
+    squared_distance: Fraction | None = None
 
     def __call__(self, run: Run, other: Run, unit: int) -> Finding:
         """Judge all releases of one example."""
@@ -87,19 +87,21 @@ class Following:
         for key, grid in self.grids.items():
             size, several = movement(run, other, key, grid)
             most = max(most, size)
-            wrong = several or self.modulus.wrong(size, self.travelled)
+            wrong = several or self.modulus.wrong(size, self.squared_distance)
             if wrong is not None:
                 return Finding(most, f"{key}, unit {unit}: {wrong}")
         return Finding(most, None)
 
 
-def between(check: Check, pair: Pair) -> Check:
-    """Return a check for the pair at hand: some ask how far its row moves."""
-    return replace(check, travelled=pair.travelled) if isinstance(check, Following) else check
+def for_pair(check: Check, pair: Pair) -> Check:
+    """Return the check for one pair; a Lipschitz check needs the distance of its rows."""
+    return (
+        replace(check, squared_distance=pair.squared_distance) if isinstance(check, LipschitzCheck) else check
+    )
 
 
 def _view_check(proved: Proved, query: str) -> Check:
-    """Return the check of what is shown: in the central model the world sees each person's part too."""
+    """Return the check of the output: in the central model everyone sees each person's own part too."""
     shown = [part.conclusion for part in proved.parts if isinstance(part.conclusion, View)]
     everyone = any(view.query == query and view.audience == "everyone" for view in shown)
 
@@ -112,8 +114,8 @@ def _view_check(proved: Proved, query: str) -> Check:
 Fact = Stable | Shifts | Contribution
 
 
-def _drawn(proved: Proved, query: str) -> list[tuple[Theorem, Fact]]:
-    """Return the leaves that draw noise on a query, each with what the proof says of its movement."""
+def _noise_on_query(proved: Proved, query: str) -> list[tuple[Theorem, Fact]]:
+    """Return the leaves that draw noise on a query, each with its declared sensitivity."""
     draws = []
     for part in proved.parts:
         fact = part.premises[0].conclusion if "key" in part.witness else None
@@ -127,7 +129,7 @@ def _moves(run: Run, other: Run, keys: set[str]) -> dict[tuple[str, object], lis
 
 
 def _grids(proved: Proved) -> dict[str, Fraction]:
-    """Return, for every key, how much one unit of its integers is worth."""
+    """Return, for every key, the value of one unit of its integers."""
     return {key: Fraction(leaf.parameters.get("grid", "1")) for key, leaf in proved.leaves.items()}
 
 
@@ -187,7 +189,7 @@ def _choice_check(parts: list[set[str]]) -> Check:
 
 
 def _numbers_check(tested: Hypothesis, drawn: list[Theorem]) -> Check:
-    """Return the check that a release, or all rounds of a stream, draws no more numbers than are declared."""
+    """Return the check that a release, or all rounds of a stream, draws at most the declared numbers."""
 
     def check(run: Run, other: Run, unit: int) -> Finding:
         most = 0
@@ -206,24 +208,23 @@ def _numbers_check(tested: Hypothesis, drawn: list[Theorem]) -> Check:
 
 
 def _numbers(leaf: Theorem, values: Integers) -> int:
-    """Return how many numbers are drawn on values: for a symmetric matrix its upper triangle."""
+    """Return how many noise values are drawn: for a symmetric matrix those of its upper triangle."""
     symmetric = getattr(leaf.premises[0].conclusion, "norm", "") == "frobenius-squared"
     return len(values) * (len(values) + 1) // 2 if symmetric else int(values.size)
 
 
 def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) -> Check:
-    """Return the check that a unit enters the round of its own number or of its batch, and no other.
+    """Return the check that a unit enters only the round of its own number, or of its batch.
 
-    Then all rows move as that round's column of the transformation says, and by nothing else.  Where it
-    may be any round, they move as two columns say: what it added in one, and what it adds in the other.
+    Then the rows' movement is a multiple of that round's column of the transformation.  If a unit may
+    enter any round, it is a combination of two columns: of the rounds that it leaves and enters.
     """
     grids = _grids(proved)
     rounds = int(tested.statement["rounds"])
     ends = tested.statement.get("ends", range(1, rounds + 1))
     free = "participations" in tested.statement
-    leaves = [
-        leaf for leaf in streams if (len(leaf.premises[0].premises) > 2) == free
-    ]  # who enters any round
+    # streams with a third premise are those that a unit may enter in any round
+    leaves = [leaf for leaf in streams if (len(leaf.premises[0].premises) > 2) == free]
     columns = {str(leaf.witness["key"]): StreamColumn(leaf.premises[0], rounds) for leaf in leaves}
 
     def check(run: Run, other: Run, unit: int) -> Finding:
@@ -272,7 +273,7 @@ class StreamColumn:
         return {k: flat[k * wide : (k + 1) * wide] for k in range(self.rounds)}
 
     def wrong(self, moves: dict[int, list[int]], entered: int) -> str | None:
-        """Return which row moves as a change of the round `entered` alone does not move it, or None."""
+        """Return the first row whose movement a change of the round `entered` cannot explain, or None."""
         weights = self.weights(self.rounds, entered - 1)
         first = next((t for t in sorted(moves) if weights[t][0]), None)
         for t, move in sorted(moves.items()):
@@ -283,14 +284,14 @@ class StreamColumn:
         return None
 
     def wrong_anywhere(self, moves: dict[int, list[int]], grid: Fraction, relation: str | None) -> str | None:
-        """Return which row moves otherwise than by one vector less and one more, each in any round; or None.
+        """Return a row whose movement no two vectors, in any two rounds, can explain; or None.
 
-        The first row that moves says what one of them is: times its column, it is taken off.  A factorised
-        stream alone; of two vectors each is one unit's, and no longer than what it may add.
+        Only for factorised streams.  Gaussian elimination in integers: the first row that moves gives one
+        vector, whose column is subtracted.  Each of two vectors must be within what a unit may add.
         """
         person: Any = self.stream.premises[2].conclusion
         left = np.array([moves[t] for t in sorted(moves)], dtype=object)  # exact, a row each
-        worth, added = grid * 2 ** self.stream.witness["bits"], list[Fraction]()
+        scale, added = grid * 2 ** self.stream.witness["bits"], list[Fraction]()
         for place, t in enumerate(sorted(moves)):
             vector = left[place]
             if not vector.any():
@@ -299,8 +300,8 @@ class StreamColumn:
             column = np.array([int(weights[each][0]) for each in sorted(moves)], dtype=object)
             if len(added) == adjacency(str(relation)).contributions or not column[place]:
                 return f"row {t + 1} moves by {moves[t][:8]}"
-            worth /= int(column[place])  # what stays grows by this factor
-            added.append(Fraction(sum(v * v for v in vector)) * worth**2)
+            scale /= int(column[place])  # the remaining rows are multiplied by this factor
+            added.append(Fraction(sum(v * v for v in vector)) * scale**2)
             left = left * column[place] - np.outer(column, vector)
         longest = max((sum(v * v for v in p) for p in person.points), default=person.high)
         if len(added) > 1 and max(added) > longest:
@@ -308,7 +309,7 @@ class StreamColumn:
         return None
 
     def weights(self, rows: int, column: int) -> list[tuple[Fraction, Fraction]]:
-        """Return for every row its movement for 1 in this round, and by how many steps floors may err."""
+        """Return for every row its movement for 1 in this round, and the rounding error in grid steps."""
         given, none = self.stream.witness, Fraction(0)
         if self.rule == "centred":
             return [(Fraction(self.rounds - 1 if t == column else -1), none) for t in range(rows)]
@@ -329,7 +330,7 @@ class StreamColumn:
 
 
 def _movement_check(proved: Proved, drawn: list[tuple[Theorem, Fact]]) -> Check:
-    """Return the check that every release moves as its leaf allows; those of a factorised stream together."""
+    """Return the check that every release moves within its sensitivity; a stream's rounds together."""
     grids = _grids(proved)
 
     def check(run: Run, other: Run, unit: int) -> Finding:
@@ -345,10 +346,10 @@ def _movement_check(proved: Proved, drawn: list[tuple[Theorem, Fact]]) -> Check:
                 most = max(most, Fraction(sum(v * v for v in move)) * grid**2)
                 scored = isinstance(fact, Stable) and fact.norm == "range"
                 candidates = run.exact[key, part].shape[-1] if scored else 1
-                wrong = _too_far(fact, move, grid, proved.relation, candidates)
+                wrong = _violation(fact, move, grid, proved.relation, candidates)
                 if wrong is not None:
                     return Finding(most, f"{key}, part {part}, moves by {move[:8]} with unit {unit}: {wrong}")
-            wrong = _strange(fact, run, key)
+            wrong = _undeclared_symbol(fact, run, key)
             if wrong is not None:
                 return Finding(most, wrong)
         return Finding(most, None)
@@ -356,12 +357,12 @@ def _movement_check(proved: Proved, drawn: list[tuple[Theorem, Fact]]) -> Check:
     return check
 
 
-def _too_far(
+def _violation(
     fact: Fact, move: list[int], grid: Fraction, relation: str | None, candidates: int
 ) -> str | None:
-    """Return how an integer movement between such neighbours breaks what is declared, or None, exactly.
+    """Describe how an integer movement exceeds the declared sensitivity, or return None; exact.
 
-    Of scores it is that of every choice's `candidates`, one choice after another.
+    For the range norm `move` has the scores of each choice's `candidates`, one choice after another.
     """
     shift = tuple(sorted((abs(v) for v in move if v), reverse=True))
     match fact:
@@ -378,18 +379,18 @@ def _too_far(
 
 
 def _in_cells(move: list[int], most: Fraction, relation: str | None) -> bool:
-    """Return whether a change is possible with this many cells a unit, under either relation.
+    """Return whether a change of counts by 1 is possible with at most `most` cells a unit.
 
-    A replaced unit leaves cells and enters others, at most that many each; one that comes or goes does one.
+    A replaced unit leaves up to `most` cells and enters as many; an added or removed one does one of both.
     """
     entered, left = sum(v > 0 for v in move), sum(v < 0 for v in move)
     return max(entered, left) <= most and (relation == REPLACE_ONE or not min(entered, left))
 
 
 def size_of(norm: str, move: list[int], candidates: int) -> int:
-    """Return the size of an integer vector in a norm of the kernel, squared where the norm is.
+    """Return the size of an integer vector in a norm of the kernel (squared for squared norms).
 
-    A range is that of sums of one score of each choice: the ranges of their `candidates` add up.
+    For the norm "range" it is the sum, over choices, of the range of their `candidates`' scores.
     """
     match norm:
         case "l1":
@@ -403,7 +404,7 @@ def size_of(norm: str, move: list[int], candidates: int) -> int:
             return sum(v * v for v in move)
 
 
-def _strange(fact: Fact, run: Run, key: str) -> str | None:
+def _undeclared_symbol(fact: Fact, run: Run, key: str) -> str | None:
     """Return the first private symbol that is not declared, or None."""
     if not isinstance(fact, Contribution) or fact.kind != "points":
         return None
@@ -414,10 +415,10 @@ def _strange(fact: Fact, run: Run, key: str) -> str | None:
 
 def may_move(proved: Proved, tested: Hypothesis) -> bool:
     """Return whether the proof allows a query to change at all."""
-    return any(_room(fact) for _, fact in _drawn(proved, tested.query))
+    return any(_allows_movement(fact) for _, fact in _noise_on_query(proved, tested.query))
 
 
-def _room(fact: object) -> bool:
+def _allows_movement(fact: object) -> bool:
     match fact:
         case Stable(bound=bound):
             return bound > 0

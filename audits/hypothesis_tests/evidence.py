@@ -24,9 +24,9 @@ def evidence_on(
     seen: tuple[int, object, ShownPair | None],
     source: str,
 ) -> Evidence:
-    """Return an entry of a certificate: `stated` are the bound and its relation.
+    """Return an entry of a certificate.
 
-    `seen` are the number of examples, the worst movement and a failing example.
+    `stated` is (bound, relation); `seen` is (number of examples, worst movement, failing example).
     """
     examples, worst, failing = seen
     known = (about.rule, about.query, about.digest, *stated, status, about.because)
@@ -35,10 +35,9 @@ def evidence_on(
 
 @dataclass(frozen=True)
 class WorstPair:
-    """A pair and public coins, and Σ ‖shift‖²/scale² over the releases of a run on it.
+    """A pair and public coins, with `distance` = Σ ‖shift‖²/scale² over the releases of a run on it.
 
-    `notes` say what else was seen of the code that a reader of a certificate should know; `drawn` says
-    whether any run drew noise.
+    `notes` are remarks on the code for a certificate; `drawn`: some run drew noise.
     """
 
     pair: Pair
@@ -50,7 +49,7 @@ class WorstPair:
 
 @dataclass(frozen=True)
 class Example:
-    """A pair with public coins, and what a run on either side did."""
+    """A pair with public coins, and a run on either side."""
 
     pair: Pair
     coins: int
@@ -63,14 +62,13 @@ class Example:
 
 
 @dataclass
-class Searched:
-    """What a search saw: per check the largest movement and a failing example; the most distant pair.
+class SearchResult:
+    """The result of a search: per check the largest movement and a failing example; the most distant pair.
 
-    `raised` counts the examples whose left run gave nothing to judge, `why` says why the last did; `void`
-    counts those that show no value on either side. The code wrote to its data where `changed`, and to a
-    standard stream where `printed`; it drew noise where `drawn`. `runs` are kept where they ran apart;
-    `strange` is an example whose output differs between two datasets that are not neighbours;
-    `skipped` says what of a tour was left out, if any.
+    `raised` counts examples whose left run failed (`why`: the last reason), `void` those without an output
+    value on either side.  Some run wrote to its data (`changed`) or to a standard stream (`printed`), or drew
+    noise (`drawn`).  `runs` are those in separate processes.  `unrelated` is an example whose output differs
+    between two datasets that need not be neighbours; `skipped` says what tours left out.
     """
 
     count: int
@@ -83,19 +81,19 @@ class Searched:
     runs: list[Example] = field(default_factory=list)
     void: int = 0
     drawn: bool = False
-    strange: ShownPair | None = None
+    unrelated: ShownPair | None = None
     skipped: str = ""
     printed: bool = False
 
-    def judged(self, subject: Subject) -> "Searched":
-        """Return itself; raises `InputError` if every run failed, so that nothing was tested."""
+    def require_runs(self, subject: Subject) -> "SearchResult":
+        """Return self; raises `InputError` if every run failed, so that nothing was tested."""
         if self.raised + self.void == self.count:
             name, why = type(subject).__name__, self.why or f"it {NO_VALUE}"
             raise InputError(f"{name} fails on every run ({self.count} tried): {why}", "fix it")
         return self
 
-    def suspect(self) -> WorstPair:
-        """Return the most distant pair."""
+    def worst_pair(self) -> WorstPair:
+        """Return the most distant pair, with notes."""
         if self.best is None:
             raise ValueError("no neighbouring pair was tried")
         fails = f"{self.raised} of {self.count} runs fail, on neighbours alike: {self.why}"
@@ -103,10 +101,10 @@ class Searched:
         notes = (*odd, fails if self.raised else "", self.skipped)
         return replace(self.best, notes=tuple(note for note in notes if note), drawn=self.drawn)
 
-    def joined(self, other: "Searched") -> "Searched":
+    def joined(self, other: "SearchResult") -> "SearchResult":
         """Return both searches as one."""
         bests = [each for each in (self.best, other.best) if each is not None]
-        return Searched(
+        return SearchResult(
             self.count + other.count,
             [max(pair) for pair in zip(self.worst, other.worst, strict=True)],
             [mine or its for mine, its in zip(self.failing, other.failing, strict=True)],
@@ -116,7 +114,7 @@ class Searched:
             self.changed or other.changed,
             void=self.void + other.void,
             drawn=self.drawn or other.drawn,
-            strange=self.strange or other.strange,
+            unrelated=self.unrelated or other.unrelated,
             skipped=self.skipped or other.skipped,
             printed=self.printed or other.printed,
         )

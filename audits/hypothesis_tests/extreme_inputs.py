@@ -1,9 +1,9 @@
-"""Replays on any data, with any releases: a view is a function of releases and public coins alone.
+"""Tests on unrelated data and extreme releases that an output depends on releases and public coins alone.
 
-Neighbours lead from every dataset to every other, and what a release shows must be equal for two
-neighbours whenever both can make it.  So it is equal for any two datasets, and for releases that are
-chosen far in the tail of the noise, if these are possible on all data: only such are replayed here.
-Only this finds a statistic far from its threshold, or a branch that a hundred runs never take.
+Any two datasets are connected by a chain of neighbours, and the output must be equal for two neighbours
+whenever both can make the same releases.  So it must be equal for any two datasets, also for releases
+chosen far in the tail of the noise, provided that they are possible on all data: only such are replayed.
+This finds outputs that depend on a statistic far from its threshold, and branches that are rarely taken.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -14,7 +14,7 @@ import numpy as np
 from audits.datasets.bases import Pair, dataset
 from audits.datasets.tours import special
 from audits.hypothesis_tests.replay import NOISY_CELLS, Run, differing, differing_anywhere
-from audits.hypothesis_tests.workers import Failed, alike, recorded, replayed
+from audits.hypothesis_tests.workers import Failed, fail_alike, recorded, replayed
 from dpaccount.noise.laws import Law
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, NoiseSource, rehearse
@@ -30,38 +30,42 @@ DRAWN, SKEWED, SOME = 2, 14, 3
 
 
 @dataclass(frozen=True)
-class Way:
-    """How to choose a release: a number of scales from the exact values, or from zero; None: as drawn."""
+class ReleaseChoice:
+    """How to choose releases: `steps` noise scales from the exact values, or from zero; None: as drawn."""
 
     steps: int | None = None
     exact: bool = True
 
 
 FROM_EXACT, FROM_ZERO = (0, 1, -1, 30, -30), (0, 30, -30)  #: scales
-WAYS = [Way()] * DRAWN + [Way(k) for k in FROM_EXACT] + [Way(k, exact=False) for k in FROM_ZERO]
+CHOICES = (
+    [ReleaseChoice()] * DRAWN
+    + [ReleaseChoice(k) for k in FROM_EXACT]
+    + [ReleaseChoice(k, exact=False) for k in FROM_ZERO]
+)
 
 
 @dataclass
-class Chosen(NoiseSource):
-    """A noise source that asks another, so that requests are checked, and answers what it chooses.
+class ChosenReleases(NoiseSource):
+    """A noise source that passes requests to another, to validate them, and returns releases of its choice.
 
-    `everywhere` says that all its answers are possible on all data.
+    `everywhere`: all its answers are possible on all data.
     """
 
     inner: Noise
     noise: Mapping[str, Law]
-    way: Way
+    choice: ReleaseChoice
     number: int
     everywhere: bool = True
 
     def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
-        if how == NOISY_CELLS:  # no cells: that alone is possible on all data
+        if how == NOISY_CELLS:  # only an answer without cells is possible on all data
             return self.inner.noisy_cells(key, part, values)[:0]
         law = self.noise[key]
         return self._chosen(law, values, getattr(self.inner, how)(key, part, values))
 
     def _chosen(self, law: Law, exact: Integers, drawn: Integers) -> Integers:
-        steps = self.way.steps
+        steps = self.choice.steps
         match law.kind:
             case "stable-histogram":  # empty cells always show 0: only this is possible everywhere
                 return np.zeros_like(drawn)
@@ -76,15 +80,15 @@ class Chosen(NoiseSource):
             case "sparse-vector":
                 passes = np.full_like(drawn, steps >= 0)
                 return np.where(np.cumsum(passes) - passes < law.limit, passes, -1)
-        start = np.asarray(exact) if self.way.exact else np.zeros_like(drawn)
+        start = np.asarray(exact) if self.choice.exact else np.zeros_like(drawn)
         return start + round(steps * law.scale)
 
     def _answers(self, law: Law, drawn: Integers) -> Integers:
-        """Return outcomes that every symbol may have, as drawn where all are such or none is."""
+        """Return outcomes that are possible for every symbol; as drawn if all are, or none is."""
         possible = [k for k, column in enumerate(zip(*law.table, strict=True)) if all(column)]
         full = len(possible) == len(law.table[0])
         self.everywhere &= bool(possible)
-        if not possible or (full and self.way.steps is None):
+        if not possible or (full and self.choice.steps is None):
             return drawn
         outcomes = np.array(possible, dtype=np.int64)
         chosen: Integers = outcomes[(np.arange(drawn.size) + self.number) % len(outcomes)]
@@ -98,38 +102,38 @@ def possible_everywhere(law: Law) -> bool:
     )
 
 
-def anywhere(
+def difference_on_any_data(
     subject: Subject, proved: Proved, domain: Domain, marks: tuple[float, ...], seed: int
 ) -> tuple[Pair, int, str] | None:
-    """Return data on either side, coins, and what shows which of both it was with the same releases; or None.
+    """Return two datasets, coins, and how the output differs between them for the same releases; or None.
 
-    The data are a neighbour's, and unrelated.
+    The second dataset is a neighbour or unrelated.
     """
-    for number, way in enumerate(WAYS):
+    for number, choice in enumerate(CHOICES):
         coins = seed + number
         base = FIRST_DRAWS[number % len(FIRST_DRAWS)]
         left = dataset(domain, base, seed)
-        source = Chosen(rehearse(proved, Rehearsal(coins)), proved.laws, way, number)
+        source = ChosenReleases(rehearse(proved, Rehearsal(coins)), proved.laws, choice, number)
         run = recorded(subject, left, source, coins)
         released = run.run if isinstance(run, Failed) else run
         if released is None:
-            continue  # wrong by itself; of runs with drawn noise the search finds that
+            continue  # a failure, which the search finds and reports
         here = Pair(left, left, base, seed, unit=1)
         more = special(domain, marks) if number == 0 else PLAIN
         for what, pair, unit in _others(
-            subject, domain, here, number, way, more, everywhere=source.everywhere
+            subject, domain, here, number, choice, more, everywhere=source.everywhere
         ):
             wrong = difference_shown(run, replayed(subject, pair.right, released, coins), unit)
             if wrong is not None:
-                return pair, coins, f"{wrong} {what}{_said(way)}"
+                return pair, coins, f"{wrong} {what}{_described(choice)}"
     return None
 
 
-def _said(way: Way) -> str:
-    if way.steps is None:
+def _described(choice: ReleaseChoice) -> str:
+    if choice.steps is None:
         return ""
-    start = "the exact values" if way.exact else "zero"
-    return f"; the releases were chosen {way.steps} scales from {start}, where the noise may lead"
+    start = "the exact values" if choice.exact else "zero"
+    return f"; the releases were chosen {choice.steps} scales from {start}, where the noise may lead"
 
 
 def _others(
@@ -137,19 +141,19 @@ def _others(
     domain: Domain,
     here: Pair,
     number: int,
-    way: Way,
+    choice: ReleaseChoice,
     more: Sequence[str],
     *,
     everywhere: bool,
 ) -> list[tuple[str, Pair, int | None]]:
     """Return the data to replay on, each with the unit whose own parts may differ (None: all)."""
     pairs: list[tuple[str, Pair, int | None]] = []
-    if way.steps is not None:
+    if choice.steps is not None:
         pairs.append(("on a neighbour", _neighbour(subject, domain, here), here.unit))
     if not everywhere:
         return pairs
     bases = [("skewed", number * SKEWED + k) for k in range(SKEWED)]
-    bases = bases[:SOME] if way.steps is not None else [*((base, number) for base in more), *bases]
+    bases = bases[:SOME] if choice.steps is not None else [*((base, number) for base in more), *bases]
     for place, (base, seed) in enumerate(bases):
         fewer = not place % 3 and adjacency(subject.relation).rows_vary
         rows = -(-domain.rows // 2) if fewer else domain.rows
@@ -169,9 +173,9 @@ def _neighbour(subject: Subject, domain: Domain, here: Pair) -> Pair:
 
 
 def difference_shown(run: Run | Failed, other: Run | Failed, unit: int | None) -> str | None:
-    """Return what distinguishes two runs with the same releases, or None."""
+    """Return how two runs with the same releases differ for all but `unit` (None: compare public parts)."""
     if isinstance(run, Failed):
-        return None if alike(run, other) else run.wrong
+        return None if fail_alike(run, other) else run.wrong
     if isinstance(other, Failed):
         return other.wrong
     return differing_anywhere(run, other) if unit is None else differing(run, other, unit)

@@ -1,8 +1,8 @@
-"""Evidence on everything that a proof assumes: of a mechanism by itself, and of one for persons.
+"""Evidence on all hypotheses of a proof, for row-level and user-level mechanisms.
 
-What is assumed of rows is tested among rows.  That one person's change is a change of a few rows is
-tested on synthetic tables in which a person's rows stand apart and are more than count: the
-bounding that a file goes through is run on them, and on a neighbour.
+Hypotheses about rows are tested on rows.  That one person changes only a few rows is tested by running the
+contribution bounding of files on synthetic tables, in which a person's rows are spread out and exceed
+the bound, and on neighbours.
 """
 
 import contextlib
@@ -33,8 +33,8 @@ from mechanisms.table.contribution_bounding import bounded
 from mechanisms.table.user_level import ByPerson, of_rows
 
 MADE_UP_PERSONS = 30  #: persons in a synthetic table
-BEYOND = 2  #: rows that do not count, of a person in a synthetic table who has more than may
-BATCH = 5  #: rows of a synthetic table that are read at once: a person's stand in several batches
+BEYOND = 2  #: rows above the contribution bound of a person in a synthetic table
+BATCH = 5  #: rows of a synthetic table per batch, so that a person's rows are in several batches
 
 Bound = Callable[[Iterable[tuple[Sequence[str], Rows]], int, Sequence[float]], tuple[list[str], Rows]]
 
@@ -48,18 +48,17 @@ def gather(
     files: list[Path],
     given: Sequence[Rows] = (),
 ) -> tuple[list[Evidence], WorstPair]:
-    """Return the evidence on every hypothesis of what was proved, in its order, and the worst pair seen.
+    """Return the evidence on every hypothesis of the proof, in order, and the worst pair found.
 
-    Neighbours are made of the tables `given` too, and of those that a class names by `examples`.
-    Raises `InputError` if no run gives anything to judge, and where an import of the code's own
-    files failed.
+    Pairs are also made from the tables `given` and from a class's `examples`.  Raises `InputError` if
+    every run fails, or if a file of the project could not be imported.
     """
     terms: dict[str, Any] = {"examples": examples, "seed": seed, "files": files}
     if not isinstance(subject, ByPerson):
         tables = [*given, *getattr(subject, "examples", list)()]
-        whole = search.gather(subject, proved, **terms, given=[_table(subject, each) for each in tables])
+        gathered = search.gather(subject, proved, **terms, given=[_table(subject, each) for each in tables])
         check_imports()
-        return whole
+        return gathered
     evidence, _ = search.gather(
         subject.mechanism,
         Proved(of_rows(proved.theorem)),
@@ -67,24 +66,24 @@ def gather(
         given=[subject.table(rows) for rows in given],
     )
     by_step = {each.step: each for each in evidence}
-    seen = search.search(subject, proved, [], examples=examples, seed=seed).judged(subject)
+    seen = search.search(subject, proved, [], examples=examples, seed=seed).require_runs(subject)
     judged = []
     for each in proved.hypotheses:
         if each.digest in by_step:
             judged.append(by_step[each.digest])
             continue
-        count, worst, failing = bounding(subject, examples=examples, seed=seed)
+        count, worst, failing = check_bounding(subject, examples=examples, seed=seed)
         bound = check_of(proved, each)[1]
         status: Status = "refuted" if failing is not None else "tested" if worst else "untested"
         digest = digest_of_files(files)
         stated = bound, subject.relation
         judged.append(evidence_on(each, stated, status, (count, worst, failing), digest))
     check_imports()
-    return judged, seen.suspect()
+    return judged, seen.worst_pair()
 
 
 def _table(subject: Subject, rows: object) -> Rows:
-    """Return an example table within the domain; raises `InputError` for what is none of its rows."""
+    """Return an example table clamped to the domain; raises `InputError` unless it has rows of the domain."""
     domain = subject.domain()
     try:
         table = np.array(rows, dtype=np.float64)
@@ -97,12 +96,12 @@ def _table(subject: Subject, rows: object) -> Rows:
     return domain.clamped(table)
 
 
-def bounding(
+def check_bounding(
     subject: ByPerson, *, examples: int, seed: int, bound: Bound = bounded
 ) -> tuple[int, int, ShownPair | None]:
-    """Return how many pairs of persons were tried, the most steps of rows between them, and what is wrong."""
+    """Return the number of pairs tried, the largest number of changed rows, and a counterexample or None."""
     tried, worst, failing = 0, 0, None
-    subject = replace(subject, rows=min(subject.rows, MADE_UP_PERSONS))  # a slot depends on no other one
+    subject = replace(subject, rows=min(subject.rows, MADE_UP_PERSONS))  # persons are bounded independently
 
     def property_test(pair: Pair) -> None:
         nonlocal tried, worst, failing
@@ -111,7 +110,7 @@ def bounding(
         rows_vary = adjacency(subject.mechanism.relation).rows_vary
         steps = steps_between(*tables, coming_and_going=rows_vary)
         worst = max(worst, steps)
-        wrong = moved(subject, pair, bound)
+        wrong = bounding_violation(subject, pair, bound)
         if steps > subject.steps:
             wrong = f"one person's change is {steps} steps of rows, more than {subject.steps}"
         if not all(map(subject.mechanism.domain().contains, tables)):
@@ -127,7 +126,7 @@ def bounding(
 
 
 def steps_between(left: Rows, right: Rows, *, coming_and_going: bool) -> int:
-    """Return how many rows are replaced, or go and come in one place, between left and right."""
+    """Return how many rows are replaced, or are removed and inserted in one place, from left to right."""
     if not coming_and_going:
         return int((left != right).any(axis=1).sum()) if left.shape == right.shape else len(left) + len(right)
     shorter = min(len(left), len(right))
@@ -139,37 +138,37 @@ def steps_between(left: Rows, right: Rows, *, coming_and_going: bool) -> int:
     return len(left) + len(right) - 2 * (start + end)
 
 
-def moved(subject: ByPerson, pair: Pair, bound: Bound) -> str | None:
-    """Say what is wrong with the bounding of neighbouring tables that are read row by row, or nothing.
+def bounding_violation(subject: ByPerson, pair: Pair, bound: Bound) -> str | None:
+    """Describe what is wrong with the bounding of neighbouring tables, or return None.
 
-    Besides the pair's own change, the person has one row, or all of other ones, or is gone where persons
-    come and go; every second of the others has all rows and some more.
+    Beyond the pair's own change, the person is also given one row, or `max_rows` other rows, or is removed
+    under add-remove.  Every second of the others has more rows than the bound.
     """
     crowd, here = pair.left.copy(), pair.unit - 1
     others = np.arange(len(crowd)) != here
     crowd[others, 0] = np.where(np.arange(others.sum()) % 2, 1, subject.max_rows)
-    whole, domain = list(range(len(crowd))), subject.domain()
+    everyone, domain = list(range(len(crowd))), subject.domain()
     full = np.array(domain.low) + np.array(domain.high) - pair.left[here]
     full[0] = subject.max_rows
     records = [pair.left[here], full, [1, *pair.left[here][1:]]]
     if len(pair.right) == len(pair.left):
         records.append(pair.right[here])
-    tables = [(np.where(others[:, None], crowd, record), whole) for record in records]
+    tables = [(np.where(others[:, None], crowd, record), everyone) for record in records]
     if adjacency(subject.relation).rows_vary:
-        tables.append((crowd[others], [name for name in whole if name != here]))
+        tables.append((crowd[others], [name for name in everyone if name != here]))
     first, *rest = (_slots(subject, data, names, bound) for data, names in tables)
-    return next(filter(None, (_unlike(subject, first, each) for each in rest)), None)
+    return next(filter(None, (_slot_violation(subject, first, each) for each in rest)), None)
 
 
 def _slots(subject: ByPerson, data: Rows, names: Sequence[int], bound: Bound) -> dict[str, Rows]:
-    owners, rows = apart(subject, data, names)
+    owners, rows = spread_rows(subject, data, names)
     default, starts = tuple(np.zeros(rows.shape[1])), range(0, len(rows), BATCH)
     batches = [(owners[start : start + BATCH], rows[start : start + BATCH]) for start in starts]
     return dict(zip(*bound(batches, subject.max_rows, default), strict=True))
 
 
-def _unlike(subject: ByPerson, left: dict[str, Rows], right: dict[str, Rows]) -> str | None:
-    """Say what is wrong where more than one slot differs, or another person's place does."""
+def _slot_violation(subject: ByPerson, left: dict[str, Rows], right: dict[str, Rows]) -> str | None:
+    """Describe a change of more than one person's bounded rows, or of another's position; else None."""
     if any(row[0] > subject.max_rows for row in (*left.values(), *right.values())):
         return f"more than {subject.max_rows} rows of a person count"
     common = [name for name in left if name in right]
@@ -182,11 +181,11 @@ def _unlike(subject: ByPerson, left: dict[str, Rows], right: dict[str, Rows]) ->
     return None
 
 
-def apart(subject: ByPerson, data: Rows, names: Sequence[int]) -> tuple[list[str], Rows]:
-    """Return whose each row of a table is, and the rows, in an order in which a person's stand apart.
+def spread_rows(subject: ByPerson, data: Rows, names: Sequence[int]) -> tuple[list[str], Rows]:
+    """Return the owners and the rows of a table in which every person's rows are spread out.
 
-    A person of whom all places are taken has some more rows, other ones, which do not count.  Where a row
-    stands depends on its person and its number among that person's alone.
+    A person with `max_rows` rows gets `BEYOND` further ones, which must not count.  A row's position
+    depends only on its person and on its number among that person's rows.
     """
     most, of, shuffled = subject.max_rows, subject.mechanism.domain(), []
     mirror = np.array(of.low) + np.array(of.high)

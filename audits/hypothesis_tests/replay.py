@@ -1,8 +1,8 @@
 """Records a subject's run, and replays its releases on a neighbouring dataset.
 
-Given the same public coins and the same releases, a run on a neighbour must show everyone else the
-same thing, and the private values that go into each release move by the sensitivity that was
-declared.  Both are read off the running code, through the noise source that it is handed.
+Given the same public coins and releases, a run on a neighbour must show everyone else the same output,
+and the private value behind each release may move by the declared sensitivity at most.  Both are observed
+on the running code, through the noise source that it is given.
 """
 
 import contextlib
@@ -49,8 +49,8 @@ class Recorder(NoiseSource):
 class Replayer(NoiseSource):
     """A noise source that answers with the releases of an earlier run, and records its inputs.
 
-    Raises `ReplayError` where there is none of this shape; of cells the number is private, and may differ.
-    `wrong` is the first request that the recorded run would not have made, also where the code goes on.
+    Raises `ReplayError` for a request that the recorded run did not make, or with another shape (the number
+    of cells is private and may differ).  `wrong` describes the first one, even if the code catches the error.
     """
 
     released: dict[Part, Integers]
@@ -79,9 +79,9 @@ class Replayer(NoiseSource):
 
 @dataclass(frozen=True)
 class Run:
-    """One run: the private values, the releases, the output, and what else the code did.
+    """One run: the private values, the releases, the output, and side effects.
 
-    `report` is what a fresh instance publishes of the view, in words; None if it was not asked.
+    `report` is the repr of what a fresh instance reports of the view; None without such a method.
     """
 
     exact: dict[Part, Integers]
@@ -96,7 +96,7 @@ class Run:
 
 
 def record(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run:
-    """Run a subject as `played` does; return what it did.  Raises `NotPlain` and what the subject raises."""
+    """Run a subject and record it.  Raises `NotPlain` and what the subject raises."""
     recorder = noise if isinstance(noise, Recorder) else Recorder(noise)
     done = watched(subject, data, recorder, coins)
     return Run(
@@ -112,9 +112,9 @@ def record(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run:
 
 
 def replay(subject: Subject, data: Rows, run: Run, coins: int, replayer: Replayer | None = None) -> Run:
-    """Run a subject on other data with the releases of `run`; raises `ReplayError` if it asks for others.
+    """Run a subject on other data with the releases of `run`; raises `ReplayError` if it requests others.
 
-    `replayer`, of these releases, keeps what went in also where the subject raises.
+    A caller's `replayer` of these releases keeps the inputs even if the subject raises.
     """
     replayer = replayer or Replayer(run.released, run.asked_by)
     try:
@@ -130,9 +130,9 @@ def replay(subject: Subject, data: Rows, run: Run, coins: int, replayer: Replaye
 
 
 def with_report(subject: Subject, instance: Subject | None, run: Run) -> Run:
-    """Return the run with its report; raises `Remembers` where the `instance` that played reports another.
+    """Return the run with the report of a fresh instance, which is post-processing of the view.
 
-    The report is a fresh instance's: what it publishes, a reader could work out from the view.
+    Raises `Remembers` if the `instance` that ran reports something else.
     """
     if not callable(getattr(subject, "report", None)):
         return run
@@ -157,10 +157,10 @@ class Remembers(Exception):  # noqa: N818
 
 
 def differing(run: Run, other: Run, unit: int) -> str | None:
-    """Return what others than `unit` (1-based; 0: everyone looks) can tell two views apart by, or None.
+    """Return how two outputs differ for all but `unit` (1-based; 0: for everyone), or None.
 
-    Arrays are compared bit for bit, with type and shape: a sign of zero is seen too; so are the order of
-    parts, the report, and what hides behind a mask or in an attribute.
+    Arrays are compared bit for bit, with type and shape, signs of zeros, masked values and attributes;
+    the order of parts and the report are compared too.
     """
     wrong = _differing_public(run, other)
     if wrong is not None:
@@ -173,9 +173,9 @@ def differing(run: Run, other: Run, unit: int) -> str | None:
 
 
 def differing_anywhere(run: Run, other: Run) -> str | None:
-    """Return what shows that two runs with the same releases had any two datasets, or None.
+    """Return how the outputs of runs with the same releases on any two datasets differ, or None.
 
-    Of the parts that are somebody's own only names and order count: these values may differ.
+    A unit's own part may differ in its values, but not in its name and position.
     """
     return _differing_public(run, other) or _differing_hidden(run, other)
 
@@ -220,7 +220,7 @@ def _rows_apart(one: NDArray[np.generic], other: NDArray[np.generic]) -> list[in
 
 
 def _differing_hidden(run: Run, other: Run) -> str | None:
-    """Return which array carries something along that differs; it stays behind where a run is released."""
+    """Return how hidden parts of arrays (masked values, attributes) differ; a release would drop them."""
     if run.hidden.keys() != other.hidden.keys():
         return "arrays carry other things along"
     moved = [name for name, a in run.hidden.items() if not identical(a, other.hidden[name])]
@@ -228,14 +228,14 @@ def _differing_hidden(run: Run, other: Run) -> str | None:
 
 
 def unlike(run: Run, again: Run) -> str | None:
-    """Return in what two runs on one dataset with one set of releases differ, or None: they must not."""
+    """Return how two runs on the same data with the same releases differ, or None, as it should be."""
     if any(not np.array_equal(exact, again.exact[part]) for part, exact in run.exact.items()):
         return "what is released"
     return differing(run, again, 0)
 
 
 def moves(run: Run, other: Run, part: Part) -> Integers:
-    """Return by how much each number of a release's private value differs; of cells, each cell's count."""
+    """Return the difference of the private values of a release; for cells, of each cell's count."""
     here, there = run.exact[part], other.exact[part]
     if run.asked_by.get(part) == NOISY_CELLS:
         here, there = side_by_side(here, there)
@@ -245,7 +245,7 @@ def moves(run: Run, other: Run, part: Part) -> Integers:
 def log_ratio(run: Run, other: Run, noise: Mapping[str, Law]) -> float:
     """Return ln P(releases | `run`'s values) − ln P(releases | `other`'s): known noise, nothing fitted.
 
-    It is infinite where a release is impossible under one of them, and 0 where each forbids another.
+    It is ±∞ if a release is impossible under one of them, and 0 if there are such releases for both.
     """
     ratios = []
     for part in run.exact:

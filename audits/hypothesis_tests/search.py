@@ -23,11 +23,11 @@ from audits.datasets.domain_pairs import marked_columns, named_coins, pairs, ste
 from audits.datasets.drawing import draw_examples
 from audits.datasets.records import FITS, records, thin
 from audits.hypothesis_tests.checks import Check, check_of, may_move, untested
-from audits.hypothesis_tests.evidence import Example, Searched, WorstPair, describe, evidence_on
-from audits.hypothesis_tests.extreme_inputs import anywhere
+from audits.hypothesis_tests.evidence import Example, SearchResult, WorstPair, describe, evidence_on
+from audits.hypothesis_tests.extreme_inputs import difference_on_any_data
 from audits.hypothesis_tests.judge import Judge
-from audits.hypothesis_tests.met import observed
 from audits.hypothesis_tests.replay import unlike
+from audits.hypothesis_tests.run_constants import observed_landmarks
 from audits.hypothesis_tests.workers import Failed, replayed
 from audits.subjects.code_constants import Landmarks, landmarks
 from dpaccount.errors import InputError
@@ -37,10 +37,10 @@ from dpaccount.schemas.certificate import Evidence, ShownPair, Status
 from mechanisms.subject import Domain, Rows, Subject
 
 EXAMPLES = 200  #: Hypothesis examples for every hypothesis of a proof
-BORDERS = 24  #: ends of batches whose neighbours are tried
+MAX_BOUNDARIES = 24  #: ends of batches at which units on both sides are tried
 COINS = 60  #: seeds of public coins that are tried one by one
 WORK, LEAST = 3 * 10**7, 500  #: approximate total work of all tours; and the minimum number of runs
-APART = 8  #: one example in this many runs each side in a separate process
+APART = 8  #: one in this many examples runs each side in a separate process
 
 
 class Counterexample(Exception):  # noqa: N818
@@ -56,25 +56,24 @@ def gather(
     files: list[Path],
     given: Sequence[Rows] = (),
 ) -> tuple[list[Evidence], WorstPair]:
-    """Return the evidence on every hypothesis of what was proved, in its order, and the worst pair seen.
+    """Return the evidence on every hypothesis of the proof, in order, and the worst pair found.
 
-    All hypotheses are judged on the same examples; one that fails is searched once more by itself,
-    so that its counterexample shrinks.  The first examples run each side in a process of its own,
-    before this one has played: they are judged like the others, and again in this process at the end,
-    where nothing may have changed.  Neighbours are made of the tables `given` too.  Raises
-    `InputError` if no run gives anything to judge.
+    All hypotheses are judged on the same examples; one that fails is searched again alone, so that its
+    counterexample shrinks.  The first examples run each side in a separate process, before any run in
+    this one; they are repeated here at the end, to find runs that depend on earlier runs.  Pairs are
+    also made from the tables `given`.  Raises `InputError` if every run fails.
     """
     tested = proved.hypotheses
     relation = relation_of(subject, proved)
     checks = [check_of(proved, each) for each in tested]
     judges = [check for check, _ in checks]
-    marks = observed(subject, proved, seed)
+    marks = observed_landmarks(subject, proved, seed)
     domain = Exemplified.of(subject.domain(), given)
     first = search(subject, proved, judges, marks, examples=examples // APART + 1, seed=seed, apart=True)
     seen = search(subject, proved, judges, marks, domain, examples=examples, seed=seed, sweep=True)
-    seen = seen.joined(first).judged(subject)
-    beyond = seen.strange or strange(subject, proved, domain, marks, seed)
-    history = remembered(subject, first.runs)
+    seen = seen.joined(first).require_runs(subject)
+    beyond = seen.unrelated or dependence_on_data(subject, proved, domain, marks, seed)
+    history = changed_by_earlier_runs(subject, first.runs)
     source, count = digest_of_files(files), seen.count
     evidence = []
     for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
@@ -90,11 +89,11 @@ def gather(
         idle = check is untested or (worst == 0 and each.rule != "assume_view" and may_move(proved, each))
         status: Status = "refuted" if failing is not None else "untested" if idle else "tested"
         evidence.append(evidence_on(each, (bound, relation), status, (count, worst, failing), source))
-    return evidence, seen.suspect()
+    return evidence, seen.worst_pair()
 
 
 def relation_of(subject: Subject, proved: Proved) -> str:
-    """Return the relation that a theorem is about; the subject must say the same."""
+    """Return the relation of a theorem; raises `InputError` if the subject has another one."""
     if radius_of(subject.relation) is not None and any(subject.domain().integer):
         raise InputError("rows that move by a radius are of real numbers", "a column of the domain is whole")
     if proved.relation is None or proved.relation != subject.relation:
@@ -123,30 +122,29 @@ def search(  # noqa: PLR0913
     shrink: bool = False,
     sweep: bool = False,
     apart: bool = False,
-) -> Searched:
-    """Try neighbouring pairs, coins and noise, drawn towards large movement; judge each by all `checks`.
+) -> SearchResult:
+    """Search neighbouring pairs, coins and noise for large movement; apply all `checks` to each.
 
-    Of rows that move by a radius replaced ones are tried too; the worst pair is one of neighbours.
-    With `shrink` it stops at the first failure and reduces it to a plain one.  `sweep` goes through tours
-    of datasets first, at the numbers that stand in the code among others.  With `apart` each side runs in
-    a process of its own.
+    For rows that move within a radius, replaced rows are tried too, but never returned as the worst pair.
+    `shrink` stops at the first failure and simplifies it.  `sweep` first runs tours of datasets, among
+    others at the numbers in the code.  `apart` runs each side in a separate process.
     """
-    marks = marks or (observed(subject, proved, seed) if sweep else landmarks(subject))
+    marks = marks or (observed_landmarks(subject, proved, seed) if sweep else landmarks(subject))
     domain, relation = domain or subject.domain(), subject.relation
     judge = Judge(subject, proved, checks, apart=apart)
     about = [relation] if radius_of(relation) is None else [relation, REPLACE_ONE]
 
     def property_test(pair: Pair, coins: int) -> None:
-        size, failed = judge.examined(pair, coins)
+        size, failed = judge.run_pair(pair, coins)
         target(size)
         if shrink and failed:
             raise Counterexample
 
     if sweep:
         for each in about:
-            touring(judge, domain, each, marks, borders(proved), seed)
+            run_tours(judge, domain, each, marks, batch_boundaries(proved), seed)
         for step in stepping(domain, relation) if len(about) > 1 else ():
-            judge.examined(step, seed)
+            judge.run_pair(step, seed)
     phases = Phase.generate, Phase.target, Phase.shrink
     pair = st.one_of(*(pairs(domain, each, marks.numbers) for each in about))
     coins = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from(named_coins(seed, marks.numbers)))
@@ -155,10 +153,10 @@ def search(  # noqa: PLR0913
     return judge.seen
 
 
-def borders(proved: Proved) -> list[int]:
-    """Return units on both sides of where a declared batch ends: of many batches an evenly spread choice.
+def batch_boundaries(proved: Proved) -> list[int]:
+    """Return the units on both sides of the ends of declared batches; of many, evenly spaced ones.
 
-    Code whose batches are off by one, or have a unit in common, moves otherwise than declared there only.
+    Only there would batches that are off by one, or overlap, move differently from what is declared.
     """
     ends: set[int] = set()
     for each in proved.hypotheses:
@@ -168,16 +166,16 @@ def borders(proved: Proved) -> list[int]:
         elif each.rule == "assume_covers":
             wide = [(first, last) for first, last in statement["covers"] if first < last]
             ends.update(end for first, last in wide for end in (first - 1, last))
-    chosen = sorted(ends)[:: max(-(-len(ends) // BORDERS), 1)]
+    chosen = sorted(ends)[:: max(-(-len(ends) // MAX_BOUNDARIES), 1)]
     return [unit for end in chosen for unit in (end, end + 1) if unit > 0]
 
 
-def touring(
+def run_tours(
     judge: Judge, domain: Domain, relation: str, marks: Landmarks, more: list[int], seed: int
 ) -> None:
-    """Judge tours: coins, changed records, changed rows of bases that real tables are like, walks.
+    """Judge tours over public coins, changed records, changed rows of realistic tables, and walks.
 
-    There are as many runs as there is room for, by the work of one; what is left out is noted.
+    The number of runs depends on the work of one run; `skipped` notes what was left out.
     """
     room, given, cut = max(WORK // marks.work, LEAST), tours.examples(domain), list[str]()
 
@@ -205,11 +203,11 @@ def touring(
     for number, tour in enumerate(ways):
         judge.along(tour, coins[number % len(coins)])
     for number, walk in enumerate(walks, len(ways)):
-        judge.walked(walk, coins[number % len(coins)])
+        judge.along_walk(walk, coins[number % len(coins)])
 
 
-def remembered(subject: Subject, runs: list[Example]) -> ShownPair | None:
-    """Return an example that this process, with all that it played since, does not repeat; or None."""
+def changed_by_earlier_runs(subject: Subject, runs: list[Example]) -> ShownPair | None:
+    """Return an example that gives another result in this process, after other runs; or None."""
     sides = [(each, data, run) for each in runs for data, run in each.sides()]
     for each, data, run in sides:
         again = replayed(subject, data, run, each.coins)
@@ -220,9 +218,9 @@ def remembered(subject: Subject, runs: list[Example]) -> ShownPair | None:
     return None
 
 
-def strange(
+def dependence_on_data(
     subject: Subject, proved: Proved, domain: Domain, marks: Landmarks, seed: int
 ) -> ShownPair | None:
-    """Return an example in which a view depends on more than releases and coins, for any data; or None."""
-    difference = anywhere(subject, proved, domain, marks.numbers, seed)
+    """Return an example, on any data, whose output depends on more than releases and coins; or None."""
+    difference = difference_on_any_data(subject, proved, domain, marks.numbers, seed)
     return None if difference is None else describe(*difference)

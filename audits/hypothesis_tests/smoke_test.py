@@ -1,8 +1,8 @@
 """Smoke test: a mechanism class that never runs is an input error, not a refutation.
 
-So is one without any output value: there is nothing to compare.  It runs after the property tests,
-if all of them fail, since no run before them may leave state behind.  Only the size of the data is
-checked before.
+So is one without any output value, since there is nothing to compare.  It runs after the property tests,
+if all of them fail: a run before them could leave state behind.  Only the size of the data is checked
+before.
 """
 
 from dataclasses import replace
@@ -24,21 +24,21 @@ from mechanisms.subject import Additive, Subject, View
 from mechanisms.subject.isolation import fresh
 from mechanisms.table.user_level import ByPerson, named
 
-#: what differs within a family: how many units, rounds and releases there are, and the noise that follows
+#: witnesses that depend on the number of units, rounds and releases, and so differ within a family
 SIZES = {
     *("rounds", "separation", "ends", "covers", "levels", "most", "matrix", "pairs"),
     *("variance", "coordinates", "distance", "epsilon"),
 }
 MAX_DATASET_NUMBERS = 5_000_000  #: of one synthetic dataset
-FEW_NUMBERS, LEAST_ROWS = 50_000, 8  #: of a dataset where a query is a sum over many more rows
+FEW_NUMBERS, LEAST_ROWS = 50_000, 8  #: size of the dataset that stands in for a larger one
 FAMILY = "{} more pairs were tested on {} units."
-FEW_UNITS, SOME_UNITS, SOME_PAIRS = 64, 2000, 4  #: of a family's members, and pairs of the larger one
+FEW_UNITS, SOME_UNITS, SOME_PAIRS = 64, 2000, 4  #: units of the two members; pairs of the larger one
 SEEDS = 3  #: runs on each synthetic dataset
 NO_VALUE = "shows no value, but for NaN or None"
 
 
 def check_size(subject: Subject) -> None:
-    """Refuse domains whose synthetic data would not fit into memory."""
+    """Raise `InputError` for domains whose synthetic data would not fit into memory."""
     try:
         domain = subject.domain()
     except (Exception, SystemExit) as error:
@@ -52,10 +52,10 @@ def check_size(subject: Subject) -> None:
 
 
 def of_few_rows(subject: Subject, delta: Fraction) -> Subject:
-    """Return a subject whose query is a sum over rows, on fewer rows where there are too many to test.
+    """Return a subject with fewer rows, if it has too many to test and its query is a sum over rows.
 
-    Only of catalogued mechanisms: what a row adds in them does not depend on how many others there are.  The
-    proof at `delta` must be the same, step by step: else the subject is returned as it is.
+    Only for catalogued mechanisms, in which a row's contribution does not depend on the number of rows.  The
+    proofs at `delta` must be equal, step by step; otherwise the subject is returned unchanged.
     """
     mechanism, domain = named(subject), subject.domain()
     width = len(domain.low)
@@ -74,11 +74,10 @@ def of_few_rows(subject: Subject, delta: Fraction) -> Subject:
 
 
 def member_of(subject: Subject, delta: Fraction) -> tuple[Subject, Subject] | None:
-    """Return two members of a catalogued subject's family: a few units for all tests, more for some pairs.
+    """Return two members of a catalogued subject's family: small for all tests, larger for some pairs.
 
-    Both take data that say more than the subject's own, such as when people answer.  The proofs at `delta`
-    must have the same steps but for sizes, and of the same size the same: else there is no such member, as
-    where a subject names none.
+    Their data contain more than the subject's own, such as when people answer.  None if the subject has
+    no `member`, or if the proofs at `delta` differ in more than `SIZES` (for the same size, at all).
     """
     member = getattr(subject, "member", None)
     if member is None or not is_catalogued(type(named(subject))):
@@ -93,9 +92,9 @@ def member_of(subject: Subject, delta: Fraction) -> tuple[Subject, Subject] | No
 
 
 def with_late(subject: Subject, delta: Fraction) -> Subject:
-    """Return a subject with `delays`, whose records say when people answer, if its proof covers that.
+    """Return the subject with `delays` set, whose records say when people answer, if its proof covers that.
 
-    The proof at `delta` must be the same; else, and without such a field, the subject is returned as it is.
+    The proof at `delta` must be the same; otherwise the subject is returned unchanged.
     """
     if getattr(subject, "delays", None) is not False:
         return subject
@@ -108,9 +107,9 @@ def with_late(subject: Subject, delta: Fraction) -> Subject:
 
 
 def late_in_session(subject: Subject, proved: Proved) -> str | None:
-    """Return why late answers to sessions of `subject`, as it was tested, are not covered; None if they are.
+    """Return why proof or tests do not cover late answers to sessions of `subject`, or None.
 
-    Catalogued bandits are reviewed, and a note says what tests lack.
+    Catalogued bandits are reviewed instead, and a note says what tests lack.
     """
     if not hasattr(subject, "course") or is_catalogued(type(named(subject))):
         return None
@@ -126,7 +125,7 @@ def late_in_session(subject: Subject, proved: Proved) -> str | None:
 
 
 def family_of(steps: list[dict[str, Any]]) -> list[Any]:
-    """Return what the derivations of a family have in common: all of their steps but for `SIZES`."""
+    """Return the steps of a derivation without the witnesses in `SIZES`."""
     return [
         (step["rule"], step["from"], {name: what for name, what in step["with"].items() if name not in SIZES})
         for step in steps

@@ -13,7 +13,7 @@ from dpaccount.errors import ReceiptError
 from mechanisms.subject import View
 
 Array = NDArray[Any]
-HELD = 2**63  #: integers from here on do not fit into MessagePack
+MAX_INTEGER = 2**63  #: exclusive bound of signed integers in MessagePack
 
 
 def packed_run(run: Run) -> list[object]:
@@ -27,9 +27,9 @@ def packed_run(run: Run) -> list[object]:
 
 def unpacked_run(document: list[Any]) -> Run:
     """Deserialise a run."""
-    exact, released, hidden, own, public = map(_untable, document[:5])
+    exact, released, hidden, own, public = map(_read_table, document[:5])
     asked_by, asked, *flags = document[5:]
-    draws = {_unname(part): how for part, how in asked_by}
+    draws = {_read_name(part): how for part, how in asked_by}
     return Run(exact, released, View(own, public), draws, hidden, tuple(asked), *flags)
 
 
@@ -37,29 +37,29 @@ def _table(arrays: Mapping[Any, Array]) -> list[object]:
     return [[_name(name), *_array(array)] for name, array in arrays.items()]
 
 
-def _untable(document: list[Any]) -> dict[Any, Array]:
-    return {_unname(name): _unarray(*array) for name, *array in document}
+def _read_table(document: list[Any]) -> dict[Any, Array]:
+    return {_read_name(name): _read_array(*array) for name, *array in document}
 
 
 def _array(array: Array) -> tuple[list[int] | None, object]:
-    """Return the shape and cells of an array of objects; of another one None and its bytes with its type."""
+    """Return shape and cells of an array of objects; for other arrays None and the bytes of an .npy file."""
     if array.dtype.kind == "O":
         return list(array.shape), [_cell(value) for value in array.ravel().tolist()]
-    held = io.BytesIO()
-    np.save(held, array, allow_pickle=False)
-    return None, held.getvalue()
+    data = io.BytesIO()
+    np.save(data, array, allow_pickle=False)
+    return None, data.getvalue()
 
 
-def _unarray(shape: list[int] | None, held: Any) -> Array:
+def _read_array(shape: list[int] | None, data: Any) -> Array:
     if shape is None:
-        return np.load(io.BytesIO(held), allow_pickle=False)
-    cells = np.empty(len(held), dtype=object)
-    cells[:] = [_unname(value) for value in held]
+        return np.load(io.BytesIO(data), allow_pickle=False)
+    cells = np.empty(len(data), dtype=object)
+    cells[:] = [_read_name(value) for value in data]
     return cells.reshape(shape)
 
 
 def _cell(value: object) -> object:
-    """Return what an array of objects holds; only the text of what is no number and no text."""
+    """Serialise a cell of an array of objects; values other than numbers and text as their repr."""
     try:
         return _name(value)
     except ReceiptError:
@@ -67,14 +67,14 @@ def _cell(value: object) -> object:
 
 
 def _name(value: object) -> object:
-    """Return a part's name, or a value, so that what is read is equal to it and of its type."""
+    """Serialise a part's name or a value; deserialising gives an equal value of the same type."""
     if isinstance(value, np.generic):
         return ["array", _array(np.asarray(value))[1]]
     if isinstance(value, tuple):
         return ["tuple", [_name(each) for each in value]]
     if isinstance(value, Fraction):
         return ["fraction", str(value)]
-    if isinstance(value, int) and not -HELD <= value < HELD:
+    if isinstance(value, int) and not -MAX_INTEGER <= value < MAX_INTEGER:
         return ["integer", str(value)]
     if value is None or isinstance(value, bool | bytes):
         return value
@@ -88,17 +88,17 @@ def _name(value: object) -> object:
     raise ReceiptError(f"{value!r} cannot name a part; give a number, a text, or a tuple of these")
 
 
-def _unname(document: Any) -> Any:
+def _read_name(document: Any) -> Any:
     if not isinstance(document, list):
         return document
-    kind, held = document
+    kind, data = document
     match kind:
         case "array":
-            return _unarray(None, held)[()]
+            return _read_array(None, data)[()]
         case "tuple":
-            return tuple(_unname(each) for each in held)
+            return tuple(_read_name(each) for each in data)
         case "fraction":
-            return Fraction(held)
+            return Fraction(data)
         case "text":
-            return bytes(held).decode(errors="surrogatepass")
-    return int(held)
+            return bytes(data).decode(errors="surrogatepass")
+    return int(data)

@@ -1,4 +1,4 @@
-"""One side of an example: a run recorded or replayed, or how it failed."""
+"""Runs one side of an example, here or in a separate process: a recorded or replayed run, or its failure."""
 
 import sys
 from collections.abc import Callable
@@ -26,10 +26,10 @@ from mechanisms.subject.isolation import NotPlain, fresh
 
 @dataclass(frozen=True)
 class Failed:
-    """How a run failed, in one sentence visible to others.  `mute`: there is nothing to judge.
+    """How a run failed, in one sentence (`wrong`).  `mute`: there is nothing to judge.
 
-    `kind` is the type of what the code raised, and `run` what was released before; None if the
-    failure is wrong whatever the other side does.  `printed` is as of a `Run`.
+    `kind` is the type of the exception, and `run` what was released before it; both are None if the
+    failure is a violation by itself, whatever the other side does.  `printed` is that of a `Run`.
     """
 
     wrong: str
@@ -43,20 +43,20 @@ Play = Callable[[], Run | Failed]
 
 
 def recorded(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run | Failed:
-    """Return what a run did, with its report, or how it failed."""
+    """Return a run with its report, or how it failed."""
     recorder = Recorder(noise)
 
     def play() -> Run:
         instance = fresh(subject)
         return with_report(subject, instance, record(instance, data, recorder, coins))
 
-    return _judged(play, recorder)
+    return _run_or_failure(play, recorder)
 
 
 def replayed(subject: Subject, data: Rows, run: Run, coins: int, *, again: bool = True) -> Run | Failed:
-    """Return what a run on other data did with the releases of `run`, or how it failed.
+    """Return a run on other data with the releases of `run`, or how it failed.
 
-    `again`: its own instance reports, too, and must say the same as a fresh one.
+    `again`: the instance that ran must report the same as a fresh one.
     """
     replayer = Replayer(run.released, run.asked_by)
 
@@ -65,27 +65,27 @@ def replayed(subject: Subject, data: Rows, run: Run, coins: int, *, again: bool 
         done = replay(instance, data, run, coins, replayer)
         return with_report(subject, instance if again else None, done)
 
-    return _judged(play, replayer)
+    return _run_or_failure(play, replayer)
 
 
-def side(play: Play, *, apart: bool = False) -> Run | Failed:
-    """Return what a run did, or how it failed: here, or in a process `apart`, which may end.
+def run_side(play: Play, *, apart: bool = False) -> Run | Failed:
+    """Return a run, or how it failed: in this process, or in a separate one with `apart`.
 
-    Of that process all is seen that reaches its standard output or error, by whatever means.
+    Output of the separate process to its standard streams, by whatever means, sets `printed`.
     """
     if not apart:
         return play()
     with TemporaryFile() as output:
-        done = _apart(play, output.fileno())
+        done = _run_in_process(play, output.fileno())
         output.seek(0)
         text = output.read().decode(errors="replace")
     sys.stderr.write(text)
     return replace(done, printed=True) if text else done
 
 
-def _apart(play: Play, output: int) -> Run | Failed:
+def _run_in_process(play: Play, output: int) -> Run | Failed:
     try:
-        return _unpacked(fork.apart(lambda: _packed(play()), output))
+        return _unpacked(fork.in_fork(lambda: _packed(play()), output))
     except fork.NoAnswer:
         return Failed("its process ended")
     except (ValueError, TypeError, AttributeError, LookupError):  # a corrupted answer
@@ -101,13 +101,13 @@ def _unpacked(answer: Any) -> Run | Failed:
 
 
 def _packed(done: Run | Failed) -> tuple[list[object] | None, object]:
-    """Return how a run failed, if it did, and the run; what cannot travel is a wrong request."""
+    """Serialise a run or its failure; raises `ReceiptError` for parts that cannot be serialised."""
     if isinstance(done, Run):
         return None, packed_run(done)
     return [done.wrong, done.mute, done.kind], None if done.run is None else packed_run(done.run)
 
 
-def _judged(play: Callable[[], Run], noise: Recorder | Replayer) -> Run | Failed:
+def _run_or_failure(play: Callable[[], Run], noise: Recorder | Replayer) -> Run | Failed:
     try:
         return play()
     except NotPlain as error:
@@ -120,11 +120,11 @@ def _judged(play: Callable[[], Run], noise: Recorder | Replayer) -> Run | Failed
 
 
 def _kind(error: BaseException) -> str:
-    """Return what others can tell failures apart by: the type, of an exit its code too; texts may differ."""
+    """Return what others can observe of a failure: its type, and the code of an exit, but not its text."""
     return repr(error) if isinstance(error, SystemExit) else type(error).__name__
 
 
-def alike(one: Failed, other: Run | Failed) -> bool:
+def fail_alike(one: Failed, other: Run | Failed) -> bool:
     """Return whether both sides fail with the same type after the same releases."""
     if one.run is None or not isinstance(other, Failed) or other.run is None:
         return False

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from audits.attack.planning import Floats
 from audits.attack.power import verdict_of
 from audits.one_run.guessing import Guesses, RunClaim, by_score, guess, least_refuting, level_below
+from audits.tradeoff import bisect
 from dpaccount.errors import InputError
 
 MIN_CANARIES = 10
@@ -143,23 +144,15 @@ def _shift_needed(canaries: int, each: int, claim: RunClaim, level: float, risk:
     needed = least_refuting(canaries, 2 * each, claim, level, risk) / (2 * each)
     if needed > 1:
         return np.inf
-    low, high = 0.0, 100.0
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _accuracy(middle, each / canaries) < needed else (low, middle)
-    return high
+    return bisect(lambda shift: _accuracy(shift, each / canaries) < needed, 0.0, 100.0, 1e-6)[1]
 
 
 def _accuracy(shift: float, share: float) -> float:
     """Return how often the highest `share` of scores are included ones, which are shifted."""
     from scipy.special import ndtr
 
-    low, high = -50.0, 150.0
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        above = (ndtr(shift - middle) + ndtr(-middle)) / 2
-        low, high = (middle, high) if above > share else (low, middle)
-    ins, outs = float(ndtr(shift - low)), float(ndtr(-low))
+    cut, _ = bisect(lambda cut: bool((ndtr(shift - cut) + ndtr(-cut)) / 2 > share), -50.0, 150.0, 1e-9)
+    ins, outs = float(ndtr(shift - cut)), float(ndtr(-cut))
     return ins / max(ins + outs, 1e-300)
 
 

@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.attack.planning import Floats
-from audits.tradeoff import MAX_EPSILON, CurveClaim, MuClaim, PointClaim
+from audits.tradeoff import MAX_EPSILON, CurveClaim, MuClaim, PointClaim, bisect
 
 RunClaim = MuClaim | PointClaim | CurveClaim  #: claims that one run can be held against
 LEVEL_WIDTH = 1e-6  #: to which a level is found
@@ -132,10 +132,7 @@ def level_below(guesses: Guesses, claim: RunClaim, risk: float) -> float:
     low, high = 0.0, 1.0
     while high < MAX_EPSILON and falls(guesses, claim, high, risk):
         low, high = high, 2 * high
-    while high - low > LEVEL_WIDTH:
-        middle = (low + high) / 2
-        low, high = (middle, high) if falls(guesses, claim, middle, risk) else (low, middle)
-    return low
+    return bisect(lambda level: falls(guesses, claim, level, risk), low, high, LEVEL_WIDTH)[0]
 
 
 def least_refuting(canaries: int, guessed: int, claim: RunClaim, level: float, risk: float) -> int:

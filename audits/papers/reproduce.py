@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from audits import papers
-from audits.attack.runs import Progress, counted, silent
+from audits.attack.runs import Progress, progress_counter, silent
 from audits.papers.experiment_file import MOST_ROUNDS, MOST_TRIALS, read_reproduction
 from audits.papers.parameters import Value
 from bandits.papers import reproduction
@@ -100,7 +100,7 @@ def done(
     with workers(jobs):
         carried = [None if cell.subject is None else certificate(cell.subject, cell.delta) for cell in cells]
         series = [Series(f"{name}: {_label(cell.row)}", partial(_trials, cell.play), seeds) for cell in cells]
-        return run(series, counted("playing", len(cells) * len(seeds), progress)), carried
+        return run(series, progress_counter("playing", len(cells) * len(seeds), progress)), carried
 
 
 def _trials(play: Play, seeds: range) -> Floats:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.sandbox.crew import Crew, Play
-from audits.sandbox.frames import LENGTH, packed, received, sent
+from audits.sandbox.frames import LENGTH, pack_array, pack_outcome, unpack_outcome
 from audits.sandbox.outcomes import Outcome
 from audits.subjects.code import Code
 from dpaccount.errors import InputError, posix_module
@@ -128,7 +128,7 @@ class KeepingCrew(Crew):
             self._until = time.monotonic() + self._last
         return record
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Return the seconds that are left of the wall limit, as often as it was asked before."""
         record = self._next("left")
         if record is not None:
@@ -136,16 +136,16 @@ class KeepingCrew(Crew):
             if not self._kept_runs.records:
                 self._until = time.monotonic() + self._last
             return self._last
-        left = super().left()
+        left = super().seconds_left()
         self._kept_runs.append("left", left)
         return left
 
-    def keep(self, datasets: Sequence[NDArray[Any]]) -> None:
+    def set_datasets(self, datasets: Sequence[NDArray[Any]]) -> None:
         """Hand datasets, which must be those of the kept runs."""
         layout = None if self.layout is None else self.layout.as_list()
         digest = sha256(repr(layout).encode())
         for data in datasets:
-            kind, shape, raw = packed(np.asarray(data))
+            kind, shape, raw = pack_array(np.asarray(data))
             digest.update(repr((kind, shape)).encode())
             digest.update(bytes(raw))  # type: ignore[call-overload]
         record = self._next("data")
@@ -153,9 +153,9 @@ class KeepingCrew(Crew):
             self._kept_runs.append("data", digest.hexdigest())
         elif record[1] != digest.hexdigest():
             raise InputError("these runs were kept of other data", OTHER, self._kept_runs.path)
-        super().keep(datasets)
+        super().set_datasets(datasets)
 
-    def _made(self, plays: Sequence[Play]) -> list[Outcome]:
+    def _run_plays(self, plays: Sequence[Play]) -> list[Outcome]:
         """Return kept outcomes, then those of further runs, which are kept as they are made."""
         outcomes: list[Outcome] = []
         records = self._kept_runs.records
@@ -169,12 +169,12 @@ class KeepingCrew(Crew):
                 if len(asked) < len(record[2]) or _digest(asked) != record[1]:
                     what = "these runs were kept of others than are asked for"
                     raise InputError(what, OTHER, self._kept_runs.path)
-                outcomes += [received(each) for each in record[2]]
+                outcomes += [unpack_outcome(each) for each in record[2]]
         while len(outcomes) < len(plays):
             batch = plays[len(outcomes) : len(outcomes) + self._chunk_size * self.jobs]
-            part = super()._made(batch)
+            part = super()._run_plays(batch)
             of = _digest(batch[: len(part)])
-            self._kept_runs.append("runs", of, [sent(outcome) for outcome in part])
+            self._kept_runs.append("runs", of, [pack_outcome(outcome) for outcome in part])
             outcomes += part
             if len(part) < len(batch):
                 self._kept_runs.append("end")

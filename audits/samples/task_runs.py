@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.runs import Progress, counted
+from audits.attack.runs import Progress, progress_counter
 from audits.datasets.forms import Layout
 from audits.sandbox.crew import Crew, Play
-from audits.sandbox.frames import received, sent
+from audits.sandbox.frames import pack_outcome, unpack_outcome
 from audits.sandbox.outcomes import Outcome
 from audits.subjects.code import Code
 from dpaccount.errors import InputError
@@ -33,10 +33,10 @@ UNLIMITED = 1e9  #: seconds that are left at any time
 class UnhurriedCrew(Crew):
     """A process whose runs together have no limit."""
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         return UNLIMITED
 
-    def _made(self, plays: Sequence[Play]) -> list[Outcome]:
+    def _run_plays(self, plays: Sequence[Play]) -> list[Outcome]:
         return self._chunk(self.first, plays)
 
 
@@ -54,14 +54,14 @@ class SandboxedRuns:
         """Return the outcomes of some of the runs, a row for each: its length, then its words of 32 bits."""
         crew = _crew_of(self.code, self.seconds)
         crew.layout = None if self.layout is None else Layout.of_list(self.layout)
-        crew.keep(self.datasets)
+        crew.set_datasets(self.datasets)
         answers = []
         for k in runs:  # one by one: the first that hangs ends all
-            [outcome] = crew.some([self.plays[k]])
+            [outcome] = crew.run_in_time([self.plays[k]])
             if outcome.silent or (outcome.failed and outcome.structure in OF_THE_MACHINE):
                 what = f"a run of {self.code.use} {outcome.structure}, which may be the machine's doing"
                 raise InputError(what, "allow more --seconds or memory, or leave out --store and --backend")
-            answers.append(msgspec.msgpack.encode(sent(outcome)))
+            answers.append(msgspec.msgpack.encode(pack_outcome(outcome)))
         return _rows(answers)
 
 
@@ -89,7 +89,7 @@ def _rows(answers: Sequence[bytes]) -> Floats:
 
 def _outcome(row: Floats) -> Outcome:
     raw = row[1:].astype("<u4").tobytes()[: int(row[0])]
-    return received(msgspec.msgpack.decode(raw))
+    return unpack_outcome(msgspec.msgpack.decode(raw))
 
 
 class TaskCrew(UnhurriedCrew):
@@ -113,13 +113,17 @@ class TaskCrew(UnhurriedCrew):
         super().close()
         _end_crew()
 
-    def keep(self, datasets: Sequence[NDArray[Any]]) -> None:
+    def set_datasets(self, datasets: Sequence[NDArray[Any]]) -> None:
         """Hand the datasets that `run` then refers to by their place."""
         self._data = [np.asarray(data) for data in datasets]
 
-    def _made(self, plays: Sequence[Play]) -> list[Outcome]:
+    def _run_plays(self, plays: Sequence[Play]) -> list[Outcome]:
         series = Series(f"audit {self.code.use}", self._runs(plays), range(len(plays)), SIZE, uneven=True)
-        tell = counted("runs", len(plays), self._progress) if len(plays) >= REPORTED_FROM else lambda _: None
+        tell = (
+            progress_counter("runs", len(plays), self._progress)
+            if len(plays) >= REPORTED_FROM
+            else lambda _: None
+        )
         with workers(self._jobs if len(plays) > SIZE else 1):
             [rows] = run([series], tell)
         return [_outcome(row) for row in rows]

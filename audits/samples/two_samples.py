@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from audits.attack.pair_search import judge_of
-from audits.attack.power import leaked
+from audits.attack.power import counted_leakage_bound
 from audits.attack.runs import TRAIN, Challenge
 from audits.attack.thresholds import CountedBound, levels_at, plan_event
 from audits.samples.reading import DrawnResults
@@ -61,7 +61,7 @@ def compare(left: DrawnResults, right: DrawnResults, challenge: Challenge) -> Co
     rule, _ = plan_event(learned.left, learned.right, levels, challenge.risk, runs)
     delta = challenge.delta if challenge.curve is None else Fraction(0)
     reached = rule.measure(learned.score.of(held), learned.score.of(out), delta, challenge.risk)
-    return Compared(reached, leaked(reached), learned.score.sentence())
+    return Compared(reached, counted_leakage_bound(reached), learned.score.sentence())
 
 
 def _chance_of_alike(counts: Iterable[int]) -> float:

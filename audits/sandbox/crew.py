@@ -23,22 +23,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.datasets.forms import Layout
-from audits.sandbox.frames import LENGTH, packed, received, write_frame
-from audits.sandbox.outcomes import MAX_NUMBERS, SILENT, UNMEANT, Outcome
+from audits.sandbox.frames import LENGTH, pack_array, unpack_outcome, write_frame
+from audits.sandbox.outcomes import MAX_NUMBERS, SILENT, WRONG_CODE, Outcome
 from audits.subjects.code import Code
 from dpaccount.errors import POSIX_ONLY, InputError
 
 MEMORY = 4 * 2**30  #: bytes of address space of one process
-PATIENCE = 0.1  #: the part of the wall limit that a single run may take
-IMPORT = 60.0  #: seconds that an import may take, however little time the runs have
-#: what keeps a process to one thread; with a thread for every core, address space would be short
+PATIENCE = 0.1  #: fraction of the time limit that a single run may take
+IMPORT = 60.0  #: time limit of the import in seconds
+#: limits libraries to one thread: the stacks of one per core would exhaust the address space
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 CHUNK = 100  #: runs that one process does before it takes the next batch
-BATCH = 1.0  #: seconds that such a batch should take, so that few slow runs use all processes
+BATCH = 1.0  #: target seconds per batch, so that slow runs are spread over all processes
 
 WORKER = "import dpaccount_packages; dpaccount_packages.run('audits.api.worker')"  #: what a process runs
 
-Play = tuple[int, ...]  #: which dataset, then the seed words; none: a query, without a generator
+Play = tuple[int, ...]  #: one run: index of the dataset, then the seed's words (none for a query)
 
 
 class TimeUp(Exception):  # noqa: N818
@@ -50,7 +50,7 @@ class Gone(Exception):  # noqa: N818
 
 
 class Process:
-    """One process; `start` imports the code, `kill` ends it and all that it started."""
+    """One worker process; `start` imports the code, `kill` ends the process and its children."""
 
     def __init__(self, code: Code, memory: int = MEMORY) -> None:
         self.code, self.memory = code, memory
@@ -58,14 +58,14 @@ class Process:
         self.starts = 0
         self._popen: subprocess.Popen[bytes] | None = None
         self._buffer = bytearray()
-        self._folder: TemporaryDirectory[str] | None = None  #: where a program's data are
+        self._folder: TemporaryDirectory[str] | None = None  #: of a program's data files
 
     def start(self) -> str:
         """Start and import; return ``function``, ``class`` or another type's name.
 
         Raises `InputError` if that fails.
         """
-        if not hasattr(os, "fork"):  # nor can a pipe be waited for with a limit
+        if not hasattr(os, "fork"):  # nor can `select` wait for a pipe there
             raise InputError(POSIX_ONLY.format("processes"))
         threads = dict.fromkeys(THREADS, "1")
         self.starts += 1
@@ -73,12 +73,12 @@ class Process:
             [sys.executable, "-P", "-c", WORKER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # so that what it starts can be killed with it
+            start_new_session=True,  # so that its children can be killed with it
             env={**os.environ, **threads},
         )
         self._buffer.clear()
-        if self.code.closed is not None:
-            self.send(["close", self.code.closed])
+        if self.code.guarded is not None:
+            self.send(["guard", self.code.guarded])
         self.send(self._loading())
         try:
             answer, text = self.receive(IMPORT)
@@ -93,7 +93,7 @@ class Process:
         return self.kind
 
     def _loading(self) -> list[object]:
-        """Return the request that brings the code there: by its name, or by value."""
+        """Return the request that loads the code, by name or by value."""
         folders = list(self.code.folders)
         if self.code.command is not None:
             self._folder = TemporaryDirectory(prefix="dpaccount-")
@@ -107,7 +107,7 @@ class Process:
         return ["load", self.code.use, folders, self.memory, self.code.meant()]
 
     def send(self, request: Sequence[object]) -> None:
-        """Send a request; a process that is gone is noticed when the answer is awaited."""
+        """Send a request; `receive` reports a process that has died."""
         if self._popen is not None and self._popen.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 write_frame(self._popen.stdin, request)
@@ -118,7 +118,7 @@ class Process:
         if child is None or child.stdout is None:
             raise Gone("not started")
         pipe = child.stdout.fileno()
-        while (document := self._taken()) is None:
+        while (document := self._next_frame()) is None:
             left = until - time.monotonic()
             if left <= 0 or not select.select([pipe], [], [], left)[0]:
                 self.kill()
@@ -132,7 +132,7 @@ class Process:
             self._buffer += piece
         return msgspec.msgpack.decode(document)
 
-    def _taken(self) -> bytes | None:
+    def _next_frame(self) -> bytes | None:
         if len(self._buffer) < LENGTH.size:
             return None
         end = LENGTH.size + LENGTH.unpack_from(self._buffer)[0]
@@ -166,15 +166,15 @@ class Process:
 
 @dataclass
 class Tally:
-    """What the runs of a crew came to: how many, how many without a result or an answer, and why."""
+    """Counts of a crew's runs: all, those without a result or an answer, and failures by kind."""
 
     runs: int = 0
     void: int = 0
     silent: int = 0
-    most: int = 0  #: numbers that one result had
-    first: str = ""
-    opaque: str = ""  #: the first result with a member that cannot be seen
-    failures: dict[str, list[Any]] = field(default_factory=dict)  #: by kind: how many, the first one shown
+    most: int = 0  #: the largest number of numbers in one result
+    first: str = ""  #: the first run as a failure, in words
+    opaque: str = ""  #: the first result with a member that cannot be read
+    failures: dict[str, list[Any]] = field(default_factory=dict)  #: by kind: count, first one in words
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
         """Count further runs."""
@@ -196,28 +196,28 @@ class Tally:
 
     @property
     def empty(self) -> bool:
-        """Return whether no run gave anything that can be compared, though some did end."""
+        """Return whether no run gave anything to compare, although some ended."""
         return self.void == self.runs > self.silent
 
 
 def _plural(did: str) -> str:
-    """Return what one run did as what several do: raises, exits, gives no answer, ends its process."""
+    """Turn a verb phrase into the plural: raises, exits, gives no answer, ends its process."""
     return re.sub(r"^(\w+)s\b", r"\1", did).replace("end its", "end their", 1)
 
 
 def at_once(jobs: int) -> int:
-    """Return how many of the processes can work at the same time."""
+    """Return how many of `jobs` processes can run at the same time."""
     return min(max(jobs, 1), os.cpu_count() or 1)
 
 
 class Crew:
-    """`jobs` processes with the same code; the outcomes do not depend on how many there are.
+    """A pool of `jobs` processes with the same code; the outcomes do not depend on their number.
 
-    All runs together may take `seconds` from the moment the crew is made, a single one a tenth of that.
+    All runs together may take `seconds` from the creation of the crew, a single run a tenth of that.
     """
 
-    hurried: bool = False  #: whether the wall limit reduced the work, and so what an attack prints
-    layout: Layout | None = None  #: how a dataset becomes what the function gets; None: it is that already
+    hurried: bool = False  #: whether the time limit reduced the work, which an attack reports
+    layout: Layout | None = None  #: converts a dataset to the function's argument; None: no conversion
 
     def __init__(self, code: Code, *, seconds: float, jobs: int = 1) -> None:
         self.code, self.seconds, self.jobs = code, seconds, max(jobs, 1)
@@ -229,49 +229,49 @@ class Crew:
         self._until = time.monotonic() + seconds
 
     def _imported(self) -> str:
-        """Import the code; return what it is.  Raises `InputError` where that fails."""
+        """Import the code; return its kind.  Raises `InputError` if that fails."""
         return self.first.start()
 
     @property
     def first(self) -> Process:
-        """Return the process that is always there."""
+        """Return the first process, which is always started."""
         return self._processes[0]
 
     @property
     def processes(self) -> int:
-        """Return how many runs are made at once."""
+        """Return the number of concurrent runs."""
         return at_once(self.jobs)
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Return the seconds that are left of the wall limit."""
-        return self._left()
+        return self._seconds_left()
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         return self._until - time.monotonic()
 
-    def keep(self, datasets: Sequence[NDArray[Any]]) -> None:
-        """Hand the datasets that `run` then refers to by their place."""
-        self._datasets = [packed(data) for data in datasets]
+    def set_datasets(self, datasets: Sequence[NDArray[Any]]) -> None:
+        """Send the datasets that plays refer to by index."""
+        self._datasets = [pack_array(data) for data in datasets]
         for process in self._processes:
             if process.alive:
-                process.send(self._kept())
+                process.send(self._keep_request())
 
-    def _kept(self) -> list[object]:
+    def _keep_request(self) -> list[object]:
         return ["keep", self._datasets, None if self.layout is None else self.layout.as_list()]
 
     def run(self, plays: Sequence[Play]) -> list[Outcome]:
-        """Return the outcome of every run, in order.  Raises `TimeUp` when the wall limit is spent."""
-        outcomes = self.some(plays)
+        """Return the outcome of every run, in order.  Raises `TimeUp` if the time limit is reached."""
+        outcomes = self.run_in_time(plays)
         if len(outcomes) < len(plays):
             raise TimeUp
         return outcomes
 
-    def some(self, plays: Sequence[Play]) -> list[Outcome]:
-        """Return the outcomes of the first runs, in order: of as many as the wall limit allows."""
-        outcomes = self._made(plays)
+    def run_in_time(self, plays: Sequence[Play]) -> list[Outcome]:
+        """Return the outcomes of the first runs, in order: as many as the time limit allows."""
+        outcomes = self._run_plays(plays)
         for outcome in outcomes[:1] + outcomes[-1:]:
-            if outcome.structure.startswith(UNMEANT):
-                raise InputError(outcome.structure.removeprefix(UNMEANT).strip())
+            if outcome.structure.startswith(WRONG_CODE):
+                raise InputError(outcome.structure.removeprefix(WRONG_CODE).strip())
         self.tally.add(outcomes)
         if self.tally.opaque and not self.tally.empty:
             raise InputError(
@@ -281,9 +281,9 @@ class Crew:
             )
         return outcomes
 
-    def _made(self, plays: Sequence[Play]) -> list[Outcome]:
-        """Make runs; return the outcomes of as many as the wall limit allows."""
-        size, begun = self._chunk_size, self._left()
+    def _run_plays(self, plays: Sequence[Play]) -> list[Outcome]:
+        """Run without checking the outcomes; return as many as the time limit allows."""
+        size, begun = self._chunk_size, self._seconds_left()
         chunks = [plays[i : i + size] for i in range(0, len(plays), size)]
         if len(self._processes) == 1 or len(chunks) == 1:
             parts = [self._chunk(self._processes[0], chunk) for chunk in chunks]
@@ -294,7 +294,7 @@ class Crew:
             outcomes += part
             if len(part) < len(chunk):
                 break
-        pace = max(begun - self._left(), 1e-9) / max(len(outcomes), 1)
+        pace = max(begun - self._seconds_left(), 1e-9) / max(len(outcomes), 1)
         self._chunk_size = max(1, min(CHUNK, int(BATCH / pace)))
         return outcomes
 
@@ -314,27 +314,27 @@ class Crew:
             return list(pool.map(one, chunks))
 
     def _chunk(self, process: Process, plays: Sequence[Play]) -> list[Outcome]:
-        """Return the outcomes of runs that one process makes; fewer when the wall limit is spent."""
+        """Return the outcomes of runs in one process; fewer if the time limit is reached."""
         done: list[Outcome] = []
         asked = False
         while len(done) < len(plays):
-            left = self._left()
+            left = self._seconds_left()
             if left <= 0:
-                process.kill()  # answers may still be on their way
+                process.kill()  # it would still send answers
                 break
             if not process.alive:
                 process.start()
-                process.send(self._kept())
+                process.send(self._keep_request())
                 asked = False
             if not asked:
                 process.send(["play", [list(play) for play in plays[len(done) :]]])
                 asked = True
             patience = self.seconds * PATIENCE
             try:
-                done.append(received(process.receive(min(left, patience))))
+                done.append(unpack_outcome(process.receive(min(left, patience))))
             except Gone as gone:
                 if left < patience and SILENT in str(gone):
-                    break  # the limit of all runs cut it short, not its own
+                    break  # the limit of all runs ended it, not its own
                 done.append(Outcome(str(gone), (), np.zeros(0), failed=True))
         return done
 

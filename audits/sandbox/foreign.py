@@ -1,7 +1,7 @@
-"""Functions that run elsewhere: in another Python interpreter, or as a program of any language.
+"""Functions that run in another Python interpreter, or as a program in any language.
 
-Both are called here like a function f(data, rng), inside the worker process that the time limit ends with all
-that it started.
+Both are called like a function f(data, rng) inside a worker process, which the time limit ends together with
+its children.
 """
 
 import json
@@ -22,9 +22,9 @@ from audits.sandbox import foreign_worker
 from dpaccount.errors import InputError
 
 LEAST_VERSION = (3, 8)
-MAX_SEED = 2**31 - 1  #: seeds are from 0 to this, which every language holds
-MAX_DATASETS = 4096  #: datasets that are kept by the other side
-#: runs the source that follows, without the working directory before the standard library
+MAX_SEED = 2**31 - 1  #: seeds fit a signed 32-bit integer
+MAX_DATASETS = 4096  #: datasets that the other interpreter keeps before it is restarted
+#: runs the source in the next argument, without the working directory on sys.path
 START = "import sys; sys.path[:] = [each for each in sys.path if each]; exec(sys.argv.pop(1))"
 HOLES = re.compile(r"\{([\w.]*)\}")
 
@@ -34,7 +34,7 @@ class ProgramFailed(Exception):  # noqa: N818
 
 
 def check_command(command: str) -> None:
-    """Raise `InputError` unless a command names a program and says where the data go."""
+    """Raise `InputError` unless a command names a program and has one placeholder for the data."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -52,10 +52,10 @@ def check_command(command: str) -> None:
 
 
 class Program:
-    """A program that is run once for every call: it reads a file, and prints its result as JSON.
+    """A program that is run for each call: it reads a data file and prints its result as JSON.
 
-    ``{seed}`` becomes a whole number; ``{data}``, ``{data.json}`` or ``{data.arrow}`` the path of the
-    file, as `FORMATS` writes it.  Several lines of output are one list.
+    ``{seed}`` becomes an integer; ``{data}``, ``{data.json}`` or ``{data.arrow}`` the path of the
+    file in that format (`FORMATS`).  Several lines of output are one list.
     """
 
     def __init__(self, command: str, folder: Path) -> None:
@@ -250,7 +250,7 @@ class OtherPython:
 
 
 def _key(data: Any) -> tuple[str, Any]:
-    """Return a dataset's digest, and its document where that was needed for it."""
+    """Return a dataset's digest, and its document if the digest was computed from it."""
     if isinstance(data, np.ndarray) and data.dtype != object:  # the usual case, fast
         return sha256(repr((data.dtype.str, data.shape)).encode() + data.tobytes()).hexdigest(), None
     document = foreign_worker.encode(data)

@@ -27,11 +27,11 @@ TAG = "\x00"  #: the key of a document that encodes a value without a JSON form
 def takes_generator(function: Callable[..., Any]) -> bool:
     """Return whether a function takes a generator: f(data, rng), and not f(data) alone.
 
-    One that requires a single argument draws its own noise, unless its second one is called ``rng``.
+    A function with one required argument draws its own noise, unless its second argument is called ``rng``.
     """
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # of some compiled functions none is known
+    except (TypeError, ValueError):  # some compiled functions have no signature
         return True
     placed = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     required = [each for each in placed if each.default is each.empty]
@@ -39,7 +39,7 @@ def takes_generator(function: Callable[..., Any]) -> bool:
 
 
 def encode(value: Any) -> Any:
-    """Return a value as JSON has it; what JSON has no form for is tagged."""
+    """Return a value as a JSON document; values without a JSON form are tagged."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if np is not None and isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
@@ -68,21 +68,21 @@ def decode(document: Any) -> Any:
     """Return the value that a document encodes."""
     if not isinstance(document, dict):
         return document
-    kind, held = document[TAG], document["is"]
+    kind, content = document[TAG], document["is"]
     if kind in ("array", "scalar"):
-        return _array(kind, *held)
+        return _array(kind, *content)
     if kind == "objects":
-        return _objects(*held)
+        return _objects(*content)
     if kind == "dict":
-        return {decode(key): decode(each) for key, each in held}
+        return {decode(key): decode(each) for key, each in content}
     if kind == "bytes":
-        return base64.b64decode(held)
+        return base64.b64decode(content)
     if kind == "complex":
-        return complex(*held)
+        return complex(*content)
     if kind == "object":
-        return type(held, (), {})()
-    made_by: Any = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}[kind]
-    return made_by(decode(each) for each in held)
+        return type(content, (), {})()
+    container: Any = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}[kind]
+    return container(decode(each) for each in content)
 
 
 def _array(kind: str, dtype: str, shape: list[int], whole: str) -> Any:

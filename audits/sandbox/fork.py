@@ -1,8 +1,8 @@
-"""Code in forks of this process: what it keeps in memory ends with its process, and no other part sees it.
+"""Runs code in forks of this process, so that nothing it keeps in memory reaches other code.
 
-Of a real run a subject's reader meets the rows as they are, and its report what was released; of the property
-tests some runs start from what this process has done so far.  A module's cache, a class's list or an
-attribute that one of them fills ends with its fork.
+In a real run a subject's reader sees the private rows and its report sees the release; some runs of property
+tests start from the current state of this process.  A cache of a module or a class attribute that they fill
+ends with the fork.
 """
 
 import ctypes
@@ -26,11 +26,10 @@ class NoAnswer(InputError):  # noqa: N818
 
 
 class Fork:
-    """A fork of this process, made now, that does `work` on what `ask` sends it later, and ends.
+    """A fork of this process, made at once, that applies `work` to one question from `ask`, and ends.
 
-    Questions and answers are what MessagePack can hold.  It has no files of this process open, unless
-    `files`.  What it writes to standard output and error goes to the file descriptor `output`, if there is
-    one.  Use it in a ``with`` block.
+    Questions and answers must be MessagePack values.  It inherits open files only with `files`.  Its standard
+    output and error go to the file descriptor `output`, if not negative.  Use it in a ``with`` block.
     """
 
     def __init__(self, work: Callable[[Any], object], *, files: bool = False, output: int = -1) -> None:
@@ -59,40 +58,34 @@ class Fork:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        """End the fork: it has answered, or is not asked any more."""
+        """End the fork."""
         os.kill(self._child, signal.SIGKILL)
         os.waitpid(self._child, 0)
         for stream in (self._questions, self._answers):
-            with suppress(BrokenPipeError):  # what it was never sent
+            with suppress(BrokenPipeError):  # unsent data is discarded
                 stream.close()
 
     def ask(self, question: object = None) -> Any:
-        """Return the answer; raises `InputError` with what `work` raised, `NoAnswer` where it ended."""
+        """Return the answer; raises `InputError` if `work` raised our error, `NoAnswer` if the fork ended."""
         try:
             write_frame(self._questions, question)
             kind, answer = read_frame(self._answers)
-        except (
-            EOFError,
-            OSError,
-            ValueError,
-            TypeError,
-            RecursionError,
-            MsgspecError,
-        ):  # ended, or no answer of ours
+        # the fork ended, or wrote something that is no answer
+        except (EOFError, OSError, ValueError, TypeError, RecursionError, MsgspecError):
             raise NoAnswer("the subject's code ended its process; let it return") from None
         if kind == "error":
             raise InputError(answer)
         return answer
 
 
-def apart(call: Callable[[], object], output: int = -1) -> Any:
-    """Return what `call` returns in a fork with all that this process has open; raises as `Fork.ask` does."""
+def in_fork(call: Callable[[], object], output: int = -1) -> Any:
+    """Return the result of `call` in a fork that inherits open files; raises like `Fork.ask`."""
     with Fork(lambda _: call(), files=True, output=output) as child:
         return child.ask()
 
 
 def _flush() -> None:
-    """Write what this process has buffered for standard output and error, that of libraries in C included."""
+    """Flush standard output and error, including the buffers of C libraries."""
     for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
         with suppress(AttributeError, OSError, ValueError):  # there is none, or it is closed
             stream.flush()  # type: ignore[union-attr]
@@ -100,14 +93,14 @@ def _flush() -> None:
 
 
 def _close_all_but(*kept: int) -> None:
-    """Close what the parent has open beyond its standard streams: a lock on a file would be held here too."""
+    """Close inherited files other than standard streams: a fork would share the parent's file locks."""
     ends = [2, *sorted(kept), os.sysconf("SC_OPEN_MAX")]
     for before, after in pairwise(ends):
         os.closerange(before + 1, after)
 
 
 def _answer(work: Callable[[Any], object], inbox: int, outbox: int) -> None:
-    """Answer one question in the fork, and end it without the clean-up that belongs to its parent."""
+    """Answer one question in the fork, and end it without running the parent's exit handlers."""
     try:
         with os.fdopen(inbox, "rb") as questions, os.fdopen(outbox, "wb") as answers:
             try:

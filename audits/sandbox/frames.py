@@ -1,4 +1,4 @@
-"""What travels between this program and its processes: MessagePack documents, each after its length."""
+"""The protocol between this program and its worker processes: length-prefixed MessagePack documents."""
 
 import struct
 from functools import lru_cache
@@ -30,18 +30,18 @@ def write_frame(stream: IO[bytes], document: object) -> None:
     stream.flush()
 
 
-def packed(data: NDArray[Any]) -> list[object]:
-    """Return a dataset as it travels: type, shape, bytes."""
+def pack_array(data: NDArray[Any]) -> list[object]:
+    """Serialise an array: type, shape, bytes."""
     return [str(data.dtype), list(data.shape), data.tobytes()]
 
 
-def unpacked(parts: list[Any]) -> NDArray[Any]:
-    """Return a dataset that travelled."""
+def unpack_array(parts: list[Any]) -> NDArray[Any]:
+    """Deserialise an array."""
     return np.frombuffer(parts[2], dtype=np.dtype(parts[0])).reshape(parts[1]).copy()
 
 
-def sent(outcome: Outcome) -> list[object]:
-    """Return an outcome as it travels."""
+def pack_outcome(outcome: Outcome) -> list[object]:
+    """Serialise an outcome."""
     flags = int(outcome.failed) + 2 * int(outcome.mutated) + 4 * int(outcome.opaque)
     return [
         outcome.structure,
@@ -53,8 +53,8 @@ def sent(outcome: Outcome) -> list[object]:
     ]
 
 
-def received(answer: list[Any]) -> Outcome:
-    """Return an outcome that travelled."""
+def unpack_outcome(answer: list[Any]) -> Outcome:
+    """Deserialise an outcome."""
     structure, labels, numbers, flags, names, titles = answer
     return Outcome(
         structure,
@@ -63,12 +63,12 @@ def received(answer: list[Any]) -> Outcome:
         bool(flags & 1),
         bool(flags & 2),
         bool(flags & 4),
-        _kept(tuple(names)),
-        _kept(tuple(titles)),
+        _interned(tuple(names)),
+        _interned(tuple(titles)),
     )
 
 
 @lru_cache(maxsize=256)
-def _kept(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return equal names as one object: thousands of outcomes have them."""
+def _interned(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return equal names as one object, to save memory: thousands of outcomes have them."""
     return names

@@ -1,12 +1,12 @@
-"""What `--work` keeps of a table that is summed in parts: the command that was killed goes on there.
+"""The folder `--work` of a table that is summed in parts, from which an interrupted command resumes.
 
-The manifest has exact totals of private data, and the key of the persons' hash: only its owner may read
-it.  Every part has an HMAC under that key, of its number, its totals and the whole header: a line that
-was changed, or copied for another part or into another manifest, is refused.  Whoever holds the file
-holds the key: it is no signature.
+The manifest has exact totals of private data, and the key that hashes persons: only its owner may read
+it.  Every line has an HMAC under that key, of the part's number, its totals and the header, so that
+a line that was changed, or copied to another part or manifest, is refused.  This is no signature:
+whoever has the file has the key.
 
-The folder also holds the table's rows, a file for each part, with mode 700.  A command removes them when
-it ends, also with an error; one that is killed leaves them.
+The folder also contains the table's rows, one file per part, with mode 700.  A command removes them when
+it ends, even with an error, but not if it is killed.
 """
 
 import hmac
@@ -30,21 +30,21 @@ TOTALS: Final = "dpaccount/totals/2"
 MANIFEST: Final = "manifest.jsonl"
 ROW_FOLDER: Final = "rows-of-parts"
 DIGESTS: Final = "digests.json"  #: of the files in that folder; it is written last
-Found = tuple[list[int], int, str]  #: a part's totals, its number of units, and its marks in base64
-PART: Final = ("totals", "units", "marks")  #: of a line of the manifest, beside the part's number
-MOST: Final = 2**62  #: of one total of a part
-Keep = Callable[[int, Found], None]
+PartTotals = tuple[list[int], int, str]  #: a part's totals, its number of units, and its marks in base64
+PART_FIELDS: Final = ("totals", "units", "marks")  #: of a line of the manifest, after the part's number
+MAX_TOTAL: Final = 2**62  #: exclusive bound on the absolute value of a total
+Keep = Callable[[int, PartTotals], None]
 
 
 @contextmanager
 def manifest(
     folder: Path | None, wanted: Mapping[str, object], secret: bytes | None = None
-) -> Iterator[tuple[bytes, dict[int, Found], Keep]]:
-    """Yield the secret of the hash, the parts that are done, and how to keep another one.
+) -> Iterator[tuple[bytes, dict[int, PartTotals], Keep]]:
+    """Yield the secret of the hash, the finished parts, and a function that records another part.
 
-    Without a folder nothing is kept.  `wanted` is the header of the work at hand, and `secret` that
-    of a new manifest (default: a fresh one).  Raises `InputError` for the manifest of other work,
-    and where another command uses it or it cannot be written.
+    Without a folder nothing is recorded.  `wanted` is the header of this work, and `secret` that of
+    a new manifest (default: a random one).  Raises `InputError` if the manifest is of other work, is
+    in use by another command, or cannot be written.
     """
     fresh = secret or token_bytes(SECRET_BYTES)
     if folder is None:
@@ -74,14 +74,14 @@ def manifest(
         raise InputError(str(error.strerror or "unwritable"), "name a folder to write to", path) from None
 
 
-def _line(number: int, part: Found, header: Mapping[str, object], secret: bytes) -> dict[str, Any]:
-    """Return the line of a part; its last member ties it to its number, its header and its secret."""
-    line = {"part": number, **dict(zip(PART, part, strict=True))}
+def _line(number: int, part: PartTotals, header: Mapping[str, object], secret: bytes) -> dict[str, Any]:
+    """Return the line of a part, with an HMAC of the line and the header."""
+    line = {"part": number, **dict(zip(PART_FIELDS, part, strict=True))}
     return {**line, "hmac": hmac.digest(secret, canonical([header, line]), "sha256").hex()}
 
 
-def forget(folder: Path | None) -> None:
-    """Remove the parts that a folder keeps: what they were summed from is not known."""
+def remove_manifest(folder: Path | None) -> None:
+    """Remove a folder's manifest: its parts may have been summed from other data."""
     if folder is not None:
         (folder / MANIFEST).unlink(missing_ok=True)
 
@@ -94,8 +94,8 @@ def _lock(descriptor: int, path: Path) -> None:
         raise InputError("another command is working there", "wait, or name another --work", path) from None
 
 
-def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None, dict[int, Found], int]:
-    """Return what a manifest holds and where its last whole line ends; refuses lines that are not its own."""
+def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None, dict[int, PartTotals], int]:
+    """Return secret, parts and end of the last complete line; raises `InputError` for invalid lines."""
     end = text.rfind(b"\n") + 1
     lines = text[:end].splitlines()
     if not lines:
@@ -119,10 +119,10 @@ def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None
         raise InputError(
             "no manifest of totals: its secret is cut", "remove it, or name another --work", path
         )
-    found: dict[int, Found] = {}
+    found: dict[int, PartTotals] = {}
     try:
         for each in done:
-            number, part = index(each["part"]), checked_part(*(each[name] for name in PART))
+            number, part = index(each["part"]), checked_part(*(each[name] for name in PART_FIELDS))
             own = _line(number, part, wanted, secret)
             fits = 0 <= number < wanted["partitions"] and number not in found
             if not fits or not hmac.compare_digest(own["hmac"].encode(), str(each["hmac"]).encode()):
@@ -136,18 +136,18 @@ def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None
     return secret, found, end
 
 
-def checked_part(totals: list[int], units: int, marks: str) -> Found:
-    """Return a part of a manifest; raises `ValueError` or `TypeError` for what is none."""
+def checked_part(totals: list[int], units: int, marks: str) -> PartTotals:
+    """Return a validated part of a manifest; raises `ValueError` or `TypeError` if it is invalid."""
     if len(b64decode(marks, validate=True)) % 8:
         raise ValueError
     found = [*map(index, totals), index(units)]  # a fraction is no total
-    if not all(abs(each) < MOST for each in found) or found[-1] < 0:
+    if not all(abs(each) < MAX_TOTAL for each in found) or found[-1] < 0:
         raise ValueError
     return found[:-1], found[-1], str(marks)
 
 
 def parts_in(folder: Path) -> int:
-    """Return how many parts the manifest of a folder is of; raises `InputError` without one."""
+    """Return the number of parts in a folder's manifest; raises `InputError` if there is none."""
     path = folder / MANIFEST
     try:
         with path.open("rb") as file:
@@ -177,11 +177,11 @@ class DividedRows:
 def divided_rows(
     work: Path, header: Mapping[str, object], secret: bytes, divide: Callable[[Path], list[str]]
 ) -> Iterator[DividedRows]:
-    """Give the rows of a table in parts: those of the same command that was killed, or new ones.
+    """Yield the rows of a table in parts: from the same work if it was killed, or newly written.
 
-    `divide` is given an empty folder, and returns a digest for each part.  An HMAC under `secret` ties
+    `divide` writes the parts to an empty folder and returns a digest for each.  An HMAC under `secret` ties
     the digests to the `header` of the work.  Raises `InputError` for a folder with other files, and
-    `OSError` where it cannot be written.
+    `OSError` if it cannot be written.
     """
     folder = work / ROW_FOLDER
     try:
@@ -198,7 +198,7 @@ def divided_rows(
 
 
 def remove_rows(work: Path) -> None:
-    """Remove the rows that a folder of parts keeps, if any; raises `InputError` for other files."""
+    """Remove the folder of rows, if there is one; raises `InputError` if it has other files."""
     folder = work / ROW_FOLDER
     if not folder.is_symlink() and not folder.exists():
         return
@@ -206,18 +206,18 @@ def remove_rows(work: Path) -> None:
     if folder.is_symlink() or any(name != DIGESTS and not name.isdecimal() for name in names):
         right = "name another --work, or leave it out"
         raise InputError("this is no folder of a table's rows in parts", right, folder)
-    for name in sorted(names, key=lambda name: name != DIGESTS):  # what is not whole is of no use
+    for name in sorted(names, key=lambda name: name != DIGESTS):  # digests first: without them none is used
         (folder / name).unlink()
     folder.rmdir()
 
 
 def _known(folder: Path, header: Mapping[str, object], secret: bytes) -> list[str] | None:
-    """Return the digests of rows of this work that are all there, in a folder of our own; else None."""
+    """Return the digests if the folder is private and has all rows of this work; else None."""
     with suppress(OSError, ValueError, KeyError, TypeError):
-        own, held = folder.lstat(), json.loads((folder / DIGESTS).read_bytes())
-        private = stat.S_ISDIR(own.st_mode) and own.st_uid == os.geteuid() and not own.st_mode & 0o077
-        if private and hmac.compare_digest(_hmac(header, held["digests"], secret), held["hmac"]):
-            return list(held["digests"])
+        status, document = folder.lstat(), json.loads((folder / DIGESTS).read_bytes())
+        ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
+        if ours and hmac.compare_digest(_hmac(header, document["digests"], secret), document["hmac"]):
+            return list(document["digests"])
     return None
 
 

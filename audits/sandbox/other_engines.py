@@ -1,8 +1,7 @@
-"""Totals that another engine sums: Spark, Beam, or whatever gives a person's rows to one call.
+"""Totals summed by another engine: Spark, Beam, or any other that passes all rows of a person to one call.
 
-What travels to its workers is the claim and the key of the persons' hash; what comes back are exact
-integers, which become the manifest that `dpaccount release --engine other --work FOLDER` goes on
-from.
+Its workers receive the claim and the key that hashes persons, and return exact integers.  These become the
+manifest from which `dpaccount release --engine other --work FOLDER` continues.
 """
 
 from base64 import b64encode
@@ -13,9 +12,9 @@ from secrets import token_bytes
 from typing import Any, Final
 
 from audits.claim import Claim, read_claim
-from audits.sandbox.manifest import PART, checked_part, manifest
+from audits.sandbox.manifest import PART_FIELDS, checked_part, manifest
 from audits.sandbox.private_data import digest_of_data
-from audits.sandbox.table_parts import TableWork, digests_of, summed
+from audits.sandbox.table_parts import TableWork, digests_of, summed_query
 from audits.subjects.catalogue import subject_of
 from dpaccount.errors import InputError
 from dpaccount.noise import process
@@ -25,20 +24,16 @@ from mechanisms.table.reading import Batch, record_batches
 from mechanisms.table.totals import TablePart
 from mechanisms.table.user_level import named
 
-SPELLINGS: Final = (
-    "integer",
-    "string",
-    "null",
-)  #: of identities, null where all cells of a batch lack
+SPELLINGS: Final = ("integer", "string", "null")  #: types of identities; null if a batch has only gaps
 
 
 @dataclass(frozen=True)
 class PartSummer:
-    """What sums the rows of a part, on any machine with this code: it is sent there by pickle.
+    """Sums the rows of a part, on any machine with this code; it is sent there by pickle.
 
-    An engine calls it once for each part, with all rows of the part's persons.  The first
-    `max_rows` rows of a person count, in the order in which they come: let that order depend on the
-    person's rows alone, as sorting by all columns does.
+    An engine calls it once for each part, with all rows of the part's persons.  The first `max_rows`
+    rows of a person count, in the given order, which must depend on the person's rows alone (sort
+    by all columns, for example).
     """
 
     claim: Claim
@@ -47,13 +42,13 @@ class PartSummer:
     secret: bytes
 
     def totals(self, batches: Iterable[Any]) -> dict[str, object]:
-        """Return totals, units and marks of a part, given pyarrow's record batches of its rows.
+        """Return totals, units and marks of a part, given pyarrow record batches of its rows.
 
-        Raises `InputError` for what is public: columns that lack or are nested, identities that are
-        numbers here and text there, or in floating point, and other code than where the work began;
-        `ReceiptError` where the code charges or draws noise.
+        Raises `InputError` only for public facts: missing or nested columns, identities of mixed types or
+        in floating point, and a version of the code other than where the work began; `ReceiptError` if
+        the code charges or draws noise.
         """
-        what = summed(self.claim, self.made_by)
+        what = summed_query(self.claim, self.made_by)
         own = digests_of(self.claim, self.made_by, "")
         other = [name for name in ("code", "pyarrow") if own[name] != self.digests[name]]
         if what is None or other:
@@ -65,21 +60,21 @@ class PartSummer:
         read = _read(batches, what.names, what.table.identity)
         found = process.as_task(what.of_batches, read, part)
         marks = b64encode(found.marks).decode()
-        return dict(zip(PART, (found.sums.tolist(), found.units, marks), strict=True))
+        return dict(zip(PART_FIELDS, (found.sums.tolist(), found.units, marks), strict=True))
 
     def of_frames(self, frames: Iterable[Any]) -> Iterator[Any]:
-        """Yield one frame with the totals of all `frames` of pandas: for Spark's `mapInPandas`."""
+        """Yield one data frame with the totals of all pandas `frames`, for Spark's `mapInPandas`."""
         import pandas as pd
 
         yield pd.DataFrame([self.totals(map(_record_batch, frames))])
 
     def keep(self, given: Sequence[Mapping[str, Any]], folder: Path) -> None:
-        """Write the manifest of all parts; raises `InputError` where the folder has one of other work.
+        """Write the manifest of all parts, as `totals` returned them.
 
-        So it does for parts that are not as `totals` gave them: their numbers are whole.
+        Raises `InputError` for invalid parts, and if the folder has a manifest of other work.
         """
         try:
-            parts = [checked_part(*(part[name] for name in PART)) for part in given]
+            parts = [checked_part(*(part[name] for name in PART_FIELDS)) for part in given]
         except (ValueError, TypeError, KeyError):
             what = "a part has not the totals, units and marks that came back"
             raise InputError(what, "give whole numbers as they are", folder) from None
@@ -92,19 +87,19 @@ class PartSummer:
 
 
 def begin(claim: Path) -> PartSummer:
-    """Return what another engine needs; the claim's files are read once, for their digest."""
+    """Return the summer that another engine's workers need; reads the claim's files for their digest."""
     read = read_claim(claim)
     made_by = type(named(subject_of(read)))
-    if read.data_file is None or summed(read, made_by) is None:
+    if read.data_file is None or summed_query(read, made_by) is None:
         raise InputError(f"{read.use} adds no noise to sums of a table's rows", "see docs/tables.md", claim)
     digests = digests_of(read, made_by, digest_of_data(read.data_file))
     return PartSummer(read, made_by, digests, token_bytes(SECRET_BYTES))
 
 
 def _read(batches: Iterable[Any], names: Sequence[str], identity: str | None) -> Iterator[Batch]:
-    """Yield the batches' columns; identities must be spelled in one way, or one person could count as two.
+    """Yield the batches' columns; identities must have one type, or one person could count as two.
 
-    They are texts from here on: in another part, which nobody here sees, the same ones may be integers.
+    They are converted to text, since they may be integers in one part and text in another.
     """
     spelled = ""
     for batch in batches:
@@ -122,7 +117,7 @@ def _read(batches: Iterable[Any], names: Sequence[str], identity: str | None) ->
 
 
 def _record_batch(frame: Any) -> Any:
-    """Return a frame of pandas as pyarrow's record batch; no cell is refused, or changes another one."""
+    """Return a pandas frame as a pyarrow record batch; no cell is refused or affects another one."""
     from pyarrow import RecordBatch
 
     names = list(map(str, frame.columns))
@@ -132,9 +127,9 @@ def _record_batch(frame: Any) -> Any:
 
 
 def _array(column: Any) -> Any:
-    """Return a column as pyarrow's array.
+    """Return a column as a pyarrow array.
 
-    Objects that are not all texts become texts, each by itself: no common type is private.
+    A column of mixed objects becomes text cell by cell: a type inferred from all cells could leak one.
     """
     from pyarrow import Array, ChunkedArray, array, string
 

@@ -1,9 +1,9 @@
-"""What one run gave, reduced to plain parts that can be sent, compared and counted.
+"""The outcome of one run, reduced to plain parts that can be sent, compared and counted.
 
 An outcome is a structure (types, shapes, keys), labels (text) and numbers (doubles).  Whatever a
 function does is an outcome: a value of any kind, an exception, an exit, a crash, no answer in time.
-Nothing of a value is dropped: what is too long is followed by its length and a digest of all of it,
-what a double does not hold follows as a second number, and what cannot be read is opaque.
+The reduction is injective: a long text is cut, but ends in its length and a digest; a number beyond
+double precision is followed by its remainder; a value that cannot be read makes the outcome opaque.
 """
 
 import hashlib
@@ -23,19 +23,19 @@ from numpy.typing import NDArray
 
 from audits.datasets.forms import Given
 from audits.sandbox import foreign_worker
-from audits.sandbox.tables import is_table, opened
+from audits.sandbox.tables import is_table, table_content
 
 MAX_NUMBERS = 2**17  #: numbers, or members, of one outcome; one that has more is opaque
-MAX_LABEL = 4096  #: letters of a text; a longer one ends in a digest
+MAX_LABEL = 4096  #: characters of a text; a longer one is cut and ends in a digest
 MAX_KEY = 200
-MAX_NAMES = 200  #: numbers, and labels, that are called by their keys
-MAX_PARTS = 256  #: beyond this many parts, equal ones that follow each other are counted
+MAX_NAMES = 200  #: numbers, and labels, that are named by their keys
+MAX_PARTS = 256  #: if there are more parts, consecutive equal ones are run-length encoded
 MAX_STRUCTURE = 2**14
 MAX_NESTING = 100
-EXACT = 2**53  #: whole numbers up to here are doubles
-UNMEANT = "unmeant:"  #: how the structure of a run begins that was of other code than the project's
-ALIGNED = 1  #: the second word of the seed of runs that are compared with a run of the same seed
-SILENT = "no answer"  #: how the structure of a run that did not end begins, after a verb
+EXACT = 2**53  #: integers up to here are exact as doubles
+WRONG_CODE = "unmeant:"  #: prefix of the structure if the code that ran is not the project's
+ALIGNED = 1  #: second word of the seeds of runs that are compared under the same randomness
+SILENT = "no answer"  #: in the structure of a run that did not end in time
 VOID = re.compile(r"(?:^| )(?:None|NAType|object \S)")  #: in a structure: a member that cannot be compared
 
 
@@ -47,16 +47,16 @@ class Outcome:
     labels: tuple[str, ...]
     numbers: NDArray[np.float64]
     failed: bool = False
-    mutated: bool = False  #: the run changed the dataset that it was given
-    opaque: bool = False  #: a member is an object whose content is not seen; the structure ends with it
-    names: tuple[str, ...] = ()  #: of the first numbers: the keys under which they stand, if there are keys
-    titles: tuple[str, ...] = ()  #: of the first labels, likewise
+    mutated: bool = False  #: the run changed its dataset in place
+    opaque: bool = False  #: a member cannot be read; the structure ends with it
+    names: tuple[str, ...] = ()  #: the keys of the first numbers, if there are keys
+    titles: tuple[str, ...] = ()  #: the keys of the first labels, likewise
 
     @property
     def void(self) -> bool:
-        """Return whether there is nothing to compare: no value, or None, NaN and objects alone.
+        """Return whether there is nothing to compare: no value, or only None, NaN and objects.
 
-        Something empty (a list without members) is a result.
+        An empty container is a result.
         """
         if self.failed:
             return True
@@ -66,15 +66,15 @@ class Outcome:
 
     @property
     def silent(self) -> bool:
-        """Return whether the run was given up because it did not end."""
+        """Return whether the run timed out."""
         return self.failed and SILENT in self.structure
 
     def key(self) -> tuple[str, tuple[str, ...], bytes]:
-        """Return what two outcomes must share to be the same, bit for bit."""
+        """Return a key that is equal for outcomes that are equal bit for bit."""
         return self.structure, self.labels, self.numbers.tobytes()
 
     def shown_as_failure(self) -> str:
-        """Return what the run did instead of giving a result, in one printable line."""
+        """Describe a failure or a void result as a verb phrase, in one printable line."""
         if not self.failed:
             what = "NaN" if len(self.numbers) else self.structure[:MAX_KEY]
             return f"returns {what.replace('object', 'an object of type', 1)}"
@@ -94,7 +94,7 @@ def of_value(value: object) -> Outcome:
     flat = np.concatenate(parts.numbers) if parts.numbers else np.zeros(0)
     if len(flat) > MAX_NUMBERS:
         parts.hide(f"result with {len(flat)} numbers (more than {MAX_NUMBERS})")
-    if parts.opaque:  # compared with nothing: it is refused
+    if parts.opaque:  # the crew raises an error for it
         text = _joined([*parts.parts[:4], f"object {parts.opaque}"])
         return Outcome(text, (), np.zeros(0), opaque=True)
     names, titles = _named(parts.spans, parts.keyed), _named(parts.label_places, parts.keyed)
@@ -111,12 +111,11 @@ def of_error(error: BaseException) -> Outcome:
     return Outcome(kind, (_label(text),), np.zeros(0), failed=True)
 
 
-def played(function: Callable[..., Any], data: Given, seed: list[int] | None) -> Outcome:
+def run_outcome(function: Callable[..., Any], data: Given, seed: list[int] | None) -> Outcome:
     """Run once on a copy of the dataset; with a seed, a function that takes a generator gets one.
 
-    The global generators are seeded as well, so that code that uses them repeats itself too.  Every run
-    has a seed of its own, so runs are as independent as fresh draws are; what draws from the operating
-    system is not touched.
+    Python's and NumPy's global generators are seeded too, so that code that uses them is reproducible.  Every
+    run has its own seed, so runs are independent.  Randomness of the operating system is not replaced.
     """
     given = data.fresh()
     try:
@@ -137,10 +136,10 @@ def played(function: Callable[..., Any], data: Given, seed: list[int] | None) ->
 
 
 def aligned(seed: np.random.SeedSequence) -> np.random.Generator:
-    """Return a generator each of whose calls has a stream of its own, by the line that makes it.
+    """Return a generator with a separate stream for each calling instruction and repetition of it.
 
-    A call for one draw a row then gives all rows but the last the same draws on one row more, and what is
-    drawn after it is the same too.
+    If a call draws one value per row, a dataset with one row more then gets the same draws for the first
+    rows, and later calls are not shifted.
     """
     bits = np.random.PCG64(seed)
     begin = bits.state
@@ -169,7 +168,7 @@ def takes_generator(function: Callable[..., Any]) -> bool:
     """Return whether a function takes a generator; see `audits.sandbox.foreign_worker.takes_generator`."""
     try:
         return _cached(function)
-    except TypeError:  # no key of a cache
+    except TypeError:  # not hashable
         return foreign_worker.takes_generator(function)
 
 
@@ -178,24 +177,24 @@ _cached = lru_cache(maxsize=16)(foreign_worker.takes_generator)
 
 @dataclass
 class _Parts:
-    """What a walk through a value has gathered so far."""
+    """Accumulates the parts of an outcome during a walk through a value."""
 
     parts: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     numbers: list[NDArray[np.float64]] = field(default_factory=list)
     opaque: str = ""
     members: int = 0
-    at: str = ""  #: the keys and places that lead to what is walked
-    keyed: bool = False  #: there was a key
-    spans: list[tuple[str, int]] = field(default_factory=list)  #: where numbers are, how many together
-    label_places: list[tuple[str, int]] = field(default_factory=list)  #: where labels are
+    at: str = ""  #: path (keys and indices) of the current member
+    keyed: bool = False  #: whether there was a key
+    spans: list[tuple[str, int]] = field(default_factory=list)  #: path and number of added numbers
+    label_places: list[tuple[str, int]] = field(default_factory=list)  #: path of each label, and 1
 
     def hide(self, what: str) -> None:
-        """Note that the content of something cannot be seen."""
+        """Mark the outcome as opaque, because of this member."""
         self.opaque = self.opaque or what
 
     def walk(self, value: Any, depth: int) -> None:
-        """Add a value and all that is in it."""
+        """Add a value with its members."""
         if self.opaque:
             return
         if is_table(value) and depth <= MAX_NESTING:
@@ -222,7 +221,7 @@ class _Parts:
             self.hide(type(value).__name__)
 
     def counted(self, members: Iterable[Any], many: int) -> Iterable[Any]:
-        """Return the members, none of them where all are too many."""
+        """Count the members and return them; if the limit is exceeded, none, and the outcome is opaque."""
         self.members += many
         if self.members > MAX_NUMBERS:
             self.hide(f"result with more than {MAX_NUMBERS} members")
@@ -240,7 +239,7 @@ class _Parts:
 
     def table(self, value: Any, depth: int) -> None:
         """Add a table of pandas or Polars."""
-        table = opened(value)
+        table = table_content(value)
         if table is None:
             self.hide(type(value).__name__)
             return
@@ -248,12 +247,12 @@ class _Parts:
         self.under(self.counted(table.members, len(table.members)), depth)
 
     def add(self, numbers: NDArray[np.float64]) -> None:
-        """Add numbers that stand here."""
+        """Add numbers at the current path."""
         self.numbers.append(numbers)
         self.spans.append((self.at, len(numbers)))
 
     def label(self, text: str) -> None:
-        """Add a text at this position."""
+        """Add a text at the current path."""
         self.labels.append(text)
         self.label_places.append((self.at, 1))
 
@@ -261,7 +260,7 @@ class _Parts:
         """Add the members of a list or set."""
         whole = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
         self.parts.append(f"{type(value).__name__}{len(whole)}")
-        if whole and all(type(member) is float for member in whole):  # many at once are faster
+        if whole and all(type(member) is float for member in whole):  # a fast path
             self.parts += ["float"] * len(whole)
             self.add(np.array(list(whole)))
             return
@@ -272,7 +271,7 @@ class _Parts:
         self.at = above
 
     def name(self, key: Any, depth: int) -> None:
-        """Add a key of a dictionary: to the structure where it is plain."""
+        """Add a key of a dictionary: to the structure if it is simple, else as a member."""
         if type(key) in (str, bytes, bool) or key is None or (type(key) is int and abs(key) <= EXACT):
             self.parts.append(_cut(repr(key).replace(" ", "\\x20"), MAX_KEY))  # a part has no spaces
         else:
@@ -280,7 +279,7 @@ class _Parts:
             self.walk(key, depth + 1)
 
     def text(self, value: str | bytes) -> None:
-        """Add a text; the length of one that is cut belongs to the structure."""
+        """Add a text; if it is cut, its length is part of the structure."""
         text = value if isinstance(value, str) else value.decode("latin-1")
         kind = type(value).__name__
         self.parts.append(f"{kind}{len(text)}" if len(text) > MAX_LABEL else kind)
@@ -289,7 +288,7 @@ class _Parts:
     def numeric(self, value: Any, depth: int) -> None:
         """Add a number or an array."""
         name = type(value).__name__
-        if isinstance(value, int) and abs(value) >= EXACT:  # beyond what a double holds
+        if isinstance(value, int) and abs(value) >= EXACT:  # no exact double
             self.parts.append("int")
             self.label(_cut(str(value) if abs(value) < 10**4000 else hex(value), MAX_LABEL))
             return
@@ -321,12 +320,11 @@ class _Parts:
         """Add the mask, the masked values, and the fill value."""
         self.parts.append("masked")
         self.label("masked array")
-        held = (np.ma.getmaskarray(value), value.data, np.asarray(value.fill_value), value._optinfo)
-        for part in held:
+        for part in (np.ma.getmaskarray(value), value.data, np.asarray(value.fill_value), value._optinfo):
             self.walk(part, depth + 1)
 
     def real(self, array: NDArray[Any]) -> None:
-        """Add real numbers as doubles; if these are not exact, also the remainders."""
+        """Add real numbers as doubles and, if those are not exact, the remainders."""
         with np.errstate(all="ignore"):
             heads = array.astype(np.float64)
         self.add(heads.ravel())
@@ -335,26 +333,26 @@ class _Parts:
                 return
             each = zip(array.ravel().tolist(), heads.ravel(), strict=True)
             rests = [float(whole - int(head)) for whole, head in each]
-            self.rest(np.array(rests))
+            self.remainder(np.array(rests))
         elif array.dtype.itemsize > 8 and array.dtype.kind == "f":
             with np.errstate(all="ignore"):
-                rest = array - heads
-                whole = heads.astype(array.dtype) + rest.astype(np.float64)
-                held = ~np.isfinite(array) | (np.isfinite(heads) & (whole == array))
-            if not held.all():
+                remainder = array - heads
+                whole = heads.astype(array.dtype) + remainder.astype(np.float64)
+                exact = ~np.isfinite(array) | (np.isfinite(heads) & (whole == array))
+            if not exact.all():
                 self.hide(f"{array.dtype} out of the range of doubles")
-            elif (rest[np.isfinite(array)] != 0).any():
-                self.rest(np.where(np.isfinite(array), rest, 0).astype(np.float64).ravel())
+            elif (remainder[np.isfinite(array)] != 0).any():
+                self.remainder(np.where(np.isfinite(array), remainder, 0).astype(np.float64).ravel())
 
-    def rest(self, rests: NDArray[np.float64]) -> None:
-        """Add what doubles do not hold."""
+    def remainder(self, rests: NDArray[np.float64]) -> None:
+        """Add the differences between numbers and their doubles."""
         self.parts.append("rest")
         self.label("numbers that are no doubles")
         self.add(rests)
 
 
 def _named(spans: list[tuple[str, int]], keyed: bool) -> tuple[str, ...]:  # noqa: FBT001
-    """Return the names of the first numbers or labels, no two alike; none where there are no keys."""
+    """Return the paths of the first numbers or labels as names; none if there are no keys."""
     names: list[str] = []
     for at, many in spans if keyed else ():
         if len(names) >= MAX_NAMES:
@@ -368,18 +366,18 @@ def _digest(text: str) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """Return the text; a long one is cut, and its length and digest stand for the rest."""
+    """Return the text; a long one is cut, and ends in its length and digest."""
     return text if len(text) <= most else f"{text[:most]}…{len(text)}:{_digest(text)}"
 
 
 def _label(text: str) -> str:
-    """Return a text that can be encoded; different ones for different texts."""
+    """Return a text that can be encoded as UTF-8, injectively."""
     shown = _cut(text, MAX_LABEL).encode("utf-8", "backslashreplace").decode()
     return f"{shown} {_digest(text)}" if "\\ud" in text else shown
 
 
 def _joined(parts: list[str]) -> str:
-    """Return the parts in one line; of many parts, those that repeat are counted."""
+    """Return the parts in one line; many parts are run-length encoded."""
     if len(parts) > MAX_PARTS:
         runs = [(part, len(list(same))) for part, same in groupby(parts)]
         parts = [f"{part}*{many}" if many > 1 else part for part, many in runs]

@@ -1,4 +1,4 @@
-"""The private data of a release: the digest of its files, and its rows, read in a process of their own."""
+"""The private data of a release: digests of its files, and its rows, read in a separate process."""
 
 import hashlib
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import numpy as np
 
 from audits.claim import Claim
 from audits.sandbox.fork import Fork
-from audits.sandbox.frames import packed, unpacked
+from audits.sandbox.frames import pack_array, unpack_array
 from audits.subjects.catalogue import on_table, subject_made
 from dpaccount.documents import canonical
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
@@ -21,7 +21,7 @@ from mechanisms.table.rows import read_rows
 
 PASSES = (LedgerError, ReceiptError, BudgetError)  #: errors of the ledger, passed on unchanged
 
-#: what each part of a subject must do that another way would tell or show something
+#: for each method of a subject, the advice if it raises
 WANTED = {
     "read": "return a row for every record, NaN for a cell that is no number",
     "play": "let it take any data of the domain",
@@ -45,7 +45,7 @@ class OnFiles(Subject, Protocol):
 
 
 def stamp_of(source: Source) -> list[list[object]]:
-    """Return what changes with each write to a file, or to those of a folder."""
+    """Return metadata that change with each write to a file, or to the files of a folder."""
     return [[file.name, *file.stamp()] for file in files_of(source)]
 
 
@@ -74,14 +74,14 @@ def on_files(claim: Claim, subject: Subject) -> OnFiles:
 def rows_of(claim: Claim, made_by: type, path: Source) -> Rows:
     """Return the file's rows, read in a separate process and clamped to the domain."""
     with Fork(lambda _: _read(claim, made_by, path)) as reader:
-        rows = unpacked(reader.ask())
+        rows = unpack_array(reader.ask())
     subject = subject_made(claim, made_by)
     domain = subject.domain()
     if rows.ndim and not len(rows):
         rows = rows.reshape(0, 0)  # an empty dataset has no columns
     try:
         domain.admit(rows, subject.relation)
-    except InputError:  # which number `read` returned may be private: it may have left out what lacks a cell
+    except InputError:  # the number of rows may be private: `read` may have dropped rows with missing cells
         atmost = "at most " if adjacency(subject.relation).rows_vary else ""
         raise InputError(
             f"{claim.use} reads no table of {atmost}{domain.rows} rows of {len(domain.low)} numbers",
@@ -94,7 +94,7 @@ def rows_of(claim: Claim, made_by: type, path: Source) -> Rows:
 def _read(claim: Claim, made_by: type, path: Source) -> list[object]:
     if claim.table is not None:
         reading = on_table(claim, made_by)[1]
-        return packed(read_rows(path, claim.table, reading, claim.guarantee.relation))
+        return pack_array(read_rows(path, claim.table, reading, claim.guarantee.relation))
     if isinstance(path, Remote):
         raise InputError(
             f"{claim.use} reads files itself", "copy the data here, and name the file", str(path)
@@ -102,7 +102,7 @@ def _read(claim: Claim, made_by: type, path: Source) -> list[object]:
     reader = on_files(claim, subject_made(claim, made_by))
     parts = asked(reader, "read", lambda: reader.read(path))
     try:
-        return packed(np.array(parts, dtype=np.float64))
+        return pack_array(np.array(parts, dtype=np.float64))
     except (TypeError, ValueError):
         raise InputError("read gives no table of numbers", "return rows, NaN for what lacks", path) from None
 
@@ -113,10 +113,10 @@ def asked(
     answer: Callable[[], Answer],
     passes: tuple[type[BaseException], ...] = PASSES,
 ) -> Answer:
-    """Return a subject's answer; exceptions become one line without text, which may quote data.
+    """Return a subject's answer; exceptions become one line without their text, which may quote data.
 
-    Those of `passes` pass, and so does what `read` says.  Raises `InputError` if the subject's parameters
-    are others afterwards.
+    Exceptions in `passes` are passed on, and so is an `InputError` of `read`.  Raises `InputError` if the
+    call changed the subject's parameters.
     """
     before = _parameters(subject)
     name = f"{type(subject).__name__}.{what}"

@@ -1,9 +1,8 @@
 """Exact totals of a private table, part by part: in forks of this process, or on the workers of a cluster.
 
-Every part is a pure function of the claim, the files and its number, so that a part that is lost,
-repeated or done in another order changes nothing.  Finished parts are kept in a manifest if there
-is a folder for it: the command that was killed goes on there.  No noise and no receipt leaves this
-process; only totals come back.
+Every part is a pure function of the claim, the files and its number, so lost, repeated or reordered
+parts change nothing.  With a work folder, finished parts are recorded in a manifest, from which an
+interrupted command resumes.  Noise and receipts stay in this process; workers return only totals.
 """
 
 import hashlib
@@ -26,9 +25,9 @@ import numpy as np
 from audits.claim import Claim, read_claim
 from audits.sandbox.fork import Fork, NoAnswer
 from audits.sandbox.manifest import (
-    MOST,
+    MAX_TOTAL,
     DividedRows,
-    Found,
+    PartTotals,
     divided_rows,
     manifest,
     parts_in,
@@ -49,7 +48,7 @@ from mechanisms.table.totals import MOST_MARKS, Summed, TablePart, TableTotals
 from mechanisms.table.user_level import ByPerson, named
 
 CONNECT_SECONDS: Final = 10
-WAITS_ALONE: Final = 30  #: so many times as long a cluster may be without workers, which may be on their way
+WAITS_ALONE: Final = 30  #: maximum multiple of that time without any worker, while they may be starting
 SUMMED_APART: Final = (
     "That each {} has all rows of its persons was said, not proved: {} compared between them by 64 bits of a"
     " hash."
@@ -58,7 +57,7 @@ BY_CLUSTER: Final = (
     "The totals of the table came from the workers of a dask cluster: that they read the same files and"
     " returned what this code computes is trusted."
 )
-BY_OTHER: Final = (
+BY_OTHER_ENGINE: Final = (
     "The totals of the table came from another engine: that it gave every row of these files once to this"
     " code, and returned what it computes, is trusted."
 )
@@ -67,16 +66,15 @@ OTHER_VERSION: Final = (
     "a worker of the cluster cannot do a part ({}), as one with another version of this program;"
     " install there what this command runs, and start it again"
 )
-SO_FAR: Final = "summing the table: {} of {} parts"  #: what progress says
+PROGRESS: Final = "summing the table: {} of {} parts"
 
 
 @dataclass(frozen=True)
 class TableWork:
-    """How a table is summed: in how many parts, how many at once, and where finished ones are kept.
+    """How a table is summed; the totals do not depend on it.
 
-    `scheduler` is the address of a dask cluster whose workers do the parts.  The totals depend on
-    none of it. `by_file`: each file is a part, since it is said to have all rows of its persons.
-    `other`: another engine has summed all parts, and left them in the manifest.
+    `folder` is for finished parts, `scheduler` the address of a dask cluster.  `by_file`: each file is a
+    part, with all rows of its persons.  `other`: another engine has summed all parts into the manifest.
     """
 
     jobs: int = 1
@@ -87,24 +85,23 @@ class TableWork:
     other: bool = False
 
     def header(self) -> dict[str, object]:
-        """Return what a manifest says of it."""
+        """Return the members of a manifest's header that describe it."""
         engine = "other" if self.other else "here" if self.scheduler is None else "dask"
         return {"partitions": self.partitions, "by_file": self.by_file, "engine": engine}
 
     @property
     def divided(self) -> bool:
-        """Return whether it says anything that only sums over rows can do."""
+        """Return whether it has settings that are for sums over rows only."""
         return self != TableWork(self.jobs)
 
 
 IN_ONE: Final = TableWork()
 
 
-def summed(claim: Claim, made_by: type) -> Summed | None:
-    """Return what is summed over a claim's table, or None where the mechanism needs all rows at once.
+def summed_query(claim: Claim, made_by: type) -> Summed | None:
+    """Return the sum over rows that a claim's mechanism computes, or None if it needs all rows at once.
 
-    A user's own class always needs them: no test can show that its query is a sum over rows at
-    every size.
+    A user's own class always does: no test can show that its query is a sum over rows at every size.
     """
     if claim.table is None or not is_catalogued(made_by):
         return None
@@ -118,9 +115,9 @@ def summed(claim: Claim, made_by: type) -> Summed | None:
     return Summed(mechanism, named(subject).domain(), claim.table, reading, marked)
 
 
-def trusted(claim: Claim, work: TableWork) -> list[str]:
-    """Return what a certificate must say was trusted of the way in which a table is summed."""
-    said = [BY_CLUSTER] if work.scheduler is not None else [BY_OTHER] if work.other else []
+def trust_hazards(claim: Claim, work: TableWork) -> list[str]:
+    """Return the assumptions about how a table is summed, as hazards for the certificate."""
+    said = [BY_CLUSTER] if work.scheduler is not None else [BY_OTHER_ENGINE] if work.other else []
     if (work.by_file or work.other) and claim.table is not None and claim.table.identity is not None:
         compared = "all persons were" if claim.table.rows <= MOST_MARKS else "a sample of the persons was"
         said.append(
@@ -130,9 +127,9 @@ def trusted(claim: Claim, work: TableWork) -> list[str]:
 
 
 def digests_of(claim: Claim, made_by: type, data: str) -> dict[str, str]:
-    """Return the digests of a claim, its data, whose files have the digest `data`, and the code.
+    """Return the digests of a claim, of its data (from the digest `data` of the files), and of the code.
 
-    The version of pyarrow, which reads the files, is one of them; a release's key leaves it out.
+    The version of pyarrow, which reads the files, is included; a release's key leaves it out.
     """
     parts = {
         "claim": canonical(claim.written),
@@ -160,9 +157,9 @@ def totals_of(
 ) -> TableTotals:
     """Return the exact totals of the claim's table, given its `digests_of`.
 
-    `progress` hears how many parts are done.  No part is kept once the files have `changed`.  Raises
-    `InputError` for what is public: the files, the number of units where it is, and a folder with
-    the manifest of other work.
+    `progress` is called with the number of finished parts.  Raises `InputError` if the files have `changed`
+    during the work, and for other public facts: unreadable files, a public number of units that differs,
+    a folder with the manifest of other work.
     """
     if claim.data_file is None or claim.table is None:
         raise InputError("no table is declared", "give [data.columns]", claim.path)
@@ -172,22 +169,40 @@ def totals_of(
         work = replace(work, partitions=len(files))
     if work.other and work.folder is not None:
         work = replace(work, partitions=parts_in(work.folder))
-    found: dict[int, Found] = {}
-    with manifest(work.folder, {**digests, **work.header()}) as (secret, done, keep):
-        found |= done
+
+    def check_same() -> None:
+        if changed():
+            right = "release while no one writes to it"
+            raise InputError("changed while it was read", right, str(claim.data_file))
+
+    parts = _all_parts(claim, made_by, digests, work, check_same, progress)
+    _check_shape(parts, claim, made_by, work)
+    _check_disjoint([marks for *_, marks in parts], claim.data_file)
+    sums = [sum(each) for each in zip(*(part for part, *_ in parts), strict=True)]
+    units = sum(each for _, each, _ in parts)
+    if max(map(abs, sums), default=0) >= MAX_TOTAL:
+        raise InputError("the totals are beyond 2^62", "see who wrote the manifest", work.folder)
+    check_number(claim.data_file, claim.table, units, claim.guarantee.relation)
+    return TableTotals(np.array(sums, dtype=np.int64), units)
+
+
+def _all_parts(
+    claim: Claim,
+    made_by: type,
+    digests: dict[str, str],
+    work: TableWork,
+    check_same: Callable[[], None],
+    progress: Callable[[str], None],
+) -> list[PartTotals]:
+    """Return the totals of all parts: those in the manifest, then the others, each recorded once done."""
+    header = {**digests, **work.header()}
+    with manifest(work.folder, header) as (secret, found, keep):
         every = [TablePart(k, work.partitions, secret, work.by_file) for k in range(work.partitions)]
         missing = [part for part in every if part.number not in found]
         if missing and work.other:
             lacks = f"the other engine's manifest lacks {len(missing)} of {work.partitions} parts"
             raise InputError(lacks, "let it end", work.folder)
-        progress(SO_FAR.format(len(found), work.partitions))
-
-        def check_same() -> None:
-            if changed():
-                right = "release while no one writes to it"
-                raise InputError("changed while it was read", right, str(claim.data_file))
-
-        header = {**digests, **work.header()}
+        progress(PROGRESS.format(len(found), work.partitions))
         with _rows_in_parts(claim, made_by, header, work, missing, check_same) as divided:
             if work.scheduler is None:
                 ended = _in_forks(claim, made_by, missing, work, divided)
@@ -197,25 +212,16 @@ def totals_of(
                 check_same()
                 keep(number, part)
                 found[number] = part
-                progress(SO_FAR.format(len(found), work.partitions))
-    parts = [found[number] for number in range(work.partitions)]
-    _check_whole(parts, claim, made_by, work)
-    _check_apart([marks for *_, marks in parts], claim.data_file)
-    sums = [sum(each) for each in zip(*(part for part, *_ in parts), strict=True)]
-    units = sum(each for _, each, _ in parts)
-    if max(map(abs, sums), default=0) >= MOST:
-        raise InputError("the totals are beyond 2^62", "see who wrote the manifest", work.folder)
-    check_number(claim.data_file, claim.table, units, claim.guarantee.relation)
-    return TableTotals(np.array(sums, dtype=np.int64), units)
+                progress(PROGRESS.format(len(found), work.partitions))
+        return [found[number] for number in range(work.partitions)]
 
 
-def _check_whole(parts: list[Found], claim: Claim, made_by: type, work: TableWork) -> None:
-    """Refuse parts of another shape than this claim's, which a manifest from elsewhere may have.
+def _check_shape(parts: list[PartTotals], claim: Claim, made_by: type, work: TableWork) -> None:
+    """Refuse parts that cannot be this claim's: of other size, beyond any rows, or without persons' marks.
 
-    Totals must be such that rows can have: what one row adds is bounded.
-    Without a mark for each person, nobody could tell whether somebody is in two parts.
+    Without a mark for each person, a person in two parts would go unnoticed.
     """
-    what = summed(claim, made_by)
+    what = summed_query(claim, made_by)
     if what is None or any(len(sums) != what.width for sums, *_ in parts):
         raise InputError("the parts have other totals than this claim's", "remove the manifest", work.folder)
     most = what.mechanism.largest * what.table.max_rows
@@ -229,8 +235,8 @@ def _check_whole(parts: list[Found], claim: Claim, made_by: type, work: TableWor
         raise InputError(wrong, "keep totals, units and marks as they came back", work.folder)
 
 
-def _check_apart(marks: list[str], source: Source) -> None:
-    """Refuse parts that have a person in common: each of them counted rows up to the bound."""
+def _check_disjoint(marks: list[str], source: Source) -> None:
+    """Refuse parts with a common person, who would contribute up to the bound in each of them."""
     every = np.concatenate([np.frombuffer(b64decode(each), dtype="<u8") for each in marks])
     if len(np.unique(every)) != len(every):
         what = "some persons have rows in two parts of the table, which are said to be apart"
@@ -240,11 +246,13 @@ def _check_apart(marks: list[str], source: Source) -> None:
 # ------------------------------------------------------------------ parts
 
 
-def part_of(claim: Claim, made_by: type, part: TablePart, rows: tuple[Path, str] | None = None) -> Found:
-    """Return the totals of one part; raises `ReceiptError` where the code charges or draws noise.
+def part_totals(
+    claim: Claim, made_by: type, part: TablePart, rows: tuple[Path, str] | None = None
+) -> PartTotals:
+    """Return the totals of one part; raises `ReceiptError` if the code charges or draws noise.
 
-    `rows`: the folder of the table's rows in parts, and the digest of this part's file; without
-    them the table is read.
+    `rows`: the folder of the table's rows in parts, and the digest of this part's file; None: the table
+    itself is read.
     """
     what, file = _summed_in_parts(claim, made_by)
     if rows is None:
@@ -255,7 +263,7 @@ def part_of(claim: Claim, made_by: type, part: TablePart, rows: tuple[Path, str]
 
 
 def _summed_in_parts(claim: Claim, made_by: type) -> tuple[Summed, Source]:
-    what = summed(claim, made_by)
+    what = summed_query(claim, made_by)
     if what is None or claim.data_file is None:
         raise InputError(f"{claim.use} is no sum over rows", "leave --partitions out", claim.path)
     return what, claim.data_file
@@ -269,16 +277,16 @@ def _rows_in_parts(
     parts: list[TablePart],
     check_same: Callable[[], None],
 ) -> AbstractContextManager[DividedRows | None]:
-    """Return the rows that `parts` read, where the folder has a file for each of them.
+    """Return the folder with a file of rows for each part, or None if parts read the table themselves.
 
-    The table is divided in a fork, which writes no more when this process was killed: its successor
-    has a folder of the same name.
+    The table is divided in a fork, which stops writing if this process is killed: the command that
+    resumes uses a folder of the same name.
     """
-    apart = work.by_file or work.other
+    in_fork = work.by_file or work.other
     if work.folder is None:
         return nullcontext()
-    if work.partitions == 1 or apart or not parts:
-        remove_rows(work.folder)  # of a command that was killed
+    if work.partitions == 1 or in_fork or not parts:
+        remove_rows(work.folder)  # left by a command that was killed
         return nullcontext()
     parent = os.getpid()
 
@@ -297,7 +305,7 @@ def _rows_in_parts(
 
     def divided(folder: Path) -> list[str]:
         with Fork(_in_one_line("dividing the table", partial(work_of, folder))) as fork:
-            digests: list[str] = _asked(fork)
+            digests: list[str] = _fork_answer(fork)
         check_same()
         return digests
 
@@ -305,22 +313,18 @@ def _rows_in_parts(
 
 
 def _in_forks(
-    claim: Claim,
-    made_by: type,
-    parts: list[TablePart],
-    work: TableWork,
-    rows: DividedRows | None = None,
-) -> Iterator[tuple[int, Found]]:
-    """Do parts in forks, `jobs` at a time: no cache of this process keeps private rows."""
+    claim: Claim, made_by: type, parts: list[TablePart], work: TableWork, rows: DividedRows | None = None
+) -> Iterator[tuple[int, PartTotals]]:
+    """Sum parts in forks, `jobs` at a time, so that no cache of this process keeps private rows."""
     for start in range(0, len(parts), work.jobs):
         wave = parts[start : start + work.jobs]
         with ExitStack() as stack:
             places = [None if rows is None else rows.of(part.number) for part in wave]
-            each = [partial(part_of, claim, made_by, *one) for one in zip(wave, places, strict=True)]
+            each = [partial(part_totals, claim, made_by, *one) for one in zip(wave, places, strict=True)]
             what = "summing a part of the table"
             forks = [stack.enter_context(Fork(_in_one_line(what, work_of))) for work_of in each]
             with ThreadPoolExecutor(len(forks)) as pool:
-                for part, found in zip(wave, pool.map(_asked, forks), strict=True):
+                for part, found in zip(wave, pool.map(_fork_answer, forks), strict=True):
                     sums, units, marks = found
                     yield part.number, (sums, units, marks)
 
@@ -333,14 +337,14 @@ def _in_one_line(what: str, work: Callable[[], Any]) -> Callable[[object], Any]:
             return work()
         except (DpaccountError, MemoryError):
             raise
-        except Exception as error:  # its text might quote data
+        except Exception as error:  # the text might quote data
             failed = f"{what} failed ({type(error).__name__})"
             raise InputError(failed, "report this fault of the program") from None
 
     return done
 
 
-def _asked(fork: Fork) -> Any:
+def _fork_answer(fork: Fork) -> Any:
     try:
         return fork.ask()
     except NoAnswer:
@@ -356,8 +360,8 @@ def _on_cluster(
     parts: list[TablePart],
     scheduler: str,
     rows: DividedRows | None = None,
-) -> Iterator[tuple[int, Found]]:
-    """Do parts on the workers of a dask cluster, which see the same files under the same names."""
+) -> Iterator[tuple[int, PartTotals]]:
+    """Sum parts on the workers of a dask cluster, which must see the same files under the same names."""
     try:
         import distributed
     except ImportError:
@@ -398,7 +402,7 @@ def _on_cluster(
 
 
 def _answer(future: Any) -> list[Any]:
-    """Return what `_remote` gave; raises `InputError` where the worker has no such function, or another."""
+    """Return the answer of `_remote`; raises `InputError` if the worker has another version of it."""
     try:
         answered: list[Any] = json.loads(future.result())
     except (TypeError, ValueError, AttributeError, ImportError) as error:
@@ -407,22 +411,22 @@ def _answer(future: Any) -> list[Any]:
 
 
 def _remote(asked: str) -> str:
-    """Return a part's totals on a worker, or why it refuses, as `answer` writes them.
+    """Return a part's totals on a worker, or an error, as `answer` writes them.
 
-    A new process does it: a worker that has been up for long may hold older code than its files.  One
-    text goes there and one comes back, which any version of this function takes.
+    A new process sums it: a long-running worker may have loaded older code than its files now contain.
+    Request and answer are one text each, which any version of this function accepts.
     """
     words = [sys.executable, "-c", "from audits.sandbox.table_parts import answer; answer()"]
     done = subprocess.run(words, input=asked, capture_output=True, text=True, check=False)
-    if done.returncode:  # what it says might quote data, and the cluster would log it
+    if done.returncode:  # its error output might quote data, which the cluster would log
         return json.dumps([OTHER_VERSION.format(f"its process ended with {done.returncode}"), [], 0, ""])
     return done.stdout
 
 
 def answer() -> None:
-    """Answer on standard output what `_remote` asks on standard input: why not, or None and the part.
+    """Read a request of `_remote` from standard input; print an error or None, and the part.
 
-    `rows` as in `part_of`; a worker that cannot read them reads the table.
+    `rows` as in `part_totals`; a worker that cannot read them reads the table.
     """
     path, wanted, (number, of, secret, by_file), rows = json.loads(sys.stdin.read())
     try:
@@ -440,7 +444,7 @@ def answer() -> None:
             what = f"a worker has another {', '.join(other)} than this program"
             raise InputError(what, "give it the same")
         part = TablePart(number, of, bytes.fromhex(secret), by_file)
-        found: list[Any] = [None, *part_of(claim, made_by, part, rows)]
+        found: list[Any] = [None, *part_totals(claim, made_by, part, rows)]
     except (InputError, ReceiptError) as error:
         found = [str(error), [], 0, ""]
     sys.stdout.write(json.dumps(found))

@@ -1,7 +1,7 @@
-"""Results that are tables of pandas or Polars, taken apart into keys and plain members.
+"""Splits results that are tables of pandas or Polars into keys and plain members.
 
-Nothing is imported here: who returns such a table has its library.  What is not known to be read whole (dates
-with zones, extension types, attributes of its own) is not taken apart, so it is refused as other objects are.
+No library is imported here: code that returns a table has imported its library.  Types that are not known
+to be read completely (dates with time zones, extension types, own attributes) are refused like other objects.
 """
 
 from collections.abc import Iterable
@@ -12,8 +12,8 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A table: its `kind` and what else it is (a type; names) as texts, and its members by their keys."""
+class TableContent:
+    """A table: its `kind`, other attributes (`about`: types, names) as texts, and its members by key."""
 
     kind: str
     about: tuple[str, ...]
@@ -25,34 +25,34 @@ def is_table(value: object) -> bool:
     return type(value).__module__.partition(".")[0] in ("pandas", "polars")
 
 
-def opened(value: Any) -> Opened | None:
-    """Return a table's keys and members; None for what cannot be read whole."""
+def table_content(value: Any) -> TableContent | None:
+    """Return a table's keys and members; None if it cannot be read completely."""
     library, kind = type(value).__module__.partition(".")[0], type(value).__name__
     known = {"pandas": _pandas, "polars": _polars}[library]
     own = [name for name in getattr(value, "__dict__", ()) if not name.startswith("_")]
     return None if set(own) - {"sortorder"} else known(value, kind)
 
 
-def _pandas(value: Any, kind: str) -> Opened | None:
+def _pandas(value: Any, kind: str) -> TableContent | None:
     if kind == "NAType":
-        return Opened(kind, (), [])
+        return TableContent(kind, (), [])
     if kind == "DataFrame":
         columns = [(label, value.iloc[:, place]) for place, label in enumerate(_labels(value.columns))]
         about = [_index_about(value.columns), _index_about(value.index), _more(value)]
-        return _opened(f"{kind}{len(value)}", "", about, columns)
+        return _content(f"{kind}{len(value)}", "", about, columns)
     members = _values(value) if kind.endswith("Index") or kind == "Series" else None
     if members is None:
         return None
     if kind != "Series":
-        return _opened(f"{kind}{len(value)}", "", [_index_about(value)], enumerate(members))
+        return _content(f"{kind}{len(value)}", "", [_index_about(value)], enumerate(members))
     about = [repr(value.name), _index_about(value.index), _more(value)]
     cells = zip(_labels(value.index), members, strict=True)
-    return _opened(f"{kind}{len(value)}", _dtype_about(value), about, cells)
+    return _content(f"{kind}{len(value)}", _dtype_about(value), about, cells)
 
 
-def _opened(kind: str, dtype: str, about: list[Any], members: Iterable[tuple[Any, Any]]) -> Opened:
+def _content(kind: str, dtype: str, about: list[Any], members: Iterable[tuple[Any, Any]]) -> TableContent:
     about_texts = tuple(text.replace(" ", "\\x20") for text in (dtype, repr(about)) if text)
-    return Opened(kind, about_texts, list(members))
+    return TableContent(kind, about_texts, list(members))
 
 
 def _more(value: Any) -> str:
@@ -86,18 +86,18 @@ def _values(series: Any) -> list[Any] | None:
     dtype = series.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "mM":
         return series.to_numpy().view(np.int64).tolist()
-    hidden = getattr(series.array, "_mask", None)
-    if hidden is not None:  # the values under the mask are there too
-        return list(zip(hidden.tolist(), series.array._data.tolist(), strict=True))
+    mask = getattr(series.array, "_mask", None)
+    if mask is not None:  # masked values could leak too
+        return list(zip(mask.tolist(), series.array._data.tolist(), strict=True))
     plain = isinstance(dtype, np.dtype) or type(dtype).__name__ in ("StringDtype", "CategoricalDtype")
     return series.tolist() if plain else None
 
 
-def _polars(value: Any, kind: str) -> Opened | None:
+def _polars(value: Any, kind: str) -> TableContent | None:
     if kind == "DataFrame":
         columns = [(name, value[name]) for name in value.columns]
-        return _opened(f"{kind}{len(value)}", "", [], columns)
+        return _content(f"{kind}{len(value)}", "", [], columns)
     if kind == "Series":
         about = [value.name, value.flags, value.n_chunks()]
-        return _opened(f"{kind}{len(value)}", str(value.dtype), about, enumerate(value.to_list()))
+        return _content(f"{kind}{len(value)}", str(value.dtype), about, enumerate(value.to_list()))
     return None

@@ -1,7 +1,7 @@
-"""Names what refutes a claim by itself: the plainest event or column that shows nearly all of the bound.
+"""Explains a refutation: the simplest event or column that shows nearly all of the bound by itself.
 
-Of columns that tell two datasets apart equally well, a value that one side alone has says more than a
-lowest set bit does.  This only describes a refutation; the bound rests on the score that was fixed before.
+Among columns that separate the datasets equally well, one with a plain meaning is preferred (`Columns.rank`).
+This only describes a refutation; the bound rests on the score that was fixed before.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,35 +12,34 @@ from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import Judge, Learned
 from audits.scores.outcome_columns import Columns, Floats
 
-NEARLY = 0.8  #: of what the score shows
-TRIED = 30  #: events and columns of one rank
-TIERS = (1000.0, 100.0, 0.0)  #: what a judge adds to a bound above the claim, and to a clear violation
+NEARLY = 0.8  #: minimum fraction of the score's value
+TRIED = 30  #: maximum number of candidates of one rank
+TIERS = (1000.0, 100.0, 0.0)  #: what a judge adds for a refutation, and for a clear violation
 
 
 def cause(learned: Learned, left: Sequence[Outcome], right: Sequence[Outcome], judge: Judge) -> str | None:
-    """Return the plainest description that shows nearly what the score does on training runs, or None."""
+    """Return the simplest description whose value on training runs is near the score's, or None."""
     columns = learned.score.columns
     a, b = columns.table(left[1::2]), columns.table(right[1::2])
     tier = next((each for each in TIERS if learned.value >= each), 0.0)
     enough = tier + NEARLY * (learned.value - tier)
-    for candidates in (_events(columns, a, b), _whole(columns, a, b)):
+    for candidates in (_events(columns, a, b), _directions(columns, a, b)):
         ranked = sorted(candidates, key=lambda each: (each[0], -each[1]))
         for rank in sorted({each[0] for each in ranked}):
             tried = [each for each in ranked if each[0] == rank][:TRIED]
             judged = [(judge(one, other), sentence) for _, _, sentence, one, other in tried]
-            value, sentence = max(
-                judged, key=lambda each: (each[0], "result" in each[1])
-            )  # by name, if equal
+            # ties are broken for descriptions by a key of the result
+            value, sentence = max(judged, key=lambda each: (each[0], "result" in each[1]))
             if value >= enough:
                 return sentence
     return None
 
 
-Candidate = tuple[int, float, str, Floats, Floats]  #: rank, how far apart, the words, scores of both sides
+Candidate = tuple[int, float, str, Floats, Floats]  #: rank, difference, description, scores of both sides
 
 
 def _events(columns: Columns, a: Floats, b: Floats) -> Iterator[Candidate]:
-    """Yield for each column that is no bit its value whose frequency differs most."""
+    """Yield for each column of rank 0 or 1 the value whose frequency differs most."""
     for j, name in enumerate(columns.names):
         rank = columns.rank(name)
         if rank > 1:
@@ -60,8 +59,8 @@ def _events(columns: Columns, a: Floats, b: Floats) -> Iterator[Candidate]:
         yield rank, abs(one - other), sentence, sign * here, sign * there
 
 
-def _whole(columns: Columns, a: Floats, b: Floats) -> Iterator[Candidate]:
-    """Yield each column, larger or smaller on the left."""
+def _directions(columns: Columns, a: Floats, b: Floats) -> Iterator[Candidate]:
+    """Yield each column that varies, as larger or smaller on the left."""
     for j, name in enumerate(columns.names):
         both = np.nan_to_num(np.concatenate([a[:, j], b[:, j]]), nan=-1e300, posinf=1e300, neginf=-1e300)
         if (both == both[0]).all():

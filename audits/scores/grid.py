@@ -1,7 +1,8 @@
-"""A second verdict on the same runs: of results whose numbers are rounded to a grid.
+"""A second bound from the same runs: for results whose numbers are rounded to a grid.
 
-Rounding is applied to results, so a bound for rounded results is one for the function as well.  Where it is
-much lower, floating point leaks and little else does.  A grid is fixed on training runs.
+Rounding is post-processing, so a bound for rounded results holds for the function too.  If it is
+much lower than the first bound, the leak is in the low bits of floating-point numbers.  The grid is fixed
+on training runs.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import Learned
 from audits.scores.outcome_columns import Floats, padded
 
-BELOW_SPREAD = 10  #: binary digits of a grid's step below the spread of what it rounds
+BELOW_SPREAD = 10  #: a grid's step is the spread of the numbers divided by 2 to this power
 
 
 @dataclass(frozen=True)

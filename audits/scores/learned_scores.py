@@ -1,9 +1,9 @@
 """Scores learned from runs: how much more likely an outcome is on the left dataset than on the right.
 
 The score is an additive model over binned columns (a log-odds table for each column, fitted
-together by Newton steps), a single column's table, or a single column itself.  Which one is
-decided on runs that it was not fitted to; if its scores are many, it is then fitted to all of them.
-A poor score costs power and never validity: other runs certify it.
+together by Newton steps), a single column's table, or a single column itself.  The choice is made by
+cross-validation; a model with many different scores is then refitted to all runs.
+A poor score costs power, never validity: other runs certify it.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,13 +16,14 @@ from audits.sandbox.outcomes import Outcome
 from audits.scores.outcome_columns import CLIPPED, SHIFT, Columns, learn
 
 Floats = NDArray[np.float64]
-#: bins of a column and the pull of their log-odds towards 0: fine for one strong column, coarse for many weak
+#: number of bins and ridge penalty on their log-odds: fine for one strong column, coarse for many weak ones
 GRAINS = ((24, 1.0), (8, 10.0))
 MAX_ADDITIVE_COLUMNS = 20  #: columns in the additive model
 ALONE = 6  #: number of columns tried individually
 SWEEPS = 12
-CROSSED = 5_000_000  #: numbers of one side: of more, fits take longer than they gain
-LUCK, FEW = 0.15, 1500  #: part of a bound, of many training runs; from how few on it is more
+CROSSED = 5_000_000  #: maximum numbers of one side for two-fold cross-validation
+#: selection bias of a model's bound: this fraction of it, and twice as much with `FEW` training runs
+LUCK, FEW = 0.15, 1500
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,13 @@ def binned(column: int, values: Floats, grain: tuple[int, float]) -> ScoreTable:
     atoms = levels[often]
     if len(atoms) > 200:
         atoms = np.sort(levels[np.argsort(-counts)[:200]])
-    rest = known[~np.isin(known, atoms)]
+    remainder = known[~np.isin(known, atoms)]
     edges = np.zeros(0)
-    if len(rest):
-        size = int(np.clip(len(rest) // 20, 1, bins))
+    if len(remainder):
+        size = int(np.clip(len(remainder) // 20, 1, bins))
         ranks = np.concatenate([np.linspace(0, 1, size + 1)[1:-1], [0.01, 0.99]])
         with np.errstate(invalid="ignore"):
-            edges = np.unique(np.quantile(rest, ranks, method="lower"))
+            edges = np.unique(np.quantile(remainder, ranks, method="lower"))
     return ScoreTable(column, atoms, edges, np.zeros(len(atoms) + len(edges) + 2), ridge)
 
 
@@ -79,12 +80,12 @@ def fit(tables: list[ScoreTable], values: Floats, sides: Floats) -> list[ScoreTa
     odds = [table.odds.copy() for table in tables]
     total = np.full(len(values), np.log((sides.sum() + 1) / (len(sides) - sides.sum() + 1)))
     for _ in range(SWEEPS if len(tables) > 1 else 6):
-        for table, place, held in zip(tables, places, odds, strict=True):
+        for table, place, log_odds in zip(tables, places, odds, strict=True):
             chance = 1 / (1 + np.exp(-np.clip(total, -30, 30)))
-            pull = np.bincount(place, sides - chance, len(held)) - table.ridge * held
-            curve = np.bincount(place, chance * (1 - chance), len(held)) + table.ridge
-            step = np.clip(pull / curve, -1.0, 1.0)
-            held += step  # in place: changes the tables  # noqa: PLW2901
+            gradient = np.bincount(place, sides - chance, len(log_odds)) - table.ridge * log_odds
+            curvature = np.bincount(place, chance * (1 - chance), len(log_odds)) + table.ridge
+            step = np.clip(gradient / curvature, -1.0, 1.0)
+            log_odds += step  # in place, so `odds` changes  # noqa: PLW2901
             total += step[place]
     return [replace(table, odds=each) for table, each in zip(tables, odds, strict=True)]
 
@@ -141,54 +142,63 @@ def best_score(
 ) -> Learned:
     """Return the score that `judge` (a function of left and right scores) rates highest.
 
-    Fitted on the even runs, judged on the odd ones; if `crossed`, also the other way round, and then fitted
-    to all.  `moved`: see `audits.scores.outcome_columns.learn`.
+    Candidates are fitted to the even runs and judged on the odd ones; if `crossed`, also the other way
+    round, and the chosen one is refitted to all.  `moved`: see `audits.scores.outcome_columns.learn`.
     """
-    even, odd = slice(0, None, 2), slice(1, None, 2)
     crossed = crossed and sum(len(each.numbers) for each in left) <= CROSSED
-    found: dict[object, list[tuple[Score, Floats, Floats]]] = {}
-    for fitted, held in [(even, odd), (odd, even)][: 1 + crossed]:
-        columns = learn(left[fitted], right[fitted], moved)
-        a, b = columns.table(left), columns.table(right)
-        for score in _candidates(columns, a[fitted], b[fitted], a[held], b[held]):
-            runs = slice(None) if not crossed and _not_fitted(score) else held
-            values = score.of_table(a[runs]), score.of_table(b[runs])
-            found.setdefault(_key(score), []).append((score, *values))
-    folds = [each for each in found.values() if len(each) == 1 + crossed]
-    held_out = [
-        (np.concatenate([f[1] for f in each]), np.concatenate([f[2] for f in each])) for each in folds
-    ]
-    judged = [judge(*each) for each in held_out]
-    trained = min(len(left), len(right))
-    worth = [_worth(each[0][0], value, trained) for each, value in zip(folds, judged, strict=True)]
+    validated = _validated(left, right, moved, crossed=crossed)
+    values = [judge(a, b) for _, a, b in validated]
+    runs = min(len(left), len(right))
+    worth = [_debiased(score, value, runs) for (score, *_), value in zip(validated, values, strict=True)]
     best = int(np.argmax(worth))
-    chosen, to_plan = folds[best][0][0], held_out[best]
-    few = 2 * len(np.unique(to_plan[0])) <= len(to_plan[0])  # then thresholds are equal to scores
+    chosen, *to_plan = validated[best]
+    few = 2 * len(np.unique(to_plan[0])) <= len(to_plan[0])  # repeated scores: thresholds lie on them
     columns = learn(left, right, moved) if crossed else chosen.columns
     a, b = columns.table(left), columns.table(right)
     if crossed:
         scores = {_key(score): score for score in _candidates(columns, a, b, a, b)}
         chosen = scores.get(_key(chosen), chosen)
         if few and chosen.columns is columns:
-            to_plan = chosen.of_table(a), chosen.of_table(b)
+            to_plan = [chosen.of_table(a), chosen.of_table(b)]
     elif not chosen.tables:
-        to_plan = chosen.of_table(a), chosen.of_table(b)
+        to_plan = [chosen.of_table(a), chosen.of_table(b)]
     elif not few:
         used = [table.column for table in chosen.tables]
         grain = next(grain for grain in GRAINS if grain[1] == chosen.tables[0].ridge)
         sides = np.repeat([1.0, 0.0], [len(a), len(b)])
         chosen = _additive(columns, used, np.concatenate([a, b]), sides, grain)
-    return Learned(chosen, to_plan[0], to_plan[1], judged[best])
+    return Learned(chosen, to_plan[0], to_plan[1], values[best])
 
 
-def _candidates(columns: Columns, a: Floats, b: Floats, held: Floats, out: Floats) -> list[Score]:
-    """Return scores fitted to `a` and `b`, of the columns that tell the sides of `held` and `out` best."""
+def _validated(
+    left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | None, *, crossed: bool
+) -> list[tuple[Score, Floats, Floats]]:
+    """Return the candidates with their scores of validation runs, in both folds if `crossed`."""
+    even, odd = slice(0, None, 2), slice(1, None, 2)
+    found: dict[object, list[tuple[Score, Floats, Floats]]] = {}
+    for fitted, validation in [(even, odd), (odd, even)][: 1 + crossed]:
+        columns = learn(left[fitted], right[fitted], moved)
+        a, b = columns.table(left), columns.table(right)
+        for score in _candidates(columns, a[fitted], b[fitted], a[validation], b[validation]):
+            runs = slice(None) if not crossed and _not_fitted(score) else validation
+            found.setdefault(_key(score), []).append(
+                (score, score.of_table(a[runs]), score.of_table(b[runs]))
+            )
+    return [
+        (folds[0][0], np.concatenate([a for _, a, _ in folds]), np.concatenate([b for *_, b in folds]))
+        for folds in found.values()
+        if len(folds) == 1 + crossed
+    ]
+
+
+def _candidates(columns: Columns, a: Floats, b: Floats, left: Floats, right: Floats) -> list[Score]:
+    """Return scores fitted to `a` and `b`, of the columns that best separate `left` from `right`."""
     fitted, sides = np.concatenate([a, b]), np.repeat([1.0, 0.0], [len(a), len(b)])
-    alive = [j for j in range(fitted.shape[1]) if _varies(fitted[:, j])]
+    varying = [j for j in range(fitted.shape[1]) if _varies(fitted[:, j])]
     scores = []
     for grain in GRAINS:
-        single = [fit([binned(j, fitted[:, j], grain)], fitted, sides)[0] for j in alive]
-        gains = _gains(single, held, out)
+        single = [fit([binned(j, fitted[:, j], grain)], fitted, sides)[0] for j in varying]
+        gains = _log_likelihoods(single, left, right)
         order = np.argsort(-gains)
         useful = [single[k].column for k in order[:MAX_ADDITIVE_COLUMNS] if gains[k] > -np.log(2)]
         if len(useful) > 1:
@@ -203,15 +213,15 @@ def _candidates(columns: Columns, a: Floats, b: Floats, held: Floats, out: Float
 
 
 def _key(score: Score) -> object:
-    """Return what the fits of one score to different runs share."""
+    """Return the identity of a candidate across fits to different runs."""
     if len(score.tables) > 1:
         return score.tables[0].ridge
     column = score.tables[0].column if score.tables else score.column
     return bool(score.tables), score.columns.names[column], score.sign
 
 
-def _worth(score: Score, value: float, runs: int) -> float:
-    """Return what a score is chosen by: many columns are lucky; of equals, one with a key is plain."""
+def _debiased(score: Score, value: float, runs: int) -> float:
+    """Return the value to compare scores by: less selection bias; ties are broken for named entries."""
     if len(score.tables) > 1:
         luck = min(LUCK * (1 + FEW / runs), 1.0)
         return value - luck * (value % 100.0 if value > 0 else 0.0)
@@ -220,12 +230,12 @@ def _worth(score: Score, value: float, runs: int) -> float:
 
 
 def _not_fitted(score: Score) -> bool:
-    """Return whether all runs may judge a score: an entry as it is, or the direction in which all move."""
+    """Return whether a score is not fitted to runs, so all may judge it: an entry, or the known shift."""
     name = "" if score.tables else score.columns.names[score.column]
     return bool(name) and (name == SHIFT or score.columns.rank(name) == 0)
 
 
-def _gains(single: list[ScoreTable], left: Floats, right: Floats) -> Floats:
+def _log_likelihoods(single: list[ScoreTable], left: Floats, right: Floats) -> Floats:
     """Return the mean log-likelihood of the runs' sides under each column's table."""
     runs, truth = np.concatenate([left, right]), np.repeat([1.0, -1.0], [len(left), len(right)])
     return np.array([-np.logaddexp(0, -truth * t.score(runs[:, t.column])).mean() for t in single])

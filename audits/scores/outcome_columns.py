@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from audits.sandbox.outcomes import Outcome
 
 Floats = NDArray[np.float64]
-Place = tuple[str, int]  #: "text" or "part of the kind", and which one of an outcome
+Place = tuple[str, int]  #: "text" or "part of the kind", and its index in an outcome
 MAX_ENTRIES = 48  #: number of entries of an outcome with a column each
 SHIFT = "the direction in which the entries move"
 CLIPPED = "the entries that move, clipped"
-LEAST_SPREAD = 1e-6  #: of an entry, as a part of the usual variance
-SEEN = 1.5  #: standard errors below which a median has not moved
+LEAST_SPREAD = 1e-6  #: floor of an entry's variance, as a fraction of the usual one
+SEEN = 1.5  #: standard errors up to which a shift of a median counts as 0
 PAIRWISE = 6  #: up to this many entries, all differences are columns
-RARE = -1.0
+RARE = -1.0  #: the code of a rare text or kind
 
 
 @dataclass
@@ -35,20 +35,18 @@ class Columns:
     entries: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     broken: set[int] = field(default_factory=set)  #: entries with non-integer values
     width: int = 0
-    places: list[Place] = field(
-        default_factory=list
-    )  #: texts, and parts of the structure, with a column each
+    places: list[Place] = field(default_factory=list)  #: texts and parts of the structure with a column each
     kinds: bool = False  #: whether structures differ, so that their parts are compared
-    signed: bool = False  #: there are zeros below zero, or NaN of several kinds
+    signed: bool = False  #: whether there are negative zeros or unusual NaN bits
     direction: Floats = field(default_factory=lambda: np.zeros(0))
     shift: Floats = field(default_factory=lambda: np.zeros(0))  #: weights of all entries
-    #: of every entry: the middle of both sides, half of the shift, and its weight
+    #: for every entry: the midpoint of the two medians, half of the shift, and a weight
     clipped: tuple[Floats, Floats, Floats] | None = None
     names: list[str] = field(default_factory=list)
     called: dict[Place, str] = field(default_factory=dict)  #: numbers, texts and parts by their keys
 
     def name(self, kind: str, place: int, description: str) -> str:
-        """Return what a number ("entry"), a text or a part is called: by its keys, else by its place."""
+        """Return the display name of a number ("entry"), a text or a part: its keys, else its index."""
         return self.called.get((kind, place), f"{kind} {description}")
 
     def entry(self, place: int) -> str:
@@ -56,7 +54,7 @@ class Columns:
         return self.name("entry", place, str(place))
 
     def rank(self, name: str) -> int:
-        """Return how plain a column is: 0 a part or the kind, 1 lengths, 2 what is made of parts, 3 bits."""
+        """Return the complexity of a column: 0 a part or the kind, 1 a length, 2 a combination, 3 bits."""
         if " bit" in name:
             return 3
         if name in ("the number of entries", "the length of the text"):
@@ -73,7 +71,7 @@ class Columns:
         return name in ("the kind of result", "the text", "the whole result", *texts)
 
     def meaning(self, name: str, value: float) -> str:
-        """Return the meaning of a value of a column: a number, or the kind or text that a code is for."""
+        """Return a column's value for display: a number, or the kind or text that the value encodes."""
         codes: dict[object, float] = {}
         if name == "the kind of result":
             codes = self.structures
@@ -131,8 +129,8 @@ class Columns:
 def learn(left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | None = None) -> Columns:
     """Return the columns for outcomes like these two samples.
 
-    `moved` is by how much the numbers of two runs with the same noise differ, if that is known: the score of
-    Gaussian noise is along it, however many entries there are.
+    `moved` is the difference of two runs with the same noise, if known: under Gaussian noise the optimal
+    score is linear in that direction, in any dimension.
     """
     both = [*left, *right]
     columns = Columns(width=max((len(o.numbers) for o in both), default=0))
@@ -149,7 +147,7 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | Non
     if not columns.width:
         return columns
     a, b = padded(left, columns.width), padded(right, columns.width)
-    columns.entries = _telling(a, b)
+    columns.entries = _most_different(a, b)
     known = np.nan_to_num(np.concatenate([a, b]), posinf=0.0, neginf=0.0)
     columns.broken = set(np.flatnonzero((known != np.floor(known)).any(axis=0)).tolist())
     if columns.width > 1:
@@ -157,7 +155,7 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | Non
         known_shift = moved if moved is not None and len(moved) == columns.width else None
         if known_shift is not None:
             columns.shift = _weights(known_shift, a, b)
-        columns.clipped = _places(a, b, known_shift)
+        columns.clipped = _laplace_parameters(a, b, known_shift)
     return columns
 
 
@@ -221,7 +219,7 @@ def _signs(numbers: Floats) -> tuple[bytes, ...]:
 
 
 def _own_bits(values: Floats) -> Floats:
-    """Return 0 for an ordinary number; marks for a negative zero and for the bits of a NaN."""
+    """Return the payload of a NaN with its sign, −1 for a negative zero, 0 for other numbers."""
     bits = values.view(np.int64) if values.flags.c_contiguous else values.copy().view(np.int64)
     odd = np.isnan(values)
     low = (bits & (2**52 - 1)).astype(np.float64) * np.where(bits < 0, -1.0, 1.0)
@@ -246,7 +244,7 @@ def padded(outcomes: Sequence[Outcome], width: int) -> Floats:
     return table
 
 
-def _telling(a: Floats, b: Floats) -> NDArray[np.int64]:
+def _most_different(a: Floats, b: Floats) -> NDArray[np.int64]:
     """Return the entries (at most `MAX_ENTRIES`) whose ranks differ most between the samples."""
     if a.shape[1] <= MAX_ENTRIES:
         return np.arange(a.shape[1])
@@ -254,7 +252,7 @@ def _telling(a: Floats, b: Floats) -> NDArray[np.int64]:
     moving = np.flatnonzero((both != both[0]).any(axis=0))
     if len(moving) <= MAX_ENTRIES:
         return moving
-    from scipy.stats import rankdata  # here, as that takes long to import
+    from scipy.stats import rankdata  # slow to import
 
     ranks = rankdata(both[:, moving], axis=0)  # ties share their rank: no spread if constant
     apart = np.abs(ranks[: len(a)].mean(axis=0) - ranks[len(a) :].mean(axis=0))
@@ -278,7 +276,7 @@ def _direction(a: Floats, b: Floats) -> Floats:
 
 
 def _weights(moved: Floats, a: Floats, b: Floats) -> Floats:
-    """Return a movement over each entry's variance; nothing if it is no direction."""
+    """Return a shift divided by each entry's variance; empty if that is 0 or not finite."""
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         spread = (np.nanvar(a, axis=0) + np.nanvar(b, axis=0)) / 2
         usual = np.median(spread[spread > 0]) if (spread > 0).any() else 1.0
@@ -286,10 +284,10 @@ def _weights(moved: Floats, a: Floats, b: Floats) -> Floats:
     return weights if np.isfinite(weights).all() and weights.any() else np.zeros(0)
 
 
-def _places(a: Floats, b: Floats, moved: Floats | None) -> tuple[Floats, Floats, Floats] | None:
-    """Return middles, half shifts and weights of the entries whose medians move; None if none does.
+def _laplace_parameters(a: Floats, b: Floats, moved: Floats | None) -> tuple[Floats, Floats, Floats] | None:
+    """Return midpoints, half shifts and weights of the entries whose medians differ; None if none does.
 
-    With Laplace noise the score of an entry is its distance from one place less that from the other.
+    The log-likelihood ratio of Laplace noise is |x − right| − |x − left|: linear, clipped at both medians.
     """
     if np.isnan(a).any() or np.isnan(b).any():  # entries that some results do not have
         return None
@@ -306,7 +304,7 @@ def _places(a: Floats, b: Floats, moved: Floats | None) -> tuple[Floats, Floats,
 
 
 def _clipped(numbers: Floats, middle: Floats, half: Floats, weights: Floats) -> Floats:
-    """Return the weighted sum of the entries, each within half a shift of the middle."""
+    """Return the weighted sum of deviations from the midpoints, each clipped to ± half a shift."""
     used = np.flatnonzero(weights)
     near = np.clip(numbers[:, used] - middle[used], -half[used], half[used])
     return near @ weights[used]

@@ -1,8 +1,8 @@
-"""Arrays of balls for NumPy and Python functions: the operations that a query in a proof may use.
+"""Arrays of balls that support the NumPy and Python functions which a query in a proof may use.
 
-Arithmetic, comparisons that a ball decides, the functions of `balls.FUNCTIONS`, sums, means,
-variances, minima, maxima, sorting, medians, norms and products of matrices.  Importing this file teaches
-NumPy to apply its functions to single balls too.
+These are arithmetic, comparisons that the balls decide, the functions of `balls.FUNCTIONS`, sums, means,
+variances, minima, maxima, sorting, medians, norms and matrix products.  Importing this module also makes
+NumPy's functions accept single balls.
 """
 
 import builtins
@@ -24,14 +24,14 @@ class Balls(np.ndarray[Any, np.dtype[Any]]):
         return applied(ufunc, method, inputs, settings)
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, settings: Any) -> Any:
-        """Apply one of NumPy's functions; those that look inside numbers have a version of ours."""
+        """Apply a NumPy function; those that compare or convert numbers are replaced."""
         ours = ARRAY_FUNCTIONS.get(function.__name__)
         if ours is not None:
             return ours(*inputs, **settings)
         return super().__array_function__(function, types, inputs, settings)
 
     def astype(self, dtype: Any, *_: Any, **__: Any) -> "Balls":
-        """Return a copy where the type asked for is a real one."""
+        """Return a copy for a real type; raises `Unsupported` for others."""
         if np.dtype(dtype).kind not in "fO":
             raise Unsupported(f"turns entries into {np.dtype(dtype).name}")
         return self.copy()
@@ -45,7 +45,7 @@ def array(entries: Sequence[Any], shape: tuple[int, ...]) -> Balls:
 
 
 def applied(ufunc: np.ufunc, method: str, inputs: Sequence[Any], settings: dict[str, Any]) -> Any:
-    """Return what a ufunc gives on balls; raises `Unsupported` where it is none of those known."""
+    """Apply a ufunc to balls; raises `Unsupported` for unknown ones."""
     outs = settings.pop("out", None)
     settings.pop("dtype", None)
     if settings.pop("where", True) is not True:
@@ -64,20 +64,20 @@ def applied(ufunc: np.ufunc, method: str, inputs: Sequence[Any], settings: dict[
     return result.view(Balls) if isinstance(result, np.ndarray) and result.dtype == object else result
 
 
-# arrays of balls need balls: set here
+# set here, since `balls` cannot import this module
 Ball.__array_ufunc__ = Balls.__array_ufunc__  # type: ignore[attr-defined]
 
 
 def _bare(value: Any) -> Any:
     if isinstance(value, Ball):
-        held = np.empty((), dtype=object)
-        held[()] = value
-        return held
+        scalar = np.empty((), dtype=object)
+        scalar[()] = value
+        return scalar
     return value.view(np.ndarray) if isinstance(value, Balls) else value
 
 
 def _ordered(values: Any) -> list[Ball]:
-    """Return entries in order, by exchanges of neighbours: whatever the order, minima and maxima hold."""
+    """Return entries sorted by a bubble-sort network, whose minima and maxima are enclosures in any order."""
     line = [lifted(value) for value in values]
     for done in range(len(line)):
         for k in range(len(line) - 1 - done):
@@ -115,10 +115,10 @@ class _RealType(type):
 
 
 class Real(float, metaclass=_RealType):
-    """What `float` is to a query on balls: a ball stays what it is."""
+    """Replaces `float` in a query: leaves balls unchanged."""
 
     def __new__(cls, value: Any = 0.0) -> Any:
-        """Return a ball as it is, anything else as a float."""
+        """Return a ball unchanged, anything else as a float."""
         if isinstance(value, np.ndarray) and value.size == 1 and value.dtype == object:
             value = value.item()
         return value if isinstance(value, Ball) else builtins.float(value)
@@ -161,8 +161,8 @@ class _Math:
 
 
 @contextlib.contextmanager
-def taught(function: Any) -> Iterator[None]:
-    """Let the code of a function's module take balls for `float`, `min`, `max` and the math module."""
+def accepting_balls(function: Any) -> Iterator[None]:
+    """Let `float`, `min`, `max` and the math module accept balls in the module of a function."""
     names: dict[str, Any] = getattr(function, "__globals__", {})
     changed: dict[str, Any] = {
         "float": Real, "max": _extreme(max, maximum), "min": _extreme(min, minimum)

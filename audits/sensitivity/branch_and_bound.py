@@ -1,16 +1,16 @@
-"""A proof that a query moves by at most so much: branch and bound over all pairs of neighbours.
+"""Proves a bound on a query's sensitivity by branch and bound over all pairs of neighbours.
 
-The query runs on balls (`balls`) that hold a whole box of pairs: the changed record before and
-after, and all others.  Enclosures of a movement f(z, x′) − f(z, x) are intersected: the difference of
-the two; the slope in the changed record times x′ − x (mean value theorem); and, around the middle of the
-box, the slopes of the movement itself.  In those, what both sides share cancels, because it is f's bend
-times x′ − x.  Where a slope keeps its sign, the movement is largest at one end (Hansen & Walster 2004,
-sections 8 and 12).  The box with the largest bound is halved next, until all bounds are within the
-declared one, or the middle of a box is a counterexample, or the work is done.  Work is counted in
-boxes, never in seconds: the same search ends with the same numbers on every machine.
+The query is evaluated in ball arithmetic (`balls`) on whole boxes of pairs: the changed record before and
+after, and all others.  Three enclosures of a movement f(z, x′) − f(z, x) are intersected: the difference of
+both values; the slope in the changed record times x′ − x (mean value theorem); and the mean value form of
+the movement itself around the middle of the box, whose slopes in the other records are f's mixed second
+derivatives (bends) times x′ − x.  If a slope has one sign, the movement is largest at one end (Hansen &
+Walster 2004, sections 8 and 12).  The box with the largest bound is halved next, until all bounds are within
+the declared one, the middle of a box is a counterexample, or the work budget is spent.  It is counted in
+boxes, not in seconds, so the same search ends with the same numbers on every machine.
 
-What is proved is about the query in real arithmetic.  In the middle of every box the balls are compared
-with a run in floating point, so that code which treats balls otherwise than numbers is noticed.
+The proof is about the query in real arithmetic.  In the middle of every box the balls are compared with
+a floating-point run, to detect code that treats balls differently from numbers.
 """
 
 import heapq
@@ -26,16 +26,16 @@ from flint import arb
 
 from audits.datasets.shape import Data, Shape
 from audits.sensitivity import balls
-from audits.sensitivity.ball_arrays import array, taught
+from audits.sensitivity.ball_arrays import accepting_balls, array
 from audits.sensitivity.balls import Ball, Undecided, Unsupported
 
 BOXES = 20_000
-#: boxes that are bounded in a second of the time limit, times the numbers of a pair; a third of what a
-#: common core does, so that the process is not ended before the search
+#: boxes per second of the time limit, times the numbers of a pair; a third of a common core's speed, so
+#: that the search ends before the process is killed
 NUMBERS_PER_SECOND = 1000
-MOST_NUMBERS = 64  #: in a pair; far fewer can be searched
-AGREE = 1e-6  #: relative; balls and floating point
-FLOAT_SLACK = Fraction(1, 10**9)  #: relative; that of the declared bound of a query in floating point
+MOST_NUMBERS = 64  #: maximum numbers in a pair
+AGREE = 1e-6  #: relative tolerance between balls and floating point
+FLOAT_SLACK = Fraction(1, 10**9)  #: relative slack on the declared bound, for rounding in the query
 
 Query = Callable[[Any], Any]
 Ends = tuple[float, float]
@@ -61,11 +61,11 @@ class Proof:
 
 @dataclass(frozen=True)
 class PairBox:
-    """A box of pairs, and what is bounded on it.
+    """A box of pairs, and the objective on it.
 
-    Record `row` of `rows` is replaced, or `removed`.  `box` holds the ends of the changed record's
-    entries, of those that replace them, then of all others.  Bounded is the movement of the result's
-    `entry` times `sign`, or the norm where `entry` is None.
+    Record `row` of `rows` is replaced, or `removed`.  `box` has the ends of the changed record's
+    entries, of their replacements, then of all others.  The objective is the movement of the result's
+    `entry` times `sign`, or the norm of the movement if `entry` is None.
     """
 
     rows: int
@@ -78,7 +78,7 @@ class PairBox:
 
 @dataclass(frozen=True)
 class BoundedPart:
-    """A part, cut down to where the movement can be largest; its bound, its slopes, and a movement in it."""
+    """A part, reduced to where the movement can be largest; its bound, its slopes, and a movement in it."""
 
     part: PairBox
     upper: float
@@ -87,22 +87,22 @@ class BoundedPart:
 
 
 def boxes_for(shape: Shape, seconds: float) -> int:
-    """Return how many boxes a search bounds at most where the user allows `seconds`, in 1 … `BOXES`."""
+    """Return the maximum number of boxes for a time limit of `seconds`, in 1 … `BOXES`."""
     return min(max(int(NUMBERS_PER_SECOND * seconds / ((shape.rows + 1) * shape.width)), 1), BOXES)
 
 
 def prove(query: Query, shape: Shape, norm: str, bound: Fraction, *, boxes: int = BOXES) -> Proof:
     """Search for a proof that `query` moves by at most `bound` (one part in 1e9 more is allowed).
 
-    At most `boxes` are bounded.  `norm` is l1, l2 or linf; `shape` says what a dataset is and which two
-    are neighbours.  A query that cannot be evaluated on balls is undecided, and `why` says what it does.
+    At most `boxes` are bounded.  `norm` is l1, l2 or linf; `shape` defines data and neighbours.  The result
+    is undecided for a query that cannot be evaluated on balls; `why` says which operation it uses.
     """
     numbers = (shape.rows + 1) * shape.width
     if numbers > MOST_NUMBERS:
         why = f"a pair has {numbers} numbers; at most {MOST_NUMBERS} are searched: describe smaller data"
         return Proof("undecided", 0.0, math.inf, 0, why)
-    with taught(query), warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # of a query that divides by 0 somewhere
+    with accepting_balls(query), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # the query may divide by 0 on some data
         try:
             return _search(Movement(query, shape, norm), bound, boxes)
         except Unsupported as does:
@@ -113,11 +113,11 @@ def prove(query: Query, shape: Shape, norm: str, bound: Fraction, *, boxes: int 
 
 
 def _search(movement: "Movement", bound: Fraction, boxes: int) -> Proof:
-    most, count, lower, settled = bound * (1 + FLOAT_SLACK), 0, 0.0, 0.0
+    limit, count, lower, proved_upper = bound * (1 + FLOAT_SLACK), 0, 0.0, 0.0
     waiting: list[tuple[float, int, BoundedPart]] = []  # the largest bound first
     todo = [(math.inf, part) for part in movement.parts()]
     while todo or waiting:
-        top = max([settled, *(-each[0] for each in waiting[:1]), *(upper for upper, _ in todo)])
+        top = max([proved_upper, *(-each[0] for each in waiting[:1]), *(upper for upper, _ in todo)])
         if count >= boxes:
             return Proof("undecided", lower, top, count, f"the effort is spent after {count} boxes")
         if not todo:
@@ -131,49 +131,49 @@ def _search(movement: "Movement", bound: Fraction, boxes: int) -> Proof:
         if seen is None:
             continue
         lower = max(lower, seen.reached)
-        if Fraction(seen.reached) > most:
+        if Fraction(seen.reached) > limit:
             return Proof("refuted", lower, math.inf, count, "", *movement.middle_pair(seen.part))
-        if math.isfinite(seen.upper) and Fraction(seen.upper) <= most:
-            settled = max(settled, seen.upper)
+        if math.isfinite(seen.upper) and Fraction(seen.upper) <= limit:
+            proved_upper = max(proved_upper, seen.upper)
         else:
             heapq.heappush(waiting, (-seen.upper, count, seen))
-    return Proof("proved", lower, settled, count)
+    return Proof("proved", lower, proved_upper, count)
 
 
 class Movement:
     """The movement of a query between neighbours, enclosed on boxes of pairs."""
 
     def __init__(self, query: Query, shape: Shape, norm: str) -> None:
-        """Take a query, its data and the norm (l1, l2, linf) of its movement."""
+        """Enclose the movement of `query` on data of a `shape` in a `norm` (l1, l2, linf)."""
         self.query, self.shape, self.norm, self.width = query, shape, norm, shape.width
         domain = shape.domain()
         self.ends = tuple(zip(map(float, domain.low), map(float, domain.high), strict=True))
 
     def parts(self) -> Iterator[PairBox]:
-        """Return the boxes that hold all pairs, for everything that is to be bounded."""
+        """Yield boxes that cover all pairs, for every objective."""
         removed = self.shape.adjacency.rows_vary
         for rows in range(1, self.shape.rows + 2) if removed else (self.shape.rows,):
             box = self.ends * (rows if removed else rows + 1)
             count = len(self._plain(self.middle_pair(PairBox(rows, 0, removed, None, 1, box))[0]))
             alone = count == 1 or self.norm == "linf"
-            # two datasets that are replaced by each other move by opposite amounts: one sign is enough
+            # under replace-one, swapping the datasets changes the sign of the movement: one sign is enough
             signs = (1, -1) if removed and alone else (1,)
             for entry in range(count) if alone else (None,):
                 for row in range(rows):
                     yield from (PairBox(rows, row, removed, entry, sign, box) for sign in signs)
 
     def halves(self, seen: BoundedPart) -> list[PairBox]:
-        """Return the two halves of a part, cut where that narrows the bound most; none of a single pair."""
+        """Return the halves of a part, cut where this narrows the bound most; none for a single pair."""
         part = seen.part
         ends = [self.ends[k % self.width] for k in range(len(part.box))]
         gains = []
-        for (low, high), whole, slope in zip(part.box, ends, seen.slopes, strict=True):
+        for (low, high), domain, slope in zip(part.box, ends, seen.slopes, strict=True):
             width = high - low
-            steep = float(slope.abs_upper()) if slope.is_finite() else 1.0 / (whole[1] - whole[0] or 1.0)
+            steep = float(slope.abs_upper()) if slope.is_finite() else 1.0 / (domain[1] - domain[0] or 1.0)
             gains.append(width * max(steep, 1e-9) if width > 0 else -1.0)
         place = int(np.argmax(gains))
         low, high = part.box[place]
-        cut = _middle(low, high, whole=self.shape.integer)
+        cut = _middle(low, high, integer=self.shape.integer)
         after = cut + 1 if self.shape.integer else cut
         if gains[place] <= 0 or not (
             low <= cut and after <= high and (low, high) not in ((low, cut), (after, high))
@@ -183,7 +183,7 @@ class Movement:
 
     def bounded(self, part: PairBox) -> BoundedPart | None:
         """Return the bound of a part; None if no two neighbours are in it."""
-        if self._apart(part):
+        if self._beyond_radius(part):
             return None
         unknown = (balls.UNKNOWN,) * len(part.box)
         while True:
@@ -194,7 +194,7 @@ class Movement:
                 break
             shorter = self._at_ends(part, slopes)
             if shorter == part:
-                upper = min(_above(self._whole(part, value)), self._farthest(part))
+                upper = min(_above(self._movement_of(part, value)), self._radius_bound(part))
                 break
             part = shorter
         try:
@@ -204,8 +204,8 @@ class Movement:
         here = [arb(m) for m in self._middles(part)]
         around = sum((s * (_ball(e) - m) for s, e, m in zip(slopes, part.box, here, strict=True)), middle)
         left, right = self.middle_pair(part)
-        reached = _below(self._whole(part, middle)) if self.shape.neighbours(left, right) else 0.0
-        return BoundedPart(part, min(upper, _above(self._whole(part, around))), slopes, reached)
+        reached = _below(self._movement_of(part, middle)) if self.shape.neighbours(left, right) else 0.0
+        return BoundedPart(part, min(upper, _above(self._movement_of(part, around))), slopes, reached)
 
     def middle_pair(self, part: PairBox) -> tuple[Data, Data]:
         """Return the two datasets in the middle of a box."""
@@ -216,7 +216,7 @@ class Movement:
     # ------------------------------------------------------------------ enclosures
 
     def _enclosed(self, part: PairBox) -> tuple[arb, tuple[arb, ...]]:
-        """Return what is bounded on a part, and its slopes in every number of the box."""
+        """Return the objective on a part, and its slopes in every number of the box."""
         d = self.width
         before, after = self._run(part, "box", 0), self._run(part, "box", 1)
         if len(before) != len(after):
@@ -230,8 +230,8 @@ class Movement:
             right = b.slopes or (balls.ZERO,) * (own + others)
             shared = [y - x for x, y in zip(left[d:], right[own:], strict=True)]
             if between is not None:
-                value = _meet(value, between[k][0])
-                shared = [_meet(s, t) for s, t in zip(shared, between[k][1], strict=True)]
+                value = _intersection(value, between[k][0])
+                shared = [_intersection(s, t) for s, t in zip(shared, between[k][1], strict=True)]
             moves.append(Ball(value, (*(-s for s in left[:d]), *right[:own], *shared), None))
         size = self._size(part, moves)
         return size.value, size.slopes or (balls.ZERO,) * len(part.box)
@@ -263,7 +263,7 @@ class Movement:
         return moves
 
     def _at_middle(self, part: PairBox) -> arb:
-        """Return what is bounded, in the middle of a box; compare the balls there with floating point."""
+        """Return the objective in the middle of a box, after comparing balls with floating point there."""
         before, after = (self._run(part, "middle", side) for side in (0, 1))
         for data, on_balls in zip(self.middle_pair(part), (before, after), strict=True):
             plain, thin = self._plain(data), [ball.value for ball in on_balls]
@@ -283,18 +283,18 @@ class Movement:
             raise Unsupported(f"raises {type(error).__name__} on some data") from None
 
     def _size(self, part: PairBox, moves: Sequence[Ball]) -> Ball:
-        """Return what is bounded: one entry's movement, or the norm of all, squared where it is a root."""
+        """Return the objective: one entry's movement, or the norm of all (the ℓ2 norm squared)."""
         if part.entry is not None:
             return moves[part.entry] if part.sign > 0 else -moves[part.entry]
         terms = [balls.absolute(move) if self.norm == "l1" else balls.square(move) for move in moves]
         return balls.lifted(sum(terms[1:], terms[0]) if terms else 0)
 
-    def _whole(self, part: PairBox, value: arb) -> arb:
+    def _movement_of(self, part: PairBox, value: arb) -> arb:
         """Return the movement that corresponds to `_size`."""
         return value.nonnegative_part().sqrt() if part.entry is None and self.norm == "l2" else value
 
-    def _farthest(self, part: PairBox) -> float:
-        """Return how far a record within the radius can move the result: ‖J‖·radius (mean value theorem).
+    def _radius_bound(self, part: PairBox) -> float:
+        """Return a bound on the movement by a record within the radius: ‖J‖·radius (mean value theorem).
 
         ‖J‖₂ is at most √(‖J‖₁ ‖J‖∞), the largest sums of columns and of rows (Hölder).
         """
@@ -318,7 +318,7 @@ class Movement:
     def _run(self, part: PairBox, where: str, side: int) -> list[Ball]:
         """Return the query's entries before (0) or after (1) the change, on the box, its middle or the hull.
 
-        On the hull the changed record is anywhere between its ends before and after, and bends are kept.
+        On the hull the changed record ranges over both of its boxes, and second derivatives are computed.
         """
         d = self.width
         ends: Sequence[Ends] = part.box
@@ -361,12 +361,12 @@ class Movement:
         return rows
 
     def _middles(self, part: PairBox) -> list[float]:
-        return [_middle(low, high, whole=self.shape.integer) for low, high in part.box]
+        return [_middle(low, high, integer=self.shape.integer) for low, high in part.box]
 
     def _at_ends(self, part: PairBox, slopes: Sequence[arb]) -> PairBox:
-        """Return the part with every number at one end along which what is bounded only grows."""
+        """Return the part with every number in which the objective is monotone fixed at its best end."""
         box = list(part.box)
-        # with a radius an end may be no neighbour: what it would stand for is not in the box
+        # with a radius, the pair at an end of the changed record may be no neighbours: keep its range
         free = 2 * self.width if self.shape.radius is not None else 0
         for k, slope in enumerate(slopes):
             low, high = box[k]
@@ -374,7 +374,7 @@ class Movement:
                 box[k] = (high, high) if slope >= 0 else (low, low)
         return replace(part, box=tuple(box))
 
-    def _apart(self, part: PairBox) -> bool:
+    def _beyond_radius(self, part: PairBox) -> bool:
         """Return whether the changed record moves by more than the radius everywhere in the box."""
         if self.shape.radius is None:
             return False
@@ -399,16 +399,16 @@ def _with(part: PairBox, place: int, ends: Ends) -> PairBox:
     return replace(part, box=(*part.box[:place], ends, *part.box[place + 1 :]))
 
 
-def _middle(low: float, high: float, *, whole: bool) -> float:
+def _middle(low: float, high: float, *, integer: bool) -> float:
     middle = low + (high - low) / 2
-    return float(np.floor(middle)) if whole else middle
+    return float(np.floor(middle)) if integer else middle
 
 
 def _ball(ends: Ends) -> arb:
     return arb(ends[0]) if ends[0] == ends[1] else arb(ends[0]).union(arb(ends[1]))
 
 
-def _meet(a: arb, b: arb) -> arb:
+def _intersection(a: arb, b: arb) -> arb:
     """Return the intersection of both enclosures; an uninformative one is ignored."""
     if not (a.is_finite() and b.is_finite()):
         return b if b.is_finite() else a

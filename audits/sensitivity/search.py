@@ -1,8 +1,8 @@
 """Property test of a declared sensitivity of a user's query.
 
-Three searches, each starting from what the one before found: named pairs (corners, ties, one outlier,
-nearly empty), Hypothesis drawn towards movement, and ascent entry by entry over corners and
-landmarks.  A counterexample is then made plain, entry by entry, while it still is one.
+Three searches, each starting from the previous result: named pairs (corners, ties, one outlier, nearly
+empty), Hypothesis with the movement as target, and coordinate ascent over corners and special values.
+A counterexample is then simplified entry by entry, while its movement does not decrease.
 """
 
 import contextlib
@@ -21,19 +21,19 @@ from audits.datasets.drawing import draw_examples
 from audits.datasets.neighbours import candidates, neighbouring, random_pairs
 from audits.datasets.shape import Neighbourhood, Shape
 from audits.sandbox.crew import Crew, Gone, TimeUp
-from audits.sandbox.frames import unpacked
+from audits.sandbox.frames import unpack_array
 from audits.sandbox.outcomes import Outcome
 from audits.sensitivity.branch_and_bound import FLOAT_SLACK, Proof, boxes_for
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded, shown
 
 NORMS = ("l1", "l2", "linf")
-EXAMPLES = 300  #: of Hypothesis
-RANDOM = 2000  #: pairs drawn at random
-MAX_NUMBERS_SENT = 2_000_000  #: handed to the worker at a time
-SWEEPS = 4
+EXAMPLES = 300  #: Hypothesis examples
+RANDOM = 2000  #: random pairs
+MAX_NUMBERS_SENT = 2_000_000  #: numbers sent to the worker at a time
+SWEEPS = 4  #: maximum sweeps of the ascent
 ENTRIES = 60  #: entries that one sweep of the ascent changes
-AT_ONCE = 64
+AT_ONCE = 64  #: maximum pairs sent to the worker at a time
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class DeclaredSensitivity:
     norm: str
     bound: Fraction
     shape: Neighbourhood
-    pair: Pair | None = None  #: tried alone, where it is given
+    pair: Pair | None = None  #: the only pair to try, if given
 
     @property
     def most(self) -> Fraction:
@@ -53,9 +53,10 @@ class DeclaredSensitivity:
 
 @dataclass
 class Search:
-    """What was tried, the farthest pair (infinite where one side has no value), and what was odd.
+    """The result: pairs tried, the pair with the largest movement, and remarks (`odd`).
 
-    `measured` of the `examples` have a side with numbers: the others are no evidence.
+    The movement is infinite if one side has no value.  Only `measured` of the `examples` have a side with
+    numbers; the others are no evidence.
     """
 
     declared: DeclaredSensitivity
@@ -75,41 +76,41 @@ class Search:
 
 
 def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Search:
-    """Search for two neighbours between which the query moves by more than is declared."""
+    """Search for two neighbours between which the query moves by more than the declared bound."""
     search = Search(declared)
     shape = declared.shape
     crew.layout = shape.layout
 
-    def tried(pairs: Sequence[Pair]) -> list[float]:
-        return _tried(crew, search, pairs)
+    def measure(pairs: Sequence[Pair]) -> list[float]:
+        return _measure(crew, search, pairs)
 
     try:
         named = candidates(shape, seed) if declared.pair is None else [declared.pair]
-        tried(named[:1])
+        measure(named[:1])
         if crew.tally.silent == crew.tally.runs:
             search.odd.append(f"{crew.code.use} {search.why}")
             return search
         if declared.pair is not None:
             if crew.tally.empty:
-                raise nothing(crew)
+                raise no_numbers_error(crew)
             search.odd += crew.tally.failure_counts()
             return search
         room = max(MAX_NUMBERS_SENT // (shape.rows * shape.width), 10)
         many = [*named, *random_pairs(shape, seed, min(RANDOM, room))]
         step = min(AT_ONCE, room)
         for start in range(1, len(many), step):
-            tried(many[start : start + step])
+            measure(many[start : start + step])
         if crew.tally.empty:
-            raise nothing(crew)
+            raise no_numbers_error(crew)
         if not search.refuted:
-            _hypothesis(tried, search, seed)
+            _hypothesis(measure, search, seed)
         if search.worst < math.inf:
-            _ascend(tried, search, shape)
+            _ascend(measure, search, shape)
         if search.refuted:
-            _simplify(tried, search, shape)
+            _simplify(measure, search, shape)
     except TimeUp:
         if crew.tally.empty:
-            raise nothing(crew) from None
+            raise no_numbers_error(crew) from None
         search.odd.append(
             f"cut by time: stopped after {crew.seconds:.3g} seconds, {search.examples} examples"
         )
@@ -117,8 +118,8 @@ def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Se
     return search
 
 
-def nothing(crew: Crew) -> InputError:
-    """Return the error of a query that gave no number on any run."""
+def no_numbers_error(crew: Crew) -> InputError:
+    """Return the error for a query that gave no number on any run."""
     tally = crew.tally
     return InputError(
         f"{crew.code.use} gives no numbers on any dataset that was tried: it {tally.first} on every run"
@@ -128,30 +129,30 @@ def nothing(crew: Crew) -> InputError:
 
 
 def prove_sensitivity(crew: Crew, search: Search) -> None:
-    """Search for a proof of what a search could not refute; what that finds is tried and made plain."""
+    """Search for a proof, unless the bound is refuted; a counterexample is confirmed and simplified."""
     if search.refuted:
         return
     declared = search.declared
     if not isinstance(declared.shape, Shape):
         raise InputError("--prove is for arrays, and columns describe a table", "leave --prove out")
-    if crew.left() <= 0:
+    if crew.seconds_left() <= 0:
         search.proof = Proof("undecided", search.worst, math.inf, 0, "no time was left for a proof")
         return
     boxes = boxes_for(declared.shape, crew.seconds)
     crew.first.send(["prove", declared.norm, str(declared.bound), asdict(declared.shape), boxes])
     try:
-        *report, left, right = crew.first.receive(crew.left())
+        *report, left, right = crew.first.receive(crew.seconds_left())
     except Gone as gone:
         search.proof = Proof("undecided", search.worst, math.inf, 0, f"the query {gone}")
         return
     search.proof = Proof(*report)
     if search.proof.status == "refuted":
-        worst = Pair(unpacked(left), unpacked(right), "from the proof")
+        worst = Pair(unpack_array(left), unpack_array(right), "from the proof")
         why = "a run in floating point does not confirm what the balls refute"
         try:
-            _tried(crew, search, [worst])
+            _measure(crew, search, [worst])
             if search.refuted:
-                _simplify(lambda pairs: _tried(crew, search, pairs), search, declared.shape)
+                _simplify(lambda pairs: _measure(crew, search, pairs), search, declared.shape)
         except TimeUp:
             why = "no time was left to confirm in floating point what the balls refute"
         if not search.refuted:
@@ -161,9 +162,9 @@ def prove_sensitivity(crew: Crew, search: Search) -> None:
 test_sensitivity.__test__ = False  # type: ignore[attr-defined]  # the name is not for pytest
 
 
-def _tried(crew: Crew, search: Search, pairs: Sequence[Pair]) -> list[float]:
-    """Return how far the query moves on each pair; remember the farthest."""
-    crew.keep([side for pair in pairs for side in (pair.left, pair.right)])
+def _measure(crew: Crew, search: Search, pairs: Sequence[Pair]) -> list[float]:
+    """Return the movement of the query on each pair; record the largest."""
+    crew.set_datasets([side for pair in pairs for side in (pair.left, pair.right)])
     outcomes = crew.run([(place,) for place in range(2 * len(pairs))])
     moves = []
     for pair, left, right in zip(pairs, outcomes[::2], outcomes[1::2], strict=True):
@@ -183,9 +184,9 @@ def _tried(crew: Crew, search: Search, pairs: Sequence[Pair]) -> list[float]:
 
 
 def movement(left: Outcome, right: Outcome, norm: str) -> tuple[float, str]:
-    """Return ‖right − left‖, and why it is infinite where it is: one side fails or has another shape.
+    """Return ‖right − left‖, and the reason if it is infinite: one side fails or has another shape.
 
-    Equal entries, infinite ones and NaN too, do not move.
+    Equal entries, including infinities and NaN, do not move.
     """
     for outcome in (left, right):
         if outcome.labels and not outcome.failed:
@@ -196,7 +197,7 @@ def movement(left: Outcome, right: Outcome, norm: str) -> tuple[float, str]:
         failing = left if left.failed else right
         return math.inf, f"fails on one side only: {failing.shown()}"
     unlike = len(left.numbers) != len(right.numbers) or not len(left.numbers)
-    if unlike or _frame(left.structure) != _frame(right.structure):
+    if unlike or _without_number_types(left.structure) != _without_number_types(right.structure):
         return math.inf, f"gives {left.structure} and {right.structure}"
     same = (left.numbers == right.numbers) | (np.isnan(left.numbers) & np.isnan(right.numbers))
     with np.errstate(invalid="ignore", over="ignore"):
@@ -217,40 +218,40 @@ NUMBER = re.compile(
 )
 
 
-def _frame(structure: str) -> str:
+def _without_number_types(structure: str) -> str:
     """Return a structure without the types of its numbers: keys, shapes and lengths."""
     return NUMBER.sub("number", structure)
 
 
-def _hypothesis(tried: Callable[[Sequence[Pair]], list[float]], search: Search, seed: int) -> None:
+def _hypothesis(measure: Callable[[Sequence[Pair]], list[float]], search: Search, seed: int) -> None:
     def property_test(pair: Pair) -> None:
-        target(min(tried([pair])[0], 1e300))
+        target(min(measure([pair])[0], 1e300))
         if search.refuted:
-            raise Found
+            raise CounterexampleFound
 
     pair, phases = neighbouring(search.declared.shape), (Phase.generate, Phase.target)
-    with contextlib.suppress(Found):
+    with contextlib.suppress(CounterexampleFound):
         draw_examples(property_test, seed, EXAMPLES, *phases, pair=pair)
 
 
-class Found(Exception):  # noqa: N818
+class CounterexampleFound(Exception):  # noqa: N818
     """Ends a search that has succeeded."""
 
 
-def _ascend(tried: Callable[[Sequence[Pair]], list[float]], search: Search, shape: Neighbourhood) -> None:
-    """Change one entry after the other to the landmark with the largest movement, while that helps."""
+def _ascend(measure: Callable[[Sequence[Pair]], list[float]], search: Search, shape: Neighbourhood) -> None:
+    """Set one entry after the other to the special value with the largest movement, while this improves."""
     for _ in range(SWEEPS):
         before = search.worst
         for place in _entries(search.best, shape):
             if search.best is None:
                 return
-            tried(_with_entry(search.best, shape, place, shape.landmarks(place[1])))
+            measure(_with_entry(search.best, shape, place, shape.landmarks(place[1])))
         if search.worst <= before:
             return
 
 
-def _simplify(tried: Callable[[Sequence[Pair]], list[float]], search: Search, shape: Neighbourhood) -> None:
-    """Make the counterexample plain: simple numbers, while it still moves as far."""
+def _simplify(measure: Callable[[Sequence[Pair]], list[float]], search: Search, shape: Neighbourhood) -> None:
+    """Simplify the numbers of the counterexample, while its movement does not decrease."""
     best = search.best
     if best is None:
         return
@@ -259,8 +260,8 @@ def _simplify(tried: Callable[[Sequence[Pair]], list[float]], search: Search, sh
         for value in shape.landmarks(place[1])[:3]:
             changed = _with_entry(plain, shape, place, [value])
             if not changed:
-                break  # plain enough: the values come in order of preference
-            if tried(changed)[0] >= most:  # it moves as far, and is plainer
+                break  # it has this value already, and the others are less simple
+            if measure(changed)[0] >= most:
                 plain = changed[0]
                 break
     search.best, search.worst, search.why = plain, most, why
@@ -290,7 +291,7 @@ def changed_row(pair: Pair, shape: Neighbourhood) -> int:
 
 
 def _with_entry(pair: Pair, shape: Neighbourhood, place: Entry, values: Sequence[float]) -> list[Pair]:
-    """Return the pairs with other values at one entry: on either side of the changed record, else on both."""
+    """Return pairs with other values at one entry: on one side for the changed record, else on both."""
     row, column, own = place
     pairs = []
     a, b = shape.records(pair.left), shape.records(pair.right)
@@ -320,7 +321,7 @@ def _with_entry(pair: Pair, shape: Neighbourhood, place: Entry, values: Sequence
 def answer(search: Search) -> dict[str, Any]:
     """Return the answer of `dpaccount sensitivity` (schema dpaccount/sensitivity/1).
 
-    `rounding` is the excess over the bound where it is too small to be a counterexample.
+    `rounding` is the excess over the bound if it is too small for a counterexample.
     """
     bound, best = search.declared.bound, search.best
     worst: float | str = search.worst if math.isfinite(search.worst) else "inf"
@@ -355,7 +356,7 @@ def _proof_json(proof: Proof) -> dict[str, object]:
 
 
 def runnable(search: Search, use: str) -> str:
-    """Return the counterexample as a test in Python that fails."""
+    """Return the counterexample as a failing test in Python."""
     module, _, name = use.partition(":")
     best, declared = search.best, search.declared
     if best is None:

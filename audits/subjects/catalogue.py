@@ -166,9 +166,7 @@ def on_table(claim: Claim, made_by: type) -> tuple[Subject, Reading]:
     unit = _unit(claim, made_by)
     if promise.relation not in known and not (unit and promise.radius is not None):
         raise InputError(
-            f"{claim.use} is about {', '.join(known)}",
-            "say that as the guarantee's relation",
-            claim.path,
+            f"{claim.use} is about {', '.join(known)}", "say that as the guarantee's relation", claim.path
         )
     given, reading = bind(made_by, place, table, table.rows, promise.relation)
     if promise.radius is not None:

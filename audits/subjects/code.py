@@ -21,14 +21,14 @@ from dpaccount.work.archive import ArchivedFunction, archived
 class Code:
     """A user's code: ``package.module:name``, found in `folders` (at the end of the path) or installed.
 
-    It may not open the file `closed` by itself; see `audits.sandbox.closed`.  `value` is the function itself
-    where it travels by value, `archived` where its modules travel.  It runs in the interpreter `python` if
-    there is one; `command` is a program in place of a function.
+    It may not open the file `guarded` (`audits.sandbox.data_guard`).  `value` is a function pickled by value,
+    `archived` one with an archive of its modules.  `python` is the interpreter to run it in, `command` a
+    program in place of a function; None: neither.
     """
 
     use: str
     folders: tuple[str, ...]
-    closed: str | None = None
+    guarded: str | None = None
     value: bytes | None = None
     python: str | None = None
     command: str | None = None

@@ -1,7 +1,7 @@
 """Numbers that stand in a subject's code or parameters: codes, thresholds and counts that branches ask for.
 
 A branch on one value of a million is not met by chance; a constant that is written down is.  What code
-builds from constants is read off a run (`audits.hypothesis_tests.met`).
+builds from constants is read off a run (`audits.hypothesis_tests.run_constants`).
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Holds the noise calls of a function against the releases of a plan."""
+"""Compares the noise calls of a function with the releases of a plan."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -7,9 +7,16 @@ from typing import Any
 import numpy as np
 
 from audits.datasets.bases import Pair
-from audits.trace.findings import Seen, Traced, begin, hold, note_unjudged, ratio_of
-from audits.trace.inclusion import judged
-from audits.trace.lead import UNEXPLAINED
+from audits.trace.findings import (
+    CallSite,
+    Traced,
+    add_common_findings,
+    check_movement,
+    note_unjudged,
+    ratio_of,
+)
+from audits.trace.inclusion import compare_with_poisson
+from audits.trace.paired_runs import UNEXPLAINED
 from audits.trace.patches import PICKS
 from audits.tradeoff import ROUNDED
 from dpaccount.errors import InputError
@@ -26,15 +33,15 @@ from dpaccount.plan.events import (
 
 OF_VECTOR = "which is too much unless calls draw parts of one vector"
 WHERE_SEEN = ": that needs an array, and a function that does not fail on it"
-#: draws that may decide on each row by itself
+#: functions that may draw a decision for each row
 BY_ROW = {"random", "uniform", "binomial", "rand", "random_sample", "integers", "randint"}
 
 
 @dataclass(frozen=True)
 class PlannedNoise:
-    """One noise of a plan: what may move in units of its scale, sampling rate, and how often.
+    """One noise of a plan: sensitivity over scale (`ratio`), sampling rate, and how often it is drawn.
 
-    `shared` says whether a sample that it is for may be that of other noise, too.
+    `shared`: other noise may be added to a sum over the same sample.
     """
 
     family: str
@@ -45,10 +52,10 @@ class PlannedNoise:
 
 
 def planned_noise(plan: Plan) -> list[PlannedNoise]:
-    """Return the noise of a plan, that of the largest ratio first.
+    """Return the noise of a plan, the largest ratio first.
 
-    Raises `InputError` if there is none, or other noise than Gaussian and Laplace, or other samples
-    than Poisson's.
+    Raises `InputError` if there is none, or a noise other than Gaussian and Laplace, or sampling other
+    than Poisson.
     """
     planned: list[PlannedNoise] = []
     todo = [(event, 1.0, 1, False) for event in plan.events]
@@ -77,8 +84,8 @@ def planned_noise(plan: Plan) -> list[PlannedNoise]:
     return sorted(planned, key=lambda noise: -noise.ratio)
 
 
-def hold_rate(traced: Traced, rates: set[float]) -> None:
-    """Add a note if the draws that were seen do not decide on each row, or rates differ."""
+def check_rate(traced: Traced, rates: set[float]) -> None:
+    """Add notes if no draw for each row was seen, or rates differ."""
     rate = max(rates)
     if len(rates) > 1:
         traced.note(f"the plan has several sampling rates: only the largest, {rate:g}, is compared")
@@ -90,8 +97,8 @@ def hold_rate(traced: Traced, rates: set[float]) -> None:
         traced.note(f"the plan samples rows one by one, and {name} may pick a fixed number")
 
 
-def hold_samples(traced: Traced, runs: list[Any], planned: list[PlannedNoise]) -> None:
-    """Add a finding if rows are not in sums as in Poisson samples, or a note if that is not seen."""
+def check_samples(traced: Traced, runs: list[Any], planned: list[PlannedNoise]) -> None:
+    """Add a finding if the rows in the sums are no Poisson samples, or a note if that cannot be tested."""
     places = {(*place,) for run in runs for place in run["places"] if place[-1] != "other"}
     seen = [run for run in runs if run["inside"] is not None]
     moving = {
@@ -109,8 +116,8 @@ def hold_samples(traced: Traced, runs: list[Any], planned: list[PlannedNoise]) -
         return
     most, rate = sum(noise.count for noise in planned), max(noise.rate for noise in planned)
     alone = all(each.shape[1] == most for each in cells) and not any(each.shared for each in planned)
-    in_order, notes = judged(cells, rate, ordered=True)
-    finding = in_order if alone else judged(cells, rate, ordered=False)[0]
+    in_order, notes = compare_with_poisson(cells, rate, ordered=True)
+    finding = in_order if alone else compare_with_poisson(cells, rate, ordered=False)[0]
     if finding is not None:
         traced.add("samples", 0.0, finding, traced.last)
     elif in_order is not None:
@@ -119,8 +126,8 @@ def hold_samples(traced: Traced, runs: list[Any], planned: list[PlannedNoise]) -
         traced.note(note)
 
 
-def hold_counts(traced: Traced, planned: list[PlannedNoise]) -> None:
-    """Add a note if one run calls noise whose input moves in any run more often than the plan does."""
+def check_counts(traced: Traced, planned: list[PlannedNoise]) -> None:
+    """Add a note if a run draws noise with moving inputs more often than the plan does."""
     for family in ("laplace", "gaussian"):
         moving = {place for place, seen in traced.places.items() if seen.moved and seen.family == family}
         draws = max((sum(counts[place] for place in moving) for counts in traced.counts), default=0)
@@ -129,30 +136,31 @@ def hold_counts(traced: Traced, planned: list[PlannedNoise]) -> None:
             traced.note(f"{draws} calls of {family} noise in one run, and the plan has {most}, {OF_VECTOR}")
 
 
-def _hold_in_order(
+def _check_in_order(
     traced: Traced, moves: list[tuple[str, float]], planned: list[PlannedNoise], pair: Pair
 ) -> None:
-    """Add a finding if the calls of one run, the largest movement first, do not fit the plan's.
+    """Add a finding if the sorted movements of one run exceed the sorted ratios of the plan.
 
-    A move is a family, and a movement in units of the scale.  Calls may draw parts of one vector, so
-    it is a note if all together move no further than the whole plan allows.
+    A move is (family, movement in units of the scale).  Calls may draw parts of one vector, so it is only
+    a note if all movements together are within the whole plan.
     """
     for family, power in (("laplace", 1), ("gaussian", 2)):
-        mine = sorted((size for each, size in moves if each == family), reverse=True)
+        sizes = sorted((size for each, size in moves if each == family), reverse=True)
         plan = [noise for noise in planned if noise.family == family]
-        limits = [noise.ratio for noise in plan for _ in range(min(noise.count, len(mine)))]
-        limits += [0.0] * len(mine)
-        pairs = enumerate(zip(mine, limits, strict=False), 1)
-        over = [(k, size, most) for k, (size, most) in pairs if size > most * (1 + ROUNDED)]
-        if not over or over[0][0] == 1:  # a finding of its place already
+        limits = [noise.ratio for noise in plan for _ in range(min(noise.count, len(sizes)))]
+        limits += [0.0] * len(sizes)
+        pairs = enumerate(zip(sizes, limits, strict=False), 1)
+        over = [(k, size, limit) for k, (size, limit) in pairs if size > limit * (1 + ROUNDED)]
+        if not over or over[0][0] == 1:  # the first is a finding about its call site already
             continue
-        sentence = f"call {over[0][0]} of {family} noise, the largest movement first, moves"
-        sentence = f"{sentence} {over[0][1]:.6g} of its scale, and the plan allows {over[0][2]:.6g}"
-        most = sum(noise.count * noise.ratio**power for noise in plan)
-        if sum(size**power for size in mine) > most * (1 + ROUNDED):
-            traced.add(f"order of {family}", over[0][1], sentence, pair)
+        number, size, limit = over[0]
+        sentence = f"call {number} of {family} noise, the largest movement first, moves"
+        sentence = f"{sentence} {size:.6g} of its scale, and the plan allows {limit:.6g}"
+        total = sum(noise.count * noise.ratio**power for noise in plan)
+        if sum(each**power for each in sizes) > total * (1 + ROUNDED):
+            traced.add(f"order of {family}", size, sentence, pair)
         else:
-            traced.note(f"{sentence}, {OF_VECTOR}", over[0][1], f"order of {family}")
+            traced.note(f"{sentence}, {OF_VECTOR}", size, f"order of {family}")
 
 
 def gather_planned(
@@ -162,10 +170,10 @@ def gather_planned(
     allowed: dict[str, float | None],
     planned: list[PlannedNoise],
 ) -> None:
-    """Add what one pair showed of a plan's noise: the plan allows nothing else to move."""
-    begin(traced, document, pair)
+    """Add the trace of one pair to `traced`; only inputs of the plan's noise may move."""
+    add_common_findings(traced, document, pair)
     for note in document["notes"]:
-        if UNEXPLAINED in note:  # draws for the rows that both sides have are the same
+        if UNEXPLAINED in note:  # sampling does not explain it: common rows have the same draws
             traced.add(UNEXPLAINED, 0.0, note.partition(";")[0], pair)
         else:
             traced.note(note)
@@ -173,15 +181,15 @@ def gather_planned(
     moves = []
     for call, file, line, scale, family, moved, *_ in document["calls"]:
         place = (call, file, line)
-        traced.places.setdefault(place, Seen(scale, family)).add(scale, moved)
+        traced.places.setdefault(place, CallSite(scale, family)).add(scale, moved)
         if moved is None:
             continue
         counts[place] += 1
         limit = allowed[family]
         if scale is not None and limit is not None:
-            hold(traced, place, scale * limit, moved, pair)
+            check_movement(traced, place, scale * limit, moved, pair)
             moves.append((family, ratio_of(moved, scale)))
         else:
             note_unjudged(traced, place, moved)
     traced.counts.append(counts)
-    _hold_in_order(traced, moves, planned, pair)
+    _check_in_order(traced, moves, planned, pair)

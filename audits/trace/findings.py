@@ -1,4 +1,4 @@
-"""What the traces of all pairs showed: noise calls, findings and notes."""
+"""Collects the traces of all pairs: noise calls, findings and notes."""
 
 import math
 from collections import Counter
@@ -13,15 +13,15 @@ UNJUDGED = "nothing that is claimed says how far the input of noise of this kind
 
 
 @dataclass
-class Seen:
-    """One place in the code, over all pairs: the inputs' largest movement and smallest scale."""
+class CallSite:
+    """One noise call in the code, over all pairs: its input's largest movement, and its smallest scale."""
 
     scale: float | None
     family: str
     moved: float | None = None
 
     def add(self, scale: float | None, moved: float | None) -> None:
-        """Add what one pair showed of it."""
+        """Add the scale and movement on one pair; scales without a known movement count only until one is."""
         if scale is not None and (moved is not None or self.moved is None):
             first = self.scale is None or (self.moved is None and moved is not None)
             self.scale = scale if first else min(self.scale or 0.0, scale)
@@ -31,17 +31,17 @@ class Seen:
 
 @dataclass
 class Traced:
-    """What all pairs showed: noise by its place, findings and notes."""
+    """The traces of all pairs: noise by call site, findings and notes."""
 
-    places: dict[tuple[str, str, int], Seen] = field(default_factory=dict)
+    places: dict[tuple[str, str, int], CallSite] = field(default_factory=dict)
     findings: dict[str, tuple[float, str, Pair]] = field(default_factory=dict)  #: the largest of each kind
     notes: dict[str, tuple[float, str]] = field(default_factory=dict)  #: the largest of each kind
     unsure: list[tuple[str, list[tuple[str, str, int]], Pair]] = field(default_factory=list)
-    unused: set[tuple[str, str, int]] | None = None  #: on every pair, a call's noise is added to nothing
+    unused: set[tuple[str, str, int]] | None = None  #: calls whose noise is added to nothing on every pair
     pairs: int = 0
     last: Pair | None = None
-    drawn: set[str] = field(default_factory=set)  #: names of calls that are no noise
-    counts: list[Counter[tuple[str, str, int]]] = field(default_factory=list)  #: of a pair's calls
+    drawn: set[str] = field(default_factory=set)  #: names of random calls other than additive noise
+    counts: list[Counter[tuple[str, str, int]]] = field(default_factory=list)  #: calls by site, per pair
 
     def add(self, kind: str, size: float, sentence: str, pair: Pair) -> None:
         """Add a finding, unless one of its kind is as large."""
@@ -60,23 +60,25 @@ def ratio_of(moved: float, scale: float) -> float:
     return moved / scale if scale else math.inf if moved else 0.0
 
 
-def begin(traced: Traced, document: dict[str, Any], pair: Pair) -> None:
-    """Add the findings that need no claim; raises `InputError` if the function fails on the first pair."""
+def add_common_findings(traced: Traced, document: dict[str, Any], pair: Pair) -> None:
+    """Add findings that depend on no claim; raises `InputError` if the function fails on the first pair."""
     if traced.pairs == 0 and document["failed"] is not None:
         raise InputError(f"the function {document['failed']}", "fix it, so that it returns numbers or text")
     traced.pairs += 1
-    if document["failed"] is None:  # what is 0 on one pair only is no input that is missing
+    if document["failed"] is None:  # noise unused on one pair alone may be added to an input of 0
         here = {(*place,) for place in document["unused"]}
         traced.unused = here if traced.unused is None else traced.unused & here
     traced.last = pair
     traced.drawn.update(document["drawn"])
     for finding in document["findings"]:
-        traced.add(finding.partition(" (")[0], 0.0, finding, pair)  # by how much is said once
+        traced.add(finding.partition(" (")[0], 0.0, finding, pair)  # one finding whatever the amount
     if document["unsure"] is not None:
         traced.unsure.append((document["unsure"], [(*place,) for place in document["still"]], pair))
 
 
-def hold(traced: Traced, place: tuple[str, str, int], declared: float, measured: float, pair: Pair) -> None:
+def check_movement(
+    traced: Traced, place: tuple[str, str, int], declared: float, measured: float, pair: Pair
+) -> None:
     """Add a finding if more was measured than declared."""
     if measured > declared * (1 + ROUNDED):
         where = f"{place[0]} at {place[1]}:{place[2]}"

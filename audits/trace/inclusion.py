@@ -1,10 +1,10 @@
-"""Holds which rows the sums of a run have against Poisson samples of a plan.
+"""Tests whether the rows in the sums of a run are Poisson samples at the rate of a plan.
 
-A run is recorded and replayed with each row in turn replaced: where the value under a noise call
-moves, the row is in that sum.  Under a plan, given the rows before it and all steps before, a row
-is in with probability at most the rate q.  So for any rate r > q and any choice of cells by what
-came before, the product of (r/q) over cells with the row and (1−r)/(1−q) over cells without it has
-mean at most 1 (a nonnegative supermartingale).  So has a mean of such products: it reaches 1/α with
+A run is recorded and replayed with each row in turn replaced: if the input of a noise call changes, the
+row is in that sum.  Under the plan, given the earlier rows and all earlier steps, a row is included with
+probability at most the rate q.  So for any rate r > q and any choice of cells (row, step) by what came
+before, the product of r/q over cells that include the row and (1−r)/(1−q) over the others has mean at
+most 1 (a nonnegative supermartingale).  So does an average of such products: it reaches 1/α with
 probability at most α (Markov's inequality).
 """
 
@@ -21,9 +21,9 @@ from audits.datasets.bases import dataset
 from audits.datasets.shape import Data, Shape
 
 ROWS_REPLACED, RUNS_REPLAYED = 64, 500
-UNLIKELY = 1e-6  #: probability that samples as planned are a finding
-RATES = 8  #: rates r that are tried, evenly from q to 1, the last of them 1
-EXPECTED = 60.0  #: inclusions of each row under the plan, so that half as many are no accident
+UNLIKELY = 1e-6  #: false-alarm rate for samples as planned
+RATES = 8  #: number of rates r, evenly spaced above q, the last of them 1
+EXPECTED = 60.0  #: inclusions of each row expected under the plan, so that half as many are significant
 
 Cells = NDArray[np.bool_]  #: whether a row is in a sum, by row and step
 
@@ -45,7 +45,7 @@ def probes(shape: Shape, seed: int) -> list[list[Data]]:
 
 @dataclass(frozen=True)
 class ChosenCells:
-    """Cells that are chosen by what came before them: how many, and in how many the row is."""
+    """Cells chosen by what came before: how many they are, and how many include the row."""
 
     condition: str
     cells: int
@@ -53,7 +53,7 @@ class ChosenCells:
 
 
 def conditions(runs: list[Cells], *, ordered: bool) -> list[ChosenCells]:
-    """Return counts by step and cell; if `ordered`, steps are samples of their own: also by the past."""
+    """Return counts by step and by cell; if `ordered` (each step has its own sample), also by history."""
     steps = max(run.shape[1] for run in runs)
     padded = [np.pad(run.astype(np.int64), ((0, 0), (0, steps - run.shape[1]))) for run in runs]
     stack = np.array(padded)
@@ -101,8 +101,8 @@ def _counted(condition: str, keys: NDArray[np.int64], inside: NDArray[np.int64])
         yield ChosenCells(condition.format(value % 10**6, value // 10**6), count, int(hit))
 
 
-def evidence(each: ChosenCells, rate: float) -> float:
-    """Return the logarithm of the mean product over the tried rates."""
+def log_evidence(each: ChosenCells, rate: float) -> float:
+    """Return the logarithm of the product, averaged over the rates r."""
     logs = []
     for k in range(1, RATES + 1):
         tried = rate + (1 - rate) * k / RATES
@@ -114,21 +114,21 @@ def evidence(each: ChosenCells, rate: float) -> float:
 
 
 def most_conditions(rows: int, steps: int) -> int:
-    """Return how many `conditions` there are at most: what the mean is over, whichever have cells."""
+    """Return the maximum number of `conditions`, over which the average is taken."""
     return (rows + 1) * (steps + 1) + rows * (3 * rows + 1) // 2 + 2 * steps
 
 
 def seeds_needed(rows: int, steps: int, rate: float) -> int:
-    """Return after how many runs a cell that is always in is a finding, and rows are seen enough."""
+    """Return the number of runs in which an always included row is found and every row is expected enough."""
     parts = most_conditions(rows, steps)
     cells = (math.log(parts * RATES) - math.log(UNLIKELY)) / -math.log(rate)
     return math.ceil(max(cells, EXPECTED / (rate * steps)))
 
 
-def judged(runs: list[Cells], rate: float, *, ordered: bool) -> tuple[str | None, list[str]]:
-    """Return what contradicts Poisson samples of this rate, if anything, and what is not judged."""
+def compare_with_poisson(runs: list[Cells], rate: float, *, ordered: bool) -> tuple[str | None, list[str]]:
+    """Return the finding against Poisson samples at this rate, if any, and notes on missing power."""
     every = conditions(runs, ordered=ordered)
-    logs = np.array([evidence(each, rate) for each in every])
+    logs = np.array([log_evidence(each, rate) for each in every])
     parts = most_conditions(len(runs[0]), max(run.shape[1] for run in runs))
     least, finding = math.log(parts) - math.log(UNLIKELY), None
     if np.logaddexp.reduce(logs) >= least:

@@ -1,4 +1,4 @@
-"""Noise as numbers that tell the tape what they are added to; in everything else they are plain numbers."""
+"""Number types for noise that record on the tape what they are added to, and are plain numbers otherwise."""
 
 from typing import Any, ClassVar
 
@@ -10,24 +10,24 @@ ADDITIONS = {np.add: 1, np.subtract: -1}
 
 
 class NoiseValue:
-    """A sum of the noise of calls, by number on the tape, each times a factor."""
+    """A linear combination of noise values: a factor for each call, by its number on the tape."""
 
     tape: Tape | None = None
     parts: ClassVar[dict[int, float]] = {}
 
     def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **more: Any) -> Any:
-        """Compute as usual, and tell the tape of sums."""
-        return computed(ufunc, method, given, more)
+        """Compute as usual, and record sums on the tape."""
+        return apply_ufunc(ufunc, method, given, more)
 
 
 class NoiseArray(NoiseValue, np.ndarray):
     """An array of noise."""
 
     def __array_finalize__(self, made_from: Any) -> None:
-        """Parts and copies are noise of the same call only where they are made by arithmetic."""
+        """Inherit no noise: slices and views are no longer known to be the noise of a call."""
 
 
-class NoiseFloat(np.float64, NoiseValue):  # type: ignore[misc]  # NumPy looks at the first base
+class NoiseFloat(np.float64, NoiseValue):  # type: ignore[misc]  # NumPy requires its type as first base
     """A float of noise."""
 
     of_python = False
@@ -41,11 +41,11 @@ NOISE = (NoiseArray, NoiseFloat, NoiseInt)
 
 
 def _forward(ufunc: Any) -> Any:
-    return lambda self, other: computed(ufunc, "__call__", (self, other), {})
+    return lambda self, other: apply_ufunc(ufunc, "__call__", (self, other), {})
 
 
 def _reflected(ufunc: Any) -> Any:
-    return lambda self, other: computed(ufunc, "__call__", (other, self), {})
+    return lambda self, other: apply_ufunc(ufunc, "__call__", (other, self), {})
 
 
 for _kind in (NoiseFloat, NoiseInt):
@@ -57,27 +57,27 @@ for _kind in (NoiseFloat, NoiseInt):
     ):
         setattr(_kind, f"__{_name}__", _forward(_ufunc))
         setattr(_kind, f"__r{_name}__", _reflected(_ufunc))
-    _kind.__neg__ = lambda self: computed(np.negative, "__call__", (self,), {})  # type: ignore[method-assign]
+    _kind.__neg__ = lambda self: apply_ufunc(np.negative, "__call__", (self,), {})  # type: ignore[method-assign]
 
 
 def noise(value: Any, tape: Tape, parts: dict[int, float]) -> Any:
-    """Return a value as a sum of the noise of calls, by number, each times a factor."""
-    held: Any
+    """Return a number or array as noise: a linear combination of the noise of calls, by number."""
+    noisy: Any
     if isinstance(value, np.ndarray):
-        held = np.array(value).view(NoiseArray)
+        noisy = np.array(value).view(NoiseArray)
     elif isinstance(value, int | np.integer):
-        held = NoiseInt(value)
+        noisy = NoiseInt(value)
     elif isinstance(value, float):
-        held = NoiseFloat(value)
-        held.of_python = type(value) is float
+        noisy = NoiseFloat(value)
+        noisy.of_python = type(value) is float
     else:
         return value
-    held.tape, held.parts = tape, parts
-    return held
+    noisy.tape, noisy.parts = tape, parts
+    return noisy
 
 
 def plain(value: Any) -> Any:
-    """Return noise as the plain number that it is."""
+    """Return noise as a plain number; other values unchanged."""
     if isinstance(value, NoiseArray):
         return value.view(np.ndarray)
     if isinstance(value, NoiseFloat):
@@ -85,20 +85,20 @@ def plain(value: Any) -> Any:
     return int(value) if isinstance(value, NoiseInt) else value
 
 
-def settled(value: Any) -> Any:
-    """Return a result with all noise in it as plain numbers."""
+def without_noise_types(value: Any) -> Any:
+    """Return a result with all noise as plain numbers; note on the tape which noise it shows."""
     if type(value) in (list, tuple):
-        return type(value)(settled(each) for each in value)
+        return type(value)(without_noise_types(each) for each in value)
     if type(value) is dict:
-        return {key: settled(each) for key, each in value.items()}
+        return {key: without_noise_types(each) for key, each in value.items()}
     if isinstance(value, NOISE) and value.tape is not None:
         value.tape.shown.update(value.parts)
     return plain(value)
 
 
-def computed(ufunc: Any, method: str, given: tuple[Any, ...], more: dict[str, Any]) -> Any:
-    """Return what a function of arrays gives; sums and differences with noise go through the tape."""
-    bare, held = tuple(plain(each) for each in given), tuple(_parts(each) for each in given)
+def apply_ufunc(ufunc: Any, method: str, given: tuple[Any, ...], more: dict[str, Any]) -> Any:
+    """Apply a NumPy function to noise and other values; record sums and differences on the tape."""
+    bare, parts_of = tuple(plain(each) for each in given), tuple(_parts(each) for each in given)
     out = more.get("out")
     if out is not None:
         more = {**more, "out": tuple(plain(each) for each in out)}
@@ -107,17 +107,17 @@ def computed(ufunc: Any, method: str, given: tuple[Any, ...], more: dict[str, An
         result = result.item()
     tape = next((each.tape for each in given if isinstance(each, NOISE) and each.tape), None)
     for each in out or ():
-        if isinstance(each, NoiseArray):  # it holds something else now
+        if isinstance(each, NoiseArray):  # overwritten, so no longer noise
             each.tape = None
-    if method != "__call__" or tape is None or not any(held):
+    if method != "__call__" or tape is None or not any(parts_of):
         return result
     if ufunc is np.negative:
-        return noise(result, tape, _times(held[0], -1.0))
+        return noise(result, tape, _times(parts_of[0], -1.0))
     if ufunc in (np.multiply, np.true_divide):
-        return _scaled(result, tape, bare, held, divided=ufunc is np.true_divide)
+        return _scaled(result, tape, bare, parts_of, divided=ufunc is np.true_divide)
     if ufunc not in ADDITIONS:
         return result
-    one, other = held[0], _times(held[1], ADDITIONS[ufunc])
+    one, other = parts_of[0], _times(parts_of[1], ADDITIONS[ufunc])
     parts = {each: one.get(each, 0.0) + other.get(each, 0.0) for each in sorted({*one, *other})}
     if one and other:
         return noise(result, tape, parts)
@@ -129,7 +129,7 @@ def computed(ufunc: Any, method: str, given: tuple[Any, ...], more: dict[str, An
 
 
 def _parts(value: Any) -> dict[int, float]:
-    """Return what noise a value is made of: none if it was changed in place, or is no noise."""
+    """Return the factors of a noise value; empty for other values and for arrays changed in place."""
     if not isinstance(value, NOISE) or value.tape is None:
         return {}
     if isinstance(value, NoiseArray):
@@ -144,14 +144,14 @@ def _times(parts: dict[int, float], factor: float) -> dict[int, float]:
     return {number: factor * each for number, each in parts.items()}
 
 
-def _scaled(result: Any, tape: Tape, bare: Any, held: Any, *, divided: bool) -> Any:
-    """Return noise times a number, or divided by one; a product of noise is no known noise."""
-    at = 0 if held[0] else 1
+def _scaled(result: Any, tape: Tape, bare: Any, parts_of: Any, *, divided: bool) -> Any:
+    """Return noise multiplied or divided by a number; other products and quotients are plain numbers."""
+    at = 0 if parts_of[0] else 1
     factor = bare[1 - at]
-    if all(held) or (divided and at) or np.ndim(factor):
+    if all(parts_of) or (divided and at) or np.ndim(factor):
         return result
     factor = float(factor)
     if not np.isfinite(factor) or (divided and not factor):
         return result
     factor = 1 / factor if divided else factor
-    return noise(result, tape, _times(held[at], factor))
+    return noise(result, tape, _times(parts_of[at], factor))

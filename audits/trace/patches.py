@@ -1,4 +1,4 @@
-"""Lets the noise calls of libraries go through a tape: numpy, random, secrets, scipy, OpenDP, diffprivlib."""
+"""Patches noise calls to go through a tape: numpy, random, secrets, scipy, OpenDP, diffprivlib."""
 
 import math
 import random
@@ -20,20 +20,20 @@ ADDITIVE: dict[str, tuple[int | None, int | None]] = {
     **dict.fromkeys(("exponential", "geometric", "expovariate"), (None, 0)),
     **dict.fromkeys(("standard_normal", "standard_exponential", "standard_cauchy"), (None, None)),
 }
-#: methods whose draws are given again, and are added to nothing
+#: methods whose draws are replayed, but not followed as additive noise
 DRAWS = (
     *("random", "uniform", "integers", "choice", "binomial", "poisson", "permutation", "rand", "randn"),
     *("randint", "gamma", "beta", "multinomial", "negative_binomial", "randrange", "sample", "choices"),
     *("getrandbits", "betavariate", "random_sample", "bytes", "multivariate_normal", "shuffle"),
 )
-#: methods that may pick from an array: positions are drawn, as its rows may be of the other dataset
+#: methods that may select from an array: indices are drawn instead, since a replay has other rows
 PICKS = ("choice", "permutation", "shuffle", "sample", "choices")
 MISSING = object()
 NAMES = {"loc": 0, "mu": 0, "scale": 1, "sigma": 1}
 
 
 def taped(tape: Tape, library: str, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that draws with `original`, and goes through the tape."""
+    """Return `original` with its draws recorded on the tape, or replayed from it."""
 
     def draw(*given: Any, **more: Any) -> Any:
         if tape.depth:
@@ -58,29 +58,29 @@ def taped(tape: Tape, library: str, name: str, original: Callable[..., Any]) -> 
 
 
 def _positions(library: str, name: str, given: tuple[Any, ...], more: dict[str, Any]) -> Any:
-    """Return what a call picks from, if any, its axis, and the arguments to draw positions of it."""
+    """Return (the population, its axis) of a call that selects, if any, and arguments to draw indices."""
     key = next((each for each in ("a", "x", "population", "seq") if each in more), None)
-    held = more[key] if key else given[0] if given else None
-    if name not in PICKS or held is None or np.ndim(held) == 0:
+    population = more[key] if key else given[0] if given else None
+    if name not in PICKS or population is None or np.ndim(population) == 0:
         return None, given, more
     axis = more.get("axis", 0)
-    rows = np.shape(held)[axis] if isinstance(held, np.ndarray) else len(held)
+    rows = np.shape(population)[axis] if isinstance(population, np.ndarray) else len(population)
     counted: Any = np.arange(rows) if name == "shuffle" else rows
     if library in ("random", "secrets"):
         counted = list(range(rows))
     more = {each: value for each, value in more.items() if each not in (key, "axis")}
-    return (held, axis), (counted, *given[0 if key else 1 :]), more
+    return (population, axis), (counted, *given[0 if key else 1 :]), more
 
 
 def _pick(name: str, source: tuple[Any, int], positions: Any) -> Any:
-    """Return what is at positions; a shuffle puts it in place."""
-    held, axis = source
-    if isinstance(held, np.ndarray) or (isinstance(positions, np.ndarray) and name != "shuffle"):
-        taken: Any = np.take(np.asarray(held), np.asarray(positions), axis)
+    """Return the members at these indices; a shuffle writes them to the population and returns None."""
+    population, axis = source
+    if isinstance(population, np.ndarray) or (isinstance(positions, np.ndarray) and name != "shuffle"):
+        taken: Any = np.take(np.asarray(population), np.asarray(positions), axis)
     else:
-        taken = [held[each] for each in positions] if np.ndim(positions) else held[positions]
+        taken = [population[each] for each in positions] if np.ndim(positions) else population[positions]
     if name == "shuffle":
-        held[:] = taken
+        population[:] = taken
     return None if name == "shuffle" else taken
 
 
@@ -93,8 +93,8 @@ def _parameters(name: str, given: tuple[Any, ...], more: dict[str, Any]) -> tupl
     location = 0.0 if at is None else named.get(at, given[at] if len(given) > at else 0.0)
     if scale_at is None:
         return location, 1.0, None
-    held = more.get({"geometric": "p", "expovariate": "lambd"}.get(name, "scale"), named.get(1))
-    scale = held if held is not None else given[scale_at] if len(given) > scale_at else 1.0
+    keyword = more.get({"geometric": "p", "expovariate": "lambd"}.get(name, "scale"), named.get(1))
+    scale = keyword if keyword is not None else given[scale_at] if len(given) > scale_at else 1.0
     raw = np.array(scale, dtype=np.float64)
     scales = np.unique(raw)
     if len(scales) != 1 or not math.isfinite(scales[0]) or scales[0] <= 0:
@@ -114,14 +114,14 @@ def generator(tape: Tape, bits: Any) -> np.random.Generator:
     return type("Generator", (np.random.Generator,), methods)(bits)
 
 
-def _methods(held: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+def _methods(owner: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
     for name in (*ADDITIVE, *DRAWS):
-        if hasattr(held, name):
-            yield name, getattr(held, name)
+        if hasattr(owner, name):
+            yield name, getattr(owner, name)
 
 
 @contextmanager
-def through(tape: Tape) -> Iterator[None]:
+def patched(tape: Tape) -> Iterator[None]:
     """Let the noise calls inside the block go through the tape."""
     before: list[tuple[Any, str, object]] = []
 
@@ -140,11 +140,11 @@ def through(tape: Tape) -> Iterator[None]:
         _patch_libraries(tape, replace)
         yield
     finally:
-        for owner, name, held in reversed(before):
-            if held is MISSING:
+        for owner, name, original in reversed(before):
+            if original is MISSING:
                 delattr(owner, name)
             else:
-                setattr(owner, name, held)
+                setattr(owner, name, original)
 
 
 def _patch_libraries(tape: Tape, replace: Callable[[Any, str, object], None]) -> None:

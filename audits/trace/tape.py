@@ -1,8 +1,7 @@
 """The tape of one run: its noise calls, and the values that noise was added to.
 
-A first run is recorded.  In the second, on the neighbouring dataset, every noise call gives what it gave
-the first time, and where noise is added to a value, the sum is that of the first run: whatever moves then
-escapes the noise.
+A first run is recorded.  In a replay on the neighbouring dataset every noise call returns its first value,
+and every sum with noise is that of the first run: what still changes is not protected by noise.
 """
 
 import math
@@ -26,12 +25,12 @@ ONE_SIDED = ("geometric", "exponential", "standard_exponential", "expovariate")
 #: The log density of logistic noise has slopes up to 1/scale, as that of Laplace noise has.
 LAPLACE = ("laplace", "dlaplace", "logistic", *ONE_SIDED)
 GAUSSIAN = ("normal", "standard_normal", "gauss", "normalvariate", "norm")
-ROUNDING = 1e-9  #: of the size of numbers: what is closer is the same but for rounding
+ROUNDING = 1e-9  #: relative difference that rounding may explain
 
 
 @dataclass(frozen=True)
 class Sum:
-    """Noise that was added: what each call has in it, by number, with the value and the sum."""
+    """One addition of noise: the factor of each call, by number; the value it was added to; the sum."""
 
     parts: dict[int, float]
     given: Any
@@ -40,9 +39,9 @@ class Sum:
 
 @dataclass
 class NoiseCall:
-    """One call: its place, its scale if known, the value it gave, and its inputs with their sums.
+    """One call: its place, its scale if known, its value, and its inputs with their sums.
 
-    `scale` is that of the noise as it was added; the call was made with `unit` and `raw`.
+    `scale` is that of the noise as added; `unit` and `raw` are the scale that the call was made with.
     """
 
     call: str
@@ -52,12 +51,12 @@ class NoiseCall:
     scale: float | None
     value: Any
     location: Any = 0.0
-    draws: bool = False  #: it is no noise that is added, but a sample, a coin or a uniform number
+    draws: bool = False  #: no additive noise, but a sample, a coin or a uniform number
     unit: float | None = None
     raw: Any = None
     inputs: list[tuple[Any, Any]] = field(default_factory=list)
     moved: float | None = None
-    largest: float = 0.0  #: by which one entry moved
+    largest: float = 0.0  #: largest movement of one entry
 
     @property
     def place(self) -> tuple[str, str, int]:
@@ -66,7 +65,7 @@ class NoiseCall:
 
     @property
     def seen(self) -> list[Any]:
-        """Return what noise was added to, as far as it was seen."""
+        """Return the recorded values that the noise was added to."""
         return [*([self.location] if np.any(self.location) else []), *(given for given, _ in self.inputs)]
 
     @property
@@ -96,13 +95,13 @@ class Tape:
     def drawn(
         self, call: str, scale: float | None, value: Any, frame: FrameType | None, location: Any = 0.0
     ) -> tuple[int, Any]:
-        """Note a call that gave `value`, around `location`; return its number, and the value to give."""
+        """Record a call that gave `value`; return its number and the value to use (in a replay the first)."""
         file, line = _where(frame)
         number = len(self.calls)
         if np.any(location) and np.shape(location) != np.shape(value):
             location = np.broadcast_to(location, np.shape(value))
-        held = copy(value), copy(location)  # the function may change its own in place
-        noise_call = NoiseCall(call, file, line, np.shape(value), scale, *held, unit=scale)
+        kept = copy(value), copy(location)  # the function may change its own in place
+        noise_call = NoiseCall(call, file, line, np.shape(value), scale, *kept, unit=scale)
         first = self._first(number)
         if self.before is not None:
             if first is None or first.place != noise_call.place:
@@ -120,7 +119,7 @@ class Tape:
         return calls[number] if number < len(calls) else None
 
     def _replayed(self, first: NoiseCall, noise_call: NoiseCall) -> Any:
-        """Return the first run's values; where there are more now, further ones follow."""
+        """Return the first run's values, followed by new ones if the replay draws more."""
         if first.shape == noise_call.shape:
             return first.value
         if len(first.shape) == 1 and len(noise_call.shape) == 1:
@@ -131,24 +130,26 @@ class Tape:
             return np.concatenate([np.asarray(first.value)[:same], np.asarray(noise_call.value)[same:]])
         return noise_call.value
 
-    def lead(self, parts: dict[int, float]) -> tuple[int, float | None]:
-        """Return the call that hides most in a sum of noise, and the scale of that noise, if known.
+    def dominant_call(self, parts: dict[int, float]) -> tuple[int, float | None]:
+        """Return the call with the largest scale in a combination of noise, and that scale, if known.
 
-        The noise of further calls is postprocessing.  A sum of Gaussian noise is Gaussian.
+        The noise of the other calls is post-processing.  Gaussian scales add up as root of squares.
         """
         most = max(math.prod(self.calls[number].shape) for number in parts)
         full = [number for number in sorted(parts) if math.prod(self.calls[number].shape) == most]
         units = {each: unit for each in full if (unit := self.calls[each].unit) is not None}
         scales = {each: abs(parts[each]) * unit for each, unit in units.items()}
-        lead = max(scales, key=lambda number: scales[number], default=full[0])
+        dominant_call = max(scales, key=lambda number: scales[number], default=full[0])
         families = {self.calls[number].family for number, scale in scales.items() if scale}
         if len(families) > 1 or not scales:
-            return lead, None
-        return lead, math.hypot(*scales.values()) if families == {"gaussian"} else scales[lead]
+            return dominant_call, None
+        return dominant_call, math.hypot(*scales.values()) if families == {"gaussian"} else scales[
+            dominant_call
+        ]
 
     def added(self, parts: dict[int, float], given: Any, total: Any) -> Any:
-        """Note that noise was added to `given`; return the sum to go on with."""
-        number, scale = self.lead(parts)
+        """Record that noise was added to `given`; return the sum, in a replay that of the first run."""
+        number, scale = self.dominant_call(parts)
         noise_call = self.calls[number]
         if np.shape(given) != np.shape(total):
             given = np.broadcast_to(given, np.shape(total))
@@ -168,7 +169,7 @@ class Tape:
         return total_before
 
     def _compare(self, noise_call: NoiseCall, factor: float, before: Any, given: Any) -> None:
-        """Judge inputs with more entries than the noise, and those of whole noise."""
+        """Report noise that is broadcast to several entries, and integer noise added to non-integers."""
         where = f"{noise_call.call} at {noise_call.file}:{noise_call.line}"
         one, other = np.asarray(before, dtype=np.float64), np.asarray(given, dtype=np.float64)
         if math.prod(noise_call.shape) < one.size:
@@ -185,7 +186,7 @@ class Tape:
                 self.notes.setdefault(f"the whole noise of {where} is added to what is not whole")
 
     def _moved(self, noise_call: NoiseCall, before: Any, given: Any) -> bool:
-        """Note how far an input moved; return whether that is known."""
+        """Record the movement of an input; return False if its shape changed."""
         moved = distance(before, given, noise_call.family)
         if moved is None:
             where = f"{noise_call.call} at {noise_call.file}:{noise_call.line}"
@@ -198,7 +199,7 @@ class Tape:
 
 
 def distance(one: Any, other: Any, family: str) -> float | None:
-    """Return how far two inputs are apart: in ℓ2 for Gaussian noise, in ℓ∞ for the largest entry, else in ℓ1.
+    """Return the distance of two inputs: ℓ2 for "gaussian", ℓ∞ for "largest entry", else ℓ1.
 
     None if shapes differ.
     """
@@ -217,7 +218,7 @@ def distance(one: Any, other: Any, family: str) -> float | None:
 
 
 def _where(frame: FrameType | None) -> tuple[str, int]:
-    """Return the file and line of the nearest caller that is no library's."""
+    """Return the file and line of the nearest caller outside libraries and this package."""
     nearest = frame
     while frame is not None:
         name = frame.f_code.co_filename

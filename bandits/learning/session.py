@@ -95,7 +95,7 @@ class Session:
         self, subject: Live, journal: Journal, noise: Kept | Rehearsed, coins: int, *, late: bool = False
     ) -> None:
         self.releasable = noise.releasable
-        self._journal, self._process = journal, process.this()
+        self._journal, self._process = journal, process.identity()
         self._gate = threading.RLock()  # reentrant: a step that fails closes the session
         self._course: Course = subject.course(noise, coins)
         self._tickets: list[Ticket] = []
@@ -148,7 +148,7 @@ class Session:
 
     def close(self) -> None:
         """Release the state file; the session can be opened again, by any process."""
-        if self._process != process.this():  # a fork closes its own copy of the file only
+        if self._process != process.identity():  # a fork closes its own copy of the file only
             self._journal.close()
             return
         with self._gate:  # not between the lines of another thread's step
@@ -387,7 +387,7 @@ class Session:
         return numbers[0] if len(numbers) == 1 else numbers
 
     def _check_open(self) -> None:
-        if self._broken or self._process != process.this():
+        if self._broken or self._process != process.identity():
             raise InputError("this session is closed, or belongs to another process", "open it again")
 
 

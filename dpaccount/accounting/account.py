@@ -78,6 +78,7 @@ EXACT = (
 UPPER = (
     Method("Rényi bound", upper.always, upper.renyi_epsilon, upper.renyi_delta),
     Method("Rényi bound", upper.has_orders, upper.given_epsilon, upper.given_delta),
+    Method("dominating pairs", upper.adds_up, upper.summed_epsilon, upper.summed_delta),
     Method("dominating pairs", upper.by_pairs, upper.pairs_epsilon, upper.pairs_delta),
 )
 
@@ -339,7 +340,7 @@ def _least(total: Composition, ask: Ask, otherwise: Number) -> Answer:
     tried: list[tuple[Number, str] | None] = []
     for method in UPPER:
         if method.applies(total):
-            try:  # Rényi bounds may take a third of the work each: a lattice follows
+            try:  # others may take a third of the work each: a lattice follows
                 with limited(steps_left() / (1 if method is UPPER[-1] else 3)):
                     bounds = ask(method)
             except UNREACHED:

@@ -30,6 +30,7 @@ from dpaccount.plan.event_base import Real, Spelled
 from dpaccount.plan.events import (
     Gaussian,
     Plan,
+    PoissonExamples,
     PoissonReplaced,
     PoissonSubsampled,
     RandomAllocation,
@@ -89,6 +90,8 @@ class Training:
 
     The first two are counted under add-remove, the other two under replace-one, unless `relation` says
     otherwise; of the four, poisson and shuffle are known under both.
+
+    Where a user has up to `examples_per_user` examples, poisson under add-remove protects whole users.
     """
 
     examples: int
@@ -97,6 +100,7 @@ class Training:
     steps: int
     sampling: str = POISSON
     relation: Spelled[Relation, Relation | str] = USUAL
+    examples_per_user: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what is no training run."""
@@ -115,6 +119,12 @@ class Training:
             )
         if self.sampling == SHUFFLE and self.relation not in (Relation.ADD_REMOVE, Relation.REPLACE_ONE):
             raise InputError(f"shuffle has no bound under {self.relation}", "use replace-one or add-remove")
+        held, poisson = self.examples_per_user, (POISSON, Relation.ADD_REMOVE)
+        if held != 1 and (self.sampling, self.relation) != poisson:
+            wrong = f"several examples per user are not counted for {self.sampling} under {self.relation}"
+            raise InputError(wrong, "use poisson under add-remove")
+        if type(held) is not int or not 1 <= held <= self.examples:
+            raise InputError(f"examples per user: {held} is out of range", "give a whole number from 1")
         if self.sampling in (ALLOCATION, SHUFFLE) and self.steps % self.pass_steps:
             whole = self.steps // self.pass_steps * self.pass_steps
             raise InputError(
@@ -141,9 +151,11 @@ class Training:
         """Return the plan of all steps, or of the first ones."""
         count = self.steps if steps is None else steps
         if self.sampling == POISSON:
-            noise = Gaussian(sigma=self.sigma)
+            noise, held = Gaussian(sigma=self.sigma), self.examples_per_user
             drawn = PoissonSubsampled if self.relation == Relation.ADD_REMOVE else PoissonReplaced
-            return Plan(self.relation, drawn(rate=self.rate, of=noise, count=count))
+            one = drawn(rate=self.rate, of=noise, count=count)
+            many = PoissonExamples(rate=self.rate, examples=held, of=noise, count=count)
+            return Plan(self.relation, one if held == 1 else many)
         if self.sampling == ALLOCATION:
             return self._allocated(1, count)
         noise = Gaussian(sigma=self.sigma, sensitivity=2)
@@ -186,17 +198,20 @@ class Training:
 
     def described(self) -> dict[str, Any]:
         """Return the run's parameters other than noise and steps."""
-        source = SOURCES[self.sampling]
-        return {"rate": f"{self.batch}/{self.examples}", "sampling": self.sampling, "source": source}
+        held = self.examples_per_user
+        many = {} if held == 1 else {"examples_per_user": held}
+        source = SOURCES[self.sampling] + ("; users: Charles et al. 2024 (arXiv 2407.07737)" if many else "")
+        drawn = {"rate": f"{self.batch}/{self.examples}", "sampling": self.sampling}
+        return {**drawn, **many, "source": source}
 
     def shuffled(self, delta: Exact) -> Enclosure:
         """Return an ε for batches of a shuffled pass if one example is replaced.
 
         Every example is in one batch of each pass; amplification is not used, so each pass is one
-        release of Gaussian noise in which a replaced example moves a sum by 2C. It holds for any
-        order, and if a last, incomplete batch is left out.
+        release of Gaussian noise in which a replaced example moves a sum by 2C, and k examples of a
+        user by 2kC. It holds for any order, and if a last, incomplete batch is left out.
         """
-        noise = Gaussian(sigma=self.sigma, sensitivity=2, count=self.passes)
+        noise = Gaussian(sigma=self.sigma, sensitivity=2 * self.examples_per_user, count=self.passes)
         return Accountant(Plan(Relation.REPLACE_ONE, noise)).epsilon(delta)
 
     def curve(self, delta: Exact, points: int = POINTS) -> list[tuple[int, Enclosure]]:
@@ -226,6 +241,8 @@ class Training:
         cost = formatted((bounds or self.epsilon(delta)).upper, ".4g", up=True)
         replaced = self.relation == Relation.REPLACE_ONE
         moved = ("replacing" if replaced else "adding or removing") + " one training example"
+        if self.examples_per_user > 1:
+            moved = f"adding or removing one user with up to {self.examples_per_user} training examples"
         how = {
             POISSON: (
                 f"every step draws each example independently with probability {self.batch}/{self.examples}"
@@ -255,9 +272,10 @@ class Training:
         """Return what holds for a shuffled pass, or how to do better than one."""
         if self.sampling != SHUFFLE:
             loose = formatted(self.shuffled(delta).upper, ".4g", up=True)
+            whose = "example is" if self.examples_per_user == 1 else "user is"
             return (
                 "It is not a bound for batches of a shuffled pass over the data: for these, epsilon is at"
-                f" most {loose} if one example is replaced."
+                f" most {loose} if one {whose} replaced."
             )
         better = formatted(Accountant(self._allocated(1, self.steps)).epsilon(delta).upper, ".4g", up=True)
         return (
@@ -288,12 +306,13 @@ def sgd(  # noqa: PLR0913 - what a run is
     delta: Exact | None = None,
     sampling: str = POISSON,
     relation: str = USUAL,
+    examples_per_user: int = 1,
 ) -> Training:
     """Return a run of DP-SGD with the given noise, or with the noise that a target needs.
 
     A step samples `batch` of the `examples` on average.  Give `epochs` (steps are rounded up) or
-    `steps`, and `sigma`, the noise multiplier, or `target_epsilon` with its `delta`.  `sampling` and
-    `relation` are those of `Training`.  Raises `InputError`.
+    `steps`, and `sigma`, the noise multiplier, or `target_epsilon` with its `delta`.  `sampling`,
+    `relation` and `examples_per_user` are those of `Training`.  Raises `InputError`.
 
     >>> run = sgd(60000, 256, epochs=60, sigma=1.1)
     >>> run.epsilon(1e-5)
@@ -306,7 +325,7 @@ def sgd(  # noqa: PLR0913 - what a run is
     if steps is None and epochs is not None:
         steps = steps_of(epochs, examples, batch, sampling)
     spread: Any = 1 if sigma is None else sigma
-    run = Training(examples, batch, spread, steps or 0, sampling, relation)
+    run = Training(examples, batch, spread, steps or 0, sampling, relation, examples_per_user)
     if target_epsilon is None or delta is None:
         return run
     return replace(run, sigma=least_sigma(run, target_epsilon, delta).value)

@@ -1,4 +1,4 @@
-"""Charges that name a certificate of their plan's cost, compared with the document."""
+"""Compares charges that name a certificate of their plan's cost with that certificate."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -30,31 +30,34 @@ class CertifiedCost:
 
 
 def naming(url: str, costs: list[CertifiedCost]) -> list[tuple[list[int], str | None]]:
-    """Return for each certificate the charges that name it, and the fault, or None.
+    """Return for each certificate the numbers of charges that name it, and a fault or None.
 
-    A charge and its certificate agree in the plan, in the budget's δ and in ε.  The validity of the
-    certificate is left to the checker, that of the chain to `verify`.
+    A charge and its certificate must agree in the plan, in the budget's δ and in ε.  The checker verifies
+    the certificate itself, and `verify` the chain.
     """
     with closing(Store.open(url)) as store, store.reading() as rows:
         budget = budget_of(first_entry(rows))
-        held = {cost.digest: list[Entry]() for cost in costs}
-        for entry in _that_name_one(rows, held):
-            held[facts_of(entry)[CERTIFIED[0]]].append(entry)
+        charges = {cost.digest: list[Entry]() for cost in costs}
+        for digest, entry in _naming_charges(rows):
+            if digest in charges:
+                charges[digest].append(entry)
     return [
-        ([entry.number for entry in held[cost.digest]], _wrong(budget, cost, held[cost.digest]))
+        ([entry.number for entry in charges[cost.digest]], _fault(budget, cost, charges[cost.digest]))
         for cost in costs
     ]
 
 
-def _that_name_one(rows: Rows, digests: dict[str, Any]) -> Iterator[Entry]:
+def _naming_charges(rows: Rows) -> Iterator[tuple[str, Entry]]:
+    """Yield the charges that name a certificate, each with that certificate's digest."""
     for entry in watched(rows.entries(), rows, "entry"):
-        if entry.kind == CHARGE and f'"{CERTIFIED[0]}":' in entry.body:  # quick: most name none
+        if entry.kind == CHARGE and f'"{CERTIFIED[0]}":' in entry.body:  # parse only these: most name none
             named = facts_of(entry).get(CERTIFIED[0])
-            if isinstance(named, str) and named in digests:
-                yield entry
+            if isinstance(named, str):
+                yield named, entry
 
 
-def _wrong(budget: Budget, cost: CertifiedCost, entries: list[Entry]) -> str | None:
+def _fault(budget: Budget, cost: CertifiedCost, entries: list[Entry]) -> str | None:
+    """Return how the charges that name a certificate differ from it, or None."""
     if not entries:
         return "no charge of this ledger names it"
     if cost.delta != budget.delta:

@@ -34,8 +34,8 @@ from dpaccount.ledger.requests import CERTIFIED, Request
 from dpaccount.ledger.stores.group_commit import Job
 from dpaccount.ledger.stores.rows import Rows
 
-SOUGHT = 4096  #: most nodes searched for a unit that exceeds a limit
-SOUGHT_TOGETHER = 64  #: the same for charges that are tried together
+SEARCHED = 4096  #: maximum nodes searched for a unit that exceeds a limit
+SEARCHED_TOGETHER = 64  #: the same for charges that are decided together
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Batch:
             changes.charged(state, where[0], steps, partial(body_of, self._rows))
         except TooLargeError:
             return None
-        if changes.over(state, self._budget, where[0].scope, SOUGHT_TOGETHER) is not None:
+        if changes.over(state, self._budget, where[0].scope, SEARCHED_TOGETHER) is not None:
             return None
         charges = []
         for place, ((request, key), facts) in enumerate(zip(run, bodies, strict=True), 1):
@@ -151,7 +151,7 @@ class Batch:
         return charges
 
     def is_plain(self, request: Request, key: str | None) -> bool:
-        """Return whether a request is a charge with a bound, no cohort, no parts and a new key."""
+        """Return whether `decide_run` takes a request: a charge with a bound, no cohort and a new key."""
         plain = request.steps is not None and request.parts is None and "cohort" not in request.facts
         return plain and (key is None or self._rows.keyed(key) is None)
 
@@ -166,7 +166,7 @@ class Batch:
         except TooLargeError:
             limit = shown(self._budget.epsilon)
             return f"the charge would bring a unit beyond any budget, and the budget's ε is {limit}"
-        return refusal(changes.over(state, self._budget, facts.get("scope"), SOUGHT))
+        return refusal(changes.over(state, self._budget, facts.get("scope"), SEARCHED))
 
     def _reserve(self, state: State, body: str) -> None:
         number = self.totals.at.number + 1

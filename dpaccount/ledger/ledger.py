@@ -68,13 +68,7 @@ _UNNAMED: Final = "unnamed "  #: prefix of the random key of a charge without a 
 
 
 def init(
-    url: str,
-    *,
-    epsilon: Exact,
-    delta: Exact,
-    unit: str,
-    relation: str,
-    measure: str = "gdp",
+    url: str, *, epsilon: Exact, delta: Exact, unit: str, relation: str, measure: str = "gdp"
 ) -> dict[str, Any]:
     """Create a ledger at `url` with a budget and return what `Ledger.show` returns.
 
@@ -97,7 +91,7 @@ class _Known:
     """One process's cache of a ledger: receipts, marks, totals.  A forked child starts anew."""
 
     def __init__(self, commit: Callable[[list[ToCharge]], None], held: Callable[[], bool]) -> None:
-        self.process = process.this()
+        self.process = process.identity()
         self.group = Group(commit, held)
         self.receipts: WeakValueDictionary[int, Receipt] = WeakValueDictionary()
         #: by charge: its last durable mark, and the last draw of the charge (from 1) that it covers
@@ -306,7 +300,7 @@ class Ledger(Arrangements):
 
     def _own(self) -> _Known:
         """Return this process's cache, which is new after a fork."""
-        if self._known.process != process.this():
+        if self._known.process != process.identity():
             self._known = _Known(self._commit, self._store.held)
         return self._known
 

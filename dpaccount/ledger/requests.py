@@ -25,8 +25,8 @@ from dpaccount.proof.derivation import curve_json, digest_of
 from dpaccount.proof.search import unconverted
 
 AMOUNT_BITS = 128  #: significant bits of an amount that is rounded up
-MOST_EVENTS = 50  #: of a plan whose events are stored in the entry
-MOST_PIECES = 1000  #: events of a plan whose runs are reserved one by one
+MOST_EVENTS = 50  #: maximum events of a plan that are stored in the entry
+MOST_PIECES = 1000  #: maximum events of a plan whose runs are reserved one by one
 CERTIFIED = ("certificate", "confirmed")  #: facts of an entry: a certificate's digest, the ε that it confirms
 MAX_DENOMINATOR_BITS = 2048  #: keeps sums below the 4300 digits that Python parses
 
@@ -37,9 +37,9 @@ Certificate = tuple[str, str]  #: a document's digest, and the ε at the budget'
 class Request:
     """A requested charge.
 
-    `facts` are stored in its entry, equal requests have the same `digest`, `steps` are its amounts
-    over the units.  If the ledger's measure has no bound, `steps` is None and `takers` are measures
-    that have one.  A reservation has `parts` (number, amounts of each).  `asked` is its time.
+    `facts` are stored in its entry; equal requests have the same `digest`; `steps` are its amounts over the
+    units.  If it has no bound in the ledger's measure, `steps` is None and `takers` names measures in which
+    it has one.  A reservation has `parts` (number, amounts of each).  `asked` is the time of the request.
     """
 
     facts: dict[str, Any]
@@ -92,16 +92,18 @@ def of_theorem(
     }
     identity = digest([proof, None if reach is None else list(reach)])
     stated = [each.conclusion for each in (theorem, unconverted(theorem)) if each is not None]
-    curves = [each.curve for each in stated if isinstance(each, Private)]  # and what was converted to it
+    curves = [
+        each.curve for each in stated if isinstance(each, Private)
+    ]  # also before a conversion to (ε, δ)
     bounds = [(amounts, curve) for curve in curves if (amounts := budget.measure.of_curve(curve)) is not None]
     if not bounds:
         able = _takers(lambda kind: any(kind.of_curve(curve) is not None for curve in curves))
         return Request(facts, identity, None, able)
-    if bounds[1:]:  # which is cheaper is a matter of two amounts: one that fits, if any
+    if bounds[1:]:  # amounts may be incomparable: prefer a bound that fits the budget
         bounds.sort(key=lambda bound: (not budget.fits(bound[0]), bound[0]))
     amounts, curve = bounds[0]
     facts["curve"] = curve_json(curve)
-    return Request(facts, identity, spent_on(reach, tuple(map(short, amounts))), [])
+    return Request(facts, identity, spent_on(reach, tuple(map(rounded_up, amounts))), [])
 
 
 def of_plan(budget: Budget, plan: Plan, purpose: str, by: str | None = None) -> Request:
@@ -120,7 +122,7 @@ def of_plan(budget: Budget, plan: Plan, purpose: str, by: str | None = None) -> 
         facts["by"] = one_line("name of who charges", by)
     identity = _digest(parts, kinds)
     bounds = {mark: budget.measure.of_event(event) for mark, event in kinds.items()}
-    amounts = {mark: tuple(map(short, one)) for mark, one in bounds.items() if one is not None}
+    amounts = {mark: tuple(map(rounded_up, one)) for mark, one in bounds.items() if one is not None}
     if len(amounts) < len(bounds):
         able = _takers(lambda kind: all(kind.of_event(event) is not None for event in kinds.values()))
         return Request(facts, identity, None, able)
@@ -128,19 +130,19 @@ def of_plan(budget: Budget, plan: Plan, purpose: str, by: str | None = None) -> 
 
 
 def _paid(budget: Budget, parts: list[tuple[Cover | None, Event]], amounts: dict[int, Amounts]) -> list[Step]:
-    """Return the sum of events' amounts for each unit, but one composed μ² for all its events."""
+    """Return the sum of the events' amounts for each unit, with μ² of all events composed, if possible."""
     if len(parts) == 1 and parts[0][1].count == 1:
         return spent_on(parts[0][0], amounts[id(parts[0][1])])
     composed = None
     if budget.measure.amounts[0] == "mu_squared":
-        with process.unforked():  # other measures charge without importing what composes Gaussian releases
+        with process.unforked():  # imported lazily: other measures do not need it
             from dpaccount.accounting.gdp_of_plan import over_units
         composed = over_units(parts, MEASURES["gdp"].cost)
     if composed is None:
         return total((spent_on(cover, amounts[id(event)]) for cover, event in parts), budget.width)
     nothing = zero(budget.width - 1)
-    beyond = short(composed[-1][1])  # of the last step, without end: a floor for every unit
-    squares = [(unit, (max(short(square), beyond), *nothing)) for unit, square in composed]
+    beyond = rounded_up(composed[-1][1])  # of the last step, without end: a floor for every unit
+    squares = [(unit, (max(rounded_up(square), beyond), *nothing)) for unit, square in composed]
     others = (spent_on(cover, (Fraction(0), *amounts[id(event)][1:])) for cover, event in parts)
     return total([squares, *others], budget.width)
 
@@ -148,7 +150,7 @@ def _paid(budget: Budget, parts: list[tuple[Cover | None, Event]], amounts: dict
 def of_rounds(budget: Budget, plan: Plan, rounds: int | None, purpose: str, by: str | None) -> Request:
     """Return the request to reserve a plan: `rounds` times the whole, or each run of each event.
 
-    Each part is charged at its own cost: drawn parts are paid for, whichever others are returned.
+    Each part is charged at its own cost, so that drawn parts stay paid for when others are returned.
     """
     whole = of_plan(budget, plan, purpose, by)
     if rounds is not None and type(rounds) is not int:
@@ -249,7 +251,7 @@ def _takers(has_bound: Callable[[Measure], bool]) -> list[str]:
     return [name for name, kind in MEASURES.items() if has_bound(kind)]
 
 
-def short(amount: Fraction) -> Fraction:
+def rounded_up(amount: Fraction) -> Fraction:
     """Return an amount, rounded up to 128 significant bits if its denominator is unwieldy.
 
     Decimals and simple fractions stay exact, so ten charges of 1/10 fill a budget of 1.  Other

@@ -45,14 +45,15 @@ from dpaccount.ledger.stores.store import Store
 
 SCHEMA: Final = "dpaccount/ledger-report/1"
 MOST: Final = 200  #: items in a list
-TEAMS: Final = 1000  #: groups of charges by month, scope, who charged and purpose; others have no purpose
+#: maximum groups of charges by (month, scope, who charged, purpose); the rest are grouped by month and scope
+TEAMS: Final = 1000
 REPLAYED: Final = 200_000  #: entries up to which balances are recomputed by default
 LISTS: Final = ("charged", "refused", "resets", "forfeits", "nodes", "marks")
 COUNTED: Final = ("charges", "refused", "drawn", "returned")  #: counted for each day
 T = TypeVar("T")
 Report = dict[str, Any]
 Team = tuple[str, str | None, str | None, str | None]
-TEAM: Final = ("month", "scope", "by", "purpose")  #: by which accepted charges are added up
+TEAM: Final = ("month", "scope", "by", "purpose")  #: the key of these groups
 
 
 def report(url: str, *, replay: bool | None = None, only: LogFilter = EVERY) -> Report:
@@ -99,7 +100,7 @@ def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa
             ),
         ],
         "units": units(budget, state.period_tree()),
-        "reservations": _reservations(passed, state, waiting),
+        "reservations": _reservations(passed, waiting),
         **passed.answers(),
         "heads": {"entries": at.at.number, "head": at.at.digest, "root": at.text, "first": origin.digest},
     }
@@ -147,7 +148,7 @@ def units(budget: Budget, tree: SpentTree) -> Report:
     return {"rows": rows, "more": len(largest) > MOST}
 
 
-def _reservations(passed: "Pass", state: State, waiting: Iterable[Any]) -> Report:
+def _reservations(passed: "Pass", waiting: Iterable[Any]) -> Report:
     left = {number: ranges for number, _, ranges in waiting}
     rows = []
     for number, line in islice(reversed(passed.reserved.items()), MOST):

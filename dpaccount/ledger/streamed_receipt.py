@@ -45,19 +45,14 @@ class ResumableReceipt(NoiseSource):
     releasable = True
 
     def __init__(
-        self,
-        store: Store,
-        totals: Callable[[Rows], Totals],
-        proved: Proved,
-        entry: int,
-        after: After = str,
+        self, store: Store, totals: Callable[[Rows], Totals], proved: Proved, entry: int, after: After = str
     ) -> None:
         self.entry = entry
         self.after: list[str] = []
         self._now = after
         self._store, self._totals = store, totals
         self._receipt = issue(proved, entry, lambda _drawn, _most: None)  # marked here instead
-        self._process, self._gate = process.this(), threading.Lock()
+        self._process, self._gate = process.identity(), threading.Lock()
         self._kept: dict[str, Integers] = {}
         self._last = entry
         for number, name, value, place in again(self._line):
@@ -76,7 +71,7 @@ class ResumableReceipt(NoiseSource):
 
     def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         name, given = [how, key, _written(part)], np.asarray(values)
-        if self._process != process.this():  # before the lock: a fork may have left it held
+        if self._process != process.identity():  # before the lock: a fork may have left it held
             raise ReceiptError("this charge is drawn by the process that opened it; open it here anew")
         with self._gate:
             kept = self._kept.get(_text(name))

@@ -136,12 +136,7 @@ class Arrangements:
         return again(write)
 
     def _take(
-        self,
-        kind: str,
-        key: str,
-        parts: Ranges | None,
-        which: Callable[[Ranges], Ranges],
-        by: str | None,
+        self, kind: str, key: str, parts: Ranges | None, which: Callable[[Ranges], Ranges], by: str | None
     ) -> Taken:
         def write() -> Taken:
             with self._store.writing() as rows:

@@ -1,6 +1,6 @@
-"""The noise that a theorem pays for: which keys may be drawn, by which law, how often.
+"""The noise that a theorem pays for: which keys may be drawn, with which distribution, how often.
 
-Trusted like the rules: the checker infers what a derivation proves, not what a run draws.
+Trusted like the rules: the checker verifies what a derivation proves, not what a run draws.
 """
 
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from dpaccount.proof.derivation import walk
 
 @dataclass(frozen=True)
 class Leaf:
-    """One kind of noise that a theorem pays for: the key, the law, and how many releases it covers.
+    """One noise that a theorem pays for: its key, its distribution, and the number of releases (`draws`).
 
-    `rounds` releases share one bound (a factorised stream); `branch` says which part of which mixtures
-    the leaf stands in: of a mixture only one part may be drawn.  `norm` is that of the query's movement;
-    a buffered stream says how many numbers a release has at most, its `width`.
+    `rounds` releases share one bound (a factorised stream).  `branch` has (mixture, part) for every
+    mixture above the leaf: only one part of a mixture may be drawn.  `norm` is that of the query's
+    sensitivity; `width` is the maximum size of a release of a buffered stream.
     """
 
     key: str
@@ -36,7 +36,7 @@ def leaves(theorem: Theorem) -> list[Leaf]:
     """Return the noise that `theorem` pays for.
 
     A leaf under `nodes` is drawn once for every cover, one on a factorised stream once for every round.
-    Raises `RuleError` where the noise of a buffered stream is on another grid than its floors.
+    Raises `RuleError` if the noise of a buffered stream is on another grid than its rounding.
     """
     return _leaves(theorem, 1, (), "")
 
@@ -55,12 +55,12 @@ def _leaves(part: Theorem, draws: int, branch: tuple[tuple[str, int], ...], plac
         found.append(_leaves(premise, draws, chosen, f"{place}.{index}"))
     if part.rule == "partition":
         cells = len(getattr(part.premises[0].conclusion, "cells", ()))
-        found = found[-cells:]  # both relations speak of the same noise
+        found = found[-cells:]  # the premises under both relations are about the same noise
     return list(chain.from_iterable(found))
 
 
 def _width(leaf: Theorem) -> int | None:
-    """Return how many numbers a row of a buffered stream has at most; its floors are steps of the grid."""
+    """Return the maximum size of a row of a buffered stream, which is rounded to its grid; else None."""
     stream = next((part.witness for part in walk(leaf) if part.rule == "buffered"), None)
     if stream is None:
         return None

@@ -1,4 +1,4 @@
-"""Which process this is: for itself, through forks, and for others who ask whether it still runs."""
+"""Identity of this process, across forks and for other processes; tasks that may be repeated."""
 
 import os
 import platform
@@ -12,18 +12,18 @@ from typing import Any, TypeVar
 
 from dpaccount.errors import ReceiptError
 
-_FORKS: list[int] = []  #: the processes that were forked on the way to this one
-_STILL = threading.RLock()
-_LETTING_GO: list[Callable[[], object]] = []
-#: whether this is inside a task that may be done again, where nothing is charged and no release is drawn
+_FORKS: list[int] = []  #: this process and its ancestors since the first fork
+_FORK_LOCK = threading.RLock()
+_BEFORE_FORKS: list[Callable[[], object]] = []
+#: whether this is a task, which may be repeated and so must not charge a ledger or draw a release
 IN_TASK = ContextVar("in a task", default=False)
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 
-def as_task(call: Callable[..., _Found], *given: Any) -> _Found:
-    """Return what a call returns; in it nothing is charged and no noise of a release is drawn."""
+def as_task(call: Callable[..., _Result], *given: Any) -> _Result:
+    """Return the result of a call in which charging a ledger or drawing a release raises `ReceiptError`."""
 
-    def task() -> _Found:
+    def task() -> _Result:
         IN_TASK.set(True)
         return call(*given)
 
@@ -40,61 +40,63 @@ def outside_tasks() -> None:
 
 @contextmanager
 def unforked() -> Iterator[None]:
-    """Hold off forks by other threads: a child would inherit a transaction and its locks, for ever held."""
-    with _STILL:
+    """Block forks by other threads: a child would inherit a transaction, and locks that it cannot release."""
+    with _FORK_LOCK:
         yield
 
 
-def held() -> bool:
-    """Say whether this thread holds off forks."""
-    return _STILL._is_owned()  # type: ignore[attr-defined]
+def holds_off_forks() -> bool:
+    """Return whether this thread is `unforked`."""
+    return _FORK_LOCK._is_owned()  # type: ignore[attr-defined]
 
 
 def before_forks(let_go: Callable[[], object]) -> None:
-    """Call `let_go` before every fork, while no thread is `unforked`, for what must not be inherited."""
-    _LETTING_GO.append(let_go)
+    """Register `let_go`, which closes what a child must not inherit; called when no thread is `unforked`."""
+    _BEFORE_FORKS.append(let_go)
 
 
-def _forking() -> None:
-    _STILL.acquire()
-    for let_go in _LETTING_GO:
+def _before_fork() -> None:
+    _FORK_LOCK.acquire()
+    for let_go in _BEFORE_FORKS:
         let_go()
 
 
-def _forked() -> None:
+def _after_fork_in_child() -> None:
     _FORKS.append(os.getpid())
-    _STILL.release()
+    _FORK_LOCK.release()
 
 
-os.register_at_fork(before=_forking, after_in_parent=_STILL.release, after_in_child=_forked)
+os.register_at_fork(
+    before=_before_fork, after_in_parent=_FORK_LOCK.release, after_in_child=_after_fork_in_child
+)
 
 
-def this() -> tuple[int, int]:
-    """Return what no fork shares: the process number, which may return, and how many forks led here."""
+def identity() -> tuple[int, int]:
+    """Return (pid, fork depth), which differs between a process and its forks even if pids are reused."""
     return os.getpid(), len(_FORKS)
 
 
 def name() -> str:
-    """Return a text that tells this process from every other: machine, number and start."""
+    """Return a globally unique name of this process: machine, pid and start time."""
     return _name(os.getpid())
 
 
 def running(process: str) -> bool | None:
-    """Say whether the process of this `name` still runs; None where that is not seen from here."""
-    place, _, told = process.rpartition(" ")
-    number, _, start = told.partition("@")
-    if place != _place() or not number.isdecimal() or not start:
+    """Return whether the process of this `name` still runs; None if it is of another machine or namespace."""
+    machine, _, numbered = process.rpartition(" ")
+    number, _, start = numbered.partition("@")
+    if machine != _machine() or not number.isdecimal() or not start:
         return None
-    return _started(int(number)) == start
+    return _start_time(int(number)) == start
 
 
 @lru_cache(maxsize=1)
 def _name(number: int) -> str:
-    return f"{_place()} {number}@{_started(number)}"
+    return f"{_machine()} {number}@{_start_time(number)}"
 
 
-def _place() -> str:
-    """Return the machine and, where there are such, the space in which process numbers count."""
+def _machine() -> str:
+    """Return the machine's name and, on Linux, its pid namespace."""
     try:
         space = str(Path("/proc/self/ns/pid").stat().st_ino)
     except OSError:
@@ -102,11 +104,11 @@ def _place() -> str:
     return f"{platform.node()} {space}"
 
 
-def _started(number: int) -> str:
-    """Return when a process that has not ended started, in ticks of its machine's clock; else nothing."""
+def _start_time(number: int) -> str:
+    """Return the start time of a running process in clock ticks; empty if it has ended or is unknown."""
     try:
         facts = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
         state, *more = facts.rpartition(")")[2].split()
-        return "" if state in "ZX" else more[18]  # ended, and not yet waited for by its parent
+        return "" if state in "ZX" else more[18]  # Z: a zombie, X: dead
     except (OSError, ValueError, IndexError):
         return ""

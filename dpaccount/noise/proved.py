@@ -1,7 +1,7 @@
-"""A theorem read once, for all who run code on it: what it says, rests on, and pays for.
+"""A theorem with lazily computed, cached facts about its derivation: hypotheses, noise, distributions.
 
-Thousands of runs are made on one theorem.  What of its derivation they need is read when it is first
-asked for and kept; whatever cannot be read raises then, as it would if read anew.
+Thousands of runs are made on one theorem, so each fact is computed once, on first use; that raises if
+the fact does not exist.
 """
 
 from collections.abc import Mapping
@@ -19,59 +19,59 @@ from dpaccount.proof import Private, Theorem
 from dpaccount.proof import derivation as written
 from dpaccount.proof.derivation import Hypothesis
 
-ENTERED = ("assume_rounds", "assume_tree", "assume_covers")  #: rules that say which unit is in which release
+ENTERED = ("assume_rounds", "assume_tree", "assume_covers")  #: rules on which units enter which releases
 
 
 @dataclass(frozen=True)
 class Proved:
-    """A theorem and what follows from it alone."""
+    """A theorem and the facts that follow from it alone."""
 
     theorem: Theorem
 
     @cached_property
     def point(self) -> tuple[Fraction, Fraction]:
-        """Return (ε, δ); raises `RuleError` for a theorem that ends in no point."""
+        """Return (ε, δ); raises `RuleError` if the conclusion is not of this form."""
         return written.point(self.theorem)
 
     @property
     def relation(self) -> str | None:
-        """Return the relation of the datasets that it is about; None where it is not about privacy."""
+        """Return the relation between neighbouring datasets; None if the theorem is not about privacy."""
         fact = self.theorem.conclusion
         return fact.relation if isinstance(fact, Private) else None
 
     @property
     def units(self) -> tuple[int, int] | None:
-        """Return the first and last unit that it reads; None where it names none."""
+        """Return the first and last unit that it reads; None if it names none."""
         fact = self.theorem.conclusion
         return fact.units if isinstance(fact, Private) else None
 
     @cached_property
     def parts(self) -> tuple[Theorem, ...]:
-        """Return every theorem that it rests on, premises first and itself last, each once."""
+        """Return all theorems in its derivation, premises first and itself last, each once."""
         return tuple(written.walk(self.theorem))
 
     @cached_property
     def steps(self) -> list[dict[str, Any]]:
-        """Return its derivation as a certificate holds it."""
+        """Return its derivation in the form of a certificate."""
         return written.write(self.theorem)
 
     @cached_property
     def hypotheses(self) -> tuple[Hypothesis, ...]:
-        """Return what the code must do for it to apply, each once, in the order of the derivation."""
+        """Return the hypotheses about the code, each once, in the order of the derivation."""
         return tuple(written.hypotheses(self.theorem))
 
     @property
     def covers_late(self) -> bool:
-        """Return whether units may choose the rounds that they enter, as by late answers.
+        """Return whether units may choose the rounds that they enter, for example by answering late.
 
-        Every hypothesis on who enters what must be `assume_rounds` with `participations`.
+        Then every hypothesis on which unit enters which release is `assume_rounds` with `participations`.
         """
         entered = [each for each in self.hypotheses if each.rule in ENTERED]
         return bool(entered) and all("participations" in each.statement for each in entered)
 
     @cached_property
     def leaves(self) -> Mapping[str, Leaf]:
-        """Return the noise that it pays for, by key; raises `ReceiptError` where two leaves share one."""
+        """Return the noise that it pays for, by key; raises `ReceiptError` if two leaves share a key."""
         found: dict[str, Leaf] = {}
         for leaf in paid.leaves(self.theorem):
             if leaf.key in found:
@@ -81,10 +81,10 @@ class Proved:
 
     @cached_property
     def draws(self) -> int:
-        """Return how many releases it pays for in all."""
+        """Return the total number of releases that it pays for."""
         return sum(leaf.draws for leaf in self.leaves.values())
 
     @cached_property
     def laws(self) -> Mapping[str, Law]:
-        """Return the law of every leaf, by key; raises `ReceiptError` where no exact sampler has it."""
+        """Return the noise distributions by key; raises `ReceiptError` if one has no exact sampler."""
         return MappingProxyType({key: held(law(leaf), key) for key, leaf in self.leaves.items()})

@@ -1,8 +1,8 @@
-"""Receipts: proof that a theorem was paid for, and the only way to noise.
+"""Receipts: evidence that a theorem was paid for, and the only way to draw its noise.
 
-A receipt takes the private value and returns it with noise; the law is read from the theorem's
-leaf, so code cannot draw less than was proved.  Every (key, part) is served once, and no more
-parts than the proof pays for.
+A receipt takes a private value and returns it with noise.  The distribution comes from the theorem's
+leaf, so code cannot add less noise than was proved.  Every (key, part) is served once, and at most as
+many parts as the proof pays for.
 """
 
 import threading
@@ -22,24 +22,26 @@ from dpaccount.proof import Theorem
 _SEAL = object()
 
 
-Mark = Callable[[int, int], None]  #: told how many draws are made with the next, and how many are paid for
+Mark = Callable[
+    [int, int], None
+]  #: called with the number of draws including the next, and the number paid for
 
 
 class Noise(Protocol):
-    """What code that releases needs: a `Receipt`, or a stand-in for simulations without noise."""
+    """The interface through which mechanisms draw noise: a `Receipt`, or a substitute in tests."""
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Return what the leaf `key` proves private of integer values (grid units), in the same shape."""
+        """Return the private release of integer values (grid units) by the leaf `key`, in the same shape."""
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
         """Return a symmetric integer matrix with symmetric noise."""
 
     def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
-        """Return the cells that a stable histogram shows, each a row: the numbers of its name, its count."""
+        """Return the cells that a stable histogram shows; a row has the numbers of a name, then the count."""
 
 
 class NoiseSource:
-    """A `Noise` with one method for its three ways to draw, of which `how` is the name."""
+    """A `Noise` whose three methods call one, `_answer`, with the method's name as `how`."""
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
         """Answer as `Noise` says."""
@@ -58,7 +60,7 @@ class NoiseSource:
 
 
 class NoNoise:
-    """Returns values as they are: for the non-private line of an experiment, never for a release."""
+    """Returns values without noise: for the non-private baseline of an experiment, never for a release."""
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
         """Return the values."""
@@ -83,7 +85,7 @@ class Receipt:
         self.entry = entry
         self.releasable = sampler.releasable
         self._sampler, self._mark = sampler, mark
-        self._process = process.this()
+        self._process = process.identity()
         self._leaves, self._laws, self._draws = proved.leaves, proved.laws, proved.draws
         self._drawn = 0
         self._gate = threading.Lock()  # two threads never get one part twice
@@ -95,19 +97,19 @@ class Receipt:
         raise ReceiptError("a receipt cannot be copied or pickled; draw with it where it was charged")
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Return what leaf `key` proves private of integer `values` (grid units), in the same shape.
+        """Return the private release of integer `values` (grid units) by leaf `key`, in the same shape.
 
-        What comes back for sums, scores, symbols and counts is said in `dpaccount.noise.laws`.  Raises
-        `ReceiptError` for a key that the proof has not, a part served before, or one too many.
+        `dpaccount.noise.laws` describes releases of sums, scores, symbols and counts.  Raises `ReceiptError`
+        for a key that is not in the proof, a part served before, or more parts than were paid for.
         """
-        given = np.asarray(values)  # once: what converts itself could do otherwise the second time
+        given = np.asarray(values)  # convert once: `__array__` may return something else next time
         noise = self._serve(key, part, given.size)
         if noise.kind == "symmetric":
             raise ReceiptError(f"the leaf {key!r} is symmetric; use noisy_symmetric")
         return draw(noise, given, self._sampler)
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
-        """Return a symmetric integer matrix with symmetric noise, on the diagonal of twice the variance."""
+        """Return a symmetric integer matrix with symmetric noise, of twice the variance on the diagonal."""
         given = np.asarray(matrix)
         rows = (given.shape or (1,))[0]
         noise = self._serve(key, part, rows * (rows + 1) // 2)
@@ -116,16 +118,16 @@ class Receipt:
         return draw(noise, given, self._sampler)
 
     def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
-        """Return what a stable histogram shows of cells that only the data name, as `draw_cells` says."""
+        """Return the cells of unknown names that a stable histogram shows; see `draw_cells`."""
         given = np.asarray(cells)
         return draw_cells(self._serve(key, part, given.size), given, self._sampler)
 
     def recall(self, key: str, part: Hashable, numbers: int) -> None:
-        """Count a part of so many numbers that was drawn and kept before: it is never drawn from here."""
+        """Count a part of `numbers` numbers that an earlier process drew, so it cannot be drawn again."""
         self._serve(key, part, numbers)
 
     def _serve(self, key: str, part: Hashable, numbers: int) -> Law:
-        if self._process != process.this():  # before any lock, which a fork may have left held
+        if self._process != process.identity():  # before the lock, which may be locked for ever in a fork
             raise ReceiptError(
                 "this receipt belongs to the process that charged it; draw there, or charge here anew"
             )
@@ -143,7 +145,7 @@ class Receipt:
         return noise
 
     def _check_branch(self, leaf: Leaf) -> None:
-        """Refuse a second part of a mixture: the proof pays for the worst of them, not for all."""
+        """Refuse a second part of a mixture: the proof pays for the most expensive part, not for all."""
         for mixture, part in leaf.branch:
             if self._branches.setdefault(mixture, part) != part:
                 raise ReceiptError(
@@ -151,9 +153,10 @@ class Receipt:
                 )
 
     def _check_room(self, leaf: Leaf, numbers: int) -> None:
-        """Refuse more numbers than a distance is proved for: of a release, or of a whole stream.
+        """Refuse more numbers than the proof covers, in a release or in a whole stream.
 
-        Floors of a buffered stream are counted for so many numbers of each release.
+        The rounding error of a buffered stream is proved for `width` numbers of each release, the distance
+        of a fine Gaussian for `coordinates` numbers.
         """
         if leaf.width is not None and numbers > leaf.width:
             raise ReceiptError(f"{leaf.key!r} is proved for rows of {leaf.width} numbers, found {numbers}")
@@ -167,7 +170,7 @@ class Receipt:
 
     def _serve_once(self, key: str, part: Hashable) -> Law:
         served = self._served[key]
-        if not _itself(part):
+        if not _can_name(part):
             raise ReceiptError(f"{part!r} cannot name a part; give a number, a text, or a tuple of these")
         if part in served:
             raise ReceiptError(
@@ -178,14 +181,14 @@ class Receipt:
             raise ReceiptError(
                 f"this proof pays for {len(served)} releases of {key!r}; charge again for {part!r}"
             )
-        served.add(part)  # before the draw: a draw that fails is spent
+        served.add(part)  # before the draw, so that a draw that fails counts as spent
         return self._laws[key]
 
 
 def rehearse(theorem: Theorem | Proved, sampler: Sampler) -> Receipt:
-    """Return a receipt that no budget paid for: made-up data and a rehearsal sampler only.
+    """Return a receipt without a charge, for synthetic data; raises `ReceiptError` for a secure sampler.
 
-    Who rehearses often reads the theorem once and gives what was `Proved`.
+    Pass a `Proved` to read the theorem only once for many rehearsals.
     """
     if sampler.releasable:
         raise ReceiptError("a rehearsal draws rehearsal noise; charge a ledger for secure noise")
@@ -193,22 +196,22 @@ def rehearse(theorem: Theorem | Proved, sampler: Sampler) -> Receipt:
 
 
 def prepared(theorem: Theorem) -> Proved:
-    """Return a theorem prepared for drawing; raise `ReceiptError` if its noise cannot be drawn."""
+    """Return a theorem prepared for drawing; raises `ReceiptError` if its noise cannot be drawn."""
     proved = Proved(theorem)
     rehearse(proved, Rehearsal(0))
     return proved
 
 
 def issue(proved: Proved, entry: int, mark: Mark) -> Receipt:
-    """Return the receipt of a committed charge, of secure noise: for `Ledger.charge` only.
+    """Return the receipt of a committed charge, with secure noise; only for `Ledger.charge`.
 
-    `mark` is called before every draw, so that the ledger can mark it durably.
+    `mark` is called before every draw, so that the ledger can record it durably.
     """
     return Receipt(_SEAL, proved, Secure(), entry, mark)
 
 
-def _itself(part: Hashable) -> bool:
-    """Say whether a part can be told from others: hashable, and equal to itself, which NaN is not."""
+def _can_name(part: Hashable) -> bool:
+    """Return whether a value identifies a part: it is hashable and equal to itself (NaN is not)."""
     try:
         return hash(part) == hash(part) and bool(part == part)  # noqa: PLR0124
     except (TypeError, ValueError):

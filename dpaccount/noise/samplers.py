@@ -1,7 +1,7 @@
-"""Integer samplers: OpenDP's secure ones, and a labelled rehearsal for made-up data.
+"""Integer samplers: OpenDP's secure ones, and a seeded rehearsal sampler for synthetic data.
 
-Values are integers in grid units; the scale is a double, taken exactly.  Code reaches these only
-through a `Receipt`, which reads the scale from a proved theorem.  A secure draw costs about 10 µs.
+Values are integers in grid units; the scale is a double, used exactly.  Code uses samplers only
+through a `Receipt`, which takes the scale from a proved theorem.  A secure draw takes about 10 µs.
 """
 
 import math
@@ -19,12 +19,12 @@ from dpaccount.errors import ReceiptError
 from dpaccount.precision import precision
 
 Integers = NDArray[np.int64]
-LIMIT = 2**62  #: values beyond this are refused, so that no sum of value and noise can wrap
-MAX_COMPARED_SINGLY = 64  #: values that are compared one by one faster than as an array
+LIMIT = 2**62  #: exclusive bound on values, so that value plus noise cannot overflow
+MAX_COMPARED_SINGLY = 64  #: array size up to which Python compares faster than NumPy
 
 
 class Sampler(Protocol):
-    """Adds independent integer noise of one scale to every coordinate, or chooses a candidate."""
+    """Adds integer noise to values, or chooses a candidate."""
 
     releasable: bool
 
@@ -65,12 +65,12 @@ class Secure:
         """Return a vector plus noise, by rejection from independent discrete Laplace noise.
 
         ‖v‖₁ ≤ √d·‖v‖₂, so with a Laplace scale L ≥ √d·scale the ratio exp(‖v‖₁/L − ‖v‖₂/scale) is at
-        most 1: the chance to keep v.  How many trials it takes does not depend on the values.
+        most 1: the acceptance probability of v.  The number of trials does not depend on the values.
         """
         wide = root_up(len(values) * Fraction(scale) ** 2)
         while True:
             noise = self.laplace(np.zeros_like(values), wide)
-            if happens(partial(_kept, noise.tolist(), scale, wide)):
+            if happens(partial(_acceptance, noise.tolist(), scale, wide)):
                 return values + noise
 
     def below(self, bound: int) -> int:
@@ -79,9 +79,10 @@ class Secure:
 
 
 class Rehearsal:
-    """Seeded numpy noise for simulations and audits; what is made with it is not releasable.
+    """Seeded NumPy noise for simulations and audits; its results are not releasable.
 
-    Up to scale 4096 it follows the discrete law to double precision; beyond, the rounded continuous one.
+    Up to scale 4096 Gaussian noise follows the discrete distribution to double precision; beyond, it
+    is continuous and rounded.
     """
 
     releasable = False
@@ -124,8 +125,8 @@ class Rehearsal:
         )
 
 
-def _kept(noise: list[int], scale: float, wide: float, bits: int) -> arb:
-    """Return the chance to keep a proposal, exp(‖v‖₁/wide − ‖v‖₂/scale), as a ball."""
+def _acceptance(noise: list[int], scale: float, wide: float, bits: int) -> arb:
+    """Return the acceptance probability of a proposal, exp(‖v‖₁/wide − ‖v‖₂/scale), as a ball."""
     with precision(bits):
         length = arb(sum(v * v for v in noise)).sqrt()
         return (sum(map(abs, noise)) / arb(wide) - length / arb(scale)).exp()
@@ -134,7 +135,7 @@ def _kept(noise: list[int], scale: float, wide: float, bits: int) -> arb:
 def happens(chance: Callable[[int], arb]) -> bool:
     """Return True with exactly the probability that `chance` encloses at any precision (in bits).
 
-    A uniform number is drawn bit by bit until it lies surely on one side.
+    A uniform number is drawn 64 bits at a time until it is certainly on one side of the probability.
     """
     drawn, bits = 0, 0
     while True:

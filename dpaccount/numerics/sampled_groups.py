@@ -9,10 +9,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import arb, ctx
+from flint import arb, arb_poly, ctx
 
-from dpaccount.numerics.intervals import ball
-from dpaccount.numerics.work_budget import as_rate
+from dpaccount.numerics.intervals import ball, precision
+from dpaccount.numerics.work_budget import as_rate, kept
 
 MAX_DEVIATIONS = (
     2.0**30
@@ -40,8 +40,7 @@ class SampledMixture:
 
     def weights(self, units: int) -> list[arb]:
         """Return the chances that 0, 1, … of so many units are in the sample."""
-        q = ball(self.rate)
-        return [math.comb(units, i) * q**i * (1 - q) ** (units - i) for i in range(units + 1)]
+        return _weights(self.rate, units, ctx.prec)
 
     def delta(self, t: Fraction) -> arb:
         """Return δ(t) at any real t, at the precision of the moment.
@@ -96,8 +95,8 @@ class SampledMixture:
     def _loss(self, x: arb) -> tuple[arb, arb]:
         """Return the loss at x and its slope there."""
         mu = ball(self.mu2).sqrt()
-        there, up = _log_mixture(self.weights(self.there), mu * x, mu * mu)
-        gone, down = _log_mixture(self.weights(self.gone), -mu * x, mu * mu)
+        there, up = log_mixture(self.rate, self.mu2, self.there, (mu * x).exp())
+        gone, down = log_mixture(self.rate, self.mu2, self.gone, (-mu * x).exp())
         return there - gone, mu * (up + down)
 
     def _estimate(self, t: float) -> float:
@@ -132,10 +131,24 @@ def _required(x: arb | None) -> arb:
     return x
 
 
-def _log_mixture(weights: list[arb], at: arb, square: arb) -> tuple[arb, arb]:
-    """Return ln Σ w_i e^{i·at − i²·square/2}, and the mean of i under these terms."""
-    logs = [w.log() + i * at - i * i * square / 2 for i, w in enumerate(weights)]
-    top = max((each.mid() for each in logs), key=float)
-    terms = [(each - top).exp() for each in logs]
-    total = sum(terms, arb(0))
-    return top + total.log(), sum((i * term for i, term in enumerate(terms)), arb(0)) / total
+def log_mixture(rate: Fraction, mu2: Fraction, units: int, odds: arb) -> tuple[arb, arb]:
+    """Return ln Σ w_i odds^i e^{−i²μ²/2}, and the mean of i under these terms, all positive."""
+    terms, slopes = mixture_terms(rate, mu2, units, ctx.prec)
+    total = terms(odds)
+    return total.log(), odds * slopes(odds) / total
+
+
+@kept(64)
+def _weights(rate: Fraction, units: int, bits: int) -> list[arb]:
+    with precision(bits):
+        q = ball(rate)
+        return [math.comb(units, i) * q**i * (1 - q) ** (units - i) for i in range(units + 1)]
+
+
+@kept(64)
+def mixture_terms(rate: Fraction, mu2: Fraction, units: int, bits: int) -> tuple[arb_poly, arb_poly]:
+    """Return the polynomial Σ w_i e^{−i²μ²/2} x^i, and its derivative."""
+    with precision(bits):
+        weights = _weights(rate, units, bits)
+        whole = arb_poly([w * (-i * i * ball(mu2) / 2).exp() for i, w in enumerate(weights)])
+        return whole, whole.derivative()

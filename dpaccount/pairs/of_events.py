@@ -114,7 +114,8 @@ def _add_group(total: Total, event: Event, k: int, there: int, count: int) -> bo
     if not (once.pairs or once.failures or once.upper):  # a sample of all units, or of none
         total.gaussian(k * k * once.mu2[0], k * k * once.mu2[1], count * event.count)
         return True
-    group = None if once.one_pair is None or k > MAX_GROUP else once.one_pair.group(there, k - there)
+    alone = isinstance(event, ev.PoissonSubsampled) and k <= MAX_GROUP  # of others only the pair of one unit
+    group = once.one_pair.group(there, k - there) if alone and once.one_pair is not None else None
     if group is None:
         return False
     total.pair(group, count * event.count)
@@ -232,6 +233,34 @@ def _poisson(total: Total, event: ev.PoissonSubsampled, count: int) -> None:
     total.pair(poisson.on_sample(_sampled(total, inner), event.rate), count)
 
 
+def _examples(total: Total, event: ev.PoissonExamples, count: int) -> None:
+    """Add the mixture of Gaussians that a unit's examples make, all of them in one dataset.
+
+    A group with none on the other side (docs/numerics.md, "Groups on Poisson samples", where vectors may be
+    0: fewer examples cost no more; Charles et al. 2024, arXiv 2407.07737: example-level sampling).
+    """
+    mu2, held = composition_of([(event.of, 1)]).mu2[1], event.examples
+    if event.rate == 0 or mu2 == 0:
+        return
+    if event.rate == 1:
+        total.gaussian(held**2 * mu2, held**2 * mu2, count)
+    elif held == 1:
+        total.pair(poisson.SampledGaussian(event.rate, mu2), count)
+    else:
+        total.pair(poisson.SampledGroup(event.rate, mu2, held, 0), count)
+
+
+def _banded(total: Total, event: ev.BandedPoisson, count: int) -> None:
+    """Add a sample of Gaussian noise for each round that may hold the unit."""
+    squares, attained = event.squares()
+    total.attained(Attained.ALWAYS if attained else Attained.NEVER)
+    for mu2, times in squares.items():
+        if event.rate == 1:
+            total.gaussian(mu2, mu2, count * times)
+        elif event.rate and mu2:
+            total.pair(poisson.SampledGaussian(event.rate, mu2), count * times)
+
+
 def _sampled(total: Total, inner: Composition) -> Composition:
     """Return the sampled composition; a sample of an upper bound is an upper bound."""
     if inner.attainment is not Attained.ALWAYS:
@@ -292,6 +321,7 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.Tree: _stream,
     ev.MatrixFactorisation: _stream,
     ev.DpFtrl: _ftrl,
+    ev.BandedPoisson: _banded,
     ev.Laplace: _laplace,
     ev.DiscreteLaplace: _discrete_laplace,
     ev.DiscreteGaussian: _discrete_gaussian,
@@ -306,6 +336,7 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.Zcdp: _zcdp,
     ev.Rdp: _rdp,
     ev.PoissonSubsampled: _poisson,
+    ev.PoissonExamples: _examples,
     ev.PoissonReplaced: _replaced,
     ev.SampledWithoutReplacement: _without_replacement,
     ev.RandomAllocation: _allocated,

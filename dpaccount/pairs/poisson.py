@@ -25,6 +25,7 @@ from dpaccount.numerics.lattice import composing, counted_losses
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.sampled_groups import SampledMixture
 from dpaccount.numerics.sampled_mixed import MOST_ATOMS, SampledMixedTransform
+from dpaccount.numerics.sampled_units import SampledUnitsTransform
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.gaussian import GaussianPair
 from dpaccount.pairs.laplace import LaplacePair
@@ -40,6 +41,7 @@ from dpaccount.pairs.pair import (
 )
 
 MOST_RATE = 1 - Fraction(1, 1 << 50)  #: above it a rate stands between this one and 1
+MOST_FACTORS = 64  #: units on a sample whose transform is taken
 MOST_APART = Fraction(1, 10**60)  #: of discrete and continuous noise, where one may stand for the other
 
 
@@ -377,9 +379,12 @@ class SampledGroup(CommonSupport, ExactPair):
         """Return the curve of two mixtures of Gaussians on a line."""
         return lambda t: accurate(lambda: self._mixture().delta(t), bits, max(96, bits + 32))
 
-    def transform(self) -> None:
-        """Return None: none is known."""
-        return
+    def transform(self) -> SampledUnitsTransform | None:
+        """Return the transform by quadrature where all units are in one dataset, and not very many."""
+        units = self.there or self.gone
+        if units > MOST_FACTORS or self.there * self.gone:
+            return None
+        return SampledUnitsTransform(self.rate, self.mu2, units, added=not self.there)
 
     def moment(self, s: arb) -> arb:
         """Return an upper bound on M(s)."""

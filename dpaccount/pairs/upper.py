@@ -79,9 +79,15 @@ class RdpBound(RenyiBound):
         return tuple(order for order, _ in self.points)
 
     def renyi(self, order: Fraction) -> arb | None:
-        """Return the bound by the points; None left of the first and right of the last of them."""
+        """Return the bound by the points; None right of the last of them."""
+        return None if order > self.hull.orders[-1] else ball(self.implied(order))
+
+    def implied(self, order: Fraction) -> Fraction:
+        """Return the least bound that the points imply at an order, up to the last of them."""
         bound = renyi.hull_bound(self.hull, order)
-        return None if bound is None else ball(bound)
+        if bound is None:
+            raise ValueError("no point implies a bound at a larger order")
+        return bound
 
     def add_moments(self, total: Moments, count: int) -> bool:
         """Return False: a mean needs orders near 1."""

@@ -37,6 +37,7 @@ class Spelled(Generic[Read, Given]):
 Real = Spelled[Fraction, Exact]  #: a number, given in any spelling
 Reals = Spelled[tuple[Fraction, ...], Iterable[Exact]]
 RealPairs = Spelled[tuple[tuple[Fraction, Fraction], ...], Iterable[tuple[Exact, Exact]]]
+RealRows = Spelled[tuple[tuple[Fraction, ...], ...], Iterable[Iterable[Exact]]]
 ONE: Any = Fraction(1)  #: the default of a `Real`
 
 HOLD = "all of them may pay, so it must hold them all"  #: why a cover has a least size
@@ -340,7 +341,9 @@ RANGES: dict[str, tuple[int | None, int | None, bool]] = {
     "count": (1, None, True),
     "dimension": (1, None, True),
     "start": (1, None, True),
+    "parts": (1, None, True),
     "size": (1, None, True),
+    "examples": (1, None, True),
     "population": (1, None, True),
     "participations": (1, None, True),
     "separation": (1, None, True),

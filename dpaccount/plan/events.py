@@ -31,6 +31,8 @@ from dpaccount.plan.event_base import (
 )
 from dpaccount.plan.gaussian_events import DpFtrl, Gaussian, Gdp, MatrixFactorisation, Tree
 from dpaccount.plan.sample_events import (
+    BandedPoisson,
+    PoissonExamples,
     PoissonReplaced,
     PoissonSubsampled,
     RandomAllocation,
@@ -42,6 +44,7 @@ __all__ = [
     "ELSEWHERE",
     "VOCABULARY",
     "Approximate",
+    "BandedPoisson",
     "BoundedRange",
     "DiscreteGaussian",
     "DiscreteLaplace",
@@ -55,6 +58,7 @@ __all__ = [
     "MatrixFactorisation",
     "PermuteAndFlip",
     "Plan",
+    "PoissonExamples",
     "PoissonReplaced",
     "PoissonSubsampled",
     "Pure",
@@ -180,10 +184,7 @@ class RandomizedResponse(_Chained):
 
 @event_kind
 class Exponential(Event):
-    """Exponential mechanism, exp(ε·score/(2Δ)) with `epsilon`: pure ε, and ε-bounded-range.
-
-    It is run `count` times on the units of `cover`, the first and the last (None: all).
-    """
+    """Exponential mechanism of `epsilon`, exp(ε·score/(2Δ)), run `count` times on units of `cover`."""
 
     name = "exponential"
     grows = "epsilon"
@@ -249,10 +250,7 @@ class Pure(_Chained):
 
 @event_kind
 class Sequence(Event):
-    """All of `of`, on the same units.
-
-    It is run `count` times on the units of `cover`, the first and the last (None: all).
-    """
+    """All of `of`, on the same units, run `count` times on units of `cover`."""
 
     name = "sequence"
     group_attained = gaussian = True
@@ -302,11 +300,13 @@ VOCABULARY: dict[str, type[Event]] = {
         DominatingPair,
         Shuffled,
         PoissonSubsampled,
+        PoissonExamples,
         PoissonReplaced,
         SampledWithoutReplacement,
         RandomAllocation,
         MatrixFactorisation,
         DpFtrl,
+        BandedPoisson,
         Sequence,
         Tree,
     )
@@ -432,6 +432,8 @@ ELSEWHERE = {
     "shuffled": "it is counted under replace-one",
     "sampled_without_replacement": "it is counted under replace-one",
     "poisson_subsampled": "use poisson_replaced, or count it under add-remove",
+    "poisson_examples": "it is counted under add-remove",
+    "banded_poisson": "it is counted under add-remove",
     "poisson_replaced": "it is counted under replace-one",
     "random_allocation": "a unit that is replaced is a group of two (--group 2), counted under add-remove",
 }

@@ -16,6 +16,7 @@ from dpaccount.plan.event_base import (
     Event,
     GaussianEvent,
     Real,
+    RealRows,
     Reals,
     Stream,
     event_kind,
@@ -128,8 +129,20 @@ class Tree(Stream):
         return tuple((cover, depth * self.count, node) for depth, cover in self.classes())
 
 
-FACTORS = ("tree", "sqrt-toeplitz", "banded-toeplitz", "toeplitz")
+FACTORS = ("tree", "sqrt-toeplitz", "banded-toeplitz", "toeplitz", "matrix")
 NONE: Any = ()
+
+
+def read_rows(event: Any) -> tuple[tuple[Fraction, ...], ...]:
+    """Return the rows of an event's matrix, read; raise `InputError` where they do not fit its rounds."""
+    rows = tuple(tuple(exact_argument(event.name, each) for each in row) for row in event.rows)
+    object.__setattr__(event, "rows", rows)
+    if len(rows) > toeplitz.MOST_WRITTEN:
+        raise InputError("too many rows", f"at most {toeplitz.MOST_WRITTEN} are bounded", event.name)
+    if rows and [len(row) for row in rows] != [*range(1, event.rounds + 1)]:
+        right = "give one for each round, up to the diagonal: the first has one number"
+        raise InputError(f"the rows do not fit {event.rounds} rounds", right, event.name)
+    return rows
 
 
 @event_kind
@@ -138,7 +151,8 @@ class DpFtrl(GaussianEvent):
 
     What is released is C·G + Z: G the steps' sums, Z independent noise of standard deviation `sigma`, C the
     factor that `mechanism` names: the nodes of a binary ``tree``, ``sqrt-toeplitz``, its first `bands`
-    diagonals as ``banded-toeplitz``, or a ``toeplitz`` one of these `coefficients`.  A unit enters at most
+    diagonals as ``banded-toeplitz``, a ``toeplitz`` one of these `coefficients`, or a lower-triangular
+    ``matrix`` of these `rows`, each up to its diagonal.  A unit enters at most
     `participations` steps, each at least `separation` after its last one, whichever the data are, and moves
     a step's sum by at most `sensitivity` in l2.  Gradients may depend on what was released before (Denisov
     et al. 2022).
@@ -155,6 +169,7 @@ class DpFtrl(GaussianEvent):
     mechanism: str = "tree"
     bands: int = 1
     coefficients: Reals = NONE
+    rows: RealRows = NONE
 
     def _check(self) -> None:
         if self.mechanism not in FACTORS:
@@ -167,6 +182,8 @@ class DpFtrl(GaussianEvent):
             raise InputError(
                 f"{self.name}: coefficients belong to the mechanism toeplitz, which has at least one"
             )
+        if (self.mechanism == "matrix") != bool(read_rows(self)):
+            raise InputError(f"{self.name}: rows belong to the mechanism matrix, one for each round")
         if self.bands != 1 and self.mechanism != "banded-toeplitz":
             raise InputError("bands belong to the mechanism banded-toeplitz", "leave them out", self.name)
         met = toeplitz.rounds_met(self.rounds, self.participations, self.separation)
@@ -182,18 +199,21 @@ class DpFtrl(GaussianEvent):
     def movement(self) -> tuple[Fraction, Fraction]:
         """Return bounds on μ²: the largest square that a unit moves in all steps, over the noise's."""
         scale = (self.sensitivity / self.sigma) ** 2
+        given = self.rows if self.mechanism == "matrix" else self.coefficients
         low, high = _stretch(
-            self.mechanism, self.rounds, self.participations, self.separation, self.bands, self.coefficients
+            self.mechanism, self.rounds, self.participations, self.separation, self.bands, given
         )
         return low * scale, high * scale
 
 
 @lru_cache(maxsize=256)
 def _stretch(
-    mechanism: str, rounds: int, k: int, b: int, bands: int, coefficients: tuple[Fraction, ...]
+    mechanism: str, rounds: int, k: int, b: int, bands: int, coefficients: tuple[Any, ...]
 ) -> tuple[Fraction, Fraction]:
     if mechanism == "tree":
         return toeplitz.tree_stretch(rounds, k, b)
+    if mechanism == "matrix":
+        return toeplitz.matrix_stretch(coefficients, k, b)
     if mechanism == "toeplitz":
         return toeplitz.toeplitz_stretch(coefficients, rounds, k, b)
     return toeplitz.falling_stretch(rounds, k, b, bands if mechanism == "banded-toeplitz" else None)

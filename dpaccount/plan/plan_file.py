@@ -165,6 +165,7 @@ _READERS: dict[str, Callable[[Place], Any]] = {
     "p": _read_law,
     "q": _read_law,
     "coefficients": lambda place: tuple(item.real() for item in place.items()),
+    "rows": lambda place: tuple(tuple(item.real() for item in row.items()) for row in place.items()),
     "mechanism": lambda place: place.text(*FACTORS),
     "kind": lambda place: place.text("sqrt-toeplitz"),
 }

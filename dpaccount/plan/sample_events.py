@@ -1,10 +1,24 @@
 """Events on a random sample of the units."""
 
+from collections import Counter
 from fractions import Fraction
 
 from dpaccount.errors import InputError
+from dpaccount.exact import exact_argument
+from dpaccount.numerics.closed import toeplitz
 from dpaccount.numerics.closed.sampling import replaced_loss
-from dpaccount.plan.event_base import Amount, Event, OnSample, Real, event_kind, walk
+from dpaccount.plan.event_base import (
+    ONE,
+    Amount,
+    Event,
+    OnSample,
+    Real,
+    RealRows,
+    Reals,
+    event_kind,
+    walk,
+)
+from dpaccount.plan.gaussian_events import NONE, read_rows
 
 
 @event_kind
@@ -24,6 +38,41 @@ class PoissonSubsampled(OnSample):
     def fraction(self) -> Fraction:
         """Return the rate."""
         return self.rate
+
+
+MOST_EXAMPLES = 256  #: of a unit: costs are those of a mixture of so many Gaussians
+
+
+@event_kind
+class PoissonExamples(OnSample):
+    """`of`, run on a fresh Poisson sample of rate `rate` from examples, at most `examples` of them a unit's.
+
+    Each example is drawn by itself; one unit more or less has all its examples there or none
+    (add-remove only).  `of` is Gaussian noise; `sensitivity` in it is how far one example that is drawn
+    moves the value.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
+
+    name = "poisson_examples"
+    rate: Real
+    examples: int
+    of: Event
+
+    def _check(self) -> None:
+        super()._check()
+        self._known(("gaussian", "gdp", "sequence"))
+        if self.examples > MOST_EXAMPLES:
+            known = f"at most {MOST_EXAMPLES} are counted; bound what a unit holds, or sample whole units"
+            raise InputError(f"{self.examples} examples of a unit are too many", known, self.name)
+
+    @property
+    def fraction(self) -> Fraction:
+        """Return how likely some example of a unit is drawn."""
+        return 1 - (1 - self.rate) ** self.examples
+
+    def whole(self) -> Event | None:
+        """Return the event for a unit all of whose examples are drawn."""
+        return self.of.for_group(self.examples)
 
 
 @event_kind
@@ -140,3 +189,66 @@ class RandomAllocation(OnSample):
 
 #: What `RandomAllocation` may run.
 ALLOCATED = ("gaussian", "gdp", "pure", "sequence")
+
+
+@event_kind
+class BandedPoisson(Event):
+    """Training by noisy sums C·G + Z on Poisson samples from one of `parts` parts in turn.
+
+    Each unit is in one part, fixed without regard to the others; round i of `rounds` draws each unit
+    of part i mod `parts` by itself, with probability `rate`.  C is lower-triangular, and refused if it
+    has an entry `parts` or more below its diagonal: a matrix of these `rows`, each up to its diagonal,
+    a Toeplitz one of these `coefficients`, or, without either, the first `parts` diagonals of √Toeplitz.
+    Z has deviation `sigma`; a drawn unit moves a round's sum by at most `sensitivity` in ℓ2.
+    It is run `count` times on the units of `cover`, the first and the last (None: all; add-remove only).
+
+    A unit pays for each turn of `parts` rounds a Poisson sample of Gaussian noise, moved by the longest
+    of their columns (Choquette-Choo et al. 2023, arXiv 2306.08153, where all are as the longest).
+    Its rounds i are `parts` apart, and column i of C ends before row i + `parts`: each row holds at
+    most one of them.  Take the rows from i up to there, all earlier results and the samples of other
+    units given: the others' gradients are functions of the rows before, and subtracting what they
+    add, row by row, is a bijection.  It leaves Z + b·C_i ⊗ g, where b is 1 with probability `rate`,
+    independent of all else, and g, ‖g‖ ≤ `sensitivity`, is a function of earlier results: Gaussian
+    noise on a Poisson sample, moved by ‖C_i‖·‖g‖.  Such pairs compose adaptively, and δ is jointly convex
+    over the others' samples.  Equal gradients attain it if one part has every turn's longest column.
+    """
+
+    name = "banded_poisson"
+    rounds: int
+    sigma: Real
+    rate: Real
+    parts: int
+    sensitivity: Real = ONE
+    coefficients: Reals = NONE
+    rows: RealRows = NONE
+
+    def _check(self) -> None:
+        given = tuple(exact_argument(self.name, each) for each in self.coefficients)
+        object.__setattr__(self, "coefficients", given)
+        rows = read_rows(self)
+        if given and rows:
+            raise InputError("coefficients and rows are both given", "leave one out", self.name)
+        width = max((k + 1 for row in rows for k, x in enumerate(reversed(row)) if x), default=0)
+        width = max((k + 1 for k, x in enumerate(given) if x), default=width)
+        if width > self.parts:
+            wrong = f"the factor has {width} bands, and there are {self.parts} parts"
+            raise InputError(wrong, "use as many parts as bands: a unit's rounds would meet", self.name)
+        if max(len(given), 0 if rows or given else self.parts) > (most := toeplitz.MOST_COEFFICIENTS):
+            raise InputError("too many coefficients", f"at most {most} are bounded", self.name)
+
+    def squares(self) -> tuple[Counter[Fraction], bool]:
+        """Return μ² of the worst round of each turn, counted, and whether some part has them all."""
+        held = toeplitz.columns_in_turn(self.rounds, self.parts, self.coefficients, self.rows)
+        scale = (self.sensitivity / self.sigma) ** 2
+        return Counter({square * scale: times for square, times in held[0].items()}), held[1]
+
+    def _pure(self) -> Amount:
+        return None if self._mu_squared() else Fraction(0)
+
+    def _zcdp(self) -> Amount:
+        return self._mu_squared() / 2
+
+    def _mu_squared(self) -> Fraction:
+        """Return that of a unit that is drawn each time: trade-off functions are jointly convex."""
+        drawn = self.squares()[0] if self.rate else Counter[Fraction]()
+        return sum((square * times for square, times in drawn.items()), Fraction(0))

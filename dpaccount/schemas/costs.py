@@ -132,6 +132,7 @@ class SgdRun(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dpaccou
     steps: Positive
     rate: Annotated[str, Meta(pattern=r"^\d+/\d+$")]
     sampling: Literal["poisson", "random-allocation", "shuffle", "without-replacement"]
+    examples_per_user: Positive | Absent = UNSET
     source: str
     relation: RelationName
     delta: Exact

@@ -9,14 +9,7 @@ from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, exact_root
-from dpaccount.proof import (
-    REPLACE_ONE,
-    Theorem,
-    differences,
-    laplace,
-    lattice_gaussian,
-    linear,
-)
+from dpaccount.proof import REPLACE_ONE, Theorem, differences, laplace, lattice_gaussian, linear
 from mechanisms.shared import accuracy, confidence
 from mechanisms.subject import Additive, Rows, View, known_relation, shown_to_all
 

@@ -18,19 +18,7 @@ from dpaccount.errors import InputError
 ARROW: Final = (".arrow", ".feather", ".ipc")
 KNOWN: Final = (".csv", ".parquet", *ARROW)
 #: of what is far away; a file here has a path, which must not leave the claim's folder
-SCHEMES: Final = (
-    "s3",
-    "gs",
-    "gcs",
-    "abfs",
-    "abfss",
-    "az",
-    "hdfs",
-    "webhdfs",
-    "http",
-    "https",
-    "memory",
-)
+SCHEMES: Final = ("s3", "gs", "gcs", "abfs", "abfss", "az", "hdfs", "webhdfs", "http", "https", "memory")
 URL: Final = re.compile(r"([a-z][a-z0-9+.-]*)://[^@?#:\s]+(:[0-9]+)?[^@?#:\s]*")
 NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"  #: the value of a folder for rows without one
 

@@ -16,7 +16,7 @@ from audits.api.requests import attack_on
 from audits.certificate.document import refused_by_checker, unsealed
 from audits.certificate.make import AuditBudget, certify, silent
 from audits.claim import as_written, read_claim
-from audits.sandbox.fork import apart
+from audits.sandbox.fork import in_fork
 from audits.subjects.code import on_path
 from dpaccount.errors import InputError
 
@@ -70,7 +70,7 @@ def audited(claim, made_by):
 @pytest.mark.slow(one_in=12)
 def test_each_author_gets_the_verdict_that_the_class_names(made_by):
     """Seeded; a sound class would be refuted by chance with probability at most .05, and is not."""
-    verdict, certificate, said = apart(lambda: answer(made_by))
+    verdict, certificate, said = in_fork(lambda: answer(made_by))
     assert (verdict, made_by.why in said) == (made_by.verdict, True), said
     if certificate is not None:
         assert refused_by_checker(certificate) is None
@@ -91,7 +91,7 @@ def test_the_threat_model_names_files_and_classes_that_are_there(root):
 def test_the_audit_of_each_author_is_green_only_where_what_is_shown_was_measured(made_by):
     """Seeded; a sound class would be refuted by chance with probability at most .05, and is not."""
     claim = claim_of(made_by)
-    found = apart(lambda: audited(claim, made_by))
+    found = in_fork(lambda: audited(claim, made_by))
     if made_by.verdict == "wrong request":
         assert found is None
         return

@@ -6,7 +6,7 @@ import pytest
 from audits import cli
 from audits.datasets.forms import Given
 from audits.sandbox import crew
-from audits.sandbox.outcomes import Outcome, played
+from audits.sandbox.outcomes import Outcome, run_outcome
 from audits.subjects.code import import_subject
 from tests.documents import follows_its_schema
 
@@ -41,10 +41,10 @@ class InProcess(crew.Crew):
         self.function = import_subject(code.use, list(code.folders))
         self.kind = "function" if callable(self.function) else type(self.function).__name__
 
-    def _left(self):
+    def _seconds_left(self):
         return self.seconds - self.used
 
-    def keep(self, datasets):
+    def set_datasets(self, datasets):
         made = np.array if self.layout is None else self.layout.dataset
         self._datasets = [Given(made(data)) for data in datasets]
 
@@ -53,14 +53,14 @@ class InProcess(crew.Crew):
         for which, *seed in plays:
             hangs = self.code.use.partition(":")[2].startswith("hangs")
             cost = self.seconds * crew.PATIENCE if hangs else self.cost
-            if self.left() < max(cost, 1e-300):
+            if self.seconds_left() < max(cost, 1e-300):
                 self.used = self.seconds
                 break
             self.used += cost
             if hangs:
                 done.append(Outcome("gives no answer within x seconds", (), np.zeros(0), failed=True))
             else:
-                done.append(played(self.function, self._datasets[which], seed or None))
+                done.append(run_outcome(self.function, self._datasets[which], seed or None))
         return done
 
     def close(self):

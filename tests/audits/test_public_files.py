@@ -108,8 +108,8 @@ def test_a_folder_beside_the_private_one_is_another(tmp_path):
     for name in ("a", "ab"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "x.csv").write_text("x\n")
-    assert claim_module._within(tmp_path / "a" / "x.csv", tmp_path / "a")
-    assert not claim_module._within(tmp_path / "ab" / "x.csv", tmp_path / "a")
+    assert claim_module._is_within(tmp_path / "a" / "x.csv", tmp_path / "a")
+    assert not claim_module._is_within(tmp_path / "ab" / "x.csv", tmp_path / "a")
 
 
 def test_names_that_are_none_are_one_sentence(tmp_path):

@@ -47,6 +47,8 @@ IN_THE_KERNEL = {
     "matrix_factorisation": (proof.Gdp(F(4, 25)), False),  # Σ c_k² < 4 at nine rounds
     "poisson_subsampled": (proof.Gdp(QUARTER), False),
     "poisson_replaced": (proof.Gdp(QUARTER), False),
+    "poisson_examples": (proof.Gdp(QUARTER), False),  # two examples, as if always drawn
+    "banded_poisson": (proof.Gdp(F(5, 36)), False),  # 1 + ¼ of a column, over σ² = 9
     "sampled_without_replacement": (proof.Gdp(QUARTER), False),
     # one of several steps, not told which, costs no more than the first one would
     "random_allocation": (proof.Pure(QUARTER), False),
@@ -74,7 +76,14 @@ def test_no_kind_is_left_out():
 
 
 #: Many cells, or many nodes of a sample: for `make slow`.
-LONG = ("sampled_without_replacement", "poisson_subsampled", "poisson_replaced", "zcdp", "rdp")
+LONG = (
+    "poisson_examples",
+    "sampled_without_replacement",
+    "poisson_subsampled",
+    "poisson_replaced",
+    "zcdp",
+    "rdp",
+)
 
 
 @pytest.mark.parametrize("name", slowly(sorted(ev.VOCABULARY), *LONG))

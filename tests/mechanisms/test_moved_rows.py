@@ -81,8 +81,8 @@ def test_rows_in_a_ball_follow_their_points_exactly(columns):
             pair = Pair(here[None], there[None], "", unit=1)
             units = grid.in_ball(np.stack([here, there]), radius, bits).tolist()
             moved = sum((F(a) - F(b)) ** 2 for a, b in zip(*units, strict=True)) * grid.step(bits) ** 2
-            excess = moved - pair.travelled - more**2
-            assert excess <= 0 or excess**2 <= 4 * more**2 * pair.travelled
+            excess = moved - pair.squared_distance - more**2
+            assert excess <= 0 or excess**2 <= 4 * more**2 * pair.squared_distance
             assert moved <= 4 * radius**2
 
 

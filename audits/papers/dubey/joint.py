@@ -17,13 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from audits.papers.claim_check import Cost, PaperClaim, Scales
-from audits.papers.derivations import (
-    lower,
-    noisy_pair,
-    settled,
-    short_above,
-    upper,
-)
+from audits.papers.derivations import lower, noisy_pair, settled, short_above, upper
 from audits.papers.dubey import rank_one
 from audits.papers.dubey.noisy_tree import tree_attack
 from audits.papers.dubey.rank_one import FarthestPair, full_statistics, rational_pair
@@ -118,11 +112,7 @@ def tree(rounds: int) -> ReleasedNodes:
 
 
 def gaussian_finding(
-    p: Values,
-    movement: FarthestPair,
-    released: ReleasedNodes,
-    variance: Enclosure | None,
-    **remarks: Any,
+    p: Values, movement: FarthestPair, released: ReleasedNodes, variance: Enclosure | None, **remarks: Any
 ) -> Cost:
     """Return the exact cost of the nodes that one record meets, all moved alike, against (α, β).
 

@@ -42,12 +42,7 @@ from audits.papers.enclosures import (
     root,
 )
 from audits.papers.kharkovskii.chi_square import doubled_variance, mixed_shift, telling_edge
-from audits.papers.kharkovskii.projection import (
-    branch_energy,
-    column_space,
-    printed_omega,
-    published_omega,
-)
+from audits.papers.kharkovskii.projection import branch_energy, column_space, printed_omega, published_omega
 from audits.papers.parameters import Exact, Parameter, Values, count, positive, probability
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
@@ -258,10 +253,7 @@ def omega_reading(p: Values) -> Cost:
             "printed_omega": float(printed.upper),
             "below_least_singular_value": below,
             "statistic": "omega against the least singular value of the paper's uniform grid",
-            "step": {
-                "of": "omega",
-                **{key: str(p[key]) for key in ("epsilon", "delta", "r", "side")},
-            },
+            "step": {"of": "omega", **{key: str(p[key]) for key in ("epsilon", "delta", "r", "side")}},
         },
     )
 

@@ -17,7 +17,7 @@ from dpaccount.numerics.closed import bounded_range, renyi, single_order
 from dpaccount.numerics.fourier import saddlepoint
 from dpaccount.numerics.intervals import ball, log_float
 from dpaccount.pairs.composition import Composition, max_over_directions
-from dpaccount.pairs.upper import RangeBound, ZcdpBound
+from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
 
 BISECTION_WIDTH = Fraction(1, 10**9)  #: relative width of what is found by bisection
 MAX_ORDERS = 12
@@ -80,6 +80,37 @@ def pairs_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Nu
 def pairs_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
     """Return a bound on δ(epsilon) by lattices above the curves."""
     return exact.lattice_delta(_merged(total), epsilon, gap) or Enclosure(None, Fraction(1))
+
+
+def adds_up(total: Composition) -> bool:
+    """Say whether curves are composed, and several bounds at Rényi orders are among them."""
+    return by_pairs(total) and _summed(total) != total
+
+
+def summed_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure | None:
+    """Return a bound on ε(target) by lattices, above the curves of what Rényi bounds add up to."""
+    return pairs_epsilon(_summed(total), target, gap, least)
+
+
+def summed_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
+    """Return a bound on δ(epsilon), likewise."""
+    return pairs_delta(_summed(total), epsilon, gap)
+
+
+def _summed(total: Composition) -> Composition:
+    """Return the total with all bounds at Rényi orders as one, up to the largest order that each has.
+
+    They add up.  Each curve of such bounds loses by conversion, their sum's once; for high orders alone
+    several may be better.
+    """
+    known = [(pair, n) for pair, n in total.upper if isinstance(pair, RdpBound)]
+    if sum(n for _, n in known) < 2:
+        return total
+    last = min(max(pair.orders) for pair, _ in known)
+    orders = sorted({a for pair, _ in known for a in pair.orders if a <= last})
+    points = tuple((a, sum((n * pair.implied(a) for pair, n in known), Fraction(0))) for a in orders)
+    rest = tuple(each for each in total.upper if not isinstance(each[0], RdpBound))
+    return replace(total, upper=((RdpBound(points), 1), *rest))
 
 
 def _merged(total: Composition) -> Composition:

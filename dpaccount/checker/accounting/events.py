@@ -7,8 +7,8 @@ from typing import Any
 from ..documents import Rejected, brief, ensure, items, spend
 from ..intervals import added
 from ..relation import ADDED, REPLACED
-from .releases import ReleaseTally, real, whole
-from .streams import ftrl_square
+from .releases import Releases, ReleaseTally, real, whole
+from .streams import banded_columns, ftrl_square
 
 MAX_OUTCOMES = 4096  # of laws that are given outcome by outcome
 Event = dict[str, Any]
@@ -33,6 +33,8 @@ ONLY = {
     "sampled_without_replacement": REPLACED,
     "poisson_replaced": REPLACED,
     "poisson_subsampled": ADDED,
+    "poisson_examples": ADDED,
+    "banded_poisson": ADDED,
     "random_allocation": ADDED,
 }
 COVERED_STREAMS = ("tree", "matrix_factorisation")
@@ -74,12 +76,24 @@ def gdp(tally: ReleaseTally, given: Event, times: int) -> None:
 
 @event(
     *("rounds", "sigma", "participations", "separation"),
-    optional=("sensitivity", "mechanism", "bands", "coefficients"),
+    optional=("sensitivity", "mechanism", "bands", "coefficients", "rows"),
 )
 def dp_ftrl(tally: ReleaseTally, given: Event, times: int) -> None:
     """Noisy prefix sums of which a unit enters several rounds: what they move together, over the noise."""
     sigma, moved = _noise(given, "sigma")
     tally.gaussian(times * ftrl_square(given) * (moved / sigma) ** 2)
+
+
+@event("rounds", "sigma", "rate", "parts", optional=("sensitivity", "coefficients", "rows"))
+def banded_poisson(tally: ReleaseTally, given: Event, times: int) -> None:
+    """Banded sums of which a unit may enter one round of each turn: the longest column of each."""
+    (sigma, moved), rate = _noise(given, "sigma"), real(given["rate"], "rate", 0, 1)
+    for square, turns in banded_columns(given):
+        on = Releases(square * (moved / sigma) ** 2, ())
+        if rate == 1:
+            tally.gaussian(times * turns * on.mu_squared)
+        elif rate and on.mu_squared and turns:
+            tally.put(times * turns, "poisson", rate, on=on)
 
 
 @event("scale", optional=("sensitivity",))

@@ -10,7 +10,7 @@ from ..documents import check_members, ensure, items, spend
 from ..relation import relation_of
 from .events import add_event
 from .releases import Releases, ReleaseTally, real, whole
-from .samples import drawn_from
+from .samples import drawn_from, names_in
 from .streams import root_square, tree_runs
 
 SCHEMA = "dpaccount/events/1"
@@ -35,6 +35,9 @@ def classes(document: Any, group: int = 1) -> tuple[str, list[tuple[int | None, 
     units: list[tuple[int | None, Releases]] = swept(shared, ranges) if ranges else [(None, shared.total())]
     if group == 1:
         return relation, units
+    # units of other parts meet in rows: what two of them cost there is not known
+    banded = any("banded_poisson" in names_in(given) for given in items(document["events"]))
+    ensure(not banded, "no bound of groups is known for banded_poisson")
     if all(on.others == () for _, on in units):
         units = [max(units, key=lambda each: each[1].mu_squared)]
     ensure(len(units) == 1, "groups are confirmed where some units meet all that any unit meets")

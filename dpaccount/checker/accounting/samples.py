@@ -9,6 +9,7 @@ from .releases import Releases, ReleaseTally, real, whole
 
 #: what the pairs of a replaced row, and of random allocation, are known for
 ALLOCATED_NOISE = {"gaussian", "gdp", "pure", "sequence"}
+MOST_EXAMPLES = 256  # of a unit
 REPLACED_NOISE = ALLOCATED_NOISE | {"laplace", "discrete_laplace", "permute_and_flip"}
 
 
@@ -18,9 +19,9 @@ def parts_of(given: Event) -> list[Any]:
     return of if isinstance(of, list) else [of]
 
 
-def _names(given: Event) -> set[str]:
+def names_in(given: Event) -> set[str]:
     """Return the names of an event and of all inside it."""
-    return {given["event"]}.union(*map(_names, parts_of(given)))
+    return {given["event"]}.union(*map(names_in, parts_of(given)))
 
 
 def _sampled(given: Event) -> Releases:
@@ -32,7 +33,7 @@ def _noise_of(given: Event, known: set[str]) -> Releases:
     """Return what is sampled: Gaussian releases, or one other of the known kinds."""
     on = _sampled(given)
     one = on.others == () or (on.mu_squared == 0 and [count for _, count in on.others] == [1])
-    ensure(one and _names(given["of"]) <= known, f"no pair is known for what is in {given['event']}")
+    ensure(one and names_in(given["of"]) <= known, f"no pair is known for what is in {given['event']}")
     return on
 
 
@@ -44,6 +45,18 @@ def poisson_subsampled(tally: ReleaseTally, given: Event, times: int) -> None:
         add_event(tally, given["of"], given["relation"], times, inside=True)
     elif rate and on != Releases(Fraction(0), ()):
         tally.put(times, "poisson", rate, on=on)
+
+
+@event("rate", "examples", "of")
+def poisson_examples(tally: ReleaseTally, given: Event, times: int) -> None:
+    """Gaussian noise on a Poisson sample from examples of which a unit holds so many: a group, all there."""
+    rate, held, on = real(given["rate"], "rate", 0, 1), whole(given["examples"], "examples"), _sampled(given)
+    known = names_in(given["of"]) <= {"gaussian", "gdp", "sequence"} and held <= MOST_EXAMPLES
+    ensure(known, "no pair is known for what is in poisson_examples")
+    if rate == 1:
+        tally.gaussian(times * held**2 * on.mu_squared)
+    elif rate and on.mu_squared:
+        tally.put(times, "sampled-group", rate, held, 0, on=on)
 
 
 @event("rate", "of")

@@ -3,6 +3,7 @@
 Sources of the bounds: docs/numerics.md, "Groups" and "One unit in several rounds".
 """
 
+import math
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -11,12 +12,13 @@ from typing import Any
 
 from ..distributions import pi
 from ..documents import Rejected, ensure, items, spend
-from ..intervals import Interval, exact
+from ..intervals import Interval, added, exact
 from .releases import real, whole
 
 MAX_ROUNDS = 1 << 18  # of a factor whose columns are added up row by row
 HEAD = 20_000  # columns of a square root that are added up; the others are bounded
 DIGITS = 40
+MOST_BANDS = 1024  # of a square root whose coefficients are written out
 
 
 def tree_runs(rounds: int, start: int) -> Iterator[tuple[int, tuple[int, int]]]:
@@ -55,12 +57,13 @@ def root_square(rounds: int) -> Fraction:
     return exact(total)
 
 
-def ftrl_square(given: dict[str, Any]) -> Fraction:
+def ftrl_square(given: Any) -> Fraction:
     """Bound what the worst pattern of rounds moves: `participations` of them, `separation` apart."""
     rounds, apart = whole(given["rounds"], "rounds"), whole(given["separation"], "separation")
     times = min(whole(given["participations"], "participations"), -(-rounds // apart))
     mechanism, bands = given.get("mechanism", "tree"), whole(given.get("bands", 1), "bands")
     ensure(bands == 1 or mechanism == "banded-toeplitz", "bands belong to banded-toeplitz")
+    ensure("rows" not in given, "a matrix that is written out is beyond this checker")
     ensure(("coefficients" in given) == (mechanism == "toeplitz"), "coefficients belong to toeplitz")
     if mechanism == "tree":
         return Fraction(tree_square(rounds, times, apart))
@@ -78,6 +81,25 @@ def ftrl_square(given: dict[str, Any]) -> Fraction:
     else:
         raise Rejected("unknown mechanism")
     return spaced_square(i.up, column, rounds, times, apart)
+
+
+def banded_columns(given: Any) -> list[tuple[Fraction, int]]:
+    """Return the longest column's square in each turn of `parts` rounds, counted (docs/numerics.md).
+
+    A unit's rounds are `parts` apart; no column reaches that far, so that their rows are disjoint.
+    """
+    rounds, parts = whole(given["rounds"], "rounds"), whole(given["parts"], "parts")
+    turns = -(-rounds // parts)
+    ensure("rows" not in given, "a matrix that is written out is beyond this checker")
+    if "coefficients" in given:
+        column = [real(each, "a coefficient", -(10**9)) for each in items(given["coefficients"])]
+    else:
+        ensure(parts <= MOST_BANDS, "more bands than this checker adds up")
+        column = [Fraction(math.comb(2 * k, k), 4**k) for k in range(parts)]
+    ensure(column != [] and not any(column[parts:]), "more bands than parts")
+    ends = rounds, rounds - (turns - 1) * parts  # the last turn may be cut short
+    whole_turn, last = (added(each**2 for each in column[:end]) for end in ends)
+    return [(whole_turn, turns - 1), (last, 1)]
 
 
 def spaced_square(up: Any, column: list[Decimal], rounds: int, times: int, apart: int) -> Fraction:

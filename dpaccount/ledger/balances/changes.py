@@ -34,16 +34,7 @@ from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.records import MOST_AREAS, SCOPES
 from dpaccount.ledger.balances.state import State, change_of, lineage, scope_name
 from dpaccount.ledger.balances.step_functions import MOST_PARTS, Cover, Step
-from dpaccount.ledger.entry import (
-    CHARGE,
-    COHORT,
-    FORFEIT,
-    RESERVATION,
-    RESET,
-    RETURN,
-    ROUNDS,
-    SCOPE,
-)
+from dpaccount.ledger.entry import CHARGE, COHORT, FORFEIT, RESERVATION, RESET, RETURN, ROUNDS, SCOPE
 
 Bodies = Callable[[int], str]  #: returns the body of an entry, by its number
 

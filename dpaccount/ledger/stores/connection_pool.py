@@ -31,7 +31,7 @@ class Pool(Generic[L]):
     """
 
     def __init__(self) -> None:
-        self._held: tuple[Process, list[L]] = process.this(), []
+        self._held: tuple[Process, list[L]] = process.identity(), []
         _POOLS.add(self)
 
     def take(self) -> L | None:
@@ -43,7 +43,7 @@ class Pool(Generic[L]):
 
     def keep(self, link: L, since: Process) -> None:
         """Put back a connection opened by process `since`, or abandon it after a fork."""
-        if since == process.this():
+        if since == process.identity():
             self._links().append(link)
         else:
             _ABANDONED.append(link)
@@ -55,9 +55,9 @@ class Pool(Generic[L]):
 
     def _links(self) -> list[L]:
         """Return this process's idle connections; after a fork, abandon the inherited ones."""
-        if self._held[0] != process.this():
+        if self._held[0] != process.identity():
             _ABANDONED.append(self._held)
-            self._held = process.this(), []
+            self._held = process.identity(), []
         return self._held[1]
 
 

@@ -47,7 +47,9 @@ class Group(Generic[J]):
     `held` returns whether the calling thread already holds the lock that a commit needs.
     """
 
-    def __init__(self, commit: Callable[[list[J]], None], held: Callable[[], bool] = process.held) -> None:
+    def __init__(
+        self, commit: Callable[[list[J]], None], held: Callable[[], bool] = process.holds_off_forks
+    ) -> None:
         self._commit, self._held = commit, held
         self._turn = threading.Condition()
         self._waiting: list[J] = []  #: the queue; each thread removes its own job

@@ -148,7 +148,7 @@ class _Transaction:
     link: ServerConnection
     rows: ServerRows
     pipeline: ExitStack
-    process: Process = field(default_factory=process.this)  #: the one that began it
+    process: Process = field(default_factory=process.identity)  #: the one that began it
 
     def commit(self) -> None:
         """Commit; raises unless that is confirmed, by a synchronous standby too."""
@@ -209,7 +209,7 @@ class LedgerServer:
         Forks do not wait for it, since waiting for a server may take long.  They need not: in a
         child the driver closes no inherited connection, and a new one is opened.
         """
-        return self._alone.setdefault(process.this(), threading.RLock())
+        return self._alone.setdefault(process.identity(), threading.RLock())
 
     def held(self) -> bool:
         """Return whether this thread holds the lock of `alone`."""

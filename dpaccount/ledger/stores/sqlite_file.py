@@ -97,7 +97,7 @@ class Database:
         self._mover: _Mover | None = None
 
     #: for threads of this process and forks: both wait until a transaction has ended
-    alone, held = staticmethod(process.unforked), staticmethod(process.held)
+    alone, held = staticmethod(process.unforked), staticmethod(process.holds_off_forks)
 
     @contextmanager
     def reading(self) -> Iterator[Rows]:
@@ -204,11 +204,11 @@ class _Mover(threading.Thread):
         self._wake = threading.Event()
         self._ended = threading.Event()
         self._last = 0.0
-        self._process = process.this()
+        self._process = process.identity()
 
     def mine(self) -> bool:
         """Return whether it runs in this process: a forked child inherits no threads."""
-        return self._process == process.this()
+        return self._process == process.identity()
 
     def again(self) -> None:
         """Restart the idle time."""
@@ -260,7 +260,7 @@ def _link(path: Path, mode: str) -> FileConnection:
         connection.execute("PRAGMA fullfsync=ON")  # macOS: flush the disk's own cache too
         connection.execute("PRAGMA schema_version").fetchone()  # the first read opens the log
         files = (identity(path), *_log_and_index(path))
-        link = FileConnection(connection, path, *files, process.this())
+        link = FileConnection(connection, path, *files, process.identity())
         _check_alone(link, path)
     except BaseException:
         connection.close()

@@ -5,6 +5,7 @@ are the squared column norms of the matrix C with C² = (all ones below the diag
 sums as B·(Cx + z) (Fichtenberger, Henzinger & Upadhyay 2023; Henzinger, Upadhyay & Upadhyay 2023).
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -103,6 +104,8 @@ Ends = tuple[Fraction, Fraction]
 MOST_ROUNDS = 1 << 18  #: of a factor whose columns are added up one by one
 MOST_MET = 1 << 14  #: rounds of a pattern in a tree
 MOST_COEFFICIENTS = 4096  #: of a Toeplitz one, where they do not fall
+MOST_WRITTEN = 1024  #: of a matrix that is written out
+MOST_OVERLAPS = 256  #: rows up to which the inner products of its columns are looked at
 
 
 def rounds_met(rounds: int, k: int, b: int) -> int:
@@ -157,6 +160,51 @@ def toeplitz_stretch(coefficients: Sequence[Fraction], rounds: int, k: int, b: i
     later = _heaviest(gram[b:], times - 1, b)
     sides = sum((later[min(m, len(later) - 1)][0] for m in range(times)), Fraction(0))
     return low, times * gram[0] + 2 * sides
+
+
+Rows = Sequence[Sequence[Fraction]]  #: of a lower-triangular factor, row i up to its diagonal
+
+
+def matrix_stretch(rows: Rows, k: int, b: int) -> Ends:
+    """Return that of a lower-triangular factor.
+
+    Σ_{i in S} w_i, w_i at least the largest Σ_{j in S} |⟨C_i, C_j⟩| over patterns S; of a large factor
+    k² times the longest column.  At least what 0, b, 2b, … or any single round moves.
+    """
+    many, scale = len(rows), math.lcm(*(x.denominator for row in rows for x in row))
+    columns = [[int(row[j] * scale) for row in rows[j:]] for j in range(many)]
+    longest, times = max(sum(x * x for x in column) for column in columns), rounds_met(many, k, b)
+    met = [sum(int(x * scale) for x in row[: times * b : b]) for row in rows]
+    low, high = Fraction(max(longest, sum(x * x for x in met))), Fraction(times**2 * longest)
+    if times > 1 and many <= MOST_OVERLAPS:
+        bearable(many**3 // 6, MOST_OVERLAPS**3)
+        size = {
+            (i, j): Fraction(abs(sum(x * y for x, y in zip(u[j - i :], columns[j], strict=True))))
+            for i, u in enumerate(columns)
+            for j in range(i, many)
+        }
+        around = ([size[min(i, j), max(i, j)] for j in range(many)] for i in range(many))
+        reach = [_heaviest(each, times, b)[-1][0] for each in around]
+        high = min(high, _heaviest(reach, times, b)[-1][0])
+    return low / scale**2, high / scale**2
+
+
+def columns_in_turn(
+    rounds: int, parts: int, coefficients: Sequence[Fraction], rows: Rows
+) -> tuple[Counter[Fraction], bool]:
+    """Return each turn's longest column, squared, counted; and whether one part's rounds have them all.
+
+    A turn is `parts` rounds, one of each part; without rows or coefficients the factor is √Toeplitz, cut to
+    as many bands.  A Toeplitz factor's columns get shorter at its end only: the first part has the longest.
+    """
+    if rows:
+        squares = [sum((row[j] ** 2 for row in rows[j:]), Fraction(0)) for j in range(rounds)]
+        turns = [max(squares[k : k + parts]) for k in range(0, rounds, parts)]
+        return Counter(turns), any(squares[j::parts] == turns for j in range(min(parts, rounds)))
+    column = coefficients or [Fraction(math.comb(2 * k, k), 4**k) for k in range(min(parts, rounds))]
+    before = (rounds - 1) // parts
+    whole, last = (sum((x * x for x in column[:n]), Fraction(0)) for n in (rounds, rounds - before * parts))
+    return Counter({last: 1}) + Counter({whole: before}), True
 
 
 def tree_stretch(rounds: int, k: int, b: int) -> Ends:

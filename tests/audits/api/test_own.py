@@ -385,7 +385,7 @@ def test_queries_that_give_no_numbers_are_refused(dpaccount, clinic):
 def test_processes_end_with_their_crew(tmp_path):
     (tmp_path / "pid.py").write_text("import os\ndef f(data): return os.getpid()")
     with Crew(Code("pid:f", (str(tmp_path),)), seconds=20) as crew:
-        crew.keep([np.zeros(1)])
+        crew.set_datasets([np.zeros(1)])
         (pid,) = crew.run([(0,)])[0].numbers
         os.kill(int(pid), 0)
     with pytest.raises(ProcessLookupError):
@@ -398,7 +398,7 @@ def test_folders_stay_at_the_end_of_the_path(tmp_path):
         "import sys\nduring = list(sys.path)\ndef f(data): return [during[-1], sys.path[-1]]"
     )
     with Crew(Code("where:f", (str(tmp_path),)), seconds=20) as crew:
-        crew.keep([np.zeros(1)])
+        crew.set_datasets([np.zeros(1)])
         assert crew.run([(0,)])[0].labels == (str(tmp_path), str(tmp_path))
 
 

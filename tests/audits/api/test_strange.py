@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.attack.black_box import ALIKE, attack
-from audits.attack.pair_search import FINER, KEPT, Trial, _mixed, _shortlist
+from audits.attack.pair_search import FINER, KEPT, Trial, _next_round, _shortlist
 from audits.attack.runs import SCREENING, Challenge
 from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Shape
@@ -57,7 +57,7 @@ def test_pairs_that_differ_in_more_than_numbers_are_kept_through_all_rounds(draw
     assert set(rare) <= set(_shortlist(pairs, moved, odd, SCREENING[0][0]))
     trials = [tried(0, promise) for promise, _ in drawn] + [tried(1 + k, -1.0) for k in range(9)]
     for kept, of_base, _ in SCREENING:
-        trials = _mixed(trials, kept, of_base)
+        trials = _next_round(trials, kept, of_base)
         assert sum(trial.odd > 0 for trial in trials) >= min(kept // KEPT, 9)
         assert max(trial.odd for trial in trials) == 9
         assert [trial.promise for trial in trials] == sorted((t.promise for t in trials), reverse=True)
@@ -87,8 +87,8 @@ def test_a_pair_whose_floats_have_finer_bits_on_one_side_is_kept():
     assert grids.finer < FINER
     others = [trial(noise[0] + 1.0, noise[2] + 1.0, float(k)) for k in range(30)]
     for kept, of_base, _ in SCREENING:
-        assert bare in _mixed([*others, bare], kept, of_base)
-        assert grids not in _mixed([*others, replace(grids, promise=-1.0)], min(kept, 15), of_base)
+        assert bare in _next_round([*others, bare], kept, of_base)
+        assert grids not in _next_round([*others, replace(grids, promise=-1.0)], min(kept, 15), of_base)
 
 
 def attacked(planted, name, trials, risk):

@@ -9,8 +9,14 @@ import pytest
 from scipy.stats import binom, multinomial
 
 from audits.attack.e_process import Bettor, bettor_of, plan_bet, plan_known_bet
-from audits.attack.membership_guessing import Guess, epsilon_below, plan_guess, plan_known_guess, tail
-from audits.attack.planning import weighed
+from audits.attack.membership_guessing import (
+    Guess,
+    largest_rejected,
+    plan_guess,
+    plan_known_guess,
+    tail_bound,
+)
+from audits.attack.planning import likelihood_rates
 from audits.attack.thresholds import plan_known_threshold, plan_threshold, violation
 from benchmarks.audits import fit
 from tests.looped import looped
@@ -56,21 +62,21 @@ def test_bets_on_rules_that_follow_the_runs_before_gain_nothing(delta, peeks):
 
 
 @looped(
-    ("v", "r", "n", "s", "bad"),
+    ("v", "r", "n", "s", "delta_prime"),
     [(50, 100, 1000, 0.5, 0), (80, 100, 1000, 0.6, 0.01), (20, 30, 10**5, 0.5, 1e-5), (5, 5, 100, 0.9, 0.5), (3, 2, 10, 0.5, 0.1)],
 )  # fmt: skip
-def test_tails_are_those_of_two_binomials(v, r, n, s, bad):
+def test_tails_are_those_of_two_binomials(v, r, n, s, delta_prime):
     ways = np.arange(n + 1)
-    exact = float(binom.pmf(ways, n, bad) @ binom.sf(v - 1 - ways, r, s))
-    assert exact <= tail(v, r, n, s, bad) <= exact * (1 + 1e-5) + 1e-12
+    exact = float(binom.pmf(ways, n, delta_prime) @ binom.sf(v - 1 - ways, r, s))
+    assert exact <= tail_bound(v, r, n, s, delta_prime) <= exact * (1 + 1e-5) + 1e-12
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 3.0])
-@pytest.mark.parametrize("bad", [0.0, 0.01, 0.1])
+@pytest.mark.parametrize("delta_prime", [0.0, 0.01, 0.1])
 @pytest.mark.parametrize("wrong", [0.01, 0.1, 0.25])
-def test_the_coin_errs_no_more_often_than_stated(epsilon, bad, wrong):
+def test_the_coin_errs_no_more_often_than_stated(epsilon, delta_prime, wrong):
     """Exact, over all outcomes of 40 runs of a mechanism that is tight: right = e^ε wrong + δ."""
-    right = math.exp(epsilon) * wrong + bad
+    right = math.exp(epsilon) * wrong + delta_prime
     if right + wrong > 1:
         pytest.skip("not a distribution")
     s, runs = 1 / (1 + math.exp(-epsilon)), 40
@@ -78,7 +84,7 @@ def test_the_coin_errs_no_more_often_than_stated(epsilon, bad, wrong):
     failure = 0.0
     for v in range(runs + 1):
         for w in range(runs + 1 - v):
-            if v + w > 0 and tail(v, v + w, runs, s, bad) <= 0.05:
+            if v + w > 0 and tail_bound(v, v + w, runs, s, delta_prime) <= 0.05:
                 failure += float(law.pmf([v, w, runs - v - w]))
     assert failure <= 0.05
 
@@ -86,9 +92,9 @@ def test_the_coin_errs_no_more_often_than_stated(epsilon, bad, wrong):
 def test_the_coin_reaches_most_of_the_truth():
     """Randomised response at ε = 1: 10,000 runs on either side."""
     right = round(20_000 * math.e / (1 + math.e))
-    assert 0.95 < epsilon_below(right, 20_000, 20_000, 0.0, 0.05) < 1
-    assert epsilon_below(10_000, 20_000, 20_000, 0.0, 0.05) == 0
-    assert epsilon_below(0, 0, 100, 0.0, 0.05) == 0
+    assert 0.95 < largest_rejected(right, 20_000, 20_000, 0.0, 0.05) < 1
+    assert largest_rejected(10_000, 20_000, 20_000, 0.0, 0.05) == 0
+    assert largest_rejected(0, 0, 100, 0.0, 0.05) == 0
 
 
 @pytest.mark.statistical  # seeded
@@ -210,7 +216,7 @@ def test_known_ratios_need_few_runs_to_choose_thresholds():
 def test_known_ratios_weigh_every_run_on_both_sides():
     """A score of 3 is e³ times likelier on the left: 1/(1 + e³) of such runs are from the right."""
     cuts = np.array([-3.0, 3.0])
-    rates = weighed(np.array([3.0] * 10), np.array([-3.0] * 10), cuts)
+    rates = likelihood_rates(np.array([3.0] * 10), np.array([-3.0] * 10), cuts)
     near = 1 / (1 + math.exp(-3))
     assert np.allclose([rates.left[1], rates.not_left[1]], [near, 1 - near])
     assert np.allclose([rates.right[0], rates.not_right[0]], [near, 1 - near])

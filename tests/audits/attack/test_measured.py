@@ -15,10 +15,10 @@ from audits.api.arguments import AuditArguments, terms_of
 from audits.attack import black_box
 from audits.attack import runs as planned
 from audits.attack.black_box import attack
-from audits.attack.e_process import Won
+from audits.attack.e_process import BetRefutation
 from audits.attack.membership_guessing import Guess
 from audits.attack.pair_search import Stuck
-from audits.attack.power import against, judged, leakage, power_of, verdict_of
+from audits.attack.power import audit_fields, leakage_bound, power_of, verdict_of, with_missing_runs
 from audits.attack.runs import Challenge, asked_of, runs_within
 from audits.attack.thresholds import Threshold
 from audits.datasets.bases import Pair
@@ -328,7 +328,7 @@ def test_a_search_that_time_cuts_says_so(in_process, root, monkeypatch):
     def left(crew):
         return crew.seconds - max(crew.used - 400 * crew.cost, 0.0)
 
-    monkeypatch.setattr(in_process, "_left", left)
+    monkeypatch.setattr(in_process, "_seconds_left", left)
     found = few_runs(in_process, root, "leaks", 0.01, 1, candidates(SHAPE, 1)[:6], trials=600)
     assert found.cut == "cut by time: the search for a pair (a run takes 0.01 s)"
 
@@ -349,8 +349,8 @@ def test_time_that_ends_while_certifying_shows_less(in_process, root, monkeypatc
             return found[:made]
         return found
 
-    whole = in_process.some
-    monkeypatch.setattr(in_process, "some", some)
+    whole = in_process.run_in_time
+    monkeypatch.setattr(in_process, "run_in_time", some)
     plan = {"trials": 3000, "counts_only": counts_only, "early": early and not counts_only}
     found = few_runs(in_process, root, "leaks", 0.0, 2, GIVEN, **plan)
     assert asked == [black_box.RUNS_PER_BET if plan["early"] else 2000]
@@ -408,8 +408,8 @@ def test_no_scores_show_more_than_the_power(data, rule, delta, planned):
     made = data.draw(st.integers(0, planned))
     scores = np.array(data.draw(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=made, max_size=made)))
     risk = Fraction(1, 20)
-    could = leakage(rule, coins, made, delta, risk).epsilon_lower
-    whole = against(scores, coins)
+    could = leakage_bound(rule, coins, made, delta, risk).epsilon_lower
+    whole = with_missing_runs(scores, coins)
     assert rule.measure(whole[coins == 0], whole[coins == 1], delta, risk).epsilon_lower <= could + 1e-6
     # runs that time cut can only lower what is shown
     fuller = np.concatenate([scores, data.draw(st.sampled_from([-1.0, 1.0])) * np.ones(planned - made)])
@@ -424,17 +424,21 @@ def test_power_is_what_perfect_runs_show():
         coins = np.arange(40) % 2
         perfect = rule.measure(np.full(20, 1.0), np.full(20, -1.0), delta, risk)
         assert power_of(perfect) == pytest.approx(perfect.epsilon_lower)
-        assert leakage(rule, coins, 40, delta, risk).epsilon_lower == pytest.approx(perfect.epsilon_lower)
-    assert judged(perfect, Fraction(1))["verdict"] == "REFUTED"
+        assert leakage_bound(rule, coins, 40, delta, risk).epsilon_lower == pytest.approx(
+            perfect.epsilon_lower
+        )
+    assert audit_fields(perfect, Fraction(1))["verdict"] == "REFUTED"
     # a guess at every run needs ln(20)/ln(1 + 1/e) = 9.6 of them against ε = 1
     for runs, verdict in ((9, "NOT ATTACKED"), (10, "REFUTED")):
         half = np.ones(runs // 2), -np.ones(runs - runs // 2)
-        assert judged(Guess(0.5, -0.5).measure(*half, delta, risk), Fraction(1))["verdict"] == verdict
-    assert judged(Guess(0.5, -0.5).measure(np.ones(83), -np.ones(83), delta, risk), Fraction(4))["refuted"]
-    assert not judged(Guess(0.5, -0.5).measure(np.ones(82), -np.ones(83), delta, risk), Fraction(4))[
+        assert audit_fields(Guess(0.5, -0.5).measure(*half, delta, risk), Fraction(1))["verdict"] == verdict
+    assert audit_fields(Guess(0.5, -0.5).measure(np.ones(83), -np.ones(83), delta, risk), Fraction(4))[
         "refuted"
     ]
-    won = Won(delta, 1.5, risk, 300, 50.0, Guess(0.5, -np.inf))
+    assert not audit_fields(Guess(0.5, -0.5).measure(np.ones(82), -np.ones(83), delta, risk), Fraction(4))[
+        "refuted"
+    ]
+    won = BetRefutation(delta, 1.5, risk, 300, 50.0, Guess(0.5, -np.inf))
     assert power_of(won) > 1.5
     assert verdict_of(0.0, 1.0, Fraction(1)) == "NOT ATTACKED"
 

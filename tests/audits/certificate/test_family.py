@@ -177,7 +177,7 @@ def test_what_only_a_larger_member_shows_refutes_the_claim(made):
         Evidence(each.rule, each.query, each.digest, **told, test=each.because, counterexample=None, source="sha256:0")
         for each in few.hypotheses
     ]  # fmt: skip
-    found = make._of_family(CLAIM, replace(subject.member(96), rounds=130), proved, evidence)
+    found = make._with_larger_member(CLAIM, replace(subject.member(96), rounds=130), proved, evidence)
     assert [each.step for each in found] == [each.digest for each in proved.hypotheses]
     assert all(each.examples > 5 for each in found)
     statuses = {each.status for each in found}

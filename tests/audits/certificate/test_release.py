@@ -408,7 +408,7 @@ def made_from(claim, made_by):
     certificate = certificate_of(
         claim, DescribedSubject("a", "a", "ours", "sound", {}, "of this test"), None, "not asked"
     )
-    return release.make(release.settle(due, again=False), proved, certificate)[0]
+    return release.make(release.find_run(due, again=False), proved, certificate)[0]
 
 
 def test_what_the_checker_would_refuse_is_not_charged(tmp_path):
@@ -581,10 +581,10 @@ def test_a_release_of_another_charge_data_or_code_is_named(released, what, chang
     folder, certificate = released
     due, made = prepared(read_claim(folder / "claim.toml")), dict(certificate["release"])
     right = made["data"], made["ledger_entry"], made["ledger_head"]
-    assert release._wrong(due, certificate, *right) is None
+    assert release._mismatch(due, certificate, *right) is None
     change(made)
     body = seal({**certificate, "release": made})
-    wrong = release._wrong(due, body, *right)
+    wrong = release._mismatch(due, body, *right)
     assert wrong is not None
     assert what in wrong or "checker" in wrong
 

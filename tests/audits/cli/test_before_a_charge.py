@@ -101,7 +101,7 @@ def test_a_release_that_was_paid_before_a_crash_needs_no_second_charge(dpaccount
     path = study()
     claim = read_claim(path)
     proved = make.proof_of(claim, subject_of(claim))
-    due = release.identified(claim, subject_of(claim))
+    due = release.identify(claim, subject_of(claim))
     with Ledger.open("sqlite:///b.db") as ledger:
         ledger.charge(proved.theorem, "another", proved.units, due.numbered(2))
     assert "beyond the budget" in dpaccount("release", path, "--yes")[2]

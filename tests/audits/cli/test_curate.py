@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from audits.certificate import published
-from audits.certificate.curate import Order, _checked, _longer, curate
+from audits.certificate.curate import Order, _out_of_bounds, _validated_numbers, curate
 from audits.certificate.document import unsealed
 from audits.claim import read_claim
 from audits.cli import run
@@ -260,8 +260,8 @@ def test_a_single_column_is_looked_at_like_several(tmp_path):
     path, source = claim(tmp_path, **SOUND), table(tmp_path, cells="nan,1")
     path.write_text(path.read_text().replace('columns = ["a", "b"]', 'column = "a"'))
     with pytest.raises(InputError, match="line 2 holds a cell that is no finite number"):
-        _checked(source, read_claim(path))
-    assert _checked(table(tmp_path), read_claim(path)).shape == (8, 1)
+        _validated_numbers(source, read_claim(path))
+    assert _validated_numbers(table(tmp_path), read_claim(path)).shape == (8, 1)
 
 
 def test_a_folder_that_is_not_there_and_two_ledgers_are_refused_before_anything_is_charged(tmp_path):
@@ -443,8 +443,11 @@ def test_cells_beyond_the_declared_bounds_count_as_clipped_like_rows_beyond_the_
         source = table(tmp_path, cells=cells)
         order = Order(path, source, tmp_path / "out.csv", out_of_bounds="refuse")
         if not beyond:
-            assert _longer(order, read, _checked(source, read), 25.0) == 0
+            assert _out_of_bounds(order, read, _validated_numbers(source, read), 25.0) == 0
             continue
         with pytest.raises(InputError, match="1 rows are longer than radius = 25, or beyond low or high"):
-            _longer(order, read, _checked(source, read), 25.0)
-        assert _longer(replace(order, out_of_bounds="clip"), read, _checked(source, read), 25.0) == 1
+            _out_of_bounds(order, read, _validated_numbers(source, read), 25.0)
+        assert (
+            _out_of_bounds(replace(order, out_of_bounds="clip"), read, _validated_numbers(source, read), 25.0)
+            == 1
+        )

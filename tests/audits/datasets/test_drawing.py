@@ -18,13 +18,13 @@ from dpaccount.noise.proved import Proved
 from mechanisms.clipped_mean import ClippedMean
 
 seen = hashlib.sha256()
-examined = Judge.examined
+examined = Judge.run_pair
 def watched(self, pair, coins):
     seen.update(pair.left.tobytes() + pair.right.tobytes() + b"%d" % coins)
     return examined(self, pair, coins)
-Judge.examined = watched
+Judge.run_pair = watched
 subject = ClippedMean(low=Fraction(0), high=Fraction(1), relation="add-remove", rows=12)
-worst = search(subject, Proved(subject.proof(Fraction(1, 10**6))), [], examples=100, seed=1).suspect()
+worst = search(subject, Proved(subject.proof(Fraction(1, 10**6))), [], examples=100, seed=1).worst_pair()
 print(seen.hexdigest(), repr(worst))
 """
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audits.datasets.bases import MADE, Exemplified, dataset
+from audits.datasets.bases import GENERATORS, Exemplified, dataset
 from audits.datasets.records import STRATA, about, records, sums
 from audits.datasets.tours import UNITS, by_unit, examples, special, star, units, walks
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
@@ -142,7 +142,7 @@ def test_marks_of_one_expression_stand_in_several_columns_at_once(group):
         assert (found[:, columns] == np.array(group[: len(columns)])).all(axis=1).any()
 
 
-@looped("base", [*MADE, "rising 2 uniform", "falling 0 in turn", "ends 5", "last of 30 high"])
+@looped("base", [*GENERATORS, "rising 2 uniform", "falling 0 in turn", "ends 5", "last of 30 high"])
 def test_every_base_is_within_the_domain(base):
     assert WIDE.contains(dataset(WIDE, base, 1))
 

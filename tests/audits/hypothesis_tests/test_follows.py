@@ -46,7 +46,7 @@ def test_a_movement_a_little_too_large_is_seen():
 @given(pairs(DOMAIN, RADIUS, (0.5,)))
 def test_pairs_of_a_radius_are_neighbours_in_the_domain(pair):
     assert pair.neighbours(RADIUS)
-    assert pair.travelled <= F(1, 16)
+    assert pair.squared_distance <= F(1, 16)
     assert DOMAIN.contains(pair.left)
     assert DOMAIN.contains(pair.right)
     assert (pair.left != pair.right).any(axis=1).sum() <= 1
@@ -57,7 +57,7 @@ def test_named_pairs_of_a_radius_are_neighbours_and_reach_it():
     found = [*star(DOMAIN, RADIUS, "uniform", 2, some), *by_unit(DOMAIN, RADIUS, "low", [1, 2])]
     found += stepping(DOMAIN, RADIUS)
     assert all(pair.neighbours(RADIUS) for pair in found)
-    assert max(pair.travelled for pair in found) > F(1, 16) * (1 - F(1, 10**6))
+    assert max(pair.squared_distance for pair in found) > F(1, 16) * (1 - F(1, 10**6))
     assert not all(pair.neighbours(RADIUS) for pair in by_unit(DOMAIN, REPLACE_ONE, "low", [1, 2]))
 
 
@@ -67,7 +67,7 @@ def test_named_pairs_of_a_radius_are_neighbours_and_reach_it():
 )
 def test_pulling_ends_within_the_radius_exactly(here, other):
     found = adjacency(RADIUS).nearest(np.array(here), np.array(other))
-    assert Pair(np.array([here]), found[None], "", unit=1).travelled <= F(1, 16)
+    assert Pair(np.array([here]), found[None], "", unit=1).squared_distance <= F(1, 16)
 
 
 @looped(

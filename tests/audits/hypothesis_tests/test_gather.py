@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from audits.hypothesis_tests.gather import bounding, gather, steps_between
+from audits.hypothesis_tests.gather import check_bounding, gather, steps_between
 from audits.subjects.catalogue import make
 from dpaccount.documents import Place
 from dpaccount.noise.proved import Proved
@@ -69,7 +69,7 @@ def batch_by_batch(batches, max_rows, default):
 )
 def test_a_wrong_bounding_is_found(twin):
     found = [
-        bounding(of(made, relation, **given), examples=100, seed=1, bound=twin)[2]
+        check_bounding(of(made, relation, **given), examples=100, seed=1, bound=twin)[2]
         for made, relation, given in (
             (ClippedMean, "replace-one", {"column": "age"}),
             (Histogram, "replace-one", {"column": "city"}),
@@ -125,7 +125,7 @@ def test_a_row_beyond_the_domain_stands_for_nobody():
     """A number in [2, 3] moves by 1, or by 3 where a row that is not there counts as 0."""
     assert of(Narrow, column="city").mechanism.relation == "add-remove"
     wrong = ByPerson(Narrow(rows=24, cells=1), 12, 2, "replace-one")
-    assert "beyond its domain" in bounding(wrong, examples=60, seed=1)[2].wrong
+    assert "beyond its domain" in check_bounding(wrong, examples=60, seed=1)[2].wrong
 
 
 def test_steps_between_tables():

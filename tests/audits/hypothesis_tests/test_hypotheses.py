@@ -265,10 +265,13 @@ def test_what_a_certificate_says_it_found_is_within_what_it_promises():
 def test_units_on_both_sides_of_a_batch_are_tried():
     ball = linear(assume_ball("g", Fraction(1), REPLACE_ONE, "t"))
     stream = factorised(ball, assume_rounds("g", 3, "t", ends=[2, 5, 6]), [[2, 1]])
-    assert search.borders(Proved(gaussian(stream, HUGE, "k"))) == [2, 3, 5, 6, 6, 7]
+    assert search.batch_boundaries(Proved(gaussian(stream, HUGE, "k"))) == [2, 3, 5, 6, 6, 7]
     batches = nodes(gaussian(ball, HUGE, "k"), assume_covers("g", [(1, 4), (5, 9), (10, 10)], "t"))
-    assert search.borders(Proved(batches)) == [1, 4, 5, 9, 10]
+    assert search.batch_boundaries(Proved(batches)) == [1, 4, 5, 9, 10]
     alone = nodes(gaussian(ball, HUGE, "k"), assume_covers("g", [(i, i) for i in range(1, 9)], "t"))
-    assert search.borders(Proved(alone)) == []
+    assert search.batch_boundaries(Proved(alone)) == []
     many = assume_covers("g", [(2 * i + 1, 2 * i + 2) for i in range(500)], "t")
-    assert len(search.borders(Proved(nodes(gaussian(ball, HUGE, "k"), many)))) <= 2 * search.BORDERS
+    assert (
+        len(search.batch_boundaries(Proved(nodes(gaussian(ball, HUGE, "k"), many))))
+        <= 2 * search.MAX_BOUNDARIES
+    )

@@ -16,17 +16,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.attack.output_scores import learn, sample
+from audits.attack.output_scores import learn, sample_of
 from audits.attack.white_box import Target, attack
 from audits.datasets.bases import BACKGROUNDS, BASES, crowd, dataset
 from audits.datasets.domain_pairs import named_coins
-from audits.hypothesis_tests.extreme_inputs import anywhere
+from audits.hypothesis_tests.extreme_inputs import difference_on_any_data
 from audits.hypothesis_tests.replay import Run, differing, record, replay
 from audits.hypothesis_tests.search import gather, search
 from audits.hypothesis_tests.transport import packed_run, unpacked_run
-from audits.hypothesis_tests.workers import side
+from audits.hypothesis_tests.workers import run_side
 from audits.sandbox import fork
-from audits.sandbox.fork import NoAnswer, apart
+from audits.sandbox.fork import NoAnswer, in_fork
 from audits.sandbox.frames import LENGTH
 from audits.subjects import sources
 from audits.subjects.code import import_subject
@@ -237,10 +237,10 @@ def test_reports_are_plain_values():
 
 def test_a_forked_call_leaves_nothing_behind_and_its_death_is_no_answer():
     state = []
-    assert apart(lambda: state.append(1) or len(state)) == 1
+    assert in_fork(lambda: state.append(1) or len(state)) == 1
     assert state == []
     with pytest.raises(NoAnswer):
-        apart(lambda: os.kill(os.getpid(), 9))
+        in_fork(lambda: os.kill(os.getpid(), 9))
 
 
 @pytest.mark.parametrize("hostile", [b"\xc1", b"\x07", b"\xc0", b"\x91\x01", b"\x91" * 100_000 + b"\x01"])
@@ -257,7 +257,7 @@ def test_what_is_no_answer_of_ours_is_none(monkeypatch, hostile):
         ),
     )
     with pytest.raises(NoAnswer):
-        apart(lambda: 1)
+        in_fork(lambda: 1)
 
 
 class Arm(enum.IntEnum):
@@ -298,7 +298,7 @@ def test_a_run_that_travels_arrives_as_it_left():
         with pytest.raises(ReceiptError, match="cannot name a part; give a number, a text"):
             packed_run(replace(run, exact={("k", part): np.array([0])}))
         with pytest.raises(InputError, match="cannot name a part"):  # a wrong request, no finding
-            side(lambda part=part: replace(run, exact={("k", part): np.array([0])}), apart=True)
+            run_side(lambda part=part: replace(run, exact={("k", part): np.array([0])}), apart=True)
 
 
 WRITERS = {
@@ -317,7 +317,7 @@ def test_whatever_reaches_the_standard_streams_of_a_process_apart_is_seen(how):
         WRITERS[how]()
         return Run({}, {}, View())
 
-    done = side(play, apart=True)
+    done = run_side(play, apart=True)
     assert done.printed == (how != "nothing")
 
 
@@ -330,7 +330,7 @@ def test_code_that_fails_on_every_run_is_a_wrong_request():
     with pytest.raises(InputError, match=r"fails on every run .*KeyError"):
         gather(subject, Proved(subject.proof(DELTA)), examples=20, seed=1, files=[])
     with pytest.raises(InputError, match="fails on every run"):
-        search(subject, Proved(subject.proof(DELTA)), [], examples=5, seed=1).judged(subject)
+        search(subject, Proved(subject.proof(DELTA)), [], examples=5, seed=1).require_runs(subject)
 
 
 @pytest.mark.slow
@@ -385,7 +385,7 @@ def runs_of(subject, number):
 )
 def test_releases_are_decoded_from_what_is_shown(subject):
     runs = runs_of(subject, 60)
-    score = learn([sample(run, 0.0, 0) for run in runs[:40]])
+    score = learn([sample_of(run, 0.0, 0) for run in runs[:40]])
     assert score.weights is not None
     for run in runs[40:]:
         assert score.of(run, 1.5, lambda _: pytest.fail("decoded wrongly"), 0) == 1.5
@@ -394,7 +394,7 @@ def test_releases_are_decoded_from_what_is_shown(subject):
 def test_a_score_depends_on_nothing_but_what_is_shown():
     """Whatever the run's own releases and ratio are, two runs that show the same get the same score."""
     first, *rest = runs_of(LaplaceSum(**UNIT, rows=3), 40)
-    score = learn([sample(run, 0.0, 0) for run in rest])
+    score = learn([sample_of(run, 0.0, 0) for run in rest])
     moved = {part: values + 5 for part, values in first.released.items()}
     lying = replace(first, released=moved)  # other releases inside, the same view
     decoded = []
@@ -403,7 +403,7 @@ def test_a_score_depends_on_nothing_but_what_is_shown():
         {part: v.tolist() for part, v in first.released.items()}
     ]
     same = replace(first, view=View(public={"done": np.array([1])}))
-    blind = learn([sample(same, ratio, 0) for ratio in (-1.0, 2.0, 5.0)])
+    blind = learn([sample_of(same, ratio, 0) for ratio in (-1.0, 2.0, 5.0)])
     assert blind.of(same, 99.0, lambda _: pytest.fail("nothing is decoded"), 0) == 2.0
     assert blind.of(first, 99.0, lambda _: pytest.fail("nothing is decoded"), 0) == 0.0
 
@@ -424,9 +424,11 @@ def test_a_claim_falls_by_what_is_shown_only(what, falls):
     """ε = 1 of the releases, claimed ½."""
     subject = Shows(**UNIT, rows=3, scale=Fraction(1), what=what)
     theorem = subject.proof(Fraction(0))
-    suspect = search(subject, Proved(theorem), [], examples=60, seed=1).suspect()
+    worst_pair = search(subject, Proved(theorem), [], examples=60, seed=1).worst_pair()
     points = [Target("claim", Fraction(1, 2), Fraction(0)), Target("proof", Fraction(1, 2), Fraction(0))]
-    outcome = attack(subject, Proved(theorem), points, suspect, trials=1500, risk=Fraction(1, 1000), seed=2)
+    outcome = attack(
+        subject, Proved(theorem), points, worst_pair, trials=1500, risk=Fraction(1, 1000), seed=2
+    )
     assert {target.of for target, _ in outcome.refuted()} == ({"claim", "proof"} if falls else {"proof"})
 
 
@@ -518,14 +520,14 @@ def flag(of):
 @looped("threshold", [0.2, 0.5, 0.8])
 def test_an_exact_mean_is_told_by_unrelated_data_however_many_rows(threshold):
     subject = Shows(**UNIT, rows=5000, what=flag(lambda data, noisy: data.mean() > threshold))
-    found = anywhere(subject, Proved(subject.proof(DELTA)), subject.domain(), (), 1)
+    found = difference_on_any_data(subject, Proved(subject.proof(DELTA)), subject.domain(), (), 1)
     assert found is not None
     assert "the public flag differs" in found[2]
 
 
 def test_a_function_of_the_releases_is_none_of_the_data():
     subject = Shows(**UNIT, rows=50, what=flag(lambda data, noisy: noisy[0] > 20))
-    assert anywhere(subject, Proved(subject.proof(DELTA)), subject.domain(), (), 1) is None
+    assert difference_on_any_data(subject, Proved(subject.proof(DELTA)), subject.domain(), (), 1) is None
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), st.sampled_from([" ", ", ", "-", "/"]))

@@ -47,7 +47,7 @@ def test_a_step_at_a_threshold_that_nobody_knows_is_found(what, threshold, start
     subject = Jumps(low=Fraction(0), high=Fraction(1), rows=ROWS, what=what, threshold=threshold)
     proved = Proved(subject.proof(Fraction(0)))
     judge = Judge(subject, proved, [check_of(proved, each)[0] for each in proved.hypotheses])
-    judge.walked(Walk(subject.domain(), subject.relation, f"first {{}} high, then {start}", ROWS), 1)
+    judge.along_walk(Walk(subject.domain(), subject.relation, f"first {{}} high, then {start}", ROWS), 1)
     crossed = what != "nothing" and (start == "low" or threshold >= 0.5)
     assert any(judge.seen.failing) == crossed
     assert judge.seen.count < 60

@@ -119,14 +119,14 @@ def test_the_code_of_kept_runs_is_all_that_decides(tmp_path, monkeypatch):
 
 def test_data_that_reach_the_function_in_another_form_are_other_data(tmp_path, monkeypatch):
     monkeypatch.setattr(Crew, "__init__", lambda *_, **__: None)
-    monkeypatch.setattr(Crew, "keep", lambda *_: None)
+    monkeypatch.setattr(Crew, "set_datasets", lambda *_: None)
 
     def keep(layout):
         kept = KeptRuns(tmp_path / "k", ASKED)
         crew = KeepingCrew(Code("shop:f", ()), kept, seconds=1.0)
         crew.layout = layout
         try:
-            crew.keep([np.zeros((2, 2))])
+            crew.set_datasets([np.zeros((2, 2))])
         finally:
             kept.close()
 
@@ -147,14 +147,14 @@ def made(monkeypatch):
 
     monkeypatch.setattr(Crew, "__init__", init)
     last = lambda _, plays: [of_value(float(play[-1])) for play in plays]  # noqa: E731
-    monkeypatch.setattr(Crew, "_made", last)
+    monkeypatch.setattr(Crew, "_run_plays", last)
 
 
 def outcomes(path, plays):
     kept = KeptRuns(path, ASKED)
     crew = KeepingCrew(Code("shop:f", ()), kept, seconds=9.0, jobs=2)
     try:
-        return [outcome.numbers.tolist() for outcome in crew._made(plays)]
+        return [outcome.numbers.tolist() for outcome in crew._run_plays(plays)]
     finally:
         kept.close()
 

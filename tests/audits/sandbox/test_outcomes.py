@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits.sandbox.crew import Crew
-from audits.sandbox.frames import received, sent
+from audits.sandbox.frames import pack_outcome, unpack_outcome
 from audits.sandbox.outcomes import MAX_NUMBERS, of_value
 from audits.scores.outcome_columns import learn
 from audits.sensitivity.search import movement
@@ -182,7 +182,7 @@ values = st.recursive(
 def test_outcomes_are_equal_only_where_values_are(a, b):
     same = of_value(a).key() == of_value(b).key()
     assert same == (repr(a) == repr(b)) or "nan" in repr(a)
-    assert received(sent(of_value(a))).key() == of_value(a).key()
+    assert unpack_outcome(pack_outcome(of_value(a))).key() == of_value(a).key()
 
 
 @settings(max_examples=60)
@@ -201,7 +201,7 @@ def test_queries_of_many_numbers_move_by_what_they_move(many, data):
 def test_a_result_with_an_object_in_it_is_refused(tmp_path):
     (tmp_path / "late.py").write_text("def f(data): return [1.0, object()] if data[0] else 1.0")
     with Crew(Code("late:f", (str(tmp_path),)), seconds=60) as crew:
-        crew.keep([np.zeros(1), np.ones(1)])
+        crew.set_datasets([np.zeros(1), np.ones(1)])
         assert not crew.run([(0,)])[0].void
         with pytest.raises(InputError, match="an object of type object"):
             crew.run([(1,)])
@@ -220,7 +220,7 @@ def test_the_order_of_folders_and_packages_is_kept(tmp_path):
         (tmp_path / folder / "pack" / "__init__.py").write_text("")
         (tmp_path / folder / "pack" / "inner.py").write_text(f"def f(data): return {folder!r}")
     with Crew(Code("pack.inner:f", (str(tmp_path / "one"), str(tmp_path / "two"))), seconds=60) as crew:
-        crew.keep([np.zeros(1)])
+        crew.set_datasets([np.zeros(1)])
         assert crew.run([(0,)])[0].labels == ("one",)
 
 
@@ -233,5 +233,5 @@ def test_an_edit_of_the_same_length_within_a_second_is_what_runs(tmp_path):
     file.write_text("def f(data): return 'two'")
     os.utime(file, (when, when))
     with Crew(Code("edited:f", (str(tmp_path),)), seconds=60) as crew:
-        crew.keep([np.zeros(1)])
+        crew.set_datasets([np.zeros(1)])
         assert crew.run([(0,)])[0].labels == ("two",)

@@ -69,7 +69,7 @@ def test_every_sum_is_published_as_it_is_played(tmp_path, name, about):
         if about:  # it has no proof for persons of several rows
             return
         raise
-    what = table_parts.summed(claim, find(name).made_by)
+    what = table_parts.summed_query(claim, find(name).made_by)
     mechanism = named(subject)
     assert (what is not None) == (isinstance(mechanism, Additive) and mechanism.adds_up)
     if what is None:
@@ -195,14 +195,14 @@ def test_parts_of_a_table_that_changed_meanwhile_are_not_kept(tmp_path, same):
 
 def test_a_killed_part_is_one_line(tmp_path, monkeypatch):
     table(tmp_path)
-    monkeypatch.setattr(table_parts, "part_of", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr(table_parts, "part_totals", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     with pytest.raises(InputError, match=r"was killed; if memory ran out, take more --partitions"):
         asked(claimed(tmp_path), TableWork(2, 3))
 
 
 def test_a_fault_of_the_program_is_no_lack_of_memory(tmp_path, monkeypatch):
     table(tmp_path)
-    monkeypatch.setattr(table_parts, "part_of", lambda *_: {}["x"])
+    monkeypatch.setattr(table_parts, "part_totals", lambda *_: {}["x"])
     with pytest.raises(InputError, match=r"a part of the table failed \(KeyError\); report this fault"):
         asked(claimed(tmp_path), TableWork())
 
@@ -371,13 +371,17 @@ def test_what_is_trusted_is_said(tmp_path):
     claim = claimed(tmp_path)
     rows = read_claim(claim_on(tmp_path, "clipped-mean", "column = 'y'\nscale = 3"))
     one, cluster = TableWork(), TableWork(scheduler="tcp://host:8786", by_file=True)
-    assert table_parts.trusted(claim, one) == table_parts.trusted(rows, TableWork(by_file=True)) == []
-    assert [said[:20] for said in table_parts.trusted(claim, cluster)] == [
+    assert (
+        table_parts.trust_hazards(claim, one)
+        == table_parts.trust_hazards(rows, TableWork(by_file=True))
+        == []
+    )
+    assert [said[:20] for said in table_parts.trust_hazards(claim, cluster)] == [
         "The totals of the ta",
         "That each file of th",
     ]
     many = replace(claim, table=replace(claim.table, rows=10**8))
-    assert "a sample of the persons" in table_parts.trusted(many, cluster)[1]
+    assert "a sample of the persons" in table_parts.trust_hazards(many, cluster)[1]
 
 
 @pytest.mark.slow
@@ -405,17 +409,17 @@ def test_a_changed_table_is_another_release(tmp_path):
     """What a release is printed again by: a cell that changes changes its key."""
     table(tmp_path)
     claim = claimed(tmp_path)
-    keys = {release.identified(claim, subject_of(claim)).key for _ in range(2)}
+    keys = {release.identify(claim, subject_of(claim)).key for _ in range(2)}
     text = (tmp_path / "t.csv").read_text()
     (tmp_path / "t.csv").write_text(text.replace("…", "...", 1))
-    keys.add(release.identified(claim, subject_of(claim)).key)
+    keys.add(release.identify(claim, subject_of(claim)).key)
     assert len(keys) == 2
 
 
 def test_a_table_that_changes_before_it_is_read_is_refused(tmp_path):
     table(tmp_path)
     claim = claimed(tmp_path)
-    due = release.identified(claim, subject_of(claim))
+    due = release.identify(claim, subject_of(claim))
     table(tmp_path, seed=2)
     with pytest.raises(InputError, match="changed while it was read"):
         release.read(due, subject_of(claim))
@@ -427,7 +431,7 @@ def test_no_part_of_a_file_that_changed_after_its_digest_is_kept(tmp_path, late)
     table(tmp_path)
     claim, work, path = claimed(tmp_path), TableWork(1, 4, tmp_path / "w"), tmp_path / "t.csv"
     honest, text = release.prepare(claim, subject_of(claim)).data.sums.tolist(), path.read_bytes()
-    due = release.identified(claim, subject_of(claim), work)
+    due = release.identify(claim, subject_of(claim), work)
     path.write_bytes(text.replace(b"north", b"south").replace(b"0.1", b"0.4"))
     if late:  # as if it had been looked at only now
         due = replace(due, stamp=stamp_of(path))
@@ -443,7 +447,7 @@ def test_rows_of_a_file_that_changed_and_changed_back_are_refused(tmp_path, monk
     table(tmp_path)
     path = tmp_path / "t.csv"
     claim = read_claim(claim_on(tmp_path, "quantile", reads("quantile")))
-    due, times = release.identified(claim, subject_of(claim)), path.stat()
+    due, times = release.identify(claim, subject_of(claim)), path.stat()
     rows = release.read(due, subject_of(claim)).data
 
     def meanwhile(*given):
@@ -497,7 +501,7 @@ def test_totals_that_no_rows_of_their_units_have_are_refused(tmp_path):
     """Also with an HMAC of their own: whoever writes the manifest cannot move a release without bound."""
     table(tmp_path)
     claim = claimed(tmp_path)
-    most = 2 * table_parts.summed(claim, find(claim.use).made_by).mechanism.largest  # max_rows is 2
+    most = 2 * table_parts.summed_query(claim, find(claim.use).made_by).mechanism.largest  # max_rows is 2
     for at, beyond in enumerate((0, 1, 10**6)):
         work = TableWork(1, 2, tmp_path / str(at))
         with manifest(work.folder, {**DIGESTS, **work.header()}) as (_, _, keep):
@@ -561,7 +565,7 @@ def test_a_query_that_is_no_sum_is_refused_before_any_charge(tmp_path, monkeypat
     """The broken twin: in parts it shows another number than of all rows at once."""
     table(tmp_path)
     claim = read_claim(claim_on(tmp_path, "clipped-mean", "column = 'y'\nscale = 3"))
-    assert (table_parts.summed(claim, made_by) is None) == (made_by is Averaged)  # not a catalogued one
+    assert (table_parts.summed_query(claim, made_by) is None) == (made_by is Averaged)  # not a catalogued one
     monkeypatch.setattr(table_parts, "is_catalogued", lambda _: True)
     subject = subject_made(claim, made_by)
     due, proved = release.prepare(claim, subject), Proved(subject.proof(claim.guarantee.delta))
@@ -618,7 +622,7 @@ def on_worker(tmp_path, monkeypatch, capsys):
     """Return the answer of a worker to one part of seven, with the rows that it is given."""
     table(tmp_path)
     claim = claimed(tmp_path)
-    digests, what = real_digests(claim), table_parts.summed(claim, find(claim.use).made_by)
+    digests, what = real_digests(claim), table_parts.summed_query(claim, find(claim.use).made_by)
     parts = [TablePart(number, 7, bytes(32)) for number in range(7)]
     (tmp_path / "rows").mkdir()
     divided = divide(what, files_of(claim.data_file), parts[0], tmp_path / "rows")
@@ -651,9 +655,9 @@ def test_another_pyarrow_is_other_work_and_the_same_release(tmp_path, monkeypatc
     table(tmp_path)
     claim = claimed(tmp_path)
     subject = subject_of(claim)
-    due, digests = release.identified(claim, subject), real_digests(claim)
+    due, digests = release.identify(claim, subject), real_digests(claim)
     monkeypatch.setattr(table_parts, "_version_of", lambda _: "0")
-    assert release.identified(claim, subject).key == due.key
+    assert release.identify(claim, subject).key == due.key
     assert real_digests(claim) == {**digests, "pyarrow": "0"}
 
 
@@ -680,7 +684,9 @@ def test_a_part_that_draws_noise_is_refused_on_a_worker(drawing, monkeypatch, ca
 def test_a_part_of_another_engine_that_draws_noise_is_refused(drawing, monkeypatch):
     claim, charged = drawing
     monkeypatch.setattr(other_engines, "subject_of", table_parts.subject_of)
-    monkeypatch.setattr(other_engines, "summed", lambda claim, _: table_parts.summed(claim, Drawing))
+    monkeypatch.setattr(
+        other_engines, "summed_query", lambda claim, _: table_parts.summed_query(claim, Drawing)
+    )
     monkeypatch.setattr(other_engines, "digests_of", lambda *_: DIGESTS)
     with pytest.raises(ReceiptError, match="a task, which may be done again, charges a ledger or draws"):
         other_engines.PartSummer(claim, Drawing, DIGESTS, bytes(32)).totals([])

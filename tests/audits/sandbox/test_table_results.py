@@ -8,8 +8,8 @@ import polars as pl
 import pyarrow
 
 from audits.datasets.forms import Given
-from audits.sandbox.frames import received, sent
-from audits.sandbox.outcomes import of_value, played, takes_generator
+from audits.sandbox.frames import pack_outcome, unpack_outcome
+from audits.sandbox.outcomes import of_value, run_outcome, takes_generator
 from audits.sensitivity.search import movement
 from tests.looped import looped
 
@@ -81,7 +81,9 @@ def test_what_differs_is_seen_and_travels(one, other):
     assert not left.opaque
     assert left.key() != right.key()
     assert left.key() == of_value({"a": one}).key()
-    back = received([part if not isinstance(part, tuple) else list(part) for part in sent(left)])
+    back = unpack_outcome(
+        [part if not isinstance(part, tuple) else list(part) for part in pack_outcome(left)]
+    )
     assert back.key() == left.key()
     assert (back.names, back.titles) == (left.names, left.titles)
 
@@ -161,7 +163,7 @@ def keyword(data, *, epsilon=1.0):
 )
 def test_a_function_that_requires_the_data_alone_gets_them_alone(function, takes):
     assert takes_generator(function) is takes
-    assert not played(function, Given(np.zeros(2)), [1, 2]).failed
+    assert not run_outcome(function, Given(np.zeros(2)), [1, 2]).failed
 
 
 def test_global_generators_have_another_seed_in_every_run():
@@ -170,8 +172,8 @@ def test_global_generators_have_another_seed_in_every_run():
     def draws(data):
         return [random.random(), float(np.random.random())]  # noqa: NPY002
 
-    runs = [played(draws, Given(np.zeros(1)), [7, 2, n]) for n in range(50)]
-    again = [played(draws, Given(np.zeros(1)), [7, 2, n]) for n in range(50)]
+    runs = [run_outcome(draws, Given(np.zeros(1)), [7, 2, n]) for n in range(50)]
+    again = [run_outcome(draws, Given(np.zeros(1)), [7, 2, n]) for n in range(50)]
     assert [run.key() for run in runs] == [run.key() for run in again]
     assert len({run.key() for run in runs}) == 50
     values = np.array([run.numbers for run in runs])

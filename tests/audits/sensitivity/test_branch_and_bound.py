@@ -12,7 +12,7 @@ import pytest
 from flint import arb
 
 from audits.datasets.shape import Shape
-from audits.sensitivity.ball_arrays import array, taught
+from audits.sensitivity.ball_arrays import accepting_balls, array
 from audits.sensitivity.balls import Ball, Undecided
 from audits.sensitivity.branch_and_bound import BOXES, boxes_for, entries, prove
 
@@ -179,7 +179,7 @@ def test_balls_hold_values_slopes_and_bends():
             Ball(arb(a).union(arb(b)), s, zero, positive=True)
             for a, b, s in zip(low, high, slopes, strict=True)
         ]
-        with taught(query):
+        with accepting_balls(query):
             found = entries(query(array(made, (2,))))
         points = [low + (high - low) * rng.random(2) for _ in range(6)]
         for k, ball in enumerate(found):

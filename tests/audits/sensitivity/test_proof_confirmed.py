@@ -10,7 +10,7 @@ import pytest
 
 from audits.datasets.shape import Shape
 from audits.sandbox.crew import TimeUp
-from audits.sandbox.frames import packed
+from audits.sandbox.frames import pack_array
 from audits.sandbox.outcomes import of_value
 from audits.sensitivity.search import DeclaredSensitivity, Search, prove_sensitivity
 
@@ -25,13 +25,13 @@ class Refuting:
 
     def __init__(self, run: Any) -> None:
         self.run = run
-        answer = ["refuted", 1.0, math.inf, 3, "", packed(LEFT), packed(RIGHT)]
+        answer = ["refuted", 1.0, math.inf, 3, "", pack_array(LEFT), pack_array(RIGHT)]
         self.first = SimpleNamespace(send=lambda message: None, receive=lambda seconds: answer)
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         return self.seconds
 
-    def keep(self, datasets: Any) -> None:
+    def set_datasets(self, datasets: Any) -> None:
         pass
 
 

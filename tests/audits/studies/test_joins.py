@@ -134,6 +134,6 @@ def test_the_data_file_is_no_public_table_by_any_name(joined, tmp_path):
             read_claim(joined(old='"wards.csv"', new=f'"{name}"'))
     private = Remote("memory://all/p.csv")
     for said in ("memory://all/p.csv", "memory://all", "memory://all/"):
-        assert claim_module._within(private, Remote(said))
-    assert not claim_module._within(private, Remote("memory://al"))
-    assert not claim_module._within(tmp_path / "a.csv", private)
+        assert claim_module._is_within(private, Remote(said))
+    assert not claim_module._is_within(private, Remote("memory://al"))
+    assert not claim_module._is_within(tmp_path / "a.csv", private)

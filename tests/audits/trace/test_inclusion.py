@@ -12,9 +12,9 @@ from audits.datasets.shape import Shape
 from audits.trace import inclusion
 from audits.trace.inclusion import (
     ChosenCells,
+    compare_with_poisson,
     conditions,
-    evidence,
-    judged,
+    log_evidence,
     most_conditions,
     probes,
     seeds_needed,
@@ -35,7 +35,7 @@ def test_every_product_has_mean_one_under_poisson_samples(rate, ordered):
         runs = list(np.array(bits, dtype=bool).reshape(2, 2, 2))
         every = conditions(runs, ordered=ordered)
         for each in every:
-            mean += probability * (math.exp(evidence(each, rate)) - 1)
+            mean += probability * (math.exp(log_evidence(each, rate)) - 1)
         weight += probability
         assert len({each.condition for each in every}) == len(every) <= most_conditions(2, 2)
     assert weight == pytest.approx(1)
@@ -44,9 +44,9 @@ def test_every_product_has_mean_one_under_poisson_samples(rate, ordered):
 
 def test_more_inclusions_are_more_evidence_and_a_lower_rate_is_none():
     for rate in (0.1, 0.5):
-        sizes = [evidence(ChosenCells("", 40, inside), rate) for inside in range(41)]
+        sizes = [log_evidence(ChosenCells("", 40, inside), rate) for inside in range(41)]
         assert sizes == sorted(sizes)
-        assert evidence(ChosenCells("", 40, int(40 * rate)), rate) < 0
+        assert log_evidence(ChosenCells("", 40, int(40 * rate)), rate) < 0
 
 
 def drawn(kind, seed, runs=100, steps=8, rate=0.3):
@@ -83,23 +83,23 @@ def drawn(kind, seed, runs=100, steps=8, rate=0.3):
 )  # fmt: skip
 def test_samples_that_are_not_poisson_are_found(kind, rate):
     for seed in range(3):
-        finding, _ = judged(drawn(kind, seed), rate, ordered=True)
+        finding, _ = compare_with_poisson(drawn(kind, seed), rate, ordered=True)
         assert finding is not None
     for seed in range(20):  # a false alarm has probability 10⁻⁶ each
-        assert judged(drawn("poisson", seed), 0.3, ordered=True) == (None, [])
-        assert judged(drawn("poisson", seed), 0.4, ordered=True)[0] is None
+        assert compare_with_poisson(drawn("poisson", seed), 0.3, ordered=True) == (None, [])
+        assert compare_with_poisson(drawn("poisson", seed), 0.4, ordered=True)[0] is None
 
 
 def test_too_few_runs_and_rows_that_are_not_seen_are_notes():
     needed = seeds_needed(ROWS, 8, 0.3)
     for runs, noted in ((needed - 1, True), (needed, False)):
-        finding, notes = judged(drawn("poisson", 1, runs), 0.3, ordered=True)
+        finding, notes = compare_with_poisson(drawn("poisson", 1, runs), 0.3, ordered=True)
         assert finding is None
         assert any("cannot show" in said for said in notes) == noted
     hidden = drawn("poisson", 1)
     for each in hidden:
         each[4] = False
-    finding, notes = judged(hidden, 0.3, ordered=True)
+    finding, notes = compare_with_poisson(hidden, 0.3, ordered=True)
     assert finding is None
     assert ["row 5: seen in less than half" in said for said in notes] == [True]
 
@@ -109,7 +109,7 @@ def test_a_cell_that_is_always_in_is_a_finding_after_as_many_runs_as_are_needed(
         runs = drawn("poisson", 2, seeds_needed(ROWS, 8, rate), rate=rate)
         for each in runs:
             each[3, 5] = True
-        assert judged(runs, rate, ordered=True)[0] is not None
+        assert compare_with_poisson(runs, rate, ordered=True)[0] is not None
     assert inclusion.UNLIKELY == 1e-6
 
 

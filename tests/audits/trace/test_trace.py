@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from audits.api import tracing
-from audits.api.tracing import _gather, _settle
+from audits.api.tracing import _gather, _resolve_unsure
 from audits.datasets.bases import Pair
 from audits.datasets.forms import Given
 from audits.trace import against_plan
-from audits.trace.findings import Seen, Traced
-from audits.trace.lead import trace_pair
+from audits.trace.findings import CallSite, Traced
 from audits.trace.noise_values import NOISE, noise
-from audits.trace.patches import generator, through
+from audits.trace.paired_runs import trace_pair
+from audits.trace.patches import generator, patched
 from audits.trace.tape import Tape, distance
 from dpaccount.errors import InputError
 from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonSubsampled, RandomAllocation, Sequence
@@ -41,7 +41,7 @@ def findings_of(function, allowed=ALLOWED):
     for number, (left, right) in enumerate(PAIRS):
         document = trace_pair(function, Given(left), Given(right), [1, number], again=number == 0)
         _gather(found, json.loads(json.dumps(document)), Pair(left, right, "grid"), allowed)
-    _settle(found)
+    _resolve_unsure(found)
     return [said for _, said, _ in found.findings.values()], found
 
 
@@ -253,7 +253,7 @@ def test_noise_is_the_number_that_it_is():
 
 def test_patches_end_with_their_block():
     before = (np.random.default_rng, np.random.laplace, traced.random.gauss)
-    with through(Tape()):
+    with patched(Tape()):
         assert np.random.default_rng is not before[0]
     assert (np.random.default_rng, np.random.laplace, traced.random.gauss) == before
 
@@ -475,9 +475,9 @@ def test_noise_of_a_plan_is_listed_by_ratio_with_its_count():
 
 def test_several_rates_are_not_judged_by_the_largest_alone():
     found = Traced(drawn={"random"})
-    against_plan.hold_rate(found, {0.2})
+    against_plan.check_rate(found, {0.2})
     assert notes_of(found) == []
-    against_plan.hold_rate(found, {0.2, 0.1})
+    against_plan.check_rate(found, {0.2, 0.1})
     assert any("several sampling rates" in said for said in notes_of(found))
 
 
@@ -496,12 +496,12 @@ def test_several_rates_are_not_judged_by_the_largest_alone():
 def test_calls_are_held_against_those_of_the_plan_in_order_and_in_number(sizes, plan, expected):
     found, place = Traced(), ("normal", "f.py", 1)
     planned = [against_plan.PlannedNoise("gaussian", ratio, 1.0, count) for ratio, count in plan]
-    against_plan._hold_in_order(
+    against_plan._check_in_order(
         found, [("gaussian", size) for size in sizes], planned, Pair(np.zeros(2), np.zeros(1), "")
     )
-    found.places[place] = Seen(1.0, "gaussian", 1.0)
+    found.places[place] = CallSite(1.0, "gaussian", 1.0)
     found.counts.append(Counter({place: len(sizes)}))
-    against_plan.hold_counts(found, planned)
+    against_plan.check_counts(found, planned)
     assert (len(found.findings), len(found.notes)) == expected
 
 

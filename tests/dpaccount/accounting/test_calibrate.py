@@ -35,7 +35,12 @@ def account(name, value, count, delta, rounds):
 def test_every_event_with_a_scale_is_known():
     scales = {"sigma", "scale", "epsilon", "eta", "rho", "mu"}
     with_scale = {name for name, kind in VOCABULARY.items() if scales & set(kind.__dataclass_fields__)}
-    several = {"approximate", "dp_ftrl", "shuffled"}  # with δ, steps or a population: sought in a file
+    several = {
+        "approximate",
+        "dp_ftrl",
+        "banded_poisson",
+        "shuffled",
+    }  # with δ, steps or a population: sought in a file
     assert with_scale - several == set(PARAMETERS)
 
 

@@ -10,9 +10,21 @@ import pytest
 from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import calibrate
+from dpaccount.accounting.methods import upper
 from dpaccount.numerics.closed import bounded_range, renyi, single_order
 from dpaccount.numerics.intervals import ball
-from dpaccount.plan.events import BoundedRange, Exponential, Gaussian, Plan, Rdp, Relation, Zcdp
+from dpaccount.pairs.of_events import composition_of
+from dpaccount.plan.events import (
+    BoundedRange,
+    Exponential,
+    Gaussian,
+    Laplace,
+    Plan,
+    PoissonSubsampled,
+    Rdp,
+    Relation,
+    Zcdp,
+)
 from tests.looped import looped
 
 
@@ -216,3 +228,81 @@ def test_a_bound_of_the_gaussian_holds_for_the_gaussian():
 
 def test_identical_outputs_cost_nothing():
     assert replaced(Rdp(points=((Fraction(3), Fraction(0)),))).epsilon("1e-9").upper < Fraction(1, 10**6)
+
+
+# ------------------------------------------------------------------ Rényi points beside known pairs
+
+GAP = "1e-3"
+ALL_ORDERS = [Fraction(x) for x in ("1.1", "1.25", "1.5", *map(str, (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)))]
+
+
+def points_of(sigma, orders=ALL_ORDERS):
+    """The Rényi divergences of Gaussian noise at these orders."""
+    return Rdp(points=[(a, a / (2 * Fraction(sigma) ** 2)) for a in orders])
+
+
+BESIDE = {
+    "Gaussian": (Relation.REPLACE_ONE, Gaussian(sigma=5)),
+    "Laplace": (Relation.REPLACE_ONE, Laplace(scale=4)),
+    "sampled": (Relation.ADD_REMOVE, PoissonSubsampled(rate="1/10", of=Gaussian(sigma=1))),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("Gaussian", 1), ("Laplace", 3), pytest.param("sampled", 6, marks=pytest.mark.slow)]
+)
+def test_points_beside_a_pair_cost_no_less_than_the_noise_that_has_them(name, count):
+    """Nor more than one sum in Rényi divergences, which is what they cost before they met a pair's curve."""
+    relation, event = BESIDE[name]
+    exact = Accountant(Plan(relation, [event * count, Gaussian(sigma=4) * count]))
+    truth = exact.epsilon("1e-6")
+    mixed = Accountant(Plan(relation, [event * count, points_of(4) * count]))
+    found = mixed.worst_epsilon("1e-6", GAP)
+    assert truth.lower <= found.bounds.upper < 1.1 * float(truth.upper)
+    assert found.bounds.lower is None
+    assert name != "Gaussian" or found.method == "dominating pairs"
+    rest = account.epsilon(composition_of([(points_of(4), count)]), Fraction(1, 10**6), Fraction(GAP))
+    assert rest.bounds.upper < found.bounds.upper  # a part costs less than the whole
+    at = Fraction(round(found.bounds.upper, 1))
+    assert mixed.delta(at, "1e-2").upper >= exact.delta(at).lower
+
+
+def test_points_given_several_times_are_one_sum():
+    """Ten events are the event of ten times the divergences, whatever their orders are listed like."""
+    beside = Gaussian(sigma=3)
+    whole = Rdp(points=[(a, 10 * bound) for a, bound in points_of(9).points])
+    turned = Rdp(points=points_of(9).points[::-1])
+    costs = [
+        replaced(beside, *parts).epsilon("1e-6", GAP).upper
+        for parts in ([whole], [points_of(9) * 4, turned * 6])
+    ]
+    assert abs(costs[0] - costs[1]) < 5 * Fraction(GAP)
+    total = composition_of([(points_of(9), 10), (beside, 1)])
+    apart = upper.pairs_epsilon(total, Fraction(1, 10**6), Fraction(GAP), Fraction(0))
+    assert costs[1] < apart.upper * Fraction(999, 1000)  # ten curves lose ten times by conversion
+
+
+def test_more_points_never_cost_more_and_a_larger_divergence_never_less():
+    few, delta = [Fraction(2), Fraction(8)], "1e-5"
+    costs = [
+        replaced(Gaussian(sigma=2), points_of(4, orders) * 2, points_of(5, few)).epsilon(delta, GAP).upper
+        for orders in (few, [*few, Fraction(4)], [*few, Fraction(4), Fraction(30)])
+    ]
+    assert costs[0] + Fraction(GAP) >= costs[1] >= costs[2] - Fraction(GAP)
+    louder = replaced(Gaussian(sigma=2), points_of(3, few) * 2, points_of(5, few)).epsilon(delta, GAP).upper
+    assert louder > costs[0]
+
+
+def test_high_orders_alone_are_composed_as_curves_where_that_is_better():
+    """At one high order a bound is nearly pure ε, and many of these cost less than their sum."""
+    high = Rdp(points=[(10**6, "1/10")])
+    total = composition_of([(high, 200), (Laplace(scale=10), 1)])
+    found = account.epsilon(total, Fraction(1, 10**5), Fraction(1, 100)).bounds.upper
+    summed = upper.summed_epsilon(total, Fraction(1, 10**5), Fraction(1, 100), Fraction(0)).upper
+    assert found <= upper.pairs_epsilon(total, Fraction(1, 10**5), Fraction(1, 100), Fraction(0)).upper
+    assert found <= summed
+
+
+def test_a_twin_that_forgets_the_count_of_points_is_too_cheap():
+    truth = replaced(Gaussian(sigma=5), Gaussian(sigma=4, count=4)).epsilon("1e-6")
+    assert replaced(Gaussian(sigma=5), points_of(4)).epsilon("1e-6").upper < truth.lower

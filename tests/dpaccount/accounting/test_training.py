@@ -4,6 +4,7 @@ import csv
 import doctest
 import io
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -19,7 +20,7 @@ from dpaccount.accounting.training import Training, curve_csv, least_sigma, step
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.numerics.fourier import contours
-from dpaccount.plan.events import Gaussian, Laplace, Plan, RandomAllocation
+from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonExamples, RandomAllocation
 from tests.looped import looped
 
 RUN = Training(examples=60000, batch=256, sigma="1.1", steps=14063)
@@ -190,6 +191,52 @@ def test_a_sampling_has_its_passes_and_relations(changes, message):
         Training(**{**SMALL, **changes})
     with pytest.raises(InputError, match="not whole"):
         steps_of("1.5", 1000, 100, "shuffle")
+
+
+def test_users_of_several_examples_are_their_event():
+    run = Training(**SMALL, examples_per_user=3)
+    drawn = PoissonExamples(rate="1/10", examples=3, of=Gaussian(sigma=2), count=40)
+    assert run.plan() == Plan("add-remove", drawn)
+    assert run.plan(7) == Plan("add-remove", replace(drawn, count=7))
+    assert Training(**SMALL, examples_per_user=1) == Training(**SMALL)
+    assert run.described()["examples_per_user"] == 3
+    assert "examples_per_user" not in Training(**SMALL).described()
+    bounds = run.epsilon("1e-5", 4)
+    assert Training(**SMALL).epsilon("1e-5", 4).upper < bounds.lower
+    said = run.statement("1e-5", bounds)
+    assert "adding or removing one user with up to 3 training examples" in said
+    assert "one user is replaced" in said
+    assert run.shuffled("1e-5").lower > Training(**SMALL).shuffled("1e-5").upper  # each moves a sum
+
+
+@looped(
+    ("changes", "message"),
+    [
+        ({"examples_per_user": 0}, "0 is out of range"),
+        ({"examples_per_user": 1001}, "1001 is out of range"),
+        ({"examples_per_user": 2.5}, "2.5 is out of range"),
+        ({"examples_per_user": 300}, "300 examples of a unit are too many"),
+        ({"relation": "replace-one", "examples_per_user": 2}, "use poisson under add-remove"),
+        ({"sampling": "shuffle", "examples_per_user": 2}, "not counted for shuffle"),
+        ({"sampling": "random-allocation", "examples_per_user": 2}, "not counted for random-allocation"),
+    ],
+)
+def test_users_are_counted_on_poisson_samples_alone(changes, message):
+    with pytest.raises(InputError, match=message):
+        Training(**{**SMALL, **changes}).plan()
+
+
+@pytest.mark.slow
+def test_a_command_for_users(capsys, tmp_path):
+    words = ("--batch", "100", "--sigma", "9", "--examples-per-user")
+    events, document = str(tmp_path / "run.json"), str(tmp_path / "answer.json")
+    found = told(capsys, *words, "3", "--events", events, "--certificate", document)
+    assert found["examples_per_user"] == 3
+    assert cli.run(["account", events, "--delta", "1e-5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["epsilon"] == found["epsilon"]
+    assert cli.run(["check", document]) == 0
+    assert "whole number" in told(capsys, *words, "1.5")
+    assert "leave one out" in told(capsys, *words, "3", "--mechanism", "tree")
 
 
 def told(capsys, *words):

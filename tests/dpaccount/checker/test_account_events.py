@@ -39,6 +39,7 @@ def one(kind, *numbers, count=1, on=None, square=0):
 INNER = one("response", F(1, 2), 2)
 NORMAL = Releases(F(1, 4), ())
 PURE, GAUSSIAN = {"event": "pure", "epsilon": "0.5"}, {"event": "gaussian", "sigma": 2}
+BANDED = {"event": "banded_poisson", "rounds": 6, "sigma": 2, "rate": "0.1", "parts": 2}
 LAW = {"p": ["1/2", "1/4", "1/4"], "q": ["1/4", "1/4", "0.5"]}
 MEANT = [
     (ADD, GAUSSIAN, NORMAL),
@@ -66,6 +67,11 @@ MEANT = [
     (ADD, {"event": "poisson_subsampled", "rate": "0.1", "of": PURE, "count": 5}, one("poisson", F(1, 10), on=INNER, count=5)),
     (ADD, {"event": "poisson_subsampled", "rate": "0.1", "of": {**GAUSSIAN, "count": 3}}, one("poisson", F(1, 10), on=Releases(F(3, 4), ()))),
     (ADD, {"event": "poisson_subsampled", "rate": 1, "of": PURE, "count": 5}, one("response", F(1, 2), 2, count=5)),
+    (ADD, {"event": "poisson_examples", "rate": "0.1", "examples": 3, "of": GAUSSIAN, "count": 5}, one("sampled-group", F(1, 10), 3, 0, on=NORMAL, count=5)),
+    (ADD, {"event": "poisson_examples", "rate": 1, "examples": 3, "of": GAUSSIAN, "count": 5}, Releases(F(45, 4), ())),
+    (ADD, {**BANDED, "coefficients": [1, "-0.5"]}, one("poisson", F(1, 10), on=Releases(F(5, 16), ()), count=3)),
+    (ADD, {**BANDED, "rate": 1, "coefficients": [1, "1/2"]}, Releases(F(15, 16), ())),
+    (ADD, BANDED, one("poisson", F(1, 10), on=Releases(F(5, 16), ()), count=3)),
     (SWAP, {"event": "poisson_replaced", "rate": "0.1", "of": GAUSSIAN}, one("replaced", F(1, 10), on=NORMAL)),
     (SWAP, {"event": "poisson_replaced", "rate": 1, "of": PURE}, one("replaced", F(1), on=INNER)),
     (ADD, {"event": "random_allocation", "steps": 7, "of": PURE}, one("allocated", 7, on=INNER)),
@@ -99,6 +105,9 @@ EMPTY = [
     (ADD, {"event": "zcdp", "rho": 0}),
     (ADD, {"event": "dominating_pair", "p": ["1/2", "1/2"], "q": ["1/2", "1/2"]}),
     (ADD, {"event": "poisson_subsampled", "rate": 0, "of": PURE}),
+    (ADD, {"event": "poisson_examples", "rate": 0, "examples": 2, "of": GAUSSIAN}),
+    (ADD, {**BANDED, "rate": 0}),
+    (ADD, {**BANDED, "sensitivity": 0}),
     (ADD, {"event": "poisson_subsampled", "rate": "0.5", "of": {"event": "gdp", "mu": 0}}),
     (SWAP, {"event": "poisson_replaced", "rate": 0, "of": PURE}),
     (SWAP, {"event": "poisson_replaced", "rate": "0.5", "of": {"event": "gdp", "mu": 0}}),
@@ -155,6 +164,17 @@ REFUSED = [
     (ADD, {"event": "poisson_subsampled", "rate": "1.1", "of": PURE}, "out of range"),
     (SWAP, {"event": "poisson_subsampled", "rate": "0.1", "of": PURE}, "not counted under replace-one"),
     (ADD, {"event": "poisson_replaced", "rate": "0.1", "of": PURE}, "not counted under add-remove"),
+    (SWAP, {"event": "poisson_examples", "rate": "0.1", "examples": 2, "of": GAUSSIAN}, "not counted under replace-one"),
+    (ADD, {"event": "poisson_examples", "rate": "0.1", "examples": 2, "of": PURE}, "no pair"),
+    (ADD, {"event": "poisson_examples", "rate": "0.1", "examples": 2, "of": {"event": "laplace", "scale": 2}}, "no pair"),
+    (ADD, {"event": "poisson_examples", "rate": "0.1", "examples": 257, "of": GAUSSIAN}, "no pair"),
+    (ADD, {"event": "poisson_examples", "rate": "0.1", "examples": 0, "of": GAUSSIAN}, "out of range"),
+    (SWAP, BANDED, "not counted under replace-one"),
+    (ADD, {**BANDED, "coefficients": [1, 1, 1]}, "more bands than parts"),
+    (ADD, {**BANDED, "coefficients": []}, "more bands than parts"),
+    (ADD, {**BANDED, "parts": 1025}, "more bands than this checker"),
+    (ADD, {**BANDED, "rows": [[1], [1, 1]]}, "a matrix that is written out"),
+    (ADD, {"event": "dp_ftrl", "rounds": 2, "sigma": 1, "participations": 1, "separation": 1, "mechanism": "matrix", "rows": [[1], [1, 1]]}, "a matrix that is written out"),
     (SWAP, {"event": "random_allocation", "steps": 3, "of": PURE}, "not counted under replace-one"),
     (ADD, {"event": "randomized_response", "epsilon": 1}, "not counted under add-remove"),
     (ADD, {"event": "sampled_without_replacement", "size": 1, "population": 4, "of": PURE}, "not counted"),
@@ -298,6 +318,7 @@ AROUND = [
     {"event": "poisson_subsampled", "rate": "0.1"},
     {"event": "poisson_replaced", "rate": "0.1"},
     {"event": "random_allocation", "steps": 3},
+    {"event": "poisson_examples", "rate": "0.1", "examples": 2},
     {"event": "sampled_without_replacement", "size": 1, "population": 4},
 ]
 

@@ -151,6 +151,45 @@ def test_a_dearer_plan_is_refused_by_its_mathematics():
 
 
 @functools.cache
+def drawn(name):
+    """A plan of a user of three examples, or of a banded factor, and its document."""
+    of = {"event": "gaussian", "sigma": 2}
+    event = {
+        "users": {"event": "poisson_examples", "rate": "0.1", "examples": 3, "of": of, "count": 2},
+        "bands": {"event": "banded_poisson", "rounds": 6, "sigma": 1, "rate": "0.1", "parts": 3},
+    }[name]
+    return made({**PLAN, "events": [event]}, delta=Fraction(1, 1000))
+
+
+@looped(
+    ("name", "key", "value"),
+    [
+        ("users", "examples", 4),
+        ("users", "rate", "0.11"),
+        ("users", "count", 3),
+        ("users", "of", {"event": "gaussian", "sigma": "1.9"}),
+        ("bands", "rounds", 9),
+        ("bands", "rate", "0.11"),
+        ("bands", "sigma", "0.9"),
+        ("bands", "parts", 2),
+        ("bands", "coefficients", [1, 1]),
+    ],
+)
+def test_a_dearer_user_or_factor_is_refused_by_its_text_and_by_its_mathematics(name, key, value):
+    assert said(drawn(name)) is None
+    assert said(edited(("plan", "events", 0, key), value, drawn(name))).startswith("step 0")
+    event = {**drawn(name)["plan"]["events"][0], key: value}
+    against = said(consistent({**PLAN, "events": [event]}, drawn(name)))
+    assert "does not follow" in against, (name, key)
+
+
+def test_bands_beyond_the_parts_are_refused_by_the_checker_too():
+    event = {**drawn("bands")["plan"]["events"][0], "coefficients": [1, 0, 0, 1]}
+    against = said(edited(("plan", "events", 0, "coefficients"), event["coefficients"], drawn("bands")))
+    assert "more bands than parts" in against
+
+
+@functools.cache
 def allocation():
     event = {"event": "random_allocation", "steps": 5, "count": 2, "of": {"event": "gaussian", "sigma": 1}}
     return made({**PLAN, "events": [event]}, delta=Fraction(1, 1000))

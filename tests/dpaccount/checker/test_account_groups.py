@@ -85,6 +85,11 @@ CHAINED = {
     "pair": ("replace-one", [ev.DominatingPair(p=["0.55", "0.45"], q=["0.5", "0.5"])]),
     "replaced": ("replace-one", [ev.PoissonReplaced(rate="0.1", of=ev.Pure(epsilon="0.2"))]),
     "sampled": ("add-remove", [ev.PoissonSubsampled(rate="0.1", of=ev.Pure(epsilon="0.2"))]),
+    "users": (
+        "add-remove",
+        [ev.PoissonExamples(rate="0.1", examples=2, of=ev.Gaussian(sigma=8))],
+    ),
+    "bands": ("add-remove", [ev.BandedPoisson(rounds=2, sigma=6, rate="0.1", parts=2)]),
     "allocated": ("add-remove", [ev.RandomAllocation(steps=3, of=ev.Pure(epsilon="0.2"))]),
 }
 

@@ -66,6 +66,12 @@ def event(rng, kind):
         "shuffled": lambda: ev.Shuffled(epsilon=small(rng, 1), population=rng.choice([5, 100, 10**5])),
         "sequence": lambda: ev.Sequence(of=(ev.Gaussian(sigma=noise(rng, n)), ev.Pure(epsilon=small(rng, n)))),
         "poisson_subsampled": lambda: ev.PoissonSubsampled(rate=rate, of=inside(rng, 1)),
+        "poisson_examples": lambda: ev.PoissonExamples(
+            rate=rate, examples=rng.choice([2, 5]), of=ev.Gaussian(sigma=noise(rng, 4))
+        ),
+        "banded_poisson": lambda: ev.BandedPoisson(
+            rounds=rng.choice([10, 100]), sigma=noise(rng, 2), rate=rate, parts=rng.choice([2, 8])
+        ),
         "poisson_replaced": lambda: ev.PoissonReplaced(rate=rate, of=inside(rng, 1)),
         "sampled_without_replacement": lambda: ev.SampledWithoutReplacement(
             size=1, population=rng.choice([5, 50]), of=inside(rng, 1, gaussian=True)

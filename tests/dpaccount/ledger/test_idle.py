@@ -40,9 +40,9 @@ def in_a_child(act) -> None:
 def test_what_is_idle_is_lent_once_and_closed_before_a_fork():
     pool, first, second = connection_pool.Pool(), Counted(), Counted()
     for link in (first, second):
-        pool.keep(link, process.this())
+        pool.keep(link, process.identity())
     assert {pool.take(), pool.take(), pool.take()} == {first, second, None}
-    pool.keep(first, process.this())
+    pool.keep(first, process.identity())
     in_a_child(lambda: None)
     assert (first.closed, second.closed, pool.take()) == (1, 0, None)
 
@@ -50,13 +50,13 @@ def test_what_is_idle_is_lent_once_and_closed_before_a_fork():
 def test_a_child_neither_uses_nor_closes_what_its_parent_opened():
     """Of a fork that asks nobody, or amid a transaction."""
     pool, link, mine = connection_pool.Pool(), Counted(), Counted()
-    since = process.this()
+    since = process.identity()
 
     def child() -> None:
         pool._held = since, [link]  # as where nothing was let go
         assert pool.take() is None
         pool.keep(link, since)  # the transaction that was forked ends
-        pool.keep(mine, process.this())
+        pool.keep(mine, process.identity())
         pool.let_go()
         assert (link.closed, mine.closed, pool.take()) == (0, 1, None)
 
@@ -67,7 +67,7 @@ def test_a_child_neither_uses_nor_closes_what_its_parent_opened():
 def test_threads_that_take_at_once_have_a_connection_each():
     pool, taken = connection_pool.Pool(), []
     for _ in range(400):
-        pool.keep(Counted(), process.this())
+        pool.keep(Counted(), process.identity())
 
     def take() -> None:
         while (link := pool.take()) is not None:

@@ -11,7 +11,7 @@ from dpaccount import proof
 from dpaccount.accounting.measures import MEASURES
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import measure
-from dpaccount.ledger.requests import short
+from dpaccount.ledger.requests import rounded_up
 from dpaccount.plan import events
 from dpaccount.proof import gdp_delta
 from tests.looped import looped
@@ -123,18 +123,18 @@ def test_plain_sums_are_exact():
 
 @given(st.fractions(0, 10**6))
 def test_shortening_never_lowers_and_hardly_raises(amount):
-    after = short(amount)
+    after = rounded_up(amount)
     assert amount <= after <= amount * (1 + Fraction(1, 2**100))
 
 
 def test_simple_fractions_stay_exact():
     for amount in (Fraction(1, 10), Fraction(1, 3), Fraction(9, 800), Fraction("1e-300"), Fraction(10**200)):
-        assert short(amount) == amount
+        assert rounded_up(amount) == amount
 
 
 @looped("amount", [Fraction(1, 7**5000), Fraction("1e-5000"), Fraction(10**5000, 7**3000)])
 def test_shortened_amounts_can_be_written(amount):
-    after = short(amount)
+    after = rounded_up(amount)
     assert after >= amount
     assert after.denominator.bit_length() <= 2049
 

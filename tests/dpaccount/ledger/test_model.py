@@ -13,7 +13,7 @@ from dpaccount.accounting.measures import UNBOUNDED
 from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.requests import short
+from dpaccount.ledger.requests import rounded_up
 from dpaccount.plan.events import Approximate, BoundedRange, Gdp, Plan, Pure, Relation, Zcdp
 
 from .conftest import steps_in
@@ -46,7 +46,7 @@ COST = {
     "either": lambda size: (
         lambda: (size**2 / 4, size**2 / 8, UNBOUNDED if size else 0),
         lambda: (UNBOUNDED if size else 0, size / 8, UNBOUNDED if size else 0),
-        lambda: (short(BoundedRange(eta=size).mu_squared()), size**2 / 8, size),
+        lambda: (rounded_up(BoundedRange(eta=size).mu_squared()), size**2 / 8, size),
     )[size.denominator % 3](),
 }
 

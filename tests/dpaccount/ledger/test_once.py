@@ -141,10 +141,10 @@ def test_a_copy_of_the_memory_that_no_check_sees_draws_no_marked_part(ledger, mo
     """A virtual machine resumed twice, say: the second mark of a draw is refused by the ledger."""
     receipt = ledger.charge(stream(), "try")
     draw(receipt, 0)
-    same = process.this()
+    same = process.identity()
 
     def resumed():
-        monkeypatch.setattr(process, "this", lambda: same)
+        monkeypatch.setattr(process, "identity", lambda: same)
         place = ledger._store.database  # a real copy would have files of its own
         place._idle, place._mover = type(place._idle)(), None
         return outcome(receipt, 1)

@@ -919,11 +919,11 @@ def test_a_pooler_that_leads_elsewhere_is_noticed_in_the_next_transaction(ledger
         place = theirs._store.place
         link = place._idle.take()
         link.start, link.stamp = "elsewhere", {**link.stamp, "server": "elsewhere"}
-        place._idle.keep(link, server.process.this())
+        place._idle.keep(link, server.process.identity())
         assert theirs.charge_plan(plan(), "two").entry == 2
         other = place._idle.take()
         assert other is not link
-        place._idle.keep(other, server.process.this())
+        place._idle.keep(other, server.process.identity())
         with theirs._store.reading() as rows:
             assert len({json.loads(entry.body)["server"] for entry in rows.entries()}) == 1
 

@@ -6,11 +6,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.numerics.intervals import precision
+from dpaccount.accounting.methods import exact
+from dpaccount.errors import InputError
+from dpaccount.numerics.intervals import ball, precision
+from dpaccount.numerics.sampled_groups import mixture_terms
+from dpaccount.numerics.sampled_units import SampledUnitsTransform, _inverse_roots
+from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import group_compositions
 from dpaccount.pairs.poisson import SampledGroup
 from dpaccount.plan import events as ev
@@ -159,3 +166,196 @@ def test_several_samples_by_quadrature(k, count):
     delta = cost(k, count, "1/5").delta("0.5", "1e-2")
     assert float(delta.lower) <= most * (1 + 1e-2)
     assert most <= float(delta.upper) * (1 + 1e-3)
+
+
+# ------------------------------------------------------------------ a user of several examples
+
+
+def user(examples, rate="1/5", sigma=1, count=1, of=None):
+    event = ev.PoissonExamples(rate=rate, examples=examples, of=of or ev.Gaussian(sigma=sigma), count=count)
+    return Accountant(Plan(Relation.ADD_REMOVE, event))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    RATES,
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 2 * math.pi)), max_size=3),
+    st.sampled_from([0.0, 0.3, 1.0]),
+)
+def test_no_vectors_of_a_user_cost_more(rate, rows, t):
+    """Up to three examples in the plane, of any lengths and directions; the user is removed, or added."""
+    grid, q = np.linspace(-8, 8, 241), float(Fraction(rate))
+    law = np.zeros((241, 241))
+    for chosen in itertools.product((0, 1), repeat=len(rows)):
+        chance = math.prod(q if bit else 1 - q for bit in chosen)
+        moves = [(length * math.cos(turn), length * math.sin(turn)) for length, turn in rows]
+        x, y = (sum(bit * row[k] for bit, row in zip(chosen, moves, strict=True)) for k in (0, 1))
+        law += chance * np.multiply.outer(*(np.exp(-((grid - at) ** 2) / 2) for at in (x, y)))
+    empty = np.multiply.outer(*[np.exp(-(grid**2) / 2)] * 2)
+    width = (grid[1] - grid[0]) ** 2 / (2 * math.pi)
+    ways = (law, empty), (empty, law)
+    truth = max(np.maximum(a - math.exp(t) * b, 0).sum() * width for a, b in ways)
+    assert truth <= float(user(3, rate).delta(str(t)).upper) + 1e-4
+
+
+@pytest.mark.parametrize(("examples", "rate", "mu"), [(2, "1/2", 1.0), (5, "1/10", 0.5), (40, "1/100", 0.3)])
+def test_examples_that_move_alike_attain_it(examples, rate, mu):
+    """By quadrature, in the worse of both directions, at both signs of what is lost."""
+    laws = mixed(examples, float(Fraction(rate)), mu), density(0)
+    found = user(examples, rate, sigma=1 / Fraction(str(mu)))
+    for t in (0.0, 0.2, 1.0):
+        truth = max(hockey_stick(*pair, t) for pair in (laws, laws[::-1]))
+        delta = found.delta(str(t))
+        assert float(delta.lower) - ROUNDING <= truth <= float(delta.upper) + ROUNDING
+
+
+ROUGH = "1e-2"  #: a gap that a coarse lattice reaches
+
+
+@pytest.mark.parametrize("rate", [0, "1/5", 1])
+def test_users_at_the_ends_are_known_events(rate):
+    one = ev.PoissonSubsampled(rate=rate, of=ev.Gaussian(sigma=2), count=9)
+    assert user(1, rate, 2, 9).epsilon("1e-5") == Accountant(Plan(Relation.ADD_REMOVE, one)).epsilon("1e-5")
+    known = user(3, rate, 2, 9).epsilon("1e-5", ROUGH)
+    if rate != "1/5":  # none, or all of them
+        whole = ev.Gaussian(sigma=2, sensitivity=3 * rate, count=9)
+        assert known == Accountant(Plan(Relation.ADD_REMOVE, whole)).epsilon("1e-5", ROUGH)
+    assert user(3, rate, count=9, of=ev.Gdp(mu="1/2")).epsilon("1e-5", ROUGH) == known
+    assert user(1, rate, 2, 9).epsilon("1e-5", ROUGH).lower <= known.upper
+
+
+def test_a_user_costs_no_more_than_a_group_and_two_users_no_less_than_one_of_twice_as_many():
+    found, group = (each.delta("0.2", ROUGH) for each in (user(2, "1/5", 2, 2), cost(2, 2, "1/5", 2)))
+    assert found.lower <= group.upper
+    both = Accountant(user(1, "1/5", 2, 2).plan, 2).delta("0.2", ROUGH)
+    assert user(1, "1/5", 2, 2).delta("0.2").upper < found.upper <= both.upper
+
+
+@pytest.mark.parametrize(("mu", "at", "count"), [(0.25, "0.05", 1), (0.5, "0.2", 2)])
+def test_a_twin_of_one_example_that_is_drawn_more_often_is_too_cheap(mu, at, count):
+    """As likely to be drawn as three are on average; that they may be drawn together costs more."""
+    noise = 1 / Fraction(str(mu))
+    twin = ev.PoissonSubsampled(rate="3/5", of=ev.Gaussian(sigma=noise), count=count)
+    cheap = Accountant(Plan(Relation.ADD_REMOVE, twin)).delta(at).upper
+    assert cheap < user(3, "1/5", noise, count).delta(at, "1e-2").lower
+    laws = mixed(3, 0.2, mu), density(0)
+    assert count > 1 or cheap < max(hockey_stick(*pair, float(at)) for pair in (laws, laws[::-1]))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"examples": 0},
+        {"examples": 257},
+        {"examples": "3/2"},
+        {"rate": 2},
+        {"of": ev.Laplace(scale=2)},
+        {"of": ev.Sequence(of=(ev.Gaussian(sigma=2), ev.Pure(epsilon=1)))},
+        {"of": ev.Gaussian(sigma=2, cover=(1, 3))},
+    ],
+)
+def test_what_is_no_sample_of_examples_is_refused(wrong):
+    with pytest.raises(InputError):
+        ev.PoissonExamples(**({"rate": "1/5", "examples": 2, "of": ev.Gaussian(sigma=2)} | wrong))
+
+
+def test_users_are_counted_under_add_remove_alone():
+    with pytest.raises(InputError, match="no meaning under replace-one"):
+        Plan(Relation.REPLACE_ONE, ev.PoissonExamples(rate="1/5", examples=2, of=ev.Gaussian(sigma=2)))
+
+
+# ------------------------------------------------------------------ the transform of units in one dataset
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    rate=st.sampled_from([0.001, 0.1, 0.5, 0.95]),
+    mu=st.sampled_from([0.1, 1.0, 2.5]),
+    units=st.sampled_from([1, 2, 5]),
+    c=st.sampled_from([0.25, 1.0, 4.0]),
+    added=st.booleans(),
+)
+def test_the_transform_is_the_integral(rate, mu, units, c, added):
+    """Along a vertical line, by sums over the noise; at angles beyond π the logarithm goes on."""
+    u = np.linspace(-40, 90, 130001)
+    parts = [
+        math.log(math.comb(units, i))
+        + i * math.log(rate)
+        + (units - i) * math.log1p(-rate)
+        + i * mu * u
+        - (i * mu) ** 2 / 2
+        for i in range(units + 1)
+    ]
+    log_z = np.logaddexp.reduce(parts)
+    factor = SampledUnitsTransform(Fraction(str(rate)), Fraction(str(mu)) ** 2, units, added=added)
+    with precision(80):
+        nodes = factor.nodes(arb(c), arb(3) / 4, 5)
+    for n, node in enumerate(nodes):
+        s = c + 0.75j * n
+        truth = (
+            np.exp((-s if added else 1 + s) * log_z - u * u / 2).sum()
+            * (u[1] - u[0])
+            / math.sqrt(2 * math.pi)
+        )
+        assert abs(complex(node) - truth) <= 1e-9 * abs(nodes[0])
+    assert factor.log_m(c, 1) == pytest.approx(float(nodes[0].real.log()), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("added", [False, True])
+@pytest.mark.parametrize(
+    ("rate", "mu2", "units", "c"),
+    [
+        ("1/10", 1, 2, 5),
+        ("256/60000", "1/64", 8, 9),
+        ("1/2", 4, 3, 2),
+        ("9/10", "1/9", 5, 1),
+        ("1/100", 1, 1, 4),
+    ],
+)
+def test_the_transform_falls_as_proved(rate, mu2, units, c, added):
+    """Also by parts alone, as for one unit."""
+    factor = SampledUnitsTransform(Fraction(rate), Fraction(mu2), units, added=added)
+    with precision(64):
+        h = arb(1) / 3
+        nodes, proved, parts = (
+            factor.nodes(arb(c), h, 120),
+            factor.decay(arb(c), 20.0),
+            factor.by_parts(arb(c)),
+        )
+        sizes = [abs(node) / nodes[0].real for node in nodes]
+        for n in range(1, len(nodes), 7):
+            bound = proved.far(n * h)
+            assert not any(size > bound for size in sizes[n:])
+            assert not any(sizes[n] > rest + v / (n * h) for rest, v in parts)
+        assert proved.far(arb(10) ** 6) < 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(RATES, st.sampled_from(["1/10000", "1/9", 1, 9]), st.integers(1, 24))
+def test_the_odds_of_units_are_products_of_odds_of_one(rate, mu2, units):
+    """All roots of the polynomial are real and below 0, and together they give it back."""
+    q, square = Fraction(rate), Fraction(mu2)
+    with precision(128):
+        roots = _inverse_roots(q, square, units, 128)
+        assert len(roots) == units
+        assert all(root > 0 for root in roots)
+        for x in (arb("0.01"), arb(1), arb(50)):
+            whole = (1 - ball(q)) ** units
+            for root in roots:
+                whole *= 1 + x * root
+            assert whole.overlaps(mixture_terms(q, square, units, 128)[0](x))
+            assert whole.rel_accuracy_bits() > 60
+
+
+def test_inversion_and_lattices_agree_and_many_units_fall_back_on_lattices():
+    group = SampledGroup(Fraction(1, 5), Fraction(1, 4), 3, 0)
+    total = Composition.of(group, 9)
+    close = account.epsilon(total, Fraction(1, 10**5), Fraction(1, 10**6))
+    assert close.method == "Fourier inversion"
+    assert close.bounds.upper - close.bounds.lower < Fraction(1, 10**8)
+    rough = exact.lattice_epsilon(total, Fraction(1, 10**5), Fraction(1, 100), Fraction(0))
+    assert rough.lower <= close.bounds.upper
+    assert close.bounds.lower <= rough.upper
+    assert SampledGroup(Fraction(1, 5), Fraction(1, 4), 65, 0).transform() is None
+    assert SampledGroup(Fraction(1, 5), Fraction(1, 4), 2, 1).transform() is None
+    assert group.reversed().transform() == group.transform().reversed()

@@ -25,8 +25,15 @@ ROUNDING = 1e-10  #: of sums in doubles
 CELLS = 24  #: that continuous noise is rounded to: a post-processing of it
 GAP = "10"  #: the first lattice will do: every enclosure must hold
 KINDS = sorted(ev.VOCABULARY)
-SAMPLES = ("poisson_subsampled", "poisson_replaced", "sampled_without_replacement", "random_allocation")
-INNER = [kind for kind in KINDS if kind not in (*SAMPLES, "tree", "matrix_factorisation", "sequence")]
+SAMPLES = (
+    "poisson_subsampled",
+    "poisson_examples",
+    "poisson_replaced",
+    "sampled_without_replacement",
+    "random_allocation",
+)
+ALONE = (*SAMPLES, "banded_poisson", "tree", "matrix_factorisation", "sequence")
+INNER = [kind for kind in KINDS if kind not in ALONE]
 OWN = (
     "pure",
     "approximate",
@@ -116,6 +123,8 @@ def stand_ins(event, times=1):
     elif name == "poisson_subsampled":
         q = float(event.rate)
         once = [((1 - q) * gone + q * there, gone) for there, gone in stand_ins(event.of)]
+    elif name == "poisson_examples":
+        once = [examples_of(event)]
     elif name == "poisson_replaced":
         q = float(event.rate)
         once = [
@@ -130,6 +139,28 @@ def stand_ins(event, times=1):
     else:
         once = list(_SINGLE[name](event))
     return [_all([pair] * (event.count * times)) for pair in once]
+
+
+def banded(event):
+    """Each round that may hold the unit: noise moved by its column, or not."""
+    q, turns = float(event.rate), event.squares()[0]
+    laws = [normal(math.sqrt(square)) for square, times in turns.items() for _ in range(times)]
+    return _all([((1 - q) * gone + q * there, gone) for there, gone in laws])
+
+
+def examples_of(event):
+    """Up to so many examples of a unit, each drawn by itself, which all move noise the same way."""
+    mu, q, many = math.sqrt(event.of.mu_squared()), float(event.rate), event.examples
+    laws = [
+        np.diff([0.0, *(_normal(x - k * mu) for x in np.linspace(-4, 4 + many * mu, CELLS)), 1.0])
+        for k in range(many + 1)
+    ]
+    there = sum(math.comb(many, k) * q**k * (1 - q) ** (many - k) * law for k, law in enumerate(laws))
+    return there, laws[0]
+
+
+def _normal(x):
+    return math.erfc(-x / math.sqrt(2)) / 2
 
 
 def allocated(pair, steps, times):
@@ -159,6 +190,7 @@ _SINGLE = {
     "matrix_factorisation": lambda e: [
         normal(math.sqrt(float(group_squares(e.rounds, 1)[0])) / float(e.sigma))
     ],
+    "banded_poisson": lambda e: [banded(e)],
     "laplace": lambda e: [cells(laplace_cdf, float(e.sensitivity / e.scale), 6)],
     "discrete_laplace": lambda e: [two_sided(math.exp(-1 / e.scale), int(e.sensitivity))],
     "discrete_gaussian": lambda e: [lattice(lambda x: math.exp(-x * x / (2 * e.sigma**2)), 1, 9)],
@@ -259,6 +291,9 @@ def drawn(rng, name):
         "matrix_factorisation": lambda: ev.MatrixFactorisation(rounds=5, sigma=4),
         "tree": lambda: ev.Tree(rounds=6, sigma=4),
         "dp_ftrl": lambda: ev.DpFtrl(rounds=6, sigma=4, participations=2, separation=3),
+        "banded_poisson": lambda: ev.BandedPoisson(
+            rounds=3, sigma=2, rate=rng.choice(["0.1", "0.5", "1"]), parts=rng.choice([1, 2, 4])
+        ),
     }
     if name in simple:
         return simple[name]()
@@ -271,6 +306,8 @@ def drawn(rng, name):
 def _fits(sample, kind):
     if sample == "random_allocation":
         return kind in ("gaussian", "gdp", "pure")
+    if sample == "poisson_examples":
+        return kind in ("gaussian", "gdp")
     if sample == "poisson_replaced":
         return kind in _TRIPLES
     return kind != "dominating_pair" and ev.allowed(kind, RELATION_OF[sample])
@@ -287,6 +324,8 @@ POISSON = {"poisson_subsampled": ev.PoissonSubsampled, "poisson_replaced": ev.Po
 def _sample(rng, name, of):
     if name == "random_allocation":
         return ev.RandomAllocation(steps=rng.choice([1, 2]), of=of)
+    if name == "poisson_examples":
+        return ev.PoissonExamples(rate=rng.choice(["0.1", "0.5", "1"]), examples=rng.choice([1, 2, 4]), of=of)
     if name in POISSON:
         return POISSON[name](rate=rng.choice(["0.1", "0.5", "0.8"]), of=of, count=rng.choice([1, 2]))
     size = rng.choice([1, 4])

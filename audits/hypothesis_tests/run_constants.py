@@ -1,7 +1,7 @@
-"""Finds numbers that code builds from constants at run time: bin edges, borders, lists of codes.
+"""Finds numbers that code computes from constants at run time: bin edges, boundaries, lists of codes.
 
-Two runs on unrelated data are watched: the numbers in the variables of the subject's own functions, and those
-that meet the data in arithmetic, comparisons and look-ups.  What both runs have, and no data, is a constant.
+Two runs on unrelated data are observed: the numbers in local variables of the subject's functions, and the
+operands that are combined with the data.  A number that both runs have and the data do not is a constant.
 """
 
 import contextlib
@@ -28,62 +28,62 @@ from mechanisms.subject import Rows, Subject
 from mechanisms.subject.isolation import fresh
 from mechanisms.table.user_level import named
 
-FRAMES = 2000  #: of which the variables are read
+FRAMES = 2000  #: maximum number of calls whose variables are read
 MAX_ARRAY_NUMBERS = 4096  #: numbers of one array or list
-CELLS_PER_CALL = 3  #: of data, that take as long as a call
+CELLS_PER_CALL = 3  #: cells of data that take about as long as a call
 
 
-class Meeting(np.ndarray[Any, np.dtype[np.float64]]):
+class RecordingArray(np.ndarray[Any, np.dtype[np.float64]]):
     """An array that records its operands; `notes` are shared by all arrays derived from it."""
 
     notes: set[float] = set()  # noqa: RUF012  # replaced for each run
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
-        return _meet(getattr(ufunc, method), inputs, more)
+        return _record_operands(getattr(ufunc, method), inputs, more)
 
     def __array_function__(self, function: Any, types: Any, given: Any, more: Any) -> Any:
-        return _meet(function, given, more)
+        return _record_operands(function, given, more)
 
 
-def _meet(call: Any, given: Any, more: Any) -> Any:
-    _note([*given, *more.values()])
+def _record_operands(call: Any, given: Any, more: Any) -> Any:
+    _collect([*given, *more.values()])
     result = call(*map(_plain, given), **{name: _plain(value) for name, value in more.items()})
-    return result.view(Meeting) if type(result) is np.ndarray else result
+    return result.view(RecordingArray) if type(result) is np.ndarray else result
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Meeting):
+    if isinstance(value, RecordingArray):
         return value.view(np.ndarray)
     return type(value)(map(_plain, value)) if type(value) in (list, tuple) else value
 
 
-def _note(values: list[Any]) -> None:
+def _collect(values: list[Any]) -> None:
     for value in values:
         if isinstance(value, tuple | list):
-            _note(list(value[:MAX_ARRAY_NUMBERS]))
-        elif not isinstance(value, Meeting):
-            Meeting.notes.update(
+            _collect(list(value[:MAX_ARRAY_NUMBERS]))
+        elif not isinstance(value, RecordingArray):
+            RecordingArray.notes.update(
                 numbers_in(value.ravel()[:MAX_ARRAY_NUMBERS] if isinstance(value, np.ndarray) else value)
             )
 
 
-def observed(subject: Subject, proved: Proved, seed: int) -> Landmarks:
-    """Return the numbers that code asks for, those that it builds, and how much work a run is."""
+def observed_landmarks(subject: Subject, proved: Proved, seed: int) -> Landmarks:
+    """Return the numbers in the source code, those that a run computes, and the work of a run."""
     domain, notes, work = subject.domain(), list[set[float]](), 0
     fewer = -(-domain.rows // 2) if adjacency(subject.relation).rows_vary else domain.rows
     for number, rows in enumerate((domain.rows, fewer)):
         data = dataset(replace(domain, rows=rows), "uniform", seed + number)
         calls, noted = 0, []
         with contextlib.suppress(fork.NoAnswer):
-            calls, noted = fork.apart(partial(_watched, subject, proved, data, seed))
+            calls, noted = fork.in_fork(partial(_watched, subject, proved, data, seed))
         notes.append(set(noted) - set(data.ravel().tolist()))
         work = max(work, calls + data.size // CELLS_PER_CALL)
-    work = 1 << work.bit_length()  # coarse: what it leads to is the same on every machine
+    work = 1 << work.bit_length()  # a power of two, so that small differences between machines do not matter
     return landmarks(subject, notes[0] & notes[1], work)
 
 
 def _watched(subject: Subject, proved: Proved, data: Rows, coins: int) -> list[Any]:
-    """Return the calls of a run after loading, and the numbers another combines with data."""
+    """Return the number of calls of a second run, and the numbers that a third one combines with data."""
     own, calls, frames = {str(file) for file in _files(subject)}, count(), count()
 
     def tally(*_: object) -> None:
@@ -91,10 +91,10 @@ def _watched(subject: Subject, proved: Proved, data: Rows, coins: int) -> list[A
 
     def watch(frame: FrameType, event: str, _: object) -> None:
         if event == "return" and frame.f_code.co_filename in own and next(frames) < FRAMES:
-            _note(list(frame.f_locals.values()))
+            _collect(list(frame.f_locals.values()))
 
-    Meeting.notes = set()
-    for profile, given in ((None, data), (tally, data), (watch, data.view(Meeting))):
+    RecordingArray.notes = set()
+    for profile, given in ((None, data), (tally, data), (watch, data.view(RecordingArray))):
         with contextlib.suppress(Exception, SystemExit):
             inner = rehearse(proved, Rehearsal(coins))
             noise: Any = SimpleNamespace(
@@ -106,11 +106,11 @@ def _watched(subject: Subject, proved: Proved, data: Rows, coins: int) -> list[A
                 fresh(subject).play(given.copy(), noise, coins)
             finally:
                 sys.setprofile(None)
-    return [next(calls), sorted(Meeting.notes)]
+    return [next(calls), sorted(RecordingArray.notes)]
 
 
 def _files(subject: Subject) -> list[Path]:
     try:
         return modules_of(type(named(subject)))
-    except InputError:  # a class that was typed in
+    except InputError:  # a class without a source file
         return []

@@ -9,13 +9,13 @@ import numpy as np
 
 from audits.datasets.forms import Given
 from audits.sandbox.outcomes import Outcome, of_error, of_value, takes_generator
-from audits.trace.noise_values import settled
-from audits.trace.patches import generator, through
+from audits.trace.noise_values import without_noise_types
+from audits.trace.patches import generator, patched
 from audits.trace.tape import ROUNDING, NoiseCall, Sum, Tape
 
 UNEXPLAINED = "although all noisy values are the same"
 LONE = "only a difference of two such values of one scale is followed; else the result may exclude a value"
-STRANGE = "the result differs on the same data: draws are not followed, as of a generator made on import"
+UNFOLLOWED = "the result differs on the same data: draws are not followed, as of a generator made on import"
 UNALIGNED = "runs on fewer rows are not compared, as those of one vector of draws are"
 NUMBERS_SHOWN = 3  #: entries of a result that a finding names
 
@@ -25,65 +25,58 @@ def trace_pair(
 ) -> dict[str, Any]:
     """Record a run on `left`, replay it on both; with `again`, also record a run with another seed.
 
-    A replay on `left` that differs shows draws that are not followed: then nothing is judged by replay.
-    Return the noise calls with what moved, and findings.  A call is [call, file, line, scale, family, moved,
-    largest movement of one entry, number of entries].  `unsure` is a finding if what is added to the noise
-    of the places `still`, which did not move here, moves on another pair: else it may be a constant.
-    `unused` are places with a call whose noise is added to nothing.
+    Nothing is judged by replay if draws are not followed, as a replay on `left` that differs shows.
+    Return the noise `calls` with their movements (`_call_document`), `findings` and `notes`.  `unsure` is a
+    finding if the inputs of noise at the places `still`, which did not move here, move on another pair;
+    else they may be constants.  `unused` are the places of calls whose noise is added to nothing.
     """
     first = Tape()
     before = _run(function, left, seed, first)
     second = Tape(before=first)
     after = _run(function, right, seed, second)
-    same = Tape(before=first)
-    strange = _run(function, left, [*seed, 1], same).key() != before.key() or bool(
-        same.findings or any(call.moved for call in same.calls)
-    )
+    unfollowed = _why_unfollowed(function, left, seed, first, before)
+    if unfollowed is None and before.structure == after.structure:
+        unfollowed = _row_by_row(first, second, len(left.dataset), len(right.dataset))
     findings, notes = _compared(first, second)
     draws = next((_at(call) for call in first.calls if call.draws), None)
-    if draws and after.failed and not before.failed:
+    fails = bool(draws) and after.failed
+    if fails and not before.failed:
         findings = {}
         notes.append(f"the function fails on one side, which what {draws} gave may explain")
-    if strange:
+    if unfollowed:
         findings = {}
-        notes.append(STRANGE)
-    elif before.structure == after.structure and (
-        row_by_row := _row_by_row(first, second, len(left.dataset), len(right.dataset))
-    ):
-        findings, strange = {}, True
-        notes.append(f"{row_by_row} draws for each row by itself: {UNALIGNED}")
+        notes.append(unfollowed)
     if again:
         other_seed = Tape()
         _run(function, left, [*seed, 1], other_seed)
-        findings |= dict.fromkeys(_fixed(first, other_seed))
-        notes += _lone(other_seed)
+        findings |= dict.fromkeys(_fixed_seed_findings(first, other_seed))
+        notes += _one_sided_notes(other_seed)
         for one, other in zip(first.calls, other_seed.calls, strict=False):
             if one.place == other.place and one.scale != other.scale:
                 notes.append(f"the scale of {_at(one)} depends on random values")
     added = {number for each in first.sums for number in each.parts}
-    seen = bool(first.calls) and not any(note.endswith("on both sides") for note in notes)
-    seen = seen and all(call.seen or k in added for k, call in enumerate(first.calls))
-    differs, unsure = before.key() != after.key() and not (draws and after.failed), None
     notes += _noise_shown(first, before, added)
     _unjudge_chains(first, second, before)
-    used = {k for tape in (first, second) for k, call in enumerate(tape.calls) if call.seen or call.draws}
-    used |= added
     still = [call.place for call in second.calls if call.seen and not call.moved]
-    if differs and not findings and not strange:
+    unsure = None
+    if before.key() != after.key() and not (fails or findings or unfollowed):
         moves = f"{_difference(before, after)} {UNEXPLAINED}"
-        if seen and still:  # a constant may have been added, and the data to the sum
-            unsure = moves
-        elif seen:
-            findings[moves] = None
-        else:
+        followed = bool(first.calls) and all(call.seen or k in added for k, call in enumerate(first.calls))
+        if not followed or any(note.endswith("on both sides") for note in notes):
             notes.append(f"{moves}; what {draws or 'noise that is not followed'} gave may explain it")
+        elif still:  # a constant may have been added, and the data to the sum
+            unsure = moves
+        else:
+            findings[moves] = None
+    used = {k for tape in (first, second) for k, call in enumerate(tape.calls) if call.seen or call.draws}
+    unused = {call.place for k, call in enumerate(first.calls) if k not in used | added}
     return {
-        "calls": [_row(call, judged=not strange) for call in second.calls or first.calls],
+        "calls": [_call_document(call, judged=not unfollowed) for call in second.calls or first.calls],
         "findings": list(findings),
         "notes": notes,
         "unsure": unsure,
         "still": still,
-        "unused": sorted({call.place for k, call in enumerate(first.calls) if k not in used}),
+        "unused": sorted(unused),
         "draws": draws,
         "drawn": sorted({call.call.rpartition(".")[2] for call in first.calls if call.draws}),
         "shown": _all_shown(first, before),
@@ -91,29 +84,38 @@ def trace_pair(
     }
 
 
+def _why_unfollowed(
+    function: Callable[..., Any], data: Given, seed: list[int], first: Tape, before: Outcome
+) -> str | None:
+    """Return a note if a replay on the same data, with another seed, differs from the first run."""
+    same = Tape(before=first)
+    differs = _run(function, data, [*seed, 1], same).key() != before.key()
+    return UNFOLLOWED if differs or same.findings or any(call.moved for call in same.calls) else None
+
+
 def _row_by_row(first: Tape, second: Tape, rows: int, others: int) -> str | None:
-    """Return where single draws are made for each row, if the numbers of rows differ."""
+    """Return a note if single draws are made for each row and the numbers of rows differ."""
     counts = [Counter(_at(call) for call in tape.calls if call.draws) for tape in (first, second)]
     for where, count in counts[0].items():
         other = counts[1][where]
         if rows != others and count != other and count * others == other * rows:
-            return where
+            return f"{where} draws for each row by itself: {UNALIGNED}"
     return None
 
 
 def trace_rows(
     function: Callable[..., Any], base: Given, rows: list[list[Given]], seed: list[int]
 ) -> dict[str, Any]:
-    """Record a run on `base`, and replay it with each row replaced: which inputs of noise move.
+    """Record a run on `base`, and replay it with each row replaced, to see which inputs of noise move.
 
-    `inside` has, for each row and each noise call, whether a replacement moves the input; it is None
-    where calls differ or the function fails, or a replay on `base` differs: draws are not followed.
+    `inside` has for each row and each noise call whether a replacement moves the input.  It is None if
+    calls differ, the function fails, or a replay on `base` differs, which shows draws that are not followed.
     """
-    first, same = Tape(), Tape()
+    first = Tape()
     before = _run(function, base, seed, first)
-    same.before = first
-    strange = _run(function, base, [*seed, 1], same).key() != before.key()
-    failed = before.failed or strange or any(call.moved for call in same.calls)
+    same = Tape(before=first)
+    differs = _run(function, base, [*seed, 1], same).key() != before.key()
+    failed = before.failed or differs or any(call.moved for call in same.calls)
     inside: list[list[bool]] = []
     for row in rows:
         moved = np.zeros(len(first.calls), dtype=bool)
@@ -129,8 +131,8 @@ def trace_rows(
 
 
 def _compared(first: Tape, second: Tape) -> tuple[dict[str, None], list[str]]:
-    """Return findings and notes of the noise calls of two datasets."""
-    findings, notes = dict(second.findings), [*_lone(first), *second.notes]
+    """Return findings and notes on the differences between the noise calls of two runs."""
+    findings, notes = dict(second.findings), [*_one_sided_notes(first), *second.notes]
     if len(second.calls) < len(first.calls) and not findings:
         lost = _at(first.calls[len(second.calls)])
         findings[f"the number of noise calls depends on the data: {lost} is made on one side only"] = None
@@ -145,10 +147,10 @@ def _compared(first: Tape, second: Tape) -> tuple[dict[str, None], list[str]]:
 
 
 def _chains(tape: Tape) -> list[list[Sum]]:
-    """Return the sums in chains: noise is added to the sum before it, and to nothing else."""
+    """Return the sums in chains, in which each sum is the input of the next one."""
     chains: list[list[Sum]] = []
     for each in tape.sums:
-        chain = next((chain for chain in chains if _goes_on(chain[-1].total, each.given)), None)
+        chain = next((chain for chain in chains if _continues(chain[-1].total, each.given)), None)
         if chain is None:
             chains.append([each])
         else:
@@ -156,14 +158,14 @@ def _chains(tape: Tape) -> list[list[Sum]]:
     return chains
 
 
-def _goes_on(total: Any, given: Any) -> bool:
+def _continues(total: Any, given: Any) -> bool:
     if isinstance(total, np.integer) and isinstance(given, np.integer):
         return total is given  # counts may be equal by chance
     return np.array_equal(total, given)
 
 
-def _lone(tape: Tape) -> list[str]:
-    """Return a note if noise of one sign is added without as much of its scale being subtracted."""
+def _one_sided_notes(tape: Tape) -> list[str]:
+    """Return a note if one-sided noise is added and no equal noise is subtracted."""
     for chain in _chains(tape):
         signs: Counter[tuple[float | None, tuple[int, ...]]] = Counter()
         lone = None
@@ -178,10 +180,10 @@ def _lone(tape: Tape) -> list[str]:
 
 
 def _unjudge_chains(first: Tape, second: Tape, result: Outcome) -> None:
-    """Take the scale off noise that more is added to, unless the result shows the sum before."""
+    """Forget the scale of noise to which larger noise is added, unless the first sum is in the result."""
     for tape in (first, second):
         for chain in _chains(tape):
-            leads = [tape.lead(each.parts) for each in chain]
+            leads = [tape.dominant_call(each.parts) for each in chain]
             for k, (number, scale) in enumerate(leads[:-1]):
                 call = tape.calls[number]
                 least = 0.0 if call.family == "gaussian" else scale or 0.0
@@ -191,9 +193,9 @@ def _unjudge_chains(first: Tape, second: Tape, result: Outcome) -> None:
 
 
 def _reused(first: Tape, second: Tape) -> tuple[list[str], list[str]]:
-    """Return findings and notes of noise that is added to several values.
+    """Return findings and notes on noise that is added to several values.
 
-    It is a finding if they differ by what depends on the data, in units of the noise.
+    It is a finding if their differences, in units of the noise, depend on the data.
     """
     findings, notes = [], []
     for number, call in enumerate(first.calls):
@@ -205,7 +207,7 @@ def _reused(first: Tape, second: Tape) -> tuple[list[str], list[str]]:
                 notes.append(f"the noise of {_at(call)} is part of several sums of noise")
                 continue
             factors = one[number], other[number]
-            left, right = (_apart(tape, (own[0], k), factors) for tape in (first, second))
+            left, right = (_difference_in_noise(tape, (own[0], k), factors) for tape in (first, second))
             if left is None or right is None or left.shape != right.shape:
                 notes.append(sentence)
             elif not np.allclose(left, right, ROUNDING, ROUNDING, equal_nan=True):
@@ -215,8 +217,8 @@ def _reused(first: Tape, second: Tape) -> tuple[list[str], list[str]]:
     return findings, notes
 
 
-def _apart(tape: Tape, places: tuple[int, int], factors: tuple[float, float]) -> Any:
-    """Return how far two inputs are apart, in units of the noise; None if they do not fit."""
+def _difference_in_noise(tape: Tape, places: tuple[int, int], factors: tuple[float, float]) -> Any:
+    """Return the difference of two inputs in units of the noise; None if their shapes differ."""
     if max(places) >= len(tape.sums):
         return None
     one, other = (np.asarray(tape.sums[each].given, dtype=np.float64) for each in places)
@@ -224,7 +226,7 @@ def _apart(tape: Tape, places: tuple[int, int], factors: tuple[float, float]) ->
 
 
 def _noise_shown(tape: Tape, result: Outcome, added: set[int]) -> list[str]:
-    """Return a note for noise that is added to a value, and is in the result itself."""
+    """Return a note for each noise value that is added to a value and also appears in the result."""
     totals = [np.asarray(each.total, dtype=np.float64).ravel() for each in tape.sums]  # 0 + n is n
     alone = np.setdiff1d(result.numbers, np.hstack(totals)) if totals else ()
     calls = {number: tape.calls[number] for number in sorted(added)}
@@ -236,7 +238,7 @@ def _noise_shown(tape: Tape, result: Outcome, added: set[int]) -> list[str]:
 
 
 def _all_shown(tape: Tape, result: Outcome) -> bool:
-    """Return whether every noisy value is in the result, and no choice was made among them."""
+    """Return whether every noisy value is in the result, so that nothing was selected."""
     located = [call.value for call in tape.calls if np.any(call.location)]
     noisy = [*located, *(total for call in tape.calls for _, total in call.inputs)]
     try:
@@ -245,7 +247,7 @@ def _all_shown(tape: Tape, result: Outcome) -> bool:
         return False
 
 
-def _fixed(first: Tape, other_seed: Tape) -> list[str]:
+def _fixed_seed_findings(first: Tape, other_seed: Tape) -> list[str]:
     """Return a finding for each call that gives the same noise with another seed."""
     return [
         f"{_at(one)} gives the same noise on every run: its seed is fixed"
@@ -260,10 +262,10 @@ def _run(function: Callable[..., Any], data: Given, seed: list[int], tape: Tape)
     random.seed(number)
     np.random.seed(number)  # noqa: NPY002  # for code that draws from the old global generator
     given = data.fresh()
-    with through(tape):
+    with patched(tape):
         try:
             more = (generator(tape, np.random.PCG64(mixed)),) if takes_generator(function) else ()
-            return of_value(settled(function(given, *more)))
+            return of_value(without_noise_types(function(given, *more)))
         except BaseException as error:  # whatever it raises is what it did
             return of_error(error)
 
@@ -273,17 +275,19 @@ def _at(call: NoiseCall) -> str:
 
 
 def _noisy(call: NoiseCall) -> bool:
-    """Return whether equal values on two runs are no accident."""
+    """Return whether the noise is continuous, so that equal values in two runs are no coincidence."""
     return call.family != "other" and np.asarray(call.value).dtype.kind == "f"
 
 
-def _row(call: NoiseCall, *, judged: bool) -> list[Any]:
+def _call_document(call: NoiseCall, *, judged: bool) -> list[Any]:
+    """Return [call, file, line, scale, family, movement, largest movement of an entry, number of entries]."""
     entries = int(np.prod(call.shape)) if call.shape else 1
     moved = call.moved if judged else None
     return [call.call, call.file, call.line, call.scale, call.family, moved, call.largest, entries]
 
 
 def _difference(one: Outcome, other: Outcome) -> str:
+    """Describe how two results differ."""
     if one.structure != other.structure or one.labels != other.labels:
         return f"the result is {one.shown()} and {other.shown()}"
     places = np.flatnonzero(one.numbers != other.numbers)[:NUMBERS_SHOWN].tolist()

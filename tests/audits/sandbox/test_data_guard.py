@@ -5,8 +5,8 @@ import os
 import pytest
 
 from audits.cli import run
-from audits.sandbox.closed import close, opened
-from audits.sandbox.fork import apart
+from audits.sandbox.data_guard import access, guard
+from audits.sandbox.fork import in_fork
 from dpaccount.ledger.ledger import Ledger, init
 
 OWN = """
@@ -105,10 +105,10 @@ def test_a_closed_file_is_closed_by_any_name_and_for_forks(tmp_path):
             return "closed"
 
     def all_tried():
-        close(str(there))
-        with opened():
+        guard(str(there))
+        with access():
             reading = there.read_text()
-        return reading, tried(there), tried(link), tried(other), apart(lambda: tried(there))
+        return reading, tried(there), tried(link), tried(other), in_fork(lambda: tried(there))
 
-    assert tuple(apart(all_tried)) == ("1", "closed", "closed", "2", "closed")
+    assert tuple(in_fork(all_tried)) == ("1", "closed", "closed", "2", "closed")
     assert there.read_text() == "1"

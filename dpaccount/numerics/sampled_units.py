@@ -1,0 +1,193 @@
+"""Units on a Poisson sample of Gaussian noise, all in one dataset: their transform and a proved decay of it.
+
+Where they are drawn the odds of the noise u are z(u) = Σ w_i e^{iμu − i²μ²/2}, w_i binomial, a polynomial in
+x = e^{μu}.  That of (1 − q + qx)^k has real roots alone, and e^{−i²μ²/2} is a multiplier sequence (Laguerre;
+Pólya & Schur 1914), so that z has real roots too, all below 0: z = (1 − q)^k Π(1 + x/r_j), r_j > 0.  In the
+strip 0 ≤ y < πσ each factor has its argument in [0, π) and cos(y/2σ) times its real value as its least size:
+0 ≤ arg z(u + iy), and cos(y/2σ)^k z(u) ≤ |z(u + iy)| ≤ z(u), so that the quadrature of one unit
+(`fourier.sampled_gaussian`) serves here, with k·min(a, 0) in place of min(a, 0).
+"""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from flint import acb, acb_poly, arb, ctx
+
+from dpaccount.numerics.fourier.sampled_gaussian import ByParts, TiltedSample, float_up, normal
+from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
+from dpaccount.numerics.fourier.transforms import OnPoissonSample
+from dpaccount.numerics.intervals import ball, precision
+from dpaccount.numerics.sampled_groups import log_mixture, mixture_terms
+from dpaccount.numerics.work_budget import OutOfReach, as_rate, kept, spend
+
+DECAY_CELLS = 900  #: of u in one decay, at most
+
+
+@dataclass(frozen=True)
+class SampledUnitsTransform(ByParts, OnPoissonSample):
+    """`units` units of μ² = `mu2` each, removed from a Poisson sample of rate `rate`, or `added`."""
+
+    mu2: Fraction
+    units: int
+
+    @property
+    def reach(self) -> arb:
+        """Return kμ, a bound on the slope of the loss."""
+        return self.units * ball(self.mu2).sqrt()
+
+    def most_tilt(self) -> float:
+        """Return a c whose shift of u by c·kμ is large."""
+        return 3000 / min(1.0, float(self.reach.mid()))
+
+    def value(self, s: acb) -> acb:
+        """Return M(s) for real s."""
+        a = self.power(s)
+        if a.rad() == 0 and a.is_finite():
+            mantissa, exponent = a.man_exp()
+            return _kept_h(replace(self, added=False), int(mantissa), int(exponent), ctx.prec)
+        return ShiftedLine.real(_TiltedUnits(self, a)).total()
+
+    def log_m(self, s: float, count: int) -> float:
+        """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
+        return count * _float_log(self.rate, self.mu2, self.units, self.power(s))
+
+    def tilted(self, c: arb) -> "_TiltedUnits":
+        """Return φ z^a."""
+        return _TiltedUnits(self, self.power(c))
+
+    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count; adding units mirrors the line, so it is conjugated."""
+        values = ShiftedLine.shifted(self.tilted(c)).along(h, count)
+        return [value.conjugate() for value in values] if self.added else values
+
+    def by_parts(self, c: arb) -> list[tuple[float, float]]:
+        """Return (1 − p_b, V_b), rounded up, for candidate cuts b (`sampled_gaussian.SampledDecay`).
+
+        With g the tilted density and f = g/ℓ′, ℓ = log z: ℓ′ = μΣp_j rises to kμ, p_j logistic, and
+        ℓ″ ≤ μℓ′.
+        So V_b = f(b) + ∫_b |f′| ≤ (g(b) + ∫_b g·(|u| + |a|kμ) du + μ)/ℓ′(b), cell by cell; beyond the last
+        one g falls at least as fast as at its end.
+        """
+        line = self.tilted(c)
+        whole, move = line.whole(), line.a * self.reach
+        start, end = -12.0, max(float(move.upper()), 0.0) + 12.0
+        count = int(min(DECAY_CELLS, (end - start) / 0.04))
+        edges = [arb(start) + (arb(end) - start) * j / count for j in range(count + 1)]
+        weights = [(line.a * line.log_z(u)).exp() / whole for u in edges]
+        masses = [normal(u) for u in edges]
+        cells = [(masses[j + 1] - masses[j]) * weights[j].max(weights[j + 1]) for j in range(count)]
+        rests = [masses[0] * (weights[0] if line.a >= 0 else (line.a * line.least()).exp() / whole)]
+        for cell in cells:
+            rests.append(rests[-1] + cell)
+        room = edges[-1] - move.max(arb(0))
+        last = weights[-1] * (-edges[-1] * edges[-1] / 2).exp()  # √(2π) times g, at most
+        varied, cuts = last * ((edges[-1] + abs(move)) / room + 1 / room**2), []
+        for j in range(count - 1, -1, -1):
+            varied += cells[j] * (abs(edges[j]).max(abs(edges[j + 1])) + abs(move))
+            here = weights[j] * (-edges[j] * edges[j] / 2).exp()
+            mu = ball(self.mu2).sqrt()
+            steep = mu * log_mixture(self.rate, self.mu2, self.units, (mu * edges[j]).exp())[1]
+            cuts.append((float_up(rests[j]), float_up((here + varied + mu) / steep)))
+        return cuts
+
+
+@kept(1 << 12)
+def _kept_h(factor: SampledUnitsTransform, mantissa: int, exponent: int, bits: int) -> arb:
+    """Return H(mantissa·2^exponent) at the precision of the moment, which is `bits`."""
+    return ShiftedLine.real(_TiltedUnits(factor, arb((mantissa, exponent)))).total()
+
+
+@dataclass(frozen=True)
+class _TiltedUnits(TiltedSample):
+    """The integrand φ z^{a + iτ} of H."""
+
+    factor: SampledUnitsTransform  # type: ignore[assignment]
+
+    @property
+    def low(self) -> arb:
+        """Return k·min(a, 0)."""
+        return self.factor.units * self.a.min(arb(0))
+
+    def least(self) -> arb:
+        """Return log (1 − q)^k, the infimum of log z."""
+        return self.factor.units * (-ball(self.factor.rate)).log1p()
+
+    def log_z(self, u: Number) -> Number:
+        """Return log z(u), of each factor by itself."""
+        odds, spent = (ball(self.mu2).sqrt() * u).exp(), self.least()
+        spend(self.factor.units)
+        factors = _inverse_roots(self.factor.rate, self.mu2, self.factor.units, ctx.prec)
+        return sum(((odds * root).log1p() for root in factors), spent)
+
+    def whole(self) -> arb:
+        """Return H(a)."""
+        return replace(self.factor, added=False).value(self.a - 1)
+
+    def tails(self, left: arb, right: arb) -> arb:
+        """Return a bound on the sum over the nodes left out on a real line, both sides (`TiltedSample`)."""
+        move = (self.a * self.factor.reach).max(arb(0))
+        room = right - move
+        if not (room > 0 and left < 0 and right > 0):
+            return arb.pos_inf()
+        ends = [(self.a * log).exp() for log in (self.log_z(left), self.log_z(right), self.least())]
+        below = ends[0] if self.a >= 0 else ends[2]
+        return below * normal(left) + ends[1] * (-right * right / 2).exp() / (2 * arb.pi()).sqrt() / room
+
+    def peaks(self) -> tuple[float, float, float]:
+        """Return where φz^a rises first and falls last, and −log of the least z^a if a < 0."""
+        a = float(self.a.mid())
+        penalty = -min(a, 0.0) * self.factor.units * -math.log1p(-float(self.factor.rate))
+        return 0.0, max(a, 0.0) * float(self.factor.reach.mid()), penalty
+
+
+@kept(64)
+def _inverse_roots(rate: Fraction, mu2: Fraction, units: int, bits: int) -> list[arb]:
+    """Return 1/r_j of all factors 1 + x/r_j, isolated one by one; raises `OutOfReach` where they are not."""
+    for more in (units * 16, units * 64, units * 256):
+        with precision(bits + more):
+            terms = mixture_terms(rate, mu2, units, bits + more)[0]
+            try:
+                roots = acb_poly(terms).roots(tol=arb(2) ** -(bits + 64))
+            except ValueError:
+                continue
+            if len(roots) == units and all(root.imag.contains(0) and root.real < 0 for root in roots):
+                return [-1 / root.real for root in roots]  # isolated and conjugate: real
+    raise OutOfReach("the roots of a mixture are too near to each other")
+
+
+@lru_cache(maxsize=1 << 14)
+def _float_log(rate: Fraction, mu2: Fraction, units: int, a: float) -> float:
+    """Return an estimate of log H(a); small deviations from 1 keep their digits, as ∫ φ(z − 1) = 0."""
+    import numpy as np
+
+    reach = units * math.sqrt(float(mu2))
+    left, right = (2 ** math.ceil(math.log2(1 + max(side, 0.0) * reach)) for side in (-a, max(a, 1.0)))
+    u, weight, logs, excess = _float_grid(rate, mu2, units, left, right)
+    power = a * logs
+    if power.max() < 30:
+        return float(np.log1p(weight @ (np.expm1(power) - a * excess)))
+    top = power - u * u / 2
+    return float(top.max() + np.log(np.exp(top - top.max()).sum() * (u[1] - u[0]) / math.sqrt(2 * math.pi)))
+
+
+@lru_cache(maxsize=64)
+def _float_grid(rate: Fraction, mu2: Fraction, units: int, left: int, right: int) -> Any:
+    """Return float quadrature points, their weights, log z and z − 1, for a law moved left and right."""
+    import numpy as np
+
+    mu, q = math.sqrt(float(mu2)), as_rate(rate)
+    step = min(0.1, 0.5 / (units * mu))
+    turn = (math.log(1e-3 * (1 - q) / (q * units)) + mu * mu / 2) / mu  # left of it z ≈ (1 − q)^k
+    low, high = -9.0 - min(left, max(0.0, -turn) + 1), 9.0 + right
+    u = np.linspace(low, high, min(int((high - low) / step) + 2, 200_001))
+    weight = np.exp(-u * u / 2) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
+    excess, logs = np.zeros_like(u), np.full_like(u, -np.inf)
+    for i in range(units + 1):
+        log = math.log(math.comb(units, i)) + i * math.log(q) + (units - i) * math.log1p(-q)
+        move = i * mu * u - (i * mu) ** 2 / 2
+        excess += math.exp(log) * np.expm1(np.minimum(move, 600))
+        logs = np.logaddexp(logs, log + move)
+    return u, weight, np.where(logs < 300, np.log1p(np.minimum(excess, 1e200)), logs), excess
