@@ -140,7 +140,7 @@ def _members(name: str, what: str, values: Any) -> Iterable[Any]:
 
 
 def listed(name: str, what: str, values: Any) -> tuple[Fraction, ...]:
-    """Return the exact numbers of a list, which an event calls `what`; raise `InputError` for anything else."""
+    """Return the exact numbers of a list, called `what`; raise `InputError` for anything else."""
     return tuple(exact_argument(name, each) for each in _members(name, what, values))
 
 

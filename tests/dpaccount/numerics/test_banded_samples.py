@@ -186,7 +186,9 @@ def test_what_is_no_matrix_is_refused(wrong):
 @pytest.mark.parametrize("name", ["coefficients", "rows"])
 def test_an_empty_list_in_a_file_is_no_default(name):
     """√Toeplitz is meant where the key is missing; the checker reads no empty factor either."""
-    event = '{"event": "banded_poisson", "rounds": 2, "sigma": 1, "rate": 0.2, "parts": 2, "' + name + '": []}'
+    event = (
+        '{"event": "banded_poisson", "rounds": 2, "sigma": 1, "rate": 0.2, "parts": 2, "' + name + '": []}'
+    )
     text = '{"schema": "dpaccount/events/1", "relation": "add-remove", "events": [' + event + "]}"
     with pytest.raises(InputError, match="empty list; leave it out"):
         read_plan(parse_json(text.encode(), "plan"))
