@@ -193,4 +193,5 @@ def _float_grid(rate: Fraction, mu2: Fraction, units: int, left: int, right: int
         move = i * mu * u - (i * mu) ** 2 / 2
         excess += math.exp(log) * np.expm1(np.minimum(move, 600))
         logs = np.logaddexp(logs, log + move)
-    return u, weight, np.where(logs < 300, np.log1p(np.minimum(excess, 1e200)), logs), excess
+    near = (logs > -0.5) & (logs < 300)  # where the excess has more digits
+    return u, weight, np.where(near, np.log1p(np.clip(excess, -0.5, 1e200)), logs), excess
