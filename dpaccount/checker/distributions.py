@@ -214,7 +214,7 @@ def shuffled_delta(i: Interval, ratio: Fraction, size: int, epsilon: Fraction) -
     right, wrong = i.sub(p, x), i.sub(i.mul(p, x), i.of(1))
     if right[0] <= 0:
         return i.of(0)[0], i.of(int(right[1] > 0))[1]
-    cut = i.div(wrong, i.mul(i.of(ratio - 1), i.add(i.of(1), x)))
+    cut = i.div(wrong, i.mul(i.of(ratio - 1), i.add(i.of(1), x))) if epsilon else i.of(Fraction(1, 2))
     total, chance = i.of(0), power_of(i, i.of(1 - share), size - 1)
     for c in range(size):
         a, other = (math.floor(exact(end) * (c + 1)) + 1 for end in cut)

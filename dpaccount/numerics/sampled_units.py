@@ -24,6 +24,7 @@ from dpaccount.numerics.sampled_groups import log_mixture, mixture_terms
 from dpaccount.numerics.work_budget import OutOfReach, as_rate, kept, spend
 
 DECAY_CELLS = 900  #: of u in one decay, at most
+MOST_BITS = 1 << 17  #: units × bits beyond an answer's: roots that lie nearer take minutes to isolate
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,8 @@ class _TiltedUnits(TiltedSample):
 def _inverse_roots(rate: Fraction, mu2: Fraction, units: int, bits: int) -> list[arb]:
     """Return 1/r_j of all factors 1 + x/r_j, isolated one by one; raises `OutOfReach` where they are not."""
     for more in (units * 16, units * 64, units * 256):
+        if units * more > MOST_BITS:
+            break
         with precision(bits + more):
             terms = mixture_terms(rate, mu2, units, bits + more)[0]
             try:
@@ -190,4 +193,5 @@ def _float_grid(rate: Fraction, mu2: Fraction, units: int, left: int, right: int
         move = i * mu * u - (i * mu) ** 2 / 2
         excess += math.exp(log) * np.expm1(np.minimum(move, 600))
         logs = np.logaddexp(logs, log + move)
-    return u, weight, np.where(logs < 300, np.log1p(np.minimum(excess, 1e200)), logs), excess
+    near = (logs > -0.5) & (logs < 300)  # where the excess has more digits
+    return u, weight, np.where(near, np.log1p(np.clip(excess, -0.5, 1e200)), logs), excess

@@ -1,6 +1,6 @@
 """Events whose curve is that of a Gaussian pair: noise, whatever is μ-GDP, and continual releases."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -133,9 +133,20 @@ FACTORS = ("tree", "sqrt-toeplitz", "banded-toeplitz", "toeplitz", "matrix")
 NONE: Any = ()
 
 
+def _members(name: str, what: str, values: Any) -> Iterable[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{what} is {str(values)[:40]!r}", "give a list", name)
+    return values
+
+
+def listed(name: str, what: str, values: Any) -> tuple[Fraction, ...]:
+    """Return the exact numbers of a list, called `what`; raise `InputError` for anything else."""
+    return tuple(exact_argument(name, each) for each in _members(name, what, values))
+
+
 def read_rows(event: Any) -> tuple[tuple[Fraction, ...], ...]:
     """Return the rows of an event's matrix, read; raise `InputError` where they do not fit its rounds."""
-    rows = tuple(tuple(exact_argument(event.name, each) for each in row) for row in event.rows)
+    rows = tuple(listed(event.name, "a row", row) for row in _members(event.name, "rows", event.rows))
     object.__setattr__(event, "rows", rows)
     if len(rows) > toeplitz.MOST_WRITTEN:
         raise InputError("too many rows", f"at most {toeplitz.MOST_WRITTEN} are bounded", event.name)
@@ -176,7 +187,7 @@ class DpFtrl(GaussianEvent):
             raise InputError(
                 f"unknown mechanism {self.mechanism!r}", f"known here: {', '.join(FACTORS)}", self.name
             )
-        given = tuple(exact_argument(self.name, each) for each in self.coefficients)
+        given = listed(self.name, "coefficients", self.coefficients)
         object.__setattr__(self, "coefficients", given)
         if (self.mechanism == "toeplitz") != bool(given):
             raise InputError(

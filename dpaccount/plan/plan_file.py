@@ -1,6 +1,6 @@
 """Reading plans from ``dpaccount/events/1`` documents; every error names its place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields
 from fractions import Fraction
 from pathlib import Path
@@ -158,14 +158,20 @@ def _reader(least: int | None, most: int | None, whole: bool) -> Callable[[Place
     return lambda place: place.real(least, most)
 
 
+def _some(place: Place) -> Iterator[Place]:
+    if place.value == []:
+        raise place.wrong("found an empty list", "leave it out, or give its members")
+    return place.items()
+
+
 _READERS: dict[str, Callable[[Place], Any]] = {
     **{key: _reader(*bounds) for key, bounds in RANGES.items()},
     "cover": _read_cover,
     "points": _read_points,
     "p": _read_law,
     "q": _read_law,
-    "coefficients": lambda place: tuple(item.real() for item in place.items()),
-    "rows": lambda place: tuple(tuple(item.real() for item in row.items()) for row in place.items()),
+    "coefficients": lambda place: tuple(item.real() for item in _some(place)),
+    "rows": lambda place: tuple(tuple(item.real() for item in row.items()) for row in _some(place)),
     "mechanism": lambda place: place.text(*FACTORS),
     "kind": lambda place: place.text("sqrt-toeplitz"),
 }

@@ -4,7 +4,6 @@ from collections import Counter
 from fractions import Fraction
 
 from dpaccount.errors import InputError
-from dpaccount.exact import exact_argument
 from dpaccount.numerics.closed import toeplitz
 from dpaccount.numerics.closed.sampling import replaced_loss
 from dpaccount.plan.event_base import (
@@ -18,7 +17,7 @@ from dpaccount.plan.event_base import (
     event_kind,
     walk,
 )
-from dpaccount.plan.gaussian_events import NONE, read_rows
+from dpaccount.plan.gaussian_events import NONE, listed, read_rows
 
 
 @event_kind
@@ -223,7 +222,7 @@ class BandedPoisson(Event):
     rows: RealRows = NONE
 
     def _check(self) -> None:
-        given = tuple(exact_argument(self.name, each) for each in self.coefficients)
+        given = listed(self.name, "coefficients", self.coefficients)
         object.__setattr__(self, "coefficients", given)
         rows = read_rows(self)
         if given and rows:

@@ -214,13 +214,14 @@ def shuffled_delta(ratio: Fraction, size: int, epsilon: Fraction) -> arb:
 
     The pair of clones (Feldman, McMillan & Talwar 2023; dpaccount/numerics/clones.py): C ~ Bin(size − 1,
     2/(ratio + 1)) fair coins and one that is right with odds `ratio` are thrown; seen are C and the heads.
-    With x = (ratio·e^ε − 1)/((ratio − 1)(1 + e^ε)) the event is more than (C + 1)x heads.
+    The event is more than (C + 1)x heads, x = (ratio·e^ε − 1)/((ratio − 1)(1 + e^ε)); at ε = 0 exactly ½.
     """
     p, t = ball(ratio), ball(epsilon).exp()
     if not bool(p > t):
         return arb(0) if bool(p <= t) else arb("nan")
     right, wrong, odds = p - t, p * t - 1, ball(2 / (ratio - 1))
-    share, chance = wrong / ((p - 1) * (1 + t)), ((p - 1) / (p + 1)) ** (size - 1)
+    share = (1 + (t - 1) * (p + 1) / ((p - 1) * (1 + t))) / 2
+    chance = ((p - 1) / (p + 1)) ** (size - 1)
     heads, at, above, total = 1, arb(1), arb(0), arb(0)  # P(heads − 1 of c coins), P(more), the sum
     for c in range(size):
         least = ((c + 1) * share).floor().unique_fmpz()

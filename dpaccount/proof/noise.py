@@ -145,7 +145,7 @@ def _table(answer: Theorem, table: Table, rule: str) -> tuple[list[list[str]], F
     rows = [[number(p, rule, "a probability") for p in row] for row in table]
     symbols = fact.points == tuple((i,) for i in range(len(rows))) and fact.relation == REPLACE_ONE
     need(symbols, rule, f"a row for each symbol 0 … k−1, which is replaced; found {fact}")
-    fair = all(len(row) == len(rows[0]) and min(row) >= 0 and sum(row) == 1 for row in rows)
+    fair = all(len(row) == len(rows[0]) and sum(row) == 1 and min(row) >= 0 for row in rows)
     need(fair, rule, "every row holds as many probabilities, and they add up to 1")
     columns = [column for column in zip(*rows, strict=True) if any(column)]
     need(all(map(all, columns)), rule, "an outcome of some symbols must be possible for all")

@@ -160,6 +160,11 @@ WRONG = [
     {"rounds": 3, "rows": [[1], [0, 1], [1, 0, 1]]},
     {"parts": 4097},
     {"coefficients": [1] + [0] * 4096},
+    {"coefficients": 1},
+    {"coefficients": "12"},
+    {"rows": 1},
+    {"rows": [1, [1, 1]]},
+    {"rows": ["1", "11"]},
 ]
 
 
@@ -176,6 +181,17 @@ def test_what_is_no_matrix_is_refused(wrong):
     terms = {"rounds": 2, "sigma": 1, "participations": 1, "separation": 1, "rows": [[1], [1, 1]]}
     with pytest.raises(InputError):
         DpFtrl(**(terms | {"mechanism": "matrix"} | wrong))
+
+
+@pytest.mark.parametrize("name", ["coefficients", "rows"])
+def test_an_empty_list_in_a_file_is_no_default(name):
+    """√Toeplitz is meant where the key is missing; the checker reads no empty factor either."""
+    event = (
+        '{"event": "banded_poisson", "rounds": 2, "sigma": 1, "rate": 0.2, "parts": 2, "' + name + '": []}'
+    )
+    text = '{"schema": "dpaccount/events/1", "relation": "add-remove", "events": [' + event + "]}"
+    with pytest.raises(InputError, match="empty list; leave it out"):
+        read_plan(parse_json(text.encode(), "plan"))
 
 
 def test_matrices_and_banded_samples_in_a_file():

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -15,8 +16,9 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.methods import exact
 from dpaccount.errors import InputError
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.sampled_groups import mixture_terms
-from dpaccount.numerics.sampled_units import SampledUnitsTransform, _inverse_roots
+from dpaccount.numerics.sampled_groups import log_mixture, mixture_terms
+from dpaccount.numerics.sampled_units import SampledUnitsTransform, _float_grid, _inverse_roots
+from dpaccount.numerics.work_budget import OutOfReach
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import group_compositions
 from dpaccount.pairs.poisson import SampledGroup
@@ -345,6 +347,26 @@ def test_the_odds_of_units_are_products_of_odds_of_one(rate, mu2, units):
                 whole *= 1 + x * root
             assert whole.overlaps(mixture_terms(q, square, units, 128)[0](x))
             assert whole.rel_accuracy_bits() > 60
+
+
+@pytest.mark.parametrize(("units", "mu2"), [(64, "1e-10"), (64, "1e-18"), (200, "1e-9")])
+def test_roots_that_are_too_near_are_given_up_in_seconds(units, mu2):
+    """To isolate them takes minutes, of which no work is counted."""
+    begun = time.process_time()
+    with pytest.raises(OutOfReach):
+        _inverse_roots(Fraction(1, 100), Fraction(mu2), units, 160)
+    assert time.process_time() - begun < 15
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("units", "rate"), [(40, "9/10"), (64, "1/2"), (3, "1/10")])
+def test_estimates_are_numbers_where_some_unit_is_nearly_always_drawn(units, rate):
+    """Far left the odds are (1 − q)^k, which 1 + (odds − 1) loses in rounding."""
+    q, square = Fraction(rate), Fraction(1, 4)
+    u, _, logs, _ = _float_grid(q, square, units, 1, 1)
+    with precision(128):
+        exact_logs = [float(log_mixture(q, square, units, (arb(x) / 2).exp())[0].mid()) for x in u[::50]]
+    assert logs[::50] == pytest.approx(exact_logs, rel=1e-9, abs=1e-12)
 
 
 def test_inversion_and_lattices_agree_and_many_units_fall_back_on_lattices():

@@ -143,6 +143,17 @@ def test_the_rule_takes_what_covers_it_and_nothing_less(size):
         shuffled(answers(), bit(F(9, 10)), size, F(1), above * F(999_999, 10**6), "k")
 
 
+@looped("size", [2, 3, 20, 301])
+@looped("truth", [F(3, 5), F(7, 10), F(10, 11), F(96, 97)])
+def test_both_programs_decide_at_epsilon_0(truth, size):
+    """There the event is more than half of the coins, exactly: half of an even number is no case of doubt."""
+    least = F(bound(truth / (1 - truth), size, F(0))).limit_denominator(10**15)
+    theorem = shuffled(answers(), bit(truth), size, F(0), least * (1 + F(1, 10**9)), "k")
+    assert checker.check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
+    with pytest.raises(RuleError, match="cover"):
+        shuffled(answers(), bit(truth), size, F(0), least * (1 - F(1, 10**9)), "k")
+
+
 def test_it_refuses_what_is_no_table_of_replaced_units():
     good = (bit(F(3, 4)), 20, F(1), F(1, 10), "k")
     for wrong, words in (
@@ -150,6 +161,7 @@ def test_it_refuses_what_is_no_table_of_replaced_units():
         ((answers(2, ADD_REMOVE), *good), "replaced"),
         ((assume_ball("q", F(1), REPLACE_ONE, "t"), *good), "contribution"),
         ((answers(), [[F(1), F(0)], [F(1, 4), F(3, 4)]], *good[1:]), "possible for all"),
+        ((answers(), [[], []], *good[1:]), "add up to 1"),
         ((answers(), good[0], 1, *good[2:]), "size"),
         ((answers(), good[0], True, *good[2:]), "size"),
         ((answers(), good[0], 10_001, *good[2:]), "size"),
