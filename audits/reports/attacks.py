@@ -48,7 +48,7 @@ def _twin(certificate: CertifyResult, point: dict[str, Any], delta: Fraction, ri
     verdict = (
         "This would have refuted the claim"
         if expected > claimed
-        else "That is within the claim, so these runs would not have shown it"
+        else "That is within the claim, so these runs would not have revealed the missing noise"
     )
     return (
         "With half the noise in the same code, these runs would be expected to show"

@@ -238,7 +238,11 @@ def _proof(certificate: CertifyResult) -> tuple[Block, ...]:
         for number, step in enumerate(proved["derivation"])
     )
     lower = proved["epsilon"]["lower"]
-    exact = "" if lower is None else f" This noise costs at least ε = {to_digits(as_exact(lower), up=False)}."
+    exact = (
+        ""
+        if lower is None
+        else f" With this noise, no bound can be below ε = {to_digits(as_exact(lower), up=False)}."
+    )
     lines = [
         f"Proved: {proved_text(certificate)}, in {len(steps)} steps. `dpaccount check`, an independent"
         f" program, re-derives them.{exact}",

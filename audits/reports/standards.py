@@ -87,7 +87,7 @@ def nist(certificate: CertifyResult) -> list[tuple[str, str]]:
     noise = (
         "no release was made"
         if release is None
-        else f"noise: {release['noise']}, drawn only against a paid charge"
+        else f"noise: {release['noise']}, drawn only after it is charged"
     )
     attacked = "no attack was run" if audit is None else f"{audit['attack']}, {audit['trials']} runs"
     ledger = certificate["claim"].get("data", {}).get("ledger")

@@ -28,7 +28,7 @@ VERDICTS = {
 OBSERVERS = {
     "central": "The data holder sees the data. Everyone else sees only the release; the promise holds"
     " whatever they know or compute.",
-    "joint": "The promise limits what the results shown to everyone else reveal about a unit. It does"
+    "joint": "The promise limits what others can learn about a unit from the results shown to them. It does"
     " not limit what the unit itself is shown, such as a recommendation.",
     "local": "The data collector is not trusted either. What leaves a unit is already noisy.",
 }
@@ -49,8 +49,8 @@ NOT_COVERED = (
 VERIFY = (
     "Run `dpaccount check certificate.json`. An independent program re-derives every step of the proof and"
     " recomputes the certificate's digest. It needs neither the data nor a network.",
-    "To need only Python's standard library, run `python3 -I -S dpaccount-checker.zip certificate.json`."
-    " `make checker` builds that file from the source.",
+    "To check with only Python's standard library, run `python3 -I -S dpaccount-checker.zip"
+    " certificate.json`. `make checker` builds the ZIP file from the source.",
     "The checker neither runs the code nor reads the data. `dpaccount certify` on the same claim, with"
     " the same code and packages, gives the code's digest again: compare it with the one below.",
 )
@@ -59,8 +59,8 @@ SEARCHED = (
     " declared. It can refute an assumption; it proves none."
 )
 OWN_NOISE = (
-    "Each number has noise of its own, so parts need not add up to totals. The intervals of one statistic"
-    " hold together with probability 95 %; those of different statistics need not."
+    "Each number has noise of its own, so parts need not add up to totals. With probability 95 %, all"
+    " intervals of one statistic hold together; across statistics, the probability can be lower."
 )
 
 CITED = re.compile(r" ?\((?:[^()]*\b(?:19|20)\d\d\b[^()]*|R\d[^()]*|docs/[^()]*)\)")
@@ -142,8 +142,8 @@ def _crowd(delta: Fraction) -> list[str]:
     if not delta:
         return []
     return [
-        f"This δ is too large for {math.ceil(1 / delta):,} or more units: it would allow one of them, picked"
-        " at random, to be published in full."
+        f"For {math.ceil(1 / delta):,} or more units, this δ would be too large: it would allow one unit,"
+        " picked at random, to be published in full."
     ]
 
 

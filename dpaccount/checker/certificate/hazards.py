@@ -15,15 +15,15 @@ from .shapes import exact_of
 HAZARDS = (
     "The proof rests on the listed assumptions. Their tests search for counterexamples and prove nothing.",
     "Not covered: malicious code in the same process, timing, and power loss beyond what fsync guarantees."
-    " Nor is data that leaves by any route other than the output, such as printed text, logs, warnings,"
-    " files or the network.",
-    "Not covered: data that the code reads other than the declared rows, such as other files, stores and"
+    " Also not covered: data that leaves by any route other than the output, such as printed text, logs,"
+    " warnings, files or the network.",
+    "Not covered: anything that the code reads besides the declared rows, such as other files, stores and"
     " copies of the data.",
     "Not tested: what the code does on rare inputs, such as one special value that no test tries.",
     "The proof assumes that each noise value is drawn exactly once, from its stated distribution, and that"
     " only one part of a mixture is drawn. The running code enforces this; no document can show it.",
-    "The reader must check that the digests are those of the intended code and data, what one unit is, and"
-    " who made this document.",
+    "The reader must check what one unit is, who made this document, and whether the digests are those of the"
+    " intended code and data.",
 )
 #: Hazards of every other one.
 UNPROVED_HAZARDS = (
@@ -119,8 +119,9 @@ def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
     if claim["guarantee"]["relation"] == ADDED:
         about = f"The table is assumed to have at most {data['rows']} {units}; this number is public."
     else:
-        about = f"The number and the order of {units} in the table are public"
-        about += f", and so is which values of {data['id']} occur." if "id" in data else "."
+        about = f"The number and the order of {units} in the table are public."
+        if "id" in data:
+            about = f"The {units} in the table are public, as are their number and order."
     public = (
         f"The claim states that these joined tables are public: {', '.join(sorted(data.get('join', {})))}."
     )
@@ -133,9 +134,9 @@ def _counted(columns: dict[str, dict[str, Any]]) -> list[str]:
     In the order of the names: a sealed document does not keep the order of its tables.
     """
     numbers = {name: each for name, each in columns.items() if each["type"] in ORDERED}
-    cells = [f"{name} as {each.get('missing', each['low'])}" for name, each in sorted(numbers.items())]
+    cells = [f"{name} by {each.get('missing', each['low'])}" for name, each in sorted(numbers.items())]
     return (
-        [f"Cells that are missing or not numbers are counted, not refused: {', '.join(cells)}."]
+        [f"Cells that are missing or not numbers are replaced, not refused: {', '.join(cells)}."]
         if cells
         else []
     )

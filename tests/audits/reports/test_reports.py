@@ -443,7 +443,7 @@ def test_every_key_of_the_page_is_one_that_reports_list(root):
 def test_a_delta_says_for_how_many_it_is(certificate, delta, units):
     """Publishing one of n rows, picked at random, is (0, 1/n)-private: δ must be below that."""
     certificate["proved"]["delta"] = delta
-    assert f"too large for {units} or more units" in what_it_means(certificate)[-1]
+    assert f"For {units} or more units, this δ would be too large" in what_it_means(certificate)[-1]
     certificate["proved"]["delta"] = "0"
     assert "units" not in " ".join(what_it_means(certificate))
 
