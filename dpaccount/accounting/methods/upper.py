@@ -109,7 +109,7 @@ def _summed(total: Composition) -> Composition:
     last = min(max(pair.orders) for pair, _ in known)
     orders = sorted({a for pair, _ in known for a in pair.orders if a <= last})
     points = tuple((a, sum((n * pair.implied(a) for pair, n in known), Fraction(0))) for a in orders)
-    rest = tuple(each for each in total.upper if not isinstance(each[0], RdpBound))
+    rest = (each for each in total.upper if each not in known)
     return replace(total, upper=((RdpBound(points), 1), *rest))
 
 

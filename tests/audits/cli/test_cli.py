@@ -338,7 +338,7 @@ def test_certify_and_a_dry_run_read_no_data_and_charge_nothing(dpaccount, real):
     for command in (["certify", "--dry-run"], ["certify"], ["release", "--dry-run"]):
         code, out, err = dpaccount(*command, real, "--json", "--quick", "--jobs", 1)
         assert (code, json.loads(out)["release"]) == (0, None)
-        assert ("charges at most ε 0.9977 and δ 0.000001" in err) == (command[0] == "release")
+        assert ("charges at most ε 0.9977 and δ 1e-06" in err) == (command[0] == "release")
         assert Path("certificates").exists() == (command != ["certify", "--dry-run"])
     assert entries(dpaccount, real) == 0
 
@@ -363,7 +363,7 @@ class Terminal(io.StringIO):
 def test_a_real_run_is_charged_once_and_reprinted(dpaccount, real):
     code, _, said = dpaccount("release", real, "--json", "--jobs", 1)
     first = kept()
-    assert "charges at most ε 0.9977 and δ 0.000001; the ledger has ε 1.0 and δ 0.000001 left" in said
+    assert "charges at most ε 0.9977 and δ 1e-06; the ledger has ε 1 and δ 1e-06 left" in said
     assert (code, first["verdict"], first["releasable"]) == (0, "CERTIFIED", True)
     assert first["release"]["evaluation"]["note"].startswith("evaluation on public data, outside")
     assert entries(dpaccount, real) == 1

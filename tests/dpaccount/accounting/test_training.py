@@ -146,7 +146,7 @@ def test_a_shuffled_run_lies_between_random_allocation_and_passes_in_any_order(r
     least = Plan("add-remove", RandomAllocation(steps=10, of=noise, count=4))
     assert found.lower == Accountant(least).epsilon(1e-5).lower < found.upper
     said = run.statement(1e-5)
-    assert "every example draws one of the 10 steps of each pass by itself" in said
+    assert "every example draws one of the 10 steps of each pass independently" in said
     assert ("leaves its place empty" in said) == (relation == "add-remove")
 
 

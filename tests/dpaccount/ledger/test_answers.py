@@ -157,12 +157,12 @@ def test_what_is_spent_and_what_remains_are_explained(url):
     ("measure", "first", "said", "fits", "not_"),
     [
         (
-            "approximate", Approximate(epsilon="1/4", delta="1e-6"), "ε 0.75 and δ 0.0",
+            "approximate", Approximate(epsilon="1/4", delta="1e-6"), "ε 0.75 and δ 0",
             Approximate(epsilon="3/4", delta=0), Approximate(epsilon="1/10", delta="1e-9"),
         ),
         ("zcdp", Zcdp(rho="1/1000"), r"ρ 0\.02\d+", Zcdp(rho="22/1000"), Pure(epsilon="1/3")),
         (
-            "either", Zcdp(rho="1/1000"), r"μ² 0.0, or ρ 0\.02\d+, or pure ε 0.0",
+            "either", Zcdp(rho="1/1000"), r"μ² 0, or ρ 0\.02\d+, or pure ε 0",
             Zcdp(rho="20/1000"), Pure(epsilon="1/3"),
         ),
     ],
