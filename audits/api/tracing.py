@@ -237,7 +237,7 @@ def _gather(
     add_common_findings(traced, document, pair)
     for note in document["notes"]:
         why = note.partition(UNEXPLAINED)[2]
-        if not why or not any(why in each for each in traced.notes):  # one note whatever the amount
+        if not why or not any(why in each for each in traced.notes):  # one note for all amounts
             traced.note(note)
     spent = {"laplace": 0.0, "gaussian": 0.0}
     sampled = bool(document["draws"]) and any(limit is not None for limit in allowed.values())

@@ -23,8 +23,8 @@ def verdict_of(lower: float, could: float, epsilon: Fraction) -> str:
 def with_missing_runs(scores: Floats, coins: NDArray[np.int64]) -> Floats:
     """Return the scores of all planned runs, with missing ones counted as evidence for the other side.
 
-    `coins` has the side of each planned run, 0 for left.  The bound stays valid, whatever ended the
-    runs: it is at most the one that all runs would have given.
+    `coins` has the side of each planned run, 0 for left.  The bound stays valid however the
+    runs ended: it is at most the one that all runs would have given.
     """
     missing = coins[len(scores) :]
     return np.concatenate([scores, np.where(missing == 0, -np.inf, np.inf)])

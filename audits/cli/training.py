@@ -65,7 +65,7 @@ class TrainingOptions:
     relation
         add-remove (one example more or less; usual for poisson and random-allocation) or replace-one.
     examples_per_user
-        For poisson: protect whole users, each with at most so many of the examples.
+        For poisson: protect whole users, each with at most this many examples.
     mechanism
         Instead of --sampling: DP-FTRL by a tree, sqrt-toeplitz or banded-toeplitz (see --bands).
     participations

@@ -30,7 +30,7 @@ SIZES = {
     *("variance", "coordinates", "distance", "epsilon"),
 }
 MAX_DATASET_NUMBERS = 5_000_000  #: of one synthetic dataset
-FEW_NUMBERS, LEAST_ROWS = 50_000, 8  #: size of the dataset that stands in for a larger one
+FEW_NUMBERS, LEAST_ROWS = 50_000, 8  #: size of the smaller dataset that replaces a large one
 FAMILY = "{} more pairs were tested on {} units."
 FEW_UNITS, SOME_UNITS, SOME_PAIRS = 64, 2000, 4  #: units of the two members; pairs of the larger one
 SEEDS = 3  #: runs on each synthetic dataset

@@ -29,7 +29,7 @@ class Failed:
     """How a run failed, in one sentence (`wrong`).  `mute`: there is nothing to judge.
 
     `kind` is the type of the exception, and `run` what was released before it; both are None if the
-    failure is a violation by itself, whatever the other side does.  `printed` is that of a `Run`.
+    failure alone is a violation, regardless of the other side.  `printed` is that of a `Run`.
     """
 
     wrong: str
@@ -71,7 +71,7 @@ def replayed(subject: Subject, data: Rows, run: Run, coins: int, *, again: bool 
 def run_side(play: Play, *, apart: bool = False) -> Run | Failed:
     """Return a run, or how it failed: in this process, or in a separate one with `apart`.
 
-    Output of the separate process to its standard streams, by whatever means, sets `printed`.
+    Any output of the separate process to its standard streams sets `printed`.
     """
     if not apart:
         return play()

@@ -60,7 +60,7 @@ class ReleasedTable:
 
 
 def definition(what: Statistic) -> str:
-    """Return in words what a statistic is, whatever its name."""
+    """Return in words what a statistic computes, since its name may not say it."""
     column = plain(what.column.name) if what.column else ""
     kind = {
         "count": "number of rows",

@@ -84,7 +84,7 @@ def pairs_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosu
 
 def adds_up(total: Composition) -> bool:
     """Say whether curves are composed, and several bounds at Rényi orders are among them."""
-    return by_pairs(total) and _summed(total) != total
+    return by_pairs(total) and _summed(total) is not total
 
 
 def summed_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure | None:
@@ -109,8 +109,9 @@ def _summed(total: Composition) -> Composition:
     last = min(max(pair.orders) for pair, _ in known)
     orders = sorted({a for pair, _ in known for a in pair.orders if a <= last})
     points = tuple((a, sum((n * pair.implied(a) for pair, n in known), Fraction(0))) for a in orders)
-    rest = (each for each in total.upper if each not in known)
-    return replace(total, upper=((RdpBound(points), 1), *rest))
+    added = set(known)
+    others = [each for each in total.upper if each not in added]
+    return replace(total, upper=((RdpBound(points), 1), *others))
 
 
 def _merged(total: Composition) -> Composition:
