@@ -69,6 +69,14 @@ def unsteadiness(steps, included):
     return float((chi_square - freedom) / np.sqrt(2 * freedom))
 
 
+def write_canaries(name, included, values):
+    """Write a file for `dpaccount audit --one-run`: a line for each canary."""
+    with Path(name).open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["included", "score"])
+        rows.writerows(zip(np.asarray(included, int), values, strict=True))
+
+
 def main(bug=None, seed=1):
     """Train once; write sum.csv, spread.csv and plan.json; say whether the noise is steady."""
     rng = np.random.default_rng(seed)
@@ -77,10 +85,7 @@ def main(bug=None, seed=1):
     found = unsteadiness(steps, included)
     print(f"noise between steps: {'VARIES' if found > 5 else 'steady'} ({found:.1f} standard deviations)")
     for name, values in scores(steps).items():
-        with Path(f"{name}.csv").open("w", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["included", "score"])
-            rows.writerows(zip(included.astype(int), values, strict=True))
+        write_canaries(f"{name}.csv", included, values)
     claimed = json.loads(json.dumps(PLAN))
     if bug == "half_the_rate":
         claimed["events"][0]["rate"] = str(RATE / 2)

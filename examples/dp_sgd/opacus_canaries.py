@@ -8,12 +8,12 @@ number, so its gradient is known, and the clipping, the sum and the noise that a
 After training, minus that number is what all steps released about the canary: its score.
 """
 
-import csv
 import json
 import sys
 from pathlib import Path
 
 import torch
+from canaries import write_canaries
 from opacus import PrivacyEngine
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -71,10 +71,7 @@ def main(bug=None, seed=1):
     torch.manual_seed(seed)
     included = torch.rand(CANARIES) < 0.5
     numbers, steps = train(included, bug)
-    with Path("canaries.csv").open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["included", "score"])
-        rows.writerows(zip(included.int().tolist(), (-numbers).tolist(), strict=True))
+    write_canaries("canaries.csv", included, (-numbers).tolist())
     of = {"event": "gaussian", "sigma": SIGMA}
     sampled = {"event": "poisson_subsampled", "count": EPOCHS * steps, "rate": f"1/{steps}", "of": of}
     plan = {"schema": "dpaccount/events/1", "relation": "add-remove", "events": [sampled]}

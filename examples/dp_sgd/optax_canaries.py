@@ -8,7 +8,6 @@ that coordinate, so its gradient is known, and the clipping, the sum and the noi
 on it too.  After training, -probe[i] is what all steps released about canary i: its score.
 """
 
-import csv
 import json
 import sys
 from pathlib import Path
@@ -17,22 +16,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from canaries import CANARIES, CLIP, PLAN, RATE, SIGMA, STEPS, write_canaries
 
-EXAMPLES, CANARIES, RATE, SIGMA, STEPS, CLIP = 2000, 1000, 0.1, 1.0, 100, 1.0
+EXAMPLES = 2000
 STEEP = 5.0  #: norm of a canary's gradient before clipping
 BATCH = 400  #: a step's batch is padded to this size with examples whose gradients are set to 0
-PLAN = {
-    "schema": "dpaccount/events/1",
-    "relation": "add-remove",
-    "events": [
-        {
-            "event": "poisson_subsampled",
-            "count": STEPS,
-            "rate": str(RATE),
-            "of": {"event": "gaussian", "sigma": SIGMA},
-        }
-    ],
-}
 
 
 def loss(params, x, y, canary):
@@ -80,10 +68,7 @@ def main(bug=None, seed=1):
     rng = np.random.default_rng(seed)
     included = rng.random(CANARIES) < 0.5
     scores = -np.array(train(included, rng, bug)["probe"])
-    with Path("canaries.csv").open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["included", "score"])
-        rows.writerows(zip(included.astype(int), scores, strict=True))
+    write_canaries("canaries.csv", included, scores)
     Path("plan.json").write_text(json.dumps(PLAN))
 
 
