@@ -21,9 +21,11 @@ def explained(certificate: CertifyResult) -> list[str]:
     runs, others = point["runs"], point["other_runs"]
     shown, risk = as_exact(point["epsilon_lower"]), as_exact(point["risk"])
     delta = as_exact(point["delta"])
+    rest = audit["trials"] - runs - others
+    chose = f" ({rest} more runs chose the events)" if rest > 0 else ""
     sentences = [
-        f"The running code was attacked. Method: {audit['attack']}. The code ran {runs} times on one"
-        f" dataset and {others} times on a synthetic neighbour. Result: ε is at least"
+        f"The running code was attacked. Method: {audit['attack']}. The bounds count {runs} runs on one"
+        f" dataset and {others} on a synthetic neighbour{chose}. Result: ε is at least"
         f" {to_digits(shown, up=False)} at δ = {point['delta']}, with confidence {audit['confidence']} over"
         " all points together.",
         "An attack shows less than is proved. It sees one pair of datasets, one event and finitely many runs."

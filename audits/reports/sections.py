@@ -9,6 +9,7 @@ from audits.claim import STUDY
 from audits.reports import attacks, pictures, regret
 from audits.reports.regret import Curve
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
+from audits.reports.steps import step_text
 from audits.reports.tables import released_tables
 from audits.reports.words import (
     FROM,
@@ -233,7 +234,7 @@ def _proof(certificate: CertifyResult) -> tuple[Block, ...]:
         (
             f"{number}. {step['rule']}: {rule_summary(step['rule'])}"
             + (f" From {', '.join(str(each) for each in step['from'])}." if step["from"] else ""),
-            "\n".join(f"{name}: {value}" for name, value in flat({k: step[k] for k in ("with", "gives")})),
+            step_text(step),
         )
         for number, step in enumerate(proved["derivation"])
     )
@@ -299,7 +300,8 @@ def _attack(certificate: CertifyResult) -> tuple[Block, ...]:
     )
     quick = ["This quick attack made a tenth of the requested runs."] if audit["quick"] else []
     pair = Block("text", (*quick, "The attacked pair of datasets is synthetic:"))
-    return lines, Block("table", head=head, rows=rows), pair, _table(flat(audit["witness"]))
+    witness = {key: each for key, each in audit["witness"].items() if key != "wrong"}  # no counterexample
+    return lines, Block("table", head=head, rows=rows), pair, _table(flat(witness))
 
 
 def _published(certificate: CertifyResult) -> list[Section]:

@@ -19,6 +19,7 @@ from audits.certificate.document import seal
 from audits.reports import attacks, ci, page, pictures, standards
 from audits.reports.compare import differences
 from audits.reports.sections import sections
+from audits.reports.steps import MAX_CHARACTERS, step_text
 from audits.reports.tables import definition, released_tables
 from audits.reports.words import (
     declared,
@@ -702,3 +703,20 @@ def test_what_was_observed_is_no_square_and_an_outcome_says_what_was_not_tested(
     accepted = {"assume": {"assume_ball sum": "our paper"}}
     assert outcome({**entry, "status": "accepted"}, accepted).endswith("Reason given: our paper")
     assert outcome({**entry, "counterexample": {"wrong": "moves by 2"}}, {}) == "false: moves by 2"
+
+
+def test_a_step_names_every_value_of_its_conclusion_and_cuts_only_long_ones(certificate):
+    for step in certificate["proved"]["derivation"]:
+        text = step_text(step)
+        for value in (*step["with"].values(), *step["gives"][1:]):
+            written = value if isinstance(value, str) else json.dumps(value)
+            assert value is None or f": {written[:MAX_CHARACTERS]}" in text
+    assert "  observer: central" in text.splitlines()
+    step["gives"] = ["Unheard", "x" * 1000]
+    assert step_text(step).splitlines()[-1] == f"  1: {'x' * MAX_CHARACTERS} … (in full in the certificate)"
+
+
+def test_the_attacked_pair_is_no_counterexample_and_all_its_runs_are_accounted_for(certificate):
+    shown = next(each for each in sections(certificate) if each.title == "Attack").blocks
+    assert not [row for row in shown[-1].rows if "wrong" in row[0]]
+    assert "96 runs on one dataset and 94 on a synthetic neighbour (10 more runs" in shown[0].lines[0]
