@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, get_args
 
-from dpaccount.proof.judgements import Judgement
+from dpaccount.proof import Judgement
 
 FIELDS = {kind.__name__: [each.name for each in fields(kind)] for kind in get_args(Judgement)}
 MAX_CHARACTERS = 300  #: of a value on a page; all of it is in the certificate

@@ -1,6 +1,6 @@
 """Privacy curves: what they are, how they are written, the δ of each at an ε, what ledgers pay."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, cast
 
@@ -201,6 +201,23 @@ def check_measure(measure: str, after: Fraction, delta: Fraction, curves: Sequen
     end = after + (after + 1) / 2**40
     paid = any(spent <= share and implies(Gdp(square), end, share) for square, spent in bounds)
     ensure(paid, f"the charge costs more in {brief(measure)} than was spent, or is left")
+
+
+def check_left(left: Mapping[str, Fraction | None], whole: Fraction, delta: Fraction) -> None:
+    """Verify that what is said to be left would fit the whole budget, had nothing else been spent.
+
+    Of ρ this holds if it does of the Gaussian pair of the same ρ, which costs no more.
+    """
+    end = whole + (whole + 1) / 2**40
+    for name, most in left.items():
+        if most is None or most < 0:
+            fits = False
+        elif name == "delta":
+            fits = most <= delta
+        else:
+            curve = Pure(most) if name == "pure" else Gdp(2 * most if name == "rho" else most)
+            fits = implies(curve, end, delta)
+        ensure(fits, f"more {name} is left than there was")
 
 
 def ideal(curve: Curve, measure: str) -> tuple[Fraction, Fraction] | None:

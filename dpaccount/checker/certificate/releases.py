@@ -5,7 +5,7 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
-from ..curves import MOST_NEAR, NEAR, Approximate, BoundedRange, Pure, check_measure
+from ..curves import MOST_NEAR, NEAR, Approximate, BoundedRange, Pure, check_left, check_measure
 from ..derivation import NOISE, unconverted
 from ..documents import Rejected, brief, ensure, integer
 from ..facts import ANYONE, Fact, Private, apply
@@ -114,8 +114,7 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], paid: list[Fac
     if everyone and cost * NOTICED >= before:
         ensure(cost == 0 or before < after, "something is charged, and nothing was spent")
     ensure(plain or budget["measure"] in ("gdp", "zcdp", NEAR, "either"), "the ledger has no known measure")
-    left = exact_of(budget.get("left", {}).get("delta", 0), "the delta left")
-    ensure(left is not None and left <= delta, "more delta is left than there was")
+    check_left({name: exact_of(most, name) for name, most in budget.get("left", {}).items()}, whole, delta)
     within = budget["measure"] == "approximate" and allowed <= delta
     curves = [fact.curve for fact in paid if isinstance(fact, Private)]
     pure = [curve for curve in curves if isinstance(curve, Pure | BoundedRange)]

@@ -1,7 +1,13 @@
 """What a certificate notes of its ledger's budget: there or not there, and of one shape."""
 
+from fractions import Fraction
+
+import pytest
+
+from dpaccount.accounting.measures import MEASURES
 from dpaccount.checker import Rejected
 from dpaccount.checker.certificate.releases import check_budget
+from dpaccount.checker.curves import check_left
 from dpaccount.checker.derivation import conclusions, unconverted
 from tests.documents import wrong
 from tests.dpaccount.checker.made import HONEST, ON_DATA, R, accepted, edited, step
@@ -167,3 +173,18 @@ def test_what_was_pure_before_it_was_converted_may_be_charged_as_that(measure, d
         assert not enough
     else:
         assert enough
+
+
+@looped("measure", ["gdp", "zcdp", "approximate-zcdp", "either", "approximate"])
+@looped("epsilon", [Fraction(1, 100), Fraction(1), Fraction(12)])
+@looped("delta", [Fraction(1, 10**12), Fraction(1, 10**6), Fraction(1, 10)])
+def test_what_an_unused_ledger_has_left_is_accepted_and_far_more_is_not(measure, epsilon, delta):
+    of = MEASURES[measure]
+    left = dict(zip(of.amounts, of.room((Fraction(0),) * len(of.amounts), epsilon, delta), strict=True))
+    named = {name: most for name, most in left.items() if name != "epsilon"}  # its ε is held to the total
+    check_left(named, epsilon, delta)
+    for name, most in named.items():
+        with pytest.raises(Rejected, match=f"more {name} is left"):
+            check_left({name: 100 * most}, epsilon, delta)  # the costs of ρ and of μ² differ at a large δ
+        with pytest.raises(Rejected, match=f"more {name} is left"):
+            check_left({name: -most}, epsilon, delta)
