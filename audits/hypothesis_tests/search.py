@@ -193,13 +193,13 @@ def run_tours(
     units = chosen("rows", tours.units(domain, {*more, *asked}), room // 24)
     bases = chosen("tables", tours.special(domain, marks.numbers), room // 60)
     walks = list(tours.walks(domain, relation, marks.numbers)) if radius_of(relation) is None else []
-    walks = chosen("walks", walks, room // 120)
+    walks = chosen("sequences of changes", walks, room // 120)
     ways = [tours.by_unit(domain, relation, "low", units[:1])] * min(len(coins), COINS)
     ways += [tours.star(domain, relation, base, middle, changed) for base in ("uniform", *given)]
     ways += [tours.by_unit(domain, relation, base, units) for base in ("low", "uniform", *given)]
     ways += [tours.by_unit(domain, relation, base, sorted({1, middle, domain.rows})) for base in bases]
     coins = chosen("public coins", coins, len(ways) + len(walks))
-    judge.seen.skipped = f"The tests tried only some of the special inputs: {', '.join(cut)}." if cut else ""
+    judge.seen.skipped = f"The tests tried only some of the edge cases: {', '.join(cut)}." if cut else ""
     for number, tour in enumerate(ways):
         judge.along(tour, coins[number % len(coins)])
     for number, walk in enumerate(walks, len(ways)):

@@ -80,7 +80,7 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
     notes += table_hazards(claim, data)
     if data.get("public", False):
         notes.append(
-            "The claim says that its data are public; the figures in `evaluation` use them without noise."
+            "The claim declares its data public: the figures under `evaluation` are computed without noise."
         )
     delta = exact_of(document["guarantee"]["delta"], "delta") or Fraction(0)
     if delta > Fraction(1, 100_000):

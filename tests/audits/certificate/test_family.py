@@ -136,7 +136,7 @@ def test_no_certificate_may_leave_out_what_its_tests_ran_on(tmp_path, claim, uni
         judged.append(refused_by_checker(body) is None)
     left = [note for note, valid in zip(notes, judged, strict=True) if valid]
     counts = (
-        "The tests tried only some of the special inputs",
+        "The tests tried only some of the edge cases",
         "4 more pairs were tested",
     )  # nothing else in it has them
     assert all(note.startswith(counts) for note in left)
