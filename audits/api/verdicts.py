@@ -35,7 +35,7 @@ def answer_fields(question: Claims, reached: LowerBound, leaked: LowerBound) -> 
     """Return bound, power and verdict; `leaked` is the bound that total leakage would have given.
 
     For μ and ρ the bound is `mu_lower` or `rho_lower`, and `epsilon_lower` is for δ = 0.  For a
-    list of points or a plan, ε and δ are those of the point that is exceeded most, and
+    list of points or a plan, ε and δ are those of the point where the claim is exceeded most, and
     `epsilon_claimed` is the claimed ε there.
     """
     curve = question.curve

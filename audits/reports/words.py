@@ -41,7 +41,7 @@ FROM = {
 NOT_COVERED = (
     "Facts about the population, and what follows from them about a person.",
     "Malicious code in the same process, and timing side channels.",
-    "Data that leaves through another channel, such as logs, copies or messages.",
+    "Data that leave through another channel, such as logs, copies or messages.",
     "What the code does on rare inputs that no test tried.",
     "Sampling error, clipping and missing rows, unless an interval says that it includes them.",
     "Whether the code and the data are the intended ones.",
@@ -101,9 +101,9 @@ def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
     if delta < 1 and epsilon <= MAX_ODDS_EPSILON:
         betting = to_digits((with_growth + delta) / (1 - delta), up=True, digits=3)
     return [
-        "Suppose that an attacker knows all other units' data and must tell which of two equally likely values"
-        f" one unit's data have. They are right at most {_percent(right)} of the time; a blind guess is right"
-        f" 50 % of the time. The odds that they are right are at most {betting} to 1.",
+        "Suppose that an attacker knows all other units' data and must tell which of two equally likely"
+        f" values one unit's data have. They are right at most {_percent(right)} of the time; a blind guess is"
+        f" right 50 % of the time. The odds that they are right are at most {betting} to 1.",
         f"At a false-positive rate of 0.1 %, an attack has a true-positive rate of at most"
         f" {_percent(power)}.",
     ]

@@ -15,7 +15,7 @@ from .shapes import exact_of
 HAZARDS = (
     "The proof rests on the listed assumptions. Their tests search for counterexamples and prove nothing.",
     "Not covered: malicious code in the same process, timing, and power loss beyond what fsync guarantees."
-    " Also not covered: data that leaves by any route other than the output, such as printed text, logs,"
+    " Also not covered: data that leave by any route other than the output, such as printed text, logs,"
     " warnings, files or the network.",
     "Not covered: anything that the code reads besides the declared rows, such as other files, stores and"
     " copies of the data.",
@@ -28,7 +28,7 @@ HAZARDS = (
 #: Hazards of every other one.
 UNPROVED_HAZARDS = (
     "A failed attack proves nothing.",
-    "Not covered: malicious code, timing, and data that leaves by any route other than the result, such as"
+    "Not covered: malicious code, timing, and data that leave by any route other than the result, such as"
     " printed text, logs, warnings, files or the network.",
 )
 #: How the attack's description begins where neither code nor datasets were seen.
@@ -80,7 +80,7 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
     notes += table_hazards(claim, data)
     if data.get("public", False):
         notes.append(
-            "The claim declares its data public: the figures under `evaluation` are computed without noise."
+            "The claim declares its data public, so the figures of the evaluation are computed without noise."
         )
     delta = exact_of(document["guarantee"]["delta"], "delta") or Fraction(0)
     if delta > Fraction(1, 100_000):
