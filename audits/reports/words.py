@@ -101,9 +101,9 @@ def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
     if delta < 1 and epsilon <= MAX_ODDS_EPSILON:
         betting = to_digits((with_growth + delta) / (1 - delta), up=True, digits=3)
     return [
-        "Suppose that an attacker knows all other units' data and must tell which of two equally likely"
-        f" values one unit's data have. They are right at most {_percent(right)} of the time; a blind guess is"
-        f" right 50 % of the time. The odds that they are right are at most {betting} to 1.",
+        "Suppose that an attacker knows all other units' data and must tell which of two equally"
+        f" likely values one unit's data have. They are right at most {_percent(right)} of the time; a blind"
+        f" guess is right 50 % of the time. The odds that they are right are at most {betting} to 1.",
         f"At a false-positive rate of 0.1 %, an attack has a true-positive rate of at most"
         f" {_percent(power)}.",
     ]
