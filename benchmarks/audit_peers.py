@@ -1,11 +1,12 @@
 """What benchmarks/audits.py runs in the peers' own environment; nothing of ours is imported here.
 
     python audit_peers.py draw SUBJECT RUNS SEED OUT.npz
-    python audit_peers.py judge SAMPLES.npz EPSILON DELTA
+    python audit_peers.py judge EPSILON DELTA SAMPLES.npz …
 
 `draw` runs a mechanism of diffprivlib or OpenDP on 0 and on 1.  `judge` prints, as JSON, whether the
-testers of DP-Auditorium (hockey-stick, histogram) and StatDP reject (EPSILON, DELTA) from the samples on
-two neighbours, at 5 %, or why one cannot be used.
+testers of DP-Auditorium (hockey-stick, histogram), StatDP and jax-privacy (Clopper-Pearson) reject
+(EPSILON, DELTA) from the samples on two neighbours, at 5 %, or why one cannot be used.  Of results of several
+numbers the hockey-stick tester reads all, the others the first.
 """
 
 import argparse
@@ -122,19 +123,31 @@ def statdp(left, right, epsilon: float) -> bool:
     return bool(min(test_statistics(a, b, epsilon, half), test_statistics(b, a, epsilon, half)) < LEVEL / 2)
 
 
+def clopper_pearson(left, right, epsilon: float, delta: float) -> bool:
+    """Return what jax-privacy says, with either side as the one that held the canary."""
+    from jax_privacy.auditing import CanaryScoreAuditor
+
+    pairs = (left, right), (right, left)
+    bounds = [CanaryScoreAuditor(*pair).epsilon_clopper_pearson(LEVEL / 2, delta, False) for pair in pairs]
+    return max(bounds) > epsilon
+
+
 def judge(epsilon: float, delta: float, samples: list[Path]) -> None:
     """Print by which of the samples, in their order, each tester rejects first: null for none, or why not."""
     found = {}
     held = [np.load(each) for each in samples]
     pairs = [(each["left"], each["right"]) for each in held]
-    testers = {"hockey-stick": lambda left, right: hockey_stick(left, right, epsilon, delta)}
-    if all(left.ndim == 1 or left.shape[1] == 1 for left, _ in pairs):
-        testers["histogram"] = lambda left, right: histogram(left.ravel(), right.ravel(), epsilon, delta)
-        if delta == 0:
-            testers["StatDP"] = lambda left, right: statdp(left.ravel(), right.ravel(), epsilon)
-    for name, tester in testers.items():
+    first = [tuple(side.reshape(len(side), -1)[:, 0] for side in pair) for pair in pairs]
+    testers = {
+        "hockey-stick": (pairs, lambda left, right: hockey_stick(left, right, epsilon, delta)),
+        "histogram": (first, lambda left, right: histogram(left, right, epsilon, delta)),
+        "jax-privacy": (first, lambda left, right: clopper_pearson(left, right, epsilon, delta)),
+    }
+    if delta == 0:
+        testers["StatDP"] = first, lambda left, right: statdp(left, right, epsilon)
+    for name, (judged, tester) in testers.items():
         try:
-            found[name] = next((place for place, pair in enumerate(pairs) if tester(*pair)), None)
+            found[name] = next((place for place, pair in enumerate(judged) if tester(*pair)), None)
         except Exception as error:  # peers raise anything
             found[name] = f"{type(error).__name__}: {error}"
     print(json.dumps(found))

@@ -1,11 +1,14 @@
 """Known faults of released libraries, and a sound neighbour of each, audited as a user would.
 
-    python -m benchmarks.libraries --cache FOLDER [--only NAME …] [--out TABLE.md]
+    python -m benchmarks.libraries --cache FOLDER [--only NAME …] [--peers PYTHON] [--out TABLE.md]
 
 Every release gets an environment of its own in FOLDER, made by pip once.  A case is one command
 `dpaccount audit … --python FOLDER/…/bin/python` (or `sensitivity`) on a function of benchmarks/wrapped:
 no pair, no hint, 50 seconds of runs.  A fault is *found* if the claim is refuted.  A sound neighbour is
 asked at an error probability of 1e-3, and must not be refuted.
+
+With --peers, an interpreter that has DP-Auditorium, StatDP and jax-privacy, these judge a found fault of an
+(ε, δ) claim, from 10,000 runs on each side of the pair that our audit found: none of them looks for a pair.
 """
 
 import argparse
@@ -13,6 +16,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +26,34 @@ ROOT = Path(__file__).parent.parent
 WRAPPED = Path(__file__).with_name("wrapped")
 SECONDS = 50
 ERROR = "1e-3"  #: of a sound neighbour; of a fault it is the default, .05
+RUNS = 10_000  #: on each side, that peers are given
+PEERS = Path(__file__).with_name("audit_peers.py")
+#: what a release's interpreter runs: a failed run is NaN, and results are padded to the longest
+DRAW = """
+import importlib, inspect, json, sys
+import numpy as np
+module, name, pair, runs, out = sys.argv[1:]
+sys.path.insert(0, "")
+function = getattr(importlib.import_module(module), name)
+seeded = len(inspect.signature(function).parameters) > 1
+sides = {}
+for number, side in enumerate(json.loads(pair)):
+    rows = []
+    for run in range(int(runs)):
+        data = np.array(side)
+        try:
+            found = function(data, np.random.default_rng([number, run])) if seeded else function(data)
+            rows.append(np.ravel(np.asarray(found, dtype=float)))
+        except Exception:
+            rows.append(np.full(1, np.nan))
+    sides[number] = rows
+most = max(len(row) for rows in sides.values() for row in rows)
+padded = {
+    number: np.nan_to_num([np.pad(row, (0, most - len(row)), constant_values=np.nan) for row in rows], nan=-1e6)
+    for number, rows in sides.items()
+}
+np.savez(out, left=padded[0], right=padded[1])
+"""
 
 
 @dataclass(frozen=True)
@@ -155,7 +187,29 @@ def asked(case: LibraryCase, cache: Path) -> dict[str, object]:
         return {**row, "said": done.stderr.strip().splitlines()[-1:]}
     said = json.loads(done.stdout)
     lower = next((said[key] for key in ("rho_lower", "epsilon_lower", "worst") if key in said), None)
-    return {**row, "lower": lower, "said": said.get("attack", "")}
+    pair = [said["witness"][side] for side in ("left", "right")] if "--epsilon" in case.claim else None
+    return {**row, "lower": lower, "said": said.get("attack", ""), "pair": pair}
+
+
+def drawn_on(case: LibraryCase, cache: Path, pair: object, out: Path) -> None:
+    """Save `RUNS` results a side of a function on a pair of arrays, run by the release's interpreter."""
+    python, function = interpreter(cache, case.release), case.function.split(":")
+    words = [str(python), "-c", DRAW, *function, json.dumps(pair), str(RUNS), str(out)]
+    subprocess.run(words, cwd=WRAPPED, check=True, env=one_thread())
+
+
+def by_peers(case: LibraryCase, cache: Path, pair: object, peers: str) -> dict[str, str]:
+    """Return what each peer says of a claim of (ε, δ), given the pair."""
+    _, epsilon, *rest = case.claim.split()
+    with tempfile.TemporaryDirectory() as folder:
+        samples = Path(folder) / "samples.npz"
+        drawn_on(case, cache, pair, samples)
+        words = [peers, str(PEERS), "judge", epsilon, rest[1] if rest else "0", str(samples)]
+        said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    found = json.loads(said.strip().splitlines()[-1])
+    return {
+        name: "found" if each == 0 else "missed" if each is None else each for name, each in found.items()
+    }
 
 
 def one_thread() -> dict[str, str]:
@@ -195,10 +249,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--peers", help="an interpreter that has DP-Auditorium, StatDP and jax-privacy")
     parser.add_argument("--out", type=Path, help="a file for the answers as a Markdown table")
     words = parser.parse_args()
     answers = []
     for case, row in rows(words.cache.absolute(), words.only):
+        pair = row.pop("pair", None)
+        if words.peers and pair is not None and case.thread != SOUND:
+            row["peers"] = by_peers(case, words.cache.absolute(), pair, words.peers)
         answers.append((case, row))
         mark = "right" if right(case, row) else "WRONG"
         print(mark, json.dumps(row, ensure_ascii=False), flush=True)
