@@ -44,8 +44,6 @@ CLASSICAL = {
     "sig_forall_dec",
     "sig_not_dec",
 }
-#: rules of the kernel and the Python checker that Coq does not have: their proofs are on paper
-ON_PAPER = {"shuffled"}
 THEOREM = re.compile(r"^\s*(?:Theorem|Corollary)\s+(\w+)", re.M)
 MODULE = re.compile(r"^Module .*?^End \w+\.", re.M | re.S)
 SOUND = re.compile(r"^Theorem\s+(\w+_sound)\s*:\s*sound_rule\s+\"(\w+)\"\s*\.", re.M)

@@ -72,8 +72,6 @@ def by_machine() -> str:
         status: [f"`{each['name']}`" for each in ROWS if each["status"] == status]
         for status in ("proved", "assumed", "defined", "inferred")
     }
-    listed = {each["name"] for each in ROWS}
-    names["inferred"] += [f"`{name}`" for _, name, _ in signature() if name.islower() and name not in listed]
     parts = [f"{len(names['proved'])} rules are proved in Coq ([formal.md](formal.md))"]
     parts += [f"on assumptions: {', '.join(names['assumed'])}"] * bool(names["assumed"])
     parts += [f"on paper only: {', '.join(names['inferred'])}"] * bool(names["inferred"])

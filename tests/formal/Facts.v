@@ -67,6 +67,7 @@ Inductive noise_law :=
   | SparseAnswers (threshold scale : Q) (limit : Z) (grid : Q)
   | TableAnswer (table : list (list Q))
   | CellsShown (scale : Q) (threshold : Z) (delta : Q)
+  | ShuffledAnswers (table : list (list Q)) (size : Z) (delta : Q)
   | FilterCharges.                                                            (* no noise of its own *)
 
 (** Over what a query is released: once, or over covers as a hypothesis lists them. *)

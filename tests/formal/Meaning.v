@@ -104,6 +104,16 @@ Section Meaning.
           | Some r => if takes_part W q o i h u r then row (Int_part (adds W q o i h u r 0%nat)) else point 0%nat
           | None => point 0%nat
           end) (units_there W)))
+    | ShuffledAnswers table size _ => exists row : Z -> Laws.law nat,      (* how often each outcome is seen, of all who answer *)
+        (forall k, In k (map Z.of_nat (seq 0 (length table))) ->
+           proportional (fun j => Q2R (nth j (nth (Z.to_nat k) table []) 0%Q)) (row k)) /\
+        made_of h (fun d =>
+          let answers := flat_map (fun u => match d u with
+            | Some r => if takes_part W q o i h u r then [row (Int_part (adds W q o i h u r 0%nat))] else []
+            | None => []
+            end) (units_there W) in
+          if (Z.of_nat (length answers) <? size)%Z then point []           (* of fewer, nothing *)
+          else image (fun l => map (count_occ Nat.eq_dec l) (seq 0 (length (hd [] table)))) (each answers))
     | CellsShown b threshold _ => exists X whole, on_grid 1 numbers whole /\ discrete_laplace (Q2R b) X /\
         made_of h (fun d => each (map (fun z => if (z d =? 0)%Z then point None
           else image (fun x => if (threshold <=? z d + x)%Z then Some (z d + x)%Z else None) X) whole))
@@ -165,7 +175,8 @@ Section Meaning.
     | Steps.ByFineGaussian _ _ _ _ _ => forall k p, In (k, p) (drawn n) -> draws_as_said k p /\ made_one_way k p
     | Steps.ByLatticeGaussian _ _ | Steps.ByDiscreteGaussian _ _ _
     | Steps.ByGaussianNoise _ _ | Steps.ByLaplaceNoise _ _ _ | Steps.ByExponential _ _ | Steps.ByPermuteAndFlip _ _
-    | Steps.ByKNorm _ _ _ _ | Steps.BySparseVector _ _ _ _ _ | Steps.ByFinite _ _ _ | Steps.ByStableHistogram _ _ _ _ =>
+    | Steps.ByKNorm _ _ _ _ | Steps.BySparseVector _ _ _ _ _ | Steps.ByFinite _ _ _ | Steps.ByShuffled _ _ _ _ _
+    | Steps.ByStableHistogram _ _ _ _ =>
         forall k p, In (k, p) (drawn n) -> draws_as_said k p
     | Steps.ByApart law scale =>                          (* all releases over the covers are made, with this noise *)
         match found with

@@ -45,6 +45,7 @@ Inductive step :=
   | ByKNorm (rate bound grid : Q) (key : string)
   | BySparseVector (threshold scale : Q) (limit : Z) (grid : Q) (key : string)
   | ByFinite (table : list (list Q)) (epsilon : Q) (key : string)
+  | ByShuffled (table : list (list Q)) (size : Z) (epsilon delta : Q) (key : string)
   | ByStableHistogram (scale : Q) (threshold : Z) (delta : Q) (key : string)
   (* composition and observers *)
   | ByPostProcess | ByBillboard | ByLocalView | ByNodes | ByLocal | ByCompose | ByParallel | ByMixture | ByPartition

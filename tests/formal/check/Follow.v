@@ -20,7 +20,7 @@ Definition infer (s : step) (found : list fact) : option fact :=
   | ByLinear _ | ByDifferences | ByMoved _ | ByCentred | ByFactorised _ _ | ByJoint _ | ByBuffered _ _ _ _ _ => sensitivity s found
   | ByFineGaussian _ _ _ _ _ | ByLatticeGaussian _ _ | ByDiscreteGaussian _ _ _ | ByGaussianNoise _ _
   | ByLaplaceNoise _ _ _ | ByExponential _ _ | ByPermuteAndFlip _ _ | ByKNorm _ _ _ _ | BySparseVector _ _ _ _ _
-  | ByFinite _ _ _ | ByStableHistogram _ _ _ _ => noise s found
+  | ByFinite _ _ _ | ByShuffled _ _ _ _ _ | ByStableHistogram _ _ _ _ => noise s found
   | ByPostProcess | ByBillboard | ByLocalView | ByNodes | ByLocal | ByCompose | ByParallel | ByMixture | ByPartition => composition s found
   | ByToApproximate _ _ _ | ByToZcdp | ByToPure | ByToGdp _ | ByToNearGdp | ByToRenyi _ | ByDespite _ | ByGroup _ _ | ByWithin _
   | ByPersons | ByReplaceOne => conversion s found
@@ -56,6 +56,7 @@ Definition law_eqb (a b : noise_law) : bool :=
   | SparseAnswers t b l g, SparseAnswers t' b' l' g' => q_eqb t t' && q_eqb b b' && Z.eqb l l' && q_eqb g g'
   | TableAnswer t, TableAnswer t' => list_eqb (list_eqb q_eqb) t t'
   | CellsShown b t d, CellsShown b' t' d' => q_eqb b b' && Z.eqb t t' && q_eqb d d'
+  | ShuffledAnswers t n d, ShuffledAnswers t' n' d' => list_eqb (list_eqb q_eqb) t t' && Z.eqb n n' && q_eqb d d'
   | FilterCharges, FilterCharges => true
   | _, _ => false
   end.
@@ -129,6 +130,7 @@ Proof.
   destruct a; simpl; rewrite ?q_eqb_refl, ?Z.eqb_refl, ?eqb_reflx; auto.
   - destruct grid; simpl; rewrite ?q_eqb_refl; auto.
   - apply list_eqb_refl. intros. apply list_eqb_refl, q_eqb_refl.
+  - rewrite list_eqb_refl; auto. intros. apply list_eqb_refl, q_eqb_refl.
 Qed.
 
 Lemma spread_eqb_eq a b : spread_eqb a b = true -> a = b.

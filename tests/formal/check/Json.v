@@ -287,6 +287,9 @@ Section Read.
     else if rule =? "finite" then of_members ["table"; "epsilon"; "key"] []
       (let! t := get (list_of (list_of short_number)) "table" in let! e := get number "epsilon" in let! k := get text "key" in
        Some (ByFinite t e k))
+    else if rule =? "shuffled" then of_members ["table"; "size"; "epsilon"; "delta"; "key"] []
+      (let! t := get (list_of (list_of short_number)) "table" in let! n := get (whole 2) "size" in
+       let! e := get number "epsilon" in let! d := get number "delta" in let! k := get text "key" in Some (ByShuffled t n e d k))
     else if rule =? "stable_histogram" then of_members ["scale"; "threshold"; "delta"; "key"] []
       (let! s := get number "scale" in let! t := get (whole 2) "threshold" in let! d := get number "delta" in let! k := get text "key" in
        Some (ByStableHistogram s t d k))

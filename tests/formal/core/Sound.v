@@ -25,7 +25,7 @@ Definition rule_of (s : step) : string :=
   | ByFineGaussian _ _ _ _ _ => "fine_gaussian" | ByLatticeGaussian _ _ => "lattice_gaussian"
   | ByDiscreteGaussian _ _ _ => "discrete_gaussian" | ByGaussianNoise _ _ => "gaussian" | ByLaplaceNoise _ _ _ => "laplace"
   | ByExponential _ _ => "exponential" | ByPermuteAndFlip _ _ => "permute_and_flip" | ByKNorm _ _ _ _ => "k_norm"
-  | BySparseVector _ _ _ _ _ => "sparse_vector" | ByFinite _ _ _ => "finite" | ByStableHistogram _ _ _ _ => "stable_histogram"
+  | BySparseVector _ _ _ _ _ => "sparse_vector" | ByFinite _ _ _ => "finite" | ByShuffled _ _ _ _ _ => "shuffled" | ByStableHistogram _ _ _ _ => "stable_histogram"
   | ByPostProcess => "post_process" | ByBillboard => "billboard" | ByLocalView => "local_view" | ByNodes => "nodes"
   | ByLocal => "local" | ByCompose => "compose" | ByParallel => "parallel" | ByMixture => "mixture" | ByPartition => "partition"
   | ByToApproximate _ _ _ => "to_approximate" | ByToZcdp => "to_zcdp" | ByToPure => "to_pure" | ByToGdp _ => "to_gdp"

@@ -2,6 +2,7 @@
 Require Import QArith ZArith String List Bool.
 From DP Require Import Facts Steps.
 From DP.decide Require Import Decide.
+From DP.shuffles Require Import Coins.
 From DP.sensitivity Require Import Infer.
 Import ListNotations.
 
@@ -39,16 +40,45 @@ Definition is_law (row : list Q) : bool :=
 Fixpoint symbols (n : nat) (from : Z) : list (list Z) :=
   match n with O => [] | S less => [from] :: symbols less (from + 1) end.
 
+(** A row for each symbol, which is replaced: the largest ratio of an outcome's probabilities. *)
+Definition worst_ratio (table : list (list Q)) (points : list (list Z)) (rel : relation) : option Q :=
+  let width := length (hd [] table) in
+  check list_eqb z_list_eqb points (symbols (length table) 0) && replaces rel
+        && forallb (fun row => (length row =? width)%nat) table && forallb is_law table;
+  let! ratios := all_some (fun k => ratio_of (column_of table k)) (seq 0 width) in
+  Some (largest ratios).
+
 Definition finite (table : list (list Q)) (epsilon : Q) (person : fact) : option fact :=
   match person with
   | Contribution q Points _ _ points rel _ =>
-      let width := length (hd [] table) in
-      check list_eqb z_list_eqb points (symbols (length table) 0) && replaces rel
-            && forallb (fun row => (length row =? width)%nat) table && forallb is_law table;
-      let! ratios := all_some (fun k => ratio_of (column_of table k)) (seq 0 width) in
-      let worst := largest ratios in
+      let! worst := worst_ratio table points rel in
       check (Qeq_bool worst 1 || at_most (Over (Num worst) (Exp (Num epsilon))) 1) && Qle_bool 0 epsilon;
       drawn_on q (Pure epsilon) rel None
+  | _ => None
+  end.
+
+(** Whether delta covers what [size] answers or more tell, e^epsilon rounded down to [bits]. *)
+Definition covered_at (worst : Q) (size : Z) (epsilon delta : Q) (bits : positive) : bool :=
+  match fst (enclose bits (Exp (Num epsilon))) with
+  | Some low =>
+      let one := (2 ^ Zpos bits)%Z in
+      let t := Z.max one low in
+      let up := Qnum worst in
+      let down := Zpos (Qden worst) in
+      let others := (size - 1)%Z in
+      (up * one <=? t * down)%Z
+      || (all_told up down t one (Z.to_nat others) * (up - down) ^ others * Zpos (Qden delta)
+          <=? Qnum delta * (up + down) ^ size * one)%Z
+  | None => false
+  end.
+
+Definition shuffled (table : list (list Q)) (size : Z) (epsilon delta : Q) (person : fact) : option fact :=
+  match person with
+  | Contribution q Points _ _ points rel _ =>
+      let! worst := worst_ratio table points rel in
+      check (2 <=? size)%Z && (size <=? 10000)%Z && Qle_bool 0 epsilon && Qle_bool 0 delta && Qle_bool delta 1
+            && (Qle_bool worst 1 || existsb (covered_at worst size epsilon delta) [128; 512; 2048]%positive);
+      drawn_on q (Approximate epsilon delta) rel None
   | _ => None
   end.
 
@@ -95,6 +125,7 @@ Definition noise (s : step) (found : list fact) : option fact :=
       check below 0 threshold && below 0 scale && below 0 grid && (1 <=? limit)%Z;
       drawn_on q (Pure (times bound (plus (over 1 threshold) (over (times two (of_Z limit)) scale)))) rel reads
   | ByFinite table epsilon _, [person] => finite table epsilon person
+  | ByShuffled table size epsilon delta _, [person] => shuffled table size epsilon delta person
   | ByStableHistogram scale threshold delta _, [person] => stable_histogram scale threshold delta person
   | _, _ => None
   end.
@@ -113,6 +144,7 @@ Definition law_of (s : step) (query : fact) : option (string * noise_law) :=
   | ByKNorm rate _ grid key => Some (key, LengthNoise rate grid)
   | BySparseVector threshold scale limit grid key => Some (key, SparseAnswers threshold scale limit grid)
   | ByFinite table _ key => Some (key, TableAnswer table)
+  | ByShuffled table size _ delta key => Some (key, ShuffledAnswers table size delta)
   | ByStableHistogram scale threshold delta key => Some (key, CellsShown scale threshold delta)
   | _ => None
   end.

@@ -56,6 +56,51 @@ Proof.
   - split; [auto|split; auto]. rewrite U2, <- HS, sum_of_R. symmetry. apply (total_nth Q2R 0%Q).
 Qed.
 
+Definition chance_of (table : list (list Q)) (k : Z) (j : nat) : R := Q2R (nth j (nth (Z.to_nat k) table []) 0%Q).
+
+Definition symbol_of (table : list (list Q)) (k : Z) : Prop := (0 <= k < Z.of_nat (List.length table))%Z.
+
+(** What a table is whose largest ratio is inferred. *)
+Lemma table_rows table points rel worst : worst_ratio table points rel = Some worst ->
+  points = symbols (List.length table) 0 /\ rel = ReplaceOne /\ forall k, symbol_of table k ->
+    (forall j, 0 <= chance_of table k j) /\ usum (chance_of table k) = 1 /\
+    (forall j, (List.length (hd [] table) <= j)%nat -> chance_of table k j = 0) /\
+    total (chance_of table k) (seq 0 (List.length (hd [] table))) = 1 /\
+    forall k' j, symbol_of table k' -> chance_of table k j <= Q2R worst * chance_of table k' j.
+Proof.
+  unfold worst_ratio. set (width := List.length (hd [] table)).
+  destruct (_ && _)%bool eqn:Hc; [|discriminate]. apply andb_prop in Hc. destruct Hc as [Hc Hlaws]. apply andb_prop in Hc. destruct Hc as [Hc Hwidth].
+  apply andb_prop in Hc. destruct Hc as [Hpoints Hrep].
+  destruct (all_some _ (seq 0 width)) as [ratios|] eqn:Er; [|discriminate]. intros E. injection E as <-.
+  apply (list_eqb_eq z_list_eqb (list_eqb_eq Z.eqb (fun a b => proj1 (Z.eqb_eq a b)))) in Hpoints.
+  apply relation_eqb_eq in Hrep. subst rel. rewrite forallb_forall in Hlaws, Hwidth.
+  assert (Hlaw : forall k, symbol_of table k -> let rw := nth (Z.to_nat k) table [] in
+    In rw table /\ forallb (Qle_bool 0) rw = true /\ Q2R (sum_of rw) = 1 /\ List.length rw = width).
+  { intros k Hk rw. assert (Hrw : In rw table) by (apply nth_In; unfold symbol_of in Hk; lia). specialize (Hlaws rw Hrw). specialize (Hwidth rw Hrw).
+    apply Nat.eqb_eq in Hwidth. unfold is_law in Hlaws. destruct rw; [discriminate|].
+    apply andb_prop in Hlaws. destruct Hlaws as [H1 H2]. apply eq_R in H2. rewrite one_R in H2. auto. }
+  split; auto. split; auto. intros k Hk. destruct (Hlaw k Hk) as [I1 [L1 [S1 W1]]]. destruct (row_weights _ L1 S1) as [_ [U1 N1]].
+  assert (Hout : forall k j, symbol_of table k -> (width <= j)%nat -> chance_of table k j = 0).
+  { intros k0 j H0 Hj. destruct (Hlaw k0 H0) as [_ [_ [_ W0]]]. unfold chance_of. rewrite nth_overflow by (rewrite W0; auto). apply zero_R. }
+  repeat split; auto.
+  - unfold chance_of. rewrite <- S1, sum_of_R, <- W1. symmetry. apply (total_nth Q2R 0%Q).
+  - intros k' j Hk'. destruct (Hlaw k' Hk') as [I2 [L2 [S2 W2]]]. destruct (row_weights _ L2 S2) as [_ [_ N2]].
+    destruct (Nat.lt_ge_cases j width) as [Lj|Lj]; [|rewrite !Hout; auto; lra].
+    destruct (all_some_at _ _ _ Er j 0%nat ltac:(rewrite seq_length; auto)) as [ratio [Hin Hr]]. rewrite seq_nth in Hr by auto. rewrite Nat.add_0_l in Hr.
+    unfold ratio_of in Hr. set (col := column_of table j) in *. unfold chance_of.
+    assert (C1 : In (nth j (nth (Z.to_nat k) table []) 0%Q) col) by (apply in_map_iff; eauto).
+    assert (C2 : In (nth j (nth (Z.to_nat k') table []) 0%Q) col) by (apply in_map_iff; eauto).
+    pose proof (largest_R col _ C1) as M1. pose proof (least_R col _ C2) as M2. pose proof (N1 j) as Pj. pose proof (N2 j) as Pj'.
+    pose proof (largest_R ratios ratio Hin) as MR.
+    destruct (_ || _)%bool eqn:Eo in Hr; [|discriminate]. destruct (Qeq_bool (largest col) 0) eqn:E0.
+    + apply eq_R in E0. rewrite zero_R in E0. injection Hr as <-. rewrite one_R in MR. nra.
+    + rewrite orb_false_r in Eo. apply q_positive in Eo. injection Hr as Hr.
+      assert (ER : Q2R ratio = Q2R (largest col) / Q2R (least col)) by (rewrite <- Hr; apply over_R; lra).
+      apply Rle_trans with (Q2R (largest col)); auto. replace (Q2R (largest col)) with (Q2R ratio * Q2R (least col)) by (rewrite ER; field; lra).
+      assert (0 <= Q2R ratio) by (rewrite ER; apply Rdiv_le_0_compat; auto; lra).
+      apply Rmult_le_compat; lra.
+Qed.
+
 Theorem finite_sound : sound_rule "finite".
 Proof.
   intros st HR. destruct st; try discriminate HR. clear HR. intros W found n HW HH HM HF HT.
@@ -66,17 +111,12 @@ Proof.
   destruct (noise_line (ByFinite table epsilon key) l n key (TableAnswer table) eq_refl HF) as [q [c [rel [o [reads [Hi ->]]]]]].
   cbn [infer noise] in Hi. unfold finite in Hi.
   destruct (says l) as [| |q0 set0 low high points rel0 source| | | | | | | | | | | |] eqn:Hs; try discriminate. destruct set0; try discriminate.
-  set (width := List.length (hd [] table)) in *.
-  destruct (_ && _)%bool eqn:Hc in Hi; [|discriminate]. apply andb_prop in Hc. destruct Hc as [Hc Hlaws]. apply andb_prop in Hc. destruct Hc as [Hc Hwidth].
-  apply andb_prop in Hc. destruct Hc as [Hpoints Hrep].
-  destruct (all_some _ (seq 0 width)) as [ratios|] eqn:Er; [|discriminate].
+  destruct (worst_ratio table points rel0) as [worst|] eqn:Er; [|discriminate].
+  destruct (table_rows _ _ _ _ Er) as [Hpoints [-> Hrows]].
   destruct (_ && _)%bool eqn:Hw in Hi; [|discriminate]. apply andb_prop in Hw. destruct Hw as [Hw He]. apply q_nonneg in He.
   unfold drawn_on in Hi. injection Hi as <- <- <- <- <-.
-  apply (list_eqb_eq z_list_eqb (list_eqb_eq Z.eqb (fun a b => proj1 (Z.eqb_eq a b)))) in Hpoints.
-  apply relation_eqb_eq in Hrep. subst rel0.
   destruct Ml as [_ [_ Ml]]. rewrite Hs in Ml. destruct Ml as [Hch _].
   unfold holds in Hl. rewrite Hs in Hl. destruct Hl as [_ [Hset _]].
-  rewrite forallb_forall in Hlaws, Hwidth.
   split; [|apply drawn_once_well_made; auto; rewrite Hch; auto].
   destruct (HT key (Place q0 (changes l) (TableAnswer table) Once) (or_introl eq_refl)) as [Hsteady Hdrawn].
   cbn [query made how] in *. rewrite Hch in Hsteady. specialize (Hsteady eq_refl).
@@ -86,37 +126,17 @@ Proof.
   destruct (Hdrawn ov Hplace h lab Hlab Hkey) as [row [Hrow HP]].
   apply (made_pure W h _ _ _ d d' HP).
   (* two rows *)
-  assert (Hworst : 1 <= exp (Q2R epsilon) /\ Q2R (largest ratios) <= exp (Q2R epsilon)).
+  assert (Hworst : 1 <= exp (Q2R epsilon) /\ Q2R worst <= exp (Q2R epsilon)).
   { split; [rewrite <- exp_0; apply exp_le; auto|]. apply orb_true_iff in Hw. destruct Hw as [Hw|Hw].
     - apply eq_R in Hw. rewrite one_R in Hw. rewrite Hw, <- exp_0. apply exp_le; auto.
     - apply at_most_sound in Hw. cbn [eval] in Hw. rewrite one_R in Hw. pose proof (exp_pos (Q2R epsilon)).
       apply Rmult_le_reg_r with (/ exp (Q2R epsilon)); [apply Rinv_0_lt_compat; auto|]. rewrite Rinv_r by lra. exact Hw. }
-  assert (Hsym : forall k, (0 <= k < Z.of_nat (List.length table))%Z -> In (nth (Z.to_nat k) table []) table /\ proportional (fun j => Q2R (nth j (nth (Z.to_nat k) table []) 0%Q)) (row k)).
-  { intros k Hk. split; [apply nth_In; lia|]. apply Hrow. apply in_map_iff. exists (Z.to_nat k). split; [lia|]. apply in_seq. lia. }
-  assert (Hlaw : forall rw, In rw table -> forallb (Qle_bool 0) rw = true /\ Q2R (sum_of rw) = 1 /\ List.length rw = width).
-  { intros rw Hrw. specialize (Hlaws rw Hrw). specialize (Hwidth rw Hrw). apply Nat.eqb_eq in Hwidth. unfold is_law in Hlaws. destruct rw; [discriminate|].
-    apply andb_prop in Hlaws. destruct Hlaws as [H1 H2]. apply eq_R in H2. rewrite one_R in H2. auto. }
-  assert (Htwo : forall k k', (0 <= k < Z.of_nat (List.length table))%Z -> (0 <= k' < Z.of_nat (List.length table))%Z -> pure_cost (Q2R epsilon) (row k) (row k')).
-  { intros k k' Hk Hk'. destruct (Hsym k Hk) as [I1 P1]. destruct (Hsym k' Hk') as [I2 P2].
-    destruct (Hlaw _ I1) as [L1 [S1 W1]]. destruct (Hlaw _ I2) as [L2 [S2 W2]].
-    destruct (row_weights _ L1 S1) as [_ [U1 N1]]. destruct (row_weights _ L2 S2) as [_ [U2 N2]].
-    intros f Hf. apply (proportional_le _ _ (row k) (row k') (exp (Q2R epsilon)) ltac:(left; apply exp_pos) P1 P2); auto.
-    intros j. rewrite U1, U2, !Rmult_1_r.
-    destruct (Nat.lt_ge_cases j width) as [Lj|Lj].
-    2: { rewrite (nth_overflow (nth (Z.to_nat k) table [])) by (rewrite W1; auto). rewrite (nth_overflow (nth (Z.to_nat k') table [])) by (rewrite W2; auto). rewrite zero_R. lra. }
-    destruct (all_some_at _ _ _ Er j 0%nat ltac:(rewrite seq_length; auto)) as [ratio [Hin Hr]]. rewrite seq_nth in Hr by auto. rewrite Nat.add_0_l in Hr.
-    unfold ratio_of in Hr. set (col := column_of table j) in *.
-    assert (C1 : In (nth j (nth (Z.to_nat k) table []) 0%Q) col) by (apply in_map_iff; eauto).
-    assert (C2 : In (nth j (nth (Z.to_nat k') table []) 0%Q) col) by (apply in_map_iff; eauto).
-    pose proof (largest_R col _ C1) as M1. pose proof (least_R col _ C2) as M2. pose proof (N1 j) as Pj. pose proof (N2 j) as Pj'.
-    pose proof (largest_R ratios ratio Hin) as MR.
-    destruct (_ || _)%bool eqn:Eo in Hr; [|discriminate]. destruct (Qeq_bool (largest col) 0) eqn:E0.
-    - apply eq_R in E0. rewrite zero_R in E0. pose proof (exp_pos (Q2R epsilon)). nra.
-    - rewrite orb_false_r in Eo. apply q_positive in Eo. injection Hr as Hr.
-      assert (ER : Q2R ratio = Q2R (largest col) / Q2R (least col)) by (rewrite <- Hr; apply over_R; lra).
-      apply Rle_trans with (Q2R (largest col)); auto. replace (Q2R (largest col)) with (Q2R ratio * Q2R (least col)) by (rewrite ER; field; lra).
-      assert (0 <= Q2R ratio) by (rewrite ER; apply Rdiv_le_0_compat; auto; lra).
-      apply Rmult_le_compat; lra. }
+  assert (Hprop : forall k, symbol_of table k -> proportional (chance_of table k) (row k)).
+  { intros k Hk. apply Hrow. apply in_map_iff. unfold symbol_of in Hk. exists (Z.to_nat k). split; [lia|]. apply in_seq. lia. }
+  assert (Htwo : forall k k', symbol_of table k -> symbol_of table k' -> pure_cost (Q2R epsilon) (row k) (row k')).
+  { intros k k' Hk Hk' f Hf. apply (proportional_le _ _ _ _ (exp (Q2R epsilon)) ltac:(left; apply exp_pos) (Hprop k Hk) (Hprop k' Hk')); auto.
+    destruct (Hrows k Hk) as [_ [U1 [_ [_ B]]]]. destruct (Hrows k' Hk') as [N2 [U2 _]].
+    intros j. rewrite U1, U2, !Rmult_1_r. apply Rle_trans with (1 := B k' j Hk'). apply Rmult_le_compat_r; auto. lra. }
   (* one unit *)
   set (ask := fun (e : data (record W)) v => match e v with
     | Some r => if takes_part W q0 (Facts.over (at_place lab)) (index lab) h v r then row (Int_part (adds W q0 (Facts.over (at_place lab)) (index lab) h v r 0%nat)) else point 0%nat
@@ -130,9 +150,9 @@ Proof.
     + rewrite E1, E2. rewrite (Hsteady (Facts.over (at_place lab)) (index lab) h u r r').
       destruct (takes_part W q0 (Facts.over (at_place lab)) (index lab) h u r') eqn:Et.
       * assert (Hk : forall r0, takes_part W q0 (Facts.over (at_place lab)) (index lab) h u r0 = true ->
-          (0 <= Int_part (adds W q0 (Facts.over (at_place lab)) (index lab) h u r0 0%nat) < Z.of_nat (List.length table))%Z).
+          symbol_of table (Int_part (adds W q0 (Facts.over (at_place lab)) (index lab) h u r0 0%nat))).
         { intros r0 Hr0. destruct (Hset _ _ _ _ _ Hr0) as [p [Hp [Lp Hv]]]. rewrite Hpoints in Hp. apply symbols_spec in Hp. destruct Hp as [k [Hk ->]].
-          rewrite (Hv 0%nat); [|apply in_seq; simpl in Lp; lia]. cbn [nth]. rewrite int_whole. lia. }
+          rewrite (Hv 0%nat); [|apply in_seq; simpl in Lp; lia]. cbn [nth]. rewrite int_whole. unfold symbol_of. lia. }
         apply Htwo; apply Hk; auto. rewrite (Hsteady _ _ _ _ r r'). auto.
       * apply (pure_grows 0); [lra|]. apply pure_free, same_refl.
     + rewrite (HO v N). apply pure_free, same_refl.
