@@ -53,7 +53,7 @@ here. FOLDER holds the peers:
 python3.11 -m venv FOLDER
 FOLDER/bin/pip install dp-accounting==0.6.0 prv-accountant==0.2.0 random-allocation==1.0.5 pandas \\
   scikit-learn==1.5.2 diffprivlib==0.6.6 opendp==0.16.0 \\
-  tensorflow-cpu==2.21.0 google-vizier==0.1.24 'etils[epath,epy]' tqdm
+  jax-privacy==2.0.0 tensorflow-cpu==2.21.0 google-vizier==0.1.24 'etils[epath,epy]' tqdm
 git clone https://github.com/google/differential-privacy FOLDER/auditorium
 git clone https://github.com/cmla-psu/statdp FOLDER/statdp
 echo "$PWD/FOLDER/auditorium/python/dp_auditorium

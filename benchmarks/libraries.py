@@ -8,7 +8,7 @@ no pair, no hint, 50 seconds of runs.  A fault is *found* if the claim is refute
 asked at an error probability of 1e-3, and must not be refuted.
 
 With --peers, an interpreter that has DP-Auditorium, StatDP and jax-privacy, these judge a found fault of an
-(ε, δ) claim, from 10,000 runs on each side of the pair that our audit found: none of them looks for a pair.
+(ε, δ) claim, from 4,000 runs on each side of the pair that our audit found: none of them looks for a pair.
 """
 
 import argparse
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 WRAPPED = Path(__file__).with_name("wrapped")
 SECONDS = 50
 ERROR = "1e-3"  #: of a sound neighbour; of a fault it is the default, .05
-RUNS = 10_000  #: on each side, that peers are given
+RUNS = 4_000  #: on each side, that peers are given
 PEERS = Path(__file__).with_name("audit_peers.py")
 #: what a release's interpreter runs: a failed run is NaN, and results are padded to the longest
 DRAW = """
