@@ -128,7 +128,9 @@ def clopper_pearson(left, right, epsilon: float, delta: float) -> bool:
     from jax_privacy.auditing import CanaryScoreAuditor
 
     pairs = (left, right), (right, left)
-    bounds = [CanaryScoreAuditor(*pair).epsilon_clopper_pearson(LEVEL / 2, delta, False) for pair in pairs]
+    bounds = [
+        CanaryScoreAuditor(*pair).epsilon_clopper_pearson(LEVEL / 2, delta, one_sided=False) for pair in pairs
+    ]
     return max(bounds) > epsilon
 
 

@@ -49,7 +49,9 @@ for number, side in enumerate(json.loads(pair)):
     sides[number] = rows
 most = max(len(row) for rows in sides.values() for row in rows)
 padded = {
-    number: np.nan_to_num([np.pad(row, (0, most - len(row)), constant_values=np.nan) for row in rows], nan=-1e6)
+    number: np.nan_to_num(
+        [np.pad(row, (0, most - len(row)), constant_values=np.nan) for row in rows], nan=-1e6
+    )
     for number, rows in sides.items()
 }
 np.savez(out, left=padded[0], right=padded[1])

@@ -76,9 +76,9 @@ def promise(certificate: CertifyResult) -> list[str]:
         " as stated above, the probability of what others see would change only within limits that"
         " ε and δ set.",
         OBSERVERS[guarantee["model"]],
-        "Differential privacy does not promise that nothing is learned. A release may reveal facts about the whole population,"
-        " and therefore whatever those facts imply about a unit. Several units together, such as a family,"
-        " are less protected than one.",
+        "Differential privacy does not promise that nothing is learned. A release may reveal facts about the"
+        " whole population, and therefore whatever those facts imply about a unit. Several units together,"
+        " such as a family, are less protected than one.",
     ]
 
 
@@ -103,7 +103,8 @@ def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
     return [
         "Suppose that an attacker knows all other units' data and must tell which of two equally"
         f" likely versions of one unit's data was used. They are right at most {_percent(right)} of the"
-        f" time; a blind guess is right 50 % of the time. The odds that they are right are at most {betting} to 1.",
+        " time; a blind guess is right 50 % of the time. The odds that they are right are at most"
+        f" {betting} to 1.",
         f"At a false-positive rate of 0.1 %, an attack has a true-positive rate of at most"
         f" {_percent(power)}.",
     ]

@@ -147,7 +147,7 @@ def test_every_amount_that_is_left_is_said(certificate, left, fits):
 
 
 ASKED = {  # by a reviewer, of a report
-    "what the promise is, and what not": ("The promise is", "It does not promise", "right at most"),
+    "what the promise is, and what not": ("The promise is", "does not promise", "right at most"),
     "assumptions as sentences": (
         "A search ran the code on pairs of synthetic neighbouring datasets",
         "it proves none",
