@@ -199,7 +199,9 @@ def run_tours(
     ways += [tours.by_unit(domain, relation, base, units) for base in ("low", "uniform", *given)]
     ways += [tours.by_unit(domain, relation, base, sorted({1, middle, domain.rows})) for base in bases]
     coins = chosen("public coins", coins, len(ways) + len(walks))
-    judge.seen.skipped = f"The tests tried only some of the edge cases: {', '.join(cut)}." if cut else ""
+    judge.seen.skipped = (
+        f"The tests tried only some of the edge cases that they construct: {', '.join(cut)}." if cut else ""
+    )
     for number, tour in enumerate(ways):
         judge.along(tour, coins[number % len(coins)])
     for number, walk in enumerate(walks, len(ways)):

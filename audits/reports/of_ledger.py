@@ -46,7 +46,7 @@ def shown(report: Report) -> str:
     whole = {**report, "scope": "(all)", "cap": budget}
     rows = [_scope_row(each) for each in (whole, *report["scopes"])]
     head = ["scope", "cap", "spent", "left", "", "most-exposed unit"]
-    about = f"{budget['unit']}, under {budget['relation']}, composed in {budget['measure']}"
+    about = f"{budget['unit']}, under {budget['relation']}, measure: {budget['measure']}"
     counted = f"charges {report['entries']}, refused {report['refused']}, resets {report['resets']}"
     return f"{plain(about)}\n{grid(head, rows)}\n{report['explained']}\n{counted}; head {report['head']}"
 
@@ -144,7 +144,7 @@ def nist(report: Report) -> list[dict[str, str]]:
     known = {
         "Privacy parameters": f"{limits}; {caps}{_spent(life)} over its life",
         "What the parameters mean": "no unit lost more than what the most-exposed one spent",
-        "Variant of differential privacy": f"(ε, δ), composed in {budget['measure']}",
+        "Variant of differential privacy": f"(ε, δ), measure: {budget['measure']}",
         "Unit of privacy": budget["unit"],
         "Neighbouring datasets": budget["relation"],
         "Several records of one person": "each unit pays for every charge that covers it",
@@ -219,7 +219,7 @@ def _words(report: Report) -> Iterator[str]:
     budget, whole = report["budget"], report["scopes"][0]
     yield (
         f"Who is protected: {budget['unit']}, under {budget['relation']}. Each may spend"
-        f" ε = {budget['epsilon']} at δ = {budget['delta']} in a period, composed in {budget['measure']}."
+        f" ε = {budget['epsilon']} at δ = {budget['delta']} in a period (measure: {budget['measure']})."
     )
     yield (
         f"The most-exposed unit, {whole['worst_unit']}, has {_spent(whole['committed'])} committed and"

@@ -390,7 +390,7 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
     if budget["measure"] not in ("pure", "approximate"):
         rest += f". In {budget['measure']}, the ε of several charges do not simply add up"
     return [
-        ("The ledger's budget", f"{whole} ({budget['relation']}, composed as {budget['measure']})"),
+        ("The ledger's budget", f"{whole} ({budget['relation']}, measure: {budget['measure']})"),
         ("Spent before this release", spent("before")),
         ("Spent after it", spent("after")),
         ("Left after it", rest),

@@ -111,7 +111,7 @@ def test_budget_before_after_and_rest_come_from_the_certificate_alone(certificat
     """Rounded to the safe side: what is spent up, what remains down."""
     text = Page(page.html(released(certificate))).text
     for words in (
-        "ε = 3 at δ = 1e-06 for each unit, person (replace-one, composed as gdp)",
+        "ε = 3 at δ = 1e-06 for each unit, person (replace-one, measure: gdp)",
         *("Spent before this release", "ε ≤ 0.40002", "Spent after it", "ε ≤ 2"),
         *("Left after it", "another charge of ε 0.9876 fits", "sha256:" + "1" * 64, "sqlite:///team.db"),
     ):
