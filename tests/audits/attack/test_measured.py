@@ -259,13 +259,13 @@ SHAPE = Shape(5, None, (0.0,), (1.0,), integer=False, relation="replace-one")
 GIVEN = [Pair(np.zeros(5), np.array([1.0, 0, 0, 0, 0]), "given")]
 
 
-@pytest.mark.parametrize("counts_only", [False, True], ids=["coin", "counts"])
+@pytest.mark.parametrize("for_certificate", [False, True], ids=["coin", "counts"])
 @pytest.mark.parametrize(
     ("cost", "pairs"), [(1.0, GIVEN), (0.25, GIVEN), (0.25, None), (0.05, None)], ids=str
 )
-def test_data_in_the_clear_are_refuted_however_slow(in_process, root, cost, pairs, counts_only):
+def test_data_in_the_clear_are_refuted_however_slow(in_process, root, cost, pairs, for_certificate):
     pairs = candidates(SHAPE, 1) if pairs is None else pairs
-    found = few_runs(in_process, root, "leaks", cost, 1, pairs, counts_only=counts_only)
+    found = few_runs(in_process, root, "leaks", cost, 1, pairs, for_certificate=for_certificate)
     assert found.refuted(Fraction(1))
     assert found.cut.startswith(f"cut by time: {found.runs} of 20000 runs")
     assert found.cut in found.findings
@@ -334,10 +334,10 @@ def test_a_search_that_time_cuts_says_so(in_process, root, monkeypatch):
 
 
 @pytest.mark.parametrize("early", [False, True])
-@pytest.mark.parametrize("counts_only", [False, True])
+@pytest.mark.parametrize("for_certificate", [False, True])
 @pytest.mark.parametrize("made", [0, 1, 50, 100, 1999])
 @pytest.mark.slow
-def test_time_that_ends_while_certifying_shows_less(in_process, root, monkeypatch, made, counts_only, early):
+def test_time_that_ends_while_certifying_shows_less(in_process, root, monkeypatch, made, for_certificate, early):
     """Whatever the runs are that time does not allow, they count against the attack, and that is said."""
     asked = []
 
@@ -351,10 +351,10 @@ def test_time_that_ends_while_certifying_shows_less(in_process, root, monkeypatc
 
     whole = in_process.run_in_time
     monkeypatch.setattr(in_process, "run_in_time", some)
-    plan = {"trials": 3000, "counts_only": counts_only, "early": early and not counts_only}
+    plan = {"trials": 3000, "for_certificate": for_certificate, "early": early and not for_certificate}
     found = few_runs(in_process, root, "leaks", 0.0, 2, GIVEN, **plan)
     assert asked == [black_box.RUNS_PER_BET if plan["early"] else 2000]
-    if early and made >= 100 and not counts_only:  # bets may stop at any time
+    if early and made >= 100 and not for_certificate:  # bets may stop at any time
         assert found.refuted(Fraction(2))
         return
     assert found.cut.startswith("cut by time")
