@@ -131,7 +131,7 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         progress("search for the most suspicious pair")
         screen = Screen.of(planned, repeats=repeats)
         trial, searched = most_suspicious(crew, pairs, challenge, planned, screen, pace, findings, progress)
-        if repeats and trial.moved is None and crew.tally.most > 1:
+        if repeats and trial.moved is None and crew.tally.widest > 1:
             trial.moved = _movement(crew, trial, challenge.seed)
         progress(f"learning from {planned.train} runs a side")
         bets = _train(crew, trial, challenge, planned)
@@ -153,9 +153,9 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
     fewer = runs < 2 * asked.train + asked.certify
     what = f"{runs} of {challenge.trials} runs" if fewer else "the search for a pair"
     cuts = [] if in_time else [f"cut by time: {what} (a run takes {trial.pace:.2g} s)"]
-    room = room_for(crew.tally.most)
+    room = room_for(crew.tally.widest)
     if room < planned.at_once(len(pairs)):
-        wide = f"results of up to {crew.tally.most} numbers"
+        wide = f"results of up to {crew.tally.widest} numbers"
         cuts.append(f"cut by width: {wide}, of which {max(room, THIN)} runs a side are compared at once")
     refutes = _refutes(certified.reached, challenge)
     return Attempt(
@@ -256,7 +256,7 @@ def no_result_error(crew: Crew) -> InputError:
 
 def _train(crew: Crew, trial: Trial, challenge: Challenge, planned: Runs) -> Bets | None:
     """Make the training runs; return bets on them if so few runs are planned that every run is bet on."""
-    runs = min(planned.train, max(room_for(crew.tally.most), THIN)) - len(trial.left)
+    runs = min(planned.train, max(room_for(crew.tally.widest), THIN)) - len(trial.left)
     if challenge.counts_only or 2 * planned.train + planned.certify >= BET_ON_ALL:
         more_runs(
             crew, trial, runs, challenge.seed, max(crew.seconds_left() / 3, 2 * (TRAIN + 1) * trial.pace)
@@ -381,7 +381,7 @@ def _block_size(crew: Crew, pace: float, bets: Bets | None) -> int:
 
     Stakes are chosen anew with every block.
     """
-    room = room_for(crew.tally.most)
+    room = room_for(crew.tally.widest)
     if bets is not None:
         return max(min(RUNS_PER_BET, room), 1)
     return max(min(RUNS_PER_REPORT, room, int(REPORTED / pace)), 2 * crew.jobs)

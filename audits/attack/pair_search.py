@@ -109,7 +109,7 @@ def most_suspicious(
     """Return the trial of the most suspicious pair, and the number of pairs screened."""
     if len(pairs) == 1:
         return Trial(pairs[0], pace=pace), 1
-    room = room_for(crew.tally.most)
+    room = room_for(crew.tally.widest)
     screened = pairs[: min(screen.pairs, max(room // len(screen.seeds), 1))]
     moved, alone, odd, gathered = _movements(crew, screened, challenge.seed, screen, findings)
     most = planned.rounds[0][0] if planned.rounds else 1

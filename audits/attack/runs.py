@@ -91,9 +91,9 @@ class Runs:
         return max(self.train, min(self.screened, pairs) * self.seeds, *rounds)
 
 
-def room_for(most: int) -> int:
-    """Return how many runs a side fit into memory if results have up to `most` numbers."""
-    return MAX_CELLS_IN_MEMORY // (2 * (1 + most))
+def room_for(numbers: int) -> int:
+    """Return how many runs a side fit into memory if results have up to so many numbers."""
+    return MAX_CELLS_IN_MEMORY // (2 * (1 + numbers))
 
 
 def asked_of(challenge: Challenge, pairs: int) -> Runs:

@@ -18,7 +18,7 @@ from audits.attack.black_box import attack
 from audits.attack.e_process import BetRefutation
 from audits.attack.membership_guessing import Guess
 from audits.attack.pair_search import Stuck
-from audits.attack.power import audit_fields, leakage_bound, power_of, verdict_of, with_missing_runs
+from audits.attack.power import leakage_bound, leaked_bound, verdict_of, with_missing_runs
 from audits.attack.runs import Challenge, asked_of, runs_within
 from audits.attack.thresholds import Threshold
 from audits.datasets.bases import Pair
@@ -337,7 +337,9 @@ def test_a_search_that_time_cuts_says_so(in_process, root, monkeypatch):
 @pytest.mark.parametrize("for_certificate", [False, True])
 @pytest.mark.parametrize("made", [0, 1, 50, 100, 1999])
 @pytest.mark.slow
-def test_time_that_ends_while_certifying_shows_less(in_process, root, monkeypatch, made, for_certificate, early):
+def test_time_that_ends_while_certifying_shows_less(
+    in_process, root, monkeypatch, made, for_certificate, early
+):
     """Whatever the runs are that time does not allow, they count against the attack, and that is said."""
     asked = []
 
@@ -423,23 +425,19 @@ def test_power_is_what_perfect_runs_show():
     for rule in RULES:
         coins = np.arange(40) % 2
         perfect = rule.measure(np.full(20, 1.0), np.full(20, -1.0), delta, risk)
-        assert power_of(perfect) == pytest.approx(perfect.epsilon_lower)
+        assert leaked_bound(perfect).epsilon_lower == pytest.approx(perfect.epsilon_lower)
         assert leakage_bound(rule, coins, 40, delta, risk).epsilon_lower == pytest.approx(
             perfect.epsilon_lower
         )
-    assert audit_fields(perfect, Fraction(1))["verdict"] == "REFUTED"
+        assert verdict_of(perfect.epsilon_lower, perfect.epsilon_lower, Fraction(1)) == "REFUTED"
     # a guess at every run needs ln(20)/ln(1 + 1/e) = 9.6 of them against ε = 1
     for runs, verdict in ((9, "NOT ATTACKED"), (10, "REFUTED")):
-        half = np.ones(runs // 2), -np.ones(runs - runs // 2)
-        assert audit_fields(Guess(0.5, -0.5).measure(*half, delta, risk), Fraction(1))["verdict"] == verdict
-    assert audit_fields(Guess(0.5, -0.5).measure(np.ones(83), -np.ones(83), delta, risk), Fraction(4))[
-        "refuted"
-    ]
-    assert not audit_fields(Guess(0.5, -0.5).measure(np.ones(82), -np.ones(83), delta, risk), Fraction(4))[
-        "refuted"
-    ]
+        bound = Guess(0.5, -0.5).measure(np.ones(runs // 2), -np.ones(runs - runs // 2), delta, risk)
+        assert verdict_of(bound.epsilon_lower, leaked_bound(bound).epsilon_lower, Fraction(1)) == verdict
+    assert Guess(0.5, -0.5).measure(np.ones(83), -np.ones(83), delta, risk).epsilon_lower > 4
+    assert not Guess(0.5, -0.5).measure(np.ones(82), -np.ones(83), delta, risk).epsilon_lower > 4
     won = BetRefutation(delta, 1.5, risk, 300, 50.0, Guess(0.5, -np.inf))
-    assert power_of(won) > 1.5
+    assert leaked_bound(won).epsilon_lower > 1.5
     assert verdict_of(0.0, 1.0, Fraction(1)) == "NOT ATTACKED"
 
 
