@@ -58,12 +58,12 @@ def certify_subject(
 
     if claim.data_file is not None and claim.table is None:
         on_files(claim, subject)
-    due = release.identify(claim, subject, question.work) if question.release else None
-    run = None if due is None else release.find_run(due, again=question.again)
-    if run is not None and run.kept is not None:
-        return CertifyResult(run.kept, reprinted=True, broken=broken(run.kept["verdict"]))
+    identified = release.identify(claim, subject, question.work) if question.release else None
+    run = None if identified is None else release.find_run(identified, again=question.again)
+    if run is not None and run.certificate is not None:
+        return CertifyResult(run.certificate, reprinted=True, broken=broken(run.certificate["verdict"]))
     if run is not None:
-        run = replace(run, due=release.read(run.due, subject, question.work, progress))
+        run = replace(run, release=release.read(run.release, subject, question.work, progress))
     certificate, proved = certify(claim, subject, effort, progress)
     wrong = broken(certificate.verdict)
     if run is not None and proved is not None and certificate.verdict == "CERTIFIED" and not wrong:
