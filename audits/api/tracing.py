@@ -1,7 +1,7 @@
 """Answers `dpaccount trace`: the noise calls of a function, and the sensitivity of their inputs."""
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from msgspec import convert
 
-from audits.api.arguments import Named, Terms, check_range, described, given_only, time_limit
 from audits.attack.runs import Progress
 from audits.claim import AuditPlan
 from audits.datasets.bases import Pair
 from audits.datasets.neighbours import candidates
-from audits.datasets.shape import ARRAY, Described, Shape
+from audits.datasets.shape import Described, Shape
 from audits.sandbox.crew import IMPORT, Crew, Gone
 from audits.subjects.code import code_of
 from audits.trace.against_plan import (
@@ -38,7 +37,6 @@ from audits.trace.tape import Place
 from audits.tradeoff import ROUNDED
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
-from dpaccount.exact import whole_argument
 from dpaccount.plan.events import Gdp, Plan
 
 SAMPLED = (
@@ -69,59 +67,6 @@ class TraceRequest:
     sensitivity: Fraction | None = None
     allow_code: bool = True
     events: Plan | None = None
-
-
-@dataclass(frozen=True)
-class TraceArguments:
-    """The arguments of `trace`: (`epsilon`, `delta`), `mu`, `sensitivity` or `events`, and the data."""
-
-    epsilon: Fraction | None = None
-    delta: Fraction | None = None
-    mu: Fraction | None = None
-    sensitivity: Fraction | None = None
-    events: Plan | None = None
-    relation: str | None = None
-    radius: Fraction | None = None
-    terms: Terms = field(default_factory=dict)
-    seed: Fraction | None = None
-    seconds: Fraction | None = None
-    allow_code: bool = True
-    named: Named = str
-
-    def request(self, function: str) -> TraceRequest:
-        """Return the request; raises `InputError` for arguments that are missing or out of range."""
-        named = self.named
-        check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
-        check_range(self.mu, named("mu"), "at least 0", lambda value: value >= 0)
-        check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
-        check_range(self.sensitivity, named("sensitivity"), "at least 0", lambda value: value >= 0)
-        others = f"{named('mu')}, {named('sensitivity')} or {named('plan')}"
-        claims = [each for each in (self.epsilon, self.mu, self.sensitivity) if each is not None]
-        if not claims and self.events is None:
-            raise InputError(f"{named('epsilon')} is missing", f"give what is claimed, or {others}")
-        relation = self.relation
-        if self.events is not None:
-            planned_noise(self.events)
-            if claims:
-                raise InputError(f"{named('plan')} says what is claimed", "leave the other claims out")
-            relation = self.events.relation.value
-            if self.relation not in (None, relation):
-                what = f"{named('plan')} is under {relation}"
-                raise InputError(what, f"leave {named('relation')} out")
-        data = described(self.terms, relation, self.radius, named)
-        if data is None:
-            names = ", ".join(map(named, ARRAY[:3]))
-            raise InputError(f"{function[:70]} has no data", f"describe them by {names}")
-        plan = replace(
-            AuditPlan(),
-            **given_only(
-                seed=whole_argument(named("seed"), self.seed, 0), seconds=time_limit(self.seconds, named)
-            ),
-        )
-        delta = self.delta or Fraction(0)
-        return TraceRequest(
-            function, data, self.epsilon, delta, self.mu, plan, self.sensitivity, self.allow_code, self.events
-        )
 
 
 def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
