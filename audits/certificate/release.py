@@ -80,9 +80,8 @@ class Release:
     key: str
     data: Rows | TableTotals | None = None
     few: bool = False
-    stamp: list[list[object]] = field(
-        default_factory=list
-    )  #: the files' metadata before their digest was taken
+    #: the files' metadata before their digest was taken
+    stamp: list[list[object]] = field(default_factory=list)
 
     def subject(self) -> Subject:
         """Return a new instance; with `few`, of as many rows as tests use."""
@@ -199,9 +198,8 @@ def find_run(release: Release, *, again: bool) -> PreparedRelease:
         charged = ledger.run_state(release.numbered(number)).charged
         if again or number == 1:
             return PreparedRelease(release, number, again, charged=charged)
-        return PreparedRelease(
-            release, number - 1, again, _stored_certificate(release, ledger, number - 1, latest)
-        )
+        certificate = _stored_certificate(release, ledger, number - 1, latest)
+        return PreparedRelease(release, number - 1, again, certificate)
 
 
 def _next_number(release: Release, ledger: Ledger) -> tuple[int, RunState]:
@@ -285,15 +283,11 @@ def rehearsed(release: Release, proved: Proved, certificate: Draft) -> None:
         data = dataset(release.subject().domain(), base, coins)
         view, report = _run_and_report(release, data, rehearse(proved, Rehearsal(coins)))
         if isinstance(release.data, TableTotals):
-            again, _ = _run_and_report(
-                release, _totals_in_parts(release, data), rehearse(proved, Rehearsal(coins))
-            )
+            parts = _totals_in_parts(release, data)
+            again, _ = _run_and_report(release, parts, rehearse(proved, Rehearsal(coins)))
             if packed_view(again) != packed_view(view):
-                raise InputError(
-                    f"{release.claim.use} shows something else of the sum of its parts' queries"
-                    " than of all rows",
-                    "let its query be a sum over rows",
-                )
+                what = "shows something else of the sum of its parts' queries than of all rows"
+                raise InputError(f"{release.claim.use} {what}", "let its query be a sum over rows")
     rehearsal = _release_entry(release, certificate, report, (1, "0" * 64), "")
     why = refused_by_checker(unsealed(changed(certificate, release=rehearsal, releasable=True)))
     if why is not None:
@@ -420,8 +414,7 @@ def _evaluation(release: Release, view: View) -> dict[str, object] | None:
     """Evaluate on the data without noise, only if the claim declares them public."""
     if not release.claim.public_data:
         return None
-    judge, coins = release.subject(), release.claim.audit.seed
-    rows = _data(release)
+    judge, rows, coins = release.subject(), _data(release), release.claim.audit.seed
     if not isinstance(judge, Evaluated) or isinstance(rows, TableTotals):
         return None
     try:
