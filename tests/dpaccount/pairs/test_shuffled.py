@@ -137,9 +137,9 @@ def test_few_numbers_of_clones_will_do(monkeypatch):
         assert all(a <= b <= a * (1 + Fraction(5, 10**4)) for a, b in zip(least, found, strict=True))
 
 
-@looped("epsilon", ["0.3", "1", "4"])
+@looped("epsilon", ["0.3", "4"])
 def test_more_reports_and_smaller_epsilons_cost_less(epsilon):
-    for users in ([*range(1, 13)], [10, 100, 1000, 10**5, 10**7, 10**9]):
+    for users in ([*range(1, 9), 12], [10, 100, 1000, 10**5, 10**7, 10**9]):
         found = [plan(epsilon, n).epsilon(DELTA).upper for n in users]
         assert found == sorted(found, reverse=True)
         smaller = [plan(Fraction(epsilon) * Fraction(9, 10), n).epsilon(DELTA).upper for n in users]
