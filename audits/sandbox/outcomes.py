@@ -35,6 +35,9 @@ MAX_NESTING = 100
 EXACT = 2**53  #: integers up to here are exact as doubles
 WRONG_CODE = "unmeant:"  #: prefix of the structure if the code that ran is not the project's
 ALIGNED = 1  #: second word of the seeds of runs that are compared under the same randomness
+#: the instruction that draws for another draw (`choice` calls `integers`); it names streams of randomness,
+#: so that it stays as it was when results were first kept, wherever that instruction stands today
+WITHIN = ("drawn", 158, 450)
 SILENT = "no answer"  #: in the structure of a run that did not end in time
 VOID = re.compile(r"(?:^| )(?:None|NAType|object \S)")  #: in a structure: a member that cannot be compared
 
@@ -162,7 +165,8 @@ def aligned(seed: np.random.SeedSequence) -> np.random.Generator:
 
         def drawn(self: np.random.Generator, *args: Any, **kwargs: Any) -> Any:
             caller = sys._getframe(1)
-            place = (name, caller.f_code.co_name, caller.f_lineno, caller.f_lasti)
+            here = caller.f_code.co_name, caller.f_lineno, caller.f_lasti
+            place = (name, *(WITHIN if caller.f_code is drawn.__code__ else here))
             counts[place] += 1
             digest = hashlib.sha256(repr((place, counts[place])).encode()).digest()
             inner = begin["state"]["state"] ^ int.from_bytes(digest[:16])
