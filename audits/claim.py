@@ -141,7 +141,7 @@ def _with_noise(claim: Claim, place: Place) -> Claim:
 def claim_at(place: Place, path: Path, ledger_url: str | None = None) -> Claim:
     """Return the claim in a parsed document; `ledger_url` is the full URL of its ledger, if known."""
     lists = _schema(place) == study.SCHEMA
-    place = _with_digests(_with_earlier_names(_of_study(place) if lists else place), path)
+    place = _completed(_of_study(place) if lists else place, path)
     needed, optional = keys(tables.ClaimFile)
     top = place.table(("schema", *needed), optional)
     top["schema"].text(tables.SCHEMA)
@@ -171,7 +171,7 @@ def claim_at(place: Place, path: Path, ledger_url: str | None = None) -> Claim:
         table=table,
         audit=_audit(top["audit"]) if "audit" in top else AuditPlan(),
         accepted=frozenset(top["assume"].value if "assume" in top else ()),
-        written=_without_password(as_written(_with_numbers(place.value))),
+        written=_written(place.value),
         scope=top["data"].child("scope").text() if "scope" in data else None,
     )
     if "edition" not in top and "follows" not in top:
@@ -220,62 +220,58 @@ def _of_study(place: Place) -> Place:
     return Place({"schema": tables.SCHEMA, **kept, "subject": subject, **plan}, place.file, toml=True)
 
 
-def _with_earlier_names(place: Place) -> Place:
-    """Return a claim with the keys of its data renamed as in certificates."""
-    data = place.value.get("data") if isinstance(place.value, dict) else None
-    if not isinstance(data, dict) or not DATA_NAMES.keys() & data.keys():
-        return place
-    for name, kept in DATA_NAMES.items():
-        if name in data and kept in data:
-            raise place.child("data").wrong(f"both {name} and {kept} are given", f"say {name}")
-    renamed = {DATA_NAMES.get(key, key): value for key, value in data.items()}
-    return Place({**place.value, "data": renamed}, place.file, place.at, place.toml)
+def _completed(place: Place, path: Path) -> Place:
+    """Return a claim with the keys of its data as in certificates, and the digests of its public files.
 
-
-def _with_digests(place: Place, path: Path) -> Place:
-    """Return a claim with the digests of its public files: joined tables, and points of its space.
-
-    Raises `InputError` for the private file, and for a file with another digest than the claim's.
+    Raises `InputError` if a public file is the private one, or has another digest than the claim's.
     """
-    place = _with_space(place, path)
-    data = place.value.get("data") if isinstance(place.value, dict) else None
-    if not isinstance(data, dict) or not isinstance(data.get("join"), dict):
+    if not isinstance(place.value, dict):
         return place
-    members: dict[str, Any] = {}
-    private = _private(place, path)
-    for name in data["join"]:
-        join = place.child("data").child("join").child(name)
-        given = join.table(*keys(tables.JoinTable))
-        source = _source(path.parent, given["file"])
-        if private is not None and _is_within(source, private):
-            raise given["file"].wrong("this is the data file itself", "name a public table")
-        digest = one_file(source).digest()
-        if "digest" in given and given["digest"].text() != digest:
-            raise given["digest"].wrong(
-                f"the table's digest is {digest}", "give that one, or the table meant"
-            )
-        members[name] = {**join.value, "digest": digest}
-    return replace(place, value={**place.value, "data": {**data, "join": members}})
+    value = dict(place.value)
+    if isinstance(value.get("data"), dict):
+        value["data"] = _renamed(place.child("data"))
+    subject: Any = value.get("subject")
+    parameters = subject.get("parameters") if isinstance(subject, dict) else None
+    # a user's own class may have another parameter of this name
+    if isinstance(parameters, dict) and isinstance(parameters.get("space"), dict):
+        space = place.child("subject").child("parameters").child("space")
+        digested = _with_digests(space, path, _private(place, path))
+        value["subject"] = {**subject, "parameters": {**parameters, "space": digested}}
+    if isinstance(value.get("data"), dict) and isinstance(value["data"].get("join"), dict):
+        joined, private = place.child("data").child("join"), _private(place, path)
+        members = {name: _joined(joined.child(name), path, private) for name in joined.value}
+        value["data"] = {**value["data"], "join": members}
+    return replace(place, value=value)
 
 
-def _with_space(place: Place, path: Path) -> Place:
-    """Return a claim with the digests of the files of its subject's space."""
-    value: Any = place.value
-    for key in ("subject", "parameters", "space"):
-        if not isinstance(value, dict) or key not in value:
-            return place
-        value = value[key]
-    if not isinstance(value, dict):  # a user's own class may have another parameter of this name
-        return place
+def _renamed(data: Place) -> dict[str, Any]:
+    """Return the table of a claim's data with its keys as in certificates."""
+    for name, kept in DATA_NAMES.items():
+        if name in data.value and kept in data.value:
+            raise data.wrong(f"both {name} and {kept} are given", f"say {name}")
+    return {DATA_NAMES.get(key, key): value for key, value in data.value.items()}
+
+
+def _joined(join: Place, path: Path, private: Source | None) -> dict[str, Any]:
+    """Return the table of a join with the digest of its public file."""
+    given = join.table(*keys(tables.JoinTable))
+    source = _source(path.parent, given["file"])
+    if private is not None and _is_within(source, private):
+        raise given["file"].wrong("this is the data file itself", "name a public table")
+    digest = one_file(source).digest()
+    if "digest" in given and given["digest"].text() != digest:
+        raise given["digest"].wrong(f"the table's digest is {digest}", "give that one, or the table meant")
+    return {**join.value, "digest": digest}
+
+
+def _with_digests(space: Place, path: Path, private: Source | None) -> dict[str, Any]:
+    """Return the table of a space with the digests of its files."""
     from bandits.space.reading import as_claimed, files_named  # few claims have a space
 
-    whole, subject, private = place.value, place.value["subject"], _private(place, path)
-    space = place.child("subject").child("parameters").child("space")
     for named in files_named(space):
         if private is not None and _is_within(inside(path.parent, named), private):
             raise named.wrong("this is the data file itself", "name a file of public points")
-    parameters = {**subject["parameters"], "space": as_claimed(space)}
-    return replace(place, value={**whole, "subject": {**subject, "parameters": parameters}})
+    return as_claimed(space)
 
 
 def _private(place: Place, path: Path) -> Source | None:
@@ -379,34 +375,24 @@ def _source(folder: Path, place: Place) -> Source:
 REAL = {"guarantee": ("epsilon", "delta", "radius"), "audit": ("confidence", "seconds")}
 
 
-def _with_numbers(claim: dict[str, Any]) -> dict[str, Any]:
-    """Return a valid claim with numbers that were written as text converted to numbers."""
-    numbers = {
-        **claim,
-        **{name: _numbers_in(claim[name], keys) for name, keys in REAL.items() if name in claim},
-    }
+def _written(claim: dict[str, Any]) -> Any:
+    """Return a valid claim for its certificate: all numbers as in JSON, and the password left out."""
+    numbers = {name: _numbers_in(claim[name], keys) for name, keys in REAL.items() if name in claim}
     data = claim.get("data")
     if isinstance(data, dict) and "columns" in data:
         columns = {
             name: column if column["type"] == "date" else _numbers_in(column, ("low", "high"))
             for name, column in data["columns"].items()
         }
-        numbers["data"] = {**data, "columns": columns}
-    return numbers
+        data = {**data, "columns": columns}
+    if isinstance(data, dict) and "ledger" in data:
+        data = {**data, "ledger": re.sub(r"://([^:/@]*):[^@]*@", r"://\1:***@", str(data["ledger"]))}
+    return as_written({**claim, **numbers, **({} if data is None else {"data": data})})
 
 
 def _numbers_in(table: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     texts = {key: table[key] for key in keys if isinstance(table.get(key), str)}
     return {**table, **{key: read_exact(text) for key, text in texts.items()}}
-
-
-def _without_password(written: dict[str, Any]) -> dict[str, Any]:
-    """Return the claim for a certificate, with the password removed from the ledger's URL."""
-    data = written.get("data")
-    if isinstance(data, dict) and "ledger" in data:
-        hidden = re.sub(r"://([^:/@]*):[^@]*@", r"://\1:***@", str(data["ledger"]))
-        return {**written, "data": {**data, "ledger": hidden}}
-    return written
 
 
 def inside(folder: Path, place: Place) -> Path:

@@ -15,7 +15,7 @@ from msgspec.structs import replace as changed
 
 from audits.api.cores import cores
 from audits.api.on_results import OneRunAudit, SamplesAudit
-from audits.api.requests import Audit, Sensitivity, attack_on
+from audits.api.requests import Audit, attack_on
 from audits.claim import RELATIONS, AuditPlan, read_claim
 from audits.datasets.bases import Pair
 from audits.datasets.described import paired, read_data
@@ -269,59 +269,6 @@ class AuditArguments:
         return Audit(subject, self.epsilon or Fraction(0), Fraction(0), AuditPlan(), data=data)
 
 
-@dataclass(frozen=True)
-class SensitivityArguments:
-    """The arguments of a sensitivity test: `bound` ≥ 0, in the norm `norm` (l1, l2 or linf).
-
-    `relation`, `radius` and `terms` describe the data; `seconds` limits the time of all runs;
-    `prove` asks for a proof of the bound if no counterexample is found; a query runs in the interpreter
-    `python`.  None means the default.
-    """
-
-    norm: str | None = None
-    bound: Fraction | None = None
-    relation: str | None = None
-    radius: Fraction | None = None
-    terms: Terms = field(default_factory=dict)
-    seed: Fraction | None = None
-    seconds: Fraction | None = None
-    jobs: Fraction | None = None
-    prove: bool = False
-    allow_code: bool = True
-    python: str | None = None
-    named: Named = str
-
-    def request(self, target: str) -> Sensitivity:
-        """Return the request for a query, or for a class, which declares its own bounds.
-
-        Raises `InputError` for arguments that are missing, out of range, or inconsistent.
-        """
-        named = self.named
-        effort = given_only(
-            seed=whole_argument(named("seed"), self.seed, 0), seconds=time_limit(self.seconds, named)
-        )
-        request = Sensitivity(target, prove=self.prove, allow_code=self.allow_code, **effort)
-        if self.python is not None and self.prove:
-            what = f"{named('prove')} reads the code in this interpreter"
-            raise InputError(what, f"leave {named('prove')} or {named('python')} out")
-        scalars = (self.norm, self.bound, self.relation, self.radius)
-        declares = bool(self.terms) or any(value is not None for value in scalars)
-        if ":" in target and declares:
-            data = described(self.terms, self.relation, self.radius, named)
-            declared = declared_sensitivity(self.norm, self.bound, data, named)
-            jobs = whole_argument(named("jobs"), self.jobs) or 1
-            return changed(request, declared=declared, jobs=jobs, python=self.python)
-        if self.python is not None:
-            raise InputError(
-                f"{named('python')} runs a query of your own",
-                f"give {named('norm')}, {named('bound')} and its data",
-            )
-        if self.prove or declares:
-            names = f"{named('norm')}, {named('bound')}, … {named('prove')}"
-            raise InputError(f"{target[:70]} declares its bounds itself", f"leave {names} out")
-        return request
-
-
 def declared_sensitivity(
     norm: str | None, bound: Fraction | None, data: Described | None, named: Named = str
 ) -> DeclaredSensitivity:
@@ -397,6 +344,12 @@ def document_of(value: Any) -> Any:
 
 
 # ------------------------------------------------------------------ numbers
+
+
+def effort_of(seed: Fraction | None, seconds: Fraction | None, named: Named = str) -> AuditPlan:
+    """Return the usual effort of an attack with this seed and time limit."""
+    number = whole_argument(named("seed"), seed, 0)
+    return replace(AuditPlan(), **given_only(seed=number, seconds=time_limit(seconds, named)))
 
 
 def time_limit(seconds: Fraction | None, named: Named = str) -> Fraction | None:

@@ -94,7 +94,7 @@ def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -
     data, code = _described(claim), crew.code
     asked = attack_on(claim, quick=question.quick)
     try:
-        attempt = attack_function(crew, asked, data, progress, counts_only=True)
+        attempt = attack_function(crew, asked, data, progress, for_certificate=True)
     except Stuck as stuck:
         return _unproved(claim, code, f"{NO_PROOF}, and {stuck}")
     report = _report(asked, attempt, data, quick=question.quick)
@@ -235,7 +235,7 @@ def shape_of(claim: Claim) -> Described:
 def audit_function(crew: Crew, question: Audit, data: Described, progress: Progress) -> dict[str, Any]:
     """Return the answer of `dpaccount audit` on a function, without its seconds."""
     try:
-        attempt = attack_function(crew, question, data, progress, counts_only=False)
+        attempt = attack_function(crew, question, data, progress, for_certificate=False)
     except Stuck as stuck:
         return nothing_found(question, str(stuck))
     cut = f"; {attempt.cut}" if attempt.cut else ""
@@ -264,7 +264,7 @@ def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Pro
     progress(f"the same claim under {relation}")
     try:
         attempt = attack_function(
-            crew, changed(question, plan=less), Described(shape), progress, counts_only=False
+            crew, changed(question, plan=less), Described(shape), progress, for_certificate=False
         )
     except (Stuck, InputError):
         return {"relation": relation, "verdict": "NOT ATTACKED", "lower": 0.0}
@@ -274,7 +274,7 @@ def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Pro
 
 
 def attack_function(
-    crew: Crew, question: Audit, data: Described, progress: Progress, *, counts_only: bool
+    crew: Crew, question: Audit, data: Described, progress: Progress, *, for_certificate: bool
 ) -> Attempt:
     """Attack a function's claim on the given pair, or on the worst one found."""
     plan = question.plan
@@ -290,7 +290,7 @@ def attack_function(
         plan.trials,
         1 - plan.confidence,
         plan.seed,
-        counts_only=counts_only,
+        for_certificate=for_certificate,
         early=question.early,
         curve=question.curve,
     )

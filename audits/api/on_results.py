@@ -116,7 +116,7 @@ def audit_samples(question: SamplesAudit, progress: Progress) -> dict[str, Any]:
     progress(f"comparing {runs} results")
     risk = 1 - plan.confidence
     challenge = Challenge(
-        question.epsilon, question.delta, runs, risk, plan.seed, counts_only=True, curve=question.curve
+        question.epsilon, question.delta, runs, risk, plan.seed, for_certificate=True, curve=question.curve
     )
     compared = compare(left, right, challenge)
     answer = {

@@ -1,7 +1,7 @@
 """Requests about a mechanism class that run in this process: certify, attack, test bounds."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -13,11 +13,9 @@ from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
 from audits.api.verdicts import answer_fields
 from audits.attack.membership_guessing import plan_known_guess
 from audits.attack.planning import Floats
-from audits.attack.power import audit_fields, counted_leakage_bound
+from audits.attack.power import leaked_bound
 from audits.attack.runs import Progress
 from audits.attack.thresholds import (
-    CountedBound,
-    LowerBound,
     Threshold,
     plan_known_event,
     plan_known_threshold,
@@ -60,12 +58,12 @@ def certify_subject(
 
     if claim.data_file is not None and claim.table is None:
         on_files(claim, subject)
-    due = release.identify(claim, subject, question.work) if question.release else None
-    run = None if due is None else release.find_run(due, again=question.again)
-    if run is not None and run.kept is not None:
-        return CertifyResult(run.kept, reprinted=True, broken=broken(run.kept["verdict"]))
+    identified = release.identify(claim, subject, question.work) if question.release else None
+    run = None if identified is None else release.find_run(identified, again=question.again)
+    if run is not None and run.certificate is not None:
+        return CertifyResult(run.certificate, reprinted=True, broken=broken(run.certificate["verdict"]))
     if run is not None:
-        run = replace(run, due=release.read(run.due, subject, question.work, progress))
+        run = replace(run, release=release.read(run.release, subject, question.work, progress))
     certificate, proved = certify(claim, subject, effort, progress)
     wrong = broken(certificate.verdict)
     if run is not None and proved is not None and certificate.verdict == "CERTIFIED" and not wrong:
@@ -106,7 +104,7 @@ def audit_subject(
     answer = {
         "schema": "dpaccount/audit/1",
         "delta": shown(question.delta),
-        **_judged(question, bound, blind=bool(unseen)),
+        **answer_fields(question, bound, bound if unseen else leaked_bound(bound)),
         "confidence": shown(plan.confidence),
         "trials": 2 * outcome.trials,
         "runs": 2 * outcome.trials,
@@ -156,15 +154,6 @@ def _attacked(
         return attack_early(subject, proved, target, suspect, **terms)
     planners = (plan_known_threshold, plan_known_guess)
     return attack(subject, proved, [target], suspect, planners=planners, **terms)
-
-
-def _judged(question: Audit, bound: LowerBound, *, blind: bool) -> Mapping[str, object]:
-    """Return the answer's bound, power and verdict; with a score that is `blind`, power is the bound."""
-    if question.curve is None:
-        return audit_fields(bound, question.epsilon, blind=blind)
-    if not isinstance(bound, CountedBound):
-        raise TypeError("a curve is held against counts")
-    return answer_fields(question, bound, bound if blind else counted_leakage_bound(bound))
 
 
 def with_cut_noted(answer: dict[str, Any], plan: AuditPlan) -> dict[str, Any]:

@@ -1,19 +1,19 @@
 """Answers `dpaccount trace`: the noise calls of a function, and the sensitivity of their inputs."""
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import convert
 
-from audits.api.arguments import Named, Terms, check_range, described, given_only, time_limit
 from audits.attack.runs import Progress
 from audits.claim import AuditPlan
 from audits.datasets.bases import Pair
 from audits.datasets.neighbours import candidates
-from audits.datasets.shape import ARRAY, Described, Shape
+from audits.datasets.shape import Described, Shape
 from audits.sandbox.crew import IMPORT, Crew, Gone
 from audits.subjects.code import code_of
 from audits.trace.against_plan import (
@@ -25,7 +25,6 @@ from audits.trace.against_plan import (
     planned_noise,
 )
 from audits.trace.findings import (
-    CallSite,
     Traced,
     add_common_findings,
     check_movement,
@@ -33,11 +32,11 @@ from audits.trace.findings import (
     ratio_of,
 )
 from audits.trace.inclusion import ROWS_REPLACED, RUNS_REPLAYED, probes, seeds_needed
-from audits.trace.paired_runs import UNEXPLAINED
+from audits.trace.paired_runs import UNEXPLAINED, PairTrace
+from audits.trace.tape import Place
 from audits.tradeoff import ROUNDED
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
-from dpaccount.exact import whole_argument
 from dpaccount.plan.events import Gdp, Plan
 
 SAMPLED = (
@@ -70,59 +69,6 @@ class TraceRequest:
     events: Plan | None = None
 
 
-@dataclass(frozen=True)
-class TraceArguments:
-    """The arguments of `trace`: (`epsilon`, `delta`), `mu`, `sensitivity` or `events`, and the data."""
-
-    epsilon: Fraction | None = None
-    delta: Fraction | None = None
-    mu: Fraction | None = None
-    sensitivity: Fraction | None = None
-    events: Plan | None = None
-    relation: str | None = None
-    radius: Fraction | None = None
-    terms: Terms = field(default_factory=dict)
-    seed: Fraction | None = None
-    seconds: Fraction | None = None
-    allow_code: bool = True
-    named: Named = str
-
-    def request(self, function: str) -> TraceRequest:
-        """Return the request; raises `InputError` for arguments that are missing or out of range."""
-        named = self.named
-        check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
-        check_range(self.mu, named("mu"), "at least 0", lambda value: value >= 0)
-        check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
-        check_range(self.sensitivity, named("sensitivity"), "at least 0", lambda value: value >= 0)
-        others = f"{named('mu')}, {named('sensitivity')} or {named('plan')}"
-        claims = [each for each in (self.epsilon, self.mu, self.sensitivity) if each is not None]
-        if not claims and self.events is None:
-            raise InputError(f"{named('epsilon')} is missing", f"give what is claimed, or {others}")
-        relation = self.relation
-        if self.events is not None:
-            planned_noise(self.events)
-            if claims:
-                raise InputError(f"{named('plan')} says what is claimed", "leave the other claims out")
-            relation = self.events.relation.value
-            if self.relation not in (None, relation):
-                what = f"{named('plan')} is under {relation}"
-                raise InputError(what, f"leave {named('relation')} out")
-        data = described(self.terms, relation, self.radius, named)
-        if data is None:
-            names = ", ".join(map(named, ARRAY[:3]))
-            raise InputError(f"{function[:70]} has no data", f"describe them by {names}")
-        plan = replace(
-            AuditPlan(),
-            **given_only(
-                seed=whole_argument(named("seed"), self.seed, 0), seconds=time_limit(self.seconds, named)
-            ),
-        )
-        delta = self.delta or Fraction(0)
-        return TraceRequest(
-            function, data, self.epsilon, delta, self.mu, plan, self.sensitivity, self.allow_code, self.events
-        )
-
-
 def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
     """Return the answer of `dpaccount trace`."""
     code = code_of(question.use, Path.cwd(), allow_code=question.allow_code)
@@ -147,17 +93,18 @@ def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
             crew.set_datasets([pair.left, pair.right])
             crew.first.send(["trace", [question.plan.seed, number], number == 0])
             try:
-                document = crew.first.receive(max(crew.seconds_left(), IMPORT if number == 0 else 0.1))
+                answer = crew.first.receive(max(crew.seconds_left(), IMPORT if number == 0 else 0.1))
             except Gone as gone:
                 if number == 0:
                     raise InputError(f"{question.use} {gone}", "allow more seconds") from None
                 traced.note(f"on pair {number + 1} of {len(pairs)} the function {gone}: {MORE}")
                 break
-            if not document["draws"] or _same_rows_first(pair):
+            seen = convert(answer, PairTrace)
+            if not seen.draws or _same_rows_first(pair):
                 if question.events is None:
-                    _gather(traced, document, pair, allowed, question.sensitivity)
+                    _gather(traced, seen, pair, allowed, question.sensitivity)
                 else:
-                    gather_planned(traced, document, pair, allowed, planned)
+                    gather_planned(traced, seen, pair, allowed, planned)
             progress(f"traced {number + 1} of {len(pairs)} pairs")
         if sampled:
             check_samples(traced, _samples(traced, crew, question, planned, progress), planned)
@@ -225,7 +172,7 @@ def _allowed(question: TraceRequest) -> dict[str, float | None]:
 
 def _gather(
     traced: Traced,
-    document: dict[str, Any],
+    trace: PairTrace,
     pair: Pair,
     allowed: dict[str, float | None],
     sensitivity: Fraction | None = None,
@@ -234,35 +181,33 @@ def _gather(
 
     If there are other draws, they may sample rows, and (ε, δ) does not limit the movement.
     """
-    add_common_findings(traced, document, pair)
-    for note in document["notes"]:
+    add_common_findings(traced, trace, pair)
+    for note in trace.notes:
         why = note.partition(UNEXPLAINED)[2]
         if not why or not any(why in each for each in traced.notes):  # one note for all amounts
             traced.note(note)
     spent = {"laplace": 0.0, "gaussian": 0.0}
-    sampled = bool(document["draws"]) and any(limit is not None for limit in allowed.values())
+    sampled = bool(trace.draws) and any(limit is not None for limit in allowed.values())
     if sampled:
-        traced.note(SAMPLED.format(document["draws"]))
-    for call, file, line, scale, family, moved, largest, _ in document["calls"]:
-        seen = traced.places.setdefault((call, file, line), CallSite(scale, family))
-        seen.add(scale, moved)
-        if moved is None:
+        traced.note(SAMPLED.format(trace.draws[0]))
+    for call in trace.calls:
+        traced.add_call(call)
+        if call.moved is None:
             continue
-        limit = allowed[family]
+        limit = allowed[call.family]
         if sensitivity is not None:
-            check_movement(traced, (call, file, line), float(sensitivity), moved, pair)
-        elif limit is None or scale is None:
-            note_unjudged(traced, (call, file, line), moved)
-        if limit is None or scale is None or sampled:
+            check_movement(traced, call.place, float(sensitivity), call.moved, pair)
+        elif limit is None or call.scale is None:
+            note_unjudged(traced, call.place, call.moved)
+        if limit is None or call.scale is None or sampled:
             continue
-        part = ratio_of(moved, scale)
-        spent[family] += part if family == "laplace" else part * part
-        check_movement(
-            traced, (call, file, line), scale * limit, moved if document["shown"] else largest, pair
-        )
-        if not document["shown"]:
-            _note_if_shown(traced, f"{call} at {file}:{line}", scale * limit, moved)
-    _check_total(traced, spent, allowed, pair, shown=document["shown"])
+        part = ratio_of(call.moved, call.scale)
+        spent[call.family] += part if call.family == "laplace" else part * part
+        declared = call.scale * limit
+        check_movement(traced, call.place, declared, call.moved if trace.shown else call.largest, pair)
+        if not trace.shown:
+            _note_if_shown(traced, call.place, declared, call.moved)
+    _check_total(traced, spent, allowed, pair, shown=trace.shown)
 
 
 def _check_total(
@@ -288,38 +233,36 @@ def _check_total(
 
 def _resolve_unsure(traced: Traced) -> None:
     """Turn unexplained differences into findings, or into notes if noise or data may be unobserved."""
-    for call, file, line in sorted(traced.unused or ()):
-        traced.note(f"the noise of {call} at {file}:{line} is added to nothing: it may choose other noise")
+    for place in sorted(traced.unused or ()):
+        traced.note(f"the noise of {place} is added to nothing: it may choose other noise")
     for sentence, places, pair in traced.unsure:
         still = [place for place in places if not traced.places[place].moved]
         if not still:
             traced.add(sentence.partition(" (")[0], 0.0, sentence, pair)
-        for call, file, line in still[:1]:
-            traced.note(f"{sentence}; {call} at {file}:{line} is added to what never moves: {LATER}")
+        for place in still[:1]:
+            traced.note(f"{sentence}; {place} is added to what never moves: {LATER}")
         for place in still:
             traced.places[place].moved = None
 
 
-def _note_if_shown(traced: Traced, where: str, declared: float, measured: float) -> None:
+def _note_if_shown(traced: Traced, place: Place, declared: float, measured: float) -> None:
     """Add a note if a movement exceeds the declared one, but the result may only compare these values."""
     if measured > declared * (1 + ROUNDED):
-        sentence = f"{where}: declared {declared:.6g}, measured {measured:.6g}, {IF_SHOWN}"
-        traced.note(sentence, measured, where)
+        sentence = f"{place}: declared {declared:.6g}, measured {measured:.6g}, {IF_SHOWN}"
+        traced.note(sentence, measured, str(place))
 
 
 def _answer(traced: Traced, question: TraceRequest, allowed: dict[str, float | None]) -> dict[str, Any]:
     _resolve_unsure(traced)
     noise = []
-    for (call, file, line), seen in traced.places.items():
+    for place, seen in traced.places.items():
         limit = allowed[seen.family]
         declared = None if seen.scale is None or limit is None else seen.scale * limit
         if question.sensitivity is not None:
             declared = float(question.sensitivity)
         noise.append(
             {
-                "call": call,
-                "file": file,
-                "line": line,
+                **place._asdict(),
                 "scale": seen.scale,
                 "declared": declared,
                 "moved": "inf" if seen.moved is not None and math.isinf(seen.moved) else seen.moved,

@@ -24,7 +24,7 @@ from audits.datasets.forms import Given, Layout
 from audits.sandbox.data_guard import guard
 from audits.sandbox.foreign import OtherPython, Program
 from audits.sandbox.frames import pack_array, pack_outcome, read_frame, unpack_array, write_frame
-from audits.sandbox.outcomes import WRONG_CODE, Outcome, of_error, run_outcome
+from audits.sandbox.outcomes import WRONG_CODE, Ending, Outcome, of_error, run_outcome
 from audits.subjects.code import check_imports, compile_from_source, import_subject, same_file, stay_on_path
 from dpaccount.errors import InputError
 from dpaccount.noise.process import as_task
@@ -131,7 +131,7 @@ class Worker:
                 check_imports()
                 check_nothing_refused()
             except InputError as error:  # the code that ran is not the project's
-                outcome = Outcome(f"{WRONG_CODE} {error}", (), np.zeros(0), failed=True)
+                outcome = Outcome(f"{WRONG_CODE} {error}", (), np.zeros(0), Ending.FAILED)
             write_frame(self.answers, pack_outcome(outcome))
 
     def trace(self, seed: list[int], again: bool) -> None:  # noqa: FBT001  # as the request has it

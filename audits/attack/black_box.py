@@ -131,7 +131,7 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         progress("search for the most suspicious pair")
         screen = Screen.of(planned, repeats=repeats)
         trial, searched = most_suspicious(crew, pairs, challenge, planned, screen, pace, findings, progress)
-        if repeats and trial.moved is None and crew.tally.most > 1:
+        if repeats and trial.moved is None and crew.tally.widest > 1:
             trial.moved = _movement(crew, trial, challenge.seed)
         progress(f"learning from {planned.train} runs a side")
         bets = _train(crew, trial, challenge, planned)
@@ -153,9 +153,9 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
     fewer = runs < 2 * asked.train + asked.certify
     what = f"{runs} of {challenge.trials} runs" if fewer else "the search for a pair"
     cuts = [] if in_time else [f"cut by time: {what} (a run takes {trial.pace:.2g} s)"]
-    room = room_for(crew.tally.most)
+    room = room_for(crew.tally.widest)
     if room < planned.at_once(len(pairs)):
-        wide = f"results of up to {crew.tally.most} numbers"
+        wide = f"results of up to {crew.tally.widest} numbers"
         cuts.append(f"cut by width: {wide}, of which {max(room, THIN)} runs a side are compared at once")
     refutes = _refutes(certified.reached, challenge)
     return Attempt(
@@ -256,8 +256,8 @@ def no_result_error(crew: Crew) -> InputError:
 
 def _train(crew: Crew, trial: Trial, challenge: Challenge, planned: Runs) -> Bets | None:
     """Make the training runs; return bets on them if so few runs are planned that every run is bet on."""
-    runs = min(planned.train, max(room_for(crew.tally.most), THIN)) - len(trial.left)
-    if challenge.only_counts or 2 * planned.train + planned.certify >= BET_ON_ALL:
+    runs = min(planned.train, max(room_for(crew.tally.widest), THIN)) - len(trial.left)
+    if challenge.counts_only or 2 * planned.train + planned.certify >= BET_ON_ALL:
         more_runs(
             crew, trial, runs, challenge.seed, max(crew.seconds_left() / 3, 2 * (TRAIN + 1) * trial.pace)
         )
@@ -282,7 +282,7 @@ def _learn(trial: Trial, challenge: Challenge, certify: int) -> tuple[Learned, R
         levels = challenge.curve.lowers
         return learned, plan_event(learned.left, learned.right, levels, challenge.risk, runs)[0]
     planners: list[Planner] = [plan_threshold]
-    if not challenge.counts_only and not _should_bet(challenge, certify):
+    if not challenge.for_certificate and not _should_bet(challenge, certify):
         planners.insert(0, plan_guess)  # first, so preferred if both expect 0: it needs the fewest runs
     rules = [
         planner(learned.left, learned.right, challenge.delta, challenge.risk, runs) for planner in planners
@@ -295,7 +295,7 @@ def _rule_on_grid(trial: Trial, challenge: Challenge, certify: int, raw: Learned
 
     None with bets, which may stop too early for a second rule.
     """
-    if raw.value < 1000.0 or challenge.counts_only or _should_bet(challenge, certify):
+    if raw.value < 1000.0 or challenge.for_certificate or _should_bet(challenge, certify):
         return None
     grid = grid_for(raw, trial.left, trial.right)
     if grid is None:
@@ -337,7 +337,7 @@ def _certify(
     """
     crew.set_datasets([trial.candidate.left, trial.candidate.right])
     coins = np.random.default_rng([challenge.seed, 5]).integers(0, 2, runs)  # 0: left
-    if challenge.only_counts:
+    if challenge.counts_only:
         coins = np.arange(runs) % 2
     learned, rule = fixed
     if bets is None and _should_bet(challenge, runs) and isinstance(rule, Threshold):
@@ -381,7 +381,7 @@ def _block_size(crew: Crew, pace: float, bets: Bets | None) -> int:
 
     Stakes are chosen anew with every block.
     """
-    room = room_for(crew.tally.most)
+    room = room_for(crew.tally.widest)
     if bets is not None:
         return max(min(RUNS_PER_BET, room), 1)
     return max(min(RUNS_PER_REPORT, room, int(REPORTED / pace)), 2 * crew.jobs)

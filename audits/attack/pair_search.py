@@ -109,13 +109,13 @@ def most_suspicious(
     """Return the trial of the most suspicious pair, and the number of pairs screened."""
     if len(pairs) == 1:
         return Trial(pairs[0], pace=pace), 1
-    room = room_for(crew.tally.most)
+    room = room_for(crew.tally.widest)
     screened = pairs[: min(screen.pairs, max(room // len(screen.seeds), 1))]
-    moved, alone, odd, gathered = _movements(crew, screened, challenge.seed, screen, findings)
+    compared = _compared(crew, screened, challenge.seed, screen, findings)
     most = planned.rounds[0][0] if planned.rounds else 1
     trials = [
-        Trial(screened[k], pace=pace, odd=odd[k], moved=movement(gathered[k]) if screen.paired else None)
-        for k in _shortlist(screened, moved, odd, most, alone)
+        Trial(each.pair, pace=pace, odd=each.odd, moved=movement(each.runs) if screen.paired else None)
+        for each in _shortlist(compared, most)
     ]
     further = max(planned.certify // 2, 1000)
     judge = judge_of(challenge, further)
@@ -192,15 +192,24 @@ def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], floa
     return judged
 
 
-def _movements(
-    crew: Crew, pairs: Sequence[Pair], seed: int, screen: Screen, findings: list[str]
-) -> tuple[Floats, Floats, list[int], list[list[tuple[Outcome, Outcome]]]]:
-    """Return for each pair its movement in the usual noise, in its own noise, its odd runs, and all runs.
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A pair with runs on both sides.
 
-    A pair's own noise differs from the usual one if rows are sampled: the other rows are noise too.  Odd
-    runs differ in texts or kinds; pairs of a base on which any run fails have one more.  Additive noise
-    cancels, so three runs show the movement of the query.
+    A pair's own noise differs from the usual one if rows are sampled: the other rows are noise too.
     """
+
+    pair: Pair
+    runs: list[tuple[Outcome, Outcome]]
+    odd: int  #: runs that differ in texts or kinds; one more if any run fails on a pair of this base
+    moved: float  #: movement in the usual noise
+    alone: float = 0.0  #: movement in the pair's own noise
+
+
+def _compared(
+    crew: Crew, pairs: Sequence[Pair], seed: int, screen: Screen, findings: list[str]
+) -> list[Compared]:
+    """Return how far each pair moves.  Additive noise cancels, so three runs show the query's movement."""
     together = screen.seeds
     gathered: list[list[tuple[Outcome, Outcome]]] = []
     step = max(1, min(AT_ONCE // (2 * max(pair.left.size + pair.right.size for pair in pairs)), 64))
@@ -223,16 +232,16 @@ def _movements(
         for pair, each in zip(pairs, gathered, strict=True)
         if any(a.failed or b.failed for a, b in each)
     }
-    odd = [
-        sum((a.structure, a.labels) != (b.structure, b.labels) for a, b in each) + (pair.base in failing)
-        for pair, each in zip(pairs, gathered, strict=True)
-    ]
-    if not screen.paired:
-        moved = np.array([_distance_of_means(each, scales) for each in gathered])
-        return moved, np.zeros(len(pairs)), odd, gathered
-    moved = np.array([np.mean([_distance(a, b, scales) for a, b in each]) for each in gathered])
-    alone = np.array([_distance_in_own_noise(each, scales) for each in gathered])
-    return moved, alone, odd, gathered
+    compared = []
+    for pair, each in zip(pairs, gathered, strict=True):
+        unlike = sum((a.structure, a.labels) != (b.structure, b.labels) for a, b in each)
+        odd = unlike + (pair.base in failing)
+        if screen.paired:
+            moved = float(np.mean([_distance(a, b, scales) for a, b in each]))
+            compared.append(Compared(pair, each, odd, moved, _distance_in_own_noise(each, scales)))
+        else:
+            compared.append(Compared(pair, each, odd, _distance_of_means(each, scales)))
+    return compared
 
 
 def _distance_in_own_noise(each: list[tuple[Outcome, Outcome]], scales: dict[str, Floats]) -> float:
@@ -297,22 +306,20 @@ def _distance(a: Outcome, b: Outcome, scales: dict[str, Floats]) -> float:
     return text + float(np.sqrt((units * units).sum())) or 2.0  # the sign of a zero, the bits of a NaN
 
 
-def _shortlist(
-    pairs: Sequence[Pair], moved: Floats, odd: Sequence[int], most: int, alone: Floats | None = None
-) -> list[int]:
-    """Return the indices of the `most` pairs for the first round, mostly by movement.
+def _shortlist(compared: Sequence[Compared], most: int) -> list[Compared]:
+    """Return the `most` pairs for the first round, mostly by movement.
 
     Half of them are at most two of each base.  A quarter has odd runs.  A quarter moves most in units of
-    its own noise (`alone`); half of that quarter is on plain bases, without noise from other sampled rows.
+    its own noise; half of that quarter is on plain bases, without noise from other sampled rows.
     """
-    order = [int(k) for k in np.argsort(-moved, kind="stable")]
-    of_base: dict[str, list[int]] = {}
-    for k in order:
-        of_base.setdefault(pairs[k].base, []).append(k)
-    unlike = sorted((k for k in order if odd[k]), key=lambda k: -odd[k])[: most // KEPT]
-    spread = [k for ranked in of_base.values() for k in ranked[:2]][: most // 2]
-    quiet = [] if alone is None else [int(k) for k in np.argsort(-alone, kind="stable")]
-    plain = [k for k in quiet if pairs[k].base.startswith(PLAIN)][: most // KEPT // 2]
+    order = sorted(compared, key=lambda each: -each.moved)
+    of_base: dict[str, list[Compared]] = {}
+    for each in order:
+        of_base.setdefault(each.pair.base, []).append(each)
+    unlike = sorted((each for each in order if each.odd), key=lambda each: -each.odd)[: most // KEPT]
+    spread = [each for ranked in of_base.values() for each in ranked[:2]][: most // 2]
+    quiet = sorted(compared, key=lambda each: -each.alone)
+    plain = [each for each in quiet if each.pair.base.startswith(PLAIN)][: most // KEPT // 2]
     quiet = [*plain, *quiet[: most // KEPT - len(plain)]]
     return list(dict.fromkeys([*unlike, *quiet, *spread, *order]))[:most]
 

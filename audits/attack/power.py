@@ -1,5 +1,6 @@
 """The power of an attack: the largest ε that its number of runs could show, had each revealed its side."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -39,33 +40,13 @@ def leakage_bound(
     return best.measure(whole[coins == 0], whole[coins == 1], delta, risk)
 
 
-def counted_leakage_bound(reached: CountedBound) -> CountedBound:
-    """Return the bound that as many runs give if each of them reveals its side."""
-    full, empty = np.ones(reached.runs), np.zeros(reached.other_runs)
-    return clopper_pearson(full, empty, 0.5, reached.delta, reached.risk, reached.direction)
-
-
-def power_of(reached: LowerBound) -> float:
-    """Return the largest ε that the number of runs behind a bound could have shown."""
-    delta, risk = reached.delta, reached.risk
+def leaked_bound(reached: LowerBound) -> LowerBound:
+    """Return the bound that the runs behind `reached` would give if each of them revealed its side."""
     if isinstance(reached, CountedBound):
-        return counted_leakage_bound(reached).epsilon_lower
+        full, empty = np.ones(reached.runs), np.zeros(reached.other_runs)
+        return clopper_pearson(full, empty, 0.5, reached.delta, reached.risk, reached.direction)
     if not isinstance(reached, Guessed | BetRefutation):
         raise TypeError(f"no power is known for {type(reached).__name__}")
     n = reached.runs
-    shown = largest_rejected(n, n, n, float(delta), float(risk))
-    return max(shown, reached.epsilon_lower)
-
-
-def audit_fields(reached: LowerBound, epsilon: Fraction, *, blind: bool = False) -> dict[str, object]:
-    """Return the fields of an audit's answer on the bound and on the power.
-
-    If the score is `blind` to a part of the output, the power is the bound itself.
-    """
-    could = reached.epsilon_lower if blind else power_of(reached)
-    return {
-        "epsilon_lower": reached.epsilon_lower,
-        "epsilon_power": could,
-        "refuted": reached.epsilon_lower > epsilon,
-        "verdict": verdict_of(reached.epsilon_lower, could, epsilon),
-    }
+    shown = largest_rejected(n, n, n, float(reached.delta), float(reached.risk))
+    return replace(reached, epsilon_lower=max(shown, reached.epsilon_lower))

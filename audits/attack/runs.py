@@ -42,8 +42,8 @@ class Challenge:
     """A claim and the settings of the attack on it.
 
     The claim is (ε, δ), or the trade-off `curve` if there is one, to be refuted by counts of one event.
-    `counts_only`: the bound must rest on counts of one event, so that a certificate can contain it;
-    `early`: stop at the first refutation, by betting.
+    `for_certificate`: the bound must be one that a certificate can contain; `early`: stop at the first
+    refutation, by betting.
     """
 
     epsilon: Fraction
@@ -51,14 +51,14 @@ class Challenge:
     trials: int
     risk: Fraction
     seed: int
-    counts_only: bool = False
+    for_certificate: bool = False
     early: bool = False
     curve: EventClaim | None = None
 
     @property
-    def only_counts(self) -> bool:
+    def counts_only(self) -> bool:
         """Return whether the bound must rest on counts of one event."""
-        return self.counts_only or self.curve is not None
+        return self.for_certificate or self.curve is not None
 
     @property
     def bets(self) -> bool:
@@ -91,9 +91,9 @@ class Runs:
         return max(self.train, min(self.screened, pairs) * self.seeds, *rounds)
 
 
-def room_for(most: int) -> int:
-    """Return how many runs a side fit into memory if results have up to `most` numbers."""
-    return MAX_CELLS_IN_MEMORY // (2 * (1 + most))
+def room_for(numbers: int) -> int:
+    """Return how many runs a side fit into memory if results have up to so many numbers."""
+    return MAX_CELLS_IN_MEMORY // (2 * (1 + numbers))
 
 
 def asked_of(challenge: Challenge, pairs: int) -> Runs:

@@ -129,13 +129,13 @@ def _certified(order: Order, claim: Claim) -> Curated:
         raise InputError(f"{claim.use} hands out no rows", "use k-norm, gaussian-rows or row-noise")
     document = valid_certificate(claim, subject, order.certificate)
     clipped = _out_of_bounds(order, claim, _validated_numbers(order.source, claim), float(subject.radius))
-    due = release.prepare(claim, subject)
-    if due is None:
+    prepared = release.prepare(claim, subject)
+    if prepared is None:
         raise InputError("no data file or ledger to release from", "give both", claim.path)
-    run = release.find_run(due, again=order.again)
+    run = release.find_run(prepared, again=order.again)
     hazards = (OUTPUTS,) if claim.because is None else (OUTPUTS, f"{CHOSEN}: {claim.because}.")
     proved = Proved(subject.proof(claim.guarantee.delta))
-    released = run.kept or release.make(run, proved, _unreleased(document, hazards))[0]
+    released = run.certificate or release.make(run, proved, _unreleased(document, hazards))[0]
     rows = np.array(released["release"]["report"]["rows"], dtype=np.float64)
     facts = {"noise_variance": _variance(subject), "radius": float(subject.radius)}
     names = [f"z{k + 1}" for k in range(rows.shape[1])]

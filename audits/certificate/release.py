@@ -80,9 +80,8 @@ class Release:
     key: str
     data: Rows | TableTotals | None = None
     few: bool = False
-    stamp: list[list[object]] = field(
-        default_factory=list
-    )  #: the files' metadata before their digest was taken
+    #: the files' metadata before their digest was taken
+    stamp: list[list[object]] = field(default_factory=list)
 
     def subject(self) -> Subject:
         """Return a new instance; with `few`, of as many rows as tests use."""
@@ -105,13 +104,13 @@ class Release:
 
 @dataclass(frozen=True)
 class PreparedRelease:
-    """A release and its run's number; `kept`: its certificate if made before; `paid`: charged, not drawn."""
+    """A release and its run's number; with `again` it is a new one, whatever was made before."""
 
-    due: Release
+    release: Release
     number: int
     again: bool
-    kept: dict[str, Any] | None = None
-    paid: bool = False
+    certificate: dict[str, Any] | None = None  #: if the run was made before
+    charged: bool = False  #: but not drawn
 
 
 # -------------------------------------------------------------- the data
@@ -119,8 +118,8 @@ class PreparedRelease:
 
 def prepare(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Release | None:
     """Return the release that a claim's data file makes, with its data; None without a file."""
-    due = identify(claim, subject, work)
-    return None if due is None else read(due, subject, work)
+    release = identify(claim, subject, work)
+    return None if release is None else read(release, subject, work)
 
 
 def identify(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Release | None:
@@ -140,36 +139,38 @@ def identify(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Releas
         digest = digest_of_data(claim.data_file)
     parts = digests_of(claim, made_by, digest)
     key = hashlib.sha256(canonical([parts[name] for name in ("claim", "data", "code")])).hexdigest()
-    due = Release(claim, made_by, digest, key, stamp=stamp)
+    release = Release(claim, made_by, digest, key, stamp=stamp)
     for _, body in claim.earlier:
-        if due.named_data(body.get(OPENING, "")) != body["release"]["data"]:
+        if release.named_data(body.get(OPENING, "")) != body["release"]["data"]:
             what = f"the data changed since {body['claim']['name']} was released"
             raise InputError(what, "give the same data, or make a study of its own", str(claim.data_file))
-    return due
+    return release
 
 
-def read(due: Release, subject: Subject, work: TableWork = IN_ONE, progress: Progress = silent) -> Release:
+def read(
+    release: Release, subject: Subject, work: TableWork = IN_ONE, progress: Progress = silent
+) -> Release:
     """Return the release with its data: exact totals if noise is added to sums, else rows.
 
     Errors depend on public facts only: wrong columns or number of rows, files that changed since.
     Values out of range are clamped, since an error would reveal them.  `progress` receives finished parts.
     """
-    claim, made_by, file = due.claim, due.made_by, due.claim.data_file
+    claim, made_by, file = release.claim, release.made_by, release.claim.data_file
     if file is None:
         raise AssertionError("a release is of a file")
     with access():
         if _is_summed(claim, subject, work):
-            digests = digests_of(claim, made_by, due.digest)
-            changed = lambda: stamp_of(file) != due.stamp  # noqa: E731
+            digests = digests_of(claim, made_by, release.digest)
+            changed = lambda: stamp_of(file) != release.stamp  # noqa: E731
             totals = totals_of(claim, made_by, digests, work, changed, progress)
             data: Rows | TableTotals = totals
         else:
             data = rows_of(claim, made_by, file)
-        same = stamp_of(file) == due.stamp and digest_of_data(file) == due.digest
+        same = stamp_of(file) == release.stamp and digest_of_data(file) == release.digest
     if not same:
         remove_manifest(None if work.other else work.folder)
         raise InputError(f"{claim.data_file} changed while it was read", "certify when nobody writes to it")
-    return replace(due, data=data)
+    return replace(release, data=data)
 
 
 def _is_summed(claim: Claim, subject: Subject, work: TableWork) -> bool:
@@ -184,43 +185,44 @@ def _is_summed(claim: Claim, subject: Subject, work: TableWork) -> bool:
     return False
 
 
-def find_run(due: Release, *, again: bool) -> PreparedRelease:
+def find_run(release: Release, *, again: bool) -> PreparedRelease:
     """Return the run's number, and its certificate if it was made before.
 
     Raises `RunningError` if another run is in progress, `LedgerError` if the latest one was changed, or
     drew its noise and was lost: its result may have been seen, so only `--new-release` makes another.
     """
-    with paying_ledger(due.claim) as ledger:
-        if due.claim.scope is not None:
-            ledger.check_scope(due.claim.scope)
-        number, latest = _next_number(due, ledger)
-        paid = ledger.run_state(due.numbered(number)).charged
+    with paying_ledger(release.claim) as ledger:
+        if release.claim.scope is not None:
+            ledger.check_scope(release.claim.scope)
+        number, latest = _next_number(release, ledger)
+        charged = ledger.run_state(release.numbered(number)).charged
         if again or number == 1:
-            return PreparedRelease(due, number, again, paid=paid)
-        return PreparedRelease(due, number - 1, again, _stored_certificate(due, ledger, number - 1, latest))
+            return PreparedRelease(release, number, again, charged=charged)
+        certificate = _stored_certificate(release, ledger, number - 1, latest)
+        return PreparedRelease(release, number - 1, again, certificate)
 
 
-def _next_number(due: Release, ledger: Ledger) -> tuple[int, RunState]:
+def _next_number(release: Release, ledger: Ledger) -> tuple[int, RunState]:
     """Return the first number without any draw, and the state of the previous one."""
     latest = RunState()
     for number in itertools.count(1):
-        state = ledger.run_state(due.numbered(number))
+        state = ledger.run_state(release.numbered(number))
         if state.kept is None and not (state.drawing or state.lost):
             return number, latest
         latest = state
     raise AssertionError("numbers do not end")
 
 
-def _stored_certificate(due: Release, ledger: Ledger, number: int, state: RunState) -> dict[str, Any]:
+def _stored_certificate(release: Release, ledger: Ledger, number: int, state: RunState) -> dict[str, Any]:
     """Return the stored certificate of a completed run, verified like a new one."""
-    name = due.claim.name
+    name = release.claim.name
     if state.drawing:
         raise RunningError(f"another run of {name} is drawing now; ask again when it has kept its release")
     if state.kept is None:
         raise LedgerError(f"a run of {name} drew its noise and was lost; --new-release charges a new one")
-    entry, head = ledger.charged(due.numbered(number))
+    entry, head = ledger.charged(release.numbered(number))
     body = dict(state.kept)
-    wrong = _mismatch(due, body, due.named_data(body.pop(OPENING, "")), entry, head)
+    wrong = _mismatch(release, body, release.named_data(body.pop(OPENING, "")), entry, head)
     if wrong is not None:
         raise LedgerError(
             f"the release of {name} that the ledger kept is not printed: {wrong}; see what"
@@ -229,20 +231,20 @@ def _stored_certificate(due: Release, ledger: Ledger, number: int, state: RunSta
     return body
 
 
-def _mismatch(due: Release, body: dict[str, Any], data: str, entry: int, head: str) -> str | None:
+def _mismatch(release: Release, body: dict[str, Any], data: str, entry: int, head: str) -> str | None:
     """Return why a stored certificate is not for this claim, data, code and charge, or None."""
     try:
         checker.check(json.dumps(body).encode())
     except (checker.Rejected, checker.Unreadable) as why:
         return f"the checker refuses it ({why})"
-    subject, release = describe_subject(due.claim, due.subject()), body["release"]
-    if body["verdict"] != "CERTIFIED" or not isinstance(release, dict):
+    subject, made = describe_subject(release.claim, release.subject()), body["release"]
+    if body["verdict"] != "CERTIFIED" or not isinstance(made, dict):
         return "it is no certified release"
     pairs = {
-        "claim": (body["claim"], due.claim.written),
-        "code": ([body["subject"].get("code"), release.get("code")], [subject.code] * 2),
-        "data": (release.get("data"), data),
-        "ledger entry": ([release.get("ledger_entry"), release.get("ledger_head")], [entry, head]),
+        "claim": (body["claim"], release.claim.written),
+        "code": ([body["subject"].get("code"), made.get("code")], [subject.code] * 2),
+        "data": (made.get("data"), data),
+        "ledger entry": ([made.get("ledger_entry"), made.get("ledger_head")], [entry, head]),
     }
     other = [name for name, (written, right) in pairs.items() if canonical(written) != canonical(right)]
     return f"it is about another {', '.join(other)}" if other else None
@@ -258,63 +260,64 @@ def make(run: PreparedRelease, proved: Proved, certificate: Draft) -> tuple[dict
     `again` there is one charge and one release, however many commands run.  Raises `BudgetError` if the
     ledger has no room; then nothing is charged or drawn.
     """
-    due = run.due
-    _data(due)
-    rehearsed(due, proved, certificate)
-    with paying_ledger(due.claim) as ledger:
-        number = _next_number(due, ledger)[0] if run.again else run.number
-        state = ledger.run_state(due.numbered(number))
+    release = run.release
+    _data(release)
+    rehearsed(release, proved, certificate)
+    with paying_ledger(release.claim) as ledger:
+        number = _next_number(release, ledger)[0] if run.again else run.number
+        state = ledger.run_state(release.numbered(number))
         if state == RunState() or state == RunState(charged=True):
             try:
-                return _charge_and_run(due, ledger, due.numbered(number), proved, certificate), False
+                return _charge_and_run(release, ledger, release.numbered(number), proved, certificate), False
             except ReceiptError:
-                state = ledger.run_state(due.numbered(number))
+                state = ledger.run_state(release.numbered(number))
                 if state.kept is None and not state.drawing:
                     raise  # no other run caused it
-        return _stored_certificate(due, ledger, number, state), True
+        return _stored_certificate(release, ledger, number, state), True
 
 
-def rehearsed(due: Release, proved: Proved, certificate: Draft) -> None:
+def rehearsed(release: Release, proved: Proved, certificate: Draft) -> None:
     """Rehearse run, report and check on synthetic data, so that failures come before any charge."""
-    due, coins = replace(due, few=True), due.claim.audit.seed
+    release, coins = replace(release, few=True), release.claim.audit.seed
     for base in REHEARSED:
-        data = dataset(due.subject().domain(), base, coins)
-        view, report = _run_and_report(due, data, rehearse(proved, Rehearsal(coins)))
-        if isinstance(due.data, TableTotals):
-            again, _ = _run_and_report(due, _totals_in_parts(due, data), rehearse(proved, Rehearsal(coins)))
+        data = dataset(release.subject().domain(), base, coins)
+        view, report = _run_and_report(release, data, rehearse(proved, Rehearsal(coins)))
+        if isinstance(release.data, TableTotals):
+            parts = _totals_in_parts(release, data)
+            again, _ = _run_and_report(release, parts, rehearse(proved, Rehearsal(coins)))
             if packed_view(again) != packed_view(view):
-                raise InputError(
-                    f"{due.claim.use} shows something else of the sum of its parts' queries than of all rows",
-                    "let its query be a sum over rows",
-                )
-    rehearsal = _release_entry(due, certificate, report, (1, "0" * 64), "")
+                what = "shows something else of the sum of its parts' queries than of all rows"
+                raise InputError(f"{release.claim.use} {what}", "let its query be a sum over rows")
+    rehearsal = _release_entry(release, certificate, report, (1, "0" * 64), "")
     why = refused_by_checker(unsealed(changed(certificate, release=rehearsal, releasable=True)))
     if why is not None:
-        raise InputError(f"the checker would refuse it ({why})", "nothing is charged", due.claim.path)
-    if adjacency(due.subject().relation).rows_vary:
-        _run_and_report(due, data[:0], rehearse(proved, Rehearsal(coins)))
+        raise InputError(f"the checker would refuse it ({why})", "nothing is charged", release.claim.path)
+    if adjacency(release.subject().relation).rows_vary:
+        _run_and_report(release, data[:0], rehearse(proved, Rehearsal(coins)))
 
 
-def _totals_in_parts(due: Release, data: Rows) -> TableTotals:
+def _totals_in_parts(release: Release, data: Rows) -> TableTotals:
     """Return the totals of synthetic data, summed row by row first, and the rest in three parts.
 
     The mechanism is that of the release, with all its parameters, and not the one with few rows.
     """
-    subject: Any = due.subject()
+    subject: Any = release.subject()
     rows = subject.table(data) if isinstance(subject, ByPerson) else data
-    mechanism: Any = named(replace(due, few=False).subject())
+    mechanism: Any = named(replace(release, few=False).subject())
     first, rest = rows[:ONE_BY_ONE], rows[ONE_BY_ONE:]
     alone, several = np.array_split(first, max(1, len(first))), np.array_split(rest, 3)
     return TableTotals(sum(mechanism.query(part) for part in (*alone, *several, rows[:0])), len(data))
 
 
-def _run_and_report(due: Release, data: Rows | TableTotals, noise: Noise) -> tuple[View, dict[str, object]]:
+def _run_and_report(
+    release: Release, data: Rows | TableTotals, noise: Noise
+) -> tuple[View, dict[str, object]]:
     """Run on data, recorded as in the hypothesis tests; return the output and the report.
 
     The reporting process is forked before the run and receives only the view.
     """
-    player, coins = due.subject(), due.claim.audit.seed
-    with Fork(lambda parts: _report(due, parts)) as reporter:
+    player, coins = release.subject(), release.claim.audit.seed
+    with Fork(lambda parts: _report(release, parts)) as reporter:
         try:
             view = asked(player, "play", lambda: _view(player, data, noise, coins), (*PASSES, ReplayError))
         except ReplayError as error:
@@ -335,44 +338,44 @@ def packed_view(view: View) -> list[object]:
     return [[[name, pack_array(shown)] for name, shown in part.items()] for part in (view.own, view.public)]
 
 
-def _report(due: Release, parts: list[list[list[Any]]]) -> bytes:
-    reporter = due.subject()
+def _report(release: Release, parts: list[list[list[Any]]]) -> bytes:
+    reporter = release.subject()
     view = View(*({name: unpack_array(shown) for name, shown in part} for part in parts))
     say: Any = getattr(reporter, "report", released)
     report = asked(reporter, "report", lambda: say(view))
-    if due.claim.table is not None and isinstance(report, dict):
-        report |= _intervals_and_labels(due, reporter, view)
+    if release.claim.table is not None and isinstance(report, dict):
+        report |= _intervals_and_labels(release, reporter, view)
     if not isinstance(report, dict) or not _is_json(report):
         name = type(reporter).__name__
         raise InputError(f"{name}.report gives no JSON", "return a dict of text, finite numbers and lists")
     return canonical(report)
 
 
-def _intervals_and_labels(due: Release, reporter: Any, view: View) -> dict[str, object]:
+def _intervals_and_labels(release: Release, reporter: Any, view: View) -> dict[str, object]:
     """Return the intervals of a release on a table, and the labels of its numbers.
 
     Both follow from the output and the declarations.
     """
-    labels = {name: list(each) for name, each in on_table(due.claim, due.made_by)[1].labels.items()}
+    labels = {name: list(each) for name, each in on_table(release.claim, release.made_by)[1].labels.items()}
     known = getattr(reporter, "accuracy", None)
     answers = {} if known is None else {"accuracy": asked(reporter, "accuracy", lambda: known(view))}
     return answers | ({"labels": labels} if labels else {})
 
 
 def _charge_and_run(
-    due: Release, ledger: Ledger, key: str, proved: Proved, certificate: Draft
+    release: Release, ledger: Ledger, key: str, proved: Proved, certificate: Draft
 ) -> dict[str, Any]:
     before = ledger.show()
-    receipt = ledger.charge(proved.theorem, due.claim.name, proved.units, key, scope=due.claim.scope)
+    receipt = ledger.charge(proved.theorem, release.claim.name, proved.units, key, scope=release.claim.scope)
     entry, head = ledger.charged(receipt.entry)
     try:
-        view, report = _run_and_report(due, _data(due), receipt)
+        view, report = _run_and_report(release, _data(release), receipt)
     except InputError as error:
         raise LedgerError(f"{error}; entry {entry} is charged, and what it drew is lost") from None
     secret = token_hex(32)
-    document = _release_entry(due, certificate, report, (entry, head), secret)
+    document = _release_entry(release, certificate, report, (entry, head), secret)
     document = changed(
-        document, budget=_budget_around(before, ledger.show()), evaluation=_evaluation(due, view)
+        document, budget=_budget_around(before, ledger.show()), evaluation=_evaluation(release, view)
     )
     whole = changed(certificate, release=document, releasable=receipt.releasable)
     if refused_by_checker(unsealed(whole)) is not None:  # others gave back meanwhile
@@ -382,18 +385,18 @@ def _charge_and_run(
     return json.loads(canonical(sealed))  # as for a reprint
 
 
-def _data(due: Release) -> Rows | TableTotals:
-    if due.data is None:
+def _data(release: Release) -> Rows | TableTotals:
+    if release.data is None:
         raise AssertionError("the data of a release are read before it is charged")
-    return due.data
+    return release.data
 
 
 def _release_entry(
-    due: Release, certificate: Draft, report: dict[str, Any], charged: tuple[int, str], secret: str
+    release: Release, certificate: Draft, report: dict[str, Any], charged: tuple[int, str], secret: str
 ) -> MadeRelease:
     """Return a certificate's entry on a release, without the budget and an evaluation."""
     code = str(certificate.subject.code)
-    return MadeRelease(report, *charged, "secure", due.named_data(secret), code, None)
+    return MadeRelease(report, *charged, "secure", release.named_data(secret), code, None)
 
 
 def _budget_around(before: Mapping[str, Any], after: Mapping[str, Any]) -> BudgetAround:
@@ -407,12 +410,11 @@ def _budget_around(before: Mapping[str, Any], after: Mapping[str, Any]) -> Budge
     return convert({**held, **spent, "rest": after["remaining"]["epsilon"], "left": left}, BudgetAround)
 
 
-def _evaluation(due: Release, view: View) -> dict[str, object] | None:
+def _evaluation(release: Release, view: View) -> dict[str, object] | None:
     """Evaluate on the data without noise, only if the claim declares them public."""
-    if not due.claim.public_data:
+    if not release.claim.public_data:
         return None
-    judge, coins = due.subject(), due.claim.audit.seed
-    rows = _data(due)
+    judge, rows, coins = release.subject(), _data(release), release.claim.audit.seed
     if not isinstance(judge, Evaluated) or isinstance(rows, TableTotals):
         return None
     try:

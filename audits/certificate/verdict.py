@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace as changed
 
-from audits.attack.power import power_of
+from audits.attack.power import leaked_bound
 from audits.attack.white_box import Attacked
 from audits.certificate.document import describe_point, describe_proof, draft
 from audits.claim import Claim
@@ -74,7 +74,7 @@ def accepted(entry: parts.Evidence, claim: Claim) -> parts.Evidence:
 def untested(outcome: Attacked | None) -> list[str]:
     """Return a warning if the runs were too few to show any ε above the claim, for any code."""
     for target, reached in outcome.results if outcome is not None else ():
-        could = power_of(reached)
+        could = leaked_bound(reached).epsilon_lower
         if target.of == "claim" and could <= target.limit:
             most = to_digits(could, up=True, digits=6)
             return [

@@ -290,9 +290,9 @@ def _say_charge(claim: "Claim", *, again: bool) -> None:
         try:
             charge = ledger.decision(proved.theorem, claim.name, proved.units, claim.scope)
         except RefusedError as refused:
-            due = None if again else release.identify(claim, subject)
-            run = due and release.find_run(due, again=False)
-            if not (run and (run.kept or run.paid)):
+            identified = None if again else release.identify(claim, subject)
+            run = identified and release.find_run(identified, again=False)
+            if not (run and (run.certificate or run.charged)):
                 raise
             charge = refused.charge
         say(f"{start} at most {cost_of(charge)}; {left}")

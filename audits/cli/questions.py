@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+from msgspec.structs import replace as changed
 
 from audits.cli.options import (
     CatalogueOnly,
@@ -21,7 +22,7 @@ from audits.cli.options import (
 )
 from dpaccount.documents import Place, parse_json, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import exact_argument
+from dpaccount.exact import exact_argument, whole_argument
 from dpaccount.relation import RELATION_CLASSES
 
 if TYPE_CHECKING:
@@ -291,17 +292,37 @@ class TraceOptions:
 
     def question(self, function: str) -> "TraceRequest":
         """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
-        from audits.api.tracing import TraceArguments
+        from audits.api.arguments import check_range, described, effort_of
+        from audits.api.tracing import TraceRequest
+        from audits.trace.against_plan import planned_noise
         from dpaccount.plan.plan_file import read_events
 
-        return TraceArguments(
-            events=None if self.plan is None else read_events(self.plan),
-            **numbers(self, "epsilon", "delta", "mu", "sensitivity", "radius", "seed", "seconds"),
-            relation=self.relation,
-            terms=terms_of(self),
-            allow_code=not self.catalogue_only,
-            named=option,
-        ).request(function)
+        events = None if self.plan is None else read_events(self.plan)
+        given = numbers(self, "epsilon", "delta", "mu", "sensitivity", "radius", "seed", "seconds")
+        terms, relation = terms_of(self), self.relation
+        epsilon, delta, mu, sensitivity = (given[name] for name in ("epsilon", "delta", "mu", "sensitivity"))
+        check_range(epsilon, "--epsilon", "at least 0", lambda value: value >= 0)
+        check_range(mu, "--mu", "at least 0", lambda value: value >= 0)
+        check_range(delta, "--delta", "at least 0 and at most 1", lambda value: 0 <= value <= 1)
+        check_range(sensitivity, "--sensitivity", "at least 0", lambda value: value >= 0)
+        claimed = (epsilon, mu, sensitivity) != (None, None, None)
+        if not claimed and events is None:
+            right = "give what is claimed, or --mu, --sensitivity or --plan"
+            raise InputError("--epsilon is missing", right)
+        if events is not None:
+            planned_noise(events)
+            if claimed:
+                raise InputError("--plan says what is claimed", "leave the other claims out")
+            relation = events.relation.value
+            if self.relation not in (None, relation):
+                raise InputError(f"--plan is under {relation}", "leave --relation out")
+        data = described(terms, relation, given["radius"], option)
+        if data is None:
+            raise InputError(f"{function[:70]} has no data", "describe them by --shape, --low, --high")
+        plan, allowed = effort_of(given["seed"], given["seconds"], option), not self.catalogue_only
+        return TraceRequest(
+            function, data, epsilon, delta or Fraction(0), mu, plan, sensitivity, allowed, events
+        )
 
 
 @dataclass(frozen=True)
@@ -365,16 +386,29 @@ class SensitivityOptions:
 
     def question(self, target: str) -> "Sensitivity":
         """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
-        from audits.api.arguments import SensitivityArguments
+        from audits.api.arguments import declared_sensitivity, described, effort_of
+        from audits.api.requests import Sensitivity
 
-        return SensitivityArguments(
-            **numbers(self, "bound", "radius"),
-            norm=self.norm,
-            relation=self.relation,
-            terms=terms_of(self),
-            **numbers(self, "seed", "seconds", "jobs"),
-            prove=self.prove,
-            allow_code=not self.catalogue_only,
-            python=None if self.python is None else str(self.python),
-            named=option,
-        ).request(target)
+        given, terms = numbers(self, "bound", "radius"), terms_of(self)
+        effort = numbers(self, "seed", "seconds", "jobs")
+        plan = effort_of(effort["seed"], effort["seconds"], option)
+        python = None if self.python is None else str(self.python)
+        request = Sensitivity(
+            target, None, plan.seed, plan.seconds, self.prove, allow_code=not self.catalogue_only
+        )
+        if python is not None and self.prove:
+            what = "--prove reads the code in this interpreter"
+            raise InputError(what, "leave --prove or --python out")
+        scalars = (self.norm, given["bound"], self.relation, given["radius"])
+        declares = bool(terms) or any(value is not None for value in scalars)
+        if ":" in target and declares:
+            data = described(terms, self.relation, given["radius"], option)
+            declared = declared_sensitivity(self.norm, given["bound"], data, option)
+            jobs = whole_argument("--jobs", effort["jobs"]) or 1
+            return changed(request, declared=declared, jobs=jobs, python=python)
+        if python is not None:
+            raise InputError("--python runs a query of your own", "give --norm, --bound and its data")
+        if self.prove or declares:
+            right = "leave --norm, --bound, … --prove out"
+            raise InputError(f"{target[:70]} declares its bounds itself", right)
+        return request

@@ -13,9 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 from audits.attack.pair_search import judge_of
-from audits.attack.power import counted_leakage_bound
+from audits.attack.power import leaked_bound
 from audits.attack.runs import TRAIN, Challenge
-from audits.attack.thresholds import CountedBound, levels_at, plan_event
+from audits.attack.thresholds import CountedBound, LowerBound, levels_at, plan_event
 from audits.samples.reading import DrawnResults
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import best_score
@@ -34,7 +34,7 @@ class Compared:
     """The bound from the second halves, what total leakage would have given, and the score."""
 
     reached: CountedBound
-    leaked: CountedBound
+    leaked: LowerBound
     score: str
 
 
@@ -61,7 +61,7 @@ def compare(left: DrawnResults, right: DrawnResults, challenge: Challenge) -> Co
     rule, _ = plan_event(learned.left, learned.right, levels, challenge.risk, runs)
     delta = challenge.delta if challenge.curve is None else Fraction(0)
     reached = rule.measure(learned.score.of(held), learned.score.of(out), delta, challenge.risk)
-    return Compared(reached, counted_leakage_bound(reached), learned.score.sentence())
+    return Compared(reached, leaked_bound(reached), learned.score.sentence())
 
 
 def _chance_of_alike(counts: Iterable[int]) -> float:

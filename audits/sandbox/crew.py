@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from audits.datasets.forms import Layout
 from audits.sandbox.frames import LENGTH, pack_array, unpack_outcome, write_frame
-from audits.sandbox.outcomes import MAX_NUMBERS, SILENT, WRONG_CODE, Outcome
+from audits.sandbox.outcomes import MAX_NUMBERS, SILENT, WRONG_CODE, Ending, Outcome
 from audits.subjects.code import Code
 from dpaccount.errors import POSIX_ONLY, InputError
 
@@ -166,12 +166,12 @@ class Process:
 
 @dataclass
 class Tally:
-    """Counts of a crew's runs: all, those without a result or an answer, and failures by kind."""
+    """Counts of a crew's runs: all, those without a result (`void`) or an answer, and failures by kind."""
 
     runs: int = 0
     void: int = 0
     silent: int = 0
-    most: int = 0  #: the largest number of numbers in one result
+    widest: int = 0  #: numbers in the result that has most of them
     first: str = ""  #: the first run as a failure, in words
     opaque: str = ""  #: the first result with a member that cannot be read
     failures: dict[str, list[Any]] = field(default_factory=dict)  #: by kind: count, first one in words
@@ -180,12 +180,12 @@ class Tally:
         """Count further runs."""
         for outcome in outcomes:
             self.first = self.first or outcome.shown_as_failure()
-            if outcome.opaque:
+            if outcome.ending is Ending.OPAQUE:
                 self.opaque = self.opaque or outcome.shown_as_failure()
             self.runs += 1
             self.void += outcome.void
             self.silent += outcome.silent
-            self.most = max(self.most, len(outcome.numbers))
+            self.widest = max(self.widest, len(outcome.numbers))
             if outcome.failed:
                 self.failures.setdefault(outcome.structure, [0, outcome.shown_as_failure()])[0] += 1
 
@@ -335,7 +335,7 @@ class Crew:
             except Gone as gone:
                 if left < patience and SILENT in str(gone):
                     break  # the limit of all runs ended it, not its own
-                done.append(Outcome(str(gone), (), np.zeros(0), failed=True))
+                done.append(Outcome(str(gone), (), np.zeros(0), Ending.FAILED))
         return done
 
     def close(self) -> None:

@@ -8,8 +8,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.sandbox.outcomes import Outcome
+from audits.sandbox.outcomes import Ending, Outcome
 
+MUTATED = 2  #: is added to the number of the ending
 LENGTH = struct.Struct("<I")
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -42,12 +43,11 @@ def unpack_array(parts: list[Any]) -> NDArray[Any]:
 
 def pack_outcome(outcome: Outcome) -> list[object]:
     """Serialise an outcome."""
-    flags = int(outcome.failed) + 2 * int(outcome.mutated) + 4 * int(outcome.opaque)
     return [
         outcome.structure,
         outcome.labels,
         outcome.numbers.tobytes(),
-        flags,
+        outcome.ending + MUTATED * outcome.mutated,
         outcome.names,
         outcome.titles,
     ]
@@ -55,14 +55,13 @@ def pack_outcome(outcome: Outcome) -> list[object]:
 
 def unpack_outcome(answer: list[Any]) -> Outcome:
     """Deserialise an outcome."""
-    structure, labels, numbers, flags, names, titles = answer
+    structure, labels, numbers, ending, names, titles = answer
     return Outcome(
         structure,
         tuple(labels),
         np.frombuffer(numbers),
-        bool(flags & 1),
-        bool(flags & 2),
-        bool(flags & 4),
+        Ending(ending & ~MUTATED),
+        bool(ending & MUTATED),
         _interned(tuple(names)),
         _interned(tuple(titles)),
     )

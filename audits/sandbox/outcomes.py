@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from enum import Enum, IntEnum
 from functools import lru_cache
 from itertools import groupby
 from typing import Any
@@ -35,22 +35,37 @@ MAX_NESTING = 100
 EXACT = 2**53  #: integers up to here are exact as doubles
 WRONG_CODE = "unmeant:"  #: prefix of the structure if the code that ran is not the project's
 ALIGNED = 1  #: second word of the seeds of runs that are compared under the same randomness
+#: the instruction that draws for another draw (`choice` calls `integers`); it names streams of randomness,
+#: so that it stays as it was when results were first kept, wherever that instruction stands today
+WITHIN = ("drawn", 158, 450)
 SILENT = "no answer"  #: in the structure of a run that did not end in time
 VOID = re.compile(r"(?:^| )(?:None|NAType|object \S)")  #: in a structure: a member that cannot be compared
 
 
+class Ending(IntEnum):
+    """How a run ended, by its number in frames and files of kept runs."""
+
+    VALUE = 0
+    FAILED = 1  #: without a value; the structure has the reason
+    OPAQUE = 4  #: with a value of which a member cannot be read; the structure ends with it
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """One run's result; `failed` if there is no value (structure then has the reason)."""
+    """One run's result."""
 
     structure: str
     labels: tuple[str, ...]
     numbers: NDArray[np.float64]
-    failed: bool = False
+    ending: Ending = Ending.VALUE
     mutated: bool = False  #: the run changed its dataset in place
-    opaque: bool = False  #: a member cannot be read; the structure ends with it
     names: tuple[str, ...] = ()  #: the keys of the first numbers, if there are keys
     titles: tuple[str, ...] = ()  #: the keys of the first labels, likewise
+
+    @property
+    def failed(self) -> bool:
+        """Return whether there is no value."""
+        return self.ending is Ending.FAILED
 
     @property
     def void(self) -> bool:
@@ -96,7 +111,7 @@ def of_value(value: object) -> Outcome:
         parts.hide(f"result with {len(flat)} numbers (more than {MAX_NUMBERS})")
     if parts.opaque:  # the crew raises an error for it
         text = _joined([*parts.parts[:4], f"object {parts.opaque}"])
-        return Outcome(text, (), np.zeros(0), opaque=True)
+        return Outcome(text, (), np.zeros(0), Ending.OPAQUE)
     names, titles = _named(parts.spans, parts.keyed), _named(parts.label_places, parts.keyed)
     return Outcome(_joined(parts.parts), tuple(parts.labels), flat, names=names, titles=titles)
 
@@ -108,7 +123,7 @@ def of_error(error: BaseException) -> Outcome:
         text = str(error)
     except Exception:
         text = ""
-    return Outcome(kind, (_label(text),), np.zeros(0), failed=True)
+    return Outcome(kind, (_label(text),), np.zeros(0), Ending.FAILED)
 
 
 def run_outcome(function: Callable[..., Any], data: Given, seed: list[int] | None) -> Outcome:
@@ -150,7 +165,8 @@ def aligned(seed: np.random.SeedSequence) -> np.random.Generator:
 
         def drawn(self: np.random.Generator, *args: Any, **kwargs: Any) -> Any:
             caller = sys._getframe(1)
-            place = (name, caller.f_code.co_name, caller.f_lineno, caller.f_lasti)
+            here = caller.f_code.co_name, caller.f_lineno, caller.f_lasti
+            place = (name, *(WITHIN if caller.f_code is drawn.__code__ else here))
             counts[place] += 1
             digest = hashlib.sha256(repr((place, counts[place])).encode()).digest()
             inner = begin["state"]["state"] ^ int.from_bytes(digest[:16])

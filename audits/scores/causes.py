@@ -40,9 +40,8 @@ Candidate = tuple[int, float, str, Floats, Floats]  #: rank, difference, descrip
 
 def _events(columns: Columns, a: Floats, b: Floats) -> Iterator[Candidate]:
     """Yield for each column of rank 0 or 1 the value whose frequency differs most."""
-    for j, name in enumerate(columns.names):
-        rank = columns.rank(name)
-        if rank > 1:
+    for j, column in enumerate(columns.each):
+        if column.rank > 1:
             continue
         levels, counts = np.unique(np.concatenate([a[:, j], b[:, j]]), return_counts=True)
         levels = levels[(counts >= 3) & ~np.isnan(levels)]
@@ -52,16 +51,16 @@ def _events(columns: Columns, a: Floats, b: Floats) -> Iterator[Candidate]:
         one, other, v = max(often, key=lambda each: (abs(each[0] - each[1]), -len(f"{each[2]:.6g}")))
         here, there = a[:, j] == v, b[:, j] == v
         sentence = (
-            f"{name} is {columns.meaning(name, float(v))} in {here.sum()} of {len(a)} training runs"
+            f"{column.name} is {column.meaning(float(v))} in {here.sum()} of {len(a)} training runs"
             f" on the left, in {there.sum()} of {len(b)} on the right"
         )
         sign = 1.0 if one >= other else -1.0
-        yield rank, abs(one - other), sentence, sign * here, sign * there
+        yield column.rank, abs(one - other), sentence, sign * here, sign * there
 
 
 def _directions(columns: Columns, a: Floats, b: Floats) -> Iterator[Candidate]:
     """Yield each column that varies, as larger or smaller on the left."""
-    for j, name in enumerate(columns.names):
+    for j, column in enumerate(columns.each):
         both = np.nan_to_num(np.concatenate([a[:, j], b[:, j]]), nan=-1e300, posinf=1e300, neginf=-1e300)
         if (both == both[0]).all():
             continue
@@ -70,8 +69,9 @@ def _directions(columns: Columns, a: Floats, b: Floats) -> Iterator[Candidate]:
         gap = _share_up_to(one, ends) - _share_up_to(other, ends)
         place = int(np.argmax(np.abs(gap)))
         word, sign = ("larger", 1.0) if gap[place] < 0 else ("smaller", -1.0)
-        sentence = f"{name} is {word} on the left" if columns.rank(name) < 3 else f"{name} differs"
-        yield columns.rank(name), float(abs(gap[place])), sentence, sign * one, sign * other
+        name, plain = column.name, column.rank < 3
+        sentence = f"{name} is {word} on the left" if plain else f"{name} differs"
+        yield column.rank, float(abs(gap[place])), sentence, sign * one, sign * other
 
 
 def _share_up_to(values: Floats, ends: Floats) -> Floats:

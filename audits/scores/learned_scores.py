@@ -113,8 +113,8 @@ class Score:
     def sentence(self) -> str:
         """Describe the score in words."""
         if self.column >= 0:
-            return ("" if self.sign > 0 else "minus ") + self.columns.names[self.column]
-        names = [self.columns.names[table.column] for table in self.tables]
+            return ("" if self.sign > 0 else "minus ") + self.columns.each[self.column].name
+        names = [self.columns.each[table.column].name for table in self.tables]
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         return f"learned log-odds of {', '.join(names[:3])}{more}"
 
@@ -204,10 +204,10 @@ def _candidates(columns: Columns, a: Floats, b: Floats, left: Floats, right: Flo
         if len(useful) > 1:
             scores.append(_additive(columns, useful, fitted, sides, grain))
         if grain == GRAINS[0]:
-            shift = [k for k in order[ALONE:] if columns.names[single[k].column] in (SHIFT, CLIPPED)]
+            shift = [k for k in order[ALONE:] if columns.each[single[k].column] in (SHIFT, CLIPPED)]
             alone = [*order[:ALONE], *shift]  # the direction of the shift is always a candidate
             scores += [Score(columns, tables=(single[k],)) for k in alone]
-            plain = [single[k].column for k in alone if not columns.coded(columns.names[single[k].column])]
+            plain = [single[k].column for k in alone if columns.each[single[k].column].codes is None]
             scores += [Score(columns, column=j, sign=sign) for j in plain for sign in (1.0, -1.0)]
     return [*scores, Score(columns, column=0)]
 
@@ -217,7 +217,7 @@ def _key(score: Score) -> object:
     if len(score.tables) > 1:
         return score.tables[0].ridge
     column = score.tables[0].column if score.tables else score.column
-    return bool(score.tables), score.columns.names[column], score.sign
+    return bool(score.tables), score.columns.each[column].name, score.sign
 
 
 def _debiased(score: Score, value: float, runs: int) -> float:
@@ -226,13 +226,15 @@ def _debiased(score: Score, value: float, runs: int) -> float:
         luck = min(LUCK * (1 + FEW / runs), 1.0)
         return value - luck * (value % 100.0 if value > 0 else 0.0)
     column = score.tables[0].column if score.tables else score.column
-    return value + 1e-9 * (score.columns.names[column] in score.columns.called.values())
+    return value + 1e-9 * score.columns.each[column].keyed
 
 
 def _not_fitted(score: Score) -> bool:
     """Return whether a score is not fitted to runs, so all may judge it: an entry, or the known shift."""
-    name = "" if score.tables else score.columns.names[score.column]
-    return bool(name) and (name == SHIFT or score.columns.rank(name) == 0)
+    if score.tables:
+        return False
+    column = score.columns.each[score.column]
+    return column == SHIFT or column.rank == 0
 
 
 def _log_likelihoods(single: list[ScoreTable], left: Floats, right: Floats) -> Floats:

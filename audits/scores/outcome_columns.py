@@ -5,44 +5,65 @@ double (where floating-point noise leaks), order statistics, repeated values, di
 entries (where noise is reused), and one learned direction.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from audits.sandbox.outcomes import Outcome
+from dpaccount.cached import cached_property
 
 Floats = NDArray[np.float64]
 Place = tuple[str, int]  #: "text" or "part of the kind", and its index in an outcome
 MAX_ENTRIES = 48  #: number of entries of an outcome with a column each
-SHIFT = "the direction in which the entries move"
-CLIPPED = "the entries that move, clipped"
 LEAST_SPREAD = 1e-6  #: floor of an entry's variance, as a fraction of the usual one
 SEEN = 1.5  #: standard errors up to which a shift of a median counts as 0
 PAIRWISE = 6  #: up to this many entries, all differences are columns
 RARE = -1.0  #: the code of a rare text or kind
 
 
+@dataclass(frozen=True)
+class Column:
+    """One column; `codes` are the values of kinds or texts, None if values are numbers."""
+
+    name: str  #: for display
+    rank: int  #: complexity: 0 an entry, a text or the kind; 1 a length; 2 a combination; 3 bits
+    codes: Mapping[str, float] | None = None
+    keyed: bool = False  #: whether the name is a key of the result
+
+    def meaning(self, value: float) -> str:
+        """Return a value for display: a number, or the kind or text that it encodes."""
+        if not self.codes:
+            return f"{value:.6g}"
+        text = next((text for text, code in self.codes.items() if code == value), None)
+        return "one of the rare ones" if text is None else repr(text[:60].replace(r"\x20", " "))
+
+
+SHIFT = Column("the direction in which the entries move", 2)
+CLIPPED = Column("the entries that move, clipped", 2)
+
+
 @dataclass
 class Columns:
     """Maps outcomes to columns; learned once on training outcomes, then only applied."""
 
-    structures: dict[object, float] = field(default_factory=dict)
-    texts: dict[object, float] = field(default_factory=dict)
+    structures: dict[str, float] = field(default_factory=dict)
+    texts: dict[tuple[str, ...], float] = field(default_factory=dict)
     wholes: dict[object, float] = field(default_factory=dict)
+    #: the codes of texts and parts of the structure with a column each
+    places: dict[Place, dict[str, float]] = field(default_factory=dict)
+    signs: dict[tuple[bytes, ...], float] = field(default_factory=dict)
     entries: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     broken: set[int] = field(default_factory=set)  #: entries with non-integer values
     width: int = 0
-    places: list[Place] = field(default_factory=list)  #: texts and parts of the structure with a column each
     kinds: bool = False  #: whether structures differ, so that their parts are compared
-    signed: bool = False  #: whether there are negative zeros or unusual NaN bits
+    signed: bool = False  #: whether there are negative zeros or unusual NaN bits, coded by `signs`
     direction: Floats = field(default_factory=lambda: np.zeros(0))
     shift: Floats = field(default_factory=lambda: np.zeros(0))  #: weights of all entries
     #: for every entry: the midpoint of the two medians, half of the shift, and a weight
     clipped: tuple[Floats, Floats, Floats] | None = None
-    names: list[str] = field(default_factory=list)
     called: dict[Place, str] = field(default_factory=dict)  #: numbers, texts and parts by their keys
 
     def name(self, kind: str, place: int, description: str) -> str:
@@ -53,77 +74,61 @@ class Columns:
         """Return the display name of a number."""
         return self.name("entry", place, str(place))
 
-    def rank(self, name: str) -> int:
-        """Return the complexity of a column: 0 a part or the kind, 1 a length, 2 a combination, 3 bits."""
-        if " bit" in name:
-            return 3
-        if name in ("the number of entries", "the length of the text"):
-            return 1
-        places = self.entries.tolist() if self.width else []
-        parts = {self.entry(place) for place in places} | {
-            self.name(*place, f"{place[1] + 1}") for place in self.places
-        }
-        return 0 if name in parts or name in ("the kind of result", "the text") else 2
-
-    def coded(self, name: str) -> bool:
-        """Return whether a column's values are codes, whose order means nothing."""
-        texts = [self.name(*place, f"{place[1] + 1}") for place in self.places]
-        return name in ("the kind of result", "the text", "the whole result", *texts)
-
-    def meaning(self, name: str, value: float) -> str:
-        """Return a column's value for display: a number, or the kind or text that the value encodes."""
-        codes: dict[object, float] = {}
-        if name == "the kind of result":
-            codes = self.structures
-        elif name == "the text":
-            codes = {key[0] if key else "": code for key, code in self.texts.items() if _plain(key)}
-        for place in self.places:
-            if name == self.name(*place, f"{place[1] + 1}"):
-                keys = [(key, code) for key, code in self.texts.items() if isinstance(key, tuple)]
-                codes = {key[1]: code for key, code in keys if len(key) == 2 and key[0] == place}
-        matching = next((key for key, code in codes.items() if code == value), None)
-        if matching is not None:
-            return repr(str(matching)[:60].replace(r"\x20", " "))
-        return "one of the rare ones" if codes else f"{value:.6g}"
+    @cached_property
+    def each(self) -> list[Column]:
+        """Return the columns, in the order of the table."""
+        return [column for column, _ in self.filled([])]
 
     def table(self, outcomes: Sequence[Outcome]) -> Floats:
         """Return one row for each outcome; missing entries are NaN."""
+        return np.column_stack([values for _, values in self.filled(outcomes)])
+
+    def filled(self, outcomes: Sequence[Outcome]) -> list[tuple[Column, Floats]]:
+        """Return the columns with their values."""
         numbers = padded(outcomes, self.width)
-        columns: dict[str, Floats] = {
-            "the kind of result": np.array([self.structures.get(o.structure, RARE) for o in outcomes]),
-            "the text": np.array([self.texts.get(o.labels, RARE) for o in outcomes]),
-            "the length of the text": np.array([float(sum(map(len, o.labels))) for o in outcomes]),
-            "the whole result": np.array([self.wholes.get(o.key(), RARE) for o in outcomes]),
-            "the number of entries": np.array([float(len(o.numbers)) for o in outcomes]),
-        }
+        first_texts = {texts[0] if texts else "": code for texts, code in self.texts.items()}
+        text_lengths = np.array([float(sum(map(len, o.labels))) for o in outcomes])
+        found = [
+            (
+                Column("the kind of result", 0, self.structures),
+                _coded(self.structures, [o.structure for o in outcomes]),
+            ),
+            (Column("the text", 0, first_texts), _coded(self.texts, [o.labels for o in outcomes])),
+            (Column("the length of the text", 1), text_lengths),
+            (Column("the whole result", 2, {}), _coded(self.wholes, [o.key() for o in outcomes])),
+            (Column("the number of entries", 1), np.array([float(len(o.numbers)) for o in outcomes])),
+        ]
         tokens = [_tokens(o, self.kinds) for o in outcomes] if self.places else []
-        for place in self.places:
-            columns[self.name(*place, f"{place[1] + 1}")] = np.array(
-                [self.texts.get((place, each[place]), RARE) if place in each else np.nan for each in tokens]
-            )
+        for place, codes in self.places.items():
+            column = Column(self.name(*place, f"{place[1] + 1}"), 0, codes, place in self.called)
+            values = [codes.get(each[place], RARE) if place in each else np.nan for each in tokens]
+            found.append((column, np.array(values)))
         if self.signed:
-            columns["signs of zeros and bits of NaN"] = np.array(
-                [self.texts.get(_signs(o.numbers), RARE) for o in outcomes]
-            )
-            for place in self.entries.tolist():
-                columns[f"the bits of {self.entry(place)}"] = _own_bits(numbers[:, place])
+            odd = _coded(self.signs, [_signs(o.numbers) for o in outcomes])
+            found.append((Column("signs of zeros and bits of NaN", 3), odd))
+            found += [
+                (Column(f"the bits of {self.entry(place)}", 3), _own_bits(numbers[:, place]))
+                for place in self.entries.tolist()
+            ]
         if self.width:
             for place in self.entries.tolist():
-                columns[self.entry(place)] = numbers[:, place]
+                column = Column(self.entry(place), 0, keyed=("entry", place) in self.called)
+                found.append((column, numbers[:, place]))
                 if place in self.broken:  # whole numbers have no bits below the point
-                    columns[f"the lowest set bit of {self.entry(place)}"] = lowest_bit(numbers[:, place])
+                    bits = Column(f"the lowest set bit of {self.entry(place)}", 3)
+                    found.append((bits, lowest_bit(numbers[:, place])))
         if self.width > 1:
-            columns |= _shared_columns(numbers, self.entry)
-            if len(self.direction):
-                with np.errstate(invalid="ignore", over="ignore"):
-                    columns["a weighted sum of the entries"] = numbers[:, self.entries] @ self.direction
-            if self.clipped is not None:
-                columns[CLIPPED] = _clipped(numbers, *self.clipped)
-            if len(self.shift):
-                with np.errstate(invalid="ignore", over="ignore"):
-                    columns[SHIFT] = numbers @ self.shift
-        self.names = list(columns)
-        return np.column_stack(list(columns.values()))
+            shared = _shared_columns(numbers, self.entry)
+            found += [(Column(name, 2), values) for name, values in shared.items()]
+            with np.errstate(invalid="ignore", over="ignore"):
+                if len(self.direction):
+                    weighted = numbers[:, self.entries] @ self.direction
+                    found.append((Column("a weighted sum of the entries", 2), weighted))
+                if self.clipped is not None:
+                    found.append((CLIPPED, _clipped(numbers, *self.clipped)))
+                if len(self.shift):
+                    found.append((SHIFT, numbers @ self.shift))
+        return found
 
 
 def learn(left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | None = None) -> Columns:
@@ -142,7 +147,7 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | Non
         _learn_places(columns, left, right)
     columns.signed = any(_signs(o.numbers) for o in both)
     if columns.signed:
-        columns.texts |= _codes([_signs(o.numbers) for o in both])
+        columns.signs = _codes([_signs(o.numbers) for o in both])
     columns.wholes = _codes([o.key() for o in both])
     if not columns.width:
         return columns
@@ -191,22 +196,15 @@ def _learn_places(columns: Columns, left: Sequence[Outcome], right: Sequence[Out
         place: sum(abs(a / len(left) - b / len(right)) for a, b in texts.values() if a + b > 2)
         for place, texts in counts.items()
     }
-    columns.places = sorted(apart, key=lambda place: -apart[place])[:MAX_ENTRIES]
-    for place in columns.places:
+    for place in sorted(apart, key=lambda place: -apart[place])[:MAX_ENTRIES]:
         if place[0] != "text":  # name the part by its most frequent value
             usual = max(counts[place].items(), key=lambda texts: sum(texts[1]))[0]
             shown = usual[:60].replace(r"\x20", " ")
             columns.called[place] = f"{place[0]} {place[1] + 1} ({shown})"
-    for place in columns.places:
         often = sorted(
             (t for t, n in counts[place].items() if sum(n) > 2), key=lambda t: -sum(counts[place][t])
         )
-        columns.texts |= {(place, token): float(i) for i, token in enumerate(often[:256])}
-
-
-def _plain(key: object) -> TypeGuard[tuple[str, ...]]:
-    """Return whether a key is an outcome's texts."""
-    return isinstance(key, tuple) and all(isinstance(part, str) for part in key)
+        columns.places[place] = {token: float(i) for i, token in enumerate(often[:256])}
 
 
 NAN = np.array([np.nan]).view(np.uint64)[0]
@@ -226,13 +224,18 @@ def _own_bits(values: Floats) -> Floats:
     return np.where(odd, low, np.where((values == 0) & np.signbit(values), -1.0, 0.0))
 
 
-def _codes(keys: Sequence[object]) -> dict[object, float]:
+def _codes(keys: Sequence[Any]) -> dict[Any, float]:
     """Return numbers for the keys that repeat, the most frequent first."""
-    counts: dict[object, int] = {}
+    counts: dict[Any, int] = {}
     for key in keys:
         counts[key] = counts.get(key, 0) + 1
     often = sorted((key for key, n in counts.items() if n > 2), key=lambda key: -counts[key])
     return {key: float(i) for i, key in enumerate(often[:256])}
+
+
+def _coded(codes: Mapping[Any, float], keys: Sequence[object]) -> Floats:
+    """Return the codes of keys; one without is rare."""
+    return np.array([codes.get(key, RARE) for key in keys])
 
 
 def padded(outcomes: Sequence[Outcome], width: int) -> Floats:

@@ -8,7 +8,6 @@ import numpy as np
 
 from audits.datasets.bases import Pair
 from audits.trace.findings import (
-    CallSite,
     Traced,
     add_common_findings,
     check_movement,
@@ -16,8 +15,9 @@ from audits.trace.findings import (
     ratio_of,
 )
 from audits.trace.inclusion import compare_with_poisson
-from audits.trace.paired_runs import UNEXPLAINED
+from audits.trace.paired_runs import UNEXPLAINED, PairTrace
 from audits.trace.patches import PICKS
+from audits.trace.tape import Place
 from audits.tradeoff import ROUNDED
 from dpaccount.errors import InputError
 from dpaccount.plan.event_base import OnSample
@@ -165,31 +165,30 @@ def _check_in_order(
 
 def gather_planned(
     traced: Traced,
-    document: dict[str, Any],
+    trace: PairTrace,
     pair: Pair,
     allowed: dict[str, float | None],
     planned: list[PlannedNoise],
 ) -> None:
     """Add the trace of one pair to `traced`; only inputs of the plan's noise may move."""
-    add_common_findings(traced, document, pair)
-    for note in document["notes"]:
+    add_common_findings(traced, trace, pair)
+    for note in trace.notes:
         if UNEXPLAINED in note:  # sampling does not explain it: common rows have the same draws
             traced.add(UNEXPLAINED, 0.0, note.partition(";")[0], pair)
         else:
             traced.note(note)
-    counts: Counter[tuple[str, str, int]] = Counter()
+    counts: Counter[Place] = Counter()
     moves = []
-    for call, file, line, scale, family, moved, *_ in document["calls"]:
-        place = (call, file, line)
-        traced.places.setdefault(place, CallSite(scale, family)).add(scale, moved)
-        if moved is None:
+    for call in trace.calls:
+        traced.add_call(call)
+        if call.moved is None:
             continue
-        counts[place] += 1
-        limit = allowed[family]
-        if scale is not None and limit is not None:
-            check_movement(traced, place, scale * limit, moved, pair)
-            moves.append((family, ratio_of(moved, scale)))
+        counts[call.place] += 1
+        limit = allowed[call.family]
+        if call.scale is not None and limit is not None:
+            check_movement(traced, call.place, call.scale * limit, call.moved, pair)
+            moves.append((call.family, ratio_of(call.moved, call.scale)))
         else:
-            note_unjudged(traced, place, moved)
+            note_unjudged(traced, call.place, call.moved)
     traced.counts.append(counts)
     _check_in_order(traced, moves, planned, pair)

@@ -3,9 +3,10 @@
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 from audits.datasets.bases import Pair
+from audits.trace.paired_runs import PairTrace, TracedCall
+from audits.trace.tape import Place
 from audits.tradeoff import ROUNDED
 from dpaccount.errors import InputError
 
@@ -33,20 +34,24 @@ class CallSite:
 class Traced:
     """The traces of all pairs: noise by call site, findings and notes."""
 
-    places: dict[tuple[str, str, int], CallSite] = field(default_factory=dict)
+    places: dict[Place, CallSite] = field(default_factory=dict)
     findings: dict[str, tuple[float, str, Pair]] = field(default_factory=dict)  #: the largest of each kind
     notes: dict[str, tuple[float, str]] = field(default_factory=dict)  #: the largest of each kind
-    unsure: list[tuple[str, list[tuple[str, str, int]], Pair]] = field(default_factory=list)
-    unused: set[tuple[str, str, int]] | None = None  #: calls whose noise is added to nothing on every pair
+    unsure: list[tuple[str, list[Place], Pair]] = field(default_factory=list)
+    unused: set[Place] | None = None  #: calls whose noise is added to nothing on every pair
     pairs: int = 0
     last: Pair | None = None
     drawn: set[str] = field(default_factory=set)  #: names of random calls other than additive noise
-    counts: list[Counter[tuple[str, str, int]]] = field(default_factory=list)  #: calls by site, per pair
+    counts: list[Counter[Place]] = field(default_factory=list)  #: calls by site, per pair
 
     def add(self, kind: str, size: float, sentence: str, pair: Pair) -> None:
         """Add a finding, unless one of its kind is as large."""
         if kind not in self.findings or size > self.findings[kind][0]:
             self.findings[kind] = (size, sentence, pair)
+
+    def add_call(self, call: TracedCall) -> None:
+        """Add a noise call of one pair to those at its place."""
+        self.places.setdefault(call.place, CallSite(call.scale, call.family)).add(call.scale, call.moved)
 
     def note(self, sentence: str, size: float = 0.0, kind: str | None = None) -> None:
         """Add a note, unless one of its kind (by default, the same words) is as large."""
@@ -60,33 +65,30 @@ def ratio_of(moved: float, scale: float) -> float:
     return moved / scale if scale else math.inf if moved else 0.0
 
 
-def add_common_findings(traced: Traced, document: dict[str, Any], pair: Pair) -> None:
+def add_common_findings(traced: Traced, trace: PairTrace, pair: Pair) -> None:
     """Add findings that depend on no claim; raises `InputError` if the function fails on the first pair."""
-    if traced.pairs == 0 and document["failed"] is not None:
-        raise InputError(f"the function {document['failed']}", "fix it, so that it returns numbers or text")
+    if traced.pairs == 0 and trace.failed is not None:
+        raise InputError(f"the function {trace.failed}", "fix it, so that it returns numbers or text")
     traced.pairs += 1
-    if document["failed"] is None:  # noise unused on one pair alone may be added to an input of 0
-        here = {(*place,) for place in document["unused"]}
+    if trace.failed is None:  # noise unused on one pair alone may be added to an input of 0
+        here = set(trace.unused)
         traced.unused = here if traced.unused is None else traced.unused & here
     traced.last = pair
-    traced.drawn.update(document["drawn"])
-    for finding in document["findings"]:
+    traced.drawn.update(place.name for place in trace.draws)
+    for finding in trace.findings:
         traced.add(finding.partition(" (")[0], 0.0, finding, pair)  # one finding whatever the amount
-    if document["unsure"] is not None:
-        traced.unsure.append((document["unsure"], [(*place,) for place in document["still"]], pair))
+    if trace.unsure is not None:
+        traced.unsure.append((trace.unsure, trace.still, pair))
 
 
-def check_movement(
-    traced: Traced, place: tuple[str, str, int], declared: float, measured: float, pair: Pair
-) -> None:
+def check_movement(traced: Traced, place: Place, declared: float, measured: float, pair: Pair) -> None:
     """Add a finding if more was measured than declared."""
     if measured > declared * (1 + ROUNDED):
-        where = f"{place[0]} at {place[1]}:{place[2]}"
-        sentence = f"{where}: declared sensitivity {declared:.6g}, measured {measured:.6g}"
-        traced.add(where, measured, sentence, pair)
+        sentence = f"{place}: declared sensitivity {declared:.6g}, measured {measured:.6g}"
+        traced.add(str(place), measured, sentence, pair)
 
 
-def note_unjudged(traced: Traced, place: tuple[str, str, int], moved: float) -> None:
+def note_unjudged(traced: Traced, place: Place, moved: float) -> None:
     """Add a note that nothing says how far the input of this noise may move."""
     if moved:
-        traced.note(f"{place[0]} at {place[1]}:{place[2]}: {UNJUDGED}")
+        traced.note(f"{place}: {UNJUDGED}")

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from audits.datasets.forms import Given
 from audits.sandbox.outcomes import Outcome, of_error, of_value, takes_generator
 from audits.trace.noise_values import without_noise_types
 from audits.trace.patches import generator, patched
-from audits.trace.tape import ROUNDING, NoiseCall, Sum, Tape
+from audits.trace.tape import ROUNDING, NoiseCall, Place, Sum, Tape
 
 UNEXPLAINED = "although all noisy values are the same"
 LONE = "only a difference of two such values of one scale is followed; else the result may exclude a value"
@@ -20,15 +21,38 @@ UNALIGNED = "runs on fewer rows are not compared, as those of one vector of draw
 NUMBERS_SHOWN = 3  #: entries of a result that a finding names
 
 
+@dataclass(frozen=True)
+class TracedCall:
+    """A noise call of a pair of runs: how far its input (None: not known) and its largest entry moved."""
+
+    place: Place
+    scale: float | None
+    family: str
+    moved: float | None
+    largest: float
+
+
+@dataclass(frozen=True)
+class PairTrace:
+    """What the runs on one pair show of a function's noise."""
+
+    calls: list[TracedCall]
+    findings: list[str]
+    notes: list[str]
+    unsure: str | None  #: a finding, if inputs of noise at the places `still` move on another pair
+    still: list[Place]  #: of noise whose input does not move here, so that it may be a constant
+    unused: list[Place]  #: of noise that is added to nothing
+    draws: list[Place]  #: of draws other than additive noise
+    shown: bool  #: whether all noisy values are in the result
+    failed: str | None  #: how the first run failed
+
+
 def trace_pair(
     function: Callable[..., Any], left: Given, right: Given, seed: list[int], *, again: bool
-) -> dict[str, Any]:
+) -> PairTrace:
     """Record a run on `left`, replay it on both; with `again`, also record a run with another seed.
 
     Nothing is judged by replay if draws are not followed, as a replay on `left` that differs shows.
-    Return the noise `calls` with their movements (`_call_document`), `findings` and `notes`.  `unsure` is a
-    finding if the inputs of noise at the places `still`, which did not move here, move on another pair;
-    else they may be constants.  `unused` are the places of calls whose noise is added to nothing.
     """
     first = Tape()
     before = _run(function, left, seed, first)
@@ -38,11 +62,11 @@ def trace_pair(
     if unfollowed is None and before.structure == after.structure:
         unfollowed = _row_by_row(first, second, len(left.dataset), len(right.dataset))
     findings, notes = _compared(first, second)
-    draws = next((_at(call) for call in first.calls if call.draws), None)
+    draws = [call.place for call in first.calls if call.draws]
     fails = bool(draws) and after.failed
     if fails and not before.failed:
         findings = {}
-        notes.append(f"the function fails on one side, which what {draws} gave may explain")
+        notes.append(f"the function fails on one side, which what {draws[0]} gave may explain")
     if unfollowed:
         findings = {}
         notes.append(unfollowed)
@@ -53,7 +77,7 @@ def trace_pair(
         notes += _one_sided_notes(other_seed)
         for one, other in zip(first.calls, other_seed.calls, strict=False):
             if one.place == other.place and one.scale != other.scale:
-                notes.append(f"the scale of {_at(one)} depends on random values")
+                notes.append(f"the scale of {one.place} depends on random values")
     added = {number for each in first.sums for number in each.parts}
     notes += _noise_shown(first, before, added)
     _unjudge_chains(first, second, before)
@@ -63,25 +87,28 @@ def trace_pair(
         moves = f"{_difference(before, after)} {UNEXPLAINED}"
         followed = bool(first.calls) and all(call.seen or k in added for k, call in enumerate(first.calls))
         if not followed or any(note.endswith("on both sides") for note in notes):
-            notes.append(f"{moves}; what {draws or 'noise that is not followed'} gave may explain it")
+            source = draws[0] if draws else "noise that is not followed"
+            notes.append(f"{moves}; what {source} gave may explain it")
         elif still:  # a constant may have been added, and the data to the sum
             unsure = moves
         else:
             findings[moves] = None
     used = {k for tape in (first, second) for k, call in enumerate(tape.calls) if call.seen or call.draws}
     unused = {call.place for k, call in enumerate(first.calls) if k not in used | added}
-    return {
-        "calls": [_call_document(call, judged=not unfollowed) for call in second.calls or first.calls],
-        "findings": list(findings),
-        "notes": notes,
-        "unsure": unsure,
-        "still": still,
-        "unused": sorted(unused),
-        "draws": draws,
-        "drawn": sorted({call.call.rpartition(".")[2] for call in first.calls if call.draws}),
-        "shown": _all_shown(first, before),
-        "failed": before.shown_as_failure() if before.failed else None,
-    }
+    return PairTrace(
+        calls=[
+            TracedCall(call.place, call.scale, call.family, None if unfollowed else call.moved, call.largest)
+            for call in second.calls or first.calls
+        ],
+        findings=list(findings),
+        notes=notes,
+        unsure=unsure,
+        still=still,
+        unused=sorted(unused),
+        draws=draws,
+        shown=_all_shown(first, before),
+        failed=before.shown_as_failure() if before.failed else None,
+    )
 
 
 def _why_unfollowed(
@@ -95,7 +122,7 @@ def _why_unfollowed(
 
 def _row_by_row(first: Tape, second: Tape, rows: int, others: int) -> str | None:
     """Return a note if single draws are made for each row and the numbers of rows differ."""
-    counts = [Counter(_at(call) for call in tape.calls if call.draws) for tape in (first, second)]
+    counts = [Counter(call.place for call in tape.calls if call.draws) for tape in (first, second)]
     for where, count in counts[0].items():
         other = counts[1][where]
         if rows != others and count != other and count * others == other * rows:
@@ -134,14 +161,14 @@ def _compared(first: Tape, second: Tape) -> tuple[dict[str, None], list[str]]:
     """Return findings and notes on the differences between the noise calls of two runs."""
     findings, notes = dict(second.findings), [*_one_sided_notes(first), *second.notes]
     if len(second.calls) < len(first.calls) and not findings:
-        lost = _at(first.calls[len(second.calls)])
+        lost = first.calls[len(second.calls)].place
         findings[f"the number of noise calls depends on the data: {lost} is made on one side only"] = None
     for one, other in zip(first.calls, second.calls, strict=False):
         if one.place == other.place:
             if one.scale != other.scale or not np.array_equal(one.raw, other.raw):
-                findings[f"the scale of {_at(one)} depends on the data"] = None
+                findings[f"the scale of {one.place} depends on the data"] = None
             if len(one.inputs) != len(other.inputs):
-                notes.append(f"the noise of {_at(one)} is not added as often on both sides")
+                notes.append(f"the noise of {one.place} is not added as often on both sides")
     reused, unlike = _reused(first, second)
     return findings | dict.fromkeys(reused), notes + unlike
 
@@ -175,7 +202,7 @@ def _one_sided_notes(tape: Tape) -> list[str]:
                 lone = lone or call
                 signs[call.unit and abs(factor) * call.unit, call.shape] += 1 if factor > 0 else -1
         if lone is not None and any(signs.values()):
-            return [f"the noise of {_at(lone)} is one-sided: {LONE}"]
+            return [f"the noise of {lone.place} is one-sided: {LONE}"]
     return []
 
 
@@ -200,11 +227,11 @@ def _reused(first: Tape, second: Tape) -> tuple[list[str], list[str]]:
     findings, notes = [], []
     for number, call in enumerate(first.calls):
         own = [k for k, each in enumerate(first.sums) if each.parts.get(number)]
-        sentence = f"one noise value of {_at(call)} is added to several values"
+        sentence = f"one noise value of {call.place} is added to several values"
         for k in own[1:]:
             one, other = first.sums[own[0]].parts, first.sums[k].parts
             if one != other and (len(one) > 1 or len(other) > 1):
-                notes.append(f"the noise of {_at(call)} is part of several sums of noise")
+                notes.append(f"the noise of {call.place} is part of several sums of noise")
                 continue
             factors = one[number], other[number]
             left, right = (_difference_in_noise(tape, (own[0], k), factors) for tape in (first, second))
@@ -231,7 +258,7 @@ def _noise_shown(tape: Tape, result: Outcome, added: set[int]) -> list[str]:
     alone = np.setdiff1d(result.numbers, np.hstack(totals)) if totals else ()
     calls = {number: tape.calls[number] for number in sorted(added)}
     return [
-        f"the noise of {_at(call)} is added to a value, and in the result itself"
+        f"the noise of {call.place} is added to a value, and in the result itself"
         for number, call in calls.items()
         if number in tape.shown or (_noisy(call) and np.isin(call.value, alone).any())
     ]
@@ -250,7 +277,7 @@ def _all_shown(tape: Tape, result: Outcome) -> bool:
 def _fixed_seed_findings(first: Tape, other_seed: Tape) -> list[str]:
     """Return a finding for each call that gives the same noise with another seed."""
     return [
-        f"{_at(one)} gives the same noise on every run: its seed is fixed"
+        f"{one.place} gives the same noise on every run: its seed is fixed"
         for one, other in zip(first.calls, other_seed.calls, strict=False)
         if one.place == other.place and _noisy(one) and np.array_equal(one.value, other.value)
     ]
@@ -270,20 +297,9 @@ def _run(function: Callable[..., Any], data: Given, seed: list[int], tape: Tape)
             return of_error(error)
 
 
-def _at(call: NoiseCall) -> str:
-    return f"{call.call} at {call.file}:{call.line}"
-
-
 def _noisy(call: NoiseCall) -> bool:
     """Return whether the noise is continuous, so that equal values in two runs are no coincidence."""
     return call.family != "other" and np.asarray(call.value).dtype.kind == "f"
-
-
-def _call_document(call: NoiseCall, *, judged: bool) -> list[Any]:
-    """Return [call, file, line, scale, family, movement, largest movement of an entry, number of entries]."""
-    entries = int(np.prod(call.shape)) if call.shape else 1
-    moved = call.moved if judged else None
-    return [call.call, call.file, call.line, call.scale, call.family, moved, call.largest, entries]
 
 
 def _difference(one: Outcome, other: Outcome) -> str:

@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,23 @@ ONE_SIDED = ("geometric", "exponential", "standard_exponential", "expovariate")
 LAPLACE = ("laplace", "dlaplace", "logistic", *ONE_SIDED)
 GAUSSIAN = ("normal", "standard_normal", "gauss", "normalvariate", "norm")
 ROUNDING = 1e-9  #: relative difference that rounding may explain
+
+
+class Place(NamedTuple):
+    """Where noise is drawn in the code."""
+
+    call: str
+    file: str
+    line: int
+
+    @property
+    def name(self) -> str:
+        """Return the name of the function that draws."""
+        return self.call.rpartition(".")[2]
+
+    def __str__(self) -> str:
+        """Return the place in words."""
+        return f"{self.call} at {self.file}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -44,9 +61,7 @@ class NoiseCall:
     `scale` is that of the noise as added; `unit` and `raw` are the scale that the call was made with.
     """
 
-    call: str
-    file: str
-    line: int
+    place: Place
     shape: tuple[int, ...]
     scale: float | None
     value: Any
@@ -59,11 +74,6 @@ class NoiseCall:
     largest: float = 0.0  #: largest movement of one entry
 
     @property
-    def place(self) -> tuple[str, str, int]:
-        """Return what identifies the call in the code."""
-        return self.call, self.file, self.line
-
-    @property
     def seen(self) -> list[Any]:
         """Return the recorded values that the noise was added to."""
         return [*([self.location] if np.any(self.location) else []), *(given for given, _ in self.inputs)]
@@ -71,12 +81,12 @@ class NoiseCall:
     @property
     def one_sided(self) -> bool:
         """Return whether the noise has one sign."""
-        return self.call.rpartition(".")[2] in ONE_SIDED
+        return self.place.name in ONE_SIDED
 
     @property
     def family(self) -> str:
         """Return laplace, gaussian or other."""
-        name = self.call.rpartition(".")[2]
+        name = self.place.name
         return "laplace" if name in LAPLACE else "gaussian" if name in GAUSSIAN else "other"
 
 
@@ -96,17 +106,17 @@ class Tape:
         self, call: str, scale: float | None, value: Any, frame: FrameType | None, location: Any = 0.0
     ) -> tuple[int, Any]:
         """Record a call that gave `value`; return its number and the value to use (in a replay the first)."""
-        file, line = _where(frame)
+        place = Place(call, *_where(frame))
         number = len(self.calls)
         if np.any(location) and np.shape(location) != np.shape(value):
             location = np.broadcast_to(location, np.shape(value))
         kept = copy(value), copy(location)  # the function may change its own in place
-        noise_call = NoiseCall(call, file, line, np.shape(value), scale, *kept, unit=scale)
+        noise_call = NoiseCall(place, np.shape(value), scale, *kept, unit=scale)
         first = self._first(number)
         if self.before is not None:
-            if first is None or first.place != noise_call.place:
+            if first is None or first.place != place:
                 what = "the number or the order of noise calls depends on the data"
-                self.findings.setdefault(f"{what}, from {call} at {file}:{line} on")
+                self.findings.setdefault(f"{what}, from {place} on")
             else:
                 noise_call.value = self._replayed(first, noise_call)
                 value = copy(noise_call.value)
@@ -123,7 +133,7 @@ class Tape:
         if first.shape == noise_call.shape:
             return first.value
         if len(first.shape) == 1 and len(noise_call.shape) == 1:
-            if noise_call.call.endswith(("permutation", "shuffle")):
+            if noise_call.place.name.endswith(("permutation", "shuffle")):
                 order, rows = np.asarray(first.value), noise_call.shape[0]
                 return np.concatenate([order[:rows], np.arange(len(order), rows)])
             same = min(first.shape[0], noise_call.shape[0])
@@ -170,7 +180,6 @@ class Tape:
 
     def _compare(self, noise_call: NoiseCall, factor: float, before: Any, given: Any) -> None:
         """Report noise that is broadcast to several entries, and integer noise added to non-integers."""
-        where = f"{noise_call.call} at {noise_call.file}:{noise_call.line}"
         one, other = np.asarray(before, dtype=np.float64), np.asarray(given, dtype=np.float64)
         if math.prod(noise_call.shape) < one.size:
             shape = (1,) * (one.ndim - len(noise_call.shape)) + noise_call.shape
@@ -178,19 +187,18 @@ class Tape:
             with np.errstate(invalid="ignore"):
                 apart = (other - one).max(axis=axes) - (other - one).min(axis=axes)
             differs = (apart > ROUNDING * np.abs([one, other]).max(initial=1.0)).any()
-            sentence = f"one noise value of {where} is added to several values"
+            sentence = f"one noise value of {noise_call.place} is added to several values"
             (self.findings if differs else self.notes).setdefault(sentence)
-        if noise_call.call.endswith(("geometric", "dlaplace")) and factor:
+        if noise_call.place.name.endswith(("geometric", "dlaplace")) and factor:
             steps = np.concatenate([one.ravel(), other.ravel()]) / factor
             if not np.allclose(steps, np.round(steps), ROUNDING, ROUNDING):
-                self.notes.setdefault(f"the whole noise of {where} is added to what is not whole")
+                self.notes.setdefault(f"the whole noise of {noise_call.place} is added to what is not whole")
 
     def _moved(self, noise_call: NoiseCall, before: Any, given: Any) -> bool:
         """Record the movement of an input; return False if its shape changed."""
         moved = distance(before, given, noise_call.family)
         if moved is None:
-            where = f"{noise_call.call} at {noise_call.file}:{noise_call.line}"
-            self.findings.setdefault(f"the shape of what {where} is added to depends on the data")
+            self.findings.setdefault(f"the shape of what {noise_call.place} is added to depends on the data")
             return False
         if moved > 0 or np.any(given) or noise_call.inputs:
             noise_call.moved = max(noise_call.moved or 0.0, moved)

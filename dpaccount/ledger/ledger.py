@@ -368,16 +368,11 @@ class Ledger(Arrangements):
             check_unchanged(rows, entry)
             return entry.number, entry.digest
 
-    def begin_release(self, entry: int) -> None:
-        """Mark durably that noise of charge `entry` is being drawn; a receipt does so itself.
+    def _mark(self, entry: int, draws: int, most: int) -> None:
+        """Mark durably the first `draws` draws of charge `entry`, which pays for `most`.
 
         Raises `ReceiptError` if another run marked it: that run may have shown its result, and
         drawing again would be a second release.
-        """
-        self._mark(entry, 1, 1)
-
-    def _mark(self, entry: int, draws: int, most: int) -> None:
-        """Mark durably the first `draws` draws of charge `entry`, which pays for `most`.
 
         The first few are marked one by one, many ahead (a crash spends them).  Only one mark can
         refer to the one before: a second process, or a copy of this one's memory, is refused.

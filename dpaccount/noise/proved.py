@@ -13,7 +13,7 @@ from typing import Any
 from dpaccount.cached import cached_property
 from dpaccount.errors import ReceiptError
 from dpaccount.noise import leaves as paid
-from dpaccount.noise.laws import Law, held, law
+from dpaccount.noise.laws import Law, checked_width, law_of
 from dpaccount.noise.leaves import Leaf
 from dpaccount.proof import Private, Theorem
 from dpaccount.proof import derivation as written
@@ -87,4 +87,4 @@ class Proved:
     @cached_property
     def laws(self) -> Mapping[str, Law]:
         """Return the noise distributions by key; raises `ReceiptError` if one has no exact sampler."""
-        return MappingProxyType({key: held(law(leaf), key) for key, leaf in self.leaves.items()})
+        return MappingProxyType({key: checked_width(law_of(leaf), key) for key, leaf in self.leaves.items()})

@@ -6,7 +6,7 @@ import pytest
 from audits import cli
 from audits.datasets.forms import Given
 from audits.sandbox import crew
-from audits.sandbox.outcomes import Outcome, run_outcome
+from audits.sandbox.outcomes import Ending, Outcome, run_outcome
 from audits.subjects.code import import_subject
 from tests.documents import follows_its_schema
 
@@ -58,7 +58,7 @@ class InProcess(crew.Crew):
                 break
             self.used += cost
             if hangs:
-                done.append(Outcome("gives no answer within x seconds", (), np.zeros(0), failed=True))
+                done.append(Outcome("gives no answer within x seconds", (), np.zeros(0), Ending.FAILED))
             else:
                 done.append(run_outcome(self.function, self._datasets[which], seed or None))
         return done

@@ -16,7 +16,7 @@ from bandits.space.points import Space, grid, of_matrix
 from bandits.statistics.first_moments import CONTRIBUTION_BITS
 from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.noise.laws import law
+from dpaccount.noise.laws import law_of
 from dpaccount.noise.leaves import leaves
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
@@ -68,7 +68,7 @@ def test_a_person_moves_one_block_by_what_is_charged(noise):
     assert (moved == 1).all()  # rewards of 0 and 1: nobody moves more, everybody as much
     (leaf,) = leaves(theorem)
     if not noise:
-        assert moved.max() / (law(leaf).scale / ONE) == point(subject.proof(Fraction(0)))[0] == 1
+        assert moved.max() / (law_of(leaf).scale / ONE) == point(subject.proof(Fraction(0)))[0] == 1
 
 
 def test_a_person_moves_one_bit_of_one_block():

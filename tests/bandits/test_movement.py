@@ -14,7 +14,7 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.statistics import continual_sums
-from dpaccount.noise.laws import law
+from dpaccount.noise.laws import law_of
 from dpaccount.noise.leaves import leaves
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
@@ -46,7 +46,7 @@ def cost(subject, data, others, symmetric=False):
             subject, changed, run, 1
         ).exact  # given the same releases, as adaptive composition has it
         square = sum(int(((exact[part] - run.exact[part]).astype(object) ** 2).sum()) for part in run.exact)
-        farthest[person] = max(farthest[person], sqrt(square / (1 + symmetric)) / law(leaf).scale)
+        farthest[person] = max(farthest[person], sqrt(square / (1 + symmetric)) / law_of(leaf).scale)
     epsilon, mu = float(point(theorem)[0]), farthest.max()
     delta = norm.cdf(mu / 2 - epsilon / mu) - exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
     return float(delta), farthest

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from audits.api.arguments import AuditArguments, SensitivityArguments, described, terms_of
+from audits.api.arguments import AuditArguments, declared_sensitivity, described, terms_of
 from audits.cli.questions import AuditOptions, SensitivityOptions
 from dpaccount.errors import InputError
 from tests.looped import looped
@@ -47,9 +47,7 @@ def test_both_ask_the_same_attack(texts, values):
 @looped(("texts", "values"), SAME)
 def test_both_ask_the_same_test_of_sensitivity(texts, values):
     line = SensitivityOptions(norm="l2", bound="1/3", **texts).question("m:f").declared
-    python = (
-        SensitivityArguments(norm="l2", bound=Fraction(1, 3), terms=terms_of(values)).request("m:f").declared
-    )
+    python = declared_sensitivity("l2", Fraction(1, 3), described(terms_of(values), None, None))
     assert (line.norm, line.bound, line.shape) == (python.norm, python.bound, python.shape)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.attack.black_box import ALIKE, attack
-from audits.attack.pair_search import FINER, KEPT, Trial, _next_round, _shortlist
+from audits.attack.pair_search import FINER, KEPT, Compared, Trial, _next_round, _shortlist
 from audits.attack.runs import SCREENING, Challenge
 from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Shape
@@ -49,12 +49,12 @@ def tried(odd, promise):
 @given(st.lists(st.tuples(st.floats(0, 9), st.integers(0, 2)), min_size=40, max_size=60), st.randoms())
 def test_pairs_that_differ_in_more_than_numbers_are_kept_through_all_rounds(drawn, random):
     """However far the numbers of others move, and however seldom these differ."""
-    pairs = candidates(DATA, 1)[: len(drawn)]
-    moved, odd = np.array([each[0] for each in drawn]), [0] * len(drawn)
     rare = random.sample(range(len(drawn)), SCREENING[0][0] // KEPT)
-    for k in rare:
-        moved[k], odd[k] = 0.0, 1
-    assert set(rare) <= set(_shortlist(pairs, moved, odd, SCREENING[0][0]))
+    compared = [
+        Compared(pair, [], 1, 0.0) if k in rare else Compared(pair, [], 0, moved)
+        for k, (pair, (moved, _)) in enumerate(zip(candidates(DATA, 1), drawn, strict=False))
+    ]
+    assert {compared[k] for k in rare} <= set(_shortlist(compared, SCREENING[0][0]))
     trials = [tried(0, promise) for promise, _ in drawn] + [tried(1 + k, -1.0) for k in range(9)]
     for kept, of_base, _ in SCREENING:
         trials = _next_round(trials, kept, of_base)

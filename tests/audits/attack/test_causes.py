@@ -85,6 +85,13 @@ def test_a_row_more_changes_no_draw_of_other_rows(rows, seed, steps):
     assert usual[0] != usual[1]
 
 
+def test_draws_within_draws_are_the_same_wherever_the_program_has_them():
+    """The numbers were drawn before the lines of the program moved: results that are kept stay the same."""
+    one, other = (aligned(np.random.SeedSequence([1])) for _ in range(2))
+    assert one.choice(10**6, 3).tolist() == [971227, 333390, 844220]
+    assert other.permutation(6).tolist() == [3, 5, 4, 2, 1, 0]
+
+
 def test_aligned_draws_have_the_law_of_others():
     rng = aligned(np.random.SeedSequence(5))
     values = np.array([rng.random() for _ in range(4000)])

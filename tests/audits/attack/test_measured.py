@@ -18,7 +18,7 @@ from audits.attack.black_box import attack
 from audits.attack.e_process import BetRefutation
 from audits.attack.membership_guessing import Guess
 from audits.attack.pair_search import Stuck
-from audits.attack.power import audit_fields, leakage_bound, power_of, verdict_of, with_missing_runs
+from audits.attack.power import leakage_bound, leaked_bound, verdict_of, with_missing_runs
 from audits.attack.runs import Challenge, asked_of, runs_within
 from audits.attack.thresholds import Threshold
 from audits.datasets.bases import Pair
@@ -259,13 +259,13 @@ SHAPE = Shape(5, None, (0.0,), (1.0,), integer=False, relation="replace-one")
 GIVEN = [Pair(np.zeros(5), np.array([1.0, 0, 0, 0, 0]), "given")]
 
 
-@pytest.mark.parametrize("counts_only", [False, True], ids=["coin", "counts"])
+@pytest.mark.parametrize("for_certificate", [False, True], ids=["coin", "counts"])
 @pytest.mark.parametrize(
     ("cost", "pairs"), [(1.0, GIVEN), (0.25, GIVEN), (0.25, None), (0.05, None)], ids=str
 )
-def test_data_in_the_clear_are_refuted_however_slow(in_process, root, cost, pairs, counts_only):
+def test_data_in_the_clear_are_refuted_however_slow(in_process, root, cost, pairs, for_certificate):
     pairs = candidates(SHAPE, 1) if pairs is None else pairs
-    found = few_runs(in_process, root, "leaks", cost, 1, pairs, counts_only=counts_only)
+    found = few_runs(in_process, root, "leaks", cost, 1, pairs, for_certificate=for_certificate)
     assert found.refuted(Fraction(1))
     assert found.cut.startswith(f"cut by time: {found.runs} of 20000 runs")
     assert found.cut in found.findings
@@ -334,10 +334,12 @@ def test_a_search_that_time_cuts_says_so(in_process, root, monkeypatch):
 
 
 @pytest.mark.parametrize("early", [False, True])
-@pytest.mark.parametrize("counts_only", [False, True])
+@pytest.mark.parametrize("for_certificate", [False, True])
 @pytest.mark.parametrize("made", [0, 1, 50, 100, 1999])
 @pytest.mark.slow
-def test_time_that_ends_while_certifying_shows_less(in_process, root, monkeypatch, made, counts_only, early):
+def test_time_that_ends_while_certifying_shows_less(
+    in_process, root, monkeypatch, made, for_certificate, early
+):
     """Whatever the runs are that time does not allow, they count against the attack, and that is said."""
     asked = []
 
@@ -351,10 +353,10 @@ def test_time_that_ends_while_certifying_shows_less(in_process, root, monkeypatc
 
     whole = in_process.run_in_time
     monkeypatch.setattr(in_process, "run_in_time", some)
-    plan = {"trials": 3000, "counts_only": counts_only, "early": early and not counts_only}
+    plan = {"trials": 3000, "for_certificate": for_certificate, "early": early and not for_certificate}
     found = few_runs(in_process, root, "leaks", 0.0, 2, GIVEN, **plan)
     assert asked == [black_box.RUNS_PER_BET if plan["early"] else 2000]
-    if early and made >= 100 and not counts_only:  # bets may stop at any time
+    if early and made >= 100 and not for_certificate:  # bets may stop at any time
         assert found.refuted(Fraction(2))
         return
     assert found.cut.startswith("cut by time")
@@ -423,23 +425,19 @@ def test_power_is_what_perfect_runs_show():
     for rule in RULES:
         coins = np.arange(40) % 2
         perfect = rule.measure(np.full(20, 1.0), np.full(20, -1.0), delta, risk)
-        assert power_of(perfect) == pytest.approx(perfect.epsilon_lower)
+        assert leaked_bound(perfect).epsilon_lower == pytest.approx(perfect.epsilon_lower)
         assert leakage_bound(rule, coins, 40, delta, risk).epsilon_lower == pytest.approx(
             perfect.epsilon_lower
         )
-    assert audit_fields(perfect, Fraction(1))["verdict"] == "REFUTED"
+        assert verdict_of(perfect.epsilon_lower, perfect.epsilon_lower, Fraction(1)) == "REFUTED"
     # a guess at every run needs ln(20)/ln(1 + 1/e) = 9.6 of them against ε = 1
     for runs, verdict in ((9, "NOT ATTACKED"), (10, "REFUTED")):
-        half = np.ones(runs // 2), -np.ones(runs - runs // 2)
-        assert audit_fields(Guess(0.5, -0.5).measure(*half, delta, risk), Fraction(1))["verdict"] == verdict
-    assert audit_fields(Guess(0.5, -0.5).measure(np.ones(83), -np.ones(83), delta, risk), Fraction(4))[
-        "refuted"
-    ]
-    assert not audit_fields(Guess(0.5, -0.5).measure(np.ones(82), -np.ones(83), delta, risk), Fraction(4))[
-        "refuted"
-    ]
+        bound = Guess(0.5, -0.5).measure(np.ones(runs // 2), -np.ones(runs - runs // 2), delta, risk)
+        assert verdict_of(bound.epsilon_lower, leaked_bound(bound).epsilon_lower, Fraction(1)) == verdict
+    assert Guess(0.5, -0.5).measure(np.ones(83), -np.ones(83), delta, risk).epsilon_lower > 4
+    assert not Guess(0.5, -0.5).measure(np.ones(82), -np.ones(83), delta, risk).epsilon_lower > 4
     won = BetRefutation(delta, 1.5, risk, 300, 50.0, Guess(0.5, -np.inf))
-    assert power_of(won) > 1.5
+    assert leaked_bound(won).epsilon_lower > 1.5
     assert verdict_of(0.0, 1.0, Fraction(1)) == "NOT ATTACKED"
 
 

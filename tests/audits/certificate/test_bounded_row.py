@@ -13,6 +13,7 @@ from audits.certificate.document import seal, unsealed
 from audits.certificate.make import AuditBudget, certify
 from audits.certificate.summary import summary
 from audits.claim import read_claim
+from audits.hypothesis_tests import search
 from audits.reports.page import markdown
 from audits.subjects.catalogue import subject_of
 from dpaccount import checker
@@ -52,6 +53,8 @@ def document(tmp_path_factory):
     claim = claimed(tmp_path_factory.mktemp("claims"))
     with pytest.MonkeyPatch.context() as few:
         few.setattr(make, "EXAMPLES", 16)
+        few.setattr(search, "WORK", 0)
+        few.setattr(search, "LEAST", 240)
         certificate, _ = certify(claim, subject_of(claim), AuditBudget())
     return seal(unsealed(certificate))
 

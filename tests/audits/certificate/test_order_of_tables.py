@@ -76,8 +76,8 @@ def test_verdict_digest_and_release_are_the_same_in_every_order(tmp_path, use, r
         sealed.add(seal(unsealed(certificate))["digest"])
         due = release.prepare(claim, subject)
         run = release.find_run(due, again=False)
-        assert (run.kept is None) == (seed == 0)
-        released.append(run.kept or release.make(run, proved, certificate)[0])
+        assert (run.certificate is None) == (seed == 0)
+        released.append(run.certificate or release.make(run, proved, certificate)[0])
         for document in orders(released[-1]):
             assert checker.judged(json.dumps(document).encode())[0] == "CERTIFIED"
     assert len(sealed) == 1

@@ -84,8 +84,9 @@ def test_what_is_kept_is_listed_and_removed(dpaccount, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def audited(dpaccount, tmp_path):
+def audited(dpaccount, tmp_path, monkeypatch):
     """Return a store that keeps one audit."""
+    monkeypatch.setattr("audits.api.on_subject.EXAMPLES", 8)  # to find the pair, of which nothing is kept
     dpaccount(*AUDIT, "--store", tmp_path / "audit.db")
     return tmp_path / "audit.db"
 

@@ -14,7 +14,7 @@ import pytest
 
 from audits.sandbox import foreign, foreign_worker
 from audits.sandbox.foreign import OtherPython, Program, ProgramFailed, as_arrow, as_csv, as_json
-from audits.sandbox.outcomes import of_value
+from audits.sandbox.outcomes import Ending, of_value
 from dpaccount.errors import InputError
 
 C_PROGRAM = """
@@ -90,7 +90,7 @@ def test_values_travel_whole():
         document = json.loads(json.dumps(foreign_worker.encode(value)))
         assert of_value(foreign_worker.decode(document)).key() == of_value(value).key(), value
     opaque = foreign_worker.decode(foreign_worker.encode(Path()))
-    assert of_value(opaque).opaque
+    assert of_value(opaque).ending is Ending.OPAQUE
 
 
 def test_values_travel_through_another_process(other):
@@ -133,7 +133,7 @@ def test_what_a_function_does_elsewhere_is_what_it_did(other):
     for _ in range(2):  # and is started again
         with pytest.raises(ProgramFailed, match="ends with 3"):
             ends(np.zeros(2), rng)
-    assert of_value(other("thing")(np.zeros(2), rng)).opaque
+    assert of_value(other("thing")(np.zeros(2), rng)).ending is Ending.OPAQUE
 
 
 @pytest.mark.parametrize(

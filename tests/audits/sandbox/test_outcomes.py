@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from audits.sandbox.crew import Crew
 from audits.sandbox.frames import pack_outcome, unpack_outcome
-from audits.sandbox.outcomes import MAX_NUMBERS, of_value
+from audits.sandbox.outcomes import MAX_NUMBERS, Ending, of_value
 from audits.scores.outcome_columns import learn
 from audits.sensitivity.search import movement
 from audits.subjects.code import Code
@@ -122,7 +122,7 @@ def test_the_attack_sees_every_change_beside_noise(leaf, wrapped):
         [of_value(WRAPPED[wrapped](float(x), copy.copy(member))) for x in part]
         for member, part in zip(LEAVES[leaf], (noise[:20], noise[20:]), strict=True)
     ]
-    if any(outcome.opaque for outcome in [*sides[0], *sides[1]]):
+    if any(outcome.ending is Ending.OPAQUE for outcome in [*sides[0], *sides[1]]):
         return  # the crew refuses it, see below
     columns = learn(*sides)
     left, right = (np.nan_to_num(columns.table(side), nan=-7.25) for side in sides)
@@ -136,7 +136,7 @@ def test_the_attack_sees_every_change_beside_noise(leaf, wrapped):
 @looped("leaf", LEAVES)
 def test_a_query_moves_with_every_change_or_is_refused(leaf):
     a, b = (of_value([1.0, member]) for member in LEAVES[leaf])
-    if a.opaque or b.opaque:
+    if Ending.OPAQUE in (a.ending, b.ending):
         return
     try:
         moved = [movement(a, b, norm)[0] for norm in ("l1", "l2", "linf")]
@@ -154,7 +154,9 @@ OPAQUE = {"Decimal", "Fraction", "too deep", "too many", "too many members", "th
 
 @looped("leaf", LEAVES)
 def test_only_what_cannot_be_read_is_opaque(leaf):
-    assert [of_value((1.0, member)).opaque for member in LEAVES[leaf]] == [leaf in OPAQUE] * 2
+    assert [of_value((1.0, member)).ending is Ending.OPAQUE for member in LEAVES[leaf]] == [
+        leaf in OPAQUE
+    ] * 2
 
 
 numbers = st.one_of(

@@ -9,7 +9,7 @@ import pyarrow
 
 from audits.datasets.forms import Given
 from audits.sandbox.frames import pack_outcome, unpack_outcome
-from audits.sandbox.outcomes import of_value, run_outcome, takes_generator
+from audits.sandbox.outcomes import Ending, of_value, run_outcome, takes_generator
 from audits.sensitivity.search import movement
 from tests.looped import looped
 
@@ -78,7 +78,7 @@ def attributed(series):
 )
 def test_what_differs_is_seen_and_travels(one, other):
     left, right = of_value({"a": one}), of_value({"a": other})
-    assert not left.opaque
+    assert left.ending is Ending.VALUE
     assert left.key() != right.key()
     assert left.key() == of_value({"a": one}).key()
     back = unpack_outcome(
@@ -100,14 +100,14 @@ def test_what_differs_is_seen_and_travels(one, other):
     ],
 )
 def test_what_cannot_be_read_whole_is_opaque(value):
-    assert of_value(value).opaque
-    assert of_value([1.0, {"a": value}]).opaque
+    assert of_value(value).ending is Ending.OPAQUE
+    assert of_value([1.0, {"a": value}]).ending is Ending.OPAQUE
 
 
 def test_an_attribute_of_its_own_makes_a_table_opaque():
     series = SERIES.copy()
     object.__setattr__(series, "hidden", 3)
-    assert of_value(series).opaque
+    assert of_value(series).ending is Ending.OPAQUE
 
 
 def test_entries_have_their_keys():

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from msgspec import convert, to_builtins
 
 from audits.api import tracing
 from audits.api.tracing import _gather, _resolve_unsure
@@ -18,7 +19,7 @@ from audits.datasets.forms import Given
 from audits.trace import against_plan
 from audits.trace.findings import CallSite, Traced
 from audits.trace.noise_values import NOISE, noise
-from audits.trace.paired_runs import trace_pair
+from audits.trace.paired_runs import PairTrace, trace_pair
 from audits.trace.patches import generator, patched
 from audits.trace.tape import Tape, distance
 from dpaccount.errors import InputError
@@ -39,8 +40,8 @@ def notes_of(found):
 def findings_of(function, allowed=ALLOWED):
     found = Traced()
     for number, (left, right) in enumerate(PAIRS):
-        document = trace_pair(function, Given(left), Given(right), [1, number], again=number == 0)
-        _gather(found, json.loads(json.dumps(document)), Pair(left, right, "grid"), allowed)
+        trace = trace_pair(function, Given(left), Given(right), [1, number], again=number == 0)
+        _gather(found, convert(to_builtins(trace), PairTrace), Pair(left, right, "grid"), allowed)
     _resolve_unsure(found)
     return [said for _, said, _ in found.findings.values()], found
 
@@ -145,8 +146,8 @@ def test_noise_is_judged_accused_or_said_not_to_be_judged(code, said, function):
 def test_samples_that_a_smaller_dataset_has_not_are_no_finding(name):
     found, rows = Traced(), np.arange(8.0)
     for number in range(6):
-        document = trace_pair(getattr(traced, name), Given(rows), Given(rows[:-1]), [number], again=False)
-        _gather(found, document, Pair(rows, rows[:-1], "rows"), ALLOWED)
+        trace = trace_pair(getattr(traced, name), Given(rows), Given(rows[:-1]), [number], again=False)
+        _gather(found, trace, Pair(rows, rows[:-1], "rows"), ALLOWED)
     assert found.findings == {}
     assert any("may be a sample" in said for said in notes_of(found))
     assert any("fails on one side" in said for said in notes_of(found))
@@ -160,8 +161,8 @@ def test_picked_rows_are_those_of_the_dataset_itself():
         lambda data, rng: sum(traced.random.sample(list(data), 3)) + rng.laplace(scale=3),
         lambda data, rng: traced.shuffle(data).sum() + rng.laplace(scale=3),
     ):
-        document = trace_pair(function, Given(one), Given(other), [1], again=False)
-        assert [call[5] for call in document["calls"]][-1] == 3
+        trace = trace_pair(function, Given(one), Given(other), [1], again=False)
+        assert trace.calls[-1].moved == 3
 
 
 def test_scales_of_a_vector_may_not_depend_on_the_data():
@@ -333,10 +334,8 @@ def sgd_findings(name, seeds=range(1, 4)):
     found = Traced()
     for seed in seeds:
         for number, (left, right) in enumerate(pairs):
-            document = trace_pair(
-                getattr(dp_sgd, name), Given(left), Given(right), [seed, number], again=True
-            )
-            _gather(found, document, Pair(left, right, "rows"), dict.fromkeys(ALLOWED), dp_sgd.CLIP)
+            trace = trace_pair(getattr(dp_sgd, name), Given(left), Given(right), [seed, number], again=True)
+            _gather(found, trace, Pair(left, right, "rows"), dict.fromkeys(ALLOWED), dp_sgd.CLIP)
     return [said for _, said, _ in found.findings.values()], notes_of(found), found
 
 
@@ -367,8 +366,8 @@ def test_sound_training_is_not_accused_and_the_noise_is_measured():
 def test_samples_are_not_held_against_epsilon_alone():
     left, right = np.ones((2, 2)), np.ones((1, 2))
     found = Traced()
-    document = trace_pair(dp_sgd.correct, Given(left), Given(right), [1], again=False)
-    _gather(found, document, Pair(left, right, "rows"), {"laplace": 0.01, "gaussian": 0.01, "other": None})
+    trace = trace_pair(dp_sgd.correct, Given(left), Given(right), [1], again=False)
+    _gather(found, trace, Pair(left, right, "rows"), {"laplace": 0.01, "gaussian": 0.01, "other": None})
     assert found.findings == {}
     assert any("may be a sample" in said for said in notes_of(found))
 

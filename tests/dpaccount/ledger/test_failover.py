@@ -46,7 +46,7 @@ WRITES = {
     "known charge": lambda one: one.charge(pure("1/100"), "draw", key="draw"),
     "refusal": lambda one: one.charge_plan(plan(9), "too much"),
     "many": lambda one: one.charge_many([(plan("1/100"), "new", None)]),
-    "mark": lambda one: one.begin_release(2),
+    "mark": lambda one: one._mark(2, 1, 1),
     "release": lambda one: one.keep_release("keep", {"value": 1}),
     "parts": lambda one: one.charge_in_parts(pure("1/100"), "parts", None, "parts").noisy(
         "noise", 0, np.array([5])

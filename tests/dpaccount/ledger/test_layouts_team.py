@@ -43,7 +43,7 @@ def arranged(url: str) -> None:
         ledger.return_parts("may", [(4, 4)])
         ledger.reset("new data")
         ledger.draw_parts("may")
-        ledger.begin_release(4)
+        ledger._mark(4, 1, 1)
         ledger.charge_plan(plan("1/4"), "b", scope="team/ada")
         ledger.charge_plan(plan("1/5"), "c", scope="team")
         ledger.charge_plan(plan("1/2"), "d")
@@ -62,7 +62,7 @@ REFUSED: dict[str, Act] = {
     "return what was drawn": lambda ledger: ledger.return_parts("may", [(3, 3)]),
     "lower a cap": lambda ledger: ledger.set_scope("team", "1/100"),
     "other units": lambda ledger: ledger.name_cohort("adults", [(7, 9)]),
-    "draw a charge again": lambda ledger: ledger.begin_release(4),
+    "draw a charge again": lambda ledger: ledger._mark(4, 1, 1),
 }
 
 
@@ -190,7 +190,7 @@ WRITES: dict[str, Act] = {
     "scope": lambda ledger: ledger.set_scope("team", "1/3"),
     "cohort": lambda ledger: ledger.name_cohort("adults", [(7, 9)]),
     "reset": lambda ledger: ledger.reset("new data"),
-    "begin": lambda ledger: ledger.begin_release(4),
+    "begin": lambda ledger: ledger._mark(4, 1, 1),
     "keep": lambda ledger: ledger.keep_release("old", {"answer": 1}),
     "receipt": lambda ledger: ledger.held[0].noisy("noise", 0, ONE),
     "part": lambda ledger: ledger.held[1].noisy("noise", 0, ONE),

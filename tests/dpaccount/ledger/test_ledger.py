@@ -445,13 +445,13 @@ def test_a_draw_whose_release_was_lost_is_not_drawn_again(make, url, explicit):
     ledger = make()
     receipt = ledger.charge(pure("1/2"), "try", key="a")
     if explicit:
-        ledger.begin_release(receipt.entry)
+        ledger._mark(receipt.entry, 1, 1)
     draw(receipt)
     with Ledger.open(url) as later:
         with pytest.raises(ReceiptError, match="; make a new charge under another key"):
             later.charge(pure("1/2"), "try", key="a")
         with pytest.raises(ReceiptError, match="second release"):
-            later.begin_release(receipt.entry)
+            later._mark(receipt.entry, 1, 1)
         assert later.release("a") is None
         assert later.lost("a")
         assert not later.lost("b")
@@ -462,7 +462,7 @@ def test_a_draw_whose_release_was_lost_is_not_drawn_again(make, url, explicit):
 def test_a_kept_release_is_printed_again(make, url):
     ledger = make()
     receipt = ledger.charge(pure("1/2"), "try", key="a")
-    ledger.begin_release(receipt.entry)
+    ledger._mark(receipt.entry, 1, 1)
     body = {"value": draw(receipt).tolist(), "ε": 0.1, "nested": [None, True, {"a": 1e-300}]}
     assert ledger.release("a") is None
     assert ledger.lost("a")
@@ -489,7 +489,7 @@ def test_only_charges_have_releases(make):
             ledger.keep_release(wrong, {})
     for wrong in (0, 1, 7):
         with pytest.raises(LedgerError, match="is not a charge"):
-            ledger.begin_release(wrong)
+            ledger._mark(wrong, 1, 1)
 
 
 @pytest.mark.parametrize("body", [{"x": float("nan")}, {"x": object()}, {"x": "\ud800"}, {"x": {1, 2}}])

@@ -30,7 +30,7 @@ def without_index_rows(file) -> None:
 
 
 @pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.parametrize("how", ["charge", "begin_release", "parts"])
+@pytest.mark.parametrize("how", ["charge", "mark", "parts"])
 def test_a_lost_index_of_marks_lets_nobody_draw_again(url, tmp_path, kept, how):
     init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
     with Ledger.open(url) as ledger:
@@ -43,7 +43,7 @@ def test_a_lost_index_of_marks_lets_nobody_draw_again(url, tmp_path, kept, how):
     draw = {
         "charge": lambda: ledger.charge(pure("1/10"), "draw", key="k"),
         "parts": lambda: ledger.charge_in_parts(pure("1/10"), "draw", None, "k"),
-        "begin_release": lambda: ledger.begin_release(1),
+        "mark": lambda: ledger._mark(1, 1, 1),
     }[how]
     with Ledger.open(url) as ledger, pytest.raises((LedgerError, ReceiptError), match=r"drawn|drawing"):
         draw()

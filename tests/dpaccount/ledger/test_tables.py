@@ -29,7 +29,7 @@ def original(tmp_path) -> Path:
     with Ledger.open(f"sqlite:///{file}") as ledger:
         for key in ("a", "b"):
             receipt = ledger.charge(pure("1/10"), "one", key=key)
-        ledger.begin_release(receipt.entry)
+        ledger._mark(receipt.entry, 1, 1)
         ledger.keep_release("b", {"value": 12.5})
         ledger.charge(pure("1/10"), "two", key="c")
     return file

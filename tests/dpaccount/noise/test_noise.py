@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpaccount.errors import ReceiptError, RuleError
-from dpaccount.noise.laws import law
+from dpaccount.noise.laws import law_of
 from dpaccount.noise.leaves import leaves
 from dpaccount.noise.receipt import Receipt, rehearse
 from dpaccount.noise.samplers import LIMIT, Rehearsal, Secure, dyadic_up, exact_root, in_range, root_up
@@ -147,12 +147,12 @@ def test_the_law_is_read_from_the_leaf_and_never_rounded_down():
     ball = linear(assume_ball("q", F(1), "replace-one", "t"))
     grid = F(1, 2**20)
     (leaf,) = leaves(discrete_gaussian(ball, F(2), grid, "k"))
-    found = law(leaf)
+    found = law_of(leaf)
     assert found.kind == "gaussian"
     assert F(found.scale) ** 2 >= F(2) * 2**40
     clipped = linear(assume_clipped("q", F(0), F(1), "replace-one", "t"))
     (leaf,) = leaves(laplace(clipped, F(1, 3), grid, "k"))
-    found = law(leaf)
+    found = law_of(leaf)
     assert found.kind == "laplace"
     assert 0 <= F(found.scale) - F(2**20, 3) < F(1, 2**30)
 

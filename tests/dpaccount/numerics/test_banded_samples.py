@@ -78,14 +78,28 @@ def sampled_law(rows, moves, rate, grid):
     return law * (grid[1] - grid[0]) ** 3
 
 
-@settings(max_examples=10, deadline=None)
-@given(
+some_factor = given(
     st.integers(0, 10**6),
     st.sampled_from([1, 2, 3]),
     st.sampled_from([0.2, 0.6]),
     st.sampled_from([0.0, 0.4]),
 )
+
+
+@settings(max_examples=3, deadline=None)
+@some_factor
 def test_no_unit_of_a_banded_factor_costs_more_than_its_samples(seed, parts, rate, t):
+    costs_no_more(seed, parts, rate, t)
+
+
+@pytest.mark.slow
+@settings(max_examples=10, deadline=None)
+@some_factor
+def test_no_unit_of_ten_banded_factors_costs_more_than_its_samples(seed, parts, rate, t):
+    costs_no_more(seed, parts, rate, t)
+
+
+def costs_no_more(seed, parts, rate, t):
     """Three rounds by quadrature: any part, moves of either sign; removed, and added."""
     rng = np.random.default_rng(seed)
     rows = [[x / 2 for x in row] for row in lower(rng, 3, parts)]

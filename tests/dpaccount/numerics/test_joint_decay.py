@@ -152,9 +152,7 @@ def test_squares_of_samples_are_values_and_then_bounds(seed):
 
 
 def test_of_many_unbounded_losses_some_are_enough():
-    known = tuple(
-        (SampledGaussianTransform(Fraction(k, 1000), Fraction(1)), 1 + k % 3) for k in range(1, 301)
-    )
+    known = tuple((SampledGaussianTransform(Fraction(k, 400), Fraction(1)), 1 + k % 3) for k in range(1, 121))
     own, others = joined(known)
     assert len(own) <= joint_decay.MOST_UNBOUNDED
     assert set(own) < set(known)
@@ -163,8 +161,8 @@ def test_of_many_unbounded_losses_some_are_enough():
     assert table.lasts
     with precision(64):
         for t in (0.2, 1.0, 5.0):
-            sizes = [abs(f.nodes(arb(1), arb(t), 2)[1]) / f.value(arb(1)) for f, _ in known[::10]]
-            least = float(np.prod([float(size.lower()) for size in sizes])) ** 20  # of no more than all
+            sizes = [abs(f.nodes(arb(1), arb(t), 2)[1]) / f.value(arb(1)) for f, _ in known[::4]]
+            least = float(np.prod([float(size.lower()) for size in sizes])) ** 8  # of no more than all
             assert least <= float(table.near(arb(t)).upper())
 
 
