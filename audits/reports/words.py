@@ -73,8 +73,8 @@ def promise(certificate: CertifyResult) -> list[str]:
     guarantee = certificate["guarantee"]
     return [
         f"The promise is differential privacy for each unit ({guarantee['unit']}). If one unit's data changed"
-        " as stated above, the probability of anything that others might see would change only within limits"
-        " that ε and δ set.",
+        " as stated, the probability of anything that others might see would change only within limits that"
+        " ε and δ set.",
         OBSERVERS[guarantee["model"]],
         "Differential privacy does not promise that nothing is learned. A release may reveal facts about the"
         " whole population, and therefore whatever those facts imply about a unit. Several units together,"
