@@ -357,7 +357,9 @@ class Decays:
         end = self._end(t)
         if end is None:
             return gauss(t)
-        return self._product(t, near=True) * (end - t) + gauss(end) if end > 2 * t else gauss(t)
+        if not end > 2 * t:
+            return gauss(t)
+        return self._product(t, near=True) * (end - t).min(1 / (ball(self.mu2) * t)) + gauss(end)
 
     def _end(self, t: arb) -> arb | None:
         """Return the end of the table, if there is one, or of the first range of `near`."""
