@@ -1,4 +1,4 @@
-"""How the transform of many different pairs falls, or of one of many losses: each may come back again and again.
+"""How the transform of many different pairs falls, or of one with many losses: each may come back.
 
 ψ = |M(c + it)/M(c)|² of one pair is E cos t(L − L′) under the tilted law, so |ψ″| ≤ 2 Var L: on a cell of
 width h it exceeds the larger end by at most h²Var L/4. Products of these bounds over all pairs fall like a
@@ -27,12 +27,12 @@ MOST_VALUES = 4e6  #: beyond, of all pairs: so many that one in some is looked a
 MOST_UNBOUNDED = 100  #: pairs of unbounded losses, which do not come back; beyond, one in some is enough
 VALUES = 200  #: in a step of work
 GRID = 1 << 20  #: nodes that the losses of one pair are split onto
-OWN_CELL = 0.1  #: the width of cells there, times the deviation, of a decay that is worth resolving to 1/e
+OWN_CELL = 0.25  #: the width of cells there, times the deviation, of a decay that is worth resolving to 1/e
 MOST_MOVED = 0.4  #: the phase between two nodes up to which splitting hardly shows
 
 
 class Tabulated(Decay):
-    """Bounds in cells of [0, end]: `logs` of each cell and all that follow; beyond `end` only if it `lasts`."""
+    """Bounds in cells of [0, end]: `logs` of each cell and all that follow; beyond, only if it `lasts`."""
 
     edges: Any
     logs: Any
@@ -65,7 +65,8 @@ class OwnDecay(Tabulated):
     """Bounds on |φ(t)|, φ = E e^{itL}, of one law of many losses, given as (weight, loss).
 
     Each loss is split onto two nodes of a grid of step g, its mean kept: φ moves by at most (tg)²/8, and is
-    then a fast Fourier transform.  `depth` is the −log of |φ| that is worth resolving.
+    then a fast Fourier transform.  With E L = 0, |φ″| ≤ Var L: on a cell of width h, |φ| exceeds the larger
+    end by at most h²Var L/8.  `depth` is the −log of |φ| that is worth resolving.
     """
 
     def __init__(self, points: Sequence[tuple[arb, arb]], depth: float) -> None:
@@ -87,8 +88,8 @@ class OwnDecay(Tabulated):
         row = sum(np.bincount(np.mod(j, GRID).astype(int), m, GRID) for j, m in split)
         t = cell * np.arange(1 + int(min(MOST_MOVED / step, most) / cell))
         phi = np.abs(np.fft.rfft(row)[: len(t)]) + (t * step) ** 2 / 8 + len(mass) * unsure + t * moved
-        high = np.maximum(phi[:-1], phi[1:]) ** 2 + (cell * deviation) ** 2 / 4 + FLOAT_SLACK
-        self._keep(t, np.log(np.minimum(high, 1.0)) / 2)
+        high = np.maximum(phi[:-1], phi[1:]) + (cell * deviation) ** 2 / 8 + FLOAT_SLACK
+        self._keep(t, np.log(np.minimum(high, 1.0)))
 
 
 class JointDecay(Tabulated):
