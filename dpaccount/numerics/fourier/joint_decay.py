@@ -27,12 +27,12 @@ MOST_VALUES = 4e6  #: beyond, of all pairs: so many that one in some is looked a
 MOST_UNBOUNDED = 100  #: pairs of unbounded losses, which do not come back; beyond, one in some is enough
 VALUES = 200  #: in a step of work
 GRID = 1 << 20  #: nodes that the losses of one pair are split onto
-OWN_CELL = 0.25  #: the width of cells there, times the deviation, of a decay that is worth resolving to 1/e
+OWN_CELL = 0.25  #: the width of cells there, times the deviation, where a decay to 1/e is resolved
 MOST_MOVED = 0.4  #: the phase between two nodes up to which splitting hardly shows
 
 
 class Tabulated(Decay):
-    """Bounds in cells of [0, end]: `logs` of each cell and all that follow; beyond, only if it `lasts`."""
+    """Bounds in cells of [0, end]: `logs` of each and all that follow; beyond, only if it `lasts`."""
 
     edges: Any
     logs: Any
@@ -64,9 +64,9 @@ class Tabulated(Decay):
 class OwnDecay(Tabulated):
     """Bounds on |φ(t)|, φ = E e^{itL}, of one law of many losses, given as (weight, loss).
 
-    Each loss is split onto two nodes of a grid of step g, its mean kept: φ moves by at most (tg)²/8, and is
-    then a fast Fourier transform.  With E L = 0, |φ″| ≤ Var L: on a cell of width h, |φ| exceeds the larger
-    end by at most h²Var L/8.  `depth` is the −log of |φ| that is worth resolving.
+    Each loss is split onto two nodes of a grid of step g, its mean kept: φ moves by at most (tg)²/8,
+    and is then a fast Fourier transform. With E L = 0, |φ″| ≤ Var L: on a cell of width h, |φ| exceeds
+    the larger end by at most h²Var L/8. `depth` is the −log of |φ| that is worth resolving.
     """
 
     def __init__(self, points: Sequence[tuple[arb, arb]], depth: float) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from audits import cli
 from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.methods.closed_forms import one_large_loss
 from dpaccount.accounting.methods.exact import inverted_delta, inverted_epsilon
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
@@ -91,6 +92,31 @@ def test_copies_on_a_contour_cost_what_is_enumerated(pair, count, delta):
             x = Fraction(math.exp(float(epsilon)))
             assert ends.lower <= _above(p, q, x * (1 - NEAR))
             assert _above(p, q, x * (1 + NEAR)) <= ends.upper
+
+
+@settings(max_examples=80, deadline=None)
+@given(pairs(), pairs(3), st.integers(1, 3), st.sampled_from([0.0, 0.25, 1.0, 2.0]))
+def test_one_large_loss_is_a_lower_bound(first, second, count, at):
+    """In each direction."""
+    events = [(first * count, 1), (second, 1)]
+    p, q = (
+        [math.prod(row) for row in itertools.product(*[getattr(first, side)] * count, getattr(second, side))]
+        for side in "pq"
+    )
+    x = Fraction(math.exp(at)) * (1 - NEAR)
+    for way, (a, b) in zip(composition_of(events).directions, ((p, q), (q, p)), strict=False):
+        assert one_large_loss(way, Fraction(at)) <= _above(a, b, x)
+
+
+@pytest.mark.slow
+def test_rare_samples_have_two_ends():
+    """δ of a few is nearly that of each, added up; of one release the bound is the cost itself."""
+    alone = composition_of([(DominatingPair(p=["3/4", "1/4"], q=["1/4", "3/4"]), 1)])
+    assert float(one_large_loss(alone, Fraction(0))) == pytest.approx(1 / 2, rel=1e-12)
+    rare = PoissonSubsampled(rate="1e-6", of=Gaussian(sigma=1))
+    one, five = (cost(rare * count).delta("0.1") for count in (1, 5))
+    assert 5 * one.lower * (1 - NEAR) <= five.lower <= five.upper
+    assert five.upper - five.lower <= five.upper / 10**4
 
 
 def test_many_copies_of_many_outcomes_are_narrow():
