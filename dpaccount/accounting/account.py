@@ -181,7 +181,11 @@ def _delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
     known = all(pair.closed_curve for pair, _ in total.pairs)
     if not known or lower is None or above - lower <= NARROW * above:
         return answer
-    return intersect_lower(answer, max(closed_forms.one_large_loss(way, at) for way in total.directions))
+    with suppress(*UNREACHED):
+        answer = intersect_lower(
+            answer, max(closed_forms.one_large_loss(way, at) for way in total.directions)
+        )
+    return answer
 
 
 def _within_simpler(
