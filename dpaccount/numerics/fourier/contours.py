@@ -205,7 +205,7 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
     part = 0.3 if own else 0.75
     smooth = Fraction(min(part * gap / (at.c + 1), 8.0))
     costs = {line: node_steps(product, line.c, _bits(product, at, line, tolerance)) for line in tried}
-    tries = [(Fraction(0), EASY), (smooth / 8, EASY), (smooth, MAX_WORK), (Fraction(0), MAX_WORK)]
+    tries = [(Fraction(0), EASY), (smooth / 8, EASY / 16), (smooth, MAX_WORK), (Fraction(0), MAX_WORK)]
     for extra, most in tries[:1] if digits > EASY_DIGITS else tries[:1:-1] if lasts else tries:
         cuts = [(line, _cut(product, line, extra, most / costs[line])) for line in tried]
         known = [(cut * line.period * costs[line], line, cut) for line, cut in cuts if cut is not None]

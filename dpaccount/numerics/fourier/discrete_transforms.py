@@ -18,6 +18,7 @@ from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import OutOfReach, kept, spend
 
 FEW_ATOMS, LEAST_JOINT = 3, 8  #: losses, and transforms of so few, that are looked at together in floats
+LEAST_LOSSES = 16  #: of a table whose decay is tabulated
 MAX_ATOMS = 2000  #: up to which all losses are looked at for a decay
 
 
@@ -360,7 +361,9 @@ class TableTransform(Transform):
         return exponential_sums.along(_tilted(self.table, c), h, count)
 
     def decay(self, c: arb, depth: float) -> Decay:
-        """Return how |M(c + it)/M(c)| falls, as far as it is tabulated."""
+        """Return how |M(c + it)/M(c)| falls, as far as it is tabulated: few losses come back too soon."""
+        if len(kept_losses(self.table, 64)) < LEAST_LOSSES:
+            return Decay()
         return _kept_decay(self.table, float(c.mid()), depth)
 
     def log_m(self, s: float, count: int) -> float:
