@@ -361,7 +361,7 @@ class TableTransform(Transform):
         return exponential_sums.along(_tilted(self.table, c), h, count)
 
     def decay(self, c: arb, depth: float) -> Decay:
-        """Return how |M(c + it)/M(c)| falls, as far as it is tabulated: few losses come back too soon."""
+        """Return how |M(c + it)/M(c)| falls, where tabulated: few losses come back too soon."""
         if len(kept_losses(self.table, 64)) < LEAST_LOSSES:
             return Decay()
         return _kept_decay(self.table, float(c.mid()), depth)
