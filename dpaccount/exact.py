@@ -184,6 +184,11 @@ class Enclosure:
         lower = None if self.lower is None else printed(self.lower, up=False)
         return {"lower": lower, "upper": printed(self.upper, up=True)}
 
+    def as_amount(self) -> dict[str, float | str | None]:
+        """Return `as_json`; an end that a double prints exactly is that double."""
+        lower = None if self.lower is None else printed_amount(self.lower, up=False)
+        return {"lower": lower, "upper": printed_amount(self.upper, up=True)}
+
     def to_json(self) -> str:
         """Return `as_json` as text."""
         return json.dumps(self.as_json())
@@ -237,7 +242,7 @@ def formatted(value: Number, spec: str, *, up: bool) -> str:
 
 def _decimal(value: Number, digits: int, *, up: bool | None) -> Decimal:
     """Return a decimal of so many significant digits on the asked side of an exact value, if one is."""
-    exact = Fraction(value)
+    exact = as_exact(value)
     return _context(digits, up=up).divide(Decimal(exact.numerator), Decimal(exact.denominator))
 
 
@@ -270,6 +275,18 @@ def printed(value: Number, *, up: bool) -> float | str:
             near = math.nextafter(near, math.inf if up else -math.inf)
         return near
     return str(_decimal(Fraction(value), 17, up=up))
+
+
+def printed_amount(value: Number, *, up: bool) -> float | str:
+    """Return what `printed` does; an amount that a double prints exactly is that double.
+
+    >>> printed(Fraction(1, 10**6), up=True), printed_amount(Fraction(1, 10**6), up=True)
+    (1.0000000000000002e-06, 1e-06)
+    """
+    found = printed(value, up=up)
+    if isinstance(found, float) and Fraction(repr(near := float(value))) == value:
+        return near
+    return found
 
 
 def shown(value: Fraction) -> str:

@@ -176,7 +176,16 @@ def _delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
     if total.empty:
         return Answer(NOTHING, "exact")
     answer = _closer(total, closed_forms.delta(total, at), lambda: close_delta(total, at, gap))
-    return _within_simpler(total, answer, Fraction(0), lambda other: _delta(other, at, gap))
+    answer = _within_simpler(total, answer, Fraction(0), lambda other: _delta(other, at, gap))
+    lower, above = answer.bounds.lower, answer.bounds.upper
+    known = all(pair.closed_curve for pair, _ in total.pairs)
+    if not known or lower is None or above - lower <= NARROW * above:
+        return answer
+    with suppress(*UNREACHED):
+        answer = intersect_lower(
+            answer, max(closed_forms.one_large_loss(way, at) for way in total.directions)
+        )
+    return answer
 
 
 def _within_simpler(

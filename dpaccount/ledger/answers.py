@@ -110,7 +110,7 @@ def _decided(call: Callable[[], Charge], say: Say) -> Answer:
         "accepted": done.reason is None,
         "entry": done.entry,
         "head": done.head,
-        "epsilon": done.epsilon.as_json(),
+        "epsilon": done.epsilon.as_amount(),
         "already_charged": done.known,
         "reason": done.reason,
         **({} if done.certificate is None else {"certificate": done.certificate}),

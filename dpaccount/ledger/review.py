@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Final, TypeVar
 
 from dpaccount.accounting.measures import Amounts
-from dpaccount.exact import printed
+from dpaccount.exact import printed_amount
 from dpaccount.ledger import summary
 from dpaccount.ledger.balances import changes
 from dpaccount.ledger.balances import ranges as intervals
@@ -340,7 +340,7 @@ def _amounts(text: str) -> Amounts:
 
 def _named(budget: Budget, amounts: Amounts) -> Report:
     names = zip(budget.measure.amounts, amounts, strict=True)
-    return {name: printed(amount, up=True) for name, amount in names}
+    return {name: printed_amount(amount, up=True) for name, amount in names}
 
 
 def _shorter(days: dict[str, Report]) -> dict[str, Report]:

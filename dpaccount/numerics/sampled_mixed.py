@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from flint import acb, arb, ctx
+from flint import arb, ctx
 
 from dpaccount.numerics.fourier.sampled_atoms import Inner
 from dpaccount.numerics.fourier.sampled_gaussian import (
@@ -24,7 +24,7 @@ from dpaccount.numerics.fourier.sampled_gaussian import (
     float_up,
     normal,
 )
-from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
+from dpaccount.numerics.fourier.shifted_line import Number
 from dpaccount.numerics.fourier.transforms import log_mean
 from dpaccount.numerics.intervals import ball
 from dpaccount.numerics.work_budget import OutOfReach, as_rate, bearable, kept, spend
@@ -47,9 +47,9 @@ class SampledMixedTransform(SampledGaussianTransform):
     inner: Inner = ()
     loss: Fraction = Fraction(0)
 
-    def value(self, s: acb) -> acb:
-        """Return M(s) for real s."""
-        return _whole(self, self.power(s))
+    def line(self, a: arb) -> "_TiltedMixture":
+        """Return g z^a."""
+        return _TiltedMixture(self, a)
 
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s), by quadrature in floats."""
@@ -60,10 +60,6 @@ class SampledMixedTransform(SampledGaussianTransform):
         except OutOfReach:  # so far out that too many nodes would matter
             return math.inf
         return count * log_mean(a, *grid)
-
-    def tilted(self, c: arb) -> "_TiltedMixture":
-        """Return g z^a."""
-        return _TiltedMixture(self, self.power(c))
 
     def atoms(self) -> None:
         """Return None: there is a continuum of losses."""
@@ -85,7 +81,7 @@ class SampledMixedTransform(SampledGaussianTransform):
         most that of the distance of their cells.
         """
         a, mu = self.power(c), ball(self.mu2).sqrt()
-        whole, q, most = _whole(self, a), ball(self.rate), float(self.most()) / math.sqrt(float(self.mu2))
+        whole, q, most = self.whole(a), ball(self.rate), float(self.most()) / math.sqrt(float(self.mu2))
         span = 2 * most + 2 * DEVIATIONS + max(float((a * mu).upper()), 0.0)
         width = max(CELL, span / MOST_W_CELLS, math.sqrt(span * 2 * most / MOST_PAIRS))
         lowest, before, count = arb(-most - SLACK), math.ceil(DEVIATIONS / width), math.ceil(span / width)
@@ -165,10 +161,6 @@ class _TiltedMixture(TiltedSample):
         """Return √(2π)·g z^a."""
         return weight.exp() * _density(self.factor, u)
 
-    def whole(self) -> arb:
-        """Return H(a)."""
-        return _whole(self.factor, self.a)
-
     def tails(self, left: arb, right: arb) -> arb:
         """Return a bound on the sum over the nodes left out on a real line, both sides.
 
@@ -212,19 +204,6 @@ def _density(factor: SampledMixedTransform, w: Number) -> Number:
         scale = mu / 8 * (2 * arb.pi()).sqrt()
         found += mass * scale * (-loss / 2 - mu * x / 2 + mu * mu / 8).exp() * between
     return found
-
-
-def _whole(factor: SampledMixedTransform, a: arb) -> arb:
-    """Return H(a) for real a."""
-    if a.rad() == 0 and arb(float(a)) == a:
-        return _kept_whole(replace(factor, added=False), float(a), ctx.prec)
-    return ShiftedLine.real(_TiltedMixture(factor, a)).total()
-
-
-@kept(1 << 10)
-def _kept_whole(factor: SampledMixedTransform, a: float, bits: int) -> arb:
-    """Return H(a) at the precision of the moment, which is `bits`."""
-    return ShiftedLine.real(_TiltedMixture(factor, arb(a))).total()
 
 
 @lru_cache(maxsize=64)

@@ -9,16 +9,15 @@ strip 0 ≤ y < πσ each factor has its argument in [0, π) and cos(y/2σ) time
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from flint import acb, acb_poly, arb, ctx
+from flint import acb_poly, arb, ctx
 
-from dpaccount.numerics.fourier.sampled_gaussian import ByParts, TiltedSample, float_up, normal
-from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
-from dpaccount.numerics.fourier.transforms import OnPoissonSample
+from dpaccount.numerics.fourier.sampled_gaussian import OnLine, TiltedSample, float_up, normal
+from dpaccount.numerics.fourier.shifted_line import Number
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.sampled_groups import log_mixture, mixture_terms
 from dpaccount.numerics.work_budget import OutOfReach, as_rate, kept, spend
@@ -28,7 +27,7 @@ MOST_BITS = 1 << 17  #: units × bits beyond an answer's: roots that lie nearer 
 
 
 @dataclass(frozen=True)
-class SampledUnitsTransform(ByParts, OnPoissonSample):
+class SampledUnitsTransform(OnLine):
     """`units` units of μ² = `mu2` each, removed from a Poisson sample of rate `rate`, or `added`."""
 
     mu2: Fraction
@@ -43,26 +42,13 @@ class SampledUnitsTransform(ByParts, OnPoissonSample):
         """Return a c whose shift of u by c·kμ is large."""
         return 3000 / min(1.0, float(self.reach.mid()))
 
-    def value(self, s: acb) -> acb:
-        """Return M(s) for real s."""
-        a = self.power(s)
-        if a.rad() == 0 and a.is_finite():
-            mantissa, exponent = a.man_exp()
-            return _kept_h(replace(self, added=False), int(mantissa), int(exponent), ctx.prec)
-        return ShiftedLine.real(_TiltedUnits(self, a)).total()
+    def line(self, a: arb) -> "_TiltedUnits":
+        """Return φ z^a."""
+        return _TiltedUnits(self, a)
 
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
         return count * _float_log(self.rate, self.mu2, self.units, self.power(s))
-
-    def tilted(self, c: arb) -> "_TiltedUnits":
-        """Return φ z^a."""
-        return _TiltedUnits(self, self.power(c))
-
-    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
-        """Return M(c + inh) for n < count; adding units mirrors the line, so it is conjugated."""
-        values = ShiftedLine.shifted(self.tilted(c)).along(h, count)
-        return [value.conjugate() for value in values] if self.added else values
 
     def by_parts(self, c: arb) -> list[tuple[float, float]]:
         """Return (1 − p_b, V_b), rounded up, for candidate cuts b (`sampled_gaussian.SampledDecay`).
@@ -72,7 +58,7 @@ class SampledUnitsTransform(ByParts, OnPoissonSample):
         So V_b = f(b) + ∫_b |f′| ≤ (g(b) + ∫_b g·(|u| + |a|kμ) du + μ)/ℓ′(b), cell by cell; beyond the last
         one g falls at least as fast as at its end.
         """
-        line = self.tilted(c)
+        line = self.line(self.power(c))
         whole, move = line.whole(), line.a * self.reach
         start, end = -12.0, max(float(move.upper()), 0.0) + 12.0
         count = int(min(DECAY_CELLS, (end - start) / 0.04))
@@ -93,12 +79,6 @@ class SampledUnitsTransform(ByParts, OnPoissonSample):
             steep = mu * log_mixture(self.rate, self.mu2, self.units, (mu * edges[j]).exp())[1]
             cuts.append((float_up(rests[j]), float_up((here + varied + mu) / steep)))
         return cuts
-
-
-@kept(1 << 12)
-def _kept_h(factor: SampledUnitsTransform, mantissa: int, exponent: int, bits: int) -> arb:
-    """Return H(mantissa·2^exponent) at the precision of the moment, which is `bits`."""
-    return ShiftedLine.real(_TiltedUnits(factor, arb((mantissa, exponent)))).total()
 
 
 @dataclass(frozen=True)
@@ -122,10 +102,6 @@ class _TiltedUnits(TiltedSample):
         spend(self.factor.units)
         factors = _inverse_roots(self.factor.rate, self.mu2, self.factor.units, ctx.prec)
         return sum(((odds * root).log1p() for root in factors), spent)
-
-    def whole(self) -> arb:
-        """Return H(a)."""
-        return replace(self.factor, added=False).value(self.a - 1)
 
     def tails(self, left: arb, right: arb) -> arb:
         """Return a bound on the sum over the nodes left out on a real line, both sides (`TiltedSample`)."""

@@ -120,7 +120,7 @@ class Composition:
     def _with_pairs(self, counted: list[tuple[Any, int]]) -> "Composition":
         mu2, pairs = self.mu2, Counter[ExactPair]()
         for whole, n in counted:
-            own = whole if isinstance(whole, Composition) else Composition(pairs=((whole, 1),))
+            own = whole if isinstance(whole, Composition) else Composition.of(whole)
             mu2 = mu2[0] + n * own.mu2[0], mu2[1] + n * own.mu2[1]
             pairs.update({pair: n * m for pair, m in own.pairs})
         return replace(self, mu2=mu2, pairs=tuple(sorted(pairs.items(), key=lambda each: sort_key(each[0]))))

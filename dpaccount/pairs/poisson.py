@@ -393,6 +393,10 @@ class SampledGroup(CommonSupport, ExactPair):
         """Add those of a sample of the whole group."""
         return self._whole().add_moments_of_sample(total, count)
 
+    def between(self) -> tuple[LossPair, Composition] | None:
+        """Return the group at a smaller rate, and all of it in every sample, at a rate near 1."""
+        return (replace(self, rate=MOST_RATE), self._whole()) if self.rate > MOST_RATE else None
+
     def sampling(self) -> Sampling:
         """Return an upper bound: a sample that holds all of the group or none."""
         return Sampling(1 - (1 - self.rate) ** (self.there + self.gone), self._whole(), exact=False)

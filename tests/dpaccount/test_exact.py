@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 from audits.cli.options import lines
 from dpaccount.documents import canonical, parse_json, parse_toml
 from dpaccount.errors import InputError
-from dpaccount.exact import Enclosure, as_exact, formatted, printed, read_number, shown, to_digits, to_noise
+from dpaccount.exact import (
+    Enclosure,
+    as_exact,
+    formatted,
+    printed,
+    printed_amount,
+    read_number,
+    shown,
+    to_digits,
+    to_noise,
+)
 from tests.looped import looped
 
 fractions = st.fractions(min_value=Fraction(-(10**9)), max_value=Fraction(10**9))
@@ -45,6 +55,24 @@ def test_printed_bounds_lie_outside_as_double_and_as_text(value):
     assert Fraction(lower) <= value <= Fraction(upper)
     assert Fraction(repr(lower)) <= value <= Fraction(repr(upper))
     assert upper - lower <= 1e-15 * max(1, abs(float(value)))
+
+
+@given(fractions, st.floats(min_value=1e-290, max_value=1e290))
+def test_an_amount_that_is_a_decimal_is_printed_as_it_is(value, decimal):
+    """Others as bounds; to few digits, both as their text says."""
+    for exact in (value, as_exact(decimal)):
+        lower, upper = printed_amount(exact, up=False), printed_amount(exact, up=True)
+        assert as_exact(lower) <= exact <= as_exact(upper)
+        for digits in (3, 17):
+            low, high = (
+                to_digits(each, up=up, digits=digits) for each, up in ((lower, False), (upper, True))
+            )
+            assert as_exact(low) <= exact <= as_exact(high)
+    assert lower == upper == decimal
+    assert to_digits(printed_amount(Fraction(1, 10**6), up=True), up=True, digits=4) == "1e-06"
+    whole = Enclosure(Fraction(3, 10), Fraction(3, 10))
+    assert whole.as_amount() == {"lower": 0.3, "upper": 0.3}
+    assert Enclosure(None, math.inf).as_amount() == {"lower": None, "upper": "inf"}
 
 
 def test_beyond_the_doubles_bounds_are_decimal_strings():

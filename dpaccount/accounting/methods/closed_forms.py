@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from flint import arb
+from flint import arb, ctx
 
 from dpaccount.exact import Enclosure, Number
 from dpaccount.numerics.closed import renyi
@@ -20,6 +20,7 @@ from dpaccount.numerics.work_budget import unlimited
 from dpaccount.pairs.composition import Composition, max_over_directions
 from dpaccount.pairs.pair import LossPair, Sampling, extent
 
+BEFORE = Fraction(1, 1 << 20)  #: below ε: where a slope begins
 MAX_NESTED_SAMPLES = 8  #: of samples of samples; deeper ones are bounded by what is sampled
 
 
@@ -41,6 +42,25 @@ def delta(total: Composition, at: Fraction) -> Enclosure:
             return Enclosure(None, high)
         low = _most(_deltas_below(total, at, MAX_NESTED_SAMPLES))
         return Enclosure(low, max(low, Fraction(high)))
+
+
+def one_large_loss(total: Composition, at: Fraction) -> Fraction:
+    """Return a lower bound on δ(ε), ε ≥ 0, of known pairs: some step's loss alone is above ε.
+
+    If that has probabilities p under P and q under Q at one step, δ(ε) is at least the difference
+    1 − ∏(1 − p)ⁿ − e^ε (1 − ∏(1 − q)ⁿ). As p = δ₁(ε) + e^ε q ≥ q, δ₁ being the curve of that step,
+    the bound falls as q rises; and δ₁ is convex in e^ε, so that q is at most its slope left of ε.
+    The bound is close where samples are rare.
+    """
+    with unlimited(), precision(bits(total, at)):
+        before, p, q = at - BEFORE, arb(0), arb(0)  # logs of ∏(1 − p)ⁿ and ∏(1 − q)ⁿ
+        x = ball(at).exp()
+        for pair, count in total.pairs:
+            left, here = map(pair.curve(ctx.prec), (before, at))
+            slope = (left - here) / (x - ball(before).exp())
+            p += count * (-here - x * slope).log1p()
+            q += count * (-slope).log1p()
+        return _most([x * q.expm1() - p.expm1()])
 
 
 def _least(found: Iterable[arb], otherwise: Number) -> Number:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from dpaccount.errors import damaged
-from dpaccount.exact import printed, shown
+from dpaccount.exact import printed_amount, shown
 from dpaccount.ledger.balances import changes, ranges, step_functions
 from dpaccount.ledger.balances.bodies import parts_of, read_body, steps_of
 from dpaccount.ledger.balances.budget import Budget
@@ -122,7 +122,7 @@ def _line(entry: Entry, budget: Budget) -> Line:
     if spending:
         worst = step_functions.most(steps, budget.width)
         names = zip(budget.measure.amounts, worst, strict=True)
-        spends = {name: printed(amount, up=True) for name, amount in names}
+        spends = {name: printed_amount(amount, up=True) for name, amount in names}
         if steps and not any(steps[-1][1]):
             first, last = steps[0][0], steps[-1][0] - 1
     key = entry.key if entry.key is not None else facts.get("key")

@@ -205,8 +205,8 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
     part = 0.3 if own else 0.75
     smooth = Fraction(min(part * gap / (at.c + 1), 8.0))
     costs = {line: node_steps(product, line.c, _bits(product, at, line, tolerance)) for line in tried}
-    tries = [(Fraction(0), EASY), (smooth, MAX_WORK), (Fraction(0), MAX_WORK)]
-    for extra, most in tries[:1] if digits > EASY_DIGITS else tries[:0:-1] if lasts else tries:
+    tries = [(Fraction(0), EASY), (smooth / 8, EASY / 16), (smooth, MAX_WORK), (Fraction(0), MAX_WORK)]
+    for extra, most in tries[:1] if digits > EASY_DIGITS else tries[:1:-1] if lasts else tries:
         cuts = [(line, _cut(product, line, extra, most / costs[line])) for line in tried]
         known = [(cut * line.period * costs[line], line, cut) for line, cut in cuts if cut is not None]
         if known:
@@ -357,7 +357,9 @@ class Decays:
         end = self._end(t)
         if end is None:
             return gauss(t)
-        return self._product(t, near=True) * (end - t) + gauss(end) if end > 2 * t else gauss(t)
+        if not end > 2 * t:
+            return gauss(t)
+        return self._product(t, near=True) * (end - t).min(1 / (ball(self.mu2) * t)) + gauss(end)
 
     def _end(self, t: arb) -> arb | None:
         """Return the end of the table, if there is one, or of the first range of `near`."""

@@ -62,14 +62,43 @@ class ByParts(Transform):
 
 
 @dataclass(frozen=True)
-class SampledGaussianTransform(ByParts, OnPoissonSample):
+class OnLine(ByParts, OnPoissonSample):
+    """A Poisson sample whose H(a) is an integral along the line of the noise, by quadrature."""
+
+    def line(self, a: arb) -> Tilted:
+        """Return the integrand of H(a)."""
+        raise NotImplementedError
+
+    def whole(self, a: arb) -> arb:
+        """Return H(a) for real a."""
+        if a.rad() == 0 and a.is_finite():
+            mantissa, exponent = a.man_exp()
+            return _kept_h(replace(self, added=False), int(mantissa), int(exponent), ctx.prec)
+        return ShiftedLine.real(self.line(a)).total()
+
+    def value(self, s: acb) -> acb:
+        """Return M(s) for real s."""
+        return self.whole(self.power(s))
+
+    def tilted(self, c: arb) -> Tilted:
+        """Return the integrand of M on Re s = c."""
+        return self.line(self.power(c))
+
+    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
+        values = ShiftedLine.shifted(self.tilted(c)).along(h, count)
+        return [value.conjugate() for value in values] if self.added else values
+
+
+@dataclass(frozen=True)
+class SampledGaussianTransform(OnLine):
     """The Gaussian pair of μ² = `mu2` on a Poisson sample of rate `rate`; `added`: the direction."""
 
     mu2: Fraction
 
-    def value(self, s: acb) -> acb:
-        """Return M(s) for real s."""
-        return _real_h(self, self.power(s))
+    def line(self, a: arb) -> "TiltedSample":
+        """Return φ z^a."""
+        return TiltedSample(self, a)
 
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
@@ -118,15 +147,6 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
         rests, totals = np.array(self.by_parts(arb(c))).T
         far = (rests[:, None] + totals[:, None] / t[len(near) :]).min(axis=0)
         return np.minimum(np.concatenate([first, far]), 1.0) ** 2
-
-    def tilted(self, c: arb) -> "TiltedSample":
-        """Return φ z^a."""
-        return TiltedSample(self, self.power(c))
-
-    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
-        """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
-        values = ShiftedLine.shifted(self.tilted(c)).along(h, count)
-        return [value.conjugate() for value in values] if self.added else values
 
     def by_parts(self, c: arb) -> list[tuple[float, float]]:
         """Return (1 − p_b, V_b), rounded up, for candidate cuts b."""
@@ -217,7 +237,7 @@ class TiltedSample:
 
     def whole(self) -> arb:
         """Return H(a)."""
-        return _real_h(self.factor, self.a)
+        return self.factor.whole(self.a)
 
     def tails(self, left: arb, right: arb) -> arb:
         """Return a bound on the sum over the nodes left out on a real line, both sides.
@@ -247,17 +267,10 @@ def normal(x: arb) -> arb:
     return (-x / arb(2).sqrt()).erfc() / 2
 
 
-def _real_h(factor: SampledGaussianTransform, a: arb) -> arb:
-    if a.rad() == 0 and a.is_finite():
-        mantissa, exponent = a.man_exp()
-        return _kept_h(replace(factor, added=False), int(mantissa), int(exponent), ctx.prec)
-    return ShiftedLine.real(TiltedSample(factor, a)).total()
-
-
 @kept(1 << 13)
-def _kept_h(factor: SampledGaussianTransform, mantissa: int, exponent: int, bits: int) -> arb:
+def _kept_h(factor: OnLine, mantissa: int, exponent: int, bits: int) -> arb:
     """Return H(mantissa·2^exponent) at the precision of the moment, which is `bits`."""
-    return ShiftedLine.real(TiltedSample(factor, arb((mantissa, exponent)))).total()
+    return ShiftedLine.real(factor.line(arb((mantissa, exponent)))).total()
 
 
 @kept(32)
@@ -367,7 +380,7 @@ def _by_parts(factor: SampledGaussianTransform, c: arb) -> list[tuple[float, flo
     import numpy as np
 
     with precision(FLOAT_BITS):
-        whole = float(_real_h(factor, factor.power(c)).log().lower())
+        whole = float(factor.whole(factor.power(c)).log().lower())
     a, mu, q = float(factor.power(c).mid()), math.sqrt(float(factor.mu2)), as_rate(factor.rate)
     end = max(a * mu, 0.0) + 12.0
     u = np.linspace(-12.0, end, min(900, int((end + 12.0) / 0.04)) + 1)

@@ -57,6 +57,21 @@ def test_what_is_damaged_is_repaired_or_one_sentence(run, tmp_path):
     assert "dpaccount ledger forfeit" in error
 
 
+def test_exact_amounts_are_shown_as_they_are(run, tmp_path):
+    """Not rounded up to a double, and then once more to a few digits."""
+    event = {"event": "approximate", "epsilon": "0.3", "delta": "1e-6"}
+    (tmp_path / "lossy.json").write_text(json.dumps({**EVENTS, "events": [event]}))
+    budget = ["--epsilon", "1", "--delta", "2e-6", "--unit", "person", "--relation", "replace-one"]
+    assert run("init", "sums.db", *budget, "--measure", "approximate")[0] == 0
+    assert "[0.3, 0.3]" in run("charge", "sums.db", "lossy.json")[1]
+    assert "ε 0.3, δ 1e-06" in run("log", "sums.db")[1]
+    out = run("show", "sums.db")[1]
+    assert "ε 0.3, δ 1e-06" in out
+    assert "ε 0.7, δ 1e-06" in out
+    shown = json.loads(run("show", "sums.db", "--json")[1])
+    assert shown["spent"] == {"epsilon": {"lower": 0.3, "upper": 0.3}, "delta": 1e-06}
+
+
 def test_a_charge_says_why_and_who_and_the_log_repeats_it(run):
     again = ["charge", "team.db", "plan.json", "--key", "a", "--purpose", "mean age", "--by", "ada", "--json"]
     answers = [json.loads(run(*again)[1]) for _ in range(2)]

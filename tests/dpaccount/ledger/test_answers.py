@@ -226,7 +226,7 @@ def test_the_log_says_who_spent_what_on_what(url):
     assert [row["entry"] for row in rows] == ["0", "1", "2", "3"]
     assert rows[1]["by"] == "'=Ada"  # no formula in a spreadsheet
     shown = [" ".join(line.split()) for line in logged(log).splitlines()]
-    assert shown[4].split()[:6] == ["1", *log[1]["time"][:16].split("T"), "charge", "μ²", "0.0100001"]
+    assert shown[4].split()[:6] == ["1", *log[1]["time"][:16].split("T"), "charge", "μ²", "0.01"]
     assert shown[4].endswith("3 to 9 purpose mean age, by =Ada, key a")
     assert "beyond the budget" in " ".join(shown[5:])
 

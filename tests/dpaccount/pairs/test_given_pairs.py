@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from audits import cli
 from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.methods.closed_forms import one_large_loss
+from dpaccount.accounting.methods.exact import inverted_delta, inverted_epsilon
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.numerics.fourier import fourier
@@ -24,9 +26,11 @@ from dpaccount.pairs.poisson import SampledPair
 from dpaccount.pairs.table import TablePair
 from dpaccount.plan.events import DominatingPair, Gaussian, Plan, PoissonSubsampled, Pure, Sequence
 from dpaccount.plan.plan_file import read_plan
+from tests.dpaccount.pairs.test_hostile_plans import table
 from tests.looped import looped
 
 GAP = Fraction(1, 10**6)
+NEAR = Fraction(1, 10**13)  #: what floats err in e^ε
 FAILS = DominatingPair(p=["3/4", "0.2499", "0.0001", 0], q=["1/4", "0.7495", 0, "0.0005"])
 
 
@@ -68,6 +72,63 @@ def test_compositions_cost_what_is_enumerated(first, second, count, at):
     assert delta.lower <= high
     assert low <= delta.upper
     assert delta.upper - delta.lower <= Fraction(1, 10**6)
+
+
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None)
+@given(pairs(5), st.integers(1, 4), st.sampled_from(["1/1000", "1/50", "1/5"]))
+def test_copies_on_a_contour_cost_what_is_enumerated(pair, count, delta):
+    """In one direction: for so few outcomes other methods come first."""
+    way = composition_of([(pair * count, 1)])
+    p, q = ([math.prod(row) for row in itertools.product(law, repeat=count)] for law in (pair.p, pair.q))
+    at = inverted_epsilon(way, Fraction(delta), GAP, 0)
+    if at is not None:
+        low, high = (Fraction(math.exp(end)) for end in (at.lower, at.upper))
+        assert _above(p, q, high * (1 + NEAR)) <= Fraction(delta)
+        assert at.lower == 0 or _above(p, q, low * (1 - NEAR)) >= Fraction(delta)
+    for epsilon in ("0.1", "1", "2.5"):
+        ends = inverted_delta(way, Fraction(epsilon), GAP)
+        if ends is not None:
+            x = Fraction(math.exp(float(epsilon)))
+            assert ends.lower <= _above(p, q, x * (1 - NEAR))
+            assert _above(p, q, x * (1 + NEAR)) <= ends.upper
+
+
+@settings(max_examples=80, deadline=None)
+@given(pairs(), pairs(3), st.integers(1, 3), st.sampled_from([0.0, 0.25, 1.0, 2.0]))
+def test_one_large_loss_is_a_lower_bound(first, second, count, at):
+    """In each direction."""
+    events = [(first * count, 1), (second, 1)]
+    p, q = (
+        [math.prod(row) for row in itertools.product(*[getattr(first, side)] * count, getattr(second, side))]
+        for side in "pq"
+    )
+    x = Fraction(math.exp(at)) * (1 - NEAR)
+    for way, (a, b) in zip(composition_of(events).directions, ((p, q), (q, p)), strict=False):
+        assert one_large_loss(way, Fraction(at)) <= _above(a, b, x)
+
+
+@pytest.mark.slow
+def test_rare_samples_have_two_ends():
+    """δ of a few is nearly that of each, added up; of one release the bound is the cost itself."""
+    alone = composition_of([(DominatingPair(p=["3/4", "1/4"], q=["1/4", "3/4"]), 1)])
+    assert float(one_large_loss(alone, Fraction(0))) == pytest.approx(1 / 2, rel=1e-12)
+    rare = PoissonSubsampled(rate="1e-6", of=Gaussian(sigma=1))
+    one, five = (cost(rare * count).delta("0.1") for count in (1, 5))
+    assert 5 * one.lower * (1 - NEAR) <= five.lower <= five.upper
+    assert five.upper - five.lower <= five.upper / 10**4
+
+
+def test_many_copies_of_many_outcomes_are_narrow():
+    """With those that fail; what smoothing alone would prove is wider, and ε falls as δ rises."""
+    for lost in (0, 1):
+        event = DominatingPair(**table(300, lost=lost), count=100)
+        rough, close, more = (cost(event).epsilon(*ask) for ask in (("0.9", "1e-4"), ("0.9",), ("0.95",)))
+        assert rough.lower <= close.lower <= close.upper <= rough.upper
+        assert close.upper - close.lower <= GAP * close.upper
+        assert more.upper < close.lower
+        there = cost(event).delta(close.upper)
+        assert there.lower <= Fraction(9, 10) <= there.upper + GAP
 
 
 @settings(max_examples=40, deadline=None)

@@ -79,10 +79,10 @@ GIVEN_UP = {
     "three of four thousand outcomes": (
         Plan(ADDED, ev.DominatingPair(**table(4096), count=3)),
         "1e-3",
-        "1e-4",
+        "1e-6",
     ),
-    "a hundred of them": (Plan(ADDED, ev.DominatingPair(**table(4096), count=100)), "1e-3", "1e-2"),
-    "ten that are lost": (Plan(ADDED, ev.DominatingPair(**table(4096, lost=1), count=10)), "1e-1", "1e-2"),
+    "a hundred of them": (Plan(ADDED, ev.DominatingPair(**table(4096), count=100)), "1e-3", "1e-6"),
+    "ten that are lost": (Plan(ADDED, ev.DominatingPair(**table(4096, lost=1), count=10)), "1e-1", "1e-6"),
 }
 
 

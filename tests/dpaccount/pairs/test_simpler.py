@@ -6,13 +6,23 @@ from fractions import Fraction
 
 import pytest
 
-from dpaccount import Accountant, Approximate, Gaussian, Laplace, Plan, PoissonSubsampled, Sequence
+from dpaccount import (
+    Accountant,
+    Approximate,
+    Gaussian,
+    Laplace,
+    Plan,
+    PoissonExamples,
+    PoissonSubsampled,
+    Sequence,
+)
 from dpaccount.accounting import account
 from dpaccount.numerics.intervals import precision
 from dpaccount.numerics.work_budget import ANSWER, raised, steps_done
-from dpaccount.pairs import composition
+from dpaccount.pairs import composition, poisson
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import composition_of
+from dpaccount.pairs.poisson import SampledGroup
 from tests.looped import looped
 
 F = Fraction
@@ -108,6 +118,32 @@ def test_several_kinds_of_noise_in_nearly_whole_samples(others):
     simpler = total.between()[1]
     assert simpler.mu2[0] == 3 * composition_of([(both, 1)]).mu2[0]
     assert simpler.pairs == tuple((pair, 3 * n) for pair, n in composition_of([(both, 1)]).pairs)
+
+
+@looped(("there", "gone"), [(2, 0), (0, 3), (1, 1), (2, 1)])
+def test_groups_lie_between_those_of_fewer_samples_and_whole_ones(monkeypatch, there, gone):
+    """Both ends are those of a rate next to 1, which stands lower here: their curves are at hand."""
+    monkeypatch.setattr(poisson, "MOST_RATE", F(1, 2))
+    pair = SampledGroup(F(3, 4), F(1, 2), there, gone)
+    low, whole = pair.between()
+    curves = [one.curve(80) for one in (low, pair, whole.parts[0][0])]
+    with precision(120):
+        for at in (F(k, 3) for k in range(-12, 13)):
+            less, here, more = (curve(at) for curve in curves)
+            assert not less > here, at
+            assert not here > more, at
+            assert at < 0 or less < here < more, at
+    assert replace(pair, rate=F(1, 2)).between() is None
+
+
+@pytest.mark.parametrize("group", [1, 2])
+def test_users_and_groups_in_nearly_whole_samples(group):
+    rate, noise = 1 - F(1, 10**21), Gaussian(sigma=5)
+    sampled = PoissonExamples(rate=rate, examples=2, of=noise), PoissonSubsampled(rate=rate, of=noise)
+    found = Accountant(Plan("add-remove", sampled[group - 1] * 4), group).epsilon("1e-6")
+    whole = Accountant(Plan("add-remove", noise * 4), 2).epsilon("1e-6")
+    assert found.upper == whole.upper
+    assert whole.lower * (1 - F(1, 10**6)) < found.lower
 
 
 def test_what_may_fail_in_nearly_whole_samples_has_no_simpler_ends():
