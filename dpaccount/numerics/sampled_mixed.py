@@ -49,7 +49,7 @@ class SampledMixedTransform(SampledGaussianTransform):
 
     def value(self, s: acb) -> acb:
         """Return M(s) for real s."""
-        return _whole(self, self.power(s))
+        return mixed_whole(self, self.power(s))
 
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s), by quadrature in floats."""
@@ -61,9 +61,13 @@ class SampledMixedTransform(SampledGaussianTransform):
             return math.inf
         return count * log_mean(a, *grid)
 
-    def tilted(self, c: arb) -> "_TiltedMixture":
+    def tilted(self, c: arb) -> TiltedSample:
         """Return g z^a."""
-        return _TiltedMixture(self, self.power(c))
+        return self.law(self.power(c))
+
+    def law(self, a: arb) -> TiltedSample:
+        """Return the integrand of H(a)."""
+        return _TiltedMixture(self, a)
 
     def atoms(self) -> None:
         """Return None: there is a continuum of losses."""
@@ -85,7 +89,7 @@ class SampledMixedTransform(SampledGaussianTransform):
         most that of the distance of their cells.
         """
         a, mu = self.power(c), ball(self.mu2).sqrt()
-        whole, q, most = _whole(self, a), ball(self.rate), float(self.most()) / math.sqrt(float(self.mu2))
+        whole, q, most = mixed_whole(self, a), ball(self.rate), float(self.most()) / math.sqrt(float(self.mu2))
         span = 2 * most + 2 * DEVIATIONS + max(float((a * mu).upper()), 0.0)
         width = max(CELL, span / MOST_W_CELLS, math.sqrt(span * 2 * most / MOST_PAIRS))
         lowest, before, count = arb(-most - SLACK), math.ceil(DEVIATIONS / width), math.ceil(span / width)
@@ -161,13 +165,14 @@ class _TiltedMixture(TiltedSample):
 
     factor: SampledMixedTransform
 
-    def lifted(self, u: Number, weight: Number) -> Number:
-        """Return √(2π)·g z^a."""
-        return weight.exp() * _density(self.factor, u)
+    def terms(self, u: Number) -> list[tuple[Number, Number]]:
+        """Return √(2π)·g z^a and log z."""
+        log_z = self.log_z(u)
+        return [((self.a * log_z).exp() * _density(self.factor, u), log_z)]
 
     def whole(self) -> arb:
         """Return H(a)."""
-        return _whole(self.factor, self.a)
+        return mixed_whole(self.factor, self.a)
 
     def tails(self, left: arb, right: arb) -> arb:
         """Return a bound on the sum over the nodes left out on a real line, both sides.
@@ -214,17 +219,17 @@ def _density(factor: SampledMixedTransform, w: Number) -> Number:
     return found
 
 
-def _whole(factor: SampledMixedTransform, a: arb) -> arb:
+def mixed_whole(factor: SampledMixedTransform, a: arb) -> arb:
     """Return H(a) for real a."""
     if a.rad() == 0 and arb(float(a)) == a:
         return _kept_whole(replace(factor, added=False), float(a), ctx.prec)
-    return ShiftedLine.real(_TiltedMixture(factor, a)).total()
+    return ShiftedLine.real(factor.law(a)).total()
 
 
 @kept(1 << 10)
 def _kept_whole(factor: SampledMixedTransform, a: float, bits: int) -> arb:
     """Return H(a) at the precision of the moment, which is `bits`."""
-    return ShiftedLine.real(_TiltedMixture(factor, arb(a))).total()
+    return ShiftedLine.real(factor.law(arb(a))).total()
 
 
 @lru_cache(maxsize=64)

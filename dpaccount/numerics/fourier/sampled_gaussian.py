@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from flint import acb, arb, ctx
 
@@ -37,6 +37,7 @@ class ByParts(Transform):
 
     mu2: Fraction
     slow_decay = True
+    decay_bits: ClassVar[int] = 64  #: of the nodes of a decay
 
     def tilted(self, c: arb) -> Tilted:
         """Return the integrand of M on Re s = c."""
@@ -85,9 +86,9 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
         rest = tuple(part for part in parts if part[0] in left)
         return lru_cache(SampledGaussians(own).log_m), rest
 
-    def family(self) -> tuple[type, Fraction, bool]:
-        """Return the rate and the direction: the law of z rises with μ² in convex order."""
-        return type(self), self.rate, self.added
+    def family(self) -> Self:
+        """Return the transform of another μ²: with it the law of z rises in convex order, all else the same."""
+        return replace(self, mu2=Fraction(1))
 
     def order(self) -> Fraction:
         """Return μ²."""
@@ -206,14 +207,10 @@ class TiltedSample:
         mu, half, q = known
         return (q * (u * mu - half).expm1()).log1p()
 
-    def logs(self, u: Number) -> tuple[Number, Number]:
-        """Return log z^a and log z."""
+    def terms(self, u: Number) -> list[tuple[Number, Number]]:
+        """Return √(2π)·φz^a and log z."""
         log_z = self.log_z(u)
-        return self.a * log_z, log_z
-
-    def lifted(self, u: Number, weight: Number) -> Number:
-        """Return √(2π)·φw."""
-        return (weight - u * u / 2).exp()
+        return [((self.a * log_z - u * u / 2).exp(), log_z)]
 
     def whole(self) -> arb:
         """Return H(a)."""
@@ -280,7 +277,7 @@ class SampledDecay(Decay):
     def __init__(self, factor: ByParts, c: arb, depth: float) -> None:
         self.factor = factor
         self.c = c
-        with precision(64):
+        with precision(factor.decay_bits):
             import numpy as np
 
             self._parts = np.array(factor.by_parts(c)).T

@@ -1,0 +1,236 @@
+"""Gaussian noise on a sample of its own and bounded noise together on a Poisson sample: the transform.
+
+Let T be the loss of what is bounded, of law R under Q, and ζ(u) = 1 − p + p e^{μu − μ²/2} the odds of the Gaussian
+noise, whose own sample has rate p. The whole has the odds z = 1 − q + q e^T ζ, so that H(a) = E_R ∫ φ(u) z^a du.
+
+For each T, z is 1 − q + q(1 − p)e^T, a positive number, and a positive multiple of e^{μu}. So on the line shifted by
+iy, 0 ≤ y < πσ, arg z ∈ [0, y/σ] and cos(y/2σ) z(u) ≤ |z(u + iy)| ≤ z(u), as for Gaussian noise alone: what
+`fourier.shifted_line` proves holds for each T, and for their mean. At each of its nodes u, T is summed, or,
+for Laplace noise, integrated over panels of the real line, where ζ is a constant of argument in [0, y/σ].
+"""
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from flint import acb, arb, ctx
+
+from dpaccount.cached import cached_property
+from dpaccount.numerics.fourier import exponential_sums, sampled_laplace
+from dpaccount.numerics.fourier.sampled_gaussian import FLOAT_BITS, FLOATS, TiltedSample, float_up
+from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
+from dpaccount.numerics.fourier.transforms import blurred, log_mean
+from dpaccount.numerics.intervals import ball, precision
+from dpaccount.numerics.sampled_mixed import SampledMixedTransform, mixed_whole
+from dpaccount.numerics.work_budget import OutOfReach, as_rate, bearable, spend
+
+STRIP = 0.6  #: of the room that the argument of ζe^t has below π, the height of ellipses around panels
+CELLS = 64  #: of T in a bound by parts
+POINTS = 2000  #: that are summed together: their powers take memory
+MOST_POINTS = 300_000  #: in floats
+
+
+@dataclass(frozen=True)
+class SampledNestedTransform(SampledMixedTransform):
+    """Gaussian noise of μ² = `mu2` on a sample of rate `own`, and bounded noise, on a sample of rate `rate`.
+
+    What is bounded are the finite losses `inner` and Laplace noise of largest `loss`, 0 where there is none.
+    """
+
+    own: Fraction = Fraction(1)
+    decay_bits: ClassVar[int] = 36
+
+    def law(self, a: arb) -> "_TiltedNested":
+        """Return φ z^a, as it is needed at τ = 0."""
+        return _TiltedNested(self, a)
+
+    def log_m(self, s: float, count: int) -> float:
+        """Return an estimate of count·log M(s), by quadrature in floats."""
+        a = self.power(s)
+        left, right = (2 ** math.ceil(math.log2(1 + abs(end))) for end in (min(a, 0.0), max(a, 0.0)))
+        try:
+            grid = _float_points(replace(self, added=False), left, right)
+        except OutOfReach:  # so far out that too many nodes would matter
+            return math.inf
+        return count * log_mean(a, *grid)
+
+    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
+        most = float_up(h * (count - 1))
+        line = ShiftedLine.shifted(_TiltedNested(self, self.power(c), most))
+        points, error = line.points(), line.error()
+        rows = [
+            exponential_sums.along(points[k : k + POINTS], h, count) for k in range(0, len(points), POINTS)
+        ]
+        found = [blurred(sum(column, acb(0)), error) for column in zip(*rows, strict=True)]
+        return [value.conjugate() for value in found] if self.added else found
+
+    def work(self, c: float, bits: int) -> float:
+        """Return roughly how many steps of work one node on Re s = c takes."""
+        panels = math.ceil(self.loss)
+        return super().work(c, bits) * len(self.bounded()) * (1 + panels * (40 + bits / 4))
+
+    def by_parts(self, c: arb) -> list[tuple[float, float]]:
+        """Return (1 − p_b, V_b), rounded up, for candidate cuts b: cells of u and of T, bounded by their corners.
+
+        For each T by itself what `SampledDecay` says of Gaussian noise holds: with ℓ′ = μqp e^{T+v}/z, f = φ z^{a+1}
+        e^{−v−T}/(μqp) and (log f)′ = −u − μ + (a+1)μp(u), p logistic; so V_b = E_R m sup_{u≥b} f. In floats,
+        with a margin for their errors.
+        """
+        import numpy as np
+
+        with precision(FLOAT_BITS):
+            power = self.power(c)
+            whole = float(mixed_whole(self, power).log().lower())
+        a, mu, q, own = float(power.mid()), math.sqrt(self.mu2), as_rate(self.rate), float(self.own)
+        least, most, mass = self._cells_of_loss()
+        end = max(a * mu, 0.0) + 12.0
+        u = np.linspace(-12.0, end, min(900, int((end + 12.0) / 0.04)) + 1)
+        spend(len(u) * len(mass) / FLOATS)
+        odds = np.logaddexp(math.log1p(-own) if own < 1 else -math.inf, math.log(own) + u * mu - mu * mu / 2)
+        logs_low, logs_high = (
+            np.logaddexp(math.log1p(-q), math.log(q) + np.add.outer(t, odds)) for t in (least, most)
+        )
+        low, high, width = u[:-1], u[1:], u[1] - u[0]
+        bells = -(np.clip(0.0, low, high) ** 2) / 2 - math.log(2 * math.pi) / 2 - whole  # logs of the most φ
+        first = max(a * float(logs_high[:, 0].max()), a * math.log1p(-q)) - 72.0 - whole  # Φ(−12) < e^−72
+        left = mass @ np.exp(np.minimum(bells + a * (logs_high[:, 1:] if a >= 0 else logs_low[:, :-1]), 700.0))
+        rests = math.exp(min(first, 700.0)) + width * (np.cumsum(left) - left)
+        far = -((np.clip(-mu, low, high) + mu) ** 2) / 2 + mu * mu - math.log(mu * q * own)  # of φ e^{−v}/μqp
+        sups = far - math.log(2 * math.pi) / 2 - whole - least[:, None]
+        sups = sups + (a + 1) * (logs_high[:, 1:] if a + 1 >= 0 else logs_low[:, :-1])
+        best = np.maximum.accumulate(sups[:, ::-1], axis=1)[:, ::-1]
+        many = 2 if a + 1 <= 0 or (a + 1) * mu * mu / 4 < 1 - 1e-9 else 4
+        largest = float(max(np.abs(logs_low).max(), np.abs(logs_high).max()))
+        slack = 1 + 1e-9 + 1e-13 * (abs(a) + 1) * largest
+        totals = slack * many * (mass @ np.exp(np.minimum(best, 700.0)))
+        return list(zip(slack * rests, totals, strict=True))
+
+    def _cells_of_loss(self) -> tuple[Any, Any, Any]:
+        """Return the least and the largest T of each cell, and its mass."""
+        import numpy as np
+
+        at = np.array([float(t) for t in self.bounded()])
+        mass = np.array([float(m.mid()) for m in self.bounded().values()])
+        loss = float(self.loss)
+        if not loss:
+            return at, at, mass
+        edges = np.linspace(-loss, loss, max(4, CELLS // len(at)) + 1)
+        falls = np.exp(-(loss + edges) / 2) / 2
+        least = np.concatenate([[-loss, loss], edges[:-1]])
+        most = np.concatenate([[-loss, loss], edges[1:]])
+        own = np.concatenate([[0.5, math.exp(-loss) / 2], falls[:-1] - falls[1:]])
+        least, most = (np.add.outer(at, t).ravel() for t in (least, most))
+        return least, most, np.multiply.outer(mass, own).ravel()
+
+
+@dataclass(frozen=True)
+class _TiltedNested(TiltedSample):
+    """The integrand E_R φ z^{a + iτ} of H, for 0 ≤ τ ≤ `most`.
+
+    What `TiltedSample` proves of nodes that are left out needs log z where it is largest, at the largest T.
+    """
+
+    factor: SampledNestedTransform
+    most: float = 0.0
+
+    def odds(self, u: Number) -> Number:
+        """Return ζ − 1."""
+        mu = ball(self.mu2).sqrt()
+        return ball(self.factor.own) * (u * mu - mu * mu / 2).expm1()
+
+    def log_z(self, u: Number) -> Number:
+        """Return log z at the largest T."""
+        return self._log_z(ball(self.factor.most()), self.odds(u))
+
+    def _log_z(self, t: arb, odds: Number) -> Number:
+        return (ball(self.factor.rate) * (t.expm1() + t.exp() * odds)).log1p()
+
+    @cached_property
+    def _wanted(self) -> float:
+        """Return the log of the error that is wanted of each integral over T."""
+        single = replace(self.factor, added=False)
+        return single.log_m(float(self.a.mid()) - 1, 1) - ctx.prec * math.log(2)
+
+    def terms(self, u: Number) -> list[tuple[Number, Number]]:
+        """Return √(2π)·φ z^a and log z for each T, or each node of its quadrature, and the error of that."""
+        bell, odds, found = (-u * u / 2).exp(), self.odds(u), []
+        for at, mass in self.factor.bounded().items():
+            found += self._given(bell * mass, ball(at).expm1() + ball(at).exp() * odds)
+        return found
+
+    def _given(self, weight: Number, odds: Number) -> list[tuple[Number, Number]]:
+        """Return the terms of Laplace noise, if there is any, beside odds of 1 + `odds`."""
+        spend()
+        if not self.factor.loss:
+            log_z = self._log_z(arb(0), odds)
+            return [(weight * (self.a * log_z).exp(), log_z)]
+        loss, found = ball(self.factor.loss), []
+        for t, mass in ((-loss, arb(1) / 2), (loss, (-loss).exp() / 2)):
+            log_z = self._log_z(t, odds)
+            found.append((weight * mass * (self.a * log_z).exp(), log_z))
+        wanted = self._wanted - float(abs(weight).log().mid())
+        noise = sampled_laplace.Noise(ball(self.factor.rate), loss, acb(odds))
+        panels = sampled_laplace.bounded(noise, self.a, self._sides(noise), self.most, wanted)
+        points, error = sampled_laplace.along(noise, self.a, [_rounded(panel) for panel in panels])
+        missed = blurred(weight * 0, abs(weight) * error)
+        if isinstance(odds, acb):
+            return [*found, *((weight * value, log_z) for value, log_z in points), (missed, acb(0))]
+        return [*found, *((weight * value.real, log_z.real) for value, log_z in points), (missed, arb(0))]
+
+    def _sides(self, noise: sampled_laplace.Noise) -> list[sampled_laplace.Side]:
+        """Return panels of the real line, with ellipses on which ζe^t stays off the negative numbers.
+
+        Their height is a choice: on high ones |z^{iτ}| grows, on low ones the error falls slowly.
+        """
+        log = noise.apart.log1p()
+        size, turned, loss = float(log.real.mid()), float(log.imag.mid()), float(self.factor.loss)
+        share = 1 / (1 + math.exp(-min(size + loss, 600.0)) * (1 / as_rate(self.factor.rate) - 1))
+
+        def nodes(choice: tuple[int, float]) -> float:
+            count, height = choice
+            grown = self.most * share * max(0.0, height - turned) + ctx.prec
+            return count * (3 + grown / math.asinh(height * count / loss))
+
+        heights = [STRIP * (math.pi - turned) * 0.75**step for step in range(12)]
+        least = math.ceil(self.factor.loss)
+        count, height = min(((n * least, y) for n in (1, 2, 4) for y in heights), key=nodes)
+        half = noise.loss / count
+        rho = math.exp(math.asinh(height * count / loss))
+        edges = [acb(2 * j * half - noise.loss) for j in range(count + 1)]
+        return [(ends, rho) for ends in itertools.pairwise(edges)]
+
+
+def _rounded(panel: sampled_laplace.Panel) -> sampled_laplace.Panel:
+    """Return the panel with one of few numbers of nodes: each number has its own rule."""
+    side, largest, count = panel
+    grain = max(1, 2 ** (count.bit_length() - 4))
+    return side, largest, -(-count // grain) * grain
+
+
+@lru_cache(maxsize=16)
+def _float_points(factor: SampledNestedTransform, left: int, right: int) -> Any:
+    """Return float weights, ln z and z − 1, for powers from −left to right."""
+    import numpy as np
+
+    mu, q, own, loss = math.sqrt(factor.mu2), as_rate(factor.rate), float(factor.own), float(factor.loss)
+    at = np.array([float(t) for t in factor.bounded()])
+    mass = np.array([float(m.mid()) for m in factor.bounded().values()])
+    if loss:
+        panels = max(1, math.ceil(2 * loss))
+        x, weight = np.polynomial.legendre.leggauss(8)
+        t = np.concatenate([-loss + loss / panels * (2 * j + 1 + x) for j in range(panels)])
+        weight = np.tile(weight * loss / panels, panels) * np.exp(-(loss + t) / 2) / 4
+        t, weight = np.append(t, [-loss, loss]), np.append(weight, [0.5, 0.5 * math.exp(-loss)])
+        at, mass = np.add.outer(at, t).ravel(), np.multiply.outer(mass, weight).ravel()
+    turn = (math.log(1e-3 * (1 - q * own) / (q * own)) + mu * mu / 2 - float(factor.most())) / mu
+    low, high, step = -9.0 - min(left * mu, max(0.0, -turn) + 1), 9.0 + right * mu, min(0.1, 0.5 / mu)
+    bearable((high - low) / step * len(at), MOST_POINTS)
+    u = np.linspace(low, high, int((high - low) / step) + 2)
+    bell = np.exp(-u * u / 2) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
+    excess = np.expm1(at)[:, None] + np.exp(at)[:, None] * own * np.expm1(np.minimum(u * mu - mu * mu / 2, 600))
+    excess = (q * excess).ravel()
+    return np.multiply.outer(mass, bell).ravel(), np.log1p(excess), excess
