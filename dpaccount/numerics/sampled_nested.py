@@ -29,6 +29,7 @@ from dpaccount.numerics.work_budget import OutOfReach, as_rate, bearable, spend
 
 STRIP = 0.6  #: of the room that the argument of ζe^t has below π, the height of ellipses around panels
 CELLS = 64  #: of T in a bound by parts
+SPARE = 31  #: bits of a contour that its phases need, but not the quadratures
 POINTS = 2000  #: that are summed together: their powers take memory
 MOST_POINTS = 300_000  #: in floats
 
@@ -52,15 +53,22 @@ class SampledNestedTransform(SampledMixedTransform):
         a = self.power(s)
         left, right = (2 ** math.ceil(math.log2(1 + abs(end))) for end in (min(a, 0.0), max(a, 0.0)))
         try:
-            grid = _float_points(replace(self, added=False), left, right)
+            log_mass, log_z, excess = _float_points(replace(self, added=False), left, right)
         except OutOfReach:  # so far out that too many nodes would matter
             return math.inf
-        return count * log_mean(a, *grid)
+        import numpy as np
+
+        power = a * log_z
+        if power.max() < 30:
+            return count * log_mean(a, np.exp(log_mass), log_z, excess)
+        top = (power + log_mass).max()  # masses may be too small for floats where powers are large
+        return count * float(top + np.log(np.exp(power + log_mass - top).sum()))
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
         most = float_up(h * (count - 1))
-        line = ShiftedLine.shifted(_TiltedNested(self, self.power(c), most))
+        with precision(bits := min(ctx.prec, max(self.decay_bits, ctx.prec - SPARE))):
+            line = ShiftedLine.shifted(_TiltedNested(self, self.power(c), most, bits))
         points, error = line.points(), line.error()
         rows = [
             exponential_sums.along(points[k : k + POINTS], h, count) for k in range(0, len(points), POINTS)
@@ -136,48 +144,53 @@ class _TiltedNested(TiltedSample):
 
     factor: SampledNestedTransform
     most: float = 0.0
+    bits: int = 0  #: that the quadrature over T shows at least; 0: those of the moment
 
-    def odds(self, u: Number) -> Number:
-        """Return ζ − 1."""
+    def whole(self) -> arb:
+        """Return H(a)."""
+        return mixed_whole(self.factor, self.a)
+
+    def own_loss(self, u: Number) -> Number:
+        """Return ln ζ."""
         mu = ball(self.mu2).sqrt()
-        return ball(self.factor.own) * (u * mu - mu * mu / 2).expm1()
+        return (ball(self.factor.own) * (u * mu - mu * mu / 2).expm1()).log1p()
 
     def log_z(self, u: Number) -> Number:
         """Return log z at the largest T."""
-        return self._log_z(ball(self.factor.most()), self.odds(u))
+        return self._on_sample(ball(self.factor.most()) + self.own_loss(u))
 
-    def _log_z(self, t: arb, odds: Number) -> Number:
-        return (ball(self.factor.rate) * (t.expm1() + t.exp() * odds)).log1p()
+    def _on_sample(self, loss: Number) -> Number:
+        return (ball(self.factor.rate) * loss.expm1()).log1p()
 
     @cached_property
     def _wanted(self) -> float:
         """Return the log of the error that is wanted of each integral over T."""
         single = replace(self.factor, added=False)
-        return single.log_m(float(self.a.mid()) - 1, 1) - ctx.prec * math.log(2)
+        return single.log_m(float(self.a.mid()) - 1, 1) - (self.bits or ctx.prec) * math.log(2)
 
     def terms(self, u: Number) -> list[tuple[Number, Number]]:
         """Return √(2π)·φ z^a and log z for each T, or each node of its quadrature, and the error of that."""
-        bell, odds, found = (-u * u / 2).exp(), self.odds(u), []
+        bell, own, found = (-u * u / 2).exp(), self.own_loss(u), []
         for at, mass in self.factor.bounded().items():
-            found += self._given(bell * mass, ball(at).expm1() + ball(at).exp() * odds)
+            found += self._given(bell * mass, ball(at) + own)
         return found
 
-    def _given(self, weight: Number, odds: Number) -> list[tuple[Number, Number]]:
-        """Return the terms of Laplace noise, if there is any, beside odds of 1 + `odds`."""
+    def _given(self, weight: Number, moved: Number) -> list[tuple[Number, Number]]:
+        """Return the terms of Laplace noise, if there is any, beside a loss of `moved`."""
         spend()
         if not self.factor.loss:
-            log_z = self._log_z(arb(0), odds)
+            log_z = self._on_sample(moved)
             return [(weight * (self.a * log_z).exp(), log_z)]
         loss, found = ball(self.factor.loss), []
         for t, mass in ((-loss, arb(1) / 2), (loss, (-loss).exp() / 2)):
-            log_z = self._log_z(t, odds)
+            log_z = self._on_sample(t + moved)
             found.append((weight * mass * (self.a * log_z).exp(), log_z))
         wanted = self._wanted - float(abs(weight).log().mid())
-        noise = sampled_laplace.Noise(ball(self.factor.rate), loss, acb(odds))
+        noise = sampled_laplace.Noise(ball(self.factor.rate), loss, acb(moved))
         panels = sampled_laplace.bounded(noise, self.a, self._sides(noise), self.most, wanted)
         points, error = sampled_laplace.along(noise, self.a, [_rounded(panel) for panel in panels])
         missed = blurred(weight * 0, abs(weight) * error)
-        if isinstance(odds, acb):
+        if isinstance(moved, acb):
             return [*found, *((weight * value, log_z) for value, log_z in points), (missed, acb(0))]
         return [*found, *((weight * value.real, log_z.real) for value, log_z in points), (missed, arb(0))]
 
@@ -186,8 +199,8 @@ class _TiltedNested(TiltedSample):
 
         Their height is a choice: on high ones |z^{iτ}| grows, on low ones the error falls slowly.
         """
-        log = noise.apart.log1p()
-        size, turned, loss = float(log.real.mid()), float(log.imag.mid()), float(self.factor.loss)
+        size, turned = (float(part.mid()) for part in (noise.moved.real, noise.moved.imag))
+        loss = float(self.factor.loss)
         share = 1 / (1 + math.exp(-min(size + loss, 600.0)) * (1 / as_rate(self.factor.rate) - 1))
 
         def nodes(choice: tuple[int, float]) -> float:
@@ -213,7 +226,7 @@ def _rounded(panel: sampled_laplace.Panel) -> sampled_laplace.Panel:
 
 @lru_cache(maxsize=16)
 def _float_points(factor: SampledNestedTransform, left: int, right: int) -> Any:
-    """Return float weights, ln z and z − 1, for powers from −left to right."""
+    """Return the logs of float weights, ln z and z − 1, for powers from −left to right."""
     import numpy as np
 
     mu, q, own, loss = math.sqrt(factor.mu2), as_rate(factor.rate), float(factor.own), float(factor.loss)
@@ -230,7 +243,7 @@ def _float_points(factor: SampledNestedTransform, left: int, right: int) -> Any:
     low, high, step = -9.0 - min(left * mu, max(0.0, -turn) + 1), 9.0 + right * mu, min(0.1, 0.5 / mu)
     bearable((high - low) / step * len(at), MOST_POINTS)
     u = np.linspace(low, high, int((high - low) / step) + 2)
-    bell = np.exp(-u * u / 2) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
+    bell = -u * u / 2 + math.log((u[1] - u[0]) / math.sqrt(2 * math.pi))
     excess = np.expm1(at)[:, None] + np.exp(at)[:, None] * own * np.expm1(np.minimum(u * mu - mu * mu / 2, 600))
     excess = (q * excess).ravel()
-    return np.multiply.outer(mass, bell).ravel(), np.log1p(excess), excess
+    return np.add.outer(np.log(mass), bell).ravel(), np.log1p(excess), excess

@@ -51,7 +51,7 @@ class Noise(NamedTuple):
 
     rate: arb
     loss: arb
-    apart: acb = acb(0)  #: ζ − 1, of other noise in the sample
+    moved: acb = acb(0)  #: ln ζ, of other noise in the sample
 
 
 @dataclass(frozen=True)
@@ -293,21 +293,19 @@ def _geometric(first: float, last: float) -> list[float]:
 
 def _density(noise: Noise, a: arb, at: acb) -> tuple[acb, acb]:
     """Return ¼e^{−(ε₀+t)/2} z^a and ln z."""
-    excess = at.expm1()
-    log_z = (noise.rate * (excess + (1 + excess) * noise.apart)).log1p()
+    log_z = (noise.rate * (at + noise.moved).expm1()).log1p()
     return (a * log_z - (noise.loss + at) / 2).exp() / 4, log_z
 
 
 def _largest(noise: Noise, a: arb, ends: tuple[acb, acb], rho: float, most: float) -> arb:
     """Return the largest value of the integrand on an ellipse, for any τ; infinite outside of |arg ζe^t| < π."""
-    turned = noise.apart.log1p().imag
     middle, half, found = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2, arb(0)
     for j in range(ARCS):  # the integrand is analytic inside, so it is largest on the boundary
         spend()
         angle = arb.pi() * (arb(2 * j + 1) + arb(0).union(arb(1)).union(arb(-1))) / ARCS
         turn = rho * acb(angle.cos(), angle.sin())
         at = middle + half * (turn + 1 / turn) / 2
-        if not abs(at.imag + turned) < arb.pi():
+        if not abs((at + noise.moved).imag) < arb.pi():
             return arb.pos_inf()
         value, log_z = _density(noise, a, at)
         grown = (-most * log_z.imag.min(arb(0))).exp()  # |z^{iτ}|
