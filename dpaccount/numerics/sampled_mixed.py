@@ -89,7 +89,11 @@ class SampledMixedTransform(SampledGaussianTransform):
         most that of the distance of their cells.
         """
         a, mu = self.power(c), ball(self.mu2).sqrt()
-        whole, q, most = mixed_whole(self, a), ball(self.rate), float(self.most()) / math.sqrt(float(self.mu2))
+        whole, q, most = (
+            mixed_whole(self, a),
+            ball(self.rate),
+            float(self.most()) / math.sqrt(float(self.mu2)),
+        )
         span = 2 * most + 2 * DEVIATIONS + max(float((a * mu).upper()), 0.0)
         width = max(CELL, span / MOST_W_CELLS, math.sqrt(span * 2 * most / MOST_PAIRS))
         lowest, before, count = arb(-most - SLACK), math.ceil(DEVIATIONS / width), math.ceil(span / width)

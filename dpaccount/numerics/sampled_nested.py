@@ -1,17 +1,18 @@
-"""Gaussian noise on a sample of its own and bounded noise together on a Poisson sample: the transform.
+"""Subsampled Gaussian noise and bounded noise together on a Poisson sample: the transform, and its decay.
 
-Let T be the loss of what is bounded, of law R under Q, and ζ(u) = 1 − p + p e^{μu − μ²/2} the odds of the Gaussian
-noise, whose own sample has rate p. The whole has the odds z = 1 − q + q e^T ζ, so that H(a) = E_R ∫ φ(u) z^a du.
+Let T be the loss of what is bounded, of law R under Q, and ζ(u) = 1 − p + p e^{μu − μ²/2} the odds of the
+Gaussian noise, which is on a sample of its own, of rate p. Together they have the odds z = 1 − q + q e^T ζ,
+so that H(a) = E_R ∫ φ(u) z^a du.
 
-For each T, z is 1 − q + q(1 − p)e^T, a positive number, and a positive multiple of e^{μu}. So on the line shifted by
-iy, 0 ≤ y < πσ, arg z ∈ [0, y/σ] and cos(y/2σ) z(u) ≤ |z(u + iy)| ≤ z(u), as for Gaussian noise alone: what
-`fourier.shifted_line` proves holds for each T, and for their mean. At each of its nodes u, T is summed, or,
-for Laplace noise, integrated over panels of the real line, where ζ is a constant of argument in [0, y/σ].
+For each T, z is a number above 0 and a multiple of e^{μu}, as for Gaussian noise alone: in the strip
+0 ≤ y < πσ, 0 ≤ arg z(u + iy) ≤ y/σ and cos(y/2σ) z(u) ≤ |z(u + iy)| ≤ z(u). So what `fourier.shifted_line`
+proves holds for each T, and for the mean over R. At each node u of that line, T is added up, or, for Laplace
+noise, integrated over panels of the real line (`fourier.sampled_laplace`), where ln ζ is a constant.
 """
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -41,7 +42,7 @@ class SampledNestedTransform(SampledMixedTransform):
     What is bounded are the finite losses `inner` and Laplace noise of largest `loss`, 0 where there is none.
     """
 
-    own: Fraction = Fraction(1)
+    own: Fraction = field(kw_only=True)
     decay_bits: ClassVar[int] = 36
 
     def law(self, a: arb) -> "_TiltedNested":
@@ -66,9 +67,10 @@ class SampledNestedTransform(SampledMixedTransform):
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
-        most = float_up(h * (count - 1))
-        with precision(bits := min(ctx.prec, max(self.decay_bits, ctx.prec - SPARE))):
-            line = ShiftedLine.shifted(_TiltedNested(self, self.power(c), most, bits))
+        most, bits = float_up(h * (count - 1)), min(ctx.prec, max(self.decay_bits, ctx.prec - SPARE))
+        law = _TiltedNested(self, self.power(c), most, bits)
+        with precision(bits):
+            line = ShiftedLine.shifted(law)
         points, error = line.points(), line.error()
         rows = [
             exponential_sums.along(points[k : k + POINTS], h, count) for k in range(0, len(points), POINTS)
@@ -82,34 +84,35 @@ class SampledNestedTransform(SampledMixedTransform):
         return super().work(c, bits) * len(self.bounded()) * (1 + panels * (40 + bits / 4))
 
     def by_parts(self, c: arb) -> list[tuple[float, float]]:
-        """Return (1 − p_b, V_b), rounded up, for candidate cuts b: cells of u and of T, bounded by their corners.
+        """Return (1 − p_b, V_b), rounded up, for candidate cuts b: cells of u and T bound by their corners.
 
-        For each T by itself what `SampledDecay` says of Gaussian noise holds: with ℓ′ = μqp e^{T+v}/z, f = φ z^{a+1}
-        e^{−v−T}/(μqp) and (log f)′ = −u − μ + (a+1)μp(u), p logistic; so V_b = E_R m sup_{u≥b} f. In floats,
-        with a margin for their errors.
+        For each T by itself what `SampledDecay` says of Gaussian noise holds: with v = μu − μ²/2 and
+        ℓ′ = μqp e^{T+v}/z, f = φ z^{a+1} e^{−v−T}/(μqp) and (log f)′ = −u − μ + (a+1)μs(u), s logistic; so
+        V_b = E_R m sup_{u≥b} f. In floats, with a margin for their errors.
         """
         import numpy as np
 
         with precision(FLOAT_BITS):
             power = self.power(c)
             whole = float(mixed_whole(self, power).log().lower())
-        a, mu, q, own = float(power.mid()), math.sqrt(self.mu2), as_rate(self.rate), float(self.own)
+        a, mu, q, own = float(power.mid()), math.sqrt(self.mu2), as_rate(self.rate), as_rate(self.own)
         least, most, mass = self._cells_of_loss()
         end = max(a * mu, 0.0) + 12.0
         u = np.linspace(-12.0, end, min(900, int((end + 12.0) / 0.04)) + 1)
         spend(len(u) * len(mass) / FLOATS)
-        odds = np.logaddexp(math.log1p(-own) if own < 1 else -math.inf, math.log(own) + u * mu - mu * mu / 2)
+        losses = np.logaddexp(math.log1p(-own), math.log(own) + u * mu - mu * mu / 2)  # ln ζ
         logs_low, logs_high = (
-            np.logaddexp(math.log1p(-q), math.log(q) + np.add.outer(t, odds)) for t in (least, most)
+            np.logaddexp(math.log1p(-q), math.log(q) + np.add.outer(t, losses)) for t in (least, most)
         )
+        rise, fall = logs_high[:, 1:], logs_low[:, :-1]
         low, high, width = u[:-1], u[1:], u[1] - u[0]
         bells = -(np.clip(0.0, low, high) ** 2) / 2 - math.log(2 * math.pi) / 2 - whole  # logs of the most φ
         first = max(a * float(logs_high[:, 0].max()), a * math.log1p(-q)) - 72.0 - whole  # Φ(−12) < e^−72
-        left = mass @ np.exp(np.minimum(bells + a * (logs_high[:, 1:] if a >= 0 else logs_low[:, :-1]), 700.0))
+        left = mass @ np.exp(np.minimum(bells + a * (rise if a >= 0 else fall), 700.0))
         rests = math.exp(min(first, 700.0)) + width * (np.cumsum(left) - left)
-        far = -((np.clip(-mu, low, high) + mu) ** 2) / 2 + mu * mu - math.log(mu * q * own)  # of φ e^{−v}/μqp
-        sups = far - math.log(2 * math.pi) / 2 - whole - least[:, None]
-        sups = sups + (a + 1) * (logs_high[:, 1:] if a + 1 >= 0 else logs_low[:, :-1])
+        far = -((np.clip(-mu, low, high) + mu) ** 2) / 2 + mu * mu - math.log(2 * math.pi) / 2 - whole
+        far -= math.log(mu) + math.log(q) + math.log(own)  # of φ e^{−v}/μqp
+        sups = far - least[:, None] + (a + 1) * (rise if a + 1 >= 0 else fall)
         best = np.maximum.accumulate(sups[:, ::-1], axis=1)[:, ::-1]
         many = 2 if a + 1 <= 0 or (a + 1) * mu * mu / 4 < 1 - 1e-9 else 4
         largest = float(max(np.abs(logs_low).max(), np.abs(logs_high).max()))
@@ -117,12 +120,19 @@ class SampledNestedTransform(SampledMixedTransform):
         totals = slack * many * (mass @ np.exp(np.minimum(best, 700.0)))
         return list(zip(slack * rests, totals, strict=True))
 
+    def float_losses(self) -> tuple[Any, Any]:
+        """Return the finite losses under Q with their masses."""
+        import numpy as np
+
+        with precision(FLOAT_BITS):
+            found = self.bounded()
+        return np.array([float(t) for t in found]), np.array([float(mass.mid()) for mass in found.values()])
+
     def _cells_of_loss(self) -> tuple[Any, Any, Any]:
         """Return the least and the largest T of each cell, and its mass."""
         import numpy as np
 
-        at = np.array([float(t) for t in self.bounded()])
-        mass = np.array([float(m.mid()) for m in self.bounded().values()])
+        at, mass = self.float_losses()
         loss = float(self.loss)
         if not loss:
             return at, at, mass
@@ -181,18 +191,21 @@ class _TiltedNested(TiltedSample):
         if not self.factor.loss:
             log_z = self._on_sample(moved)
             return [(weight * (self.a * log_z).exp(), log_z)]
-        loss, found = ball(self.factor.loss), []
+        loss, found = ball(self.factor.loss), list[tuple[Number, Number]]()
         for t, mass in ((-loss, arb(1) / 2), (loss, (-loss).exp() / 2)):
             log_z = self._on_sample(t + moved)
             found.append((weight * mass * (self.a * log_z).exp(), log_z))
         wanted = self._wanted - float(abs(weight).log().mid())
+        if not math.isfinite(wanted):
+            raise OutOfReach("no error of a quadrature is known to be small enough")
         noise = sampled_laplace.Noise(ball(self.factor.rate), loss, acb(moved))
         panels = sampled_laplace.bounded(noise, self.a, self._sides(noise), self.most, wanted)
         points, error = sampled_laplace.along(noise, self.a, [_rounded(panel) for panel in panels])
-        missed = blurred(weight * 0, abs(weight) * error)
-        if isinstance(moved, acb):
-            return [*found, *((weight * value, log_z) for value, log_z in points), (missed, acb(0))]
-        return [*found, *((weight * value.real, log_z.real) for value, log_z in points), (missed, arb(0))]
+        found.append((blurred(weight * 0, abs(weight) * error), moved * 0))
+        for value, log_z in points:
+            real = isinstance(moved, arb)
+            found.append((weight * value.real, log_z.real) if real else (weight * value, log_z))
+        return found
 
     def _sides(self, noise: sampled_laplace.Noise) -> list[sampled_laplace.Side]:
         """Return panels of the real line, with ellipses on which ζe^t stays off the negative numbers.
@@ -201,7 +214,8 @@ class _TiltedNested(TiltedSample):
         """
         size, turned = (float(part.mid()) for part in (noise.moved.real, noise.moved.imag))
         loss = float(self.factor.loss)
-        share = 1 / (1 + math.exp(-min(size + loss, 600.0)) * (1 / as_rate(self.factor.rate) - 1))
+        odds = math.exp(max(-600.0, min(size + loss, 600.0)))
+        share = 1 / (1 + (1 / as_rate(self.factor.rate) - 1) / odds)
 
         def nodes(choice: tuple[int, float]) -> float:
             count, height = choice
@@ -210,6 +224,7 @@ class _TiltedNested(TiltedSample):
 
         heights = [STRIP * (math.pi - turned) * 0.75**step for step in range(12)]
         least = math.ceil(self.factor.loss)
+        bearable(least, sampled_laplace.MOST_NODES)
         count, height = min(((n * least, y) for n in (1, 2, 4) for y in heights), key=nodes)
         half = noise.loss / count
         rho = math.exp(math.asinh(height * count / loss))
@@ -229,21 +244,28 @@ def _float_points(factor: SampledNestedTransform, left: int, right: int) -> Any:
     """Return the logs of float weights, ln z and z − 1, for powers from −left to right."""
     import numpy as np
 
-    mu, q, own, loss = math.sqrt(factor.mu2), as_rate(factor.rate), float(factor.own), float(factor.loss)
-    at = np.array([float(t) for t in factor.bounded()])
-    mass = np.array([float(m.mid()) for m in factor.bounded().values()])
+    mu, q, own, loss = math.sqrt(factor.mu2), as_rate(factor.rate), as_rate(factor.own), float(factor.loss)
+    at, mass = factor.float_losses()
     if loss:
+        bearable(loss, sampled_laplace.MOST_NODES)
         panels = max(1, math.ceil(2 * loss))
         x, weight = np.polynomial.legendre.leggauss(8)
         t = np.concatenate([-loss + loss / panels * (2 * j + 1 + x) for j in range(panels)])
         weight = np.tile(weight * loss / panels, panels) * np.exp(-(loss + t) / 2) / 4
         t, weight = np.append(t, [-loss, loss]), np.append(weight, [0.5, 0.5 * math.exp(-loss)])
         at, mass = np.add.outer(at, t).ravel(), np.multiply.outer(mass, weight).ravel()
-    turn = (math.log(1e-3 * (1 - q * own) / (q * own)) + mu * mu / 2 - float(factor.most())) / mu
+    turn = (math.log(1e-3) - math.log(q) - math.log(own) + mu * mu / 2 - float(factor.most())) / mu
     low, high, step = -9.0 - min(left * mu, max(0.0, -turn) + 1), 9.0 + right * mu, min(0.1, 0.5 / mu)
     bearable((high - low) / step * len(at), MOST_POINTS)
     u = np.linspace(low, high, int((high - low) / step) + 2)
     bell = -u * u / 2 + math.log((u[1] - u[0]) / math.sqrt(2 * math.pi))
-    excess = np.expm1(at)[:, None] + np.exp(at)[:, None] * own * np.expm1(np.minimum(u * mu - mu * mu / 2, 600))
-    excess = (q * excess).ravel()
-    return np.add.outer(np.log(mass), bell).ravel(), np.log1p(excess), excess
+    _, noise = _on_sample(u * mu - mu * mu / 2, own)
+    return np.add.outer(np.log(mass), bell).ravel(), *_on_sample(np.add.outer(at, noise).ravel(), q)[::-1]
+
+
+def _on_sample(loss: Any, rate: float) -> tuple[Any, Any]:
+    """Return z − 1 and ln z, z = 1 − q + q e^loss, in floats."""
+    import numpy as np
+
+    excess = rate * np.expm1(np.minimum(loss, 600))
+    return excess, np.where(loss < 600, np.log1p(excess), loss + math.log(rate))

@@ -87,7 +87,7 @@ class SampledGaussianTransform(ByParts, OnPoissonSample):
         return lru_cache(SampledGaussians(own).log_m), rest
 
     def family(self) -> Self:
-        """Return the transform of another μ²: with it the law of z rises in convex order, all else the same."""
+        """Return the transform of another μ²: with that alone the law of z rises in convex order."""
         return replace(self, mu2=Fraction(1))
 
     def order(self) -> Fraction:

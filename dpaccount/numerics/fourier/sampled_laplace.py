@@ -229,13 +229,13 @@ def _rule(
 
 
 def bounded(noise: Noise, a: arb, sides: Sequence[Side], most: float, wanted: float) -> list[Panel]:
-    """Return panels with bounds on the integrand and as many nodes as bring the error of each to e^wanted."""
+    """Return panels with bounds for 0 ≤ τ ≤ `most`, and nodes that bring the error of each to e^wanted."""
     bounds = [_largest(noise, a, *side, most) for side in sides]
     return [(side, bound, _size(bound, side[1], wanted)) for side, bound in zip(sides, bounds, strict=True)]
 
 
 def along(noise: Noise, a: arb, panels: Sequence[Panel]) -> tuple[list[tuple[acb, acb]], arb]:
-    """Return (weight·z^a, ln z) at the nodes of the panels, and a bound on the error at any τ in [0, most]."""
+    """Return (weight·z^a, ln z) at the nodes of the panels, and a bound on their error at any such τ."""
     bearable(sum(count for *_, count in panels), MOST_NODES)
     points, error = [], arb(0)
     for ((start, end), rho), largest, count in panels:
@@ -298,7 +298,7 @@ def _density(noise: Noise, a: arb, at: acb) -> tuple[acb, acb]:
 
 
 def _largest(noise: Noise, a: arb, ends: tuple[acb, acb], rho: float, most: float) -> arb:
-    """Return the largest value of the integrand on an ellipse, for any τ; infinite outside of |arg ζe^t| < π."""
+    """Return the largest value of the integrand on an ellipse, for any τ; infinite unless |arg ζe^t| < π."""
     middle, half, found = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2, arb(0)
     for j in range(ARCS):  # the integrand is analytic inside, so it is largest on the boundary
         spend()
