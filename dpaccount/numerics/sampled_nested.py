@@ -67,7 +67,7 @@ class SampledNestedTransform(SampledMixedTransform):
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
-        most, bits = float_up(h * (count - 1)), min(ctx.prec, max(self.decay_bits, ctx.prec - SPARE))
+        most, bits = float_up(h * (count - 1)), self._shown(ctx.prec)
         law = _TiltedNested(self, self.power(c), most, bits)
         with precision(bits):
             line = ShiftedLine.shifted(law)
@@ -80,8 +80,15 @@ class SampledNestedTransform(SampledMixedTransform):
 
     def work(self, c: float, bits: int) -> float:
         """Return roughly how many steps of work one node on Re s = c takes."""
-        panels = math.ceil(self.loss)
-        return super().work(c, bits) * len(self.bounded()) * (1 + panels * (40 + bits / 4))
+        shown = self._shown(bits)
+        with precision(shown):
+            size = ShiftedLine.shifted(self.tilted(arb(c))).size
+        each = 1 + math.ceil(self.loss) * (40 + shown // 4)
+        return exponential_sums.work(size * len(self.bounded()) * each, bits)
+
+    def _shown(self, bits: int) -> int:
+        """Return how many of so many bits the quadratures must show."""
+        return min(bits, max(self.decay_bits, bits - SPARE))
 
     def by_parts(self, c: arb) -> list[tuple[float, float]]:
         """Return (1 − p_b, V_b), rounded up, for candidate cuts b: cells of u and T bound by their corners.
