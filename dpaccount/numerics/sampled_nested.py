@@ -26,11 +26,12 @@ from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
 from dpaccount.numerics.fourier.transforms import blurred, log_mean
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.sampled_mixed import SampledMixedTransform, mixed_whole
-from dpaccount.numerics.work_budget import OutOfReach, as_rate, bearable, spend
+from dpaccount.numerics.work_budget import OutOfReach, affordable, as_rate, bearable, spend
 
 STRIP = 0.6  #: of the room that the argument of ζe^t has below π, the height of ellipses around panels
 CELLS = 64  #: of T in a bound by parts
 SPARE = 31  #: bits of a contour that its phases need, but not the quadratures
+FEW = 16  #: one node in so many shows how many points there are
 POINTS = 2000  #: that are summed together: their powers take memory
 MOST_POINTS = 300_000  #: in floats
 
@@ -71,6 +72,9 @@ class SampledNestedTransform(SampledMixedTransform):
         law = _TiltedNested(self, self.power(c), most, bits)
         with precision(bits):
             line = ShiftedLine.shifted(law)
+        some = [acb(line.first + j * line.step, line.shift) for j in range(0, line.size, FEW)]
+        many = FEW * sum(len(law.terms(u)) for u in some)  # points, about: others may do with the work
+        affordable(many + exponential_sums.work(many, ctx.prec) * count)
         points, error = line.points(), line.error()
         rows = [
             exponential_sums.along(points[k : k + POINTS], h, count) for k in range(0, len(points), POINTS)
