@@ -31,6 +31,7 @@ from dpaccount.numerics.work_budget import OutOfReach, affordable, as_rate, bear
 STRIP = 0.6  #: of the room that the argument of ζe^t has below π, the height of ellipses around panels
 CELLS = 64  #: of T in a bound by parts
 SPARE = 31  #: bits of a contour that its phases need, but not the quadratures
+MOST_POWER = 150  #: times μ, of contours
 FEW = 16  #: one node in so many shows how many points there are
 POINTS = 2000  #: that are summed together: their powers take memory
 MOST_POINTS = 300_000  #: in floats
@@ -44,7 +45,9 @@ class SampledNestedTransform(SampledMixedTransform):
     """
 
     own: Fraction = field(kw_only=True)
+    costly = True
     decay_bits: ClassVar[int] = 36
+    variance_bits: ClassVar[int] = 60
 
     def law(self, a: arb) -> "_TiltedNested":
         """Return φ z^a, as it is needed at τ = 0."""
@@ -53,6 +56,8 @@ class SampledNestedTransform(SampledMixedTransform):
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s), by quadrature in floats."""
         a = self.power(s)
+        if abs(a) * max(1.0, math.sqrt(self.mu2)) > MOST_POWER:  # a line would take too many nodes
+            return math.inf
         left, right = (2 ** math.ceil(math.log2(1 + abs(end))) for end in (min(a, 0.0), max(a, 0.0)))
         try:
             log_mass, log_z, excess = _float_points(replace(self, added=False), left, right)
@@ -74,7 +79,7 @@ class SampledNestedTransform(SampledMixedTransform):
             line = ShiftedLine.shifted(law)
         some = [acb(line.first + j * line.step, line.shift) for j in range(0, line.size, FEW)]
         many = FEW * sum(len(law.terms(u)) for u in some)  # points, about: others may do with the work
-        affordable(many + exponential_sums.work(many, ctx.prec) * count)
+        affordable(many * (2 + math.sqrt(count) / 5) + exponential_sums.work(many, ctx.prec) * count)
         points, error = line.points(), line.error()
         rows = [
             exponential_sums.along(points[k : k + POINTS], h, count) for k in range(0, len(points), POINTS)

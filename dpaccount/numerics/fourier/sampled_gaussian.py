@@ -38,6 +38,7 @@ class ByParts(Transform):
     mu2: Fraction
     slow_decay = True
     decay_bits: ClassVar[int] = 64  #: of the nodes of a decay
+    variance_bits: ClassVar[int] = 100  #: of the variance for it, beyond those lost in a difference
 
     def tilted(self, c: arb) -> Tilted:
         """Return the integrand of M on Re s = c."""
@@ -426,7 +427,7 @@ def _variance(factor: ByParts, c: arb) -> arb:
     # M may explode beyond c: then a small η is better
     best = min((most / 4**k for k in range(5)), key=lambda eta: sides(eta) / eta**2)
     lost = -math.log2(min(max(sides(best), 1e-60), 1.0))  # bits, in the difference
-    with precision(FLOAT_BITS + int(lost)):
+    with precision(factor.variance_bits + int(lost)):
         eta, mean = arb(best), arb(slope)
         here = factor.value(c)
         up, down = factor.value(c + eta), factor.value(c - eta)
