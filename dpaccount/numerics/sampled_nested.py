@@ -29,11 +29,11 @@ from dpaccount.numerics.sampled_mixed import SampledMixedTransform, mixed_whole
 from dpaccount.numerics.work_budget import OutOfReach, affordable, as_rate, bearable, spend
 
 STRIP = 0.6  #: of the room that the argument of ζe^t has below π, the height of ellipses around panels
-CELLS = 64  #: of T in a bound by parts
-SPARE = 31  #: bits of a contour that its phases need, but not the quadratures
+LOSS_CELLS = 64  #: of T in a bound by parts
+PHASE_BITS = 31  #: bits of a contour that its phases need, but not the quadratures
 MOST_POWER = 150  #: times μ, of contours
-FEW = 16  #: one node in so many shows how many points there are
-POINTS = 2000  #: that are summed together: their powers take memory
+ONE_IN = 16  #: nodes shows how many points there are
+SUMMED = 2000  #: points, together: their powers take memory
 MOST_POINTS = 300_000  #: in floats
 
 
@@ -77,12 +77,12 @@ class SampledNestedTransform(SampledMixedTransform):
         law = _TiltedNested(self, self.power(c), most, bits)
         with precision(bits):
             line = ShiftedLine.shifted(law)
-        some = [acb(line.first + j * line.step, line.shift) for j in range(0, line.size, FEW)]
-        many = FEW * sum(len(law.terms(u)) for u in some)  # points, about: others may do with the work
+        some = [acb(line.first + j * line.step, line.shift) for j in range(0, line.size, ONE_IN)]
+        many = ONE_IN * sum(len(law.terms(u)) for u in some)  # points, about: others may do with the work
         affordable(many * (2 + math.sqrt(count) / 5) + exponential_sums.work(many, ctx.prec) * count)
         points, error = line.points(), line.error()
         rows = [
-            exponential_sums.along(points[k : k + POINTS], h, count) for k in range(0, len(points), POINTS)
+            exponential_sums.along(points[k : k + SUMMED], h, count) for k in range(0, len(points), SUMMED)
         ]
         found = [blurred(sum(column, acb(0)), error) for column in zip(*rows, strict=True)]
         return [value.conjugate() for value in found] if self.added else found
@@ -97,7 +97,7 @@ class SampledNestedTransform(SampledMixedTransform):
 
     def _shown(self, bits: int) -> int:
         """Return how many of so many bits the quadratures must show."""
-        return min(bits, max(self.decay_bits, bits - SPARE))
+        return min(bits, max(self.decay_bits, bits - PHASE_BITS))
 
     def by_parts(self, c: arb) -> list[tuple[float, float]]:
         """Return (1 − p_b, V_b), rounded up, for candidate cuts b: cells of u and T bound by their corners.
@@ -152,7 +152,7 @@ class SampledNestedTransform(SampledMixedTransform):
         loss = float(self.loss)
         if not loss:
             return at, at, mass
-        edges = np.linspace(-loss, loss, max(4, CELLS // len(at)) + 1)
+        edges = np.linspace(-loss, loss, max(4, LOSS_CELLS // len(at)) + 1)
         falls = np.exp(-(loss + edges) / 2) / 2
         least = np.concatenate([[-loss, loss], edges[:-1]])
         most = np.concatenate([[-loss, loss], edges[1:]])
