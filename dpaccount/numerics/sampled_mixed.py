@@ -47,7 +47,7 @@ class SampledMixedTransform(SampledGaussianTransform):
     inner: Inner = ()
     loss: Fraction = Fraction(0)
 
-    def line(self, a: arb) -> "_TiltedMixture":
+    def line(self, a: arb) -> TiltedSample:
         """Return g z^a."""
         return _TiltedMixture(self, a)
 
@@ -157,9 +157,10 @@ class _TiltedMixture(TiltedSample):
 
     factor: SampledMixedTransform
 
-    def lifted(self, u: Number, weight: Number) -> Number:
-        """Return √(2π)·g z^a."""
-        return weight.exp() * _density(self.factor, u)
+    def terms(self, u: Number) -> list[tuple[Number, Number]]:
+        """Return √(2π)·g z^a and log z."""
+        log_z = self.log_z(u)
+        return [((self.a * log_z).exp() * _density(self.factor, u), log_z)]
 
     def tails(self, left: arb, right: arb) -> arb:
         """Return a bound on the sum over the nodes left out on a real line, both sides.

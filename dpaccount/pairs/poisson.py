@@ -163,7 +163,7 @@ class SampledPair(PoissonComposition, ExactPair):
         if transform is None and not (inner.upper or inner.mu2[1]) and low == high:
             discrete = all(pair.add_discrete(parts, count) for pair, count in inner.pairs)
             transform = parts.on_sample(self.rate, low) if discrete else None
-        if transform is None and inner.mu2[0] == inner.mu2[1] > 0 and not (inner.upper or inner.failures):
+        if transform is None and inner.mu2[0] == inner.mu2[1] and not (inner.upper or inner.failures):
             transform = self._mixed()
         if transform is None:
             return None
@@ -172,21 +172,31 @@ class SampledPair(PoissonComposition, ExactPair):
     def _mixed(self) -> Transform | None:
         """Return the transform of Gaussian noise, finite losses and at most one Laplace noise.
 
-        Discrete Gaussian noise counts as continuous, and how far it is from that widens the balls.
+        The Gaussian noise may be on one sample of its own. Discrete Gaussian noise counts as continuous
+        where it is not, and how far it is from that widens the balls.
         """
         parts, mu2, apart = DiscreteParts(), self.inner.mu2[0], Fraction(0)
         others = [(pair, n) for pair, n in self.inner.pairs if not pair.add_discrete(parts, n)]
         laplaces = [pair.loss for pair, n in others if n == 1 and isinstance(pair, LaplacePair)]
-        if len(laplaces) != len(others) or len(others) > 1:
+        samples = [
+            pair for pair, n in others if n == 1 and isinstance(pair, SampledGaussian) and not pair.added
+        ]
+        if len(laplaces) + len(samples) != len(others) or len(laplaces) > 1 or bool(mu2) + len(samples) != 1:
             return None
         if math.prod(atom.size() ** n for atom, n in parts.atoms) > MOST_ATOMS:
             return None
+        loss = laplaces[0] if laplaces else Fraction(0)
+        if samples:
+            from dpaccount.numerics.sampled_nested import SampledNestedTransform  # few plans have it
+
+            (own,), inner = samples, tuple(parts.atoms)
+            nested = SampledNestedTransform(self.rate, own.mu2, inner=inner, loss=loss, own=own.rate)
+            return None if parts.noises else nested
         for noise, n in parts.noises:
             apart += n * discrete_losses.beside_gaussian(noise.sigma, noise.shift, mu2)
             mu2 += n * (noise.shift / noise.sigma) ** 2
         if apart > MOST_APART:
             return None
-        loss = laplaces[0] if laplaces else Fraction(0)
         mixed = SampledMixedTransform(self.rate, mu2, inner=tuple(parts.atoms), loss=loss)
         found = mixed if parts.atoms or laplaces else SampledGaussianTransform(self.rate, mu2)
         return NearTransform(found, 2 * apart) if parts.noises else found  # Π(1 ± η) is within 1 ± 2Ση

@@ -121,9 +121,10 @@ class _TiltedRow:
         """Return φ z₊^{1+c} z₋^{−c}."""
         return (self.weight(u) - u * u / 2).exp() / (2 * arb.pi()).sqrt()
 
-    def lifted(self, u: Number, weight: Number) -> Number:
-        """Return √(2π)·φw."""
-        return (weight - u * u / 2).exp()
+    def terms(self, u: Number) -> list[tuple[Number, Number]]:
+        """Return √(2π)·φw and log r."""
+        weight, ratio = self.logs(u)
+        return [((weight - u * u / 2).exp(), ratio)]
 
     def whole(self) -> arb:
         """Return M(c)."""

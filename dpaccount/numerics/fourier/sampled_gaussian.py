@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from flint import acb, arb, ctx
 
@@ -37,6 +37,8 @@ class ByParts(Transform):
 
     mu2: Fraction
     slow_decay = True
+    decay_bits: ClassVar[int] = 64  #: of the nodes of a decay
+    variance_bits: ClassVar[int] = 100  #: of the variance for it, beyond those lost in a difference
 
     def tilted(self, c: arb) -> Tilted:
         """Return the integrand of M on Re s = c."""
@@ -114,9 +116,9 @@ class SampledGaussianTransform(OnLine):
         rest = tuple(part for part in parts if part[0] in left)
         return lru_cache(SampledGaussians(own).log_m), rest
 
-    def family(self) -> tuple[type, Fraction, bool]:
-        """Return the rate and the direction: the law of z rises with μ² in convex order."""
-        return type(self), self.rate, self.added
+    def family(self) -> Self:
+        """Return the transform of another μ²: with that alone the law of z rises in convex order."""
+        return replace(self, mu2=Fraction(1))
 
     def order(self) -> Fraction:
         """Return μ²."""
@@ -226,14 +228,10 @@ class TiltedSample:
         mu, half, q = known
         return (q * (u * mu - half).expm1()).log1p()
 
-    def logs(self, u: Number) -> tuple[Number, Number]:
-        """Return log z^a and log z."""
+    def terms(self, u: Number) -> list[tuple[Number, Number]]:
+        """Return √(2π)·φz^a and log z."""
         log_z = self.log_z(u)
-        return self.a * log_z, log_z
-
-    def lifted(self, u: Number, weight: Number) -> Number:
-        """Return √(2π)·φw."""
-        return (weight - u * u / 2).exp()
+        return [((self.a * log_z - u * u / 2).exp(), log_z)]
 
     def whole(self) -> arb:
         """Return H(a)."""
@@ -293,7 +291,7 @@ class SampledDecay(Decay):
     def __init__(self, factor: ByParts, c: arb, depth: float) -> None:
         self.factor = factor
         self.c = c
-        with precision(64):
+        with precision(factor.decay_bits):
             import numpy as np
 
             self._parts = np.array(factor.by_parts(c)).T
@@ -442,7 +440,7 @@ def _variance(factor: ByParts, c: arb) -> arb:
     # M may explode beyond c: then a small η is better
     best = min((most / 4**k for k in range(5)), key=lambda eta: sides(eta) / eta**2)
     lost = -math.log2(min(max(sides(best), 1e-60), 1.0))  # bits, in the difference
-    with precision(FLOAT_BITS + int(lost)):
+    with precision(factor.variance_bits + int(lost)):
         eta, mean = arb(best), arb(slope)
         here = factor.value(c)
         up, down = factor.value(c + eta), factor.value(c - eta)

@@ -10,11 +10,11 @@ up from −ε₀, across, and down to ε₀: there |z^{iτ}| = e^{−τ arg z} �
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from flint import acb, arb, ctx
 
@@ -43,6 +43,15 @@ STRIP = 2.0  #: half the height of those around panels of the real line, below �
 ARCS = 32  #: of an ellipse, each bounded at once
 
 Side = tuple[tuple[acb, acb], float]  #: a panel's ends, and the ρ of its ellipse
+Panel = tuple[Side, arb, int]  #: the same, the largest value of the integrand on the ellipse, how many nodes
+
+
+class Noise(NamedTuple):
+    """Balls that describe Laplace noise on a Poisson sample, where z = 1 − q + q ζe^t."""
+
+    rate: arb
+    loss: arb
+    moved: acb = acb(0)  #: ln ζ, of other noise in the sample
 
 
 @dataclass(frozen=True)
@@ -211,18 +220,29 @@ def _rule(
     And a bound on the error at any τ in [0, most].
     """
     wanted = log_mean(float(a.mid()), *_float_points(factor.rate, factor.loss)) - bits * math.log(2)
+    noise = Noise(ball(factor.rate), ball(factor.loss))
     for sides in (_straight(factor), _path(factor, a, most)):
-        bounds = [_largest(factor, a, *side, most) for side in sides]
-        sizes = [_size(bound, rho, wanted) for bound, (_, rho) in zip(bounds, sides, strict=True)]
-        if sum(sizes) <= FEW_NODES:
+        panels = bounded(noise, a, sides, most, wanted)
+        if sum(count for *_, count in panels) <= FEW_NODES:
             break
-    bearable(sum(sizes), MOST_NODES)
+    return along(noise, a, panels)
+
+
+def bounded(noise: Noise, a: arb, sides: Sequence[Side], most: float, wanted: float) -> list[Panel]:
+    """Return panels with bounds for 0 ≤ τ ≤ `most`, and nodes that bring the error of each to e^wanted."""
+    bounds = [_largest(noise, a, *side, most) for side in sides]
+    return [(side, bound, _size(bound, side[1], wanted)) for side, bound in zip(sides, bounds, strict=True)]
+
+
+def along(noise: Noise, a: arb, panels: Sequence[Panel]) -> tuple[list[tuple[acb, acb]], arb]:
+    """Return (weight·z^a, ln z) at the nodes of the panels, and a bound on their error at any such τ."""
+    bearable(sum(count for *_, count in panels), MOST_NODES)
     points, error = [], arb(0)
-    for ((start, end), rho), largest, count in zip(sides, bounds, sizes, strict=True):
+    for ((start, end), rho), largest, count in panels:
         half = (end - start) / 2
         for x, weight in _gauss_legendre(count, ctx.prec):
             spend()
-            value, log_z = _density(factor, a, (start + end) / 2 + half * x)
+            value, log_z = _density(noise, a, (start + end) / 2 + half * x)
             points.append((weight * half * value, log_z))
         error += abs(half) * _missed(largest, arb(rho), count)
     return points, error
@@ -271,23 +291,23 @@ def _geometric(first: float, last: float) -> list[float]:
     return found[::-1]
 
 
-def _density(factor: SampledLaplaceTransform, a: arb, at: acb) -> tuple[acb, acb]:
+def _density(noise: Noise, a: arb, at: acb) -> tuple[acb, acb]:
     """Return ¼e^{−(ε₀+t)/2} z^a and ln z."""
-    log_z = (ball(factor.rate) * at.expm1()).log1p()
-    return (a * log_z - (ball(factor.loss) + at) / 2).exp() / 4, log_z
+    log_z = (noise.rate * (at + noise.moved).expm1()).log1p()
+    return (a * log_z - (noise.loss + at) / 2).exp() / 4, log_z
 
 
-def _largest(factor: SampledLaplaceTransform, a: arb, ends: tuple[acb, acb], rho: float, most: float) -> arb:
-    """Return the largest value of the integrand on an ellipse, for any τ; infinite outside of |Im t| < π."""
+def _largest(noise: Noise, a: arb, ends: tuple[acb, acb], rho: float, most: float) -> arb:
+    """Return the largest value of the integrand on an ellipse, for any τ; infinite unless |arg ζe^t| < π."""
     middle, half, found = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2, arb(0)
     for j in range(ARCS):  # the integrand is analytic inside, so it is largest on the boundary
         spend()
         angle = arb.pi() * (arb(2 * j + 1) + arb(0).union(arb(1)).union(arb(-1))) / ARCS
         turn = rho * acb(angle.cos(), angle.sin())
         at = middle + half * (turn + 1 / turn) / 2
-        if not abs(at.imag) < arb.pi():
+        if not abs((at + noise.moved).imag) < arb.pi():
             return arb.pos_inf()
-        value, log_z = _density(factor, a, at)
+        value, log_z = _density(noise, a, at)
         grown = (-most * log_z.imag.min(arb(0))).exp()  # |z^{iτ}|
         found = found.max((abs(value) * grown).upper())
     return found
@@ -300,7 +320,7 @@ def _size(largest: arb, rho: float, wanted: float) -> int:
     return max(2, math.ceil((float(largest.log().mid()) + 2 - wanted) / (2 * math.log(rho))))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _gauss_legendre(count: int, bits: int) -> list[tuple[arb, arb]]:
     return [arb.legendre_p_root(count, k, weight=True) for k in range(count)]
 

@@ -33,11 +33,8 @@ class Tilted(Protocol):
     def low(self) -> arb:
         """Return the exponent of the cosine, at most 0."""
 
-    def logs(self, u: Number) -> tuple[Number, Number]:
-        """Return log w and log r."""
-
-    def lifted(self, u: Number, weight: Number) -> Number:
-        """Return √(2π)·φw, `weight` being log w."""
+    def terms(self, u: Number) -> list[tuple[Number, Number]]:
+        """Return (√(2π)·φw, log r) at u, or several of them where the integrand is their sum."""
 
     def whole(self) -> arb:
         """Return ∫ φ w at the precision of the moment."""
@@ -116,8 +113,7 @@ class ShiftedLine:
             spend()
             real = self.first + j * self.step
             u = acb(real, self.shift) if self.shift > 0 else real
-            weight, ratio = self.law.logs(u)
-            found.append((scale * self.law.lifted(u, weight), ratio))
+            found += [(scale * value, ratio) for value, ratio in self.law.terms(u)]
         return found
 
     def _tails(self) -> arb:
