@@ -7,7 +7,7 @@ little is asked of what is known already.  The policy is the posterior's mean.  
 
 The posterior takes every row for a linear observation of the weights.  Second moments are never
 released:  Σgφᵀ and Σggᵀ of a phase are simulated, by the same policy on decision sets of the public
-domain.
+domain.  Of late answers, that is the policy that chose their actions, and g of the phase in which they come.
 """
 
 from dataclasses import dataclass
@@ -37,14 +37,17 @@ FIRST_PHASE = 8  #: people of a phase
 GROWTH = Fraction(1, 16)  #: of a phase over the people before it, where that is more
 SIMULATED = 400  #: people of the public domain in simulated second moments
 STREAM = "sqrt-toeplitz"
+FEW = 0.05  #: expected answers to a phase, of which no more are simulated
+MOST_LATE = 10**6  #: of `late`
 
 
 @dataclass(frozen=True)
 class PhasedGpUcb(MomentBandit):
     """Jointly private contextual bandit that learns in growing phases; fields as of `moment-gp-ucb`.
 
-    `answering` is the share of people who are expected to answer: public, a guess before the run.  Belief
-    rests on it, privacy does not.
+    `answering` is the share of people who are expected to answer, and `late` how many others ask, on
+    average, before one of them does (a geometric law): public, guesses before the run.  Belief rests on
+    them, privacy does not.
     """
 
     source: ClassVar[str] = "ours; phases with simulated second moments (setting of Dubey 2021, section 6.1)"
@@ -53,11 +56,14 @@ class PhasedGpUcb(MomentBandit):
     delta: Fraction = Fraction(1, 10**6)
     sigma: Fraction | None = None
     answering: Fraction = Fraction(1)
+    late: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.answering <= 1:
             raise InputError(f"answering is {float(self.answering):.6g}", "it is a share above 0, at most 1")
+        if not 0 <= self.late <= MOST_LATE:
+            raise InputError(f"late is {float(self.late):.6g}", f"it is people, 0 ... {MOST_LATE}")
         if self.size < 1:
             raise out_of_range("size >= 1")
         largest = max(FIRST_PHASE, int(GROWTH * self.rounds))
@@ -113,10 +119,11 @@ class PhaseBelief:
     def __init__(self, subject: PhasedGpUcb, weights: Floats) -> None:
         self._public, self._weights = subject.public_people, weights
         self._variance = float(subject.noise_scale) ** 2
-        self._answering = float(subject.answering)
+        self._answering, self._late = float(subject.answering), float(subject.late / (subject.late + 1))
         self._prior = np.full(subject.features.size, 1 / PRECISION)
         self._observed = LinearPosterior(len(self._prior))
-        self._shapes: list[Floats] = []  #: simulated Σgφᵀ of every phase
+        self._phases: list[tuple[int, int, Floats]] = []  #: people before and after, what simulated ones play
+        self._shapes: list[Floats] = []  #: simulated Σgφᵀ of the answers of every phase
         self._spreads: list[Floats] = []  #: and Σggᵀ
         self._before = 0  #: people before this phase
         self._begin()
@@ -144,14 +151,33 @@ class PhaseBelief:
         root = symmetric_root(covariance)
         away = (played - self._centre) @ root
         self._root: Floats = root / np.sqrt((away**2).sum(axis=1).mean())
-        g = self.directions(played)
-        self._shape, self._spread = g.T @ played / len(g), g.T @ g / len(g)
+        self._played = played
+
+    def expected(self, first: int, last: int, people: int) -> float:
+        """Return how many of the people (`first`, `last`] have answered once so many asked, as expected."""
+        if people < last:
+            return 0.0
+        late = self._late ** (people - last + 1) * (1 - self._late ** (last - first)) / (1 - self._late)
+        return self._answering * (last - first - late)
+
+    def _simulate(self, people: int) -> None:
+        """Add Σgφᵀ and Σggᵀ of the answers that are expected in the phase that ends with so many people."""
+        self._phases.append((self._before, people, self._played))
+        size = len(self._prior)
+        shape, spread = np.zeros((size + 1, size)), np.zeros((size + 1, size + 1))
+        for first, last, played in self._phases:
+            many = self.expected(first, last, people) - self.expected(first, last, self._before)
+            if many >= FEW:
+                g = self.directions(played)
+                shape += many / len(g) * (g.T @ played)
+                spread += many / len(g) * (g.T @ g)
+        self._shapes.append(shape)
+        self._spreads.append(spread)
+        self._before = people
 
     def learn(self, released: Integers, people: int) -> None:
         """Take in the row r = Hθ + N(0, s²I + .25Σc²ggᵀ), and begin the next phase."""
-        phase, self._before = self._answering * (people - self._before), people
-        self._shapes.append(phase * self._shape)
-        self._spreads.append(phase * self._spread)
+        self._simulate(people)
         weights = self._weights[len(self._shapes) - 1, : len(self._shapes)]
         shape = np.tensordot(weights, np.array(self._shapes), axes=1)
         spread = np.tensordot(weights**2, np.array(self._spreads), axes=1)
