@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import pairwise, product
 from math import sqrt
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -191,10 +192,11 @@ def _contextual(
     few: dict[str, Value] = {}
     if space is None and dimension > 3:
         few = {"nodes_per_axis": int(MAP_FEATURES ** (1 / dimension))}
+    base = Fraction(fmean(law.base for law in laws)).limit_denominator(1000)
     moments = [{**few, **each} for each in (quiet, *baselines(rounds, dimension))]
     kinds: list[tuple[str, type[Any], dict[str, Value]]] = [
         *(("moment-gp-ucb", MomentGpUcb, each) for each in moments),
-        ("phased-gp-ucb", PhasedGpUcb, few),
+        ("phased-gp-ucb", PhasedGpUcb, few if base == HALF else {**few, "base": base}),
         ("jdp-gp-ucb", JdpGpUcb, {"stream": "honaker"}),
         ("doubling-gp-ucb", DoublingGpUcb, {}),
     ]
