@@ -39,7 +39,7 @@ FIRST_PHASE = 8  #: people of a phase
 GROWTH = Fraction(1, 16)  #: of a phase over the people before it, where that is more
 SIMULATED = 400  #: people of the public domain in simulated second moments
 STREAM = "sqrt-toeplitz"
-FEW = 0.05  #: expected answers to a phase, of which no more are simulated
+LEAST_ANSWERS = 0.05  #: expected answers to a phase, of which no more are simulated
 MOST_LATE = 10**6  #: of `late`
 
 
@@ -175,7 +175,7 @@ class PhaseBelief:
         shape, spread = np.zeros((2, len(self._prior), len(self._prior)))
         for first, last, played in self._phases:
             many = self.expected(first, last, people) - self.expected(first, last, self._before)
-            if many >= FEW:
+            if many >= LEAST_ANSWERS:
                 g = self.directions(played)
                 shape[:, 0] += many * g.mean(axis=0)
                 shape[:, 1:] += many / len(g) * (g.T @ played)

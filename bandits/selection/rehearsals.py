@@ -234,12 +234,9 @@ def _on_arms(
     space: Space, epsilon: Fraction, rounds: int, laws: tuple[WorldLaw, ...], noise: dict[str, Value]
 ) -> list[Runner]:
     """Return `arm-phases` on a space, by index and belief, with this noise."""
-    runners = []
-    for index, belief in product(FOR_REGRET, BELIEFS):
-        parameters = {"index": index, "belief": belief, **noise}
-        bandit = ArmPhases(space=space, epsilon=epsilon, rounds=rounds, **parameters)
-        runners.append(Runner("arm-phases", parameters, partial(_of_space, bandit, laws)))
-    return runners
+    made: Any = partial(ArmPhases, space=space, epsilon=epsilon, rounds=rounds)
+    kinds = [{"index": index, "belief": belief, **noise} for index, belief in product(FOR_REGRET, BELIEFS)]
+    return [Runner("arm-phases", each, partial(_of_space, made(**each), laws)) for each in kinds]
 
 
 def _of_space(subject: Any, laws: tuple[WorldLaw, ...], seed: int) -> float:
