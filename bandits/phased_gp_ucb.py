@@ -40,7 +40,7 @@ GROWTH = Fraction(1, 16)  #: of a phase over the people before it, where that is
 SIMULATED = 400  #: people of the public domain in simulated second moments
 STREAM = "sqrt-toeplitz"
 LEAST_ANSWERS = 0.05  #: expected answers to a phase, of which no more are simulated
-MOST_LATE = 10**6  #: of `late`
+MOST_LATE, LEAST_BASE = 10**6, Fraction(1, 10**6)  #: of `late`, and of `base` and 1 − `base`
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class PhasedGpUcb(MomentBandit):
             raise InputError(f"answering is {float(self.answering):.6g}", "it is a share above 0, at most 1")
         if not 0 <= self.late <= MOST_LATE:
             raise InputError(f"late is {float(self.late):.6g}", f"it is people, 0 ... {MOST_LATE}")
-        if not 0 < self.base < 1:
-            raise InputError(f"base is {float(self.base):.6g}", "it is a mean reward above 0, below 1")
+        if not LEAST_BASE <= self.base <= 1 - LEAST_BASE:
+            raise InputError(f"base is {float(self.base):.6g}", "it is a mean reward in 1e-6 ... 1 - 1e-6")
         if self.size < 1:
             raise out_of_range("size >= 1")
         largest = max(FIRST_PHASE, int(GROWTH * self.rounds))

@@ -374,7 +374,7 @@ WRONG = {
         {"rounds": 1}, {"stream": "river"}, {"epsilon": Fraction(0)}, {"delta": ONE}, {"nodes_per_axis": 0},
         {"prior": "flat"}, {"growth": Fraction(-1, 2)}, {"growth": Fraction(7, 2)}, {"refresh": 0}],
     PhasedGpUcb: [
-        {"size": 0}, {"late": Fraction(-1)}, {"late": Fraction(10**7)}, {"base": Fraction(0)}, {"base": ONE},
+        {"size": 0}, {"late": Fraction(-1)}, {"late": Fraction(10**7)}, {"base": Fraction(0)}, {"base": ONE}, {"base": Fraction(1, 10**400)},
         {"answering": Fraction(0)}],
     PhasedPosterior: [
         {"surface": "branin"}, {"stream": "tree"}, {"reward_noise": "none"}, {"kernel": "additive"},
