@@ -262,9 +262,8 @@ class Session:
     def tell_shuffled(self, bits: Sequence[int]) -> None:
         """Record what a shuffler shows of the batch under way: the bit of every slot, 0 or 1, in any order.
 
-        They are of `ShuffledBits.message` and `shuffle`.  Only how many are 1 is kept.  Raises `InputError`,
-        and records nothing, where the bandit takes no bits, for any other number of bits than there are
-        slots, for anything but 0 and 1, before the batch's last slot is taken, and a second time.
+        Only how many are 1 is kept.  Raises `InputError`, and records nothing, for a bandit without bits,
+        another number of bits, anything but 0 and 1, before the last slot is taken, and a second time.
         """
         if not self._course.shuffled:
             raise InputError("this bandit takes no shuffled bits", "tell every ticket's answer")
