@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import count
 from math import ceil, log, sqrt
 from typing import Any, ClassVar, Final
 
@@ -65,8 +66,9 @@ class ArmPhases(Calibrated):
     `law` is the noise of a block's sum: "laplace" of scale 1/`epsilon`, pure, or "gaussian" of
     deviation `sigma` (left out, the least that is proved to meet (`epsilon`, `delta`)).  A block
     has `block` people at least: many more than ask before an earlier person has answered.
-    With "shuffled", everybody's device sends one private bit, and a shuffler, who alone sees whose it is,
-    shows how many of a block's bits are 1; (`epsilon`, `delta`) is what this number costs.
+    With "shuffled", everybody's device sends one private bit (`bits.message`), and a shuffler, who alone
+    sees whose it is, shows a block's bits in no order; (`epsilon`, `delta`) is what these cost.  A session
+    takes the bits of a block as they are shown; `play` simulates devices and shuffler by its noise.
     With a `space`, its points are the arms; a "linear" `belief` learns a constant and a linear function
     of their coordinates, or of the features of a kernel matrix, in place of every arm's mean apart.
     `index` says how a block's arm is chosen: by a draw from the posterior (Thompson 1933), or as the
@@ -222,8 +224,13 @@ class ArmPhases(Calibrated):
         """Serve every person once, in order; everyone sees arms and sums."""
 
         def pays(first: int, chosen: list[Actions]) -> Floats:
-            return data[np.arange(first, first + len(chosen)), np.array(chosen)]
+            paid = data[np.arange(first, first + len(chosen)), np.array(chosen)]
+            if self.law == "shuffled":
+                return self.bits.sent(noise, "block", next(blocks), paid, tosses).astype(np.float64)
+            return paid
 
+        # tosses round rewards to bits, apart from a rehearsal's noise
+        blocks, tosses = count(), np.random.default_rng((coins, 17))
         return replay(self.course(noise, coins), None, pays)
 
     def course(self, noise: Noise, coins: int) -> "ArmCourse":
@@ -342,7 +349,7 @@ class ArmCourse(Course):
         self._subject, self._noise, self.space = subject, noise, subject.space
         self.uncounted: set[int] = set()
         self._coins = np.random.default_rng(coins)  # apart from the noise
-        self._tosses = np.random.default_rng((coins, 17))  # of bits, apart from a rehearsal's noise
+        self.shuffled = subject.bits.size if subject.law == "shuffled" else 0
         self._belief = subject.prior()
         #: last person, arm, and what they add
         self._learned: deque[tuple[int, int, float, float]] = deque()
@@ -395,9 +402,8 @@ class ArmCourse(Course):
         slots = np.arange(first, last + 1)  # a missing answer counts, a slot that no one took does not
         counted = (slots <= len(self._shown)) & ~np.isin(slots, list(self.uncounted))
         block, known = len(self._sums), answered & counted
-        if self._subject.law == "shuffled":  # a slot without an answer sends a fair coin's bit
-            sent = np.where(known & ~np.isnan(rewards), rewards, 0.5)
-            released = self._subject.bits.ones(self._noise, "block", block, sent, self._tosses)
+        if self.shuffled:
+            released = rewards.sum(keepdims=True).astype(np.int64)  # bits, which have their noise
         else:
             released = self._noise.noisy("block", block, self._subject.added(rewards, known))
         self._sums.append(released)
@@ -406,7 +412,7 @@ class ArmCourse(Course):
         if self._evidence is not None:
             self._evidence.add(self._arm, people, total, noises)
         error, total = people * REWARD_VARIANCE + self._subject.noise_deviation**2, total - people / 2
-        if self._subject.law == "shuffled":
+        if self.shuffled:
             bits = self._subject.bits
             error, total = len(slots) * (REWARD_VARIANCE + bits.variance), total / bits.gain
         self._learn(self._arm, people**2 / error, people * total / error, last)

@@ -30,7 +30,7 @@ TINY = 1e-12
 LEARNED = "learned"  #: kernel that the messages choose
 #: the kernels that it chooses among, each with its length scale and its chance before any message: messages
 #: tell little of them, and a rough one loses little where the function is smooth
-MODELS = (("squared-exponential", Fraction(1), 0.1), ("matern-5/2", Fraction(1, 4), 0.9))
+MODELS = (("squared-exponential", Fraction(1), 0.1), ("matern-3/2", Fraction(1, 4), 0.9))
 
 
 class ResidualPosterior(Choosy):

@@ -5,9 +5,10 @@ square 1.  The mean feature that the phase's policy plays is φ̄, the posterior
 little is asked of what is known already.  The policy is the posterior's mean.  Row j releases
 Σ_{b≤j} c_{j−b} X_b + N(0, s²I), X_b the sum of a phase, c the square root of the prefix sums.
 
-The posterior takes every row for a linear observation of the weights.  Second moments are never
+The posterior takes every row for a linear observation of the weights, and of a level that all rewards share:
+centring at ½ moves a sum the least, wherever the level is.  Second moments are never
 released:  Σgφᵀ and Σggᵀ of a phase are simulated, by the same policy on decision sets of the public
-domain.
+domain.  Of late answers, that is the policy that chose their actions, and g of the phase in which they come.
 """
 
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball
 from mechanisms.continual import factors
 
-PRECISION = 4.0  #: of every weight before anything is learned
+WEIGHT_SPREAD = 0.5  #: of every weight before anything is learned, at a base rate of ½; in proportion to it
+LEVEL_SPREAD = 0.1  #: of the level about the base rate, likewise
 REWARD_NOISE = 0.25  #: mean square of a centred reward, which is ±½
 STEADY = 0.3  #: of g's first entry, the same for all, where the others have root mean square 1
 CENTRED = 0.8  #: share of the policy's mean feature that is taken off
@@ -37,14 +39,18 @@ FIRST_PHASE = 8  #: people of a phase
 GROWTH = Fraction(1, 16)  #: of a phase over the people before it, where that is more
 SIMULATED = 400  #: people of the public domain in simulated second moments
 STREAM = "sqrt-toeplitz"
+LEAST_ANSWERS = 0.05  #: expected answers to a phase, of which no more are simulated
+MOST_LATE, LEAST_BASE = 10**6, Fraction(1, 10**6)  #: of `late`, and of `base` and 1 − `base`
 
 
 @dataclass(frozen=True)
 class PhasedGpUcb(MomentBandit):
     """Jointly private contextual bandit that learns in growing phases; fields as of `moment-gp-ucb`.
 
-    `answering` is the share of people who are expected to answer: public, a guess before the run.  Belief
-    rests on it, privacy does not.
+    `answering` is the share of people who are expected to answer, and `late` how many others ask, on
+    average, before one of them does (a geometric law); `base` is the mean reward that is expected where
+    choices are uniform, and rewards are expected to vary in proportion to it, or to 1 − `base`.  They are
+    public, guesses before the run.  Belief rests on them, privacy does not.
     """
 
     source: ClassVar[str] = "ours; phases with simulated second moments (setting of Dubey 2021, section 6.1)"
@@ -53,11 +59,17 @@ class PhasedGpUcb(MomentBandit):
     delta: Fraction = Fraction(1, 10**6)
     sigma: Fraction | None = None
     answering: Fraction = Fraction(1)
+    late: Fraction = Fraction(0)
+    base: Fraction = HALF
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.answering <= 1:
             raise InputError(f"answering is {float(self.answering):.6g}", "it is a share above 0, at most 1")
+        if not 0 <= self.late <= MOST_LATE:
+            raise InputError(f"late is {float(self.late):.6g}", f"it is people, 0 ... {MOST_LATE}")
+        if not LEAST_BASE <= self.base <= 1 - LEAST_BASE:
+            raise InputError(f"base is {float(self.base):.6g}", "it is a mean reward in 1e-6 ... 1 - 1e-6")
         if self.size < 1:
             raise out_of_range("size >= 1")
         largest = max(FIRST_PHASE, int(GROWTH * self.rounds))
@@ -107,22 +119,26 @@ def _public_people(of: contextual.PublicMap, size: int, candidates: int) -> Floa
 class PhaseBelief:
     """A linear posterior that takes every row for an observation; the policy is its mean.
 
+    Its first weight is the level less `base`, the others are those of features.
     `weights` [phases, phases] are those of the phases' sums in rows.
     """
 
     def __init__(self, subject: PhasedGpUcb, weights: Floats) -> None:
         self._public, self._weights = subject.public_people, weights
         self._variance = float(subject.noise_scale) ** 2
-        self._answering = float(subject.answering)
-        self._prior = np.full(subject.features.size, 1 / PRECISION)
+        self._answering, self._late = float(subject.answering), float(subject.late / (subject.late + 1))
+        self._base, spread = float(subject.base - HALF), 2 * float(min(subject.base, 1 - subject.base))
+        spreads = [LEVEL_SPREAD, *[WEIGHT_SPREAD] * subject.features.size]
+        self._prior = (spread * np.array(spreads)) ** 2
         self._observed = LinearPosterior(len(self._prior))
-        self._shapes: list[Floats] = []  #: simulated Σgφᵀ of every phase
+        self._phases: list[tuple[int, int, Floats]] = []  #: people before and after, what simulated ones play
+        self._shapes: list[Floats] = []  #: simulated Σg(1, φ)ᵀ of the answers of every phase
         self._spreads: list[Floats] = []  #: and Σggᵀ
         self._before = 0  #: people before this phase
         self._begin()
 
     def scores(self, candidates: Floats) -> Floats:
-        """Return φᵀθ̂."""
+        """Return φᵀθ̂, less the level that all share."""
         return candidates @ self._mean
 
     def directions(self, features: Floats) -> Floats:
@@ -137,25 +153,44 @@ class PhaseBelief:
 
     def _begin(self) -> None:
         """Set the policy to the posterior's mean, and direct contributions at its uncertainty."""
-        covariance = self._observed.covariance(self._prior)
-        self._mean: Floats = covariance @ self._observed.moment
+        whole = self._observed.covariance(self._prior)
+        self._mean: Floats = (whole @ self._observed.moment)[1:]
         played = self._public[np.arange(len(self._public)), np.argmax(self._public @ self._mean, axis=1)]
         self._centre: Floats = CENTRED * played.mean(axis=0)
-        root = symmetric_root(covariance)
+        root = symmetric_root(whole[1:, 1:])
         away = (played - self._centre) @ root
         self._root: Floats = root / np.sqrt((away**2).sum(axis=1).mean())
-        g = self.directions(played)
-        self._shape, self._spread = g.T @ played / len(g), g.T @ g / len(g)
+        self._played = played
+
+    def expected(self, first: int, last: int, people: int) -> float:
+        """Return how many of the people (`first`, `last`] have answered once so many asked, as expected."""
+        if people < last:
+            return 0.0
+        late = self._late ** (people - last + 1) * (1 - self._late ** (last - first)) / (1 - self._late)
+        return self._answering * (last - first - late)
+
+    def _simulate(self, people: int) -> None:
+        """Add Σg(1, φ)ᵀ and Σggᵀ of the answers that are expected in the phase ending with so many people."""
+        self._phases.append((self._before, people, self._played))
+        shape, spread = np.zeros((2, len(self._prior), len(self._prior)))
+        for first, last, played in self._phases:
+            many = self.expected(first, last, people) - self.expected(first, last, self._before)
+            if many >= LEAST_ANSWERS:
+                g = self.directions(played)
+                shape[:, 0] += many * g.mean(axis=0)
+                shape[:, 1:] += many / len(g) * (g.T @ played)
+                spread += many / len(g) * (g.T @ g)
+        self._shapes.append(shape)
+        self._spreads.append(spread)
+        self._before = people
 
     def learn(self, released: Integers, people: int) -> None:
-        """Take in the row r = Hθ + N(0, s²I + .25Σc²ggᵀ), and begin the next phase."""
-        phase, self._before = self._answering * (people - self._before), people
-        self._shapes.append(phase * self._shape)
-        self._spreads.append(phase * self._spread)
+        """Take in the row r = Hw + N(0, s²I + .25Σc²ggᵀ), and begin the next phase."""
+        self._simulate(people)
         weights = self._weights[len(self._shapes) - 1, : len(self._shapes)]
         shape = np.tensordot(weights, np.array(self._shapes), axes=1)
         spread = np.tensordot(weights**2, np.array(self._spreads), axes=1)
         error = self._variance * np.eye(len(spread)) + REWARD_NOISE * spread
         row = released / 2.0 ** (CONTRIBUTION_BITS + factors.WEIGHT_BITS)
-        self._observed.learn(shape, error, row)
+        self._observed.learn(shape, error, row - self._base * shape[:, 0])
         self._begin()

@@ -254,7 +254,8 @@ class Learner:
         self._correlated = bool(np.triu(self._weights.T, 1).any())
         self._past: list[tuple[Floats, float]] = []  #: H next to H·θ̂, and rewards' noise, of batches in rows
         self._rng = np.random.default_rng(coins)  # apart from the noise
-        (self._scale, self._length), self._told, self._own = START, 0, RewardNoise(own)
+        self._scale, self._length = START[0], min(START[1], self._model.lengths - 1)
+        self._told, self._own = 0, RewardNoise(own)
         self._observed = LinearPosterior(model.size)
         self._settle()
 

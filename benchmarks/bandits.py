@@ -276,6 +276,7 @@ def late_answers(people: int = 1024, seeds: range = range(7000, 7024)) -> Rows:
         for what, bandit, delays in (
             ("none", delayed, np.zeros(people)),
             ("30 people late", delayed, late),
+            ("30 people late, as expected", replace(delayed, late=Fraction(30)), late),
             ("half silent, as expected", half, silent),
             ("half silent, not expected", delayed, silent),
         ):

@@ -100,7 +100,7 @@ class SessionOptions:
                 yield session
 
 
-REQUESTS = ("ask", "tell", "ticket", "public", "end")  #: of a line, one of which it has
+REQUESTS = ("ask", "tell", "bits", "ticket", "public", "end")  #: of a line, one of which it has
 Answer = TicketAnswer | Told | PublicSession | SessionError
 MAX_LINE, MAX_TICKET = 2**20, 10**9  #: bytes of a line, and a ticket
 NO_SESSION, NO_MODELER = SessionOptions(), outsourcing.ModelerOptions()
@@ -205,10 +205,11 @@ def serve_lines(claim: File, *, options: SessionOptions = NO_SESSION) -> int:
     """Serve people over JSON lines: one request per line of input, one answer per line of output.
 
     {"ask": null} or {"ask": CONTEXT} gives a ticket, {"tell": TICKET, "reward": NUMBER} records an
-    answer (null: there will be none), {"ticket": TICKET} gives a ticket again, {"public": true} what
-    all may see so far, and {"end": true} ends the session.  A wrong request is answered by
-    {"error": TEXT}, and changes nothing.  At the end of the input the session can be resumed, also
-    by `ask` and `tell`, whose answers these are.
+    answer (null: there will be none), {"bits": [0, 1, ...]} those of a batch, which devices have
+    randomised and a shuffler shows in no order, {"ticket": TICKET} gives a ticket again, {"public":
+    true} what all may see so far, and {"end": true} ends the session.  A wrong request is answered
+    by {"error": TEXT}, and changes nothing.  At the end of the input the session can be resumed,
+    also by `ask` and `tell`, whose answers these are.
 
     Example: `dpaccount session claim.toml --state people.state --ledger sqlite:///team.db`
 
@@ -246,6 +247,9 @@ def _answer(serving: "Session", request: Place) -> Answer:
         numbers = place.items() if isinstance(place.value, list) else [place]
         reward: Any = None if place.value is None else [each.real() for each in numbers]
         return Told(number, serving.tell(number, reward))
+    if which == ["bits"]:
+        serving.tell_shuffled([bit.integer(0, 1) for bit in table["bits"].items()])
+        return Told(None, counts=True)
     if which == ["ticket"]:
         return _given(serving, None, table["ticket"].integer(1, MAX_TICKET))
     if not table[which[0]].flag():

@@ -27,10 +27,8 @@ session that is killed at any point can resume, and every release is made once.
 Names follow Optuna (`ask`, `tell`, `number`, pending trials) where they fit.
 """
 
-import math
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -45,13 +43,14 @@ from bandits.learning.arrivals import Checked, Course, Live
 from bandits.learning.contextual import on_offer
 from bandits.learning.journal import Journal, Line
 from bandits.learning.releases import SECURE, Kept, Rehearsed, charged, configuration, proof_of, same_run
-from bandits.statistics.arrays import Floats
+from bandits.statistics.arrays import Floats, as_row
 from dpaccount.errors import InputError
 from dpaccount.ledger.entry import digest
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise import process
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import Theorem
+from mechanisms.local.shuffled import in_order
 from mechanisms.subject import View
 
 P = ParamSpec("P")
@@ -210,9 +209,12 @@ class Session:
             raise InputError("this session has ended", "begin a new one with another state file")
         if number > self.slots:
             raise InputError(f"all {self.slots} slots are taken", "begin a new session for more people")
+        last = self._course.batches[self._closed][1]
+        if self._course.shuffled and number > last and last not in self._rewards:
+            raise InputError(f"ticket {number} waits for bits", f"tell those of batch {self._closed + 1}")
         row, clipped = self._brought(context)
         with _or_closed(self):
-            if number > self._course.batches[self._closed][1]:
+            if number > last:
                 self._close_batch()
             ticket = Ticket(number, self._course.ask(row).tolist())
             brought = None if row is None else row.tolist()
@@ -233,6 +235,8 @@ class Session:
         `InputError` for a ticket that was never issued or already has an answer, for anything but the right
         number of numbers, and, for a local channel, for a value that the channel cannot send.
         """
+        if self._course.shuffled:
+            raise InputError("here nobody's answer is told by itself", "tell a batch's shuffled bits")
         number = self.ticket(ticket.number if isinstance(ticket, Ticket) else ticket).number
         if number in self._rewards or number in self._late:
             raise InputError(f"ticket {number} has its answer", "a person answers once")
@@ -242,8 +246,8 @@ class Session:
                 self._late.add(number)
             return False
         answer = self._told(reward)
-        if isinstance(self._course, Checked) and not np.isnan(_row(reward)).any():
-            self._course.check(float(_row(answer)[0, 0]))
+        if isinstance(self._course, Checked) and not np.isnan(as_row(reward)).any():
+            self._course.check(float(as_row(reward)[0, 0]))  # as it came: a clamped one may be a message
         late = self._ended or (self._is_late(number) and not self._takes_late())
         with _or_closed(self):
             if late:
@@ -253,6 +257,25 @@ class Session:
                 self._journal.append({"tell": number, "reward": answer})
                 self._hear(number, answer)
         return not late and number not in self._course.uncounted
+
+    @_alone
+    def tell_shuffled(self, bits: Sequence[int]) -> None:
+        """Record what a shuffler shows of the batch under way: the bit of every slot, 0 or 1, in any order.
+
+        Only how many are 1 is kept.  Raises `InputError`, and records nothing, for a bandit without bits,
+        another number of bits, anything but 0 and 1, before the last slot is taken, and a second time.
+        """
+        if not self._course.shuffled:
+            raise InputError("this bandit takes no shuffled bits", "tell every ticket's answer")
+        first, last = self._course.batches[min(self._closed, len(self._course.batches) - 1)]
+        if self._ended or self.asked < last or last in self._rewards:
+            raise InputError(f"no bits are due: {self.asked} slots are taken", f"a batch ends at slot {last}")
+        ones = sum(in_order(bits, self._course.shuffled))
+        if len(bits) != last - first + 1:
+            raise InputError(f"found {len(bits)} bits", f"needed {last - first + 1}, one a slot")
+        with _or_closed(self):
+            self._journal.append(line := {"bits": ones})
+            self._again(line)
 
     @_alone
     def public(self) -> dict[str, NDArray[Any]]:
@@ -290,6 +313,8 @@ class Session:
 
     def _hear(self, number: int, answer: float | list[float]) -> None:
         """Take an answer that counts: with its own batch, or with the one under way."""
+        if self._course.shuffled:  # only in a state file
+            raise InputError(f"the state holds an answer of ticket {number} by itself", "begin a new one")
         if self._is_late(number) and not self._takes_late():  # only in a state file
             raise InputError(f"the state counts a late answer of ticket {number}", "no proof covers it")
         self._rewards[number] = answer
@@ -301,6 +326,8 @@ class Session:
         if self._closed == len(self._course.batches):
             return False
         first, last = self._course.batches[self._closed]
+        if self._course.shuffled:
+            return last in self._rewards
         if self._course.last_is_read:
             return self.asked >= first
         return self.asked >= last and last < self.slots
@@ -334,6 +361,9 @@ class Session:
             self._take(ticket, event)
         elif "tell" in event:
             self._hear(event["tell"], event["reward"])
+        elif "bits" in event:
+            first, last = self._course.batches[self._closed]
+            self._rewards |= {slot: float(slot - first < event["bits"]) for slot in range(first, last + 1)}
         elif "late" in event:
             self._late.add(event["late"])
         elif "close" in event:
@@ -358,7 +388,7 @@ class Session:
         outside = 0
         if space is not None:
             context, outside = space.candidates(context, self._course.candidates)
-        row = _row(context)
+        row = as_row(context)
         numbers, candidates = len(domain.low), self._course.candidates
         shape = np.array(context, dtype=object).shape if row.shape[1] == numbers else ()
         if shape not in ((numbers,), (candidates, numbers // candidates)):
@@ -375,7 +405,7 @@ class Session:
     def _told(self, reward: ArrayLike) -> float | list[float]:
         """Return what a person tells within its domain: a number, or several."""
         domain = self._course.reward
-        row = _row(reward)
+        row = as_row(reward)
         if row.shape[1] != len(domain.low):
             what = (
                 "a reward is one number"
@@ -413,29 +443,6 @@ def _or_closed(held: Journal | Session) -> Iterator[None]:
     except BaseException:
         held.close()
         raise
-
-
-def _row(given: ArrayLike | None) -> Floats:
-    """Return numbers as one row, those beyond the doubles as infinite, masked ones as NaN.
-
-    What are no numbers are none.
-    """
-    try:
-        whole: Any = [] if given is None else given
-        if "numpy.ma" in sys.modules:  # else nothing is masked, and its import takes long
-            whole = np.ma.array(whole, dtype=object).filled(math.nan)
-        numbers = [_double(value) for value in np.array(whole, dtype=object).ravel()]
-        return np.array([numbers], dtype=np.float64).reshape(1, -1)
-    except (TypeError, ValueError):
-        return np.zeros((1, 0))
-
-
-def _double(value: Any) -> float:
-    try:
-        masked = "numpy.ma" in sys.modules and value is np.ma.masked
-        return math.nan if value is None or masked else float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
 
 
 def _short(action: Any) -> Any:

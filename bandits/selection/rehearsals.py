@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import pairwise, product
 from math import sqrt
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from bandits.arm_phases import FOR_REGRET, ArmPhases
+from bandits.arm_phases import BELIEFS, FOR_REGRET, ArmPhases
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.features import RADIUS
@@ -77,8 +78,9 @@ def choose(
     """Return the bandit of least mean regret in public rehearsals, for a kind of privacy, budget and horizon.
 
     ``joint``: contexts and rewards are private; people bring `candidates` points.  ``reward``: the points of
-    `space` are public, rewards private.  ``local``: no one is trusted with either.  Each kind is
-    another promise, and none replaces another.
+    `space` are public, rewards private.  ``shuffled``: the same, but rewards stay on devices, whose bits a
+    shuffler mixes.  ``local``: no one is trusted with either.  Each kind is another promise, and none
+    replaces another.
 
     A `space` has the points that are played, in worlds drawn by `laws` in turn; the name of a surface, by
     default camelback, has worlds of its own.  Raises `InputError` for parameters that make no sense.
@@ -91,8 +93,10 @@ def choose(
             {},
             "nobody is trusted, so every person noises a message of their own; not rehearsed",
         )
-    if privacy not in ("joint", "reward"):
-        raise InputError(f"privacy is {privacy[:40]!r}", "known: joint, reward, local")
+    if privacy not in ("joint", "reward", "shuffled"):
+        raise InputError(f"privacy is {privacy[:40]!r}", "known: joint, reward, shuffled, local")
+    if privacy == "shuffled" and not isinstance(space, Space):
+        raise InputError("a shuffler mixes bits about arms", "give a space, whose points are the arms")
     named = privacy == "reward" and not isinstance(space, Space)
     longest = (10 if named else 1) * MAX_REHEARSED_ROUNDS
     where = "" if named else f" in worlds {', '.join(map(str, laws))} (as shares of uniform choices' regret)"
@@ -104,6 +108,9 @@ def choose(
         where = f" of {PROXY} people at ε = {float(epsilon):.3g}{where}"
     if isinstance(space, Space) and privacy == "reward":
         runners = _on_points(space, epsilon, delta, rounds, laws)
+    elif isinstance(space, Space) and privacy == "shuffled":
+        bits: dict[str, Value] = {"law": "shuffled", "delta": delta}
+        runners = _on_arms(space, epsilon, rounds, laws, bits)
     elif isinstance(space, Space) or (space is None and privacy == "joint"):
         runners = _contextual(epsilon, delta, rounds, candidates, dimension, space, laws)
     elif privacy == "reward":
@@ -185,10 +192,11 @@ def _contextual(
     few: dict[str, Value] = {}
     if space is None and dimension > 3:
         few = {"nodes_per_axis": int(MAP_FEATURES ** (1 / dimension))}
+    base = Fraction(fmean(law.base for law in laws)).limit_denominator(1000)
     moments = [{**few, **each} for each in (quiet, *baselines(rounds, dimension))]
     kinds: list[tuple[str, type[Any], dict[str, Value]]] = [
         *(("moment-gp-ucb", MomentGpUcb, each) for each in moments),
-        ("phased-gp-ucb", PhasedGpUcb, few),
+        ("phased-gp-ucb", PhasedGpUcb, few if base == HALF else {**few, "base": base}),
         ("jdp-gp-ucb", JdpGpUcb, {"stream": "honaker"}),
         ("doubling-gp-ucb", DoublingGpUcb, {}),
     ]
@@ -215,15 +223,20 @@ def _on_points(
         for stream in ("separate", "correlated")
     ]
     kinds += [("surface-gp-ucb", SurfaceGpUcb, {})]
-    if rounds >= 2 * len(space):
-        kinds += [("arm-phases", ArmPhases, {"index": index}) for index in FOR_REGRET]
-    runners = []
-    for name, kind, parameters in kinds:
-        own = {} if kind is ArmPhases else {"delta": delta}
-        runners.append(
-            Runner(name, parameters, partial(_of_space, kind(**common, **own, **parameters), laws))
-        )
-    return runners
+    runners = [
+        Runner(name, parameters, partial(_of_space, kind(**common, delta=delta, **parameters), laws))
+        for name, kind, parameters in kinds
+    ]
+    return runners if rounds < 2 * len(space) else runners + _on_arms(space, epsilon, rounds, laws, {})
+
+
+def _on_arms(
+    space: Space, epsilon: Fraction, rounds: int, laws: tuple[WorldLaw, ...], noise: dict[str, Value]
+) -> list[Runner]:
+    """Return `arm-phases` on a space, by index and belief, with this noise."""
+    made: Any = partial(ArmPhases, space=space, epsilon=epsilon, rounds=rounds)
+    kinds = [{"index": index, "belief": belief, **noise} for index, belief in product(FOR_REGRET, BELIEFS)]
+    return [Runner("arm-phases", each, partial(_of_space, made(**each), laws)) for each in kinds]
 
 
 def _of_space(subject: Any, laws: tuple[WorldLaw, ...], seed: int) -> float:

@@ -6,7 +6,7 @@ a batch has `size` bits or more, while a bit by itself is ε₀-DP, against the 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
+from dpaccount.noise.samplers import Integers, Sampler, Secure
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, shuffled
 from mechanisms.local.tables import Table
 
@@ -72,12 +72,40 @@ class ShuffledBits:
 
         return _leaf(self, self.truth, local * _first(enough, 0, 2**TRUTH_BITS) / 2**TRUTH_BITS, delta, key)
 
-    def ones(
+    def sent(
         self, noise: Noise, key: str, batch: int, numbers: NDArray[np.float64], coins: np.random.Generator
     ) -> Integers:
-        """Return how many of a batch's messages are 1; a number in [0, 1] is the chance that its bit is 1."""
+        """Return a batch's messages as a simulated shuffler shows them, of simulated devices."""
         bits = (coins.random(len(numbers)) < numbers).astype(np.int64)
-        return noise.noisy(key, batch, bits).sum(keepdims=True)
+        return noise.noisy(key, batch, bits)
+
+    def message(self, number: float, coins: Sampler | None = None) -> int:
+        """Return the bit that a device sends: 1 or 0, by secure coins of its own, by default the system's.
+
+        `number` is clipped to [0, 1], NaN is ½; it is the chance of the bit that is sent as it is with chance
+        `truth`.  A device sends one message, and remembers that it did.
+        """
+        own, truth = coins or Secure(), int(self.truth * 2**TRUTH_BITS)
+        chance = 0.5 if number != number else min(max(float(number), 0.0), 1.0)  # noqa: PLR0124
+        bit = own.below(2**53) < chance * 2.0**53
+        return int(bit == (own.below(2**TRUTH_BITS) < truth))
+
+    def shuffle(self, messages: Sequence[int | None], coins: Sampler | None = None) -> list[int]:
+        """Return a batch's messages in no order, the shuffler's part; of who sent none (None), a fair coin's.
+
+        So their number is public.  Raises `InputError` for fewer than `size`, and for what is no message.
+        """
+        own = coins or Secure()
+        return in_order([own.below(2) if each is None else each for each in messages], self.size)
+
+
+def in_order(messages: Sequence[int], fewest: int) -> list[int]:
+    """Return the messages of a batch, sorted; raises `InputError` for what is none, and for too few."""
+    if len(messages) < fewest:
+        raise InputError(f"found {len(messages)} bits, which are private among {fewest} or more")
+    if not all(type(each) in (int, np.int64) and each in (0, 1) for each in messages):
+        raise InputError("a device's message is 0 or 1", "give `bits.message` of a reward, not the reward")
+    return sorted(map(int, messages))
 
 
 def _table(truth: Fraction) -> Table:

@@ -112,33 +112,6 @@ def test_no_block_has_fewer_bits_than_the_proof_counts(rounds, memory, block):
     assert point(subject.proof(DELTA)) <= (Fraction(1), DELTA)
 
 
-@looped("silent", [1, 2, 10**6])
-def test_as_many_bits_are_shown_whoever_answers(silent, tmp_path):
-    """Who is silent, and the slots of a block that nobody took, send the bit of a fair coin."""
-    subject, shown = ArmPhases(rounds=400, arms=2, block=50, **SHUFFLED), []
-    with Session.rehearse(subject, tmp_path / f"state {silent}", seed=1) as session:
-        noisy = session._course._noise.noisy
-        session._course._noise.noisy = lambda key, part, bits: (
-            shown.append(len(bits)) or noisy(key, part, bits)
-        )
-        for number in range(120):
-            ticket = session.ask()
-            session.tell(ticket, 1.0 if number % silent else None)
-        public = session.result().public
-    assert shown == [50, 50, 50]
-    assert len(public["sums"]) == 3
-    assert all(0 <= ones <= 50 for ones in public["sums"])
-
-
-@pytest.mark.parametrize("measure", ["approximate", "approximate-zcdp"])
-def test_a_ledger_of_points_takes_shuffled_bits(measure, tmp_path):
-    url, subject = f"sqlite:///{tmp_path}/budget.db", ArmPhases(rounds=400, arms=2, **SHUFFLED)
-    init(url, epsilon=9, delta=Fraction(1, 100), unit="p", relation="replace-one", measure=measure)
-    with Ledger.open(url) as ledger, Session.open(subject, ledger, tmp_path / "state") as session:
-        session.tell(session.ask(), 1.0)
-        assert session.releasable
-
-
 def test_of_shuffled_bits_one_mean_is_known_as_of_other_noise():
     """A search for the best arm names it; its evidence is of bits, which are rewards themselves."""
     subject = ArmPhases(rounds=8000, arms=2, index="top-two", epsilon=Fraction(3), **SHUFFLED)
@@ -332,11 +305,18 @@ def test_a_block_that_ended_early_counts_its_people(tmp_path):
 def test_who_is_shown_another_arm_is_not_counted_among_the_people_of_the_block(tmp_path, noise):
     """Two sites with one arm each, all answer at once; means are .8 and 1, and each sum has its own people."""
     subject = ArmPhases(rounds=400, arms=2, epsilon=Fraction(30), space=grid(2), **noise)
-    rng = np.random.default_rng(3)
+    rng, paid = np.random.default_rng(3), []
+    ends = {last: range(first, last + 1) for first, last in subject.blocks()}
     with Session.rehearse(subject, tmp_path / "state", seed=1) as session:
         for _ in range(400):
             ticket = session.ask([int(rng.random() < 0.3)])
-            session.tell(ticket, 1.0 if ticket.action else float(rng.random() < 0.8))
+            paid.append(1.0 if ticket.action else float(rng.random() < 0.8))
+            if not noise:
+                session.tell(ticket, paid[-1])
+            elif ticket.number in ends:
+                own = session.public()["uncounted"]
+                sent = [None if n in own else subject.bits.message(paid[n - 1]) for n in ends[ticket.number]]
+                session.tell_shuffled(subject.bits.shuffle(sent))
         view = session.result()
     found = subject.accuracy(view)["means"]
     assert found["low"][0] <= 0.8 <= found["high"][0]

@@ -90,7 +90,10 @@ def test_a_session_is_the_replay_whoever_is_late_and_how_much(tmp_path):
     assert len(seen) > 20  # orders are not alike
 
 
-@pytest.mark.parametrize("subject", [EACH, PAIRS, PHASES], ids=["each", "pairs", "phases"])
+TOLD = replace(PHASES, late=Fraction(7), base=Fraction(1, 5), answering=Fraction(1, 2))
+
+
+@pytest.mark.parametrize("subject", [EACH, PAIRS, PHASES, TOLD], ids=["each", "pairs", "phases", "told"])
 def test_what_one_late_person_moves_is_charged(subject):
     """Over all pairs of delays, and rewards that turn; given the same releases, as adaptive composition has it."""
     data = people(subject)

@@ -1,19 +1,24 @@
 """The bandit that learns in phases: what a person adds, what is released, and what is made of it."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from bandits.phased_gp_ucb import CENTRED, PRECISION, REWARD_NOISE, STEADY, PhasedGpUcb
+from bandits.phased_gp_ucb import CENTRED, LEVEL_SPREAD, REWARD_NOISE, STEADY, WEIGHT_SPREAD, PhasedGpUcb
 from bandits.simulation.simulated_people import simulated_people
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, contribution
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.continual import factors
+from tests.looped import looped
 
-SMALL = PhasedGpUcb(rounds=40, candidates=3, size=5, nodes_per_axis=3, sigma=Fraction(1, 2))
+SMALL = PhasedGpUcb(
+    rounds=40, candidates=3, size=5, nodes_per_axis=3, sigma=Fraction(1, 2), base=Fraction(2, 5)
+)
+PRECISION = np.diag([1 / (0.8 * LEVEL_SPREAD) ** 2, *[1 / (0.8 * WEIGHT_SPREAD) ** 2] * 5])
 
 
 class Shifted:
@@ -56,9 +61,8 @@ def test_directions_are_those_of_the_documentation(told):
     learner, _, _ = told
     people = SMALL.public_people
     played = people[np.arange(len(people)), np.argmax(people @ learner.belief._mean, axis=1)]
-    values, vectors = np.linalg.eigh(
-        np.linalg.inv(np.eye(5) * PRECISION + learner.belief._observed.information)
-    )
+    whole = np.linalg.inv(PRECISION + learner.belief._observed.information)
+    values, vectors = np.linalg.eigh(whole[1:, 1:])
     h = (played - CENTRED * played.mean(axis=0)) @ (vectors * np.sqrt(values)) @ vectors.T
     h /= np.sqrt((h**2).sum(axis=1).mean())
     whole = np.column_stack([np.full(len(h), STEADY), h])
@@ -79,14 +83,82 @@ def test_the_mean_is_that_of_all_rows_at_once(told):
     """One regression on all released rows, each with its own noise, in place of one row after another."""
     learner, noise, _ = told
     root = factors.sqrt_toeplitz(4) / 2.0**factors.WEIGHT_BITS
-    precision, moment = np.eye(5) * PRECISION, np.zeros(5)
-    for row, gave in enumerate(noise.gave):
-        shape = sum(root[row - b] * learner.belief._shapes[b] for b in range(row + 1))
-        spread = sum(root[row - b] ** 2 * learner.belief._spreads[b] for b in range(row + 1))
+    precision, moment = PRECISION.copy(), np.zeros(6)
+    for place, gave in enumerate(noise.gave):
+        shape = sum(root[place - b] * learner.belief._shapes[b] for b in range(place + 1))
+        spread = sum(root[place - b] ** 2 * learner.belief._spreads[b] for b in range(place + 1))
         inverse = np.linalg.inv(np.eye(6) / 4 + REWARD_NOISE * spread)
         precision += shape.T @ inverse @ shape
-        moment += shape.T @ inverse @ gave / 2.0 ** (CONTRIBUTION_BITS + factors.WEIGHT_BITS)
-    assert learner.scores(np.eye(5)) == pytest.approx(np.linalg.solve(precision, moment))
+        row = gave / 2.0 ** (CONTRIBUTION_BITS + factors.WEIGHT_BITS)
+        moment += shape.T @ inverse @ (row + 0.1 * shape[:, 0])  # the base rate is .1 below ½
+    assert learner.scores(np.eye(5)) == pytest.approx(np.linalg.solve(precision, moment)[1:])
+
+
+@looped("late", [Fraction(0), Fraction(1, 3), Fraction(30)])
+def test_answers_are_expected_when_a_geometric_law_has_them(late):
+    """One by one: a person of slot t has answered when so many asked with chance 1 − r^(people − t + 1)."""
+    belief = replace(SMALL, late=late, answering=Fraction(3, 4)).learner(Shifted()).belief
+    rate = float(late / (late + 1))
+    for first, last, people in ((0, 8, 8), (0, 8, 9), (8, 16, 24), (3, 4, 400)):
+        one_by_one = sum(1 - rate ** (people - slot + 1) for slot in range(first + 1, last + 1))
+        assert belief.expected(first, last, people) == pytest.approx(0.75 * one_by_one)
+    assert belief.expected(8, 16, 15) == 0  # their own row comes first
+    assert belief.expected(8, 16, 10**6) == pytest.approx(6)
+
+
+class Fixed:
+    """Releases the same rows whatever it is given, so that policies are those rows'; keeps what it was given."""
+
+    def __init__(self):
+        self.given = []
+
+    def noisy(self, _key, part, values):
+        self.given.append(np.array(values, dtype=np.float64))
+        rng = np.random.default_rng([5, part])
+        return rng.normal(0, 2.0 ** (CONTRIBUTION_BITS + factors.WEIGHT_BITS), len(values)).astype(np.int64)
+
+
+def told_late(bandit, seed, weights):
+    """Return rows of people of the public domain, with rewards ½ + b + φᵀθ, a third of whom never answer."""
+    rng, noise = np.random.default_rng(seed), Fixed()
+    learner, waiting = bandit.learner(noise), {}
+    sets, spans = bandit.public_people, [range(first, last + 1) for first, last in bandit.batches]
+    for span in spans[:-1]:
+        for slot in [slot for slot, (comes, *_) in waiting.items() if comes <= span[-1]]:
+            learner.add_late(*waiting.pop(slot)[1:])
+        offers = sets[rng.integers(0, len(sets), len(span))]
+        comes = np.array(span) + rng.geometric(1 / 6, len(span)) - 1
+        for slot, when, offer, silent in zip(span, comes, offers, rng.random(len(span)) < 1 / 3, strict=True):
+            phi = offer[np.argmax(learner.scores(offer))]
+            reward = float(0.5 + weights[0] + phi @ weights[1:])
+            late = silent or when > span[-1]
+            if late and not silent:
+                waiting[slot] = when, phi, reward
+            learner.tell(phi, None if late else reward)
+    return np.array(noise.given), learner.belief
+
+
+def away_from_belief(**told):
+    """Return how far rows' means are from what the belief expects, in their standard errors, at most."""
+    bandit = replace(SMALL, rounds=80, base=Fraction(1, 2), **told)
+    weights = np.array([0.1, 0.2, -0.15, 0.1, 0.05, -0.1])
+    runs = [told_late(bandit, seed, weights) for seed in range(120)]
+    rows = np.array([rows for rows, _ in runs]) / 2.0 ** (CONTRIBUTION_BITS + factors.WEIGHT_BITS)
+    belief = runs[0][1]
+    expected = [
+        np.tensordot(belief._weights[j, : j + 1], np.array(belief._shapes[: j + 1]), axes=1) @ weights
+        for j in range(rows.shape[1])
+    ]
+    error = rows.std(axis=0, ddof=1) / np.sqrt(len(rows))
+    return float(np.abs((rows.mean(axis=0) - expected) / error).max())
+
+
+@pytest.mark.slow
+def test_rows_are_what_the_belief_takes_them_for_if_people_are_as_late_as_told():
+    """Over 54 numbers; false alarms: 1e-6.  Told nothing, or of another policy, it is found."""
+    assert away_from_belief(late=Fraction(5), answering=Fraction(2, 3)) < 5.5
+    assert away_from_belief(answering=Fraction(2, 3)) > 8
+    assert away_from_belief(late=Fraction(5)) > 8
 
 
 def test_it_learns():

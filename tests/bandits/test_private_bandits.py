@@ -24,7 +24,7 @@ from bandits.phased_posterior import WEIGHTS, PhasedPosterior
 from bandits.phased_posterior import Learner as PosteriorLearner
 from bandits.selection import forecasts, rehearsals
 from bandits.simulation.simulated_people import WORLD_LAWS, WorldLaw, simulated_people
-from bandits.space.points import grid
+from bandits.space.points import grid, of_matrix
 from bandits.statistics import clipped_sums, continual_sums
 from bandits.statistics.linear_posterior import LinearPosterior, evidence
 from bandits.surface_gp_ucb import Learner as SurfaceLearner
@@ -296,13 +296,30 @@ def test_simple_baselines_beat_what_the_selector_takes_in_no_world(law):
         assert behind.mean() <= 2 * behind.std(ddof=1) / 4
 
 
+def raced(choice):
+    """Return who ran in a race, with their regrets."""
+    return choice.because.split(": ")[1].split(" in worlds")[0].split(", ")
+
+
+@pytest.mark.slow
+def test_linear_arms_are_learned_as_such():
+    """Of 100 arms in four dimensions, by 1,024 people: the belief is chosen where it holds, and not elsewhere."""
+    points = np.random.default_rng(1).normal(size=(100, 4))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    for privacy in ("reward", "shuffled"):
+        given = {"space": of_matrix(points @ points.T), "laws": (WorldLaw("linear"),)}
+        choice = rehearsals.choose(privacy, ONE, Fraction(1, 10**6), 1024, **given)
+        assert (choice.subject, choice.parameters["belief"]) == ("arm-phases", "linear")
+    few = rehearsals.choose("shuffled", ONE, SMALL, 1024, space=grid(5), laws=(WorldLaw("unrelated"),))
+    assert few.parameters["belief"] == "apart"
+
+
 @pytest.mark.slow
 def test_the_selector_knows_kinds_of_privacy(monkeypatch):
     monkeypatch.setattr(rehearsals, "STAGES", (2,))
     short = rehearsals.choose("joint", ONE, TENTH, 24, candidates=3)
-    assert {"moment-gp-ucb", "phased-gp-ucb", "jdp-gp-ucb", "doubling-gp-ucb"} == {
-        part.split()[0] for part in short.because.split(": ")[1].split(" in worlds")[0].split(", ")
-    }
+    joint = {"moment-gp-ucb", "phased-gp-ucb", "jdp-gp-ucb", "doubling-gp-ucb"}
+    assert joint == {part.split()[0] for part in raced(short)}
     assert rehearsals.choose("joint", ONE, TENTH, 24, candidates=3) is short  # kept
     assert "matern-3/2 0.5 about 0.5" in short.because
     assert "moment-gp-ucb separate 3 6 " in short.because  # one release, then nothing is learned
@@ -311,14 +328,25 @@ def test_the_selector_knows_kinds_of_privacy(monkeypatch):
     far = rehearsals.choose("joint", ONE, TENTH, 10**6, candidates=3)
     assert "of 1024 people at ε = 31.2 " in far.because
     own = rehearsals.choose("reward", ONE, TENTH, 60, space=grid(4), laws=(WorldLaw("unrelated", base=0.8),))
-    assert "arm-phases imed" in own.because
+    assert "arm-phases imed apart" in own.because
+    assert "arm-phases thompson linear" in own.because
+    assert "shuffled" not in own.because  # nobody said that there is a shuffler
+    mixed = rehearsals.choose("shuffled", ONE, TENTH, 60, space=grid(4), laws=(WorldLaw("linear"),))
+    parameters = {"law": "shuffled", "delta": TENTH}
+    assert (mixed.subject, mixed.parameters.items() >= parameters.items()) == ("arm-phases", True)
+    assert all(part.startswith("arm-phases ") and " shuffled 1/10 " in part for part in raced(mixed))
     assert "in worlds unrelated about 0.8" in own.because
     public = rehearsals.choose("reward", ONE, TENTH, 50)
     assert "surface-gp-ucb" in public.because
     assert "phased-posterior correlated" in public.because
     assert rehearsals.choose("local", ONE, SMALL, 256).subject == "local-gp-ucb"
-    with pytest.raises(InputError, match="joint, reward, local"):
-        rehearsals.choose("shuffled", ONE, SMALL, 256)
+    with pytest.raises(InputError, match="joint, reward, shuffled, local"):
+        rehearsals.choose("mixed", ONE, SMALL, 256)
+    for space in (None, "camelback"):
+        with pytest.raises(InputError, match="whose points are the arms"):
+            rehearsals.choose("shuffled", ONE, SMALL, 256, space=space)
+    with pytest.raises(InputError, match="twice as many rounds"):
+        rehearsals.choose("shuffled", ONE, SMALL, 7, space=grid(4))
 
 
 # ------------------------------------------------------------------ updates
@@ -345,7 +373,9 @@ WRONG = {
     MomentGpUcb: [
         {"rounds": 1}, {"stream": "river"}, {"epsilon": Fraction(0)}, {"delta": ONE}, {"nodes_per_axis": 0},
         {"prior": "flat"}, {"growth": Fraction(-1, 2)}, {"growth": Fraction(7, 2)}, {"refresh": 0}],
-    PhasedGpUcb: [{"size": 0}],
+    PhasedGpUcb: [
+        {"size": 0}, {"late": Fraction(-1)}, {"late": Fraction(10**7)}, {"base": Fraction(0)}, {"base": ONE}, {"base": Fraction(1, 10**400)},
+        {"answering": Fraction(0)}],
     PhasedPosterior: [
         {"surface": "branin"}, {"stream": "tree"}, {"reward_noise": "none"}, {"kernel": "additive"},
         {"rounds": 1}, {"sigma": Fraction(0)}],

@@ -173,6 +173,25 @@ def test_a_wrong_line_is_answered_and_changes_nothing(dpaccount, claim, monkeypa
     assert by_lines(dpaccount, monkeypatch, "s", {"tell": 1, "reward": None})[0]["counts"] is False
 
 
+def test_devices_bits_come_by_the_block(dpaccount, tmp_path, monkeypatch):
+    """A shuffler's line; neither a reward by itself nor anything but 0 and 1 is taken for a bit."""
+    law = 'law = "shuffled"\nepsilon = 1\ndelta = "1/100"'
+    claim = CLAIM.partition("[subject.parameters]")[0].replace("moment-gp-ucb", "arm-phases")
+    claim = claim.replace("joint", "central").replace("1e-6", '"1/100"')
+    (tmp_path / "claim.toml").write_text(
+        f"{claim}[subject.parameters]\nrounds = 20\narms = 2\nblock = 10\n{law}\n"
+    )
+    right = {"bits": [0, 0, 0, 1, 1, 0, 1, 0, 1, 1]}
+    wrong_ones = [{"bits": [0] * 9 + [2]}, {"bits": [0] * 9 + [0.5]}, {"bits": 5}, {"bits": [1] * 9}]
+    requests = [*[{"ask": None}] * 10, *wrong_ones, {"tell": 1, "reward": 1}, right, {"ask": None}]
+    found = by_lines(dpaccount, monkeypatch, "s", *requests, {"end": True})
+    said = ("in [0, 1]", "not whole", "give a list", "9 bits", "by itself")
+    for part, each in zip(said, found[10:15], strict=True):
+        assert part in each["error"]
+    assert found[15] == {"schema": "dpaccount/told/1", "ticket": None, "counts": True}
+    assert (found[16]["ticket"], found[17]["public"]["sums"]) == (11, [5])
+
+
 def test_what_fails_in_a_step_ends_the_lines(dpaccount, claim, monkeypatch):
     """After a release that failed nobody is served by what memory holds; the state is as the file has it."""
     context = json.loads(CONTEXT)

@@ -62,7 +62,12 @@ RUNS = {
     ),
     "phased-gp-ucb": (
         *("joint", MOMENTS),
-        [*KERNELS, {"rounds": 60, **TARGET}, {"sigma": 3, "size": 2}, {"delays": True, "answering": 0.5}],
+        [
+            *KERNELS,
+            {"rounds": 60, **TARGET},
+            {"sigma": 3, "size": 2},
+            {"delays": True, "answering": 0.5, "late": 3, "base": 0.2},
+        ],
     ),
     "jdp-gp-ucb": (
         *("joint", SMALL),
