@@ -68,6 +68,8 @@ def as_exact(value: "Exact") -> Fraction:
     """
     if isinstance(value, bool):
         raise InputError(f"{value!r} is a truth value", "give a number")
+    if isinstance(value, Amount):
+        return value.exact
     if isinstance(value, float):
         return read_exact(repr(float(value)))  # NumPy's doubles are floats too
     if isinstance(value, str):
@@ -185,7 +187,7 @@ class Enclosure:
         return {"lower": lower, "upper": printed(self.upper, up=True)}
 
     def as_amount(self) -> dict[str, float | str | None]:
-        """Return `as_json`; an end that a double prints exactly is that double."""
+        """Return `as_json`; the text of an end that is a decimal is this decimal."""
         lower = None if self.lower is None else printed_amount(self.lower, up=False)
         return {"lower": lower, "upper": printed_amount(self.upper, up=True)}
 
@@ -277,15 +279,25 @@ def printed(value: Number, *, up: bool) -> float | str:
     return str(_decimal(Fraction(value), 17, up=up))
 
 
-def printed_amount(value: Number, *, up: bool) -> float | str:
-    """Return what `printed` does; an amount that a double prints exactly is that double.
+class Amount(float):
+    """An end of a bound as JSON prints it, which knows the exact number: a text shows that one."""
 
-    >>> printed(Fraction(1, 10**6), up=True), printed_amount(Fraction(1, 10**6), up=True)
-    (1.0000000000000002e-06, 1e-06)
+    exact: Fraction
+
+    def __str__(self) -> str:
+        return shown(self.exact)
+
+
+def printed_amount(value: Number, *, up: bool) -> float | str:
+    """Return what `printed` does; of an amount that a decimal is, with this decimal as its text.
+
+    >>> printed_amount(Fraction(1, 10**6), up=True), str(printed_amount(Fraction(1, 10**6), up=True))
+    (1.0000000000000002e-06, '1e-06')
     """
     found = printed(value, up=up)
-    if isinstance(found, float) and Fraction(repr(near := float(value))) == value:
-        return near
+    if isinstance(found, float) and Fraction(repr(float(value))) == value:
+        found = Amount(found)
+        found.exact = Fraction(value)
     return found
 
 

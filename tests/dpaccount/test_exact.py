@@ -62,16 +62,18 @@ def test_an_amount_that_is_a_decimal_is_printed_as_it_is(value, decimal):
     """Others as bounds; to few digits, both as their text says."""
     for exact in (value, as_exact(decimal)):
         lower, upper = printed_amount(exact, up=False), printed_amount(exact, up=True)
-        assert as_exact(lower) <= exact <= as_exact(upper)
+        assert Fraction(lower) <= exact <= Fraction(upper)  # as doubles
+        assert as_exact(repr(lower + 0)) <= exact <= as_exact(repr(upper + 0))  # and as JSON
+        assert json.loads(json.dumps([lower, upper])) == [lower, upper]
         for digits in (3, 17):
             low, high = (
                 to_digits(each, up=up, digits=digits) for each, up in ((lower, False), (upper, True))
             )
             assert as_exact(low) <= exact <= as_exact(high)
-    assert lower == upper == decimal
+    assert str(lower) == f"{upper}" == shown(as_exact(decimal))
     assert to_digits(printed_amount(Fraction(1, 10**6), up=True), up=True, digits=4) == "1e-06"
     whole = Enclosure(Fraction(3, 10), Fraction(3, 10))
-    assert whole.as_amount() == {"lower": 0.3, "upper": 0.3}
+    assert {name: str(end) for name, end in whole.as_amount().items()} == {"lower": "0.3", "upper": "0.3"}
     assert Enclosure(None, math.inf).as_amount() == {"lower": None, "upper": "inf"}
 
 
