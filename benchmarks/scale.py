@@ -292,10 +292,7 @@ def page(book: dict[str, Any]) -> str:
         told.append(f"| {' | '.join(cells)} |")
     if "rows" in book["dimensions"]:
         seconds = figure(extrapolated(book["dimensions"]["rows"]["points"], 10**9))
-        told.append(
-            f"\n10⁹ rows were not measured; the last three decades of rows suggest about {seconds} s, and"
-            " counters of 2 to 4 bytes for each of 10⁸ people."
-        )
+        told.append(f"\n10⁹ rows were not measured; the last three decades suggest about {seconds} s.")
     return "\n".join([*told, ""])
 
 
