@@ -407,7 +407,8 @@ def _budget_around(before: Mapping[str, Any], after: Mapping[str, Any]) -> Budge
     spent = {"before": before["spent"]["epsilon"], "after": after["spent"]["epsilon"]}
     held = {name: after["budget"][name] for name in ("epsilon", "delta", "relation", "unit", "measure")}
     left = {name: amount for name, amount in after["remaining"].items() if name != "epsilon"}
-    return convert({**held, **spent, "rest": after["remaining"]["epsilon"], "left": left}, BudgetAround)
+    around = {**held, **spent, "rest": after["remaining"]["epsilon"], "left": left}
+    return convert(json.loads(json.dumps(around)), BudgetAround)  # amounts as JSON holds them
 
 
 def _evaluation(release: Release, view: View) -> dict[str, object] | None:
