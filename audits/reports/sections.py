@@ -9,7 +9,6 @@ from audits.claim import STUDY
 from audits.reports import attacks, pictures, regret
 from audits.reports.regret import Curve
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
-from audits.reports.steps import step_text
 from audits.reports.tables import released_tables
 from audits.reports.words import (
     FROM,
@@ -28,6 +27,7 @@ from audits.reports.words import (
     outcome,
     promise,
     rule_summary,
+    step_text,
     what_it_means,
 )
 from dpaccount.checker.certificate.hazards import HAZARDS, UNPROVED_HAZARDS

@@ -8,16 +8,19 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from dpaccount import proof
 from dpaccount.exact import as_exact, to_digits
 from dpaccount.relation import kind_of, stated
 
 CertifyResult = Mapping[str, Any]  #: a certificate as read from JSON
+FIELDS = {kind.__name__: [each.name for each in fields(kind)] for kind in get_args(proof.Judgement)}
+MAX_CHARACTERS = 300  #: of a value on a page; all of it is in the certificate
 
 VERDICTS = {
     "CERTIFIED": "The claim is proved, and no test or attack contradicted it.",
@@ -194,6 +197,24 @@ def by_machine(rules: Iterable[str]) -> str:
     if assumed:
         text += f"; from assumed statements ({', '.join(statements)}): {', '.join(assumed)}"
     return text + (f"; on paper: {', '.join(paper)}." if paper else ".")
+
+
+def step_text(step: Mapping[str, Any]) -> str:
+    """Return a step's parameters and its conclusion, one value a line; long values are cut."""
+    kind, *values = step["gives"]
+    names = FIELDS.get(kind, ())
+    if len(names) != len(values):  # a judgement of another version
+        names = [str(number) for number in range(1, len(values) + 1)]
+    given = [f"{name}: {_written(value)}" for name, value in step["with"].items()]
+    concluded = [
+        f"  {name}: {_written(value)}" for name, value in zip(names, values, strict=True) if value is not None
+    ]
+    return "\n".join([*given, f"conclusion: {kind}", *concluded])
+
+
+def _written(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]} … (in full in the certificate)"
 
 
 def outcome(entry: Mapping[str, Any], claim: Mapping[str, Any]) -> str:

@@ -19,9 +19,9 @@ from audits.certificate.document import seal
 from audits.reports import attacks, ci, page, pictures, standards
 from audits.reports.compare import differences
 from audits.reports.sections import sections
-from audits.reports.steps import MAX_CHARACTERS, step_text
 from audits.reports.tables import definition, released_tables
 from audits.reports.words import (
+    MAX_CHARACTERS,
     declared,
     hidden_change,
     observed,
@@ -29,6 +29,7 @@ from audits.reports.words import (
     outcome,
     promise,
     rule_summary,
+    step_text,
     what_it_means,
 )
 from dpaccount.checker.certificate import hazards
