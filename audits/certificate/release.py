@@ -400,15 +400,12 @@ def _release_entry(
 
 
 def _budget_around(before: Mapping[str, Any], after: Mapping[str, Any]) -> BudgetAround:
-    """Return a ledger's budget with what was spent of it before and after a charge, and what remains.
-
-    The ledger is read before and after the charge: concurrent charges by others are included.
-    """
+    """Return a ledger's budget, and what was spent before and after a charge; others may charge in between."""
     spent = {"before": before["spent"]["epsilon"], "after": after["spent"]["epsilon"]}
     held = {name: after["budget"][name] for name in ("epsilon", "delta", "relation", "unit", "measure")}
     left = {name: amount for name, amount in after["remaining"].items() if name != "epsilon"}
-    around = {**held, **spent, "rest": after["remaining"]["epsilon"], "left": left}
-    return convert(json.loads(json.dumps(around)), BudgetAround)  # amounts as JSON holds them
+    as_json = json.dumps({**held, **spent, "rest": after["remaining"]["epsilon"], "left": left})
+    return convert(json.loads(as_json), BudgetAround)  # amounts are of a class of their own
 
 
 def _evaluation(release: Release, view: View) -> dict[str, object] | None:

@@ -318,16 +318,17 @@ def test_every_measure_has_a_table(tmp_path, capsys, measure):
 
 
 def test_what_is_spent_is_never_shown_as_less(tmp_path, capsys):
-    """Its double is rounded outwards, and so are the digits of that: a table shows no less than is known."""
+    """Its double is rounded outwards; a table shows no less than the exact amount."""
     url = f"sqlite:///{tmp_path}/spent.db"
     init(url, epsilon=1, delta="1e-7", unit="person", relation="replace-one", measure="approximate")
     with Ledger.open(url) as ledger:
         spends = Approximate(epsilon=Fraction(1, 10), delta=Fraction(1, 10**7))
         ledger.charge_plan(Plan(Relation.REPLACE_ONE, (spends,)), "all of delta")
-        spent = ledger.show()["spent"]["delta"]
+        spent = Fraction(1, 10**7)
+        assert spent <= Fraction(ledger.show()["spent"]["delta"])
     assert run(["ledger", "show", url]) == 0
-    shown = [float(each) for each in re.findall(r"δ ([0-9.e-]+[0-9])", capsys.readouterr().out)]
-    assert any(spent <= each <= 1.01 * spent for each in shown)
+    shown = [Fraction(each) for each in re.findall(r"δ ([0-9.e-]+[0-9])", capsys.readouterr().out)]
+    assert any(spent <= each <= spent * 101 / 100 for each in shown)
     assert run(["ledger", "log", url]) == 0
     [logged] = re.findall(r"δ ([0-9.e-]+[0-9])", capsys.readouterr().out)
-    assert spent <= float(logged) <= 1.01 * spent
+    assert spent <= Fraction(logged) <= spent * 101 / 100
