@@ -400,7 +400,7 @@ def _release_entry(
 
 
 def _budget_around(before: Mapping[str, Any], after: Mapping[str, Any]) -> BudgetAround:
-    """Return a ledger's budget, and what was spent before and after a charge; others may charge in between."""
+    """Return a ledger's budget, what is left, and what all had spent before and after a charge."""
     spent = {"before": before["spent"]["epsilon"], "after": after["spent"]["epsilon"]}
     held = {name: after["budget"][name] for name in ("epsilon", "delta", "relation", "unit", "measure")}
     left = {name: amount for name, amount in after["remaining"].items() if name != "epsilon"}
