@@ -79,7 +79,9 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
         )
     notes += table_hazards(claim, data)
     if data.get("public", False):
-        notes.append("The claim declares its data public, so its evaluation uses them without noise.")
+        notes.append(
+            "The claim declares this dataset public: its evaluation has no noise, and is not private."
+        )
     delta = exact_of(document["guarantee"]["delta"], "delta") or Fraction(0)
     if delta > Fraction(1, 100_000):
         notes.append(
