@@ -136,8 +136,16 @@ def released_tables(certificate: Mapping[str, Any]) -> list[ReleasedTable]:
     return [*([ReleasedTable("released values", ["", ""], texts, [])] if texts else []), *listing]
 
 
+#: of released values whose names say too little to a reader
+LABELS = {
+    "best_probability": "probability that it is the best",
+    "order": "order by the model, which combines all estimates",
+    "value_over": "value is the mean over",
+}
+
+
 def _label(name: str) -> str:
-    return re.sub(" sd$", " (standard deviation)", name.replace("_", " "))
+    return LABELS.get(name) or re.sub(" sd$", " (standard deviation)", name.replace("_", " "))
 
 
 def _words(value: Any) -> str:

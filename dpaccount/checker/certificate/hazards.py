@@ -79,9 +79,7 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
         )
     notes += table_hazards(claim, data)
     if data.get("public", False):
-        notes.append(
-            "The claim declares this dataset public: its evaluation has no noise, and is not private."
-        )
+        notes.append("The claim declares the protected data public: the evaluation uses them without noise.")
     delta = exact_of(document["guarantee"]["delta"], "delta") or Fraction(0)
     if delta > Fraction(1, 100_000):
         notes.append(

@@ -647,7 +647,7 @@ def test_a_release_is_of_the_claims_data_by_the_subjects_code():
         *(("evaluation", {"mean": 3.5}), ("noise", "simulated"), ("more", 1)),
     ):
         assert not accepted(edited(released, (("release", member), wrong)))
-    public = "The claim declares this dataset public: its evaluation has no noise, and is not private."
+    public = "The claim declares the protected data public: the evaluation uses them without noise."
     hazards = [*released["hazards"][:7], public, *released["hazards"][7:]]
     shown = [(("claim", "data", "public"), True), (("release", "evaluation"), {"mean": 3.5})]
     assert accepted(edited(released, *shown, (("hazards",), hazards)))
