@@ -366,6 +366,7 @@ def _charge_and_run(
     release: Release, ledger: Ledger, key: str, proved: Proved, certificate: Draft
 ) -> dict[str, Any]:
     before = ledger.show()
+    _budget_around(before, before)  # what cannot be written must fail before it is charged
     receipt = ledger.charge(proved.theorem, release.claim.name, proved.units, key, scope=release.claim.scope)
     entry, head = ledger.charged(receipt.entry)
     try:

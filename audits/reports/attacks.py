@@ -9,27 +9,32 @@ import numpy as np
 
 from audits.attack.thresholds import clopper_pearson
 from audits.reports.words import CertifyResult
+from dpaccount.checker.certificate.hazards import ELSEWHERE
 from dpaccount.exact import as_exact, to_digits
 
 
 def explained(certificate: CertifyResult) -> list[str]:
     """Return what the attack did, what it shows, why that is less than what is proved, and its power."""
-    audit = certificate["audit"]
+    audit, proved = certificate["audit"], bool(certificate["proved"]["derivation"])
     if audit is None:
-        return ["No attack was run. Only the proof speaks for the claim."]
+        return ["No attack was run. Only the proof speaks for the claim." if proved else "No attack was run."]
     point = audit["points"][0]
     runs, others = point["runs"], point["other_runs"]
     shown, risk = as_exact(point["epsilon_lower"]), as_exact(point["risk"])
     delta = as_exact(point["delta"])
     rest = audit["trials"] - runs - others
-    chose = f" ({rest} more runs chose the events)" if rest > 0 else ""
+    chose = f" ({rest} more runs chose what is counted)" if rest > 0 else ""
+    elsewhere = audit["attack"].startswith(ELSEWHERE)
+    attacked = "Results drawn elsewhere were compared" if elsewhere else "The running code was attacked"
+    other = "another dataset" if elsewhere else "a synthetic neighbour"
+    less = "An attack shows less than is proved." if proved else "An attack proves nothing by failing."
+    whole = " The proof holds for all pairs and events." if proved else ""
     sentences = [
-        f"The running code was attacked. Method: {audit['attack']}. The bounds count {runs} runs on one"
-        f" dataset and {others} on a synthetic neighbour{chose}. Result: ε is at least"
+        f"{attacked}. Method: {audit['attack']}. The bounds count {runs} runs on one"
+        f" dataset and {others} on {other}{chose}. Result: ε is at least"
         f" {to_digits(shown, up=False)} at δ = {point['delta']}, with confidence {audit['confidence']} over"
         " all points together.",
-        "An attack shows less than is proved. It sees one pair of datasets, one event and finitely many runs."
-        " The proof holds for all pairs and events.",
+        f"{less} It sees one pair of datasets, one event and finitely many runs.{whole}",
     ]
     most = _counted(runs, others, runs, 0, delta, risk)
     sentences.append(
@@ -43,7 +48,9 @@ def _twin(certificate: CertifyResult, point: dict[str, Any], delta: Fraction, ri
     """Return what the same runs would be expected to show of the same code with half the noise."""
     distance = certificate["audit"].get("distance")
     if not distance:
-        return "What half the noise would have shown is unknown: this pair meets several kinds of noise."
+        kinds = "this pair meets several kinds of noise"
+        why = kinds if certificate["proved"]["derivation"] else "the noise of the code is not known"
+        return f"What half the noise would have shown is unknown: {why}."
     mu = 2 * math.sqrt(distance)
     expected = max(_expected(mu, at, point, delta, risk) for at in np.linspace(-3, 6, 37))
     claimed = as_exact(point["limit"])

@@ -11,7 +11,6 @@ from audits.reports.regret import Curve
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
 from audits.reports.tables import released_tables
 from audits.reports.words import (
-    FROM,
     NOT_COVERED,
     OF_COUNTS,
     OWN_NOISE,
@@ -26,11 +25,13 @@ from audits.reports.words import (
     observed,
     outcome,
     promise,
+    protected_from,
     rule_summary,
     step_text,
+    trusted,
     what_it_means,
 )
-from dpaccount.checker.certificate.hazards import HAZARDS, UNPROVED_HAZARDS
+from dpaccount.checker.certificate.hazards import ELSEWHERE, HAZARDS, UNPROVED_HAZARDS
 from dpaccount.checker.certificate.widths import unchecked
 from dpaccount.checker.facts import ANYONE
 from dpaccount.exact import as_exact, to_digits
@@ -136,15 +137,12 @@ def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
     counted = f" ({'; '.join(bounds)})" if bounds else ""
     return [
         ("Who is protected" if sure else "Who was to be protected", guarantee["unit"] + counted),
-        ("Protected from", FROM[guarantee["model"]]),
+        ("Protected from", protected_from(certificate)),
         ("What change is hidden", hidden_change(guarantee)),
         ("Claimed", f"ε = {guarantee['epsilon']}, δ = {guarantee['delta']}"),
         ("Proved", proved_text(certificate)),
         *money,
-        (
-            "You must trust",
-            "the data holder, the author of the code, and every assumption that is not proved",
-        ),
+        ("You must trust", trusted(certificate)),
         ("Signature", _signed(certificate)),
         ("Made", certificate["created"]),
         ("Valid until", governance(certificate)["valid_until"]),
@@ -174,7 +172,7 @@ def _verified(certificate: CertifyResult) -> tuple[Block, ...]:
         ("Code", certificate["subject"]["code"] or "no digest"),
         ("Data", "no data were read" if release is None else f"{release['data']}, {compared}"),
     ]
-    return Block("list", VERIFY), _table(digests)
+    return Block("list", VERIFY if certificate["subject"]["code"] else VERIFY[:-1]), _table(digests)
 
 
 def _promised(certificate: CertifyResult) -> list[tuple[str, str]]:
@@ -299,7 +297,9 @@ def _attack(certificate: CertifyResult) -> tuple[Block, ...]:
         for point in audit["points"]
     )
     quick = ["This quick attack made a tenth of the requested runs."] if audit["quick"] else []
-    pair = Block("text", (*quick, "The attacked pair of datasets is synthetic:"))
+    elsewhere = audit["attack"].startswith(ELSEWHERE)
+    about = "The two sets of results:" if elsewhere else "The attacked pair of datasets is synthetic:"
+    pair = Block("text", (*quick, about))
     witness = {key: each for key, each in audit["witness"].items() if key != "wrong"}  # no counterexample
     return lines, Block("table", head=head, rows=rows), pair, _table(flat(witness))
 

@@ -6,7 +6,7 @@
 import json
 from typing import Any
 
-from audits.reports.words import CertifyResult, what_it_means
+from audits.reports.words import CertifyResult, has_false_assumption, what_it_means
 from dpaccount.exact import as_exact, to_digits
 
 SILENT = "not stated"
@@ -67,7 +67,8 @@ def proved_text(certificate: CertifyResult) -> str:
         return f"nothing: {proved.get('reason')}"
     upper = proved["epsilon"]["upper"]
     shown = upper if upper == "inf" else to_digits(as_exact(upper), up=True)
-    return f"ε ≤ {shown} at δ = {proved['delta']} (rounded up)"
+    false = "; but an assumption is false: see below" if has_false_assumption(certificate) else ""
+    return f"ε ≤ {shown} at δ = {proved['delta']} (rounded up){false}"
 
 
 def _tested(certificate: CertifyResult) -> str:

@@ -41,6 +41,14 @@ FROM = {
     "joint": "everyone else, even all other participants together, whatever else they know",
     "local": "anyone, including the data collector",
 }
+#: where other people's random answers are the noise
+SHUFFLED = (
+    "Only the shuffler sees whose answer is whose. The promise holds only against those who do not know"
+    " other participants' answers."
+)
+SHUFFLED_FROM = (
+    "anyone who sees the release, but neither the shuffler's input nor other participants' answers"
+)
 NOT_COVERED = (
     "Facts about the population, and what follows from them about a person.",
     "Malicious code in the same process, and timing side channels.",
@@ -78,11 +86,35 @@ def promise(certificate: CertifyResult) -> list[str]:
         f"The promise is differential privacy for each unit ({guarantee['unit']}). If one unit's data changed"
         " as stated, the probability of anything that others might see would change only within limits that"
         " ε and δ set.",
-        OBSERVERS[guarantee["model"]],
+        SHUFFLED if is_shuffled(certificate) else OBSERVERS[guarantee["model"]],
         "Differential privacy does not promise that nothing is learned. A release may reveal facts about the"
         " whole population, and therefore whatever those facts imply about a unit. Several units together,"
         " such as a family, are less protected than one.",
     ]
+
+
+def is_shuffled(certificate: CertifyResult) -> bool:
+    """Return whether a proof takes other people's random answers, shuffled, for noise."""
+    return any(step["rule"] == "shuffled" for step in certificate["proved"]["derivation"])
+
+
+def has_false_assumption(certificate: CertifyResult) -> bool:
+    """Return whether a search refuted what the proof assumes: then nothing is proved of the code."""
+    return any(entry["counterexample"] for entry in certificate["sensitivity"])
+
+
+def protected_from(certificate: CertifyResult) -> str:
+    """Return against whom the promise holds."""
+    return SHUFFLED_FROM if is_shuffled(certificate) else FROM[certificate["guarantee"]["model"]]
+
+
+def trusted(certificate: CertifyResult) -> str:
+    """Return whom a reader must trust."""
+    local = certificate["guarantee"]["model"] == "local"
+    first = "the program on each device" if local else "the data holder"
+    if is_shuffled(certificate):
+        first = "the shuffler, the devices of the participants"
+    return f"{first}, the author of the code, and every assumption that is not proved"
 
 
 def hidden_change(guarantee: Mapping[str, Any]) -> str:
@@ -104,10 +136,9 @@ def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
     if delta < 1 and epsilon <= MAX_ODDS_EPSILON:
         betting = to_digits((with_growth + delta) / (1 - delta), up=True, digits=3)
     return [
-        "Suppose that an attacker knows all other units' data and must tell which of two equally"
-        f" likely versions of one unit's data was used. They are right at most {_percent(right)} of the"
-        " time; a blind guess is right 50 % of the time. The odds that they are right are at most"
-        f" {betting} to 1.",
+        "Suppose that an attacker knows all other units' data and must tell which of two equally likely"
+        f" neighbouring datasets was used. They are right at most {_percent(right)} of the time; a blind"
+        f" guess is right 50 % of the time. The odds that they are right are at most {betting} to 1.",
         f"At a false-positive rate of 0.1 %, an attack has a true-positive rate of at most"
         f" {_percent(power)}.",
     ]
@@ -129,7 +160,8 @@ def _percent(share: Fraction) -> str:
 def what_it_means(certificate: CertifyResult) -> list[str]:
     """Return the sentences on ε and δ: of what is proved, else of what is claimed."""
     proved, guarantee = certificate["proved"], certificate["guarantee"]
-    if proved["epsilon"] is None or proved["epsilon"]["upper"] == "inf":
+    unproved = proved["epsilon"] is None or proved["epsilon"]["upper"] == "inf"
+    if unproved or has_false_assumption(certificate):
         point, word = (guarantee["epsilon"], guarantee["delta"]), "claimed, and not proved"
     else:
         point, word = (proved["epsilon"]["upper"], proved["delta"]), "proved"

@@ -262,8 +262,7 @@ class Session:
     def tell_shuffled(self, bits: Sequence[int]) -> None:
         """Record what a shuffler shows of the batch under way: the bit of every slot, 0 or 1, in any order.
 
-        Only how many are 1 is kept.  Raises `InputError`, and records nothing, for a bandit without bits,
-        another number of bits, anything but 0 and 1, before the last slot is taken, and a second time.
+        Only their sum is kept.  Raises `InputError`, recording nothing, for wrong bits, too early, or twice.
         """
         if not self._course.shuffled:
             raise InputError("this bandit takes no shuffled bits", "tell every ticket's answer")
@@ -354,16 +353,16 @@ class Session:
             row = None if context is None else np.array(context)
             ticket = Ticket(event["ask"], self._course.ask(row).tolist())
             if _short(ticket.action) != event["action"]:
-                raise InputError(
-                    f"ticket {ticket.number} was shown something else than this machine computes",
-                    "go on where the session began",
-                )
+                found = f"ticket {ticket.number} was shown something else than this machine computes"
+                raise InputError(found, "go on where the session began")
             self._take(ticket, event)
         elif "tell" in event:
             self._hear(event["tell"], event["reward"])
         elif "bits" in event:
-            first, last = self._course.batches[self._closed]
-            self._rewards |= {slot: float(slot - first < event["bits"]) for slot in range(first, last + 1)}
+            ones, (first, last) = event["bits"], self._course.batches[self._closed]
+            if type(ones) is not int or not 0 <= ones <= last - first + 1:
+                raise InputError("the state holds an impossible number of bits", "begin a new one")
+            self._rewards |= {slot: float(slot - first < ones) for slot in range(first, last + 1)}
         elif "late" in event:
             self._late.add(event["late"])
         elif "close" in event:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +86,8 @@ class ShuffledBits:
         `number` is clipped to [0, 1], NaN is ½; it is the chance of the bit that is sent as it is with chance
         `truth`.  A device sends one message, and remembers that it did.
         """
+        if isinstance(number, bool) or not isinstance(number, Real):
+            raise InputError("a reward is one number", "give a number from 0 to 1")
         own, truth = coins or Secure(), int(self.truth * 2**TRUTH_BITS)
         chance = 0.5 if number != number else min(max(float(number), 0.0), 1.0)  # noqa: PLR0124
         bit = own.below(2**53) < chance * 2.0**53
@@ -95,12 +98,14 @@ class ShuffledBits:
 
         So their number is public.  Raises `InputError` for fewer than `size`, and for what is no message.
         """
-        own = coins or Secure()
-        return in_order([own.below(2) if each is None else each for each in messages], self.size)
+        own, sent = coins or Secure(), messages if isinstance(messages, Sequence | np.ndarray) else []
+        return in_order([own.below(2) if each is None else each for each in sent], self.size)
 
 
 def in_order(messages: Sequence[int], fewest: int) -> list[int]:
     """Return the messages of a batch, sorted; raises `InputError` for what is none, and for too few."""
+    if not isinstance(messages, Sequence | np.ndarray) or isinstance(messages, str):
+        raise InputError("no list of bits", "give a list of 0 and 1")
     if len(messages) < fewest:
         raise InputError(f"found {len(messages)} bits, which are private among {fewest} or more")
     if not all(type(each) in (int, np.int64) and each in (0, 1) for each in messages):

@@ -164,6 +164,24 @@ def test_who_takes_rewards_takes_no_bits(tmp_path):
             session.tell_shuffled([0] * 10)
 
 
+@looped("number", [None, "x", [1], True])
+def test_a_device_refuses_what_is_no_reward(number):
+    with pytest.raises(InputError, match="a reward is one number"):
+        BITS.message(number)
+    for shown in (None, 5, "1010101010", iter([1])):
+        with pytest.raises(InputError, match=r"no list of bits|bits, which are private|0 or 1"):
+            BITS.shuffle(shown)
+
+
+@looped("ones", [11, -3, 2.5, True, "x", None, [1]])
+def test_a_state_with_an_impossible_number_of_bits_is_refused(tmp_path, ones):
+    with (
+        Session.rehearse(BANDIT, tmp_path / "state", 1) as session,
+        pytest.raises(InputError, match="impossible"),
+    ):
+        session._again({"bits": ones})
+
+
 def test_a_state_with_rewards_in_place_of_bits_is_refused(tmp_path):
     events = [{"tell": 1, "reward": 1.0}]
     with pytest.raises(InputError, match="answer of ticket 1 by itself"):

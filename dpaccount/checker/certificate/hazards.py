@@ -31,6 +31,11 @@ UNPROVED_HAZARDS = (
     "Not covered: malicious code, timing, and data that leave by any route other than the result, such as"
     " printed text, logs, warnings, files or the network.",
 )
+#: Of a proof whose noise is other people's random answers.
+SHUFFLED = (
+    "The noise is drawn by the participants' devices, not here. The guarantee fails against the shuffler, and"
+    " against those who know other participants' answers or control their devices."
+)
 #: How the attack's description begins where neither code nor datasets were seen.
 ELSEWHERE = "results drawn elsewhere"
 UNSEEN = (
@@ -58,7 +63,10 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
             reason = claim.get("assume", {}).get(name, "")
             ensure(reason.strip() != "", f"the claim does not accept {brief(name)}, or gives no reason")
             notes.append(f"Accepted without a test: {name}, because: {reason}")
-    notes += [*HAZARDS, *scope(document)] if document["proved"]["derivation"] else UNPROVED_HAZARDS
+    steps = document["proved"]["derivation"]
+    notes += [*HAZARDS, *scope(document)] if steps else UNPROVED_HAZARDS
+    if any(step["rule"] == "shuffled" for step in steps):
+        notes.append(SHUFFLED)
     if (document["audit"] or {}).get("attack", "").startswith(ELSEWHERE):
         notes.append(UNSEEN)
     if "examples" in claim["subject"]:
