@@ -26,7 +26,7 @@ from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
 from dpaccount.numerics.fourier.transforms import blurred, log_mean
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.sampled_mixed import SampledMixedTransform
-from dpaccount.numerics.work_budget import OutOfReach, affordable, as_rate, bearable, spend
+from dpaccount.numerics.work_budget import OutOfReach, affordable, as_rate, bearable, log_rest, spend
 
 STRIP = 0.6  #: of the room that the argument of ζe^t has below π, the height of ellipses around panels
 LOSS_CELLS = 64  #: of T in a bound by parts
@@ -116,14 +116,16 @@ class SampledNestedTransform(SampledMixedTransform):
         end = max(a * mu, 0.0) + 12.0
         u = np.linspace(-12.0, end, min(900, int((end + 12.0) / 0.04)) + 1)
         spend(len(u) * len(mass) / FLOATS)
-        losses = np.logaddexp(math.log1p(-own), math.log(own) + u * mu - mu * mu / 2)  # ln ζ
+        losses = np.logaddexp(log_rest(self.own), math.log(own) + u * mu - mu * mu / 2)  # ln ζ
         logs_low, logs_high = (
-            np.logaddexp(math.log1p(-q), math.log(q) + np.add.outer(t, losses)) for t in (least, most)
+            np.logaddexp(log_rest(self.rate), math.log(q) + np.add.outer(t, losses)) for t in (least, most)
         )
         rise, fall = logs_high[:, 1:], logs_low[:, :-1]
         low, high, width = u[:-1], u[1:], u[1] - u[0]
         bells = -(np.clip(0.0, low, high) ** 2) / 2 - math.log(2 * math.pi) / 2 - whole  # logs of the most φ
-        first = max(a * float(logs_high[:, 0].max()), a * math.log1p(-q)) - 72.0 - whole  # Φ(−12) < e^−72
+        first = (
+            max(a * float(logs_high[:, 0].max()), a * log_rest(self.rate)) - 72.0 - whole
+        )  # Φ(−12) < e^−72
         left = mass @ np.exp(np.minimum(bells + a * (rise if a >= 0 else fall), 700.0))
         rests = math.exp(min(first, 700.0)) + width * (np.cumsum(left) - left)
         far = -((np.clip(-mu, low, high) + mu) ** 2) / 2 + mu * mu - math.log(2 * math.pi) / 2 - whole

@@ -177,6 +177,15 @@ def as_rate(rate: Fraction) -> float:
     return found
 
 
+def log_rest(rate: Fraction) -> float:
+    """Return ln(1 − rate), as exact as a double is also next to 1, where the nearest double of the rate is not.
+
+    Raises `OutOfReach` as `as_rate` does.
+    """
+    near = as_rate(rate)
+    return math.log1p(-near) if near < 0.5 else math.log(1 - rate)
+
+
 @dataclass(eq=False)
 class _KeptSteps:
     """The steps that a kept value took by itself, the most asked for, and what it rests on."""

@@ -21,7 +21,7 @@ from dpaccount.numerics.fourier.saddlepoint import SampledGaussians
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine, Tilted
 from dpaccount.numerics.fourier.transforms import Counted, Decay, OnPoissonSample, Transform
 from dpaccount.numerics.intervals import ball, ceil_of, precision
-from dpaccount.numerics.work_budget import as_rate, kept, spend
+from dpaccount.numerics.work_budget import as_rate, kept, log_rest, spend
 
 LEAST_JOINT = 8  #: transforms that have a joint estimate
 MOST_JOINT_MU2 = 16  #: of them
@@ -382,11 +382,12 @@ def _by_parts(factor: SampledGaussianTransform, c: arb) -> list[tuple[float, flo
     a, mu, q = float(factor.power(c).mid()), math.sqrt(float(factor.mu2)), as_rate(factor.rate)
     end = max(a * mu, 0.0) + 12.0
     u = np.linspace(-12.0, end, min(900, int((end + 12.0) / 0.04)) + 1)
-    logs = np.logaddexp(math.log1p(-q), math.log(q) + u * mu - mu * mu / 2)
+    rest = log_rest(factor.rate)
+    logs = np.logaddexp(rest, math.log(q) + u * mu - mu * mu / 2)
     spend(len(u) / 20)
     low, high, width = u[:-1], u[1:], u[1] - u[0]
     bells = -(np.clip(0.0, low, high) ** 2) / 2 - math.log(2 * math.pi) / 2 - whole  # logs of the most φ
-    first = max(a * logs[0], a * math.log1p(-q)) - 72.0 - whole  # Φ(−12) < e^−72
+    first = max(a * logs[0], a * rest) - 72.0 - whole  # Φ(−12) < e^−72
     left = width * np.exp(np.minimum(bells + a * (logs[1:] if a >= 0 else logs[:-1]), 700.0))
     rests = math.exp(min(first, 700.0)) + np.cumsum(left) - left
     far = -((np.clip(-mu, low, high) + mu) ** 2) / 2 + mu * mu - math.log(mu * q)  # of φ e^{−v}/μq
