@@ -178,7 +178,7 @@ def as_rate(rate: Fraction) -> float:
 
 
 def log_rest(rate: Fraction) -> float:
-    """Return ln(1 − rate), as exact as a double is also next to 1, where the nearest double of the rate is not.
+    """Return ln(1 − rate), as exact as a double is; next to 1, the nearest double of the rate is not.
 
     Raises `OutOfReach` as `as_rate` does.
     """

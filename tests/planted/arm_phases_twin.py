@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from bandits.arm_phases import ArmCourse, ArmPhases
+from mechanisms.local.shuffled import ShuffledBits
 
 
 @dataclass(frozen=True)
@@ -62,35 +63,33 @@ class ArmPhasesInOrder(ArmPhases):
     law: str = "shuffled"
     delta: Fraction = Fraction(1, 100)
 
-    def course(self, noise, coins):
-        return _Ordered(self, noise, coins)
+    def play(self, data, noise, coins):
+        seen = super().play(data, noise, coins)
+        arms = seen.public["arms"]
+        paid = data[np.arange(len(arms)), arms]
+        lies = np.random.default_rng((coins, 3)).random(len(paid)) < 1 - float(self.bits.truth)
+        messages = (lies ^ (paid > 0.5)).astype(np.int64)
+        return replace(seen, public={**seen.public, "messages": messages})
 
 
-class _Ordered(ArmCourse):
-    def __init__(self, subject, noise, coins):
-        super().__init__(subject, noise, coins)
-        self.messages, self._devices = [], np.random.default_rng((coins, 3))
-
-    def close(self, rewards, answered):
-        super().close(rewards, answered)
-        lies = self._devices.random(len(rewards)) < 1 - float(self._subject.bits.truth)
-        self.messages += (lies ^ (rewards > 0.5)).tolist()
-
-    def view(self):
-        seen = super().view()
-        return replace(seen, public={**seen.public, "messages": np.array(self.messages, dtype=np.int64)})
+class _Doubled(ShuffledBits):
+    def sent(self, noise, key, batch, numbers, coins):
+        return super().sent(noise, key, batch, np.repeat(numbers[::2], 2), coins)
 
 
 @dataclass(frozen=True)
-class ArmPhasesTwoBits(ArmPhasesInOrder):
+class ArmPhasesTwoBits(ArmPhases):
     """Takes a person's bit for the next person's, too."""
 
     loses: ClassVar = {"assume_points"}
 
-    def course(self, noise, coins):
-        return _Doubled(self, noise, coins)
+    rounds: int = 12
+    arms: int = 2
+    block: int = 6
+    law: str = "shuffled"
+    delta: Fraction = Fraction(1, 100)
 
-
-class _Doubled(ArmCourse):
-    def close(self, rewards, answered):
-        super().close(np.repeat(rewards[::2], 2), answered)
+    @property
+    def bits(self):
+        exact = super().bits
+        return _Doubled(exact.epsilon, exact.delta, exact.size)
