@@ -33,7 +33,7 @@ from audits.trace.findings import (
 )
 from audits.trace.inclusion import ROWS_REPLACED, RUNS_REPLAYED, probes, seeds_needed
 from audits.trace.paired_runs import UNEXPLAINED, PairTrace
-from audits.trace.tape import Place
+from audits.trace.tape import SourcePlace
 from audits.tradeoff import ROUNDED
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
@@ -245,7 +245,7 @@ def _resolve_unsure(traced: Traced) -> None:
             traced.places[place].moved = None
 
 
-def _note_if_shown(traced: Traced, place: Place, declared: float, measured: float) -> None:
+def _note_if_shown(traced: Traced, place: SourcePlace, declared: float, measured: float) -> None:
     """Add a note if a movement exceeds the declared one, but the result may only compare these values."""
     if measured > declared * (1 + ROUNDED):
         sentence = f"{place}: declared {declared:.6g}, measured {measured:.6g}, {IF_SHOWN}"

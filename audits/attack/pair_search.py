@@ -193,7 +193,7 @@ def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], floa
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class ComparedPair:
     """A pair with runs on both sides.
 
     A pair's own noise differs from the usual one if rows are sampled: the other rows are noise too.
@@ -208,7 +208,7 @@ class Compared:
 
 def _compared(
     crew: Crew, pairs: Sequence[Pair], seed: int, screen: Screen, findings: list[str]
-) -> list[Compared]:
+) -> list[ComparedPair]:
     """Return how far each pair moves.  Additive noise cancels, so three runs show the query's movement."""
     together = screen.seeds
     gathered: list[list[tuple[Outcome, Outcome]]] = []
@@ -238,9 +238,9 @@ def _compared(
         odd = unlike + (pair.base in failing)
         if screen.paired:
             moved = float(np.mean([_distance(a, b, scales) for a, b in each]))
-            compared.append(Compared(pair, each, odd, moved, _distance_in_own_noise(each, scales)))
+            compared.append(ComparedPair(pair, each, odd, moved, _distance_in_own_noise(each, scales)))
         else:
-            compared.append(Compared(pair, each, odd, _distance_of_means(each, scales)))
+            compared.append(ComparedPair(pair, each, odd, _distance_of_means(each, scales)))
     return compared
 
 
@@ -306,14 +306,14 @@ def _distance(a: Outcome, b: Outcome, scales: dict[str, Floats]) -> float:
     return text + float(np.sqrt((units * units).sum())) or 2.0  # the sign of a zero, the bits of a NaN
 
 
-def _shortlist(compared: Sequence[Compared], most: int) -> list[Compared]:
+def _shortlist(compared: Sequence[ComparedPair], most: int) -> list[ComparedPair]:
     """Return the `most` pairs for the first round, mostly by movement.
 
     Half of them are at most two of each base.  A quarter has odd runs.  A quarter moves most in units of
     its own noise; half of that quarter is on plain bases, without noise from other sampled rows.
     """
     order = sorted(compared, key=lambda each: -each.moved)
-    of_base: dict[str, list[Compared]] = {}
+    of_base: dict[str, list[ComparedPair]] = {}
     for each in order:
         of_base.setdefault(each.pair.base, []).append(each)
     unlike = sorted((each for each in order if each.odd), key=lambda each: -each.odd)[: most // KEPT]

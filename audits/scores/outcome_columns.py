@@ -25,7 +25,7 @@ RARE = -1.0  #: the code of a rare text or kind
 
 
 @dataclass(frozen=True)
-class Column:
+class OutcomeColumn:
     """One column; `codes` are the values of kinds or texts, None if values are numbers."""
 
     name: str  #: for display
@@ -41,8 +41,8 @@ class Column:
         return "one of the rare ones" if text is None else repr(text[:60].replace(r"\x20", " "))
 
 
-SHIFT = Column("the direction in which the entries move", 2)
-CLIPPED = Column("the entries that move, clipped", 2)
+SHIFT = OutcomeColumn("the direction in which the entries move", 2)
+CLIPPED = OutcomeColumn("the entries that move, clipped", 2)
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Columns:
         return self.name("entry", place, str(place))
 
     @cached_property
-    def each(self) -> list[Column]:
+    def each(self) -> list[OutcomeColumn]:
         """Return the columns, in the order of the table."""
         return [column for column, _ in self.filled([])]
 
@@ -83,47 +83,47 @@ class Columns:
         """Return one row for each outcome; missing entries are NaN."""
         return np.column_stack([values for _, values in self.filled(outcomes)])
 
-    def filled(self, outcomes: Sequence[Outcome]) -> list[tuple[Column, Floats]]:
+    def filled(self, outcomes: Sequence[Outcome]) -> list[tuple[OutcomeColumn, Floats]]:
         """Return the columns with their values."""
         numbers = padded(outcomes, self.width)
         first_texts = {texts[0] if texts else "": code for texts, code in self.texts.items()}
         text_lengths = np.array([float(sum(map(len, o.labels))) for o in outcomes])
         found = [
             (
-                Column("the kind of result", 0, self.structures),
+                OutcomeColumn("the kind of result", 0, self.structures),
                 _coded(self.structures, [o.structure for o in outcomes]),
             ),
-            (Column("the text", 0, first_texts), _coded(self.texts, [o.labels for o in outcomes])),
-            (Column("the length of the text", 1), text_lengths),
-            (Column("the whole result", 2, {}), _coded(self.wholes, [o.key() for o in outcomes])),
-            (Column("the number of entries", 1), np.array([float(len(o.numbers)) for o in outcomes])),
+            (OutcomeColumn("the text", 0, first_texts), _coded(self.texts, [o.labels for o in outcomes])),
+            (OutcomeColumn("the length of the text", 1), text_lengths),
+            (OutcomeColumn("the whole result", 2, {}), _coded(self.wholes, [o.key() for o in outcomes])),
+            (OutcomeColumn("the number of entries", 1), np.array([float(len(o.numbers)) for o in outcomes])),
         ]
         tokens = [_tokens(o, self.kinds) for o in outcomes] if self.places else []
         for place, codes in self.places.items():
-            column = Column(self.name(*place, f"{place[1] + 1}"), 0, codes, place in self.called)
+            column = OutcomeColumn(self.name(*place, f"{place[1] + 1}"), 0, codes, place in self.called)
             values = [codes.get(each[place], RARE) if place in each else np.nan for each in tokens]
             found.append((column, np.array(values)))
         if self.signed:
             odd = _coded(self.signs, [_signs(o.numbers) for o in outcomes])
-            found.append((Column("signs of zeros and bits of NaN", 3), odd))
+            found.append((OutcomeColumn("signs of zeros and bits of NaN", 3), odd))
             found += [
-                (Column(f"the bits of {self.entry(place)}", 3), _own_bits(numbers[:, place]))
+                (OutcomeColumn(f"the bits of {self.entry(place)}", 3), _own_bits(numbers[:, place]))
                 for place in self.entries.tolist()
             ]
         if self.width:
             for place in self.entries.tolist():
-                column = Column(self.entry(place), 0, keyed=("entry", place) in self.called)
+                column = OutcomeColumn(self.entry(place), 0, keyed=("entry", place) in self.called)
                 found.append((column, numbers[:, place]))
                 if place in self.broken:  # whole numbers have no bits below the point
-                    bits = Column(f"the lowest set bit of {self.entry(place)}", 3)
+                    bits = OutcomeColumn(f"the lowest set bit of {self.entry(place)}", 3)
                     found.append((bits, lowest_bit(numbers[:, place])))
         if self.width > 1:
             shared = _shared_columns(numbers, self.entry)
-            found += [(Column(name, 2), values) for name, values in shared.items()]
+            found += [(OutcomeColumn(name, 2), values) for name, values in shared.items()]
             with np.errstate(invalid="ignore", over="ignore"):
                 if len(self.direction):
                     weighted = numbers[:, self.entries] @ self.direction
-                    found.append((Column("a weighted sum of the entries", 2), weighted))
+                    found.append((OutcomeColumn("a weighted sum of the entries", 2), weighted))
                 if self.clipped is not None:
                     found.append((CLIPPED, _clipped(numbers, *self.clipped)))
                 if len(self.shift):

@@ -17,7 +17,7 @@ from audits.trace.findings import (
 from audits.trace.inclusion import compare_with_poisson
 from audits.trace.paired_runs import UNEXPLAINED, PairTrace
 from audits.trace.patches import PICKS
-from audits.trace.tape import Place
+from audits.trace.tape import SourcePlace
 from audits.tradeoff import ROUNDED
 from dpaccount.errors import InputError
 from dpaccount.plan.event_base import OnSample
@@ -177,7 +177,7 @@ def gather_planned(
             traced.add(UNEXPLAINED, 0.0, note.partition(";")[0], pair)
         else:
             traced.note(note)
-    counts: Counter[Place] = Counter()
+    counts: Counter[SourcePlace] = Counter()
     moves = []
     for call in trace.calls:
         traced.add_call(call)

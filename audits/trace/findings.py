@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from audits.datasets.bases import Pair
 from audits.trace.paired_runs import PairTrace, TracedCall
-from audits.trace.tape import Place
+from audits.trace.tape import SourcePlace
 from audits.tradeoff import ROUNDED
 from dpaccount.errors import InputError
 
@@ -34,15 +34,15 @@ class CallSite:
 class Traced:
     """The traces of all pairs: noise by call site, findings and notes."""
 
-    places: dict[Place, CallSite] = field(default_factory=dict)
+    places: dict[SourcePlace, CallSite] = field(default_factory=dict)
     findings: dict[str, tuple[float, str, Pair]] = field(default_factory=dict)  #: the largest of each kind
     notes: dict[str, tuple[float, str]] = field(default_factory=dict)  #: the largest of each kind
-    unsure: list[tuple[str, list[Place], Pair]] = field(default_factory=list)
-    unused: set[Place] | None = None  #: calls whose noise is added to nothing on every pair
+    unsure: list[tuple[str, list[SourcePlace], Pair]] = field(default_factory=list)
+    unused: set[SourcePlace] | None = None  #: calls whose noise is added to nothing on every pair
     pairs: int = 0
     last: Pair | None = None
     drawn: set[str] = field(default_factory=set)  #: names of random calls other than additive noise
-    counts: list[Counter[Place]] = field(default_factory=list)  #: calls by site, per pair
+    counts: list[Counter[SourcePlace]] = field(default_factory=list)  #: calls by site, per pair
 
     def add(self, kind: str, size: float, sentence: str, pair: Pair) -> None:
         """Add a finding, unless one of its kind is as large."""
@@ -81,14 +81,14 @@ def add_common_findings(traced: Traced, trace: PairTrace, pair: Pair) -> None:
         traced.unsure.append((trace.unsure, trace.still, pair))
 
 
-def check_movement(traced: Traced, place: Place, declared: float, measured: float, pair: Pair) -> None:
+def check_movement(traced: Traced, place: SourcePlace, declared: float, measured: float, pair: Pair) -> None:
     """Add a finding if more was measured than declared."""
     if measured > declared * (1 + ROUNDED):
         sentence = f"{place}: declared sensitivity {declared:.6g}, measured {measured:.6g}"
         traced.add(str(place), measured, sentence, pair)
 
 
-def note_unjudged(traced: Traced, place: Place, moved: float) -> None:
+def note_unjudged(traced: Traced, place: SourcePlace, moved: float) -> None:
     """Add a note that nothing says how far the input of this noise may move."""
     if moved:
         traced.note(f"{place}: {UNJUDGED}")

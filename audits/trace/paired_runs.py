@@ -12,7 +12,7 @@ from audits.datasets.forms import Given
 from audits.sandbox.outcomes import Outcome, of_error, of_value, takes_generator
 from audits.trace.noise_values import without_noise_types
 from audits.trace.patches import generator, patched
-from audits.trace.tape import ROUNDING, NoiseCall, Place, Sum, Tape
+from audits.trace.tape import ROUNDING, NoiseCall, SourcePlace, Sum, Tape
 
 UNEXPLAINED = "although all noisy values are the same"
 LONE = "only a difference of two such values of one scale is followed; else the result may exclude a value"
@@ -25,7 +25,7 @@ NUMBERS_SHOWN = 3  #: entries of a result that a finding names
 class TracedCall:
     """A noise call of a pair of runs: how far its input (None: not known) and its largest entry moved."""
 
-    place: Place
+    place: SourcePlace
     scale: float | None
     family: str
     moved: float | None
@@ -40,9 +40,9 @@ class PairTrace:
     findings: list[str]
     notes: list[str]
     unsure: str | None  #: a finding, if inputs of noise at the places `still` move on another pair
-    still: list[Place]  #: of noise whose input does not move here, so that it may be a constant
-    unused: list[Place]  #: of noise that is added to nothing
-    draws: list[Place]  #: of draws other than additive noise
+    still: list[SourcePlace]  #: of noise whose input does not move here, so that it may be a constant
+    unused: list[SourcePlace]  #: of noise that is added to nothing
+    draws: list[SourcePlace]  #: of draws other than additive noise
     shown: bool  #: whether all noisy values are in the result
     failed: str | None  #: how the first run failed
 

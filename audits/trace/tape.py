@@ -28,7 +28,7 @@ GAUSSIAN = ("normal", "standard_normal", "gauss", "normalvariate", "norm")
 ROUNDING = 1e-9  #: relative difference that rounding may explain
 
 
-class Place(NamedTuple):
+class SourcePlace(NamedTuple):
     """Where noise is drawn in the code."""
 
     call: str
@@ -61,7 +61,7 @@ class NoiseCall:
     `scale` is that of the noise as added; `unit` and `raw` are the scale that the call was made with.
     """
 
-    place: Place
+    place: SourcePlace
     shape: tuple[int, ...]
     scale: float | None
     value: Any
@@ -106,7 +106,7 @@ class Tape:
         self, call: str, scale: float | None, value: Any, frame: FrameType | None, location: Any = 0.0
     ) -> tuple[int, Any]:
         """Record a call that gave `value`; return its number and the value to use (in a replay the first)."""
-        place = Place(call, *_where(frame))
+        place = SourcePlace(call, *_where(frame))
         number = len(self.calls)
         if np.any(location) and np.shape(location) != np.shape(value):
             location = np.broadcast_to(location, np.shape(value))

@@ -12,7 +12,7 @@ from msgspec import convert
 from dpaccount.accounting.measures import Amounts
 from dpaccount.cached import cached_property
 from dpaccount.errors import BudgetError
-from dpaccount.exact import Enclosure, printed_amount, shown
+from dpaccount.exact import Enclosure, printed, shown
 from dpaccount.ledger.balances import changes, step_functions
 from dpaccount.ledger.balances.bodies import Spending
 from dpaccount.ledger.balances.budget import Budget
@@ -269,8 +269,8 @@ def refusal(over: changes.Over | None) -> str | None:
         return None
     scope, budget, unit, total = over
     names = zip(budget.measure.amounts, total, strict=True)
-    sums = ", ".join(f"{name} {printed_amount(amount, up=True)}" for name, amount in names)
-    epsilon = printed_amount(budget.measure.enclosure(total, budget.delta).upper, up=True)
+    sums = ", ".join(f"{name} {printed(amount, up=True)}" for name, amount in names)
+    epsilon = printed(budget.measure.enclosure(total, budget.delta).upper, up=True)
     at = sums if epsilon == "inf" else f"ε {epsilon} at δ {shown(budget.delta)} ({sums})"
     limit = shown(budget.epsilon) + (f" at δ {shown(budget.delta)}" if epsilon == "inf" else "")
     beyond = f"the budget's ε {limit}" if scope is None else f"the ε {limit} of the scope {scope}"

@@ -212,7 +212,7 @@ class _TiltedNested(TiltedSample):
         wanted = self._wanted - float(abs(weight).log().mid())
         if not math.isfinite(wanted):
             raise OutOfReach("no error of a quadrature is known to be small enough")
-        noise = sampled_laplace.Noise(ball(self.factor.rate), loss, acb(moved))
+        noise = sampled_laplace.SampledNoise(ball(self.factor.rate), loss, acb(moved))
         panels = sampled_laplace.bounded(noise, self.a, self._sides(noise), self.most, wanted)
         points, error = sampled_laplace.along(noise, self.a, [_rounded(panel) for panel in panels])
         found.append((blurred(weight * 0, abs(weight) * error), moved * 0))
@@ -221,7 +221,7 @@ class _TiltedNested(TiltedSample):
             found.append((weight * value.real, log_z.real) if real else (weight * value, log_z))
         return found
 
-    def _sides(self, noise: sampled_laplace.Noise) -> list[sampled_laplace.Side]:
+    def _sides(self, noise: sampled_laplace.SampledNoise) -> list[sampled_laplace.Side]:
         """Return panels of the real line, with ellipses on which ζe^t stays off the negative numbers.
 
         Their height is a choice: on high ones |z^{iτ}| grows, on low ones the error falls slowly.

@@ -29,6 +29,10 @@ class LaplacePair(Symmetric, TransformPair):
     rank: ClassVar[int] = 4
     closed_curve: ClassVar[bool] = True
 
+    def laplace_loss(self) -> Fraction:
+        """Return the largest loss."""
+        return self.loss
+
     def ceiling(self) -> arb:
         """Return the largest loss."""
         return ball(self.loss)

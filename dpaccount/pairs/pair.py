@@ -122,6 +122,10 @@ class LossPair(ABC):
     def renyi(self, order: Fraction) -> arb | None:
         """Return a bound on the Rényi divergence D_order(P‖Q); None where there is none."""
 
+    def laplace_loss(self) -> Fraction | None:
+        """Return the largest loss where this is Laplace noise."""
+        return None
+
     @property
     def orders(self) -> tuple[Fraction, ...]:
         """Return the orders at which Rényi bounds are given; empty: at all of them."""

@@ -177,7 +177,7 @@ class SampledPair(PoissonComposition, ExactPair):
         """
         parts, mu2, apart = DiscreteParts(), self.inner.mu2[0], Fraction(0)
         others = [(pair, n) for pair, n in self.inner.pairs if not pair.add_discrete(parts, n)]
-        laplaces = [pair.loss for pair, n in others if n == 1 and isinstance(pair, LaplacePair)]
+        laplaces = [loss for pair, n in others if n == 1 and (loss := pair.laplace_loss()) is not None]
         samples = [
             pair for pair, n in others if n == 1 and isinstance(pair, SampledGaussian) and not pair.added
         ]
@@ -251,7 +251,8 @@ class SampledPair(PoissonComposition, ExactPair):
     def rising(self) -> tuple[Fraction, ...]:
         """Return q and ε₀ of Laplace noise: 1 − q + qY rises in convex order, and so does Y with ε₀."""
         inner = self.inner.one_pair
-        return (self.rate, inner.loss) if isinstance(inner, LaplacePair) else ()
+        loss = None if inner is None else inner.laplace_loss()
+        return () if loss is None else (self.rate, loss)
 
     def risen(self, values: Sequence[Fraction]) -> Self:
         """Return the sample at another rate, of Laplace noise of another largest loss."""

@@ -46,7 +46,7 @@ Side = tuple[tuple[acb, acb], float]  #: a panel's ends, and the ρ of its ellip
 Panel = tuple[Side, arb, int]  #: the same, the largest value of the integrand on the ellipse, how many nodes
 
 
-class Noise(NamedTuple):
+class SampledNoise(NamedTuple):
     """Balls that describe Laplace noise on a Poisson sample, where z = 1 − q + q ζe^t."""
 
     rate: arb
@@ -220,7 +220,7 @@ def _rule(
     And a bound on the error at any τ in [0, most].
     """
     wanted = log_mean(float(a.mid()), *_float_points(factor.rate, factor.loss)) - bits * math.log(2)
-    noise = Noise(ball(factor.rate), ball(factor.loss))
+    noise = SampledNoise(ball(factor.rate), ball(factor.loss))
     for sides in (_straight(factor), _path(factor, a, most)):
         panels = bounded(noise, a, sides, most, wanted)
         if sum(count for *_, count in panels) <= FEW_NODES:
@@ -228,13 +228,13 @@ def _rule(
     return along(noise, a, panels)
 
 
-def bounded(noise: Noise, a: arb, sides: Sequence[Side], most: float, wanted: float) -> list[Panel]:
+def bounded(noise: SampledNoise, a: arb, sides: Sequence[Side], most: float, wanted: float) -> list[Panel]:
     """Return panels with bounds for 0 ≤ τ ≤ `most`, and nodes that bring the error of each to e^wanted."""
     bounds = [_largest(noise, a, *side, most) for side in sides]
     return [(side, bound, _size(bound, side[1], wanted)) for side, bound in zip(sides, bounds, strict=True)]
 
 
-def along(noise: Noise, a: arb, panels: Sequence[Panel]) -> tuple[list[tuple[acb, acb]], arb]:
+def along(noise: SampledNoise, a: arb, panels: Sequence[Panel]) -> tuple[list[tuple[acb, acb]], arb]:
     """Return (weight·z^a, ln z) at the nodes of the panels, and a bound on their error at any such τ."""
     bearable(sum(count for *_, count in panels), MOST_NODES)
     points, error = [], arb(0)
@@ -291,13 +291,13 @@ def _geometric(first: float, last: float) -> list[float]:
     return found[::-1]
 
 
-def _density(noise: Noise, a: arb, at: acb) -> tuple[acb, acb]:
+def _density(noise: SampledNoise, a: arb, at: acb) -> tuple[acb, acb]:
     """Return ¼e^{−(ε₀+t)/2} z^a and ln z."""
     log_z = (noise.rate * (at + noise.moved).expm1()).log1p()
     return (a * log_z - (noise.loss + at) / 2).exp() / 4, log_z
 
 
-def _largest(noise: Noise, a: arb, ends: tuple[acb, acb], rho: float, most: float) -> arb:
+def _largest(noise: SampledNoise, a: arb, ends: tuple[acb, acb], rho: float, most: float) -> arb:
     """Return the largest value of the integrand on an ellipse, for any τ; infinite unless |arg ζe^t| < π."""
     middle, half, found = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2, arb(0)
     for j in range(ARCS):  # the integrand is analytic inside, so it is largest on the boundary
