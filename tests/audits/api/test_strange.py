@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.attack.black_box import ALIKE, attack
-from audits.attack.pair_search import FINER, KEPT, Compared, Trial, _next_round, _shortlist
+from audits.attack.pair_search import FINER, KEPT, ComparedPair, Trial, _next_round, _shortlist
 from audits.attack.runs import SCREENING, Challenge
 from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Shape
@@ -51,7 +51,7 @@ def test_pairs_that_differ_in_more_than_numbers_are_kept_through_all_rounds(draw
     """However far the numbers of others move, and however seldom these differ."""
     rare = random.sample(range(len(drawn)), SCREENING[0][0] // KEPT)
     compared = [
-        Compared(pair, [], 1, 0.0) if k in rare else Compared(pair, [], 0, moved)
+        ComparedPair(pair, [], 1, 0.0) if k in rare else ComparedPair(pair, [], 0, moved)
         for k, (pair, (moved, _)) in enumerate(zip(candidates(DATA, 1), drawn, strict=False))
     ]
     assert {compared[k] for k in rare} <= set(_shortlist(compared, SCREENING[0][0]))
