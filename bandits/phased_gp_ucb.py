@@ -163,14 +163,14 @@ class PhaseBelief:
         self._played = played
 
     def expected(self, first: int, last: int, people: int) -> float:
-        """Return how many of the people (`first`, `last`] have answered once so many asked, as expected."""
+        """Return the expected number of answers from people (`first`, `last`] after `people` have asked."""
         if people < last:
             return 0.0
         late = self._late ** (people - last + 1) * (1 - self._late ** (last - first)) / (1 - self._late)
         return self._answering * (last - first - late)
 
     def _simulate(self, people: int) -> None:
-        """Add Σg(1, φ)ᵀ and Σggᵀ of the answers that are expected in the phase ending with so many people."""
+        """Add Σg(1, φ)ᵀ and Σggᵀ of the answers expected in the phase that ends after `people` have asked."""
         self._phases.append((self._before, people, self._played))
         shape, spread = np.zeros((2, len(self._prior), len(self._prior)))
         for first, last, played in self._phases:

@@ -92,7 +92,7 @@ class Runs:
 
 
 def room_for(numbers: int) -> int:
-    """Return how many runs a side fit into memory if results have up to so many numbers."""
+    """Return how many runs a side fit into memory if results have up to `numbers` numbers."""
     return MAX_CELLS_IN_MEMORY // (2 * (1 + numbers))
 
 

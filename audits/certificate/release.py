@@ -104,7 +104,7 @@ class Release:
 
 @dataclass(frozen=True)
 class PreparedRelease:
-    """A release and its run's number; with `again` it is a new one, whatever was made before."""
+    """A release and the number of its run; with `again`, a new run even if an earlier one is stored."""
 
     release: Release
     number: int

@@ -35,8 +35,8 @@ MAX_NESTING = 100
 EXACT = 2**53  #: integers up to here are exact as doubles
 WRONG_CODE = "unmeant:"  #: prefix of the structure if the code that ran is not the project's
 ALIGNED = 1  #: second word of the seeds of runs that are compared under the same randomness
-#: the instruction that draws for another draw (`choice` calls `integers`); it names streams of randomness,
-#: so that it stays as it was when results were first kept, wherever that instruction stands today
+#: names the random stream of a draw within a draw (`choice` calls `integers`): name, line and offset of an
+#: instruction when results were first stored, fixed so that stored results do not depend on later edits
 WITHIN = ("drawn", 158, 450)
 SILENT = "no answer"  #: in the structure of a run that did not end in time
 VOID = re.compile(r"(?:^| )(?:None|NAType|object \S)")  #: in a structure: a member that cannot be compared

@@ -38,7 +38,7 @@ class Course(Protocol):
     uncounted: Container[int] = ()  #: slots whose answers are not learned from
     reward: Domain = TOLD  #: of an answer, as one row: a reward, or the numbers of a message
     last_is_read: bool = True  #: whether the last batch's sum is shown; else it is not computed
-    shuffled: int = 0  #: bits of a batch at least, where they come shuffled, and nobody tells by themselves
+    shuffled: int = 0  #: minimum bits of a batch, if a session takes shuffled bits only; else 0
     takes_late: bool = False  #: whether an answer that comes in a later batch enters that one's sum
 
     def ask(self, context: Floats | None) -> Shown:

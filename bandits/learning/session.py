@@ -236,7 +236,7 @@ class Session:
         number of numbers, and, for a local channel, for a value that the channel cannot send.
         """
         if self._course.shuffled:
-            raise InputError("here nobody's answer is told by itself", "tell a batch's shuffled bits")
+            raise InputError("this session takes no answer by itself", "tell a batch's shuffled bits")
         number = self.ticket(ticket.number if isinstance(ticket, Ticket) else ticket).number
         if number in self._rewards or number in self._late:
             raise InputError(f"ticket {number} has its answer", "a person answers once")

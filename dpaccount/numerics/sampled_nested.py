@@ -117,15 +117,14 @@ class SampledNestedTransform(SampledMixedTransform):
         u = np.linspace(-12.0, end, min(900, int((end + 12.0) / 0.04)) + 1)
         spend(len(u) * len(mass) / FLOATS)
         losses = np.logaddexp(log_rest(self.own), math.log(own) + u * mu - mu * mu / 2)  # ln ζ
+        rest = log_rest(self.rate)
         logs_low, logs_high = (
-            np.logaddexp(log_rest(self.rate), math.log(q) + np.add.outer(t, losses)) for t in (least, most)
+            np.logaddexp(rest, math.log(q) + np.add.outer(t, losses)) for t in (least, most)
         )
         rise, fall = logs_high[:, 1:], logs_low[:, :-1]
         low, high, width = u[:-1], u[1:], u[1] - u[0]
         bells = -(np.clip(0.0, low, high) ** 2) / 2 - math.log(2 * math.pi) / 2 - whole  # logs of the most φ
-        first = (
-            max(a * float(logs_high[:, 0].max()), a * log_rest(self.rate)) - 72.0 - whole
-        )  # Φ(−12) < e^−72
+        first = max(a * float(logs_high[:, 0].max()), a * rest) - 72.0 - whole  # Φ(−12) < e^−72
         left = mass @ np.exp(np.minimum(bells + a * (rise if a >= 0 else fall), 700.0))
         rests = math.exp(min(first, 700.0)) + width * (np.cumsum(left) - left)
         far = -((np.clip(-mu, low, high) + mu) ** 2) / 2 + mu * mu - math.log(2 * math.pi) / 2 - whole

@@ -16,7 +16,6 @@ from dpaccount.numerics import sampled_mixed
 from dpaccount.numerics.closed import discrete_losses
 from dpaccount.numerics.fourier import fourier
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
-from dpaccount.numerics.fourier.shifted_line import ShiftedLine
 from dpaccount.numerics.fourier.transforms import NearTransform
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.sampled_mixed import SampledMixedTransform
@@ -26,6 +25,7 @@ from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.poisson import SampledPair
 from dpaccount.pairs.response import ResponsePair
 from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonSubsampled, Pure, Sequence
+from tests.dpaccount.pairs.error_terms import assert_both_matter
 from tests.looped import looped
 
 RESPONSE = ((ResponsePair(Fraction(3, 4)).transform(), 2),)
@@ -117,16 +117,7 @@ def test_parts_bound_the_transform_by_themselves():
 
 
 def test_both_error_terms_of_the_line_matter(monkeypatch):
-    law = transform("laplace").tilted(arb(4))
-    with precision(200):
-        fine = ShiftedLine.real(law).total()
-    with precision(60):
-        lines = [ShiftedLine.at(law, (step, 0.0, 3.0), depth) for step, depth in ((1.4, 40.0), (0.3, 1.0))]
-        assert all(line.total().overlaps(fine) for line in lines)
-        monkeypatch.setattr(type(law), "tails", lambda *_: arb(0))
-        assert not lines[1].total().overlaps(fine)
-        monkeypatch.setattr(ShiftedLine, "_kappa", lambda *_: arb(0))
-        assert not lines[0].total().overlaps(fine)
+    assert_both_matter(transform("laplace").tilted(arb(4)), monkeypatch)
 
 
 @pytest.mark.slow

@@ -15,7 +15,6 @@ from dpaccount.accounting.methods import exact
 from dpaccount.numerics import sampled_nested
 from dpaccount.numerics.fourier import sampled_laplace
 from dpaccount.numerics.fourier.contours import MOST_OF_FAMILY, Product
-from dpaccount.numerics.fourier.shifted_line import ShiftedLine
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.sampled_mixed import SampledMixedTransform
 from dpaccount.numerics.sampled_nested import SampledNestedTransform
@@ -25,6 +24,7 @@ from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.poisson import SampledGaussian, SampledPair
 from dpaccount.pairs.response import ResponsePair
 from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonSubsampled, Pure, Sequence
+from tests.dpaccount.pairs.error_terms import assert_both_matter
 
 RESPONSE = ((ResponsePair(Fraction(3, 4)).transform(), 2),)
 CASES = {
@@ -143,16 +143,7 @@ def test_nodes_hold_at_frequencies_above_those_of_a_line():
 
 
 def test_both_error_terms_of_the_line_matter(monkeypatch):
-    law = transform("laplace").tilted(arb(4))
-    with precision(200):
-        fine = ShiftedLine.real(law).total()
-    with precision(60):
-        lines = [ShiftedLine.at(law, (step, 0.0, 3.0), depth) for step, depth in ((1.4, 40.0), (0.3, 1.0))]
-        assert all(line.total().overlaps(fine) for line in lines)
-        monkeypatch.setattr(type(law), "tails", lambda *_: arb(0))
-        assert not lines[1].total().overlaps(fine)
-        monkeypatch.setattr(ShiftedLine, "_kappa", lambda *_: arb(0))
-        assert not lines[0].total().overlaps(fine)
+    assert_both_matter(transform("laplace").tilted(arb(4)), monkeypatch)
 
 
 @pytest.mark.slow
