@@ -100,12 +100,15 @@ def accurate(value: Callable[[], arb], bits: int, start: int = 96) -> arb:
     """Return `value()` at the least doubled precision where it has `bits` correct bits.
 
     A ball that stays inaccurate (its input is itself an interval, or the value is 0) is returned
-    after four doublings as it is: wide, never wrong.
+    as it is, wide and never wrong: after four doublings, or once a doubling adds hardly a bit to some.
     """
-    at = start
+    at, before = start, 0
+    while at < min(bits, 16 * start):  # fewer digits than that cannot have as many correct ones
+        at *= 2
     while True:
         with precision(at):
             found = value()
-        if found.rel_accuracy_bits() >= bits or at >= 16 * start:
+        correct = found.rel_accuracy_bits()
+        if correct >= bits or at >= 16 * start or 0 < before and correct < before + at // 8:
             return found
-        at *= 2
+        at, before = 2 * at, correct

@@ -18,7 +18,7 @@ from dpaccount.numerics.fourier.fourier import Inversion
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform, TiltedSample
 from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceTransform
 from dpaccount.numerics.fourier.shifted_line import ShiftedLine
-from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import composing, connect_dots, lattice
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses
@@ -533,3 +533,25 @@ def test_the_decay_of_a_sample_next_to_the_whole_holds(power, mu2, rest):
         for t in (1.0, 10.0, 100.0, 1e3):  # below a turn of the phase between two nodes
             transform = abs((weights * np.exp(-1j * t * (log_z - least))).sum())
             assert transform <= float(decay.far(arb(t)).upper()) * (1 + 1e-3)
+
+
+@pytest.mark.parametrize(("value", "most"), [(arb(1, 2**-40), 2), (arb(0, 1), 5), (arb(2), 1)])
+def test_more_digits_are_tried_only_where_they_may_help(value, most):
+    asked = []
+    found = accurate(lambda: asked.append(0) or value.exp() - 1, 80)
+    assert found.overlaps(value.exp() - 1)
+    assert len(asked) == most
+
+
+@pytest.mark.parametrize("bits", [80, 300, 900])
+def test_the_gaussian_curve_is_accurate_far_out(bits):
+    for epsilon, mu in ((3, 2), (30, 1), (400, 3), (10**6, 40), (3, Fraction(1, 100))):
+        epsilon, mu2 = Fraction(epsilon), Fraction(mu) ** 2
+        with precision(4 * bits + 200):
+            near, far = ((ball(epsilon) / ball(mu) + side * ball(mu) / 2) / arb(2).sqrt() for side in (-1, 1))
+            peak, half = (-near * near).exp() / 2, arb(1) / 2
+            tails = ((z * z).hypgeom_u(half, half) / arb.pi().sqrt() for z in (near, far))
+            wanted = peak * (next(tails) - next(tails))  # e^{z²} erfc(z) = U(1/2, 1/2, z²)/√π, DLMF 7.11
+            found = gaussian.delta(epsilon, (mu2, mu2), bits)
+            assert found.overlaps(wanted)
+            assert found.rel_accuracy_bits() >= bits
