@@ -77,7 +77,8 @@ def private(
     budget.spend()
     if answer["refuted"]:
         pytest.fail(_violation(function, asked, answer, share), pytrace=False)
-    budget.notes += [f"{name}: {finding}" for finding in answer["witness"]["findings"]]
+    strength = _strength(asked, answer)
+    budget.notes += [f"{name}: {finding}" for finding in (strength, *answer["witness"]["findings"])]
     _note_patched(budget, name, patched)
     return answer
 
@@ -203,6 +204,16 @@ def _sent(function: Callable[..., Any]) -> bytes:
             cloudpickle.unregister_pickle_by_value(own)
     except Exception as error:  # pickling raises whatever objects raise
         raise InputError(f"{_name(function)} cannot be sent to another process: {error}") from None
+
+
+def _strength(question: Audit, answer: dict[str, Any]) -> str:
+    """Return what the attack on a function that passed showed, and what its runs could have shown."""
+    shown = to_digits(answer["epsilon_lower"], up=False, digits=4)
+    most = to_digits(answer["epsilon_power"], up=True, digits=4)
+    return (
+        f"{answer['trials']} runs show epsilon >= {shown}, and {float(question.epsilon):g} is claimed;"
+        f" they could have shown up to {most}"
+    )
 
 
 def _not_attacked(function: Callable[..., Any], question: Audit, answer: dict[str, Any]) -> str:

@@ -380,7 +380,7 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
         most = budget[when]["upper"]
         if most == "inf":
             return "without a bound"
-        return f"ε ≤ {to_digits(as_exact(most), up=True)} at δ = {budget['delta']}"
+        return f"ε ≤ {to_digits(as_exact(most), up=True)} at the budget's δ = {budget['delta']}"
 
     left, ends = budget.get("left", {}), budget["rest"]
     known = left or ends["lower"] is not None

@@ -84,7 +84,7 @@ def promise(certificate: CertifyResult) -> list[str]:
     guarantee = certificate["guarantee"]
     return [
         f"The promise is differential privacy for each unit ({guarantee['unit']}). If one unit's data changed"
-        " as stated, the probability of anything that others might see would change only within limits that"
+        " as stated, the probability of any result of the mechanism would change only within limits that"
         " ε and δ set.",
         SHUFFLED if is_shuffled(certificate) else OBSERVERS[guarantee["model"]],
         "Differential privacy does not promise that nothing is learned. A release may reveal facts about the"

@@ -109,6 +109,6 @@ def accurate(value: Callable[[], arb], bits: int, start: int = 96) -> arb:
         with precision(at):
             found = value()
         correct = found.rel_accuracy_bits()
-        if correct >= bits or at >= 16 * start or 0 < before and correct < before + at // 8:
+        if correct >= bits or at >= 16 * start or (before > 0 and correct < before + at // 8):
             return found
         at, before = 2 * at, correct

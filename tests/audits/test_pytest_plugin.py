@@ -3,6 +3,7 @@
 import functools
 import inspect
 import pickle
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -73,6 +74,9 @@ def test_a_session_states_and_spends_its_budget(tmp_path, words):
     assert "test_mine:mean moves by 0.2, declared l1 0.1" in done.stdout
     assert "def test_sensitivity_of_mean():" in done.stdout
     assert "2 privacy claims tested; of a false-alarm budget of 0.05" in done.stdout
+    assert re.search(
+        r"note: test_mine:count: \d+ runs show epsilon >= [\d.]+, and 1 is claimed; they", done.stdout
+    )
     assert "is left" in done.stdout
 
 
@@ -398,6 +402,13 @@ def test_a_package_that_is_not_there_is_said(monkeypatch):
     monkeypatch.setattr(dpaccount_packages, "NAMES", ("no_such_package_here",))
     with pytest.raises(WrongRequest, match="its package no_such_package_here is not installed"):
         pytest_dpaccount.ours()
+
+
+def test_a_claim_that_passed_states_how_far_its_attack_came_and_could_have_come():
+    answer = {"trials": 2000, "epsilon_lower": 0.60299, "epsilon_power": 4.9061}
+    told = pytest_plugin._strength(SimpleNamespace(epsilon=Fraction(1)), answer)
+    bounds = "epsilon >= 0.6029, and 1 is claimed; they could have shown up to 4.907"  # rounded outwards
+    assert told == f"2000 runs show {bounds}"
 
 
 HELD_BY_OTHERS = """

@@ -385,6 +385,12 @@ def test_exit_0_means_that_more_could_have_been_shown(dpaccount, claimed, epsilo
     assert (code == 0) == (answer["trials"] > 0 and answer["epsilon_power"] > float(epsilon))
 
 
+@pytest.mark.parametrize(("trials", "shown"), [(100, "2.6"), (400, "4.0")])  # docs/auditing.md
+def test_the_guide_says_what_few_runs_can_show(dpaccount, claimed, trials, shown):
+    answer = json.loads(dpaccount("audit", "--claim", claimed("leaks", 9, trials), "--json")[1])
+    assert f"{answer['epsilon_power']:.1f}" == shown
+
+
 def test_a_certificate_says_that_its_runs_were_too_few(dpaccount, claimed):
     code, out, _ = dpaccount("certify", claimed("leaks", epsilon=9), "--json")
     reason = json.loads(out)["proved"]["reason"]
