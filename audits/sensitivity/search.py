@@ -2,7 +2,7 @@
 
 Three searches, each starting from the previous result: named pairs (corners, ties, one outlier, nearly
 empty), Hypothesis with the movement as target, and coordinate ascent over corners and special values.
-A counterexample is then simplified entry by entry, while its movement does not decrease.
+A counterexample is then simplified entry by entry, while its movement decreases by rounding at most.
 """
 
 import contextlib
@@ -251,20 +251,21 @@ def _ascend(measure: Callable[[Sequence[Pair]], list[float]], search: Search, sh
 
 
 def _simplify(measure: Callable[[Sequence[Pair]], list[float]], search: Search, shape: Neighbourhood) -> None:
-    """Simplify the numbers of the counterexample, while its movement does not decrease."""
+    """Simplify the numbers of the counterexample, while its movement decreases by rounding at most."""
     best = search.best
     if best is None:
         return
-    plain, most, why = best, search.worst, search.why
+    plain, moved, why = best, search.worst, search.why
+    least = moved if math.isinf(moved) else moved * float(1 - FLOAT_SLACK)
     for place in _entries(best, shape):
         for value in shape.landmarks(place[1])[:3]:
             changed = _with_entry(plain, shape, place, [value])
             if not changed:
                 break  # it has this value already, and the others are less simple
-            if measure(changed)[0] >= most:
-                plain = changed[0]
+            if (now := measure(changed)[0]) >= least and now > search.declared.most:
+                plain, moved = changed[0], now
                 break
-    search.best, search.worst, search.why = plain, most, why
+    search.best, search.worst, search.why = plain, moved, why
 
 
 Entry = tuple[int, int, bool]  #: row of the longer side, column, and whether it is the changed record's

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from audits.datasets.bases import Pair
 from audits.datasets.shape import Shape
 from audits.sandbox.crew import TimeUp
 from audits.sandbox.frames import pack_array
 from audits.sandbox.outcomes import of_value
-from audits.sensitivity.search import DeclaredSensitivity, Search, prove_sensitivity
+from audits.sensitivity.search import DeclaredSensitivity, Search, _simplify, prove_sensitivity
 
 ONE_ROW = Shape(1, None, (0.0,), (1.0,), False, "replace-one")
 LEFT, RIGHT = np.zeros(1), np.ones(1)
@@ -52,3 +53,25 @@ def test_what_is_not_confirmed_is_undecided_for_the_true_reason(run: Any, why: s
     assert search.proof is not None
     assert search.proof.status == "undecided"
     assert why in search.proof.why
+
+
+@pytest.mark.parametrize("rows", [20, 33])
+def test_entries_that_do_not_matter_are_simplified_although_sums_are_rounded(rows: int) -> None:
+    search = Search(
+        DeclaredSensitivity("l1", Fraction(1), Shape(rows, None, (0.0,), (1.0,), False, "replace-one"))
+    )
+
+    def moves(pairs: Any) -> list[float]:
+        return [abs((3 * p.right.mean() + p.right[0]) - (3 * p.left.mean() + p.left[0])) for p in pairs]
+
+    left = np.random.default_rng(rows).random(rows)
+    left[0] = 0
+    search.best = Pair(left, np.array([1, *left[1:]]), "random")
+    (search.worst,) = moves([search.best])
+    _simplify(moves, search, search.declared.shape)
+    assert not search.best.left.any()
+    assert search.worst == pytest.approx(1 + 3 / rows, rel=1e-9)
+    search.worst = 1 + 1e-9  # of a bound that is exceeded by rounding alone, nothing above it would be left
+    search.best = Pair(left, np.array([1, *left[1:]]), "random")
+    _simplify(lambda pairs: [1.0 for _ in pairs], search, search.declared.shape)
+    assert search.best.left.any()
