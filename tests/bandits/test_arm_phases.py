@@ -434,8 +434,7 @@ def test_elimination_plays_what_is_known_least_of_what_may_be_the_best(seed, spa
     gaps = (mean - mean[:, None]) - (deviation + deviation[:, None]) / 2  # [arm, one that is better]
     left = np.flatnonzero((gaps <= 0).all(axis=1))
     assert course._best(None) == left[np.argmax(deviation[left])]
-    dropped = np.setdiff1d(np.arange(8), left)
-    if len(dropped):  # where nothing else is on offer, the best of them
+    if len(dropped := np.setdiff1d(np.arange(8), left)):  # where nothing else is on offer, the best of them
         assert course._best(dropped.astype(float)) == dropped[np.argmax(mean[dropped])]
 
 

@@ -74,10 +74,9 @@ def test_the_least_product_is_bounded_from_below_and_nearly_met(seed):
 
 
 def test_shares_of_pairs_make_one():
-    """A mean of supermartingales begins at 1 with them: with nothing known, evidence is none."""
-    known = ArmOrder(3, PURE._tilts(), 0.0)
-    assert known._products(0, np.array([1, 2])) == pytest.approx([0, 0], abs=1e-10)
-    assert (known._products(0, np.array([1, 2])) <= 0).all()
+    """So the mean of the supermartingales begins at 1."""
+    found = ArmOrder(3, PURE._tilts(), 0.0)._products(0, np.array([1, 2]))
+    assert ((-1e-10 < found) & (found <= 0)).all()
 
 
 @looped("mean", [0.0, 0.1, 0.5, 0.93, 1.0])
