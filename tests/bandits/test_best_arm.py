@@ -76,7 +76,7 @@ def test_the_least_product_is_bounded_from_below_and_nearly_met(seed):
 def test_shares_of_pairs_make_one():
     """So the mean of the supermartingales begins at 1."""
     found = ArmOrder(3, PURE._tilts(), 0.0)._products(0, np.array([1, 2]))
-    assert ((-1e-10 < found) & (found <= 0)).all()
+    assert ((found > -1e-10) & (found <= 0)).all()
 
 
 @looped("mean", [0.0, 0.1, 0.5, 0.93, 1.0])
