@@ -48,7 +48,7 @@ from mechanisms.subject import Domain, Rows, View, shown
 
 LAWS: Final = ("laplace", "gaussian", "shuffled")
 FOR_REGRET: Final = ("thompson", "imed")
-INDICES: Final = (*FOR_REGRET, "top-two")
+INDICES: Final = (*FOR_REGRET, "elimination", "top-two")
 BELIEFS: Final = ("apart", "linear")
 #: of a block over the people before it, if the first block has fewer; the second for the best arm
 BLOCK_GROWTH, BEST_GROWTH = Fraction(1, 32), Fraction(1, 24)
@@ -56,6 +56,7 @@ WORTH, BEST_WORTH = 6.0, 30.0  #: deviations of the noise that the first block h
 SMALLEST, LARGEST = Fraction(1, 2**20), 10**6  #: of ε and σ
 REWARD_VARIANCE = 0.25  #: of a reward in [0, 1], at most
 EXPLORE = 0.8  #: the first draws spread by this much of the posterior's deviation, the last by none
+RARE = 0.5  #: of √n: an arm worth fewer rewards of n people comes first where the best is looked for
 TILTS = 12  #: exponential martingales an arm's interval is the intersection of
 
 
@@ -74,10 +75,12 @@ class ArmPhases(Calibrated):
     `index` says how a block's arm is chosen: by a draw from the posterior (Thompson 1933), or as the
     least of N(m* − m)²/2v + ln N, m the arm's posterior mean, m* the largest and N = v/(posterior
     variance) the rewards that it is worth, v a reward's variance (IMED, Honda & Takemura 2015).
-    "top-two" looks for the best arm (fixed confidence): the arm of mean m*, or the one that is
-    hardest to tell from it, whichever balances N*² = ΣN² (You, Qin, Wang & Yang 2023).  Once it is
-    named with an error of 1 − `level` or less, everybody is shown it; with a `level` of 1, all
-    `rounds` are spent on the search (fixed budget).
+    "elimination" plays what is known least of what may be the best, a step to a G-optimal design
+    (Wynn 1970), on which Hanna, Girgis, Fragouli & Diggavi 2022 (arXiv 2207.03445) spend whole phases.
+    "top-two" looks for the best arm (fixed confidence): an arm worth less than √n/2 rewards of n people
+    (Garivier & Kaufmann 2016), or the arm of mean m*, or the one that is hardest to tell from it, whichever
+    balances N*² = ΣN² (You, Qin, Wang & Yang 2023).  Once an arm is named with an error of 1 − `level` or
+    less, everybody is shown it; with a `level` of 1, all `rounds` are spent on the search (fixed budget).
     With a `memory` (people), older rewards are forgotten, block by block: for arms whose
     means change.  Privacy costs the same for any `rounds`, which only "thompson" reads.
     """
@@ -85,6 +88,9 @@ class ArmPhases(Calibrated):
     source: ClassVar[str] = "ours; Thompson 1933 on disjoint blocks, Dwork et al. 2006 (noise)"
     status: ClassVar[str] = "sound"
     relation: ClassVar[str] = REPLACE_ONE
+    within: ClassVar[float] = (
+        0.5  #: posterior deviations of both arms that one is behind if "elimination" drops it
+    )
 
     rounds: int = 1024
     arms: int = 10
@@ -389,11 +395,15 @@ class ArmCourse(Course):
         mean, worth = self._belief.means(), self._belief.precisions()
         if self._subject.index == "imed":
             return -(worth * (mean.max() - mean) ** 2 / 2 + np.log(worth))
+        if self._subject.index == "elimination":
+            reach = self._subject.within / np.sqrt(worth)
+            return np.where(mean + reach >= (mean - reach).max(), 1 / worth, mean - mean.max() - 1)
         leader = int(mean.argmax())
         apart = (mean[leader] - mean) ** 2 / (1 / worth[leader] + 1 / worth) / 2
         scores: Floats = -(apart + np.log(worth))
-        behind = 2 * worth[leader] ** 2 < (worth**2).sum()
-        scores[leader] = np.finfo(np.float64).max if behind else -np.finfo(np.float64).max
+        most = np.finfo(np.float64).max
+        scores[leader] = most / 2 if 2 * worth[leader] ** 2 < (worth**2).sum() else -most
+        scores[worth * REWARD_VARIANCE < RARE * sqrt(len(self._shown))] = most
         return scores
 
     def close(self, rewards: Floats, answered: Answered) -> None:

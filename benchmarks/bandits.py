@@ -31,13 +31,13 @@ from bandits.ldp_tgp_ucb import TruncatedGpUcb
 from bandits.learning.features import FourierFeatures, quadrature_features, squared_exponential
 from bandits.learning.gp_ucb import GpUcb
 from bandits.learning.nystrom import embedding
-from bandits.local_posterior import LEARNED, LocalPosterior
+from bandits.local_posterior import LocalPosterior
 from bandits.local_privacy.payoffs import Payoffs
 from bandits.moment_gp_ucb import MomentGpUcb
-from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.simulation.simulated_people import simulated_people
 from bandits.space.points import grid, of_matrix
+from benchmarks.bandit_limits import clicks, late_and_silent, wrong_kernels
 from benchmarks.chosen_bandits import chosen, played_share, regret_row
 from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows, in_turn
 from dpaccount.ledger.ledger import Ledger, init
@@ -74,7 +74,8 @@ def rows(setting: BenchmarkSetting) -> Rows:
         yield BenchmarkRow(what, error(ours), "in the kernel", "as many random features", error(theirs))
     if setting.long:
         yield from whole_runs(10**6)
-        yield from late_answers()
+        yield from late_and_silent()
+        yield from clicks()
         yield from chosen()
         yield from arms()
         yield from shuffled_arms()
@@ -133,23 +134,50 @@ def shuffled_arms(seeds: range = range(7000, 7100), sizes: tuple[int, ...] = (40
         yield regret_row(f"{what}, a curator", curator, "shuffled", here)
 
 
+class ProvedElimination(ArmPhases):
+    """Elimination that is wrong with a chance of 1/T at most: for normal posteriors, all arms and times."""
+
+    @property
+    def within(self) -> float:
+        """Return √(2 ln(2KT²)), a union bound."""
+        return math.sqrt(2 * math.log(2 * self.arms * self.rounds**2))
+
+
 def linear_arms(seeds: range = range(7000, 7100)) -> Rows:
-    """Yield regret at 100 arms on the sphere in four dimensions, with means linear in them, at ε = 1."""
-    found, bits = [], {"law": "shuffled", "delta": Fraction(1, 10**6)}
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        points, weights = rng.normal(size=(100, 4)), rng.normal(size=4)
-        points /= np.linalg.norm(points, axis=1, keepdims=True)
-        means = 0.5 + 0.4 * points @ weights / np.linalg.norm(weights)
-        data = (rng.random((4096, 100)) < means).astype(float)
-        apart = ArmPhases(rounds=4096, space=of_matrix(points @ points.T))
-        linear = replace(apart, belief="linear")
-        runners = (linear, replace(linear, **bits), apart)
-        found.append([played_share(bandit, data, means, seed) for bandit in runners])
-    here, shuffled, others = np.array(found).T.tolist()
-    yield regret_row("100 arms in R^4, linear", here, "arms apart", others)
-    yield regret_row("100 arms in R^4, linear, shuffled", shuffled, "a curator", here)
-    yield regret_row("100 arms in R^4, apart", others, "linear", here)
+    """Yield regret at 100 arms on the sphere in four dimensions, with means linear in them.
+
+    Elimination is in the manner of Hanna, Girgis, Fragouli & Diggavi 2022 (arXiv 2207.03445), with our width
+    or one that a proof would take.
+    """
+    bits = {"law": "shuffled", "delta": Fraction(1, 10**6)}
+    for epsilon in (Fraction(1, 10), Fraction(3, 10), Fraction(1)):
+        found = []
+        for seed in seeds:
+            rng = np.random.default_rng(seed)
+            points, weights = rng.normal(size=(100, 4)), rng.normal(size=4)
+            points /= np.linalg.norm(points, axis=1, keepdims=True)
+            means = 0.5 + 0.4 * points @ weights / np.linalg.norm(weights)
+            data = (rng.random((4096, 100)) < means).astype(float)
+            common = {"rounds": 4096, "space": of_matrix(points @ points.T), "epsilon": epsilon}
+            linear = ArmPhases(**common, belief="linear")
+            proved = ProvedElimination(**common, belief="linear", index="elimination")
+            runners = (
+                linear, replace(linear, index="elimination"), proved, replace(linear, **bits),
+                replace(linear, index="elimination", **bits), ArmPhases(**common),
+            )  # fmt: skip
+            found.append([played_share(bandit, data, means, seed) for bandit in runners])
+        shares = np.array(found).T.tolist()
+        what = f"100 arms in R^4, epsilon {float(epsilon):g}"
+        yield regret_row(f"{what}, linear", shares[0], "arms apart", shares[5])
+        names = (
+            "elimination",
+            "elimination with a proof's width",
+            "shuffled",
+            "elimination, shuffled",
+            "arms apart",
+        )
+        for name, each in zip(names, shares[1:], strict=True):
+            yield regret_row(f"{what}, {name}", each, "linear, by Thompson", shares[0])
 
 
 BEST_OF = (
@@ -160,17 +188,23 @@ BEST_OF = (
 )
 
 
-def best_arm(epsilon: Fraction = Fraction(1), seeds: range = range(7000, 7024)) -> Rows:
+def best_arm(epsilon: Fraction = Fraction(1), seeds: range = range(7000, 7100)) -> Rows:
     """Yield how many people it takes to name the best arm, beside a lower bound, and a fixed budget.
 
-    No algorithm that names a wrong arm with a chance of e at most needs fewer than T·ln(1/(2.4e)) on
-    average (Garivier & Kaufmann 2016; with ε-DP Jourdan & Azize 2025, arXiv 2510.17348).
+    Of ε-DP algorithms that name a wrong arm with a chance of e at most, none needs fewer than
+    T·kl(1 − e, e) people on average.  Let one run at means p, and let another arm be best at means u.  When
+    arm a is played, draw its reward y by p_a, and a z by q_a that differs from it with chance |p_a − q_a|;
+    the algorithm M reads the y.  Elsewhere, draw z by u_a, and y given z as before; M reads the z.  By the
+    chain rule, the first law has KL divergence ΣE[N_a]·kl(q_a, u_a) + E ln M(y)/M(z) from the second, whose
+    last term is at most ε times the expected number of people with y ≠ z, ε·ΣE[N_a]·|p_a − q_a|.  What is
+    named tells the laws apart by kl(1 − e, e) at least (data processing).  The least over q is d_ε(p_a, u_a):
+    so ΣE[N_a]·d_ε(p_a, u_a) ≥ kl(1 − e, e), for all such u (Jourdan & Azize 2025, arXiv 2510.17348).
     """
     for means in BEST_OF:
         least, what = 0.0, f"{len(means)} arms, the best is {means[0]}"
         common = {"arms": len(means), "epsilon": epsilon, "index": "top-two"}
         for error in (Fraction(1, 20), Fraction(1, 1000), Fraction(1, 10**6)):
-            least = time_of(means, float(epsilon)) * math.log(1 / (2.4 * float(error)))
+            least = time_of(means, float(epsilon)) * float((1 - 2 * error) * math.log((1 - error) / error))
             search = ArmPhases(rounds=int(40 * least), level=1 - error, **common)
             runs = [named(search, means, seed, float(error)) for seed in seeds]
             people, wrong = zip(*runs, strict=True)
@@ -241,49 +275,6 @@ def changing_arms(seeds: range = range(7000, 7024)) -> Rows:
             found.append(float((then.max() - then[late]).mean() / (then.max() - then.mean())))
     what = "5 arms after a change, memory 500"
     yield regret_row(what, shares[500], "all remembered", shares[None])
-
-
-def wrong_kernels(people: int = 5000, seeds: range = range(7000, 7024)) -> Rows:
-    """Yield regret of local learners at ε = 1, B = R = 1 and uniform noise, whose default kernel is wrong.
-
-    The needle is exp(−(x − c)²/(2·.02²)), c uniform, at 100 points of [0, 1]; arms are uniform in [−1, 1].
-    """
-    at, kernels = grid(100).points[:, 0], ("squared-exponential", LEARNED)
-    for what, points in (("a needle of width .02", 100), ("40 independent arms", 40)):
-        public = {"rounds": people, "points": points, "bound": Fraction(1), "noise_bound": Fraction(1)}
-        bandits, found = [LocalPosterior(kernel=kernel, **public) for kernel in kernels], []
-        for seed in seeds:
-            rng = np.random.default_rng(seed)
-            needle = points == 100
-            means = np.exp(-(((at - rng.random()) / 0.02) ** 2) / 2) if needle else rng.uniform(-1, 1, 40)
-            data = means + rng.uniform(-1, 1, (people, 1))
-            found.append([played_share(bandit, data, means, seed) for bandit in bandits])
-        shares = np.array(found).T.tolist()
-        for kernel, each in zip(kernels, shares, strict=True):
-            yield regret_row(f"{what}, {kernel}", each, kernels[0], shares[0])
-
-
-def late_answers(people: int = 1024, seeds: range = range(7000, 7024)) -> Rows:
-    """Yield regret over that of uniform choices where people are late or silent."""
-    shares: dict[str, list[float]] = {}
-    delayed = PhasedGpUcb(rounds=people, epsilon=Fraction(3), delta=Fraction(1, 10**5), delays=True)
-    half = replace(delayed, answering=Fraction(1, 2))
-    for seed in seeds:
-        world, rng = simulated_people(people, 25, 2, seed), np.random.default_rng([seed, 1])
-        chance = (world.means.max(axis=1) - world.means.mean(axis=1)).sum()
-        late = np.minimum(rng.geometric(1 / 31, people) - 1, people)
-        silent = np.where(rng.random(people) < 0.5, 0, people)
-        for what, bandit, delays in (
-            ("none", delayed, np.zeros(people)),
-            ("30 people late", delayed, late),
-            ("30 people late, as expected", replace(delayed, late=Fraction(30)), late),
-            ("half silent, as expected", half, silent),
-            ("half silent, not expected", delayed, silent),
-        ):
-            noise = rehearse(bandit.proof(bandit.delta), Rehearsal(seed))
-            played = bandit.play(np.column_stack([world.records(), delays]), noise, seed).own["action"]
-            shares.setdefault(what, []).append(world.regret(played) / chance)
-    yield from (regret_row(what, each, "nobody late", shares["none"]) for what, each in shares.items())
 
 
 def updates() -> Rows:

@@ -5,12 +5,12 @@ For λ > 0, u an arm's mean, S the sum of its n rewards in [0, 1] and J noises o
     exp(±λS − n ln(1 − u + u·e^(±λ)) − J·ψ(λ))
 
 is a supermartingale that begins at 1, whatever arms earlier sums led to: e^(λy) is convex in y, and
-ψ bounds the logarithm of the noise's moment generating function.  So is E₊(u), the mean of these
-with + over a public law of λ, and E₋(u), that with −, and so is a product of E₊ of one arm and E₋ of
-another, as a block adds to one arm.  E₊ falls in u and E₋ rises.  So if arm a has no larger mean than
-b, the product at their means is min_u E₊ᵃ(u)·E₋ᵇ(u) at least, which is above (K − 1)/α at any time
-with chance α/(K − 1) at most (Ville's inequality).  To name a wrong arm is to have such a product
-for it against the best of K arms: at most K − 1 cases, α for all.
+ψ bounds the logarithm of the noise's moment generating function.  So is a product of one arm's with +
+and another's with −, as a block adds to one arm, and so is E(u, v), the mean of these products over a
+public law of pairs of λ, the arms' means being u and v.  E falls in u and rises in v.  So if arm a has no
+larger mean than b, E at their means is min_u E(u, u) at least, which is above (K − 1)/α at any time with
+chance α/(K − 1) at most (Ville's inequality).  To name a wrong arm is to have such a product for it
+against the best of K arms: at most K − 1 cases, α for all.
 """
 
 from collections.abc import Callable, Iterable
@@ -34,8 +34,9 @@ class ArmOrder:
 
     def __init__(self, arms: int, tilts: Iterable[tuple[float, float]], rounding: float) -> None:
         tilts, growth = (np.array(each)[:, None] for each in zip(*tilts, strict=True))
-        shares = 1 / np.arange(1.0, len(tilts) + 1)
-        self._shares = np.log(shares / shares.sum())[:, None]
+        places = np.arange(len(tilts))  # λ of arms that are hard to tell apart are alike
+        shares = 1 / ((1 + np.subtract.outer(places, places) ** 2) * (1 + places))
+        self._shares = shares / shares.sum()
         self._tilts, self._growth = SIGNS * tilts, growth
         self._rounding = rounding
         self._people, self._noises, self._totals = (np.zeros(arms) for _ in range(3))
@@ -67,7 +68,7 @@ class ArmOrder:
         return others[(product[:, 0] > self._beats[arm]) & (others != arm)]
 
     def _products(self, arm: int, others: Integers) -> Floats:
-        """Return a lower bound of the logarithm of min_u E₊(u)·E₋(u), `arm` against each of `others`.
+        """Return a lower bound of the logarithm of min_u E(u, u), `arm` against each of `others`.
 
         It is convex in u: next to the least place of a grid is the least of all.
         """
@@ -82,7 +83,7 @@ class ArmOrder:
         return product(ends[:, :, None])[:, 0]
 
     def _product(self, arm: int, others: Integers) -> Callable[[Floats], Floats]:
-        """Return log E₊ of `arm` + log E₋ of each of `others`, less what rounding may add, as a function.
+        """Return log E of `arm` and each of `others`, less what rounding may add, as a function.
 
         It takes means [others, places], or [2, others, places] where they differ for + and −.
         """
@@ -91,14 +92,16 @@ class ArmOrder:
             each[arms][:, :, None, None] for each in (self._people, self._noises, self._totals)
         )
         known, growth, rates = self._tilts * totals, noises * self._growth, np.expm1(self._tilts)
-        known = known - growth + self._shares - ROUNDING * (1 + np.abs(known) + growth)
+        known = known - growth - ROUNDING * (1 + np.abs(known) + growth)
         people = people * (1 + SIGNS * ROUNDING)  # what is subtracted has that sign
 
         def product(means: Floats) -> Floats:  # arrays are [sign, other, tilt, place]
             powers = known - people * np.log1p(means[..., None, :] * rates)
-            most = powers.max(axis=2)
-            logs: Floats = most + np.log(np.exp(powers - most[:, :, None, :]).sum(axis=2))
-            return logs.sum(axis=0)
+            most = powers.max(axis=2, keepdims=True)
+            larger, smaller = np.exp(powers - most)
+            pairs = (larger * (self._shares @ smaller)).sum(axis=1)
+            logs: Floats = most.sum(axis=(0, 2)) + np.log(pairs)
+            return logs
 
         return product
 

@@ -50,7 +50,7 @@ def run(subject, data, seed):
     return subject.play(data, rehearse(theorem, Rehearsal(seed)), seed)
 
 
-@pytest.mark.parametrize("noise", [{}, GAUSSIAN])
+@pytest.mark.parametrize("noise", [{}, {"index": "elimination"}, GAUSSIAN])
 def test_a_person_moves_one_block_by_what_is_charged(noise):
     """Every person's rewards are turned, given the same releases: the largest loss is the charged one."""
     subject = ArmPhases(rounds=40, arms=3, **noise)
@@ -67,7 +67,7 @@ def test_a_person_moves_one_block_by_what_is_charged(noise):
         moved[person] = sum(away) / ONE
     assert (moved == 1).all()  # rewards of 0 and 1: nobody moves more, everybody as much
     (leaf,) = leaves(theorem)
-    if not noise:
+    if "law" not in noise:
         assert moved.max() / (law_of(leaf).scale / ONE) == point(subject.proof(Fraction(0)))[0] == 1
 
 
@@ -154,7 +154,7 @@ def test_blocks_with_a_memory_stop_growing(memory):
     assert max(sizes) <= max(memory / 32 + 1, sizes[0])
 
 
-@pytest.mark.parametrize("index", ["imed", "top-two"])
+@pytest.mark.parametrize("index", ["imed", "elimination", "top-two"])
 def test_a_run_may_be_of_unknown_length(index):
     """What happens to the first people, and what it costs, is the same for any later limit."""
     _, data = world(3, 4, 1500)
@@ -168,7 +168,7 @@ def test_a_run_may_be_of_unknown_length(index):
         assert arms[0].tolist() == arms[1].tolist()
 
 
-@pytest.mark.parametrize("index", ["thompson", "imed"])
+@pytest.mark.parametrize("index", ["thompson", "imed", "elimination"])
 def test_a_belief_has_what_is_not_older_than_the_memory(index):
     """Told all ones and then all zeros, it is at last what zeros alone leave."""
     subject = ArmPhases(rounds=900, arms=2, memory=300, epsilon=Fraction(30), index=index)
@@ -373,7 +373,8 @@ def test_the_example_of_its_page_runs(root):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("index", "rounds", "most"), [("thompson", 1024, 0.33), ("thompson", 4096, 0.12), ("imed", 4096, 0.33)]
+    ("index", "rounds", "most"),
+    [("thompson", 1024, 0.33), ("thompson", 4096, 0.12), ("imed", 4096, 0.33), ("elimination", 4096, 0.2)],
 )
 def test_regret_is_a_small_share_of_that_by_chance(index, rounds, most):
     """Ten arms, pure ε = 1, 24 unseen worlds: the mean plus two standard errors."""
@@ -418,8 +419,27 @@ def test_a_linear_belief_needs_points_and_costs_nothing():
         assert point(subject.proof(DELTA)) <= (Fraction(1), DELTA)
 
 
+@looped("seed", range(7000, 7020))
+@looped("space", [None, grid(8)])
+def test_elimination_plays_what_is_known_least_of_what_may_be_the_best(seed, space):
+    """After observations at random; an arm is dropped if, and only if, half a deviation of each leaves a gap."""
+    belief = "apart" if space is None else "linear"
+    subject = ArmPhases(rounds=100, arms=8, index="elimination", space=space, belief=belief)
+    course = subject.course(rehearse(subject.proof(Fraction(0)), Rehearsal(1)), 1)
+    rng = np.random.default_rng(seed)
+    for _ in range(12):
+        precision = rng.exponential(100)
+        course._belief.learn(int(rng.integers(8)), precision, precision * rng.normal(0, 0.3))
+    mean, deviation = course._belief.means(), 1 / np.sqrt(course._belief.precisions())
+    gaps = (mean - mean[:, None]) - (deviation + deviation[:, None]) / 2  # [arm, one that is better]
+    left = np.flatnonzero((gaps <= 0).all(axis=1))
+    assert course._best(None) == left[np.argmax(deviation[left])]
+    if len(dropped := np.setdiff1d(np.arange(8), left)):  # where nothing else is on offer, the best of them
+        assert course._best(dropped.astype(float)) == dropped[np.argmax(mean[dropped])]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("noise", "most"), [({}, 0.1), (SHUFFLED, 0.2)])
+@pytest.mark.parametrize(("noise", "most"), [({}, 0.1), (SHUFFLED, 0.2), ({"index": "elimination"}, 0.1)])
 def test_a_linear_belief_has_little_regret_among_many_arms(noise, most):
     """100 arms on the sphere in four dimensions, 4,096 people, ε = 1, 24 unseen worlds; apart they have .32."""
     shares = []
