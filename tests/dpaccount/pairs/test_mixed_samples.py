@@ -203,9 +203,7 @@ def test_discrete_noise_beside_continuous_noise_is_nearly_continuous(sigma, shif
             values, decay = factor.nodes(c, h, 30), factor.decay(c, 3.0)
             whole = factor.value(c)
             exact = by_losses(sigma, shift, mu2, rate)
-            assert abs(exact(-2 if added else 3) - whole.mid()) <= (
-                whole.rad() * 1.0001 + 1e-9 * whole.mid()
-            )
+            assert abs(exact(-2 if added else 3) - whole.mid()) <= (whole.rad() * 1.0001 + 1e-9 * whole.mid())
             for n in range(30):
                 s = 2 + 0.9j * n
                 true = exact(-s if added else 1 + s)

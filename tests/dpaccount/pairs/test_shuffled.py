@@ -139,7 +139,7 @@ def test_few_numbers_of_clones_will_do(monkeypatch):
 
 @looped("epsilon", ["0.3", "4"])
 def test_more_reports_and_smaller_epsilons_cost_less(epsilon):
-    for users in ([*range(1, 9), 12], [10, 100, 1000, 10**5, 10**7, 10**9]):
+    for users in ([*range(1, 9), 12], [10, 100, 10**4, 10**6, 10**9]):
         found = [plan(epsilon, n).epsilon(DELTA).upper for n in users]
         assert found == sorted(found, reverse=True)
         smaller = [plan(Fraction(epsilon) * Fraction(9, 10), n).epsilon(DELTA).upper for n in users]
