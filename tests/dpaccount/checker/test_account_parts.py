@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 from mpmath import mp, mpf
 
-from dpaccount.checker.accounting import allocated, lattice, pairs, replaced, streams, upper
+from dpaccount.checker.accounting import allocated, lattice, pairs, replaced, shuffled, streams, upper
 from dpaccount.checker.accounting.lattice import Lattice, Limits
 from dpaccount.checker.accounting.measures import UpperMeasure, added, height, of_curve, of_tails, removed
 from dpaccount.checker.accounting.plan import classes
@@ -306,3 +306,15 @@ def test_no_pattern_is_under_more_nodes_of_a_tree_than_is_counted(rounds, apart)
         found = streams.tree_square(rounds, times, apart)
         assert most <= found
         assert most == found or rounds < 8 or apart > 1
+
+
+@looped("digits", [0, 1, 2, 4])
+def test_tails_of_fair_coins_lie_within_their_error(digits):
+    """In units of the middle's mass, of so few digits that what is rounded down counts."""
+    for coins in (*range(60), 400):
+        found, middle = shuffled.fair_coins(coins, digits), (coins + 1) // 2
+        unit = Fraction(10**digits, math.comb(coins, middle))
+        tails = itertools.accumulate(math.comb(coins, x) * unit for x in range(coins, middle - 1, -1))
+        for part, tail in itertools.zip_longest(found.parts, [*tails][::-1], fillvalue=0):
+            assert part <= tail <= part + found.error
+        assert found.whole <= unit * 2**coins <= found.whole + 2 * found.error
