@@ -32,6 +32,7 @@ def pytest_collection():
         return (yield)
     finally:
         gc.freeze()  # what is collected stays until the end
+        gc.set_threshold(100_000, 50, 100)
         gc.enable()
 
 

@@ -81,10 +81,9 @@ class Interval:
 
     def of(self, value: Fraction | int) -> "Pair":
         """Enclose an exact number."""
-        exact = Fraction(value)
-        size = exact.numerator.bit_length() + exact.denominator.bit_length()
+        size = value.numerator.bit_length() + value.denominator.bit_length()
         spend(4 + (size // 500) ** 2)  # long integers become decimals in quadratic time
-        top, bottom = Decimal(exact.numerator), Decimal(exact.denominator)
+        top, bottom = Decimal(value.numerator), Decimal(value.denominator)
         return self.down.divide(top, bottom), self.up.divide(top, bottom)
 
     def add(self, a: "Pair", b: "Pair") -> "Pair":

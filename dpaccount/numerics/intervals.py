@@ -34,10 +34,9 @@ def precision(bits: int) -> AbstractContextManager[None]:
 def ball(value: Fraction | int) -> arb:
     """Return the smallest ball of the current precision around an exact number."""
     spend(1 + ctx.prec / 512 * max(1.0, ctx.prec / LONG_NUMBER))
-    exact = Fraction(value)
-    if exact.denominator == 1:
-        return arb(fmpz(exact.numerator))
-    return arb(fmpq(exact.numerator, exact.denominator))
+    if value.denominator == 1:
+        return arb(fmpz(value.numerator))
+    return arb(fmpq(value.numerator, value.denominator))
 
 
 def between(lower: Fraction | int, upper: Fraction | int) -> arb:

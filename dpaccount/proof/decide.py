@@ -106,8 +106,7 @@ def at_most(ball_at: Callable[[int], arb], limit: Fraction) -> bool:
 
 def ball(value: Fraction | int) -> arb:
     """Return a ball around an exact fraction at the working precision."""
-    exact = Fraction(value)
-    return arb(fmpq(exact.numerator, exact.denominator))
+    return arb(fmpq(value.numerator, value.denominator))
 
 
 def normal_cdf(x: arb) -> arb:

@@ -158,7 +158,7 @@ def lower_end(theorem: Theorem) -> Fraction | None:
         theorem = theorem.premises[0]
     if theorem.rule != "to_approximate" or not attains(theorem.premises[0]):
         return None
-    return least_epsilon(private(theorem.premises[0]).curve, theorem.witness["delta"])[0]
+    return least_epsilon(private(theorem.premises[0]).curve, Fraction(theorem.witness["delta"]))[0]
 
 
 def attains(theorem: Theorem) -> bool:

@@ -1,6 +1,7 @@
 """JSON schemas (draft 2020-12) of the files that are written, and of what is printed with ``--json``."""
 
 import json
+from functools import cache
 from typing import Annotated, Any, Final
 
 from msgspec.json import schema_components
@@ -62,6 +63,7 @@ ANSWERS: Final[dict[str, Any]] = {
 }
 
 
+@cache
 def schemas() -> dict[str, Schema]:
     """Return the schema of every kind of document, each complete by itself."""
     files = {name: _made_of(f"{name}/1", kind) for name, kind in FILES.items()}

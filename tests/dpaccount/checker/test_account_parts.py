@@ -10,13 +10,14 @@ from fractions import Fraction
 import pytest
 from mpmath import mp, mpf
 
-from dpaccount.checker.accounting import allocated, lattice, pairs, replaced, upper
+from dpaccount.checker.accounting import allocated, lattice, pairs, replaced, shuffled, streams, upper
 from dpaccount.checker.accounting.lattice import Lattice, Limits
 from dpaccount.checker.accounting.measures import UpperMeasure, added, height, of_curve, of_tails, removed
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.accounting.releases import PlanRelease, Releases
 from dpaccount.checker.documents import Rejected, Work
 from dpaccount.checker.intervals import Interval
+from tests.looped import looped
 
 mp.dps = 60
 ROUNDS = 8
@@ -291,3 +292,29 @@ def test_noise_with_a_density_is_below_its_measure_and_near(name, rate):
             assert truth - 1e-5 <= curve(measure, x) <= truth + 1e-3, x
     finally:
         mp.dps = 60
+
+
+@looped("rounds", [1, 3, 6, 8])
+@looped("apart", [1, 2, 3])
+def test_no_pattern_is_under_more_nodes_of_a_tree_than_is_counted(rounds, apart):
+    """By enumeration; rounds side by side in a whole tree are the worst pattern, and cost what is counted."""
+    nodes = [range(a, a + size) for size in (1, 2, 4, 8) for a in range(0, rounds - size + 1, size)]
+    for times in (1, 2, 3, 4):
+        patterns = (p for k in range(times + 1) for p in itertools.combinations(range(rounds), k))
+        kept = [p for p in patterns if all(b - a >= apart for a, b in itertools.pairwise(p))]
+        most = max(sum(len({*p} & {*node}) ** 2 for node in nodes) for p in kept)
+        found = streams.tree_square(rounds, times, apart)
+        assert most <= found
+        assert most == found or rounds < 8 or apart > 1
+
+
+@looped("digits", [0, 1, 2, 4])
+def test_tails_of_fair_coins_lie_within_their_error(digits):
+    """In units of the middle's mass, of so few digits that what is rounded down counts."""
+    for coins in (*range(60), 400):
+        found, middle = shuffled.fair_coins(coins, digits), (coins + 1) // 2
+        unit = Fraction(10**digits, math.comb(coins, middle))
+        tails = itertools.accumulate(math.comb(coins, x) * unit for x in range(coins, middle - 1, -1))
+        for part, tail in itertools.zip_longest(found.parts, [*tails][::-1], fillvalue=0):
+            assert part <= tail <= part + found.error
+        assert found.whole <= unit * 2**coins <= found.whole + 2 * found.error

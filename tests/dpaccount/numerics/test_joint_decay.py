@@ -152,12 +152,12 @@ def test_samples_of_noise_do_not_come_back(seed, c):
     assert table.reach(arb(1)) is None
     values = []
     for factor, count in known:
-        step = arb(table.end) / 500
+        step = arb(table.end) / 250
         with precision(128):
-            row = factor.nodes(arb(c), step, 1000)
+            row = factor.nodes(arb(c), step, 500)
             values.append([float((abs(value) / row[0].real).upper()) ** count for value in row])
     sizes = np.prod(values, axis=0)
-    for k in range(200):
+    for k in range(100):
         assert max(sizes[k:]) <= float(table.near(k * step).upper()) == float(table.far(k * step).upper())
     assert float(table.far(arb(10 * table.end)).upper()) < 0.5
 

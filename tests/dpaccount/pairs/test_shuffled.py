@@ -69,45 +69,45 @@ def shuffled(randomiser, inputs):
     return law
 
 
-def worst(randomiser, users, epsilon):
-    """δ(ε) of the worst data of all."""
-    found = 0.0
+def worst(randomiser, users, *epsilons):
+    """δ(ε) of the worst data of all, at each ε."""
+    found = [0.0] * len(epsilons)
     for others in itertools.combinations_with_replacement(range(3), users - 1):
         laws = [shuffled(randomiser, (x, *others)) for x in range(3)]
-        for there, back in itertools.permutations(laws, 2):
-            outcomes = sorted(there)
-            found = max(
-                found, cost(*(np.array([law[seen] for seen in outcomes]) for law in (there, back)), epsilon)
-            )
+        each = [np.array([law[seen] for seen in sorted(laws[0])]) for law in laws]
+        for pair in itertools.permutations(each, 2):
+            found = [max(most, cost(*pair, epsilon)) for most, epsilon in zip(found, epsilons, strict=True)]
     return found
 
 
 @looped("users", [1, 2, 3, 4, 5])
 def test_no_randomiser_and_no_data_cost_more(users):
-    for epsilon, at in itertools.product(("0.3", "2"), TIMES[:4]):
-        bound = plan(epsilon, users).delta(at)
-        found = [worst(each, users, float(at)) for each in extreme_randomisers(float(epsilon))]
+    for epsilon in ("0.3", "2"):
+        found = [worst(each, users, *map(float, TIMES[:4])) for each in extreme_randomisers(float(epsilon))]
         assert len(found) > 5
-        assert max(found) <= bound.upper * (1 + Fraction(1, 10**9)) + Fraction(1, 10**12)
-        assert (bound.lower is None) == (users > 1 and bound.upper > 0)
-        if users == 1:
-            assert float(bound.lower) <= max(found) + 1e-12
+        for at, *costs in zip(TIMES, *found, strict=False):
+            bound = plan(epsilon, users).delta(at)
+            assert max(costs) <= bound.upper * (1 + Fraction(1, 10**9)) + Fraction(1, 10**12)
+            assert (bound.lower is None) == (users > 1 and bound.upper > 0)
+            if users == 1:
+                assert float(bound.lower) <= max(costs) + 1e-12
 
 
 def test_the_enumeration_sees_a_false_condition_and_too_many_clones():
     """Of randomisers that are 1.2-DP, and of clones at a rate above 2/(e^ε + 1), the cost is above the bound."""
     bound = float(plan("1", 3).delta("0.3").upper)
-    assert max(worst(each, 3, 0.3) for each in extreme_randomisers(1.2)) > bound
+    assert max(worst(each, 3, 0.3)[0] for each in extreme_randomisers(1.2)) > bound
     careless = cost(*pair_of(1.0, 3, 1.0), 0.3)
-    assert max(worst(each, 3, 0.3) for each in extreme_randomisers(1.0)) > careless
+    assert max(worst(each, 3, 0.3)[0] for each in extreme_randomisers(1.0)) > careless
 
 
 @looped("users", [1, 2, 3, 7, 40, 300])
 def test_the_curve_is_that_of_the_clones(users):
-    for epsilon, at in itertools.product(("1e-3", "0.3", "1", "4"), TIMES):
-        truth = cost(*pair_of(float(epsilon), users), float(at))
-        found = plan(epsilon, users).delta(at).upper
-        assert truth * (1 - 1e-9) - 1e-14 <= found <= truth * (1 + 1e-9) + 1e-14
+    for epsilon in ("1e-3", "0.3", "1", "4"):
+        laws = pair_of(float(epsilon), users)
+        for at in TIMES:
+            truth, found = cost(*laws, float(at)), plan(epsilon, users).delta(at).upper
+            assert truth * (1 - 1e-9) - 1e-14 <= found <= truth * (1 + 1e-9) + 1e-14
 
 
 def test_fewer_numbers_of_clones_only_cost_more(monkeypatch):
@@ -139,7 +139,7 @@ def test_few_numbers_of_clones_will_do(monkeypatch):
 
 @looped("epsilon", ["0.3", "4"])
 def test_more_reports_and_smaller_epsilons_cost_less(epsilon):
-    for users in ([*range(1, 9), 12], [10, 100, 1000, 10**5, 10**7, 10**9]):
+    for users in ([*range(1, 9), 12], [10, 100, 10**4, 10**6, 10**9]):
         found = [plan(epsilon, n).epsilon(DELTA).upper for n in users]
         assert found == sorted(found, reverse=True)
         smaller = [plan(Fraction(epsilon) * Fraction(9, 10), n).epsilon(DELTA).upper for n in users]

@@ -206,6 +206,13 @@ def test_other_matrices_move_at_most_so_far(data, rounds, times):
         assert float(confirmed(theorem).bound) == max((matrix**2).sum(axis=0))
 
 
+def test_columns_of_a_large_matrix_are_taken_to_move_alike():
+    """Of more than 256 rounds no two columns are compared: two that never meet count as one twice."""
+    square = [[0] * i + [1] for i in range(257)]
+    assert confirmed(factorised(ball(), 257, square, 0, 2)).bound == 4
+    assert confirmed(factorised(ball(), 9, square[:9], 0, 2)).bound == 2
+
+
 def test_the_square_root_of_counting_on_a_grid():
     exact = [F(math.comb(2 * k, k), 4**k) for k in range(256)]
     grid = [round(c * 2**20) for c in exact]

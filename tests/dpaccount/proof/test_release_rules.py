@@ -47,9 +47,11 @@ from dpaccount.proof import (
     local,
     local_view,
     mixture,
+    moved,
     nodes,
     parallel,
     partition,
+    persons,
     post_process,
     to_approximate,
 )
@@ -80,6 +82,11 @@ def pure(query="q", relation=REPLACE_ONE, key=None, epsilon=ONE):
 
 def ball(query="q", relation=REPLACE_ONE, radius=HALF):
     return linear(assume_ball(query, radius, relation, "t"))
+
+
+def test_what_binds_rows_is_asked_for():
+    refuses(moved, ball(), ONE, match="how a query follows a row")
+    refuses(persons, pure(), ball(), match="how many rows a person has")
 
 
 def over(leaf, *covers):
@@ -336,6 +343,9 @@ def test_of_a_mixture_one_part_is_assumed_to_be_drawn():
         assume_choice("a or b + c", [["l", "m"], ["k"]], "t"),
     ):
         refuses(mixture, *parts, choice=wrong, match="the choice is among")
+    stream, other = (gaussian(factorised(ball(q), 10, [[1, 1]], 0, 2, 3), ONE, q) for q in "ab")
+    confirmed(mixture(stream, other))
+    refuses(mixture, stream, stream, match="share noise")  # which may depart in one of them alone
     refuses(assume_choice, "q", [], "t", match="sorted keys")
     refuses(assume_choice, "q", [["l", "k"]], "t", match="sorted keys")
     steps = write(coin)

@@ -87,7 +87,7 @@ WITNESSES = {
         [w["query"], F(w["reward"]), w["relation"], w["because"], w["kind"]],
         source(w),
     ),
-    "assume_cell": lambda w: [w["query"], w["relation"], w["because"], w.get("most", 1)],
+    "assume_cell": lambda w: [w["query"], w["relation"], w["because"], *([w["most"]] if "most" in w else [])],
     "assume_covers": lambda w: [w["query"], w["covers"], w["because"]],
     "assume_tree": lambda w: [w["query"], w["rounds"], w["because"], w["levels"]],
     "assume_view": lambda w: [w["query"], w["audience"], w["because"], w["releases"]],

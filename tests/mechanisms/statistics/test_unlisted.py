@@ -125,6 +125,7 @@ SOME = st.tuples(*map(st.sampled_from, (CODES, WARDS, NOTES)))
 
 
 @pytest.mark.parametrize("by", [(CODE, WARD), (WARD, CODE), (NOTE, WARD, CODE), (AGE, CODE)])
+@settings(max_examples=40)
 @given(st.lists(SOME, min_size=1, max_size=40))
 def test_values_of_several_columns_are_counted_together(by, some):
     """Rows without a text, or with a value that a list lacks, count nowhere."""
