@@ -21,6 +21,7 @@ GRAINS = ((24, 1.0), (8, 10.0))
 MAX_ADDITIVE_COLUMNS = 20  #: columns in the additive model
 ALONE = 6  #: number of columns tried individually
 SWEEPS = 12
+LUCK = 0.05  #: fraction of its value by which a fitted score must exceed one that is not
 CROSSED = 5_000_000  #: maximum numbers of one side for two-fold cross-validation
 
 
@@ -146,8 +147,7 @@ def best_score(
     crossed = crossed and sum(len(each.numbers) for each in left) <= CROSSED
     validated = _validated(left, right, moved, crossed=crossed)
     values = [judge(a, b) for _, a, b in validated]
-    # ties are broken for named entries
-    best = int(np.argmax([v + 1e-9 * _keyed(score) for (score, *_), v in zip(validated, values, strict=True)]))
+    best = int(np.argmax([_worth(score, v) for (score, *_), v in zip(validated, values, strict=True)]))
     chosen, *to_plan = validated[best]
     few = 2 * len(np.unique(to_plan[0])) <= len(to_plan[0])  # repeated scores: thresholds lie on them
     columns = learn(left, right, moved) if crossed else chosen.columns
@@ -227,10 +227,12 @@ def _key(score: Score) -> object:
     return bool(score.tables), score.columns.each[column].name, score.sign
 
 
-def _keyed(score: Score) -> bool:
-    """Return whether a score is of one column that is named by a key of the result."""
+def _worth(score: Score, value: float) -> float:
+    """Return the value to compare scores by: tables may be lucky; ties are broken for named entries."""
+    if score.tables:
+        value -= LUCK * (max(value, 0.0) % 100.0)
     column = score.tables[0].column if score.tables else score.column
-    return len(score.tables) < 2 and score.columns.each[column].keyed
+    return value + 1e-9 * (len(score.tables) < 2 and score.columns.each[column].keyed)
 
 
 def _not_fitted(score: Score) -> bool:
