@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.sandbox.outcomes import Outcome
-from audits.scores.outcome_columns import CLIPPED, SHIFT, Columns, learn
+from audits.scores.outcome_columns import CLIPPED, MAX_ENTRIES, SHIFT, Columns, learn
 
 Floats = NDArray[np.float64]
 #: number of bins and ridge penalty on their log-odds: fine for one strong column, coarse for many weak ones
@@ -228,7 +228,12 @@ def _key(score: Score) -> object:
 
 
 def _worth(score: Score, value: float) -> float:
-    """Return the value to compare scores by: tables may be lucky; ties are broken for named entries."""
+    """Return the value to compare scores by.
+
+    Tables may be lucky.  Where no bound is expected, the known shift is preferred.  Ties go to named entries.
+    """
+    if score.column >= 0 and score.columns.each[score.column] == SHIFT and value < 0:
+        return value / 2
     if score.tables:
         value -= LUCK * (max(value, 0.0) % 100.0)
     column = score.tables[0].column if score.tables else score.column
@@ -240,7 +245,8 @@ def _not_fitted(score: Score) -> bool:
     if score.tables:
         return False
     column = score.columns.each[score.column]
-    return column == SHIFT or column.rank == 0
+    chosen = score.columns.width > MAX_ENTRIES  # among many entries, by the runs of one half
+    return column == SHIFT or (column.rank == 0 and not chosen)
 
 
 def _log_likelihoods(single: list[ScoreTable], left: Floats, right: Floats) -> Floats:
