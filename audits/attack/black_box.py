@@ -287,7 +287,7 @@ def _learn(trial: Trial, challenge: Challenge, certify: int) -> tuple[Learned, R
     rules = [
         planner(learned.left, learned.right, challenge.delta, challenge.risk, runs) for planner in planners
     ]
-    return learned, max(rules, key=lambda rule: rule[1])[0]
+    return learned, max(rules, key=lambda rule: max(rule[1], 0.0))[0]
 
 
 def _rule_on_grid(trial: Trial, challenge: Challenge, certify: int, raw: Learned) -> Rounded | None:

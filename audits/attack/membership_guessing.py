@@ -121,19 +121,20 @@ def largest_rejected(v: int, r: int, n: int, delta_prime: float, risk: float) ->
 def plan_guess(
     left: Floats, right: Floats, delta: Fraction, risk: Fraction, runs: int
 ) -> tuple[Guess, float]:
-    """Return the thresholds with the best bound expected of `runs` further runs a side, and that bound."""
+    """Return the thresholds with the best bound expected of `runs` further runs a side, and a careful bound.
+
+    The second is what observed rates let expect at a small risk; not above 0 if that is no bound.
+    """
     cuts = cuts_of(left, right, 120)
     seen = counted_rates(left, right, cuts)
-    curve = modelled_rates(left, right, cuts)
-    by_curve = int(np.argmax(_expected(curve, runs, delta, float(risk))))
+    curve = _expected(modelled_rates(left, right, cuts), runs, delta, float(risk))
     runs = effective_runs(runs, min(len(left), len(right)))
-    careful = _expected(seen, runs, delta, min(float(risk), CAREFUL))
-    plain = _expected(seen, runs, delta, float(risk))
-    by_counts = int(np.argmax(careful))
-    of_curve, of_counts = float(plain.flat[by_curve]), float(careful.flat[by_counts])
-    if max(of_curve, of_counts) <= 0:  # too few runs for a bound: maximise the gain
-        return guess_at(cuts, int(np.argmax(np.where(np.isfinite(plain), _gain(seen), -np.inf)))), 0.0
-    return guess_at(cuts, by_curve if of_curve >= of_counts else by_counts), max(of_curve, of_counts)
+    counts = _expected(seen, runs, delta, min(float(risk), CAREFUL))
+    expected, careful = float(curve.max()), float(counts.max())
+    if max(expected, careful) <= 0:  # too few runs for a bound: maximise the gain
+        return guess_at(cuts, int(np.argmax(np.where(np.isfinite(counts), _gain(seen), -np.inf)))), careful
+    # counts that show more than the curve expects refute the curve
+    return guess_at(cuts, int(np.argmax(counts if careful > expected else curve))), careful
 
 
 def plan_known_guess(

@@ -8,6 +8,7 @@ up to scale.  All of this only plans; other runs certify.
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ Floats = NDArray[np.float64]
 CUTS = 400  #: thresholds tried on training runs
 CAREFUL = 1e-3  #: the risk at which choices by counts are judged
 SPREAD = 20.0  #: standardised scores are clipped to ± this
+CLIPPED_AT = (0.0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 1.0)  #: quantiles at which curves are clipped
+CLIPPING = 2.0  #: log-likelihood that a curve must gain for each end at which it is clipped
+GROUPS = 128  #: groups of scores to which curves are fitted
 
 
 @dataclass(frozen=True)
@@ -55,20 +59,39 @@ def counted_rates(left: Floats, right: Floats, cuts: Floats) -> Rates:
 
 
 def modelled_rates(left: Floats, right: Floats, cuts: Floats) -> Rates:
-    """Return the rates under a logistic curve in the score."""
+    """Return the rates under a logistic curve in the score, clipped at two of its quantiles.
+
+    The log-likelihood ratio of Gaussian noise is linear, that of Laplace noise is linear between two points
+    and constant beyond, and that of an event is a step.  The likelihood chooses (Akaike 1974).
+    """
     pooled = np.concatenate([left, right])
     deviations = pooled - np.median(pooled)
     size = float(np.quantile(np.abs(deviations), 0.8)) or float(np.abs(deviations).max()) or 1.0
     x = np.clip(deviations / size, -SPREAD, SPREAD)
-    sides = np.repeat([1.0, 0.0], [len(left), len(right)])
-    base, slope = np.log(len(left) / len(right)), 0.0
+    ends = np.unique(np.quantile(x, CLIPPED_AT, method="nearest"))
+    low, high = np.array([*combinations(ends, 2)] or [(ends[0], ends[0])]).T
+    groups = np.unique(np.quantile(x, np.linspace(0, 1, GROUPS + 1)[1:], method="nearest"))
+    place = np.searchsorted(groups, x)
+    sides = [np.bincount(part, minlength=len(groups)) for part in (place[: len(left)], place[len(left) :])]
+    runs = sides[0] + sides[1]
+    known = np.clip(np.bincount(place, x) / np.maximum(runs, 1), low[:, None], high[:, None])
+    middle = (known @ runs / len(x))[:, None]
+    spread = np.sqrt((known - middle) ** 2 @ runs / len(x))[:, None]
+    spread[spread == 0] = 1.0
+    known = (known - middle) / spread
+    base, slope = np.full((len(low), 1), np.log(len(left) / len(right))), np.zeros((len(low), 1))
     for _ in range(12):
-        chance = 1 / (1 + np.exp(-np.clip(base + slope * x, -40, 40)))
-        weight = chance * (1 - chance) + 1e-9
-        gradient, curvature = ((sides - chance) * x).sum() - 0.01 * slope, (weight * x * x).sum() + 0.01
-        slope += float(np.clip(gradient / curvature, -1, 1))
-        base += float(np.clip((sides - chance).sum() / weight.sum(), -1, 1))
-    return _weighted_rates(pooled, base + slope * x, cuts)
+        chance = 1 / (1 + np.exp(-np.clip(base + slope * known, -40, 40)))
+        miss, weight = sides[0] - runs * chance, runs * chance * (1 - chance) + 1e-9
+        total = weight.sum(axis=1, keepdims=True)
+        steps = (miss * known).sum(axis=1, keepdims=True) - 0.01 * slope
+        slope += np.clip(steps / ((weight * known**2).sum(axis=1, keepdims=True) + 0.01), -1, 1)
+        base += np.clip(miss.sum(axis=1, keepdims=True) / total, -1, 1)
+    odds = base + slope * known
+    likelihood = -(np.logaddexp(0, -odds) @ sides[0] + np.logaddexp(0, odds) @ sides[1])
+    best = int(np.argmax(likelihood - CLIPPING * ((low > ends[0]) * 1 + (high < ends[-1]))))
+    standard = (np.clip(x, low[best], high[best]) - middle[best]) / spread[best]
+    return _weighted_rates(pooled, base[best] + slope[best] * standard, cuts)
 
 
 def likelihood_rates(left: Floats, right: Floats, cuts: Floats) -> Rates:

@@ -165,7 +165,7 @@ def levels_at(delta: Fraction) -> Levels:
 
     def levels(hit: Floats, alarm: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
-            values: Floats = np.log(np.maximum((hit - float(delta)) / alarm, 1.0))
+            values: Floats = np.log(np.maximum((hit - float(delta)) / alarm, 1e-12))
         return values
 
     return levels
@@ -174,20 +174,21 @@ def levels_at(delta: Fraction) -> Levels:
 def best_threshold(
     left: Floats, right: Floats, levels: Levels, risk: Fraction, runs: int
 ) -> tuple[float, float]:
-    """Return the threshold with the best bound expected of `runs` further runs a side, and that bound."""
+    """Return the threshold with the best bound expected of `runs` further runs a side, and a careful bound.
+
+    The second is what observed rates let expect at a small risk; not above 0 if that is no bound.
+    """
     cuts = cuts_of(left, right)
     seen = counted_rates(left, right, cuts)
     curve = modelled_rates(left, right, cuts)
-    by_curve = int(np.argmax(_expected(curve.left, curve.not_left, runs, levels, float(risk))))
+    of_curve = _expected(curve.left, curve.not_left, runs, levels, float(risk))
     runs = effective_runs(runs, min(len(left), len(right)))
-    careful = _expected(seen.left, seen.not_left, runs, levels, min(float(risk), CAREFUL))
-    best, expected = int(np.argmax(careful)), float(careful.max())
-    of_curve = float(_expected(seen.left, seen.not_left, runs, levels, float(risk))[by_curve])
-    if of_curve >= expected:
-        best, expected = by_curve, of_curve
-    if expected <= 0:  # too few runs for a bound: maximise the difference of the rates
-        best = int(np.argmax(seen.left - seen.not_left))
-    return float(cuts[best]), expected
+    counts = _expected(seen.left, seen.not_left, runs, levels, min(float(risk), CAREFUL))
+    expected, careful = float(of_curve.max()), float(counts.max())
+    if max(expected, careful) <= 0:  # too few runs for a bound: maximise the difference of the rates
+        return float(cuts[int(np.argmax(seen.left - seen.not_left))]), careful
+    # counts that show more than the curve expects refute the curve
+    return float(cuts[int(np.argmax(counts if careful > expected else of_curve))]), careful
 
 
 def _expected(power: Floats, alarm: Floats, runs: int, levels: Levels, risk: float) -> Floats:

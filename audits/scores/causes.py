@@ -21,8 +21,9 @@ def cause(learned: Learned, left: Sequence[Outcome], right: Sequence[Outcome], j
     """Return the simplest description whose value on training runs is near the score's, or None."""
     columns = learned.score.columns
     a, b = columns.table(left[1::2]), columns.table(right[1::2])
-    tier = next((each for each in TIERS if learned.value >= each), 0.0)
-    enough = tier + NEARLY * (learned.value - tier)
+    shown = min(learned.value, judge(learned.score.of_table(a), learned.score.of_table(b)))
+    tier = next((each for each in TIERS if shown >= each), 0.0)
+    enough = tier + NEARLY * (shown - tier)
     for candidates in (_events(columns, a, b), _directions(columns, a, b)):
         ranked = sorted(candidates, key=lambda each: (each[0], -each[1]))
         for rank in sorted({each[0] for each in ranked}):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.sandbox.outcomes import Outcome
-from audits.scores.outcome_columns import CLIPPED, SHIFT, Columns, learn
+from audits.scores.outcome_columns import CLIPPED, MAX_ENTRIES, SHIFT, Columns, learn
 
 Floats = NDArray[np.float64]
 #: number of bins and ridge penalty on their log-odds: fine for one strong column, coarse for many weak ones
@@ -21,9 +21,8 @@ GRAINS = ((24, 1.0), (8, 10.0))
 MAX_ADDITIVE_COLUMNS = 20  #: columns in the additive model
 ALONE = 6  #: number of columns tried individually
 SWEEPS = 12
+LUCK = 0.05  #: fraction of its value by which a fitted score must exceed one that is not
 CROSSED = 5_000_000  #: maximum numbers of one side for two-fold cross-validation
-#: selection bias of a model's bound: this fraction of it, and twice as much with `FEW` training runs
-LUCK, FEW = 0.15, 1500
 
 
 @dataclass(frozen=True)
@@ -148,15 +147,13 @@ def best_score(
     crossed = crossed and sum(len(each.numbers) for each in left) <= CROSSED
     validated = _validated(left, right, moved, crossed=crossed)
     values = [judge(a, b) for _, a, b in validated]
-    runs = min(len(left), len(right))
-    worth = [_debiased(score, value, runs) for (score, *_), value in zip(validated, values, strict=True)]
-    best = int(np.argmax(worth))
+    best = int(np.argmax([_worth(score, v) for (score, *_), v in zip(validated, values, strict=True)]))
     chosen, *to_plan = validated[best]
     few = 2 * len(np.unique(to_plan[0])) <= len(to_plan[0])  # repeated scores: thresholds lie on them
     columns = learn(left, right, moved) if crossed else chosen.columns
     a, b = columns.table(left), columns.table(right)
     if crossed:
-        scores = {_key(score): score for score in _candidates(columns, a, b, a, b)}
+        scores = {_key(score): score for score in _candidates(columns, a, b)}
         chosen = scores.get(_key(chosen), chosen)
         if few and chosen.columns is columns:
             to_plan = [chosen.of_table(a), chosen.of_table(b)]
@@ -179,7 +176,7 @@ def _validated(
     for fitted, validation in [(even, odd), (odd, even)][: 1 + crossed]:
         columns = learn(left[fitted], right[fitted], moved)
         a, b = columns.table(left), columns.table(right)
-        for score in _candidates(columns, a[fitted], b[fitted], a[validation], b[validation]):
+        for score in _candidates(columns, a[fitted], b[fitted]):
             runs = slice(None) if not crossed and _not_fitted(score) else validation
             found.setdefault(_key(score), []).append(
                 (score, score.of_table(a[runs]), score.of_table(b[runs]))
@@ -191,25 +188,35 @@ def _validated(
     ]
 
 
-def _candidates(columns: Columns, a: Floats, b: Floats, left: Floats, right: Floats) -> list[Score]:
-    """Return scores fitted to `a` and `b`, of the columns that best separate `left` from `right`."""
-    fitted, sides = np.concatenate([a, b]), np.repeat([1.0, 0.0], [len(a), len(b)])
+def _candidates(columns: Columns, left: Floats, right: Floats) -> list[Score]:
+    """Return scores fitted to these runs, of the columns that separate them best."""
+    fitted, sides = np.concatenate([left, right]), np.repeat([1.0, 0.0], [len(left), len(right)])
     varying = [j for j in range(fitted.shape[1]) if _varies(fitted[:, j])]
     scores = []
     for grain in GRAINS:
-        single = [fit([binned(j, fitted[:, j], grain)], fitted, sides)[0] for j in varying]
-        gains = _log_likelihoods(single, left, right)
-        order = np.argsort(-gains)
-        useful = [single[k].column for k in order[:MAX_ADDITIVE_COLUMNS] if gains[k] > -np.log(2)]
+        gains = _gains(varying, left, right, grain)
+        order = [varying[k] for k in np.argsort(-gains)]
+        useful = [j for j, gain in zip(order, np.sort(gains)[::-1], strict=True) if gain > -np.log(2)]
         if len(useful) > 1:
-            scores.append(_additive(columns, useful, fitted, sides, grain))
+            scores.append(_additive(columns, useful[:MAX_ADDITIVE_COLUMNS], fitted, sides, grain))
         if grain == GRAINS[0]:
-            shift = [k for k in order[ALONE:] if columns.each[single[k].column] in (SHIFT, CLIPPED)]
+            shift = [j for j in order[ALONE:] if columns.each[j] in (SHIFT, CLIPPED)]
             alone = [*order[:ALONE], *shift]  # the direction of the shift is always a candidate
-            scores += [Score(columns, tables=(single[k],)) for k in alone]
-            plain = [single[k].column for k in alone if columns.each[single[k].column].codes is None]
+            scores += [_additive(columns, [j], fitted, sides, grain) for j in alone]
+            plain = [j for j in alone if columns.each[j].codes is None]
             scores += [Score(columns, column=j, sign=sign) for j in plain for sign in (1.0, -1.0)]
     return [*scores, Score(columns, column=0)]
+
+
+def _gains(columns: list[int], left: Floats, right: Floats, grain: tuple[int, float]) -> Floats:
+    """Return the mean log-likelihood of sides under each column's table, fitted to the other half."""
+    gains = np.zeros(len(columns))
+    for fold in (0, 1):
+        fitted = np.concatenate([left[fold::2], right[fold::2]])
+        sides = np.repeat([1.0, 0.0], [len(left[fold::2]), len(right[fold::2])])
+        single = [fit([binned(j, fitted[:, j], grain)], fitted, sides)[0] for j in columns]
+        gains += _log_likelihoods(single, left[1 - fold :: 2], right[1 - fold :: 2]) / 2
+    return gains
 
 
 def _key(score: Score) -> object:
@@ -220,13 +227,17 @@ def _key(score: Score) -> object:
     return bool(score.tables), score.columns.each[column].name, score.sign
 
 
-def _debiased(score: Score, value: float, runs: int) -> float:
-    """Return the value to compare scores by: less selection bias; ties are broken for named entries."""
-    if len(score.tables) > 1:
-        luck = min(LUCK * (1 + FEW / runs), 1.0)
-        return value - luck * (value % 100.0 if value > 0 else 0.0)
+def _worth(score: Score, value: float) -> float:
+    """Return the value to compare scores by.
+
+    Tables may be lucky.  Where no bound is expected, the known shift is preferred.  Ties go to named entries.
+    """
+    if score.column >= 0 and score.columns.each[score.column] == SHIFT and value < 0:
+        return value / 2
+    if score.tables:
+        value -= LUCK * (max(value, 0.0) % 100.0)
     column = score.tables[0].column if score.tables else score.column
-    return value + 1e-9 * score.columns.each[column].keyed
+    return value + 1e-9 * (len(score.tables) < 2 and score.columns.each[column].keyed)
 
 
 def _not_fitted(score: Score) -> bool:
@@ -234,7 +245,8 @@ def _not_fitted(score: Score) -> bool:
     if score.tables:
         return False
     column = score.columns.each[score.column]
-    return column == SHIFT or column.rank == 0
+    chosen = score.columns.width > MAX_ENTRIES  # among many entries, by the runs of one half
+    return column == SHIFT or (column.rank == 0 and not chosen)
 
 
 def _log_likelihoods(single: list[ScoreTable], left: Floats, right: Floats) -> Floats:
