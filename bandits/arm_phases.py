@@ -88,9 +88,7 @@ class ArmPhases(Calibrated):
     source: ClassVar[str] = "ours; Thompson 1933 on disjoint blocks, Dwork et al. 2006 (noise)"
     status: ClassVar[str] = "sound"
     relation: ClassVar[str] = REPLACE_ONE
-    within: ClassVar[float] = (
-        0.5  #: posterior deviations of both arms that one is behind if "elimination" drops it
-    )
+    within: ClassVar[float] = 0.5  #: deviations of both arms that one is behind if "elimination" drops it
 
     rounds: int = 1024
     arms: int = 10

@@ -13,6 +13,7 @@ from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.intervals import accurate, ball, between, ceil_of, log_float, precision
 from dpaccount.precision import certified
 
+EXACT_ERFC = 1 << 20  #: erfc is exact to the working precision up to here at least, and then only bounded
 UNKNOWN_PART = Fraction(1, 1 << 60)  #: how little is known of a μ², relative to it, that is not one number
 
 
@@ -24,7 +25,10 @@ def delta(epsilon: Fraction, mu2: tuple[Fraction, Fraction], bits: int = 80) -> 
     def value() -> arb:
         mu = between(*mu2).sqrt()
         near, far = ((ball(epsilon) / mu + side * mu / 2) / arb(2).sqrt() for side in (-1, 1))
-        return (near.erfc() - ball(epsilon).exp() * far.erfc()) / 2
+        peak = (-near * near).exp()  # e^ε erfc(far) = e^{−near²} erfcx(far), as far² = near² + ε
+        ours = peak * _erfcx(near) if near > EXACT_ERFC else near.erfc()
+        theirs = peak * _erfcx(far) if far > EXACT_ERFC else ball(epsilon).exp() * far.erfc()
+        return (ours - theirs) / 2
 
     return accurate(value, bits)
 
@@ -35,6 +39,11 @@ def delta_plain(epsilon: Fraction, mu2: tuple[Fraction, Fraction], bits: int) ->
         mu, at = between(*mu2).sqrt(), ball(epsilon)
         near, far = ((at / mu + side * mu / 2) / arb(2).sqrt() for side in (-1, 1))
         return (near.erfc() - at.exp() * far.erfc()) / 2
+
+
+def _erfcx(z: arb) -> arb:
+    """Return e^{z²} erfc(z) = U(1/2, 1/2, z²)/√π for z > 0 (NIST DLMF 7.11)."""
+    return (z * z).hypgeom_u(arb(1) / 2, arb(1) / 2) / arb.pi().sqrt()
 
 
 def epsilon_bound(target: Fraction, mu2: Fraction) -> Fraction:
