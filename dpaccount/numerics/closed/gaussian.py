@@ -13,7 +13,7 @@ from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.intervals import accurate, ball, between, ceil_of, log_float, precision
 from dpaccount.precision import certified
 
-EXACT_ERFC = 1 << 20  #: erfc is exact to the working precision up to here at least, and then only bounded
+ERFC = 1 << 20  #: erfc is exact to the working precision up to here at least, and then only bounded
 UNKNOWN_PART = Fraction(1, 1 << 60)  #: how little is known of a μ², relative to it, that is not one number
 
 
@@ -26,8 +26,8 @@ def delta(epsilon: Fraction, mu2: tuple[Fraction, Fraction], bits: int = 80) -> 
         mu = between(*mu2).sqrt()
         near, far = ((ball(epsilon) / mu + side * mu / 2) / arb(2).sqrt() for side in (-1, 1))
         peak = (-near * near).exp()  # e^ε erfc(far) = e^{−near²} erfcx(far), as far² = near² + ε
-        ours = peak * _erfcx(near) if near > EXACT_ERFC else near.erfc()
-        theirs = peak * _erfcx(far) if far > EXACT_ERFC else ball(epsilon).exp() * far.erfc()
+        ours = peak * _erfcx(near) if near > ERFC else near.erfc()
+        theirs = peak * _erfcx(far) if far > ERFC else ball(epsilon).exp() * far.erfc()
         return (ours - theirs) / 2
 
     return accurate(value, bits)
