@@ -232,12 +232,13 @@ def test_every_row_is_about_a_change_that_can_be_made():
 
 FAMILIES = ("hypotheses", "sensitivity", "noise", "composition", "conversions", "refutations")
 RULES = [f"rules/test_{name}" for name in (*FAMILIES, "bounded_row")]
-PROOF = ("noise_rules", "release_rules", "refutations", "kernel", "curves", "derivation")
+PROOF = ("noise_rules", "release_rules", "refutations", "kernel", "curves", "derivation", "shuffled")
 KERNEL = [*RULES, *(f"proof/test_{name}" for name in PROOF), "numerics/test_participations"]
 AROUND = ("certificates", "evidence", "hazards", "replaced", "shapes")
 INSIDE = ("numbers", "limits", "derivations", "reading_list")
 CHECKER = [
     *(*RULES, "rules/test_two_programs", "proof/test_release_rules", "numerics/test_participations"),
+    *("pairs/test_shuffled", "proof/test_shuffled"),
     *(f"checker/test_{name}" for name in (*AROUND, *INSIDE)),
 ]
 PARTS = [

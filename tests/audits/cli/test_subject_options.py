@@ -101,7 +101,7 @@ RUNS = {
             {"law": "laplace", "epsilon": 2, "delta": 0, "block": 5, "index": "imed"},
             {"index": "thompson", "memory": 20},
             {"index": "top-two", "level": 0.9},
-            {"space": OWN, "arms": 6},
+            {"space": OWN, "arms": 6, "index": "elimination"},
             {"space": OWN, "arms": 6, "belief": "linear"},
             {"belief": "apart", "law": "shuffled", "delta": 1e-3},
             {"law": "gaussian", "sigma": 3, "arms": 4, "rounds": 70, "delta": 1e-6},
