@@ -48,7 +48,7 @@ from audits.attack.thresholds import (
 )
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew, TimeUp
-from audits.sandbox.outcomes import Outcome
+from audits.sandbox.outcomes import WANTED, Outcome
 from audits.scores.causes import cause
 from audits.scores.grid import RoundingGrid, grid_for
 from audits.scores.learned_scores import Learned, best_score
@@ -247,7 +247,7 @@ def no_result_error(crew: Crew) -> InputError:
     tally = crew.tally
     return InputError(
         f"{crew.code.use} {tally.first} on every run that was tried ({tally.runs}, the first is shown)",
-        "fix it, so that it returns numbers or text",
+        WANTED,
     )
 
 

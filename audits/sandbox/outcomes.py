@@ -26,6 +26,7 @@ from audits.sandbox import foreign_worker
 from audits.sandbox.tables import is_table, table_content
 
 MAX_NUMBERS = 2**17  #: numbers, or members, of one outcome; one that has more is opaque
+WANTED = f"make it return numbers or text, at most {MAX_NUMBERS} numbers"
 MAX_LABEL = 4096  #: characters of a text; a longer one is cut and ends in a digest
 MAX_KEY = 200
 MAX_NAMES = 200  #: numbers, and labels, that are named by their keys

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from audits.datasets.bases import Pair
+from audits.sandbox.outcomes import WANTED
 from audits.trace.paired_runs import PairTrace, TracedCall
 from audits.trace.tape import SourcePlace
 from audits.tradeoff import ROUNDED
@@ -68,7 +69,7 @@ def ratio_of(moved: float, scale: float) -> float:
 def add_common_findings(traced: Traced, trace: PairTrace, pair: Pair) -> None:
     """Add findings that depend on no claim; raises `InputError` if the function fails on the first pair."""
     if traced.pairs == 0 and trace.failed is not None:
-        raise InputError(f"the function {trace.failed}", "fix it, so that it returns numbers or text")
+        raise InputError(f"the function {trace.failed}", WANTED)
     traced.pairs += 1
     if trace.failed is None:  # noise unused on one pair alone may be added to an input of 0
         here = set(trace.unused)
