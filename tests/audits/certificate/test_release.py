@@ -161,7 +161,7 @@ def test_a_release_holds_the_digests_of_data_and_code_and_the_ledgers_head(tmp_p
     assert noted["left"].items() < shown["remaining"].items()
     assert not wrong("certificate", json.loads(json.dumps(done.certificate)))
     report = dict(_spending(noted))
-    assert report["Spent before this release"].startswith("ε ≤ 0 at δ = ")
+    assert report["Spent before this release"].startswith("ε ≤ 0 at the budget's δ = ")
     assert heads[0] == before
     assert made["ledger_head"] == heads[1]
     assert "CERTIFIED" in str(checker.check(json.dumps(done.certificate).encode()))
