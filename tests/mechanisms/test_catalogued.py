@@ -124,7 +124,7 @@ def test_it_draws_what_it_pays_for_and_no_more(subject, entry):
         subject.play(data, receipt, 0)
 
 
-@looped(("subject", "entry"), SUBJECTS)
+@pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
 def test_the_same_releases_show_the_same_view(subject, entry):
     data = dataset(subject.domain(), "corners", 2)
     run = record(subject, data, rehearse(subject.proof(DELTA), Rehearsal(1)), 0)
