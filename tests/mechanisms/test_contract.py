@@ -161,7 +161,7 @@ def test_kernel_and_checker_both_accept_the_proof_at_several_deltas(subject):
     assert costs == sorted(costs, reverse=True)  # a larger δ never costs more ε
 
 
-@every_quickly
+@every
 def test_two_runs_compose_and_cost_no_more_than_twice_one(subject):
     once = subject.proof(DELTA)
     twice = compose(once, once)
@@ -260,7 +260,7 @@ def test_under_add_remove_no_data_at_all_is_data_too(subject):
         assert all(np.isfinite(np.asarray(shown, dtype=float)).all() for shown in view.public.values())
 
 
-@every_quickly
+@every
 def test_nan_infinities_and_huge_values_stay_within_the_declared_movement(subject):
     moves = radius_of(subject.relation) is not None
     theorem = subject.replaced(DELTA) if moves else subject.proof(DELTA)
