@@ -64,10 +64,12 @@ class Place:
         return error if named else error.inside(self.where)
 
     def child(self, key: str | int) -> "Place":
-        """Return the member `key` of this table or list."""
-        step = str(key).replace("~", "~0").replace("/", "~1")
+        """Return the member `key` of this table or list; one of a TOML list is called by its name."""
+        step, value = str(key).replace("~", "~0").replace("/", "~1"), self.value[key]
         at = f"{self.at}.{key}".lstrip(".") if self.toml else f"{self.at}/{step}"
-        return Place(self.value[key], self.file, at, self.toml)
+        if self.toml and isinstance(key, int) and isinstance(value, dict) and type(value.get("name")) is str:
+            at = f"{self.at} {_short(value['name'])}"
+        return Place(value, self.file, at, self.toml)
 
     def table(self, required: tuple[str, ...] = (), optional: tuple[str, ...] = ()) -> dict[str, "Place"]:
         """Return the members of a table with exactly these keys; unknown or missing ones are errors."""

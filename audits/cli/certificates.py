@@ -220,10 +220,10 @@ def release(
         study_of(asked)  # faults of the study come before what it would charge
     names = results.file_names(asked) if is_study(asked) else FILES
     check_outputs(asked, output_folder(asked.name, out), names)
-    _say_charge(asked, again=new_release or dry_run)  # a dry run reads no data
+    charges = _says_charge(asked, again=new_release or dry_run)  # a dry run reads no data
     if dry_run:
         return certify(claim, out=out, options=options, json_=json_)
-    if not (yes or agreed()):
+    if charges and not (yes or agreed()):
         say("nothing is charged")
         return 1
     done, path = _certified(options.question(claim, release=True, again=new_release), asked, out)
@@ -264,38 +264,38 @@ def plan(study: File, *, json_: Json = False) -> int:
     return 0
 
 
-def _say_charge(claim: "Claim", *, again: bool) -> None:
-    """Say what a new release charges in its ledger's measure, and what the ledger has left.
+def _says_charge(claim: "Claim", *, again: bool) -> bool:
+    """Say what a release charges in its ledger's measure, and what the ledger has left.
 
-    Raises `InputError` for a ledger that is not there or counts another unit, and `RefusedError` where
-    a new release does not fit and, unless it is made `again`, none is kept or paid.
+    Return False, and say no cost, where the release is kept or paid, unless it is made `again`.  Raises
+    `InputError` for a ledger that is not there or counts another unit, and `RefusedError` where a new
+    release does not fit.
     """
     from audits.api.dispatch import runs_apart
     from audits.certificate import make, release
     from audits.certificate.summary import cost_of
     from audits.subjects.catalogue import subject_of
     from dpaccount.ledger.answers import room
-    from dpaccount.ledger.charging import RefusedError
 
     with release.paying_ledger(claim) as ledger:
-        left = f"the ledger has {room(ledger.show()['remaining'])} left"
+        shown = ledger.show()
+        left = f"the ledger has {room(shown['remaining'])} left"
         start = f"a new release of {claim.name} charges"
         if runs_apart(claim.use):  # its proof is run in a sandbox alone
             say(f"{start} what its proof costs in the measure {ledger.budget.measure.name}; {left}")
-            return
-        proved = make.proof_of(claim, subject := subject_of(claim))
+            return True
+        subject = subject_of(claim)
+        if shown["entries"] and not again and (identified := release.identify(claim, subject)):
+            run = release.find_run(identified, again=False)
+            if run.certificate or run.charged:
+                return False
+        proved = make.proof_of(claim, subject)
         if isinstance(proved, str):
             say(f"{start} nothing, as nothing is proved; {left}")
-            return
-        try:
-            charge = ledger.decision(proved.theorem, claim.name, proved.units, claim.scope)
-        except RefusedError as refused:
-            identified = None if again else release.identify(claim, subject)
-            run = identified and release.find_run(identified, again=False)
-            if not (run and (run.certificate or run.charged)):
-                raise
-            charge = refused.charge
+            return True
+        charge = ledger.decision(proved.theorem, claim.name, proved.units, claim.scope)
         say(f"{start} at most {cost_of(charge)}; {left}")
+        return True
 
 
 def agreed() -> bool:

@@ -58,9 +58,9 @@ class Table:
 
 def read_table(place: Place) -> Table:
     """Return the table that ``[data]`` declares by `KEYS`; raises `InputError` with the key that is wrong."""
-    for key in ("columns", "rows"):
+    for key, right in (("columns", "declare the table's columns"), ("rows", "give it, or max_units")):
         if key not in place.value:
-            raise place.wrong(f"the key {key!r} is missing", "a table declares its columns and how many rows")
+            raise place.wrong(f"the key {key!r} is missing", right)
     columns = read_columns(place.child("columns"))
     identity = place.child("id").text() if "id" in place.value else None
     rows = place.child("rows").integer()

@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from dpaccount.documents import replacing
+from dpaccount.documents import Place, replacing
 from dpaccount.errors import InputError
 
 NAMES = ("table", "picture", "summary")
@@ -101,3 +101,10 @@ def test_files_of_two_runs_that_end_at_once_are_not_mixed(tmp_path, monkeypatch)
     write(tmp_path, "a")
     others[0].join(60)
     assert read(tmp_path) == dict.fromkeys(NAMES, "b")
+
+
+def test_a_member_of_a_toml_list_is_called_by_its_name():
+    place = Place({"statistic": [{"name": "visits", "by": 1}, {"name": 7}]}, "a.toml", toml=True)
+    first, second = place.child("statistic").items()
+    assert first.child("by").where == "a.toml: statistic 'visits'.by"
+    assert second.where == "a.toml: statistic.1"

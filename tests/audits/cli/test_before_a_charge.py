@@ -111,6 +111,24 @@ def test_a_release_that_was_paid_before_a_crash_needs_no_second_charge(dpaccount
     assert "enough is seen" in dpaccount("release", path, "--yes")[2]
 
 
+@pytest.mark.slow
+def test_a_release_that_is_kept_is_printed_without_a_question(dpaccount, monkeypatch):
+    init(dpaccount)
+    rows = "".join(f"A,40,{row % 50},true,n,7,B\n" for row in range(600))
+    python.Path("a.csv").write_text("ward,age,x,seen,note,big,low\n" + rows)
+    path = study()
+    code, first, err = dpaccount("release", path, "--yes", "--quick")
+    assert code == 0, err
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    code, again, said = dpaccount("release", path, "--quick")
+    assert (code, again, entries()) == (0, first, 1)
+    assert "charge" not in said.replace("nothing drawn or charged", "")
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    code, _, said = dpaccount("release", path, "--quick", "--new-release")
+    assert (code, entries()) == (1, 1)
+    assert "charges at most" in said
+
+
 # ------------------------------------------------------------------ files that are kept
 
 
