@@ -135,14 +135,17 @@ def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
 
 
 def _counted(columns: dict[str, dict[str, Any]]) -> list[str]:
-    """Return the defaults of cells without a number: they look like measured values.
+    """Return the defaults of cells without a value: they look like measured values.
 
     In the order of the names: a sealed document does not keep the order of its tables.
     """
-    numbers = {name: each for name, each in columns.items() if each["type"] in ORDERED}
-    cells = [f"{name} by {each.get('missing', each['low'])}" for name, each in sorted(numbers.items())]
+    held = {name: each for name, each in columns.items() if each["type"] in (*ORDERED, "boolean")}
+    cells = [
+        f"{name} by {str(each.get('missing', each.get('low', False))).lower()}"
+        for name, each in sorted(held.items())
+    ]
     return (
-        [f"Cells that are missing or not numbers are replaced, not refused: {', '.join(cells)}."]
+        [f"Cells that are missing or of another type are replaced, not refused: {', '.join(cells)}."]
         if cells
         else []
     )
