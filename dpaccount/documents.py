@@ -67,8 +67,9 @@ class Place:
         """Return the member `key` of this table or list; one of a TOML list is called by its name."""
         step, value = str(key).replace("~", "~0").replace("/", "~1"), self.value[key]
         at = f"{self.at}.{key}".lstrip(".") if self.toml else f"{self.at}/{step}"
-        if self.toml and isinstance(key, int) and isinstance(value, dict) and type(value.get("name")) is str:
-            at = f"{self.at} {_short(value['name'])}"
+        name = value.get("name") if isinstance(key, int) and isinstance(value, dict) else None
+        if self.toml and isinstance(name, str):
+            at = f"{self.at} {_short(name)}"
         return Place(value, self.file, at, self.toml)
 
     def table(self, required: tuple[str, ...] = (), optional: tuple[str, ...] = ()) -> dict[str, "Place"]:

@@ -267,9 +267,9 @@ def plan(study: File, *, json_: Json = False) -> int:
 def _says_charge(claim: "Claim", *, again: bool) -> bool:
     """Say what a release charges in its ledger's measure, and what the ledger has left.
 
-    Return False, and say no cost, where the release is kept or paid, unless it is made `again`.  Raises
-    `InputError` for a ledger that is not there or counts another unit, and `RefusedError` where a new
-    release does not fit.
+    Return False, and say no cost, where the release is kept or paid, unless it is made `again`.
+    Raises `InputError` for a ledger that is not there or counts another unit, and `RefusedError`
+    where a new release does not fit.
     """
     from audits.api.dispatch import runs_apart
     from audits.certificate import make, release

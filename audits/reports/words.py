@@ -54,7 +54,8 @@ NOT_COVERED = (
     "Malicious code in the same process, and timing side channels.",
     "Data that leave through another channel, such as logs, copies or messages.",
     "What the code does on rare inputs that no test tried.",
-    "Sampling error, clipping, missing cells, and rows beyond a unit's limit, unless an interval says that it includes them.",
+    "Sampling error, clipping, missing cells and rows beyond a unit's limit, unless an interval says that"
+    " it includes them.",
     "Whether the code and the data are the intended ones.",
 )
 VERIFY = (
