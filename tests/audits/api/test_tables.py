@@ -103,7 +103,9 @@ def test_a_function_of_the_data_alone_draws_its_own_noise(dpaccount, tables):
 def test_what_cannot_be_compared_is_a_wrong_request(dpaccount, tables):
     code, out, err = dpaccount("audit", *tables("hidden"), *PAIR, "--json")
     assert (code, out) == (2, "")
-    assert re.search(r"^error: .* returns an object of type object .*; make it return numbers or text", err, re.MULTILINE)
+    assert re.search(
+        r"^error: .* returns an object of type object .*; make it return numbers or text", err, re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize(
