@@ -1,8 +1,8 @@
-"""What limits private bandits: the same mechanism where it is told what it guesses, or has less to do.
+"""What limits private bandits: each mechanism is compared with itself on an easier problem.
 
-Late answers stand beside a run that begins 30 people later and has them all at once; silence beside a run
-on those who answer; rare rewards beside a belief that knows every phase's second moments, which nothing
-releases, and beside less noise; a kernel that is learned beside the right one.
+Late answers are compared with a run that starts 30 people later and gets each answer at once; silence, with
+a run on those who answer; rare rewards, with a belief that uses the true second moments of every phase,
+which are never released, and with less noise; a learned kernel, with the right one.
 """
 
 from collections.abc import Callable, Sequence
@@ -91,7 +91,7 @@ def late_and_silent(people: int = 1024, seeds: range = SEEDS, behind: int = 30) 
 
 
 def clicks(people: int = 1024, seeds: range = SEEDS) -> Rows:
-    """Yield regret at (1, 10⁻⁵) in smooth worlds of base rate .06, of which the bandit is told."""
+    """Yield regret at (1, 10⁻⁵) in smooth worlds of base rate .06, which the bandit knows."""
     law = WorldLaw("squared-exponential", 1.0, 0.06)
     public = {"rounds": people, "epsilon": Fraction(1), "delta": DELTA, "base": Fraction(3, 50)}
     made = PhasedGpUcb(**public)
@@ -139,7 +139,7 @@ def wrong_kernels(people: int = 5000, seeds: range = SEEDS) -> Rows:
 
 
 def beside_first(runners: dict, share: Callable[..., float], seeds: Sequence[int]) -> Rows:
-    """Yield the regret of every runner beside the first one's."""
+    """Yield the regret of every runner, compared with the first one's."""
     found = {name: [share(bandit, seed) for seed in seeds] for name, bandit in runners.items()}
     first = next(iter(found))
     yield from (regret_row(name, each, first, found[first]) for name, each in found.items())
