@@ -8,7 +8,8 @@ no pair, no hint, 50 seconds of runs.  A fault is *found* if the claim is refute
 asked at an error probability of 1e-3, and must not be refuted.
 
 With --peers, an interpreter that has DP-Auditorium, StatDP and jax-privacy, these judge a found fault of an
-(ε, δ) claim, from 4,000 runs on each side of the pair that our audit found: none of them looks for a pair.
+(ε, δ) claim, from the runs of 50 seconds, at most 4,000, on each side of the pair that our audit found: none
+of them looks for a pair.
 """
 
 import argparse
@@ -21,32 +22,34 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 WRAPPED = Path(__file__).with_name("wrapped")
 SECONDS = 50
 ERROR = "1e-3"  #: of a sound neighbour; of a fault it is the default, .05
-RUNS = 4_000  #: on each side, that peers are given
+RUNS = 4_000  #: on each side, that peers are given at most
+PEER_TESTERS = ("hockey-stick", "histogram", "jax-privacy", "StatDP")
 PEERS = Path(__file__).with_name("audit_peers.py")
 #: what a release's interpreter runs: a failed run is NaN, and results are padded to the longest
 DRAW = """
-import importlib, inspect, json, sys
+import importlib, inspect, json, sys, time
 import numpy as np
-module, name, pair, runs, out = sys.argv[1:]
+module, name, pair, runs, seconds, out = sys.argv[1:]
 sys.path.insert(0, "")
 function = getattr(importlib.import_module(module), name)
 seeded = len(inspect.signature(function).parameters) > 1
-sides = {}
-for number, side in enumerate(json.loads(pair)):
-    rows = []
-    for run in range(int(runs)):
+sides, ends = {0: [], 1: []}, time.monotonic() + float(seconds)
+for run in range(int(runs)):
+    if time.monotonic() > ends:
+        break
+    for number, side in enumerate(json.loads(pair)):
         data = np.array(side)
         try:
             found = function(data, np.random.default_rng([number, run])) if seeded else function(data)
-            rows.append(np.ravel(np.asarray(found, dtype=float)))
+            sides[number].append(np.ravel(np.asarray(found, dtype=float)))
         except Exception:
-            rows.append(np.full(1, np.nan))
-    sides[number] = rows
+            sides[number].append(np.full(1, np.nan))
 most = max(len(row) for rows in sides.values() for row in rows)
 padded = {
     number: np.nan_to_num(
@@ -55,6 +58,7 @@ padded = {
     for number, rows in sides.items()
 }
 np.savez(out, left=padded[0], right=padded[1])
+print(len(sides[0]))
 """
 
 
@@ -177,14 +181,14 @@ def install(cache: Path, release: Release) -> None:
     stamp.write_text(wanted)
 
 
-def asked(case: LibraryCase, cache: Path) -> dict[str, object]:
+def asked(case: LibraryCase, cache: Path) -> dict[str, Any]:
     """Return what the command says of a case, and in how many seconds."""
     begun = time.monotonic()
     done = subprocess.run(
         case.words(cache), cwd=WRAPPED, capture_output=True, text=True, check=False, env=one_thread()
     )
     seconds = time.monotonic() - begun
-    row: dict[str, object] = {"name": case.name, "seconds": round(seconds, 1), "exit": done.returncode}
+    row: dict[str, Any] = {"name": case.name, "seconds": round(seconds, 1), "exit": done.returncode}
     if done.returncode not in (0, 1, 3):
         return {**row, "said": done.stderr.strip().splitlines()[-1:]}
     said = json.loads(done.stdout)
@@ -193,25 +197,25 @@ def asked(case: LibraryCase, cache: Path) -> dict[str, object]:
     return {**row, "lower": lower, "said": said.get("attack", ""), "pair": pair}
 
 
-def drawn_on(case: LibraryCase, cache: Path, pair: object, out: Path) -> None:
-    """Save `RUNS` results a side of a function on a pair of arrays, run by the release's interpreter."""
+def drawn_on(case: LibraryCase, cache: Path, pair: object, out: Path) -> int:
+    """Save results on a pair of arrays, drawn by the release's interpreter; return how many a side."""
     python, function = interpreter(cache, case.release), case.function.split(":")
-    words = [str(python), "-c", DRAW, *function, json.dumps(pair), str(RUNS), str(out)]
-    subprocess.run(words, cwd=WRAPPED, check=True, env=one_thread())
+    words = [str(python), "-c", DRAW, *function, json.dumps(pair), str(RUNS), str(SECONDS), str(out)]
+    done = subprocess.run(words, cwd=WRAPPED, check=True, env=one_thread(), capture_output=True, text=True)
+    return int(done.stdout.split()[-1])
 
 
-def by_peers(case: LibraryCase, cache: Path, pair: object, peers: str) -> dict[str, str]:
-    """Return what each peer says of a claim of (ε, δ), given the pair."""
+def by_peers(case: LibraryCase, cache: Path, pair: object, peers: str) -> dict[str, object]:
+    """Return what each peer says of a claim of (ε, δ), given the pair, and from how many runs a side."""
     _, epsilon, *rest = case.claim.split()
     with tempfile.TemporaryDirectory() as folder:
         samples = Path(folder) / "samples.npz"
-        drawn_on(case, cache, pair, samples)
+        runs = drawn_on(case, cache, pair, samples)
         words = [peers, str(PEERS), "judge", epsilon, rest[1] if rest else "0", str(samples)]
         said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     found = json.loads(said.strip().splitlines()[-1])
-    return {
-        name: "found" if each == 0 else "missed" if each is None else each for name, each in found.items()
-    }
+    words_of = {0: "found", None: "missed"}
+    return {"runs": runs, **{name: words_of.get(each, each) for name, each in found.items()}}
 
 
 def one_thread() -> dict[str, str]:
@@ -219,12 +223,12 @@ def one_thread() -> dict[str, str]:
     return {**os.environ, "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
 
 
-def right(case: LibraryCase, row: dict[str, object]) -> bool:
+def right(case: LibraryCase, row: dict[str, Any]) -> bool:
     """Return whether a fault was found, or a sound function left alone."""
     return row["exit"] == (0 if case.thread == SOUND else 1)
 
 
-def rows(cache: Path, only: list[str]) -> Iterator[tuple[LibraryCase, dict[str, object]]]:
+def rows(cache: Path, only: list[str]) -> Iterator[tuple[LibraryCase, dict[str, Any]]]:
     """Yield every case with what was said of it."""
     for case in CASES:
         if not only or case.name in only:
@@ -232,9 +236,11 @@ def rows(cache: Path, only: list[str]) -> Iterator[tuple[LibraryCase, dict[str, 
             yield case, asked(case, cache)
 
 
-def table(answers: Sequence[tuple[LibraryCase, dict[str, object]]]) -> str:
-    """Return the answers as a Markdown table: each fault, then its sound neighbour."""
-    lines = ["| release | function | claim | thread | answer | s |", "|---|---|---|---|---|---|"]
+def table(answers: Sequence[tuple[LibraryCase, dict[str, Any]]]) -> str:
+    """Return the answers as a Markdown table: a fault, what peers say of it, its sound neighbour."""
+    peers = [name for name in PEER_TESTERS if any(name in row.get("peers", ()) for _, row in answers)]
+    head = ("release", "function", "claim", "thread", "answer", "s", *peers)
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for case, row in answers:
         words = {0: ("MISSED", "not refuted"), 1: ("**found**", "ACCUSED")}
         word = words.get(int(str(row["exit"])), ("MISSED", "not measured"))[case.thread == SOUND]
@@ -242,7 +248,8 @@ def table(answers: Sequence[tuple[LibraryCase, dict[str, object]]]) -> str:
         moved = "moves by" if "--bound" in case.claim else "shown"
         answer = f"{word}, {moved} {shown_is}"
         claim = case.claim.replace("--bound", "moves by").replace("--", "")
-        cells = (case.release.name, case.name, claim, case.thread, answer, row["seconds"])
+        beside = [row.get("peers", {}).get(name, "") for name in peers]
+        cells = (case.release.name, case.name, claim, case.thread, answer, row["seconds"], *beside)
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines) + "\n"
 

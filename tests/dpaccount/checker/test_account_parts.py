@@ -249,6 +249,13 @@ def test_a_lattice_is_above_what_is_placed_on_it_and_stays_so():
             assert exact(found) >= of_lattice(a, digits, mp.exp(exact(epsilon))) - TINY
 
 
+def test_a_tail_is_moved_up_to_the_last_node_and_no_further():
+    a = Lattice(Fraction(1), -1, [1, 2], 4)
+    assert lattice.shortened(a, 0, 10) == Lattice(Fraction(1), 0, [3], 4)
+    assert lattice.shortened(a, 10, 10) == Lattice(Fraction(1), -1, [1], 6)
+    assert lattice.shortened(a, 1, 0) == a
+
+
 def test_a_power_is_above_the_product_of_its_factors():
     for chance, i in cases():
         a, p, q = placed(chance, i := Interval(30), 12)

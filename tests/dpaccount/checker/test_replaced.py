@@ -1,18 +1,23 @@
 """What a certificate of rows that move by a radius proves of replaced rows: it follows, or the document is rejected."""
 
+import bisect
 import copy
 import json
+from fractions import Fraction
 
 import pytest
 
 from dpaccount import checker
 from dpaccount.checker import Rejected
+from dpaccount.checker.curves import implies
+from dpaccount.checker.facts import fact_of
 from tests.dpaccount.checker.made import (
     DROP,
     R,
     accepted,
     attacked,
     certificate,
+    derivation,
     edited,
     few,
     point,
@@ -206,6 +211,17 @@ def test_the_ends_beside_are_those_of_the_derivation():
         second = {**second_proof(), "epsilon": {"lower": lower, "upper": upper}}
         assert accepted(moved((SECOND, second))) is fits
     assert not accepted(moved((SECOND, {**second_proof(), "delta": "1/11"})))
+
+
+def test_a_lower_end_is_at_most_the_least_epsilon_of_the_curve():
+    steps = derivation()
+    curve, document = fact_of(steps[2]["gives"]).curve, certificate(steps)
+    least = bisect.bisect_left(
+        range(2 * 10**9), True, key=lambda k: implies(curve, Fraction(k, 10**9), Fraction(1, 10))
+    )
+    assert 10**8 < least < 2 * 10**9
+    for near, fits in ((least - 1, True), (least + 1, False)):
+        assert accepted(edited(document, (("proved", "epsilon", "lower"), near / 10**9))) is fits
 
 
 def test_the_radius_of_the_claim_is_that_of_the_proof():
