@@ -234,7 +234,7 @@ FAMILIES = ("hypotheses", "sensitivity", "noise", "composition", "conversions", 
 RULES = [f"rules/test_{name}" for name in (*FAMILIES, "bounded_row")]
 PROOF = ("noise_rules", "release_rules", "refutations", "kernel", "curves", "derivation", "shuffled")
 KERNEL = [*RULES, *(f"proof/test_{name}" for name in PROOF), "numerics/test_participations"]
-AROUND = ("certificates", "evidence", "hazards", "replaced", "shapes")
+AROUND = ("certificates", "evidence", "hazards", "persons", "replaced", "shapes")
 INSIDE = ("numbers", "limits", "derivations", "reading_list")
 CHECKER = [
     *(*RULES, "rules/test_two_programs", "proof/test_release_rules", "numerics/test_participations"),

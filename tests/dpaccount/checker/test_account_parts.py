@@ -325,3 +325,7 @@ def test_tails_of_fair_coins_lie_within_their_error(digits):
         for part, tail in itertools.zip_longest(found.parts, [*tails][::-1], fillvalue=0):
             assert part <= tail <= part + found.error
         assert found.whole <= unit * 2**coins <= found.whole + 2 * found.error
+        for heads in range(middle, coins + 1):
+            truth = sum(math.comb(coins, x) for x in range(heads, coins + 1)) / Fraction(2) ** coins
+            low, high = found.at_least(Interval(30), heads)
+            assert Fraction(low) <= truth <= Fraction(high)
