@@ -27,6 +27,7 @@ from bandits.phased_posterior import PhasedPosterior
 from bandits.range_predictor import RangePredictor
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from bandits.usca import Usca
+from benchmarks.random_projections import Projections
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.derivation import hypotheses
 from mechanisms.local.channels import CHANNELS
@@ -48,6 +49,7 @@ def loaded(file):
 TWINS = {
     **loaded(PLANTED / "bandit_twins.py").SMALL,
     **loaded(PLANTED / "local_reward_twins.py").SMALL,
+    **loaded(PLANTED / "projection_twins.py").SMALL,
     **loaded(PLANTED / "published_bandit_twins.py").SMALL,
 }
 
@@ -125,6 +127,7 @@ def test_a_person_in_two_batches_is_found_where_they_meet(stream):
         JdpGpUcb(rounds=12, candidates=3, nodes_per_axis=2),
         JdpGpUcb(rounds=12, candidates=3, nodes_per_axis=2, calibration="published", stream="honaker"),
         PhasedGpUcb(rounds=40, candidates=2, size=6, nodes_per_axis=3),
+        Projections(rounds=40, candidates=2, size=6, nodes_per_axis=3, projections=3, refresh=8),
         DoublingGpUcb(rounds=12, candidates=3, nodes_per_axis=2, mode="carry"),
         DoublingGpUcb(rounds=12, candidates=3, nodes_per_axis=2, mode="restart"),
         LocalGpUcb(rounds=10, candidates=2, nodes_per_axis=2),

@@ -330,6 +330,7 @@ def test_the_selector_knows_kinds_of_privacy(monkeypatch):
     own = rehearsals.choose("reward", ONE, TENTH, 60, space=grid(4), laws=(WorldLaw("unrelated", base=0.8),))
     assert "arm-phases imed apart" in own.because
     assert "arm-phases thompson linear" in own.because
+    assert "arm-phases elimination linear" in own.because
     assert "shuffled" not in own.because  # nobody said that there is a shuffler
     mixed = rehearsals.choose("shuffled", ONE, TENTH, 60, space=grid(4), laws=(WorldLaw("linear"),))
     parameters = {"law": "shuffled", "delta": TENTH}
