@@ -3,15 +3,14 @@
 After Pavlovic, Salgia & Zhao 2025 (arXiv 2507.13639), of which the abstract alone was at hand: this is not
 the published algorithm, and constants are ours.  In epochs that double, people are shown a candidate that is
 uniform among those that no confidence bound has eliminated.  An epoch's features are whitened by their
-covariance under that policy, projected onto random directions, and scaled to a norm of at most 1; so
-replacing a person moves the sum Σg·(y − ½) by at most 1, however many people there are.  Public coins draw the
-directions, and the covariance is that of simulated people, as in `phased-gp-ucb`: so it costs nothing.
-The next bounds are those of the posterior given the noisy sums.  The proof is that of `moment-gp-ucb` with
-separate rounds.
+covariance under that policy, projected onto random directions, and scaled to norm 1; so replacing a person
+moves the sum Σg·(y − ½) by at most 1, however many people there are.  Public coins draw the directions, and
+the covariance is that of simulated people, as in `phased-gp-ucb`, so it costs nothing.  The next bounds are
+those of the posterior given the noisy sums.  The proof is that of `moment-gp-ucb` with separate rounds.
 """
 
-from dataclasses import dataclass, replace
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
 
@@ -129,7 +128,7 @@ TUNED = {1024: (HALF, 4), 8192: (Fraction(1), 8)}
 
 
 def projections(sizes: Iterable[int] = TUNED, seeds: range = SEEDS) -> Rows:
-    """Yield regret at (1, 10⁻⁶) where people bring 25 points, and where contexts are private and actions public.
+    """Yield regret at (1, 10⁻⁶) where people bring 25 points, and where private contexts meet public actions.
 
     The second is the paper's setting, in the worlds of docs/contextual.md; joint bandits get each pair of an
     action and the context for a point.

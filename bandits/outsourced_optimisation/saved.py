@@ -121,7 +121,7 @@ def _computable(settings: Settings) -> None:
     if not 0 <= settings.noise <= MAX_KERNEL_NUMBER:
         raise InputError(f"the noise is {settings.noise:g}", "give a variance of at most 1e100")
     if settings.published and settings.rounds is not None:
-        raise InputError("the published β_t does not know the number of queries", "leave --rounds out")
+        raise InputError("the published β_t knows no number of queries", "leave --rounds out")
 
 
 def _named(state: Path) -> str:
@@ -156,7 +156,8 @@ def _begun(points: Floats, facts: dict[str, Any], head: dict[str, Any]) -> Model
     reach = float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
     kernel = RowKernel(float(head["length"] or reach / 5), 1.0, spread)
     first = int(np.random.default_rng(head["seed"]).integers(len(points)))
-    rule = AS_PUBLISHED if head.get("published") else replace(NOISE_AWARE, rounds=head.get("rounds"))
+    ours = replace(NOISE_AWARE, rounds=head.get("rounds"))
+    rule = AS_PUBLISHED if head.get("published") else ours
     return Modeler(points, kernel, first, rule, noise=float(head["noise"]), learn=True)
 
 

@@ -25,7 +25,7 @@ class _Played(Survivors):
 class PlayedCovariance(Projections):
     """Whitens, and reads sums, by private contexts."""
 
-    loses: ClassVar[set[str]] = {"assume_ball", "assume_view"}
+    loses: ClassVar[set[str]] = {"assume_ball", "assume_covers"}
 
     def belief(self):
         return _Played(self)

@@ -60,8 +60,8 @@ def quadrature_error(
 def noisy_features(features: Floats, root: Floats) -> Floats:
     """Return Definition 5's features with noise H = ΓᵀΓ, `root` being Γ: Φ above Γ.
 
-    Their Gram matrix is ΦᵀΦ + H, as Algorithm 1 has it.  The text prints Φ and Γ as blocks of a diagonal:
-    then the noise would change no weight of Φ.
+    Their Gram matrix is ΦᵀΦ + H, as Algorithm 1 has it.  The text prints blocks of a diagonal: then the
+    noise would change no weight of Φ.
     """
     return np.vstack([features, root])
 
