@@ -39,7 +39,7 @@ from bandits.simulation.simulated_people import simulated_people
 from bandits.space.points import grid, of_matrix
 from benchmarks.bandit_limits import clicks, late_and_silent, wrong_kernels
 from benchmarks.chosen_bandits import chosen, played_share, regret_row
-from benchmarks.random_projections import projections
+from benchmarks.projected_bandits import projections
 from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows, in_turn
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import Receipt, rehearse

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from audits import cli
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.search import search
 from audits.subjects.catalogue import entries
@@ -27,9 +28,9 @@ from bandits.phased_posterior import PhasedPosterior
 from bandits.range_predictor import RangePredictor
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from bandits.usca import Usca
-from benchmarks.random_projections import Projections
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.derivation import hypotheses
+from examples.random_projections.random_projections import Projections
 from mechanisms.local.channels import CHANNELS
 
 DELTA = Fraction(1, 10**6)
@@ -169,3 +170,9 @@ def test_the_sound_one_beside_it_loses_nothing(subject):
 def test_the_published_channel_is_refuted_as_soon_as_rewards_can_be_beyond_its_bounds():
     beyond = LdpCtlGpUcb(**FEW, rewards_within=Fraction(21, 10))
     assert broken(beyond, 150) == {"assume_clipped"}
+
+
+@pytest.mark.slow
+def test_an_own_bandit_is_certified_from_its_file(root, tmp_path):
+    claim = root / "examples" / "random_projections" / "claim.toml"
+    assert cli.run(["certify", str(claim), "--quick", "--out", str(tmp_path / "made")]) == 0

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from benchmarks.random_projections import Projections, Survivors
+from examples.random_projections.random_projections import Projections, Survivors
 
 
 class _Played(Survivors):
