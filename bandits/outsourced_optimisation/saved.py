@@ -121,7 +121,7 @@ def _computable(settings: Settings) -> None:
     if not 0 <= settings.noise <= MAX_KERNEL_NUMBER:
         raise InputError(f"the noise is {settings.noise:g}", "give a variance of at most 1e100")
     if settings.published and settings.rounds is not None:
-        raise InputError("the published β_t knows no number of queries", "leave --rounds out")
+        raise InputError("the published β_t takes no number of queries", "leave --rounds out")
 
 
 def _named(state: Path) -> str:

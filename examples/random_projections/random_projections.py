@@ -16,14 +16,16 @@ from itertools import count
 import numpy as np
 
 from bandits.learning.contextual import PUBLIC_COINS, Learner
-from bandits.moment_gp_ucb import MomentGpUcb, _person
-from bandits.phased_gp_ucb import LEVEL_SPREAD, REWARD_NOISE, WEIGHT_SPREAD, _public_people
+from bandits.moment_gp_ucb import MomentGpUcb
+from bandits.phased_gp_ucb import LEVEL_SPREAD, REWARD_NOISE, SIMULATED, WEIGHT_SPREAD
 from bandits.statistics import continual_sums
 from bandits.statistics.axes import settled_eigh, symmetric_root
+from bandits.statistics.calibration import one_of
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF, contribution
 from bandits.statistics.linear_posterior import LinearPosterior
+from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
-from dpaccount.proof import Theorem
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball
 
 
 @dataclass(frozen=True)
@@ -37,9 +39,16 @@ class Projections(MomentGpUcb):
     projections: int = 40
     width: Fraction = HALF
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("stream", self.stream, ("separate",))
+        if self.projections < 1:
+            raise out_of_range("projections >= 1")
+
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
+        person = assume_ball("moments", HALF, REPLACE_ONE, "movement")
         return continual_sums.vector_proof(
-            self.stream, _person(), sigma, self.ends, self.projections, CONTRIBUTION_BITS, delta
+            self.stream, person, sigma, self.ends, self.projections, CONTRIBUTION_BITS, delta
         )
 
     def belief(self) -> "Survivors":
@@ -57,7 +66,10 @@ class Survivors:
 
     def __init__(self, subject: Projections) -> None:
         self._subject = subject
-        self._public = _public_people(subject.map_of, subject.size, subject.candidates)
+        points = subject.public_points(
+            np.random.default_rng([PUBLIC_COINS, 2]), SIMULATED * subject.candidates
+        )
+        self._public = subject.features(points).reshape(SIMULATED, subject.candidates, -1)
         size = self._public.shape[-1]
         self._prior = np.array([LEVEL_SPREAD, *[WEIGHT_SPREAD] * size]) ** 2
         self._observed, self._coins = LinearPosterior(size + 1), np.random.default_rng([PUBLIC_COINS, 3])
