@@ -31,7 +31,10 @@ MODES = ("restart", "carry")
 
 @dataclass(frozen=True)
 class DoublingGpUcb(contextual.Contextual):
-    """`jdp-gp-ucb` that never reads `rounds` while it learns: only its proof and its budget do."""
+    """`jdp-gp-ucb` that never reads `rounds` while it learns: only its proof and its budget do.
+
+    `rounds` is thus the most people who may come; a run that ends earlier has only paid for them.
+    """
 
     source: ClassVar[str] = "Dubey 2021, Remark 5, in both readings; exact calibration is ours"
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -39,6 +39,7 @@ from bandits.simulation.simulated_people import simulated_people
 from bandits.space.points import grid, of_matrix
 from benchmarks.bandit_limits import clicks, late_and_silent, wrong_kernels
 from benchmarks.chosen_bandits import chosen, played_share, regret_row
+from benchmarks.projected_bandits import projections
 from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows, in_turn
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import Receipt, rehearse
@@ -74,15 +75,9 @@ def rows(setting: BenchmarkSetting) -> Rows:
         yield BenchmarkRow(what, error(ours), "in the kernel", "as many random features", error(theirs))
     if setting.long:
         yield from whole_runs(10**6)
-        yield from late_and_silent()
-        yield from clicks()
-        yield from chosen()
-        yield from arms()
-        yield from shuffled_arms()
-        yield from linear_arms()
-        yield from best_arm()
-        yield from changing_arms()
-        yield from wrong_kernels()
+        on_people = (late_and_silent, clicks, chosen, projections, wrong_kernels)
+        on_arms = (arms, shuffled_arms, linear_arms, best_arm, changing_arms)
+        yield from chain.from_iterable(each() for each in (*on_people, *on_arms))
 
 
 def arms(seeds: range = range(7000, 7024)) -> Rows:

@@ -117,6 +117,8 @@ class ModelerOptions:
         A length scale for each coordinate, such as 2,0.5: coordinates are divided by them.
     noise
         The variance of an answer (default 1e-5).
+    published
+        Choose rows by the published confidence width β_t, which may ask for a row again.
     """
 
     table: File | None = None
@@ -126,6 +128,7 @@ class ModelerOptions:
     rounds: Whole = None
     lengths: Numbers = None
     noise: Number = None
+    published: Flag = False
 
     def settings(self) -> Any:
         """Return what a modeler begins with; raises `InputError` for numbers that make no sense."""
@@ -140,7 +143,7 @@ class ModelerOptions:
         if noise is not None and noise < 0:
             raise InputError(f"--noise is {self.noise}", "a variance of at least 0 belongs there")
         errors = Settings.noise if noise is None else float(noise)
-        return Settings(start, errors, seed, self.smallest, rounds, self._scales())
+        return Settings(start, errors, seed, self.smallest, rounds, self._scales(), self.published)
 
     def _scales(self) -> tuple[float, ...] | None:
         parts = [] if self.lengths is None else self.lengths.split(",")

@@ -20,7 +20,7 @@ import numpy as np
 
 from bandits.learning.journal import Journal
 from bandits.outsourced_optimisation.kernels import MAX_KERNEL_NUMBER, RowKernel, scaled
-from bandits.outsourced_optimisation.modeler import NOISE_AWARE, Modeler
+from bandits.outsourced_optimisation.modeler import AS_PUBLISHED, NOISE_AWARE, Modeler
 from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
 
@@ -34,6 +34,7 @@ class Settings:
     The first row is drawn by the seed; `smallest` says that the least output is looked for, `rounds` how
     many rows will be asked in all (None: not known).  `noise` is the variance of an answer.  With `lengths`,
     one for each coordinate, coordinates are divided by them first: where they are not of one kind.
+    `published`: rows are chosen by the paper's β_t, also again.
     """
 
     length: float | None = None
@@ -42,6 +43,7 @@ class Settings:
     smallest: bool = False
     rounds: int | None = None
     lengths: tuple[float, ...] | None = None
+    published: bool = False
 
 
 @dataclass
@@ -100,6 +102,7 @@ def opened(
         **{"length": settings.length, "noise": settings.noise},
         **{"seed": settings.seed, "smallest": settings.smallest, "rounds": settings.rounds},
         "lengths": None if settings.lengths is None else list(settings.lengths),
+        "published": settings.published,
     }
     if settings.lengths is not None:
         scaled(points, np.array(settings.lengths))  # refused before a file is made
@@ -117,6 +120,8 @@ def _computable(settings: Settings) -> None:
         raise InputError(f"the length is {settings.length:g}", "give a number from 1e-100 to 1e100")
     if not 0 <= settings.noise <= MAX_KERNEL_NUMBER:
         raise InputError(f"the noise is {settings.noise:g}", "give a variance of at most 1e100")
+    if settings.published and settings.rounds is not None:
+        raise InputError("the published β_t takes no number of queries", "leave --rounds out")
 
 
 def _named(state: Path) -> str:
@@ -134,7 +139,7 @@ def _resumed(
     head = journal.head
     if head.get("about") != ABOUT or head.get("sha256") != begin["sha256"]:
         raise InputError(f"{state} is the state of another table", "name its own, or begin in another file")
-    for name in ("length", "noise", "seed", "smallest", "rounds", "lengths"):
+    for name in ("length", "noise", "seed", "smallest", "rounds", "lengths", "published"):
         if begin[name] not in (getattr(Settings, name), head.get(name)):
             raise InputError(f"{state} began with {name} = {head.get(name)}", f"leave --{name} out")
     modeler = SavedModeler(_begun(points, facts, head), journal, bool(head["smallest"]))
@@ -151,7 +156,8 @@ def _begun(points: Floats, facts: dict[str, Any], head: dict[str, Any]) -> Model
     reach = float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
     kernel = RowKernel(float(head["length"] or reach / 5), 1.0, spread)
     first = int(np.random.default_rng(head["seed"]).integers(len(points)))
-    rule = replace(NOISE_AWARE, rounds=head.get("rounds"))
+    ours = replace(NOISE_AWARE, rounds=head.get("rounds"))
+    rule = AS_PUBLISHED if head.get("published") else ours
     return Modeler(points, kernel, first, rule, noise=float(head["noise"]), learn=True)
 
 

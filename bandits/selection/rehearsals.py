@@ -235,8 +235,9 @@ def _on_arms(
 ) -> list[Runner]:
     """Return `arm-phases` on a space, by index and belief, with this noise."""
     made: Any = partial(ArmPhases, space=space, epsilon=epsilon, rounds=rounds)
-    kinds = [{"index": index, "belief": belief, **noise} for index, belief in product(FOR_REGRET, BELIEFS)]
-    return [Runner("arm-phases", each, partial(_of_space, made(**each), laws)) for each in kinds]
+    kinds = [*product(FOR_REGRET, BELIEFS), ("elimination", "linear")]
+    made_of = [{"index": index, "belief": belief, **noise} for index, belief in kinds]
+    return [Runner("arm-phases", each, partial(_of_space, made(**each), laws)) for each in made_of]
 
 
 def _of_space(subject: Any, laws: tuple[WorldLaw, ...], seed: int) -> float:

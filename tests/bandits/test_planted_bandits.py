@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from audits import cli
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.search import search
 from audits.subjects.catalogue import entries
@@ -29,6 +30,7 @@ from bandits.surface_gp_ucb import SurfaceGpUcb
 from bandits.usca import Usca
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.derivation import hypotheses
+from examples.random_projections.random_projections import Projections
 from mechanisms.local.channels import CHANNELS
 
 DELTA = Fraction(1, 10**6)
@@ -48,6 +50,7 @@ def loaded(file):
 TWINS = {
     **loaded(PLANTED / "bandit_twins.py").SMALL,
     **loaded(PLANTED / "local_reward_twins.py").SMALL,
+    **loaded(PLANTED / "projection_twins.py").SMALL,
     **loaded(PLANTED / "published_bandit_twins.py").SMALL,
 }
 
@@ -125,6 +128,7 @@ def test_a_person_in_two_batches_is_found_where_they_meet(stream):
         JdpGpUcb(rounds=12, candidates=3, nodes_per_axis=2),
         JdpGpUcb(rounds=12, candidates=3, nodes_per_axis=2, calibration="published", stream="honaker"),
         PhasedGpUcb(rounds=40, candidates=2, size=6, nodes_per_axis=3),
+        Projections(rounds=40, candidates=2, size=6, nodes_per_axis=3, projections=3, refresh=8),
         DoublingGpUcb(rounds=12, candidates=3, nodes_per_axis=2, mode="carry"),
         DoublingGpUcb(rounds=12, candidates=3, nodes_per_axis=2, mode="restart"),
         LocalGpUcb(rounds=10, candidates=2, nodes_per_axis=2),
@@ -166,3 +170,9 @@ def test_the_sound_one_beside_it_loses_nothing(subject):
 def test_the_published_channel_is_refuted_as_soon_as_rewards_can_be_beyond_its_bounds():
     beyond = LdpCtlGpUcb(**FEW, rewards_within=Fraction(21, 10))
     assert broken(beyond, 150) == {"assume_clipped"}
+
+
+@pytest.mark.slow
+def test_an_own_bandit_is_certified_from_its_file(root, tmp_path):
+    claim = root / "examples" / "random_projections" / "claim.toml"
+    assert cli.run(["certify", str(claim), "--quick", "--out", str(tmp_path / "made")]) == 0

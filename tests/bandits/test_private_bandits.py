@@ -146,6 +146,18 @@ def test_doubling_prefixes_cover_every_round_once(mode):
         assert sorted(covered) == list(range(1, t + 1))
 
 
+@pytest.mark.parametrize("mode", ["restart", "carry"])
+def test_doubling_does_the_same_whatever_the_most_people_are(mode):
+    """With one σ, that is: the least one that is proved follows `rounds`."""
+    people, common = simulated_people(70, 4, 2, 7000), {"candidates": 4, "nodes_per_axis": 2, "mode": mode}
+    played = []
+    for rounds in (40, 70):
+        bandit = DoublingGpUcb(rounds=rounds, sigma=Fraction(3), **common)
+        noise = rehearse(bandit.proof(bandit.delta), Rehearsal(1))
+        played.append(bandit.play(people.records()[:rounds], noise, 1).own["action"][:40])
+    assert (played[0] == played[1]).all()
+
+
 @pytest.mark.parametrize("sigma", [Fraction(1, 100), ONE, Fraction(3), Fraction(40), Fraction(10**5)])
 @pytest.mark.parametrize("surface", ["camelback", "styblinski-tang-20"])
 def test_batches_cover_every_round_once_and_stay_several_under_strong_noise(sigma, surface):
@@ -330,6 +342,7 @@ def test_the_selector_knows_kinds_of_privacy(monkeypatch):
     own = rehearsals.choose("reward", ONE, TENTH, 60, space=grid(4), laws=(WorldLaw("unrelated", base=0.8),))
     assert "arm-phases imed apart" in own.because
     assert "arm-phases thompson linear" in own.because
+    assert "arm-phases elimination linear" in own.because
     assert "shuffled" not in own.because  # nobody said that there is a shuffler
     mixed = rehearsals.choose("shuffled", ONE, TENTH, 60, space=grid(4), laws=(WorldLaw("linear"),))
     parameters = {"law": "shuffled", "delta": TENTH}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bandits.outsourced_optimisation.kernels import RowKernel
-from bandits.outsourced_optimisation.modeler import NOISE_AWARE, Modeler
+from bandits.outsourced_optimisation.modeler import AS_PUBLISHED, NOISE_AWARE, Modeler
 from bandits.outsourced_optimisation.saved import Settings, opened
 from dpaccount.errors import InputError
 
@@ -31,6 +31,7 @@ def handed_out(folder, **facts):
         {"rounds": 9},
         {"lengths": (1.0, 2.0)},
         {"noise": 0.5},
+        {"published": True},
     ],
 )
 def test_what_a_modeler_began_with_is_not_changed_by_the_way(tmp_path, more):
@@ -139,3 +140,27 @@ def test_rows_that_are_one_point_teach_no_length_and_stop_nothing(tmp_path):
             modeler.tell(index, float(index))
     with opened(tmp_path / "state") as modeler:
         assert (modeler.answered, modeler.ask()) == (5, 5)
+
+
+def test_the_published_width_is_kept_and_may_ask_a_row_again(tmp_path):
+    """A twin: β_t of line 3 with the first row of the seed; our rule never asks twice."""
+    state, table = tmp_path / "state", handed_out(tmp_path)
+    points = np.array([[0.0, 0], [1, 1], [2, 2], [3, 5]])
+    reach = float(np.linalg.norm(np.ptp(points, axis=0)))
+    first = int(np.random.default_rng(0).integers(4))
+    twin = Modeler(points, RowKernel(reach / 5, 1.0, 0.1), first, AS_PUBLISHED, learn=True)
+    asked = []
+    for step in range(12):
+        with opened(state, None if step else table, Settings(published=step == 0)) as modeler:
+            index = modeler.ask()
+            assert index == twin.ask()
+            modeler.tell(index, float(index == 2))
+        twin.tell(index, float(index == 2))
+        asked.append(index)
+    assert len(set(asked)) < len(asked)
+    with (
+        pytest.raises(InputError, match="leave --rounds out"),
+        opened(tmp_path / "other", table, Settings(published=True, rounds=9)),
+    ):
+        pass
+    assert not (tmp_path / "other").exists()
