@@ -460,7 +460,7 @@ def test_a_release_reports_what_is_listed():
     check_reported(fine, described)
     for other in (
         {**fine, "A": [999.0]}, {**fine, "n/texts": ["a"]}, {k: v for k, v in fine.items() if k != "n"},
-        {**fine, "labels": {}}, {**fine, "accuracy": {"A": ends}}, {**fine, "accuracy": {"n": {**ends, "A": 1}}},
+        {**fine, "labels": {}}, {**fine, "accuracy": {"A": ends}}, {**fine, "accuracy": {"n": {**ends, "A": 1}, "t": ends}},
         {**fine, "accuracy": [1]}, {**fine, "accuracy": {"n": [1]}},
         {**fine, "accuracy": {"n": ends}}, {k: v for k, v in fine.items() if k != "accuracy"},
     ):  # fmt: skip
