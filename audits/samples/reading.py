@@ -9,18 +9,20 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Never
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audits.attack.planning import Floats
 from audits.sandbox.outcomes import Outcome, of_value
 from dpaccount.errors import InputError
 
 MAX_RESULTS = 5_000_000  #: results of one file
-Cells = Sequence[Any] | Floats  #: of one column
+Cells = Sequence[Any] | NDArray[Any]  #: of one column
 KNOWN = (".csv", ".jsonl", ".ndjson", ".npy", ".parquet")
 
 
@@ -191,7 +193,7 @@ def _npy(path: Path, raw: bytes) -> SampleTable:
         column = flat[:, k]
         if column.dtype.kind == "f" and np.isnan(column).any():
             _nan(path, f"row {int(np.flatnonzero(np.isnan(column))[0])}")
-        cells.append(column.tolist() if column.dtype.kind == "U" else column.astype(np.float64))
+        cells.append(column.tolist() if column.dtype.kind == "U" else column)
     return SampleTable(tuple(map(str, range(len(cells)))), tuple(cells))
 
 
@@ -215,10 +217,17 @@ def _parquet(path: Path, raw: bytes) -> SampleTable:
             numbers = np.array(values, dtype=np.float64)
             if np.isnan(numbers).any():
                 _nan(path, f"row {int(np.flatnonzero(np.isnan(numbers))[0])} of {name[:70]!r}")
-            cells.append(numbers)
+            cells.append(np.array(values, dtype=object))  # a large integer is no double
         else:
             cells.append([str(value) for value in values])
     return SampleTable(tuple(table.column_names), tuple(cells))
+
+
+def _check_doubles(name: str, cells: set[Any], doubles: set[float]) -> None:
+    """Refuse different numbers that are one double: no score would tell them apart."""
+    if len(cells) > len(doubles) and len({Decimal(str(cell)) for cell in cells}) > len(doubles):
+        what = f"{name[:70]!r} has different numbers that are one double"
+        raise InputError(what, "write them as texts, with a letter before each")
 
 
 def _check_count(path: Path, rows: int) -> None:
@@ -241,6 +250,7 @@ def _alike(
     for name, here, there in zip(one.columns, one.cells, other.cells, strict=True):
         left_numbers, right_numbers = numbers_of(here), numbers_of(there)
         if left_numbers is not None and right_numbers is not None:
+            _check_doubles(name, {*here, *there}, {*left_numbers.tolist(), *right_numbers.tolist()})
             numbers.append((left_numbers, right_numbers))
             names.append(f"[{name!r}]")
         elif isinstance(here, np.ndarray) or isinstance(there, np.ndarray):  # a number is no text

@@ -72,6 +72,12 @@ def mutates(data, rng):
     data[:] = 0
     return noise(rng)
 
+KEPT = []
+
+def keeps(data, rng):            # its first result, for all datasets
+    KEPT.append(int(data.sum()))
+    return KEPT[0]
+
 def ragged(data, rng):
     return [1] * int(rng.integers(1, 4))
 
@@ -184,6 +190,14 @@ def test_a_function_that_never_gives_a_result_is_a_wrong_request(dpaccount, clin
     code, out, err = dpaccount("certify", clinic(name), "--json", "--jobs", 1)
     assert (code, out) == (2, "")
     assert said in err.splitlines()[-1]
+
+
+def test_a_first_result_that_is_kept_was_not_attacked(dpaccount, clinic):
+    clinic("keeps")
+    code, out, _ = dpaccount("audit", "--claim", "claim.toml", "--json", "--jobs", 1)
+    answer = json.loads(out)
+    assert (code, answer["verdict"]) == (3, "NOT ATTACKED")
+    assert "keeps its first result" in out
 
 
 @pytest.mark.slow
