@@ -58,6 +58,7 @@ LINES = (
     "Each line of a CSV file is one row. A line break within a cell begins another row, and perhaps another"
     " unit: the guarantee needs a file without such line breaks."
 )
+EACH_ROW = "Each row is one unit: a person with several rows is not protected as a whole."
 
 
 def hazards_of(document: dict[str, Any]) -> list[str]:
@@ -138,6 +139,7 @@ def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
         f"The claim states that these joined tables are public: {', '.join(sorted(data.get('join', {})))}."
     )
     lines = [] if data["file"].lower().endswith(COLUMNAR) else [LINES]
+    lines += [] if "id" in data else [EACH_ROW]
     return [about, *lines, *([public] if "join" in data else []), *_counted(data["columns"])]
 
 
