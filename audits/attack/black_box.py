@@ -47,7 +47,7 @@ from audits.attack.thresholds import (
     plan_threshold,
 )
 from audits.datasets.bases import Pair
-from audits.sandbox.crew import Crew, TimeUp
+from audits.sandbox.crew import KEEPS, Crew, TimeUp
 from audits.sandbox.outcomes import WANTED, Outcome
 from audits.scores.causes import cause
 from audits.scores.grid import RoundingGrid, grid_for
@@ -62,7 +62,6 @@ REPORTED = 5.0  #: approximate seconds between two reports of progress
 ELSEWHERE = 40  #: further pairs to try if no run gave a result
 #: a finding on the first runs; also the case for a program that seeds itself by the clock
 ALIKE = "the same result for every seed: no noise was seen, or it does not follow the seed; draw it from rng"
-KEEPS = "the code keeps its first result: a new process gives another one, and then that for every dataset"
 
 Rounded = tuple[RoundingGrid, Learned, Rule]  #: a grid, and the score and rule for results on it
 
@@ -212,8 +211,7 @@ def _probe(
     if not repeats:
         findings.append("the same dataset and seed give different results: it draws from elsewhere too")
     if len({outcome.key() for outcome in [*again, *some]}) == 1:
-        crew.first.kill()  # a new process, which begins with the other dataset
-        if crew.run([(1, challenge.seed, 0, 1)])[0].key() != again[0].key():
+        if crew.run_afresh([(1, challenge.seed, 0, 1)])[0].key() != again[0].key():
             raise Stuck(KEEPS)
     if some:
         _note_kinds([*again, *some], some, findings)

@@ -20,7 +20,7 @@ from audits.datasets.bases import Pair
 from audits.datasets.drawing import draw_examples
 from audits.datasets.neighbours import candidates, neighbouring, random_pairs
 from audits.datasets.shape import Neighbourhood, Shape
-from audits.sandbox.crew import Crew, Gone, TimeUp
+from audits.sandbox.crew import KEEPS, Crew, Gone, TimeUp
 from audits.sandbox.frames import unpack_array
 from audits.sandbox.outcomes import Outcome
 from audits.sensitivity.branch_and_bound import FLOAT_SLACK, Proof, boxes_for
@@ -102,6 +102,8 @@ def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Se
             measure(many[start : start + step])
         if crew.tally.empty:
             raise no_numbers_error(crew)
+        if search.worst == 0:
+            _check_keeps_nothing(crew, many[0], many[-1])
         if not search.refuted:
             _hypothesis(measure, search, seed)
         if search.worst < math.inf:
@@ -116,6 +118,14 @@ def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Se
         )
     search.odd += crew.tally.failure_counts()
     return search
+
+
+def _check_keeps_nothing(crew: Crew, one: Pair, other: Pair) -> None:
+    """Raise `InputError` for a query that gives two datasets one result, unless each comes first."""
+    crew.set_datasets([one.left, other.right])
+    together, apart = ({run.key() for run in runs([(0,), (1,)])} for runs in (crew.run, crew.run_afresh))
+    if len(together) < len(apart):
+        raise InputError(KEEPS, "compute it from each dataset")
 
 
 def no_numbers_error(crew: Crew) -> InputError:

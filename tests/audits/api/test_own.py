@@ -74,7 +74,7 @@ def mutates(data, rng):
 
 KEPT = []
 
-def keeps(data, rng):            # its first result, for all datasets
+def keeps(data, rng=None):       # its first result, for all datasets
     KEPT.append(int(data.sum()))
     return KEPT[0]
 
@@ -198,6 +198,10 @@ def test_a_first_result_that_is_kept_was_not_attacked(dpaccount, clinic):
     answer = json.loads(out)
     assert (code, answer["verdict"]) == (3, "NOT ATTACKED")
     assert "keeps its first result" in out
+    words = ["--norm", "l1", "--bound", "0.5", "--shape", "5", "--low=0", "--high=1"]
+    code, out, err = dpaccount("sensitivity", "clinic:keeps", *words)
+    assert (code, out) == (2, "")
+    assert "keeps its first result" in err
 
 
 @pytest.mark.slow
