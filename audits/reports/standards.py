@@ -74,7 +74,7 @@ def proved_text(certificate: CertifyResult) -> str:
 def _tested(certificate: CertifyResult) -> str:
     entries = certificate["sensitivity"]
     if not entries:
-        return "nothing is assumed of the code" if certificate["proved"]["derivation"] else "there is no proof"
+        return "nothing is assumed of the code" if _steps(certificate) else "there is no proof"
     counts: dict[str, int] = {}
     for entry in entries:
         counts[entry["status"]] = counts.get(entry["status"], 0) + 1
@@ -91,7 +91,7 @@ def nist(certificate: CertifyResult) -> list[tuple[str, str]]:
         else f"noise: {release['noise']}, drawn only after it is charged"
     )
     attacked = "no attack was run" if audit is None else f"{audit['attack']}, {audit['trials']} runs"
-    ledger, steps = certificate["claim"].get("data", {}).get("ledger"), len(certificate["proved"]["derivation"])
+    ledger, steps = certificate["claim"].get("data", {}).get("ledger"), _steps(certificate)
     answers = (
         f"claimed ε = {guarantee['epsilon']}, δ = {guarantee['delta']}; {proved_text(certificate)}",
         " ".join(what_it_means(certificate)),
@@ -123,6 +123,10 @@ def _of_persons(certificate: CertifyResult) -> str:
     return f"rows are grouped by {data['id']}; at most {data.get('max_rows', 1)} rows of a unit are used"
 
 
+def _steps(certificate: CertifyResult) -> int:
+    return len(certificate["proved"]["derivation"])
+
+
 def _arithmetic(steps: int) -> str:
     return "exact grids and integer samplers" if steps else "that of the code, which was not examined"
 
@@ -136,7 +140,7 @@ def registry(certificate: CertifyResult) -> str:
     """Return the deployment as the registry's fields in YAML, tier by tier; texts are quoted as in JSON."""
     guarantee, stated = certificate["guarantee"], governance(certificate)
     proved = certificate["proved"]["epsilon"]
-    release, steps = certificate["release"], len(certificate["proved"]["derivation"])
+    release, steps = certificate["release"], _steps(certificate)
     rows: list[tuple[str, list[tuple[str, Any]]]] = [
         (
             "tier1",

@@ -209,6 +209,7 @@ def at_once(jobs: int) -> int:
     """Return how many of `jobs` processes can run at the same time."""
     return min(max(jobs, 1), os.cpu_count() or 1)
 
+
 #: a finding on code that gives every dataset one result, and in a new process another one
 KEEPS = "the code keeps its first result: a new process gives another one, and then that for every dataset"
 

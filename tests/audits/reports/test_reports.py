@@ -438,8 +438,16 @@ def test_the_registry_and_nist_are_complete_or_say_so(certificate):
 def test_nothing_is_said_of_a_proof_that_is_not_there(certificate):
     certificate["proved"] = {"epsilon": None, "delta": None, "derivation": [], "reason": "a plain function"}
     certificate["sensitivity"] = []
-    said = "\n".join([*(answer for _, answer in standards.nist(certificate)), standards.registry(certificate)])
-    for untrue in ("integer samplers", "re-derived", "checked derivation", "nothing is assumed", "as a whole"):
+    said = "\n".join(
+        [*(answer for _, answer in standards.nist(certificate)), standards.registry(certificate)]
+    )
+    for untrue in (
+        "integer samplers",
+        "re-derived",
+        "checked derivation",
+        "nothing is assumed",
+        "as a whole",
+    ):
         assert untrue not in said
     assert not any("Nothing is assumed" in str(each) for each in sections(certificate))
 
