@@ -138,7 +138,7 @@ def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
     public = (
         f"The claim states that these joined tables are public: {', '.join(sorted(data.get('join', {})))}."
     )
-    lines = [] if data["file"].lower().endswith(COLUMNAR) else [LINES]
+    lines = [] if data.get("file", ".arrow").lower().endswith(COLUMNAR) else [LINES]
     lines += [] if "id" in data else [EACH_ROW]
     return [about, *lines, *([public] if "join" in data else []), *_counted(data["columns"])]
 
