@@ -235,6 +235,7 @@ def test_a_hang_ends_within_the_wall_limit(dpaccount, clinic):
         ("shape = [5]", "shape = [0]", "subject.data.shape"),
         ("shape = [5]", "shape = [5, 2]\nleft = [[0]]\nright = [[1]]", "a record has 2"),
         ("shape = [5]", "shape = [2]\nleft = [0, 1]\nright = [1, 0]", "no neighbours"),
+        ("shape = [5]", "shape = [2]\nleft = [0, 1]\nright = [0, 1]", "no neighbours"),  # NOT REFUTED, of anything
         ("shape = [5]", "shape = [2]\nleft = [0, 1]", "both left and right"),
         ("shape = [5]", "shape = [2]\nleft = [0, 1]\nright = [0, 7]", "outside the declared bounds"),
         ("high = 1", "high = -1", "above high"),
