@@ -223,9 +223,12 @@ def _parquet(path: Path, raw: bytes) -> SampleTable:
     return SampleTable(tuple(table.column_names), tuple(cells))
 
 
-def _check_doubles(name: str, cells: set[Any], doubles: set[float]) -> None:
-    """Refuse different numbers that are one double: no score would tell them apart."""
-    if len(cells) > len(doubles) and len({Decimal(str(cell)) for cell in cells}) > len(doubles):
+def _check_doubles(name: str, sides: tuple[Cells, Cells], doubles: int) -> None:
+    """Refuse different numbers that are one double, of which there are `doubles`: scores cannot differ."""
+    if all(isinstance(each, np.ndarray) and each.dtype.kind == "f" and each.itemsize <= 8 for each in sides):
+        return
+    cells = {cell for side in sides for cell in side}
+    if len(cells) > doubles and len({Decimal(str(cell)) for cell in cells}) > doubles:
         what = f"{name[:70]!r} has different numbers that are one double"
         raise InputError(what, "write them as texts, with a letter before each")
 
@@ -250,7 +253,7 @@ def _alike(
     for name, here, there in zip(one.columns, one.cells, other.cells, strict=True):
         left_numbers, right_numbers = numbers_of(here), numbers_of(there)
         if left_numbers is not None and right_numbers is not None:
-            _check_doubles(name, {*here, *there}, {*left_numbers.tolist(), *right_numbers.tolist()})
+            _check_doubles(name, (here, there), len(np.unique(np.concatenate([left_numbers, right_numbers]))))
             numbers.append((left_numbers, right_numbers))
             names.append(f"[{name!r}]")
         elif isinstance(here, np.ndarray) or isinstance(there, np.ndarray):  # a number is no text
