@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.attack.planning import Floats
+from audits.sandbox.foreign import printed_number
 from audits.sandbox.outcomes import Outcome, of_value
 from dpaccount.errors import InputError
 
@@ -172,7 +173,7 @@ def _json_lines(path: Path, raw: bytes) -> list[Outcome]:
 def json_outcome(text: str, path: Path | None = None, where: str = "the result") -> Outcome:
     """Return the result that one JSON value encodes; raises `InputError` if it is none."""
     try:
-        return of_value(json.loads(text))
+        return of_value(json.loads(text, parse_float=printed_number))
     except (ValueError, RecursionError):
         raise InputError(f"{where} is no JSON: {text.strip()[:60]!r}", "write one JSON value", path) from None
 
