@@ -23,8 +23,8 @@ from audits.sandbox import foreign_worker
 from dpaccount.errors import InputError
 
 LEAST_VERSION = (3, 8)
-DIGITS = 17  #: that tell every double from all others
-EXACT = Context(prec=2000)  #: digits of a printed number that are compared
+DOUBLE_DIGITS = 17  #: that tell every double from all others
+WHOLE_CONTEXT = Context(prec=2000)  #: digits of a printed number that are compared
 MAX_SEED = 2**31 - 1  #: seeds fit a signed 32-bit integer
 MAX_DATASETS = 4096  #: datasets that the other interpreter keeps before it is restarted
 #: runs the source in the next argument, without the working directory on sys.path
@@ -103,14 +103,18 @@ class Program:
 def printed_number(text: str) -> float | list[float]:
     """Return a number of JSON; if its digits say more than a double, the double and the rest.
 
-    Up to `DIGITS` are how programs print a double.
+    Up to `DOUBLE_DIGITS` are how programs print a double.
     """
     value = float(text)
-    if len(text) <= DIGITS or not value or math.isinf(value):
+    if len(text) <= DOUBLE_DIGITS or not value or math.isinf(value):
         return value
     exact = Decimal(text)
-    few = len(exact.normalize(EXACT).as_tuple().digits) <= DIGITS
-    return value if few or exact == Decimal(value) else [value, float(EXACT.subtract(exact, Decimal(value)))]
+    few = len(exact.normalize(WHOLE_CONTEXT).as_tuple().digits) <= DOUBLE_DIGITS
+    return (
+        value
+        if few or exact == Decimal(value)
+        else [value, float(WHOLE_CONTEXT.subtract(exact, Decimal(value)))]
+    )
 
 
 def _rows(array: NDArray[Any]) -> list[list[Any]]:
