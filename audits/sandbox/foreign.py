@@ -108,13 +108,9 @@ def printed_number(text: str) -> float | list[float]:
     value = float(text)
     if len(text) <= DOUBLE_DIGITS or not value or math.isinf(value):
         return value
-    exact = Decimal(text)
+    exact, double = Decimal(text), Decimal(value)
     few = len(exact.normalize(WHOLE_CONTEXT).as_tuple().digits) <= DOUBLE_DIGITS
-    return (
-        value
-        if few or exact == Decimal(value)
-        else [value, float(WHOLE_CONTEXT.subtract(exact, Decimal(value)))]
-    )
+    return value if few or exact == double else [value, float(WHOLE_CONTEXT.subtract(exact, double))]
 
 
 def _rows(array: NDArray[Any]) -> list[list[Any]]:
