@@ -212,8 +212,8 @@ def _probe(
         findings.append("the same dataset and seed give different results: it draws from elsewhere too")
     every = {outcome.key() for outcome in [*again, *some]}
     if len(every) == 1:  # twice, since a rare result of other randomness is no state
-        first = {outcome.key() for outcome in crew.run_afresh([(1, challenge.seed, 0, 1)] * 2)}
-        if len(first) == 1 and first != every:
+        afresh = {outcome.key() for outcome in crew.run_afresh([(1, challenge.seed, 0, 1)] * 2)}
+        if len(afresh) == 1 and afresh != every:
             raise Stuck(KEEPS)
     if some:
         _note_kinds([*again, *some], some, findings)
