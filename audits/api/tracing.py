@@ -282,9 +282,9 @@ def _answer(traced: Traced, question: TraceRequest, allowed: dict[str, float | N
 
 
 def exit_code(answer: dict[str, Any]) -> int:
-    """Return 1 for findings, 0 if inputs of noise were observed and all were judged, else 3."""
+    """Return 1 for findings, 0 if inputs of noise moved and all were judged, else 3."""
     if answer["findings"]:
         return 1
     if answer["notes"]:
         return 3
-    return 0 if any(call["moved"] is not None for call in answer["noise"]) else 3
+    return 0 if any(call["moved"] for call in answer["noise"]) else 3

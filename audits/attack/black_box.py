@@ -47,7 +47,7 @@ from audits.attack.thresholds import (
     plan_threshold,
 )
 from audits.datasets.bases import Pair
-from audits.sandbox.crew import Crew, TimeUp
+from audits.sandbox.crew import KEEPS, Crew, TimeUp
 from audits.sandbox.outcomes import WANTED, Outcome
 from audits.scores.causes import cause
 from audits.scores.grid import RoundingGrid, grid_for
@@ -210,6 +210,11 @@ def _probe(
         repeats &= all(one.key() == other.key() for one, other in zip(some, twice, strict=False))
     if not repeats:
         findings.append("the same dataset and seed give different results: it draws from elsewhere too")
+    every = {outcome.key() for outcome in [*again, *some]}
+    if len(every) == 1:  # twice, since a rare result of other randomness is no state
+        afresh = {outcome.key() for outcome in crew.run_afresh([(1, challenge.seed, 0, 1)] * 2)}
+        if len(afresh) == 1 and afresh != every:
+            raise Stuck(KEEPS)
     if some:
         _note_kinds([*again, *some], some, findings)
     return pace, repeats

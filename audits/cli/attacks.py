@@ -56,8 +56,8 @@ def trace(
     """Trace noise calls on neighbouring datasets: how far the input of each one moves.
 
     The run on one dataset is recorded, and replayed on its neighbour with the same noisy values.
-    Exit 1 with findings, which audit may then certify; exit 3 if no input of noise was seen, or not
-    all of it is judged, as the notes say.
+    Exit 1 with findings, which audit may then certify; exit 3 if no input of noise was seen to move,
+    or not all of it is judged, as the notes say.
 
     Example: `dpaccount trace clinic:noisy_total --epsilon 1 --shape 20 --low 0 --high 3 --dtype int`
 

@@ -20,6 +20,7 @@ from audits.cli.options import (
     number,
     one_of,
     required,
+    say,
     show,
     source,
     whole,
@@ -274,6 +275,8 @@ def import_plan(
         raise InputError(f"unknown kind {kind[:60]!r}", f"known: {', '.join(known)}")
     if relation not in list(Relation):
         raise InputError(f"--relation is {relation[:60]!r}", f"known: {', '.join(Relation)}")
+    if kind != "dp-event" and relation != Relation.ADD_REMOVE:
+        raise InputError("--relation goes with dp-event", f"leave it out: {kind} keeps its own relation")
     if kind == "script":
         sys.stdout.write((files("audits") / "scripts" / "dp_event_script.txt").read_text(encoding="utf-8"))
         return 0
@@ -284,5 +287,7 @@ def import_plan(
         answer = dp_event_tree(place, Relation(relation)).as_json()
     else:
         answer = READERS[kind](place).as_json()
+    if kind == "opacus":
+        say("note: this assumes Poisson samples; with poisson_sampling=False, the plan's cost is no bound")
     sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
     return 0

@@ -66,7 +66,7 @@ def paired(shape: Neighbourhood, left: Place, right: Place) -> Described:
         shape, one, two = _tables(shape, left, right)
     elif isinstance(shape, Shape):
         one, two = (read_dataset(side, shape) for side in (left, right))
-    if not shape.neighbours(one, two):
+    if np.array_equal(one, two) or not shape.neighbours(one, two):
         changed = "one person's rows" if isinstance(shape, Frame) else "one record"
         raise right.wrong(
             f"left and right are no neighbours under {shape.relation}", f"change {changed} only"

@@ -167,7 +167,7 @@ def read_shape(place: Place, relation: str, radius: Fraction | None) -> Describe
         if "left" not in table:
             return Described(shape)
         left, right = (read_dataset(table[key], shape) for key in ("left", "right"))
-        if not shape.neighbours(left, right):
+        if np.array_equal(left, right) or not shape.neighbours(left, right):
             raise InputError(f"left and right are no neighbours under {relation}", "change one record only")
     except InputError as error:
         raise place.placed(error) from None

@@ -46,8 +46,8 @@ class OneRun:
 
     @property
     def verdict(self) -> str:
-        """Return REFUTED, NOT REFUTED, or NOT ATTACKED if no scores could have refuted the claim."""
-        return verdict_of(self.lower, self.power, self.claim.level)
+        """Return REFUTED, NOT REFUTED, or NOT ATTACKED if no scores in this order could refute the claim."""
+        return verdict_of(self.lower, 0.0 if self.seems_reversed else self.power, self.claim.level)
 
     @property
     def seems_reversed(self) -> bool:

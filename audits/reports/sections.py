@@ -259,7 +259,8 @@ def _proof(certificate: CertifyResult) -> tuple[Block, ...]:
 def _assumed(certificate: CertifyResult) -> tuple[Block, ...]:
     entries = certificate["sensitivity"]
     if not entries:
-        return (Block("text", ("Nothing is assumed of the code.",)),)
+        proof = certificate["proved"]["derivation"]
+        return (Block("text", ("Nothing is assumed of the code." if proof else "There is no proof.",)),)
     blocks = [Block("text", (SEARCHED,))]
     for rule in dict.fromkeys(entry["rule"] for entry in entries):
         most = "largest count" if rule in OF_COUNTS else "largest observed change, ℓ2 norm"

@@ -74,7 +74,7 @@ def proved_text(certificate: CertifyResult) -> str:
 def _tested(certificate: CertifyResult) -> str:
     entries = certificate["sensitivity"]
     if not entries:
-        return "nothing is assumed of the code"
+        return "nothing is assumed of the code" if _steps(certificate) else "there is no proof"
     counts: dict[str, int] = {}
     for entry in entries:
         counts[entry["status"]] = counts.get(entry["status"], 0) + 1
@@ -91,7 +91,7 @@ def nist(certificate: CertifyResult) -> list[tuple[str, str]]:
         else f"noise: {release['noise']}, drawn only after it is charged"
     )
     attacked = "no attack was run" if audit is None else f"{audit['attack']}, {audit['trials']} runs"
-    ledger = certificate["claim"].get("data", {}).get("ledger")
+    ledger, steps = certificate["claim"].get("data", {}).get("ledger"), _steps(certificate)
     answers = (
         f"claimed ε = {guarantee['epsilon']}, δ = {guarantee['delta']}; {proved_text(certificate)}",
         " ".join(what_it_means(certificate)),
@@ -100,9 +100,9 @@ def nist(certificate: CertifyResult) -> list[tuple[str, str]]:
         guarantee["relation"],
         _of_persons(certificate),
         f"{certificate['subject']['name']}: {certificate['subject'].get('source') or SILENT}",
-        f"{len(certificate['proved']['derivation'])} steps, re-derived by `dpaccount check`",
+        f"{steps} steps, re-derived by `dpaccount check`" if steps else "none",
         f"assumptions: {_tested(certificate)}; attack: {attacked}",
-        f"exact grids and integer samplers; {noise}",
+        f"{_arithmetic(steps)}; {noise}",
         "timing is not covered; see the limits below",
         "the released values, with intervals where they are known" if release else SILENT,
         stated["bias"],
@@ -119,8 +119,16 @@ def nist(certificate: CertifyResult) -> list[tuple[str, str]]:
 def _of_persons(certificate: CertifyResult) -> str:
     data: dict[str, Any] = certificate["claim"].get("data", {})
     if "id" not in data:
-        return "each unit is protected as a whole; rows are not grouped by person"
+        return f"{'each row is one unit: ' if 'columns' in data else ''}rows are not grouped by person"
     return f"rows are grouped by {data['id']}; at most {data.get('max_rows', 1)} rows of a unit are used"
+
+
+def _steps(certificate: CertifyResult) -> int:
+    return len(certificate["proved"]["derivation"])
+
+
+def _arithmetic(steps: int) -> str:
+    return "exact grids and integer samplers" if steps else "that of the code, which was not examined"
 
 
 def _domain(certificate: CertifyResult) -> str:
@@ -132,7 +140,7 @@ def registry(certificate: CertifyResult) -> str:
     """Return the deployment as the registry's fields in YAML, tier by tier; texts are quoted as in JSON."""
     guarantee, stated = certificate["guarantee"], governance(certificate)
     proved = certificate["proved"]["epsilon"]
-    release = certificate["release"]
+    release, steps = certificate["release"], _steps(certificate)
     rows: list[tuple[str, list[tuple[str, Any]]]] = [
         (
             "tier1",
@@ -162,12 +170,12 @@ def registry(certificate: CertifyResult) -> str:
                 ("unit_in_detail", _of_persons(certificate)),
                 ("unprotected_quantities", stated["unprotected"]),
                 ("post_processing", "anything computed from the release alone costs nothing more"),
-                ("composition", f"{len(certificate['proved']['derivation'])} steps of a checked derivation"),
+                ("composition", f"{steps} steps of a checked derivation" if steps else SILENT),
                 ("mechanism", certificate["subject"]["name"]),
                 ("justification", stated["why_epsilon"]),
                 ("implementation", f"dpaccount {certificate['environment'].get('dpaccount', SILENT)}"),
                 ("noise", SILENT if release is None else release["noise"]),
-                ("security", "exact grids and integer samplers; timing is not covered"),
+                ("security", f"{_arithmetic(steps)}; timing is not covered"),
                 ("certificate_digest", certificate["digest"]),
                 ("access_control", stated["access"]),
                 ("contact", stated["contact"]),

@@ -9,18 +9,21 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Never
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audits.attack.planning import Floats
+from audits.sandbox.foreign import printed_number
 from audits.sandbox.outcomes import Outcome, of_value
 from dpaccount.errors import InputError
 
 MAX_RESULTS = 5_000_000  #: results of one file
-Cells = Sequence[Any] | Floats  #: of one column
+Cells = Sequence[Any] | NDArray[Any]  #: of one column
 KNOWN = (".csv", ".jsonl", ".ndjson", ".npy", ".parquet")
 
 
@@ -170,7 +173,7 @@ def _json_lines(path: Path, raw: bytes) -> list[Outcome]:
 def json_outcome(text: str, path: Path | None = None, where: str = "the result") -> Outcome:
     """Return the result that one JSON value encodes; raises `InputError` if it is none."""
     try:
-        return of_value(json.loads(text))
+        return of_value(json.loads(text, parse_float=printed_number))
     except (ValueError, RecursionError):
         raise InputError(f"{where} is no JSON: {text.strip()[:60]!r}", "write one JSON value", path) from None
 
@@ -191,7 +194,7 @@ def _npy(path: Path, raw: bytes) -> SampleTable:
         column = flat[:, k]
         if column.dtype.kind == "f" and np.isnan(column).any():
             _nan(path, f"row {int(np.flatnonzero(np.isnan(column))[0])}")
-        cells.append(column.tolist() if column.dtype.kind == "U" else column.astype(np.float64))
+        cells.append(column.tolist() if column.dtype.kind == "U" else column)
     return SampleTable(tuple(map(str, range(len(cells)))), tuple(cells))
 
 
@@ -215,10 +218,20 @@ def _parquet(path: Path, raw: bytes) -> SampleTable:
             numbers = np.array(values, dtype=np.float64)
             if np.isnan(numbers).any():
                 _nan(path, f"row {int(np.flatnonzero(np.isnan(numbers))[0])} of {name[:70]!r}")
-            cells.append(numbers)
+            cells.append(np.array(values, dtype=object))  # a large integer is no double
         else:
             cells.append([str(value) for value in values])
     return SampleTable(tuple(table.column_names), tuple(cells))
+
+
+def _check_doubles(name: str, sides: tuple[Cells, Cells], doubles: int) -> None:
+    """Refuse different numbers that are one double, of which there are `doubles`: scores cannot differ."""
+    if all(isinstance(each, np.ndarray) and each.dtype.kind == "f" and each.itemsize <= 8 for each in sides):
+        return
+    cells = {cell for side in sides for cell in side}
+    if len(cells) > doubles and len({Decimal(str(cell)) for cell in cells}) > doubles:
+        what = f"{name[:70]!r} has different numbers that are one double"
+        raise InputError(what, "write them as texts, with a letter before each")
 
 
 def _check_count(path: Path, rows: int) -> None:
@@ -241,6 +254,7 @@ def _alike(
     for name, here, there in zip(one.columns, one.cells, other.cells, strict=True):
         left_numbers, right_numbers = numbers_of(here), numbers_of(there)
         if left_numbers is not None and right_numbers is not None:
+            _check_doubles(name, (here, there), len(np.unique(np.concatenate([left_numbers, right_numbers]))))
             numbers.append((left_numbers, right_numbers))
             names.append(f"[{name!r}]")
         elif isinstance(here, np.ndarray) or isinstance(there, np.ndarray):  # a number is no text

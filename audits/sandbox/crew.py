@@ -210,6 +210,10 @@ def at_once(jobs: int) -> int:
     return min(max(jobs, 1), os.cpu_count() or 1)
 
 
+#: a finding on code that gives every dataset one result, and in a new process another one
+KEEPS = "the code keeps its first result: a new process gives another one, and then that for every dataset"
+
+
 class Crew:
     """A pool of `jobs` processes with the same code; the outcomes do not depend on their number.
 
@@ -264,6 +268,14 @@ class Crew:
         outcomes = self.run_in_time(plays)
         if len(outcomes) < len(plays):
             raise TimeUp
+        return outcomes
+
+    def run_afresh(self, plays: Sequence[Play]) -> list[Outcome]:
+        """Return the outcome of every run, each the first one of a new process."""
+        outcomes: list[Outcome] = []
+        for play in plays:
+            self.first.kill()
+            outcomes += self.run([play])
         return outcomes
 
     def run_in_time(self, plays: Sequence[Play]) -> list[Outcome]:

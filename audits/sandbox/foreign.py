@@ -10,6 +10,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from decimal import Context, Decimal
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +23,8 @@ from audits.sandbox import foreign_worker
 from dpaccount.errors import InputError
 
 LEAST_VERSION = (3, 8)
+DOUBLE_DIGITS = 17  #: that tell every double from all others
+WHOLE_CONTEXT = Context(prec=2000)  #: digits of a printed number that are compared
 MAX_SEED = 2**31 - 1  #: seeds fit a signed 32-bit integer
 MAX_DATASETS = 4096  #: datasets that the other interpreter keeps before it is restarted
 #: runs the source in the next argument, without the working directory on sys.path
@@ -80,7 +83,7 @@ class Program:
             raise ProgramFailed(f"{how} {abs(done.returncode)}")
         lines = [line for line in done.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
         try:
-            values = [json.loads(line) for line in lines]
+            values = [json.loads(line, parse_float=printed_number) for line in lines]
         except (ValueError, RecursionError):
             raise ProgramFailed("prints no JSON: " + repr(lines[0][:60])) from None
         if not values:
@@ -95,6 +98,19 @@ class Program:
             path.write_bytes(written)
             self._files[digest] = path
         return self._files[digest]
+
+
+def printed_number(text: str) -> float | list[float]:
+    """Return a number of JSON; if its digits say more than a double, the double and the rest.
+
+    Up to `DOUBLE_DIGITS` are how programs print a double.
+    """
+    value = float(text)
+    if len(text) <= DOUBLE_DIGITS or not value or math.isinf(value):
+        return value
+    exact, double = Decimal(text), Decimal(value)
+    few = len(exact.normalize(WHOLE_CONTEXT).as_tuple().digits) <= DOUBLE_DIGITS
+    return value if few or exact == double else [value, float(WHOLE_CONTEXT.subtract(exact, double))]
 
 
 def _rows(array: NDArray[Any]) -> list[list[Any]]:

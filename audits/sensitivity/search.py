@@ -20,7 +20,7 @@ from audits.datasets.bases import Pair
 from audits.datasets.drawing import draw_examples
 from audits.datasets.neighbours import candidates, neighbouring, random_pairs
 from audits.datasets.shape import Neighbourhood, Shape
-from audits.sandbox.crew import Crew, Gone, TimeUp
+from audits.sandbox.crew import KEEPS, Crew, Gone, TimeUp
 from audits.sandbox.frames import unpack_array
 from audits.sandbox.outcomes import Outcome
 from audits.sensitivity.branch_and_bound import FLOAT_SLACK, Proof, boxes_for
@@ -33,6 +33,7 @@ RANDOM = 2000  #: random pairs
 MAX_NUMBERS_SENT = 2_000_000  #: numbers sent to the worker at a time
 SWEEPS = 4  #: maximum sweeps of the ascent
 ENTRIES = 60  #: entries that one sweep of the ascent changes
+AFRESH = 4  #: about as many datasets are given to new processes if nothing moves
 AT_ONCE = 64  #: maximum pairs sent to the worker at a time
 
 
@@ -102,6 +103,7 @@ def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Se
             measure(many[start : start + step])
         if crew.tally.empty:
             raise no_numbers_error(crew)
+        _check_keeps_nothing(crew, search, many[:: max(len(many) // AFRESH, 1)])
         if not search.refuted:
             _hypothesis(measure, search, seed)
         if search.worst < math.inf:
@@ -116,6 +118,17 @@ def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Se
         )
     search.odd += crew.tally.failure_counts()
     return search
+
+
+def _check_keeps_nothing(crew: Crew, search: Search, some: Sequence[Pair]) -> None:
+    """Raise `InputError` for a query that gives datasets one result, unless each is its process's first."""
+    if search.worst > 0:
+        return
+    crew.set_datasets([pair.left for pair in some])
+    plays = [(place,) for place in range(len(some))]
+    together, apart = ({run.key() for run in runs(plays)} for runs in (crew.run, crew.run_afresh))
+    if len(together) < len(apart):
+        raise InputError(KEEPS, "compute it from each dataset")
 
 
 def no_numbers_error(crew: Crew) -> InputError:

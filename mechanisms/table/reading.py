@@ -136,7 +136,8 @@ def _places(
         raise InputError(what, "leave it out of one of them", path)
     lacking = [name for name in dict.fromkeys((*names, *declared)) if name not in header]
     if lacking:
-        raise InputError(f"no column {', '.join(lacking)}", f"the header has {', '.join(header)[:200]}", path)
+        names_them = "let the first line name every declared column"  # one that does not may be a row
+        raise InputError(f"no column {', '.join(lacking)}", names_them, path)
     twice = [name for name in names if list(header).count(name) > 1]
     if twice:
         raise InputError(f"the column {twice[0]} appears twice in the header", "rename one", path)

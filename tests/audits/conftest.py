@@ -48,6 +48,9 @@ class InProcess(crew.Crew):
         made = np.array if self.layout is None else self.layout.dataset
         self._datasets = [Given(made(data)) for data in datasets]
 
+    def run_afresh(self, plays):
+        return self.run(plays)
+
     def _chunk(self, worker, plays):
         done = []
         for which, *seed in plays:

@@ -52,6 +52,13 @@ SAME_PROOF = (
 )
 SUM = "The query is a sum, to which each row adds its own part"
 NONE_LATE = "A session counts late answers; in the tests and the attack, all answers came at once."
+#: Files whose rows are no lines.
+COLUMNAR = (".parquet", ".arrow", ".feather", ".ipc")
+LINES = (
+    "Each line of a CSV file is one row. A line break within a cell begins another row, and perhaps another"
+    " unit: the guarantee needs a file without such line breaks."
+)
+EACH_ROW = "Each row is one unit: a person with several rows is not protected as a whole."
 
 
 def hazards_of(document: dict[str, Any]) -> list[str]:
@@ -131,7 +138,9 @@ def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
     public = (
         f"The claim states that these joined tables are public: {', '.join(sorted(data.get('join', {})))}."
     )
-    return [about, *([public] if "join" in data else []), *_counted(data["columns"])]
+    lines = [] if data.get("file", ".arrow").lower().endswith(COLUMNAR) else [LINES]
+    lines += [] if "id" in data else [EACH_ROW]
+    return [about, *lines, *([public] if "join" in data else []), *_counted(data["columns"])]
 
 
 def _counted(columns: dict[str, dict[str, Any]]) -> list[str]:

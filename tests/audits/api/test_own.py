@@ -72,6 +72,12 @@ def mutates(data, rng):
     data[:] = 0
     return noise(rng)
 
+KEPT = []
+
+def keeps(data, rng=None):       # its first result, for all datasets
+    KEPT.append(int(data.sum()))
+    return KEPT[0]
+
 def ragged(data, rng):
     return [1] * int(rng.integers(1, 4))
 
@@ -186,6 +192,18 @@ def test_a_function_that_never_gives_a_result_is_a_wrong_request(dpaccount, clin
     assert said in err.splitlines()[-1]
 
 
+def test_a_first_result_that_is_kept_was_not_attacked(dpaccount, clinic):
+    clinic("keeps")
+    code, out, _ = dpaccount("audit", "--claim", "claim.toml", "--json", "--jobs", 1)
+    answer = json.loads(out)
+    assert (code, answer["verdict"]) == (3, "NOT ATTACKED")
+    assert "keeps its first result" in out
+    words = ["--norm", "l1", "--bound", "0.5", "--shape", "5", "--low=0", "--high=1"]
+    code, out, err = dpaccount("sensitivity", "clinic:keeps", *words)
+    assert (code, out) == (2, "")
+    assert "keeps its first result" in err
+
+
 @pytest.mark.slow
 @pytest.mark.statistical  # seeded
 def test_a_crash_that_depends_on_the_data_is_an_event(dpaccount, clinic):
@@ -217,6 +235,7 @@ def test_a_hang_ends_within_the_wall_limit(dpaccount, clinic):
         ("shape = [5]", "shape = [0]", "subject.data.shape"),
         ("shape = [5]", "shape = [5, 2]\nleft = [[0]]\nright = [[1]]", "a record has 2"),
         ("shape = [5]", "shape = [2]\nleft = [0, 1]\nright = [1, 0]", "no neighbours"),
+        ("shape = [5]", "shape = [2]\nleft = [0, 1]\nright = [0, 1]", "no neighbours"),  # NOT REFUTED, of anything
         ("shape = [5]", "shape = [2]\nleft = [0, 1]", "both left and right"),
         ("shape = [5]", "shape = [2]\nleft = [0, 1]\nright = [0, 7]", "outside the declared bounds"),
         ("high = 1", "high = -1", "above high"),

@@ -435,6 +435,23 @@ def test_the_registry_and_nist_are_complete_or_say_so(certificate):
     assert '"type' in json.loads(re.search("data_domain: (.*)", stated)[1])
 
 
+def test_nothing_is_said_of_a_proof_that_is_not_there(certificate):
+    certificate["proved"] = {"epsilon": None, "delta": None, "derivation": [], "reason": "a plain function"}
+    certificate["sensitivity"] = []
+    said = "\n".join(
+        [*(answer for _, answer in standards.nist(certificate)), standards.registry(certificate)]
+    )
+    for untrue in (
+        "integer samplers",
+        "re-derived",
+        "checked derivation",
+        "nothing is assumed",
+        "as a whole",
+    ):
+        assert untrue not in said
+    assert not any("Nothing is assumed" in str(each) for each in sections(certificate))
+
+
 def test_every_key_of_the_page_is_one_that_reports_list(root):
     page_text = (root / "docs" / "reports.md").read_text().partition("| key |")[2]
     named = {

@@ -114,6 +114,16 @@ def test_numbers_are_compared_as_numbers_however_they_are_written(dpaccount, tmp
     assert (code, json.loads(out)["verdict"]) == (0, "NOT REFUTED")
 
 
+@pytest.mark.parametrize("ending", ["csv", "npy", "parquet"])
+def test_different_numbers_that_are_one_double_are_refused(dpaccount, tmp_path, ending):
+    for name, result in (("a", 2**53), ("b", 2**53 + 1)):  # each result reveals its side
+        write(tmp_path / f"{name}.{ending}", np.full(400, result))
+    words = ["audit", "--samples", f"a.{ending}", f"b.{ending}", "--epsilon", "1", "--json"]
+    code, out, err = dpaccount(*words)
+    assert (code, out) == (2, "")
+    assert "has different numbers that are one double" in err
+
+
 def test_few_results_attack_nothing(dpaccount, tmp_path):
     for name, shift in (("a", 0.0), ("b", 100.0)):
         write(tmp_path / f"{name}.csv", gaussian(20, shift, 1))

@@ -241,6 +241,17 @@ def test_a_sensitivity_that_cannot_be_measured_there_is_refused(dpaccount, modul
 # ------------------------------------------------------------------ programs
 
 
+def test_digits_beyond_a_double_are_part_of_a_result():
+    for value in [0.1, -2.5e-300, 1 / 3, 5e-324, 2.0**70]:
+        for text in (repr(value), f"{value:.16e}", f"{value:.1100f}"):
+            assert foreign.printed_number(text) == value
+    seen = [foreign.printed_number(f"1.{'0' * 20}{digit}") for digit in range(10)]
+    assert seen[0] == 1.0
+    assert len({str(each) for each in seen}) == 10
+    assert foreign.printed_number("1e99999999999999999999") == np.inf
+    assert foreign.printed_number("1e-99999999999999999999") == 0
+
+
 def test_data_as_csv():
     assert as_csv(np.array([[1.5, -0.0], [np.inf, 2]])) == b"1.5,-0.0\ninf,2.0\n"
     assert as_csv(np.array([1, 2])) == b"1\n2\n"

@@ -121,6 +121,7 @@ EXIT_3 = [
     ("draws are not followed", lambda data, rng: [data.sum() + rng.laplace(scale=6), data.sum() + traced.MADE.laplace(scale=6)]),
     ("draws are not followed", lambda data, rng: data.sum() + traced.MADE.laplace(scale=3) + rng.laplace(scale=0.1)),
     ("not held against", lambda data, rng: [data.sum() + rng.laplace(scale=3), data.sum() + rng.normal(0, 11.3)]),
+    ("", lambda data, rng: 7 + rng.laplace(scale=3)),  # nothing moves, as in code that keeps its first result
 ]
 # fmt: on
 

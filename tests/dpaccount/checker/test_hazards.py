@@ -39,6 +39,15 @@ ROWS = {"rows": 10**7}
 PEOPLE = {"rounds": 10**6, "candidates": 1, "dimension": 0}
 
 
+@pytest.mark.parametrize(("file", "lines"), [("t.csv", True), ("parts", True), ("t.PARQUET", False)])
+def test_a_table_says_what_one_row_is(file, lines):
+    data = {"file": file, "rows": 9, "columns": {"city": {"type": "category"}}}
+    listed = hazards.table_hazards({"guarantee": {"relation": "add-remove"}}, data)
+    assert (hazards.LINES in listed, hazards.EACH_ROW in listed) == (lines, True)
+    owned = hazards.table_hazards({"guarantee": {"relation": "add-remove"}}, {**data, "id": "who"})
+    assert hazards.EACH_ROW not in owned
+
+
 @looped(
     "document",
     [

@@ -358,12 +358,18 @@ def test_a_file_that_is_changed_anywhere_is_read_or_refused_in_a_line(integers):
 def test_the_command_prints_a_file_of_events(tmp_path, capsys):
     (tmp_path / "history.json").write_text("[[1.1, 0.004, 100]]")
     assert cli.run(["import", "opacus", str(tmp_path / "history.json")]) == 0
-    plan = read_plan(parse_json(capsys.readouterr().out, "out"))
+    said = capsys.readouterr()
+    assert "with poisson_sampling=False" in said.err  # a history does not say
+    plan = read_plan(parse_json(said.out, "out"))
     assert plan.events == (PoissonSubsampled(rate=0.004, of=Gaussian(sigma=1.1), count=100),)
     (tmp_path / "plan.json").write_text(plan.to_json())
     assert cli.run(["import", "events", str(tmp_path / "plan.json")]) == 0
     assert json.loads(capsys.readouterr().out) == to_dp_event(plan)
     assert cli.run(["import", "keras", str(tmp_path / "plan.json")]) == 2
+    capsys.readouterr()
+    words = ["import", "opacus", str(tmp_path / "history.json"), "--relation", "replace-one"]
+    assert cli.run(words) == 2  # it had printed a plan under add-remove
+    assert capsys.readouterr().out == ""
 
 
 def test_the_script_writes_a_tree_and_loads_it(tmp_path, capsys):

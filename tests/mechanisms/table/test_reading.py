@@ -114,6 +114,16 @@ def test_what_is_public_is_refused_in_one_sentence(tmp_path):
         rows(bad)
 
 
+@pytest.mark.parametrize("raw", ["p7,41,north\np8,52,south\n", "who,age\rp7,41\r"])
+def test_a_first_line_that_may_be_a_row_is_not_quoted(tmp_path, raw):
+    path = tmp_path / "table.csv"
+    path.write_text(raw, newline="")
+    with pytest.raises(InputError, match="let the first line name every declared column") as refused:
+        rows(path)
+    assert "p7" not in str(refused.value)
+    assert "41" not in str(refused.value)
+
+
 def test_a_csv_file_as_the_library_writes_it_is_read_back(tmp_path):
     path = tmp_path / "table.csv"
     cells = [['a "quoted" one', "1,5", "x"], ["", "=1", "'"]]
