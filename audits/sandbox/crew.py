@@ -38,6 +38,9 @@ BATCH = 1.0  #: target seconds per batch, so that slow runs are spread over all 
 
 WORKER = "import dpaccount_packages; dpaccount_packages.run('audits.api.worker')"  #: what a process runs
 
+#: how wide results are reduced: not at all; () without knowledge of the pair of datasets; or by a survey of
+#: the pair, with a seed and this many runs a side (`audits.scores.sketch`)
+Survey = tuple[int, ...] | None
 Play = tuple[int, ...]  #: one run: index of the dataset, then the seed's words (none for a query)
 
 
@@ -185,7 +188,7 @@ class Tally:
             self.runs += 1
             self.void += outcome.void
             self.silent += outcome.silent
-            self.widest = max(self.widest, len(outcome.numbers))
+            self.widest = max(self.widest, outcome.width)
             if outcome.failed:
                 self.failures.setdefault(outcome.structure, [0, outcome.shown_as_failure()])[0] += 1
 
@@ -224,6 +227,7 @@ class Crew:
         self.tally = Tally()
         self._processes = [Process(code) for _ in range(self.jobs)]
         self._datasets: list[list[object]] = []
+        self._survey: Survey = None
         self._chunk_size = CHUNK
         self.kind = self._imported()
         self._until = time.monotonic() + seconds
@@ -249,15 +253,17 @@ class Crew:
     def _seconds_left(self) -> float:
         return self._until - time.monotonic()
 
-    def set_datasets(self, datasets: Sequence[NDArray[Any]]) -> None:
-        """Send the datasets that plays refer to by index."""
+    def set_datasets(self, datasets: Sequence[NDArray[Any]], survey: Survey = None) -> None:
+        """Send the datasets that plays refer to by index, and how to reduce wide results."""
+        self._survey = survey
         self._datasets = [pack_array(data) for data in datasets]
         for process in self._processes:
             if process.alive:
                 process.send(self._keep_request())
 
     def _keep_request(self) -> list[object]:
-        return ["keep", self._datasets, None if self.layout is None else self.layout.as_list()]
+        layout = None if self.layout is None else self.layout.as_list()
+        return ["keep", self._datasets, layout, self._survey]
 
     def run(self, plays: Sequence[Play]) -> list[Outcome]:
         """Return the outcome of every run, in order.  Raises `TimeUp` if the time limit is reached."""

@@ -1,0 +1,141 @@
+"""A result with very many numbers, reduced to a few features where it is made.
+
+The features of a pair's results are chosen on runs of both sides with the same noise (a survey), which are
+used for nothing else.  They are functions of one result, so a bound for them holds for the function.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.sandbox.outcomes import REDUCED, Outcome
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]  #: values for every entry; single precision halves the memory
+WIDE = 10_000  #: numbers up to which a result is not reduced
+MOVED, UNEVEN = 8, 4  #: entries kept as they are: that move most, whose spread differs most between the sides
+BLOCKS = 24  #: blocks of consecutive entries, of each of which a weighted sum is a feature
+NEAR = 0.1  #: standard deviations; a density of more than 1/2 there makes medians the better means
+LEAST_SPREAD = 1e-3  #: floor of an entry's standard deviation, as a fraction of the usual one
+SHARED = (
+    "the direction in which the entries move",
+    "the sum of the entries",
+    "the sum of squares",
+    "the sum of squared standard deviations",
+    "the largest entry",
+    "the smallest entry",
+    "the number of zeros",
+    "the number of equal neighbours",
+    "the number of missing entries",
+)
+PARTS = tuple(f"part {block + 1} of the direction" for block in range(BLOCKS))
+KEPT = range(1, 1 + MOVED + UNEVEN)  #: places of the entries that are kept, among the features
+FEATURES = KEPT.stop + len(SHARED) + BLOCKS
+#: the movement of a pair in its features: known along the direction
+DIRECTION: Floats = np.eye(FEATURES)[KEPT.stop]
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """For every entry its mean, how far it moves between the sides, its standard deviation; entries to keep."""
+
+    middle: Singles
+    moved: Singles
+    spread: Singles
+    peaked: bool  #: whether medians show more than means, as of Laplace noise
+    entries: NDArray[np.int64]
+
+    def of(self, outcome: Outcome) -> Outcome:
+        """Return the outcome with its features in place of its numbers."""
+        numbers, ends = outcome.numbers, np.linspace(0, len(self.moved), BLOCKS + 1).astype(int)
+        with np.errstate(all="ignore"):
+            blocks = np.array([self._block(numbers, slice(*each)) for each in zip(ends, ends[1:], strict=False)])
+        totals = np.concatenate([blocks[:, :4].sum(axis=0), [blocks[:, 4].max(), blocks[:, 5].min()]])
+        counts = blocks[:, 6:].sum(axis=0)
+        width = [float(len(numbers))]
+        features = np.concatenate([width, numbers[self.entries], totals, counts, blocks[:, 0]])
+        kept = [
+            outcome.names[k] if k < len(outcome.names) else f"entry {k}" for k in self.entries.tolist()
+        ]
+        return replace(outcome, numbers=features, names=(REDUCED, *kept, *SHARED, *PARTS))
+
+    def _block(self, numbers: Floats, part: slice) -> list[float]:
+        """Return what a block of entries adds to the features that all entries share."""
+        x, moved, spread = numbers[part], self.moved[part], self.spread[part]
+        off, near = x - self.middle[part], np.abs(moved) / 2
+        # the log-likelihood ratio of Laplace or of Gaussian noise, up to scale
+        ratio = np.clip(off, -near, near) * np.sign(moved) if self.peaked else x * (moved / spread)
+        return [
+            float((ratio / spread).sum()),
+            float(x.sum()),
+            float(np.square(x).sum()),
+            float(np.square(off / spread).sum()),
+            float(x.max()),
+            float(x.min()),
+            float(np.count_nonzero(x == 0)),
+            float(np.count_nonzero(x[1:] == x[:-1])),
+            float(np.count_nonzero(np.isnan(x))),
+        ]
+
+
+@lru_cache(maxsize=2)
+def unguided(width: int) -> Sketch:
+    """Return a sketch that depends on no runs: sums with random signs, and entries at equal distances."""
+    signs = np.random.default_rng(width).choice(np.array([-1, 1], dtype=np.float32), width)
+    ones = np.ones(width, dtype=np.float32)
+    return Sketch(0 * ones, signs, ones, False, np.linspace(0, width - 1, MOVED + UNEVEN).astype(np.int64))
+
+
+class _Moments:
+    """Mean and variance of every entry of one side's runs, as deviations from the first of them."""
+
+    def __init__(self, first: Floats) -> None:
+        self.first, self.sum, self.squares = first, np.zeros(len(first)), np.zeros(len(first))
+
+    def add(self, numbers: Floats) -> None:
+        off = numbers - self.first
+        self.sum += off
+        self.squares += np.square(off, out=off)
+
+    def variance(self, runs: int) -> Floats:
+        return np.maximum(self.squares - self.sum * self.sum / runs, 0.0) / (runs - 1)
+
+
+def surveyed(run: Callable[[int, int], Outcome], seeds: int, width: int) -> Sketch:
+    """Return the sketch for a pair from `run(side, seed)`, which has the same noise on both sides.
+
+    Without two seeds for which both results have `width` numbers: the sketch that depends on no runs.
+    """
+    sides: list[_Moments] = []
+    runs, last = 0, np.zeros(0)
+    for seed in range(seeds):
+        both = [run(side, seed).numbers for side in (0, 1)]
+        if any(len(numbers) != width for numbers in both):
+            continue
+        sides = sides or [_Moments(numbers) for numbers in both]
+        runs, last = runs + 1, both[0]
+        with np.errstate(all="ignore"):
+            for side, numbers in zip(sides, both, strict=True):
+                side.add(numbers)
+    if runs < 2:  # noqa: PLR2004
+        return unguided(width)
+    left, right = sides
+    with np.errstate(all="ignore"):
+        middle = (left.first + right.first + (left.sum + right.sum) / runs) / 2
+        moved = np.nan_to_num(left.first - right.first + (left.sum - right.sum) / runs, posinf=0, neginf=0)
+        one, other = left.variance(runs), right.variance(runs)
+        spread = np.nan_to_num(np.sqrt((one + other) / 2), posinf=0)
+        far = np.nan_to_num(np.abs(moved) / spread, nan=0.0)
+        uneven = np.nan_to_num(np.abs(np.log(one) - np.log(other)), nan=0.0)
+        near = np.abs(last - left.first - left.sum / runs) < NEAR * spread
+    some = spread > 0
+    usual, peak = (float(np.median(spread[some])), float(near[some].mean())) if some.any() else (1.0, 0.0)
+    most = np.argsort(-far, kind="stable")[:MOVED]
+    uneven[most] = -1.0
+    entries = np.concatenate([most, np.argsort(-uneven, kind="stable")[:UNEVEN]])
+    parts = (middle, moved, np.maximum(spread, LEAST_SPREAD * usual))
+    middle, moved, spread = (part.astype(np.float32) for part in parts)
+    return Sketch(middle, moved, spread, peak > NEAR, entries)
