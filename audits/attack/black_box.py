@@ -125,6 +125,7 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
     if not pairs:
         raise Stuck("no two neighbouring datasets of this shape exist")
     findings: list[str] = []
+    crew.survey = ()
     try:
         pace, repeats = _probe(crew, pairs, challenge, findings)
         _require_result(crew, pairs, challenge, pace)
@@ -195,7 +196,7 @@ def _probe(
 ) -> tuple[float, bool]:
     """Make a few runs; return the seconds per run, and whether equal seeds give equal results."""
     first = next((pair for pair in pairs if pair.base == "uniform"), pairs[-1])
-    crew.set_datasets([first.left, pairs[0].left], ())
+    crew.set_datasets([first.left, pairs[0].left])
     again = crew.run([(0, challenge.seed, 0, 1)])  # not timed: the first call may import modules
     begun = crew.seconds_left()
     again += crew.run([(which, challenge.seed, 0, 1) for which in (0, 1, 1)])
@@ -237,7 +238,7 @@ def _require_result(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, pac
     if not crew.tally.empty:
         return
     tried = pairs[: max(min(ELSEWHERE, _affordable(crew, pace) // 4), 1)]
-    crew.set_datasets([side for pair in tried for side in (pair.left, pair.right)], ())
+    crew.set_datasets([side for pair in tried for side in (pair.left, pair.right)])
     for place in range(2 * len(tried)):
         crew.run([(place, challenge.seed, 1, SHARED_SEEDS[0])])
         if not crew.tally.empty:

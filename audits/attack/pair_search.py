@@ -61,7 +61,8 @@ class Trial:
 
     def hand_to(self, crew: Crew) -> None:
         """Make the pair's sides the datasets 0 and 1 of the crew."""
-        crew.set_datasets([self.candidate.left, self.candidate.right], self.survey)
+        crew.survey = self.survey
+        crew.set_datasets([self.candidate.left, self.candidate.right])
 
     @property
     def unlike_runs(self) -> int:
@@ -235,7 +236,7 @@ def _compared(
     hangs = 0
     for start in range(0, len(pairs), step):
         group = pairs[start : start + step]
-        crew.set_datasets([side for pair in group for side in (pair.left, pair.right)], ())
+        crew.set_datasets([side for pair in group for side in (pair.left, pair.right)])
         plays = [(2 * k + side, seed, 1, s) for k in range(len(group)) for s in together for side in (0, 1)]
         outcomes = crew.run(plays)
         hangs += sum(outcome.silent for outcome in outcomes)

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.sandbox.crew import Crew, Play, Survey
+from audits.sandbox.crew import Crew, Play
 from audits.sandbox.frames import LENGTH, pack_array, pack_outcome, unpack_outcome
 from audits.sandbox.outcomes import Outcome
 from audits.subjects.code import Code
@@ -140,10 +140,10 @@ class KeepingCrew(Crew):
         self._kept_runs.append("left", left)
         return left
 
-    def set_datasets(self, datasets: Sequence[NDArray[Any]], survey: Survey = None) -> None:
+    def set_datasets(self, datasets: Sequence[NDArray[Any]]) -> None:
         """Hand datasets, which must be those of the kept runs."""
         layout = None if self.layout is None else self.layout.as_list()
-        digest = sha256(repr((layout, survey) if survey else layout).encode())
+        digest = sha256(repr((layout, self.survey) if self.survey else layout).encode())
         for data in datasets:
             kind, shape, raw = pack_array(np.asarray(data))
             digest.update(repr((kind, shape)).encode())
@@ -153,7 +153,7 @@ class KeepingCrew(Crew):
             self._kept_runs.append("data", digest.hexdigest())
         elif record[1] != digest.hexdigest():
             raise InputError("these runs were kept of other data", OTHER, self._kept_runs.path)
-        super().set_datasets(datasets, survey)
+        super().set_datasets(datasets)
 
     def _run_plays(self, plays: Sequence[Play]) -> list[Outcome]:
         """Return kept outcomes, then those of further runs, which are kept as they are made."""

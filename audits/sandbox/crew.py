@@ -221,13 +221,13 @@ class Crew:
 
     hurried: bool = False  #: whether the time limit reduced the work, which an attack reports
     layout: Layout | None = None  #: converts a dataset to the function's argument; None: no conversion
+    survey: Survey = None  #: how wide results are reduced from the next `set_datasets` on
 
     def __init__(self, code: Code, *, seconds: float, jobs: int = 1) -> None:
         self.code, self.seconds, self.jobs = code, seconds, max(jobs, 1)
         self.tally = Tally()
         self._processes = [Process(code) for _ in range(self.jobs)]
         self._datasets: list[list[object]] = []
-        self._survey: Survey = None
         self._chunk_size = CHUNK
         self.kind = self._imported()
         self._until = time.monotonic() + seconds
@@ -253,9 +253,8 @@ class Crew:
     def _seconds_left(self) -> float:
         return self._until - time.monotonic()
 
-    def set_datasets(self, datasets: Sequence[NDArray[Any]], survey: Survey = None) -> None:
-        """Send the datasets that plays refer to by index, and how to reduce wide results."""
-        self._survey = survey
+    def set_datasets(self, datasets: Sequence[NDArray[Any]]) -> None:
+        """Send the datasets that plays refer to by index."""
         self._datasets = [pack_array(data) for data in datasets]
         for process in self._processes:
             if process.alive:
@@ -263,7 +262,7 @@ class Crew:
 
     def _keep_request(self) -> list[object]:
         layout = None if self.layout is None else self.layout.as_list()
-        return ["keep", self._datasets, layout, self._survey]
+        return ["keep", self._datasets, layout, self.survey]
 
     def run(self, plays: Sequence[Play]) -> list[Outcome]:
         """Return the outcome of every run, in order.  Raises `TimeUp` if the time limit is reached."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.sandbox.outcomes import REDUCED, Outcome
-from audits.scores.sketch import KEPT
+from audits.scores.sketch import BLOCKS, FEATURES, KEPT
 from dpaccount.cached import cached_property
 
 Floats = NDArray[np.float64]
@@ -160,7 +160,7 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | Non
     columns.broken = set(np.flatnonzero((known != np.floor(known)).any(axis=0)).tolist())
     columns.reduced = any(o.names[:1] == (REDUCED,) for o in both)
     if columns.reduced:
-        columns.broken &= {*KEPT}
+        columns.entries, columns.broken = np.arange(FEATURES - BLOCKS), columns.broken & {*KEPT}
     if columns.width > 1:
         columns.direction = _direction(a[:, columns.entries], b[:, columns.entries])
         known_shift = moved if moved is not None and len(moved) == columns.width else None
