@@ -62,6 +62,8 @@ class Columns:
     reduced: bool = False  #: whether numbers are features of wide results (`audits.scores.sketch`)
     kinds: bool = False  #: whether structures differ, so that their parts are compared
     signed: bool = False  #: whether there are negative zeros or unusual NaN bits, coded by `signs`
+    #: the means: weights that are learned again then do not move a sum by their errors times these
+    center: Floats = field(default_factory=lambda: np.zeros(0))
     direction: Floats = field(default_factory=lambda: np.zeros(0))
     shift: Floats = field(default_factory=lambda: np.zeros(0))  #: weights of all entries
     #: for every entry: the midpoint of the two medians, half of the shift, and a weight
@@ -125,12 +127,12 @@ class Columns:
             found += [(OutcomeColumn(name, 2), values) for name, values in shared.items()]
             with np.errstate(invalid="ignore", over="ignore"):
                 if len(self.direction):
-                    weighted = numbers[:, self.entries] @ self.direction
+                    weighted = numbers[:, self.entries] @ self.direction - self.center[self.entries] @ self.direction
                     found.append((OutcomeColumn("a weighted sum of the entries", 2), weighted))
                 if self.clipped is not None:
                     found.append((CLIPPED, _clipped(numbers, *self.clipped)))
                 if len(self.shift):
-                    found.append((SHIFT, numbers @ self.shift))
+                    found.append((SHIFT, numbers @ self.shift - self.center @ self.shift))
         return found
 
 
@@ -162,6 +164,8 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | Non
     if columns.reduced:
         columns.entries, columns.broken = np.arange(FEATURES - BLOCKS), columns.broken & {*KEPT}
     if columns.width > 1:
+        with np.errstate(over="ignore"):
+            columns.center = np.nan_to_num(known.mean(axis=0), posinf=0.0, neginf=0.0)
         columns.direction = _direction(a[:, columns.entries], b[:, columns.entries])
         known_shift = moved if moved is not None and len(moved) == columns.width else None
         if known_shift is not None:

@@ -67,7 +67,7 @@ class Sketch:
         x, moved, spread = numbers[part], self.moved[part], self.spread[part]
         off, near = x - self.middle[part], np.abs(moved) / 2
         # the log-likelihood ratio of Laplace or of Gaussian noise, up to scale
-        ratio = np.clip(off, -near, near) * np.sign(moved) if self.peaked else x * (moved / spread)
+        ratio = np.clip(off, -near, near) * np.sign(moved) if self.peaked else off * (moved / spread)
         return [
             float((ratio / spread).sum()),
             float(x.sum()),
