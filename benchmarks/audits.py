@@ -41,9 +41,9 @@ SURE = 50.0  #: the log-likelihood ratio of what one side alone shows
 
 @dataclass(frozen=True)
 class Case:
-    """A mechanism on its worst pair: how to run it, its log-likelihood ratio, its ε at δ, how its entries move.
+    """A mechanism on its worst pair: how to run it, its log-likelihood ratio, its ε at δ.
 
-    The movement, left less right, is that of two runs with the same noise; None if noise is not added.
+    `moved`, left less right, is the movement between two runs with the same noise; None without added noise.
     """
 
     name: str
@@ -183,7 +183,10 @@ def outcomes(values: Floats) -> list[Outcome]:
 
 
 def reached(case: Case, n: int, seed: int) -> dict[str, float]:
-    """Return the part of ε that each estimator certifies with n runs a side in all; of an infinite ε, the bound."""
+    """Return the part of ε that each estimator certifies with n runs a side in all.
+
+    If ε is infinite: the bound.
+    """
     rng = np.random.default_rng([seed, n])
     coins = rng.integers(0, 2, 2 * n)
     left, right = (case.draw(rng, side, int((coins == side).sum())) for side in (0, 1))

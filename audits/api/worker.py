@@ -31,7 +31,6 @@ from dpaccount.errors import InputError
 from dpaccount.noise.process import as_task
 from dpaccount.work.archive import ArchivedFunction, check_nothing_refused
 
-
 SURVEYS = 1000  #: seeds of a survey begin here
 KEPT_SKETCHES = 8
 

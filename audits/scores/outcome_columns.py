@@ -127,7 +127,9 @@ class Columns:
             found += [(OutcomeColumn(name, 2), values) for name, values in shared.items()]
             with np.errstate(invalid="ignore", over="ignore"):
                 if len(self.direction):
-                    weighted = numbers[:, self.entries] @ self.direction - self.center[self.entries] @ self.direction
+                    weighted = (
+                        numbers[:, self.entries] @ self.direction - self.center[self.entries] @ self.direction
+                    )
                     found.append((OutcomeColumn("a weighted sum of the entries", 2), weighted))
                 if self.clipped is not None:
                     found.append((CLIPPED, _clipped(numbers, *self.clipped)))

@@ -7,6 +7,7 @@ used for nothing else.  They are functions of one result, so a bound for them ho
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ SHARED = (
     "the smallest entry",
     "the number of zeros",
     "the number of equal neighbours",
-    "the number of missing entries",
+    "the number of entries that are not finite",
 )
 PARTS = tuple(f"part {block + 1} of the direction" for block in range(BLOCKS))
 KEPT = range(1, 1 + MOVED + UNEVEN)  #: places of the entries that are kept, among the features
@@ -40,32 +41,32 @@ DIRECTION: Floats = np.eye(FEATURES)[KEPT.stop]
 
 @dataclass(frozen=True)
 class Sketch:
-    """For every entry its mean, how far it moves between the sides, its standard deviation; entries to keep."""
+    """How wide results are reduced, from the mean, movement and standard deviation of every entry."""
 
     middle: Singles
     moved: Singles
     spread: Singles
-    peaked: bool  #: whether medians show more than means, as of Laplace noise
-    entries: NDArray[np.int64]
+    entries: NDArray[np.int64]  #: that are kept as they are
+    peaked: bool = False  #: whether medians show more than means, as of Laplace noise
 
     def of(self, outcome: Outcome) -> Outcome:
         """Return the outcome with its features in place of its numbers."""
         numbers, ends = outcome.numbers, np.linspace(0, len(self.moved), BLOCKS + 1).astype(int)
         with np.errstate(all="ignore"):
-            blocks = np.array([self._block(numbers, slice(*each)) for each in zip(ends, ends[1:], strict=False)])
+            blocks = np.array([self._block(numbers, slice(*each)) for each in pairwise(ends)])
         totals = np.concatenate([blocks[:, :4].sum(axis=0), [blocks[:, 4].max(), blocks[:, 5].min()]])
         counts = blocks[:, 6:].sum(axis=0)
         width = [float(len(numbers))]
         features = np.concatenate([width, numbers[self.entries], totals, counts, blocks[:, 0]])
-        kept = [
-            outcome.names[k] if k < len(outcome.names) else f"entry {k}" for k in self.entries.tolist()
-        ]
+        kept = [outcome.names[k] if k < len(outcome.names) else f"entry {k}" for k in self.entries.tolist()]
         return replace(outcome, numbers=features, names=(REDUCED, *kept, *SHARED, *PARTS))
 
     def _block(self, numbers: Floats, part: slice) -> list[float]:
         """Return what a block of entries adds to the features that all entries share."""
-        x, moved, spread = numbers[part], self.moved[part], self.spread[part]
-        off, near = x - self.middle[part], np.abs(moved) / 2
+        middle, moved, spread = self.middle[part], self.moved[part], self.spread[part]
+        known = np.isfinite(numbers[part])
+        x = np.where(known, numbers[part], middle)
+        off, near = x - middle, np.abs(moved) / 2
         # the log-likelihood ratio of Laplace or of Gaussian noise, up to scale
         ratio = np.clip(off, -near, near) * np.sign(moved) if self.peaked else off * (moved / spread)
         return [
@@ -77,7 +78,7 @@ class Sketch:
             float(x.min()),
             float(np.count_nonzero(x == 0)),
             float(np.count_nonzero(x[1:] == x[:-1])),
-            float(np.count_nonzero(np.isnan(x))),
+            float(np.count_nonzero(~known)),
         ]
 
 
@@ -86,7 +87,8 @@ def unguided(width: int) -> Sketch:
     """Return a sketch that depends on no runs: sums with random signs, and entries at equal distances."""
     signs = np.random.default_rng(width).choice(np.array([-1, 1], dtype=np.float32), width)
     ones = np.ones(width, dtype=np.float32)
-    return Sketch(0 * ones, signs, ones, False, np.linspace(0, width - 1, MOVED + UNEVEN).astype(np.int64))
+    entries = np.linspace(0, width - 1, len(KEPT)).astype(np.int64)
+    return Sketch(0 * ones, signs, ones, entries)
 
 
 class _Moments:
@@ -120,7 +122,7 @@ def surveyed(run: Callable[[int, int], Outcome], seeds: int, width: int) -> Sket
         with np.errstate(all="ignore"):
             for side, numbers in zip(sides, both, strict=True):
                 side.add(numbers)
-    if runs < 2:  # noqa: PLR2004
+    if runs < 2:
         return unguided(width)
     left, right = sides
     with np.errstate(all="ignore"):
@@ -136,6 +138,6 @@ def surveyed(run: Callable[[int, int], Outcome], seeds: int, width: int) -> Sket
     most = np.argsort(-far, kind="stable")[:MOVED]
     uneven[most] = -1.0
     entries = np.concatenate([most, np.argsort(-uneven, kind="stable")[:UNEVEN]])
-    parts = (middle, moved, np.maximum(spread, LEAST_SPREAD * usual))
-    middle, moved, spread = (part.astype(np.float32) for part in parts)
-    return Sketch(middle, moved, spread, peak > NEAR, entries)
+    parts = (np.nan_to_num(middle, posinf=0, neginf=0), moved, np.maximum(spread, LEAST_SPREAD * usual))
+    floats = [part.astype(np.float32) for part in parts]
+    return Sketch(floats[0], floats[1], floats[2], entries, peaked=peak > NEAR)

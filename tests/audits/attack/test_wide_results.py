@@ -64,6 +64,8 @@ def test_features_are_those_of_the_whole_result(seed, width, peaked, odd):
     assert len(reduced.numbers) == len(set(reduced.names)) == FEATURES
     assert reduced.width == width
     assert np.array_equal(reduced.numbers[KEPT], x[sketch.entries], equal_nan=True)
+    finite = np.isfinite(x)
+    x = np.where(finite, x, sketch.middle)
     off, ratio = x - sketch.middle, sketch.moved / sketch.spread
     if sketch.peaked:
         off, ratio = np.clip(off, -abs(sketch.moved) / 2, abs(sketch.moved) / 2), np.sign(sketch.moved)
@@ -78,7 +80,7 @@ def test_features_are_those_of_the_whole_result(seed, width, peaked, odd):
     ]
     shown = reduced.numbers[KEPT.stop : KEPT.stop + len(whole)]
     assert np.allclose(shown, whole, rtol=1e-4, atol=1e-4, equal_nan=True)
-    assert reduced.numbers[KEPT.stop + len(SHARED) - 1] == np.isnan(x).sum()
+    assert reduced.numbers[KEPT.stop + len(SHARED) - 1] == (~finite).sum()
     assert SHARED[int(DIRECTION.argmax()) - KEPT.stop] == "the direction in which the entries move"
 
 
@@ -99,6 +101,18 @@ def test_a_survey_finds_what_moves_and_whose_spread_differs():
     assert np.allclose(sketch.moved[others], -0.1, atol=1e-5)
     assert not sketch.peaked
     assert sketch.spread.min() > 0
+
+
+def test_entries_that_are_not_finite_hide_no_others():
+    def run(side, seed):
+        noise = np.random.default_rng([seed, side]).normal(size=400)
+        noise[:3] = np.nan, np.inf, seed or -np.inf
+        return of_value(noise + side)
+
+    sketch = surveyed(run, 30, 400)
+    held, out = (sketch.of(run(side, 99)).numbers for side in (0, 1))
+    assert np.isfinite(np.delete(held, KEPT)).all()
+    assert held @ DIRECTION > out @ DIRECTION
 
 
 @pytest.mark.parametrize("noise", ["normal", "uniform", "laplace"])
