@@ -25,7 +25,7 @@ from audits.sandbox.data_guard import guard
 from audits.sandbox.foreign import OtherPython, Program
 from audits.sandbox.frames import pack_array, pack_outcome, read_frame, unpack_array, write_frame
 from audits.sandbox.outcomes import ALIGNED, WRONG_CODE, Ending, Outcome, of_error, run_outcome
-from audits.scores.sketch import WIDE, Sketch, surveyed, unguided
+from audits.scores.sketch import WIDE_NUMBERS, Sketch, surveyed, unguided
 from audits.subjects.code import check_imports, compile_from_source, import_subject, same_file, stay_on_path
 from dpaccount.errors import InputError
 from dpaccount.noise.process import as_task
@@ -138,7 +138,7 @@ class Worker:
         """Run once for every (dataset, seed…), sending each outcome at once; without a seed it is a query."""
         for which, *seed in plays:
             outcome = run_outcome(self.subject, self.datasets[which], seed if seed else None)
-            if self.survey is not None and len(outcome.numbers) > WIDE:
+            if self.survey is not None and len(outcome.numbers) > WIDE_NUMBERS:
                 outcome = self._sketch(len(outcome.numbers)).of(outcome)
             try:
                 check_imports()

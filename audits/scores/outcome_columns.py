@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.sandbox.outcomes import REDUCED, Outcome
-from audits.scores.sketch import BLOCKS, FEATURES, KEPT
+from audits.scores.sketch import BLOCKS, FEATURES, KEPT_ENTRIES
 from dpaccount.cached import cached_property
 
 Floats = NDArray[np.float64]
@@ -123,7 +123,7 @@ class Columns:
                     found.append((bits, lowest_bit(numbers[:, place])))
         if self.width > 1:
             shared = {} if self.reduced else _shared_columns(numbers)
-            shared |= _differences(numbers, self.entry, KEPT if self.reduced else range(self.width))
+            shared |= _differences(numbers, self.entry, KEPT_ENTRIES if self.reduced else range(self.width))
             found += [(OutcomeColumn(name, 2), values) for name, values in shared.items()]
             with np.errstate(invalid="ignore", over="ignore"):
                 if len(self.direction):
@@ -164,7 +164,7 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | Non
     columns.broken = set(np.flatnonzero((known != np.floor(known)).any(axis=0)).tolist())
     columns.reduced = any(o.names[:1] == (REDUCED,) for o in both)
     if columns.reduced:
-        columns.entries, columns.broken = np.arange(FEATURES - BLOCKS), columns.broken & {*KEPT}
+        columns.entries, columns.broken = np.arange(FEATURES - BLOCKS), columns.broken & {*KEPT_ENTRIES}
     if columns.width > 1:
         with np.errstate(over="ignore"):
             columns.center = np.nan_to_num(known.mean(axis=0), posinf=0.0, neginf=0.0)

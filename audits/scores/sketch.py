@@ -16,10 +16,13 @@ from audits.sandbox.outcomes import REDUCED, Outcome
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]  #: values for every entry; single precision halves the memory
-WIDE = 10_000  #: numbers up to which a result is not reduced
-MOVED, UNEVEN = 8, 4  #: entries kept as they are: that move most, whose spread differs most between the sides
+WIDE_NUMBERS = 10_000  #: numbers up to which a result is not reduced
+MOST_MOVED, MOST_UNEVEN = (
+    8,
+    4,
+)  #: entries kept: that move most, whose spreads differ most
 BLOCKS = 24  #: blocks of consecutive entries, of each of which a weighted sum is a feature
-NEAR = 0.1  #: standard deviations; a density of more than 1/2 there makes medians the better means
+NEAR_MEAN = 0.1  #: standard deviations; a density of more than 1/2 there makes medians the better means
 LEAST_SPREAD = 1e-3  #: floor of an entry's standard deviation, as a fraction of the usual one
 SHARED = (
     "the direction in which the entries move",
@@ -32,11 +35,11 @@ SHARED = (
     "the number of equal neighbours",
     "the number of entries that are not finite",
 )
-PARTS = tuple(f"part {block + 1} of the direction" for block in range(BLOCKS))
-KEPT = range(1, 1 + MOVED + UNEVEN)  #: places of the entries that are kept, among the features
-FEATURES = KEPT.stop + len(SHARED) + BLOCKS
+PART_NAMES = tuple(f"part {block + 1} of the direction" for block in range(BLOCKS))
+KEPT_ENTRIES = range(1, 1 + MOST_MOVED + MOST_UNEVEN)  #: their places among the features
+FEATURES = KEPT_ENTRIES.stop + len(SHARED) + BLOCKS
 #: the movement of a pair in its features: known along the direction
-DIRECTION: Floats = np.eye(FEATURES)[KEPT.stop]
+DIRECTION: Floats = np.eye(FEATURES)[KEPT_ENTRIES.stop]
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Sketch:
         width = [float(len(numbers))]
         features = np.concatenate([width, numbers[self.entries], totals, counts, blocks[:, 0]])
         kept = [outcome.names[k] if k < len(outcome.names) else f"entry {k}" for k in self.entries.tolist()]
-        return replace(outcome, numbers=features, names=(REDUCED, *kept, *SHARED, *PARTS))
+        return replace(outcome, numbers=features, names=(REDUCED, *kept, *SHARED, *PART_NAMES))
 
     def _block(self, numbers: Floats, part: slice) -> list[float]:
         """Return what a block of entries adds to the features that all entries share."""
@@ -87,7 +90,7 @@ def unguided(width: int) -> Sketch:
     """Return a sketch that depends on no runs: sums with random signs, and entries at equal distances."""
     signs = np.random.default_rng(width).choice(np.array([-1, 1], dtype=np.float32), width)
     ones = np.ones(width, dtype=np.float32)
-    entries = np.linspace(0, width - 1, len(KEPT)).astype(np.int64)
+    entries = np.linspace(0, width - 1, len(KEPT_ENTRIES)).astype(np.int64)
     return Sketch(0 * ones, signs, ones, entries)
 
 
@@ -132,12 +135,12 @@ def surveyed(run: Callable[[int, int], Outcome], seeds: int, width: int) -> Sket
         spread = np.nan_to_num(np.sqrt((one + other) / 2), posinf=0)
         far = np.nan_to_num(np.abs(moved) / spread, nan=0.0)
         uneven = np.nan_to_num(np.abs(np.log(one) - np.log(other)), nan=0.0)
-        near = np.abs(last - left.first - left.sum / runs) < NEAR * spread
+        near = np.abs(last - left.first - left.sum / runs) < NEAR_MEAN * spread
     some = spread > 0
     usual, peak = (float(np.median(spread[some])), float(near[some].mean())) if some.any() else (1.0, 0.0)
-    most = np.argsort(-far, kind="stable")[:MOVED]
+    most = np.argsort(-far, kind="stable")[:MOST_MOVED]
     uneven[most] = -1.0
-    entries = np.concatenate([most, np.argsort(-uneven, kind="stable")[:UNEVEN]])
+    entries = np.concatenate([most, np.argsort(-uneven, kind="stable")[:MOST_UNEVEN]])
     parts = (np.nan_to_num(middle, posinf=0, neginf=0), moved, np.maximum(spread, LEAST_SPREAD * usual))
     floats = [part.astype(np.float32) for part in parts]
-    return Sketch(floats[0], floats[1], floats[2], entries, peaked=peak > NEAR)
+    return Sketch(floats[0], floats[1], floats[2], entries, peaked=peak > NEAR_MEAN)

@@ -17,10 +17,10 @@ from audits.samples.kept_runs import KeepingCrew, KeptRuns
 from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import of_value
 from audits.scores.learned_scores import best_score
-from audits.scores.sketch import DIRECTION, FEATURES, KEPT, SHARED, WIDE, surveyed, unguided
+from audits.scores.sketch import DIRECTION, FEATURES, KEPT_ENTRIES, SHARED, WIDE_NUMBERS, surveyed, unguided
 from audits.subjects.code import Code
 
-MODULE = """
+WIDE_MODULE = """
 import numpy as np
 N = {width}
 SHIFT = np.random.default_rng(5).choice([-.8, .8], N) / np.sqrt(N)
@@ -37,19 +37,19 @@ def noise_of_one_side(data, rng):
     x[N // 3] *= 1 + 20 * data.sum()
     return x
 """
-PAIR = Pair(np.zeros((1, 1)), np.ones((1, 1)), "given")
+GIVEN_PAIR = Pair(np.zeros((1, 1)), np.ones((1, 1)), "given")
 TRUE = 3.41  #: ε of a Gaussian shift of .8 at δ = 1e-5
 
 
-def attacked(folder, name, trials, *, width=WIDE + 1, seconds=60.0, jobs=1, kept=None):
-    (folder / "wide_results.py").write_text(MODULE.format(width=width))
+def attacked(folder, name, trials, *, width=WIDE_NUMBERS + 1, seconds=60.0, jobs=1, kept=None):
+    (folder / "wide_results.py").write_text(WIDE_MODULE.format(width=width))
     challenge = Challenge(Fraction(4), Fraction(1, 10**5), trials, Fraction(1, 1000), seed=3)
     code = Code(f"wide_results:{name}", (str(folder),))
     crew = (
         Crew(code, seconds=seconds, jobs=jobs) if kept is None else KeepingCrew(code, kept, seconds=seconds)
     )
     with crew:
-        return attack(crew, [PAIR], challenge, silent)
+        return attack(crew, [GIVEN_PAIR], challenge, silent)
 
 
 @given(st.integers(0, 2**32), st.integers(FEATURES, 300), st.booleans(), st.booleans())
@@ -63,7 +63,7 @@ def test_features_are_those_of_the_whole_result(seed, width, peaked, odd):
     reduced = sketch.of(of_value(x))
     assert len(reduced.numbers) == len(set(reduced.names)) == FEATURES
     assert reduced.width == width
-    assert np.array_equal(reduced.numbers[KEPT], x[sketch.entries], equal_nan=True)
+    assert np.array_equal(reduced.numbers[KEPT_ENTRIES], x[sketch.entries], equal_nan=True)
     finite = np.isfinite(x)
     x = np.where(finite, x, sketch.middle)
     off, ratio = x - sketch.middle, sketch.moved / sketch.spread
@@ -78,10 +78,10 @@ def test_features_are_those_of_the_whole_result(seed, width, peaked, odd):
         x.min(),
         (x == 0).sum(),
     ]
-    shown = reduced.numbers[KEPT.stop : KEPT.stop + len(whole)]
+    shown = reduced.numbers[KEPT_ENTRIES.stop : KEPT_ENTRIES.stop + len(whole)]
     assert np.allclose(shown, whole, rtol=1e-4, atol=1e-4, equal_nan=True)
-    assert reduced.numbers[KEPT.stop + len(SHARED) - 1] == (~finite).sum()
-    assert SHARED[int(DIRECTION.argmax()) - KEPT.stop] == "the direction in which the entries move"
+    assert reduced.numbers[KEPT_ENTRIES.stop + len(SHARED) - 1] == (~finite).sum()
+    assert SHARED[int(DIRECTION.argmax()) - KEPT_ENTRIES.stop] == "the direction in which the entries move"
 
 
 def test_a_survey_finds_what_moves_and_whose_spread_differs():
@@ -111,7 +111,7 @@ def test_entries_that_are_not_finite_hide_no_others():
 
     sketch = surveyed(run, 30, 400)
     held, out = (sketch.of(run(side, 99)).numbers for side in (0, 1))
-    assert np.isfinite(np.delete(held, KEPT)).all()
+    assert np.isfinite(np.delete(held, KEPT_ENTRIES)).all()
     assert held @ DIRECTION > out @ DIRECTION
 
 
@@ -161,7 +161,7 @@ def test_broken_functions_with_wide_results_are_refuted(tmp_path, name):
     assert found.refuted(Fraction(4)) == (name != "sound")
     assert "reduced to" in found.cut
     if name == "missing_at_one":
-        assert f"entry {(WIDE + 1) // 3} " in found.cause
+        assert f"entry {(WIDE_NUMBERS + 1) // 3} " in found.cause
 
 
 def test_processes_and_kept_runs_do_not_change_the_answer(tmp_path):
