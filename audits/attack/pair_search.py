@@ -38,6 +38,7 @@ KEPT = 4  #: one in KEPT candidates is reserved for pairs on which texts, failur
 FINER = 0.03  #: minimum fraction of runs with finer bits than the other side's for a pair to be kept
 BIT_ENTRIES = 8  #: number of entries whose bits are compared
 LEAST_NOISE = 0.02  #: floor of a pair's own noise, as a fraction of the usual noise
+NOISE_SEEDS = 5  #: runs that show the noise if pairs are run with one seed
 HANGS = 3  #: runs without an answer after which the search gives up
 
 
@@ -246,7 +247,11 @@ def _compared(
         for k in range(len(group)):
             part = outcomes[2 * len(together) * k :]
             gathered.append([(part[2 * i], part[2 * i + 1]) for i in range(len(together))])
-    scales = _noise_scales(gathered)
+    noise = gathered
+    if len(together) == 1:  # one seed does not show the noise, which a few runs on one dataset do
+        crew.set_datasets([pairs[0].left])
+        noise = [[(each, each) for each in crew.run([(0, seed, 1, s) for s in range(1, NOISE_SEEDS + 1)])]]
+    scales = _noise_scales(noise)
     failing = {
         pair.base
         for pair, each in zip(pairs, gathered, strict=True)

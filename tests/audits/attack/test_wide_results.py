@@ -11,6 +11,7 @@ from scipy.stats import binom
 
 from audits.attack.black_box import attack
 from audits.attack.membership_guessing import plan_guess
+from audits.attack.pair_search import Screen, _compared
 from audits.attack.runs import Challenge, silent
 from audits.datasets.bases import Pair
 from audits.samples.kept_runs import KeepingCrew, KeptRuns
@@ -181,3 +182,19 @@ def test_a_million_numbers(tmp_path, name):
     assert 0 < found.reached.epsilon_lower < (TRUE if name == "sound" else np.inf)
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     assert peak < 700_000  # kilobytes, of the process of tests too
+
+
+def test_one_seed_shows_which_entry_has_no_noise(tmp_path):
+    """Else every pair that moves anything looks alike where slow code leaves room for one seed."""
+    (tmp_path / "one_seed.py").write_text(
+        "import numpy as np\n"
+        "def f(data, rng):\n"
+        "    noise = rng.laplace(0, 2, 6)\n"
+        "    noise[3] = 0\n"
+        "    return np.bincount(data.astype(int), minlength=6) + noise\n"
+    )
+    pairs = [Pair(np.array([0.0, 5.0]), np.array([float(k), 5.0]), "given") for k in range(1, 5)]
+    with Crew(Code("one_seed:f", (str(tmp_path),)), seconds=60.0) as crew:
+        compared = _compared(crew, pairs, 1, Screen(len(pairs), (1,)), [])
+    assert max(compared, key=lambda each: each.moved).pair is pairs[2]
+    assert len({round(each.moved, 6) for each in compared}) > 1
