@@ -24,11 +24,15 @@ from audits.datasets.forms import Given, Layout
 from audits.sandbox.data_guard import guard
 from audits.sandbox.foreign import OtherPython, Program
 from audits.sandbox.frames import pack_array, pack_outcome, read_frame, unpack_array, write_frame
-from audits.sandbox.outcomes import WRONG_CODE, Ending, Outcome, of_error, run_outcome
+from audits.sandbox.outcomes import ALIGNED, WRONG_CODE, Ending, Outcome, of_error, run_outcome
+from audits.scores.sketch import WIDE_NUMBERS, Sketch, surveyed, unguided
 from audits.subjects.code import check_imports, compile_from_source, import_subject, same_file, stay_on_path
 from dpaccount.errors import InputError
 from dpaccount.noise.process import as_task
 from dpaccount.work.archive import ArchivedFunction, check_nothing_refused
+
+SURVEYS = 1000  #: seeds of a survey begin here
+KEPT_SKETCHES = 8
 
 
 def limit_memory(most: int) -> None:
@@ -45,6 +49,9 @@ class Worker:
         self.answers = answers
         self.subject: Any = None
         self.datasets: list[Given] = []
+        self.survey: list[int] | None = None
+        self.pair: tuple[Any, ...] = ()  #: the datasets and the survey
+        self.sketches: dict[tuple[Any, ...], Sketch] = {}
         self.held = contextlib.ExitStack()
 
     def guard(self, path: str) -> None:
@@ -118,8 +125,12 @@ class Worker:
             kind = "class" if ours else "another class"
         write_frame(self.answers, ["loaded", kind])
 
-    def keep(self, datasets: list[list[Any]], layout: list[Any] | None = None) -> None:
-        """Store datasets for later runs, converted by a layout if there is one."""
+    def keep(
+        self, datasets: list[list[Any]], layout: list[Any] | None = None, survey: list[int] | None = None
+    ) -> None:
+        """Store datasets for later runs, converted by a layout if there is one, and how to reduce results."""
+        self.survey = survey
+        self.pair = (*(survey or ()), *((kind, *shape, raw) for kind, shape, raw in datasets if survey))
         dataset = (lambda matrix: matrix) if layout is None else Layout.of_list(layout).dataset
         self.datasets = [Given(dataset(unpack_array(each))) for each in datasets]
 
@@ -127,12 +138,29 @@ class Worker:
         """Run once for every (dataset, seed…), sending each outcome at once; without a seed it is a query."""
         for which, *seed in plays:
             outcome = run_outcome(self.subject, self.datasets[which], seed if seed else None)
+            if self.survey is not None and len(outcome.numbers) > WIDE_NUMBERS:
+                outcome = self._sketch(len(outcome.numbers)).of(outcome)
             try:
                 check_imports()
                 check_nothing_refused()
             except InputError as error:  # the code that ran is not the project's
                 outcome = Outcome(f"{WRONG_CODE} {error}", (), np.zeros(0), Ending.FAILED)
             write_frame(self.answers, pack_outcome(outcome))
+
+    def _sketch(self, width: int) -> Sketch:
+        """Return how results of this width are reduced; a survey of a pair is made once."""
+        if not self.survey:
+            return unguided(width)
+        if (key := (width, *self.pair)) not in self.sketches:
+            seed, runs = self.survey
+            while len(self.sketches) >= KEPT_SKETCHES:
+                del self.sketches[next(iter(self.sketches))]
+            self.sketches[key] = surveyed(
+                lambda side, n: run_outcome(self.subject, self.datasets[side], [seed, ALIGNED, SURVEYS + n]),
+                runs,
+                width,
+            )
+        return self.sketches[key]
 
     def trace(self, seed: list[int], again: bool) -> None:  # noqa: FBT001  # as the request has it
         """Record a run on the first dataset, and replay it on the second; see `audits.trace.paired_runs`."""

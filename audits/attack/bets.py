@@ -56,7 +56,7 @@ class Bets:
     def train(self, crew: Crew, runs: int) -> None:
         """Make runs, each on a side chosen by a coin, and bet on all but the first, which alternate."""
         trial, seed = self._trial, self._challenge.seed
-        crew.set_datasets([trial.candidate.left, trial.candidate.right])
+        trial.hand_to(crew)
         sides = np.random.default_rng([seed, 8]).integers(0, 2, max(runs, 0))
         sides[: 2 * TRAIN] = np.arange(len(sides[: 2 * TRAIN])) % 2  # no bets on these
         begun = crew.seconds_left()

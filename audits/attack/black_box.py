@@ -52,6 +52,7 @@ from audits.sandbox.outcomes import WANTED, Outcome
 from audits.scores.causes import cause
 from audits.scores.grid import RoundingGrid, grid_for
 from audits.scores.learned_scores import Learned, best_score
+from audits.scores.sketch import FEATURES
 from dpaccount.errors import InputError
 
 RUNS_PER_REPORT = 5000  #: certifying runs between two reports of progress
@@ -124,6 +125,7 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
     if not pairs:
         raise Stuck("no two neighbouring datasets of this shape exist")
     findings: list[str] = []
+    crew.survey = ()
     try:
         pace, repeats = _probe(crew, pairs, challenge, findings)
         _require_result(crew, pairs, challenge, pace)
@@ -154,9 +156,11 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
     what = f"{runs} of {challenge.trials} runs" if fewer else "the search for a pair"
     cuts = [] if in_time else [f"cut by time: {what} (a run takes {trial.pace:.2g} s)"]
     room = room_for(crew.tally.widest)
-    if room < planned.at_once(len(pairs)):
-        wide = f"results of up to {crew.tally.widest} numbers"
-        cuts.append(f"cut by width: {wide}, of which {max(room, THIN)} runs a side are compared at once")
+    wide = f"cut by width: results of up to {crew.tally.widest} numbers"
+    if trial.survey:
+        cuts.append(f"{wide}, reduced to {FEATURES} that {trial.survey[1]} other runs a side chose")
+    elif room < planned.at_once(len(pairs)):
+        cuts.append(f"{wide}, of which {max(room, THIN)} runs a side are compared at once")
     refutes = _refutes(certified.reached, challenge)
     return Attempt(
         trial.candidate,
@@ -274,7 +278,7 @@ def _train(crew: Crew, trial: Trial, challenge: Challenge, planned: Runs) -> Bet
 
 def _movement(crew: Crew, trial: Trial, seed: int) -> Floats | None:
     """Return the difference of two runs with the same noise on the two sides of the trial's pair."""
-    crew.set_datasets([trial.candidate.left, trial.candidate.right])
+    trial.hand_to(crew)
     one, other = crew.run([(side, seed, 1, SHARED_SEEDS[0]) for side in (0, 1)])
     return movement([(one, other)])
 
@@ -298,9 +302,9 @@ def _learn(trial: Trial, challenge: Challenge, certify: int) -> tuple[Learned, R
 def _rule_on_grid(trial: Trial, challenge: Challenge, certify: int, raw: Learned) -> Rounded | None:
     """Return grid, score and rule for rounded results, if training runs suggest a refutation.
 
-    None with bets, which may stop too early for a second rule.
+    None with bets, which may stop too early for a second rule, and of features of wide results.
     """
-    if raw.value < 1000.0 or challenge.for_certificate or _should_bet(challenge, certify):
+    if trial.survey or raw.value < 1000.0 or challenge.for_certificate or _should_bet(challenge, certify):
         return None
     grid = grid_for(raw, trial.left, trial.right)
     if grid is None:
@@ -340,7 +344,7 @@ def _certify(
     runs is fixed beforehand: runs cut by the time limit count against the attack, except in bets, which
     take their share of the risk.  The verdict on rounded results is separate and has its own risk.
     """
-    crew.set_datasets([trial.candidate.left, trial.candidate.right])
+    trial.hand_to(crew)
     coins = np.random.default_rng([challenge.seed, 5]).integers(0, 2, runs)  # 0: left
     if challenge.counts_only:
         coins = np.arange(runs) % 2

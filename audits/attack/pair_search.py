@@ -11,13 +11,24 @@ from itertools import permutations
 import numpy as np
 
 from audits.attack.planning import Floats
-from audits.attack.runs import SHARED_SEEDS, THIN, TRAIN, Challenge, Progress, Runs, room_for
+from audits.attack.runs import (
+    SHARED_SEEDS,
+    THIN,
+    TRAIN,
+    WIDE_PAIRS,
+    Challenge,
+    Progress,
+    Runs,
+    room_for,
+    survey_for,
+)
 from audits.attack.thresholds import Threshold, levels_at, plan_event, violation
 from audits.datasets.bases import PLAIN, Pair
-from audits.sandbox.crew import Crew
+from audits.sandbox.crew import Crew, Survey
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import best_score
 from audits.scores.outcome_columns import lowest_bit, padded
+from audits.scores.sketch import DIRECTION
 
 AT_ONCE = 2_000_000  #: numbers sent to a worker at a time
 CLEAR = 3.5  #: standard deviations beyond the claim at which a pair is preferred
@@ -27,6 +38,7 @@ KEPT = 4  #: one in KEPT candidates is reserved for pairs on which texts, failur
 FINER = 0.03  #: minimum fraction of runs with finer bits than the other side's for a pair to be kept
 BIT_ENTRIES = 8  #: number of entries whose bits are compared
 LEAST_NOISE = 0.02  #: floor of a pair's own noise, as a fraction of the usual noise
+NOISE_SEEDS = 5  #: runs that show the noise if pairs are run with one seed
 HANGS = 3  #: runs without an answer after which the search gives up
 
 
@@ -46,6 +58,12 @@ class Trial:
     pace: float = 1e-6  #: seconds per run
     odd: int = 0  #: runs with the same noise whose sides differ in more than numbers
     moved: Floats | None = None  #: mean difference of the numbers of such runs
+    survey: Survey = ()  #: how wide results are reduced
+
+    def hand_to(self, crew: Crew) -> None:
+        """Make the pair's sides the datasets 0 and 1 of the crew."""
+        crew.survey = self.survey
+        crew.set_datasets([self.candidate.left, self.candidate.right])
 
     @property
     def unlike_runs(self) -> int:
@@ -107,16 +125,19 @@ def most_suspicious(
     progress: Progress,
 ) -> tuple[Trial, int]:
     """Return the trial of the most suspicious pair, and the number of pairs screened."""
+    most = planned.rounds[0][0] if planned.rounds else 1
+    survey = survey_for(crew, challenge.seed, planned.train, min(len(pairs), most, WIDE_PAIRS), pace)
     if len(pairs) == 1:
-        return Trial(pairs[0], pace=pace), 1
+        return Trial(pairs[0], pace=pace, survey=survey, moved=DIRECTION if survey else None), 1
     room = room_for(crew.tally.widest)
     screened = pairs[: min(screen.pairs, max(room // len(screen.seeds), 1))]
     compared = _compared(crew, screened, challenge.seed, screen, findings)
-    most = planned.rounds[0][0] if planned.rounds else 1
     trials = [
         Trial(each.pair, pace=pace, odd=each.odd, moved=movement(each.runs) if screen.paired else None)
-        for each in _shortlist(compared, most)
+        for each in _shortlist(compared, min(most, WIDE_PAIRS) if survey else most)
     ]
+    for trial in trials if survey else ():
+        trial.survey, trial.moved = survey, DIRECTION
     further = max(planned.certify // 2, 1000)
     judge = judge_of(challenge, further)
     for number, (kept, of_base, runs) in enumerate(planned.rounds):
@@ -226,7 +247,11 @@ def _compared(
         for k in range(len(group)):
             part = outcomes[2 * len(together) * k :]
             gathered.append([(part[2 * i], part[2 * i + 1]) for i in range(len(together))])
-    scales = _noise_scales(gathered)
+    noise = gathered
+    if len(together) == 1:  # one seed does not show the noise, which a few runs on one dataset do
+        crew.set_datasets([pairs[0].left])
+        noise = [[(each, each) for each in crew.run([(0, seed, 1, s) for s in range(1, NOISE_SEEDS + 1)])]]
+    scales = _noise_scales(noise)
     failing = {
         pair.base
         for pair, each in zip(pairs, gathered, strict=True)
@@ -329,7 +354,7 @@ def more_runs(crew: Crew, trial: Trial, runs: int, seed: int, seconds: float) ->
 
     Marks the crew as `hurried` if it makes fewer.
     """
-    crew.set_datasets([trial.candidate.left, trial.candidate.right])
+    trial.hand_to(crew)
     first = min(runs, PACE_RUNS, max(int(seconds / (2 * trial.pace)), 1))
     while first > 0:
         start, begun = len(trial.left), crew.seconds_left()

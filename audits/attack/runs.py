@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from audits.sandbox.crew import TimeUp
+from audits.sandbox.crew import PATIENCE, Crew, Survey, TimeUp
+from audits.scores.sketch import FEATURES, WIDE_NUMBERS
 from audits.tradeoff import EventClaim
 
 SHARED_SEEDS = (1, 2, 3)  #: seeds of the runs that both sides of a pair make with the same randomness
@@ -12,6 +13,8 @@ SHARED_SEEDS = (1, 2, 3)  #: seeds of the runs that both sides of a pair make wi
 SCREENING = ((40, 40, 150), (15, 5, 450), (6, 3, 1200))
 SCREENED = 800  #: pairs whose movement is measured
 MIN_RUNS = 60  #: requested number of certifying runs
+SURVEYED = 250  #: maximum runs a side that choose the features of wide results
+WIDE_PAIRS = 8  #: pairs whose features are chosen in a search
 TRAIN = 4  #: minimum training runs a side
 THIN = 20  #: minimum runs a side with which the search's rounds compare pairs
 #: approximate limit on numbers in memory; wide results are compared on fewer runs
@@ -93,7 +96,15 @@ class Runs:
 
 def room_for(numbers: int) -> int:
     """Return how many runs a side fit into memory if results have up to `numbers` numbers."""
-    return MAX_CELLS_IN_MEMORY // (2 * (1 + numbers))
+    return MAX_CELLS_IN_MEMORY // (2 * (1 + (numbers if numbers <= WIDE_NUMBERS else FEATURES)))
+
+
+def survey_for(crew: Crew, seed: int, train: int, pairs: int, pace: float) -> Survey:
+    """Return the survey by which wide results of each of the `pairs` are reduced; () if none was wide."""
+    if crew.tally.widest <= WIDE_NUMBERS:
+        return ()
+    fit = int(crew.seconds * PATIENCE / (4 * pace))  # into half the time of one run
+    return seed, max(min(train // (2 * pairs), fit, SURVEYED), 2)
 
 
 def asked_of(challenge: Challenge, pairs: int) -> Runs:

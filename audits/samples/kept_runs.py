@@ -143,7 +143,7 @@ class KeepingCrew(Crew):
     def set_datasets(self, datasets: Sequence[NDArray[Any]]) -> None:
         """Hand datasets, which must be those of the kept runs."""
         layout = None if self.layout is None else self.layout.as_list()
-        digest = sha256(repr(layout).encode())
+        digest = sha256(repr((layout, self.survey) if self.survey else layout).encode())
         for data in datasets:
             kind, shape, raw = pack_array(np.asarray(data))
             digest.update(repr((kind, shape)).encode())

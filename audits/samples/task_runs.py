@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from audits.attack.runs import Progress, progress_counter
 from audits.datasets.forms import Layout
-from audits.sandbox.crew import Crew, Play
+from audits.sandbox.crew import Crew, Play, Survey
 from audits.sandbox.frames import pack_outcome, unpack_outcome
 from audits.sandbox.outcomes import Outcome
 from audits.subjects.code import Code
@@ -49,11 +49,13 @@ class SandboxedRuns:
     datasets: tuple[NDArray[Any], ...]
     layout: list[object] | None
     plays: tuple[Play, ...]
+    survey: Survey = None
 
     def __call__(self, runs: range) -> Floats:
         """Return the outcomes of some of the runs, a row for each: its length, then its words of 32 bits."""
         crew = _crew_of(self.code, self.seconds)
         crew.layout = None if self.layout is None else Layout.of_list(self.layout)
+        crew.survey = self.survey
         crew.set_datasets(self.datasets)
         answers = []
         for k in runs:  # one by one: the first that hangs ends all
@@ -129,8 +131,9 @@ class TaskCrew(UnhurriedCrew):
         return [_outcome(row) for row in rows]
 
     def _runs(self, plays: Sequence[Play]) -> SandboxedRuns:
-        """Return runs with the datasets that they use, and no others."""
-        used = sorted({which for which, *_ in plays})
+        """Return runs with the datasets that they use, and no others; a survey uses both of a pair."""
+        used = sorted({which for which, *_ in plays} | ({0, 1} if self.survey else set()))
         renamed = tuple((used.index(which), *map(int, seed)) for which, *seed in plays)
         layout = None if self.layout is None else self.layout.as_list()
-        return SandboxedRuns(self.code, self.seconds, tuple(self._data[k] for k in used), layout, renamed)
+        datasets = tuple(self._data[k] for k in used)
+        return SandboxedRuns(self.code, self.seconds, datasets, layout, renamed, self.survey)

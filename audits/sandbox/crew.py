@@ -38,6 +38,9 @@ BATCH = 1.0  #: target seconds per batch, so that slow runs are spread over all 
 
 WORKER = "import dpaccount_packages; dpaccount_packages.run('audits.api.worker')"  #: what a process runs
 
+#: how wide results are reduced: not at all; () without knowledge of the pair of datasets; or by a survey of
+#: the pair, with a seed and this many runs a side (`audits.scores.sketch`)
+Survey = tuple[int, ...] | None
 Play = tuple[int, ...]  #: one run: index of the dataset, then the seed's words (none for a query)
 
 
@@ -185,7 +188,7 @@ class Tally:
             self.runs += 1
             self.void += outcome.void
             self.silent += outcome.silent
-            self.widest = max(self.widest, len(outcome.numbers))
+            self.widest = max(self.widest, outcome.width)
             if outcome.failed:
                 self.failures.setdefault(outcome.structure, [0, outcome.shown_as_failure()])[0] += 1
 
@@ -222,6 +225,7 @@ class Crew:
 
     hurried: bool = False  #: whether the time limit reduced the work, which an attack reports
     layout: Layout | None = None  #: converts a dataset to the function's argument; None: no conversion
+    survey: Survey = None  #: how wide results are reduced from the next `set_datasets` on
 
     def __init__(self, code: Code, *, seconds: float, jobs: int = 1) -> None:
         self.code, self.seconds, self.jobs = code, seconds, max(jobs, 1)
@@ -261,7 +265,8 @@ class Crew:
                 process.send(self._keep_request())
 
     def _keep_request(self) -> list[object]:
-        return ["keep", self._datasets, None if self.layout is None else self.layout.as_list()]
+        layout = None if self.layout is None else self.layout.as_list()
+        return ["keep", self._datasets, layout, self.survey]
 
     def run(self, plays: Sequence[Play]) -> list[Outcome]:
         """Return the outcome of every run, in order.  Raises `TimeUp` if the time limit is reached."""

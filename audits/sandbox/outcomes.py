@@ -25,8 +25,9 @@ from audits.datasets.forms import Given
 from audits.sandbox import foreign_worker
 from audits.sandbox.tables import is_table, table_content
 
-MAX_NUMBERS = 2**17  #: numbers, or members, of one outcome; one that has more is opaque
-WANTED = f"make it return numbers or text, at most {MAX_NUMBERS} numbers"
+MAX_NUMBERS = 2**20  #: numbers of one outcome; one that has more is opaque, as is one with more
+MAX_MEMBERS = 2**17  #: members that are not numbers of an array or a list
+WANTED = f"make it return numbers or text, at most {MAX_NUMBERS:,} numbers"
 MAX_LABEL = 4096  #: characters of a text; a longer one is cut and ends in a digest
 MAX_KEY = 200
 MAX_NAMES = 200  #: numbers, and labels, that are named by their keys
@@ -39,6 +40,7 @@ ALIGNED = 1  #: second word of the seeds of runs that are compared under the sam
 #: names the random stream of a draw within a draw (`choice` calls `integers`): name, line and offset of an
 #: instruction when results were first stored, fixed so that stored results do not depend on later edits
 WITHIN = ("drawn", 158, 450)
+REDUCED = "the number of entries"  #: name of the first number if features replace the numbers
 SILENT = "no answer"  #: in the structure of a run that did not end in time
 VOID = re.compile(r"(?:^| )(?:None|NAType|object \S)")  #: in a structure: a member that cannot be compared
 
@@ -62,6 +64,11 @@ class Outcome:
     mutated: bool = False  #: the run changed its dataset in place
     names: tuple[str, ...] = ()  #: the keys of the first numbers, if there are keys
     titles: tuple[str, ...] = ()  #: the keys of the first labels, likewise
+
+    @property
+    def width(self) -> int:
+        """Return how many numbers the result has."""
+        return int(self.numbers[0]) if self.names[:1] == (REDUCED,) else len(self.numbers)
 
     @property
     def failed(self) -> bool:
@@ -107,7 +114,7 @@ def of_value(value: object) -> Outcome:
     """Return the outcome of a run that returned `value`."""
     parts = _Parts()
     parts.walk(value, 0)
-    flat = np.concatenate(parts.numbers) if parts.numbers else np.zeros(0)
+    flat = parts.numbers[0] if len(parts.numbers) == 1 else np.concatenate([np.zeros(0), *parts.numbers])
     if len(flat) > MAX_NUMBERS:
         parts.hide(f"result with {len(flat)} numbers (more than {MAX_NUMBERS})")
     if parts.opaque:  # the crew raises an error for it
@@ -240,8 +247,8 @@ class _Parts:
     def counted(self, members: Iterable[Any], many: int) -> Iterable[Any]:
         """Count the members and return them; if the limit is exceeded, none, and the outcome is opaque."""
         self.members += many
-        if self.members > MAX_NUMBERS:
-            self.hide(f"result with more than {MAX_NUMBERS} members")
+        if self.members > MAX_MEMBERS:
+            self.hide(f"result with more than {MAX_MEMBERS} members")
             return ()
         return members
 

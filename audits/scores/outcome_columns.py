@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.sandbox.outcomes import Outcome
+from audits.sandbox.outcomes import REDUCED, Outcome
+from audits.scores.sketch import BLOCKS, FEATURES, KEPT_ENTRIES
 from dpaccount.cached import cached_property
 
 Floats = NDArray[np.float64]
@@ -58,8 +59,11 @@ class Columns:
     entries: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     broken: set[int] = field(default_factory=set)  #: entries with non-integer values
     width: int = 0
+    reduced: bool = False  #: whether numbers are features of wide results (`audits.scores.sketch`)
     kinds: bool = False  #: whether structures differ, so that their parts are compared
     signed: bool = False  #: whether there are negative zeros or unusual NaN bits, coded by `signs`
+    #: the means: weights that are learned again then do not move a sum by their errors times these
+    center: Floats = field(default_factory=lambda: np.zeros(0))
     direction: Floats = field(default_factory=lambda: np.zeros(0))
     shift: Floats = field(default_factory=lambda: np.zeros(0))  #: weights of all entries
     #: for every entry: the midpoint of the two medians, half of the shift, and a weight
@@ -118,16 +122,19 @@ class Columns:
                     bits = OutcomeColumn(f"the lowest set bit of {self.entry(place)}", 3)
                     found.append((bits, lowest_bit(numbers[:, place])))
         if self.width > 1:
-            shared = _shared_columns(numbers, self.entry)
+            shared = {} if self.reduced else _shared_columns(numbers)
+            shared |= _differences(numbers, self.entry, KEPT_ENTRIES if self.reduced else range(self.width))
             found += [(OutcomeColumn(name, 2), values) for name, values in shared.items()]
             with np.errstate(invalid="ignore", over="ignore"):
                 if len(self.direction):
-                    weighted = numbers[:, self.entries] @ self.direction
+                    weighted = (
+                        numbers[:, self.entries] @ self.direction - self.center[self.entries] @ self.direction
+                    )
                     found.append((OutcomeColumn("a weighted sum of the entries", 2), weighted))
                 if self.clipped is not None:
                     found.append((CLIPPED, _clipped(numbers, *self.clipped)))
                 if len(self.shift):
-                    found.append((SHIFT, numbers @ self.shift))
+                    found.append((SHIFT, numbers @ self.shift - self.center @ self.shift))
         return found
 
 
@@ -155,12 +162,17 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | Non
     columns.entries = _most_different(a, b)
     known = np.nan_to_num(np.concatenate([a, b]), posinf=0.0, neginf=0.0)
     columns.broken = set(np.flatnonzero((known != np.floor(known)).any(axis=0)).tolist())
+    columns.reduced = any(o.names[:1] == (REDUCED,) for o in both)
+    if columns.reduced:
+        columns.entries, columns.broken = np.arange(FEATURES - BLOCKS), columns.broken & {*KEPT_ENTRIES}
     if columns.width > 1:
+        with np.errstate(over="ignore"):
+            columns.center = np.nan_to_num(known.mean(axis=0), posinf=0.0, neginf=0.0)
         columns.direction = _direction(a[:, columns.entries], b[:, columns.entries])
         known_shift = moved if moved is not None and len(moved) == columns.width else None
         if known_shift is not None:
             columns.shift = _weights(known_shift, a, b)
-        columns.clipped = _laplace_parameters(a, b, known_shift)
+        columns.clipped = None if columns.reduced else _laplace_parameters(a, b, known_shift)
     return columns
 
 
@@ -313,12 +325,23 @@ def _clipped(numbers: Floats, middle: Floats, half: Floats, weights: Floats) -> 
     return near @ weights[used]
 
 
-def _shared_columns(numbers: Floats, entry: Callable[[int], str]) -> dict[str, Floats]:
+def _differences(numbers: Floats, entry: Callable[[int], str], places: range) -> dict[str, Floats]:
+    """Return columns about two of the entries at these places: of few all pairs, of many the neighbours."""
+    pairs = (
+        [(i, j) for i in places for j in range(i)]
+        if len(places) <= PAIRWISE
+        else [(i + 1, i) for i in places[:-1][:MAX_ENTRIES]]
+    )
+    with np.errstate(invalid="ignore", over="ignore"):
+        return {f"{entry(i)} less {entry(j)}": numbers[:, i] - numbers[:, j] for i, j in pairs}
+
+
+def _shared_columns(numbers: Floats) -> dict[str, Floats]:
     """Return columns about all entries together."""
     known = np.where(np.isnan(numbers), 0.0, numbers)
     with np.errstate(invalid="ignore", over="ignore"):
         inside = np.sort(np.clip(known, -1e300, 1e300), axis=1)
-        columns = {
+        return {
             "the sum": known.sum(axis=1),
             "the sum of squares": (known * known).sum(axis=1),
             "the largest entry": inside[:, -1],
@@ -333,15 +356,6 @@ def _shared_columns(numbers: Floats, entry: Callable[[int], str]) -> dict[str, F
             .sum(axis=1)
             .astype(np.float64),
         }
-        width = numbers.shape[1]
-        pairs = (
-            [(i, j) for i in range(width) for j in range(i)]
-            if width <= PAIRWISE
-            else [(i + 1, i) for i in range(min(width - 1, MAX_ENTRIES))]
-        )
-        for i, j in pairs:
-            columns[f"{entry(i)} less {entry(j)}"] = numbers[:, i] - numbers[:, j]
-    return columns
 
 
 def lowest_bit(values: Floats) -> Floats:

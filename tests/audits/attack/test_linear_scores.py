@@ -66,6 +66,27 @@ def test_a_shift_in_many_columns_is_scored_along_the_movement():
     assert "the direction" not in unlike.score.sentence()
 
 
+@pytest.mark.parametrize(("known", "seed"), [(True, 2), (False, 5)])
+def test_means_of_the_entries_do_not_matter(known, seed):
+    """Weights are learned in two folds: their errors times the mean moved scores past all thresholds."""
+    bounds, delta, risk = [], Fraction(1, 10**5), Fraction(1, 20)
+    for mean in (0.0, 1024.0):
+        rng = np.random.default_rng(seed)
+        moved = 1.2 * rng.choice([-1.0, 1.0], 20) / 20**0.5
+        runs = [np.round(1024 * (mean + side * moved + rng.normal(size=(900, 20)))) / 1024 for side in (1, 0)]
+        held, out = ([Outcome("x", (), row) for row in each] for each in runs)
+
+        def judge(left, right):
+            return plan_guess(left, right, delta, risk, 600)[1]
+
+        learned = best_score(held[:300], out[:300], judge, moved if known else None, crossed=True)
+        rule, _ = plan_guess(learned.left, learned.right, delta, risk, 600)
+        scores = (learned.score.of(each[300:]) for each in (held, out))
+        bounds.append(rule.measure(*scores, delta, risk).epsilon_lower)
+    assert bounds[0] > 1
+    assert bounds[1] == pytest.approx(bounds[0], abs=0.05)
+
+
 def shares(draw, moved, *, crossed, seeds=range(30, 36)):
     """Yield the part of ε = 1 that a score learned on a third of 1,000 runs a side shows of the others."""
     risk = Fraction(1, 20)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from audits.sandbox.crew import Crew
 from audits.sandbox.frames import pack_outcome, unpack_outcome
-from audits.sandbox.outcomes import MAX_NUMBERS, Ending, of_value
+from audits.sandbox.outcomes import MAX_MEMBERS, MAX_NUMBERS, Ending, of_value
 from audits.scores.outcome_columns import learn
 from audits.sensitivity.search import movement
 from audits.subjects.code import Code
@@ -97,7 +97,7 @@ LEAVES = {  # what differs in as little as it can
     "deep": (nested(1.0, 60), nested(2.0, 60)),
     "too deep": (nested(1.0, 300), nested(2.0, 300)),
     "too many": (np.zeros(MAX_NUMBERS + 1), np.ones(MAX_NUMBERS + 1)),
-    "too many members": ([1] * (MAX_NUMBERS + 1), [2] * (MAX_NUMBERS + 1)),
+    "too many members": ([1] * (MAX_MEMBERS + 1), [2] * (MAX_MEMBERS + 1)),
     "thing": (Thing(1.0), Thing(2.0)),
     "attribute": (hides(1), hides(2)),
     "object in an array": (np.array([Thing(1)]), np.array([Thing(2)])),
