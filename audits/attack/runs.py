@@ -103,6 +103,9 @@ def survey_for(crew: Crew, seed: int, train: int, pairs: int, pace: float) -> Su
     """Return the survey by which wide results of each of the `pairs` are reduced; () if none was wide."""
     if crew.tally.widest <= WIDE_NUMBERS:
         return ()
+    begun = crew.seconds_left()  # a generator whose draws are the same on both sides may be far slower
+    crew.run([(0, seed, 1, SHARED_SEEDS[0])])
+    pace = max(pace, begun - crew.seconds_left())
     fit = int(crew.seconds * PATIENCE / (4 * pace))  # into half the time of one run
     return seed, max(min(train // (2 * pairs), fit, SURVEYED), 2)
 
