@@ -32,7 +32,7 @@ from audits.scores.sketch import DIRECTION
 
 AT_ONCE = 2_000_000  #: numbers sent to a worker at a time
 PAIRS_AT_ONCE = 64  #: pairs sent at a time at most
-FIRST_PAIRS = 4  #: pairs sent first, which show how long a pair takes
+PAIRS_FIRST = 4  #: pairs sent first, which show how long a pair takes
 SEARCH_SHARE = 1 / 3  #: of the time that is left, for pairs to be compared
 CLEAR = 3.5  #: standard deviations beyond the claim at which a pair is preferred
 PACE_RUNS = 12  #: runs a side before the time per run on a pair is known
@@ -239,7 +239,7 @@ def _compared(
     widest = 2 * max(pair.left.size + pair.right.size for pair in pairs)
     most = max(1, min(AT_ONCE // widest, PAIRS_AT_ONCE))
     hangs = 0
-    step, begun = min(FIRST_PAIRS, most), crew.seconds_left()
+    step, begun = min(PAIRS_FIRST, most), crew.seconds_left()
     while len(gathered) < len(pairs):
         group = pairs[len(gathered) : len(gathered) + step]
         crew.set_datasets([side for pair in group for side in (pair.left, pair.right)])

@@ -23,7 +23,7 @@ MOST_MOVED, MOST_UNEVEN = (
 )  #: entries kept: that move most, whose spreads differ most
 BLOCKS = 24  #: blocks of consecutive entries, of each of which a weighted sum is a feature
 NEAR_MEAN = 0.1  #: standard deviations; a density of more than 1/2 there makes medians the better means
-TRIED = 8  #: seeds of a survey, of which one must give results of the width
+WIDTH_SEEDS = 8  #: seeds of a survey, of which one must give results of the width
 LEAST_SPREAD = 1e-3  #: floor of an entry's standard deviation, as a fraction of the usual one
 SHARED = (
     "the direction in which the entries move",
@@ -118,7 +118,7 @@ def surveyed(run: Callable[[int, int], Outcome], seeds: int, width: int) -> Sket
     sides: list[_Moments] = []
     runs, last = 0, np.zeros(0)
     for seed in range(seeds):
-        if seed == TRIED and not runs:  # widths vary: a survey of each would take most of the time
+        if seed == WIDTH_SEEDS and not runs:  # widths vary: a survey of each would take most of the time
             break
         both = [run(side, seed).numbers for side in (0, 1)]
         if any(len(numbers) != width for numbers in both):
