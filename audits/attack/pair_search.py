@@ -132,7 +132,7 @@ def most_suspicious(
     survey = survey_for(crew, challenge.seed, planned.train, min(len(pairs), most, WIDE_PAIRS), pace)
     if len(pairs) == 1:
         return Trial(pairs[0], pace=pace, survey=survey, moved=DIRECTION if survey else None), 1
-    room = room_for(crew.tally.widest)
+    room = room_for(crew.tally.held)
     screened = pairs[: min(screen.pairs, max(room // len(screen.seeds), 1))]
     compared = _compared(crew, screened, challenge.seed, screen, findings)
     trials = [

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from audits.sandbox.crew import PATIENCE, Crew, Survey, TimeUp
-from audits.scores.sketch import FEATURES, WIDE_NUMBERS
+from audits.scores.sketch import WIDE_NUMBERS
 from audits.tradeoff import EventClaim
 
 SHARED_SEEDS = (1, 2, 3)  #: seeds of the runs that both sides of a pair make with the same randomness
@@ -96,7 +96,7 @@ class Runs:
 
 def room_for(numbers: int) -> int:
     """Return how many runs a side fit into memory if results have up to `numbers` numbers."""
-    return MAX_CELLS_IN_MEMORY // (2 * (1 + (numbers if numbers <= WIDE_NUMBERS else FEATURES)))
+    return MAX_CELLS_IN_MEMORY // (2 * (1 + numbers))
 
 
 def survey_for(crew: Crew, seed: int, train: int, pairs: int, pace: float) -> Survey:

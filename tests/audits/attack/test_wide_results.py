@@ -38,6 +38,8 @@ def noise_of_one_side(data, rng):
     x = rng.normal(size=N)
     x[N // 3] *= 1 + 20 * data.sum()
     return x
+def seldom_wide(data, rng):
+    return rng.normal(size=N if rng.random() < .02 else 50)
 """
 GIVEN_PAIR = Pair(np.zeros((1, 1)), np.ones((1, 1)), "given")
 TRUE = 3.41  #: ε of a Gaussian shift of .8 at δ = 1e-5
@@ -211,11 +213,30 @@ def test_surveys_fit_into_the_time_of_a_run():
     assert 2 <= 2 * runs <= 60 * PATIENCE
 
 
+def test_results_just_below_the_limit_take_their_own_room(tmp_path):
+    """A crew of 9,000 and of 10,001 numbers holds rows of 9,000, not of features alone."""
+    (tmp_path / "two_widths.py").write_text(
+        "import numpy as np\ndef f(data, rng):\n    return np.zeros(9000 + 1001 * int(data.sum()))\n"
+    )
+    with Crew(Code("two_widths:f", (str(tmp_path),)), seconds=60.0) as crew:
+        crew.survey = ()
+        crew.set_datasets([GIVEN_PAIR.left, GIVEN_PAIR.right])
+        crew.run([(1, 1)])
+        assert (crew.tally.widest, crew.tally.held) == (10_001, FEATURES)
+        crew.run([(0, 1)])
+        assert (crew.tally.widest, crew.tally.held) == (10_001, 9000)
+
+
 def test_a_search_leaves_time_to_attack():
     crew, pairs = SlowAligned(), [GIVEN_PAIR] * 100
     assert len(_compared(crew, pairs, 1, Screen(len(pairs), (1, 2)), [])) < len(pairs)
     assert crew.hurried
     assert crew.left > 10
+
+
+def test_reduced_results_are_named_where_the_first_runs_had_none(tmp_path):
+    """Seed 3 gives a narrow result in all runs before the search, so there is no survey."""
+    assert "reduced to 46 features" in attacked(tmp_path, "seldom_wide", 700).cut
 
 
 def test_processes_and_kept_runs_do_not_change_the_answer(tmp_path):
