@@ -52,7 +52,7 @@ from audits.sandbox.outcomes import WANTED, Outcome
 from audits.scores.causes import cause
 from audits.scores.grid import RoundingGrid, grid_for
 from audits.scores.learned_scores import Learned, best_score
-from audits.scores.sketch import FEATURES
+from audits.scores.sketch import FEATURES, WIDE_NUMBERS
 from dpaccount.errors import InputError
 
 RUNS_PER_REPORT = 5000  #: certifying runs between two reports of progress
@@ -155,10 +155,10 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
     fewer = runs < 2 * asked.train + asked.certify
     what = f"{runs} of {challenge.trials} runs" if fewer else "the search for a pair"
     cuts = [] if in_time else [f"cut by time: {what} (a run takes {trial.pace:.2g} s)"]
-    room = room_for(crew.tally.widest)
+    room = room_for(crew.tally.held)
     wide = f"cut by width: results of up to {crew.tally.widest} numbers"
-    if trial.survey:
-        cuts.append(f"{wide}, reduced to {FEATURES} that {trial.survey[1]} other runs a side chose")
+    if crew.tally.widest > WIDE_NUMBERS:
+        cuts.append(f"{wide}, reduced to {FEATURES} features")
     elif room < planned.at_once(len(pairs)):
         cuts.append(f"{wide}, of which {max(room, THIN)} runs a side are compared at once")
     refutes = _refutes(certified.reached, challenge)
@@ -265,7 +265,7 @@ def no_result_error(crew: Crew) -> InputError:
 
 def _train(crew: Crew, trial: Trial, challenge: Challenge, planned: Runs) -> Bets | None:
     """Make the training runs; return bets on them if so few runs are planned that every run is bet on."""
-    runs = min(planned.train, max(room_for(crew.tally.widest), THIN)) - len(trial.left)
+    runs = min(planned.train, max(room_for(crew.tally.held), THIN)) - len(trial.left)
     if challenge.counts_only or 2 * planned.train + planned.certify >= BET_ON_ALL:
         more_runs(
             crew, trial, runs, challenge.seed, max(crew.seconds_left() / 3, 2 * (TRAIN + 1) * trial.pace)
@@ -390,7 +390,7 @@ def _block_size(crew: Crew, pace: float, bets: Bets | None) -> int:
 
     Stakes are chosen anew with every block.
     """
-    room = room_for(crew.tally.widest)
+    room = room_for(crew.tally.held)
     if bets is not None:
         return max(min(RUNS_PER_BET, room), 1)
     return max(min(RUNS_PER_REPORT, room, int(REPORTED / pace)), 2 * crew.jobs)

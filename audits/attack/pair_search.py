@@ -31,6 +31,9 @@ from audits.scores.outcome_columns import lowest_bit, padded
 from audits.scores.sketch import DIRECTION
 
 AT_ONCE = 2_000_000  #: numbers sent to a worker at a time
+PAIRS_AT_ONCE = 64  #: pairs sent at a time at most
+PAIRS_FIRST = 4  #: pairs sent first, which show how long a pair takes
+SEARCH_SHARE = 1 / 3  #: of the time that is left, for pairs to be compared
 CLEAR = 3.5  #: standard deviations beyond the claim at which a pair is preferred
 PACE_RUNS = 12  #: runs a side before the time per run on a pair is known
 UNPAIRED = 4  #: factor of more seeds and fewer pairs if noise does not cancel
@@ -129,7 +132,7 @@ def most_suspicious(
     survey = survey_for(crew, challenge.seed, planned.train, min(len(pairs), most, WIDE_PAIRS), pace)
     if len(pairs) == 1:
         return Trial(pairs[0], pace=pace, survey=survey, moved=DIRECTION if survey else None), 1
-    room = room_for(crew.tally.widest)
+    room = room_for(crew.tally.held)
     screened = pairs[: min(screen.pairs, max(room // len(screen.seeds), 1))]
     compared = _compared(crew, screened, challenge.seed, screen, findings)
     trials = [
@@ -156,7 +159,7 @@ def most_suspicious(
                 trial.expected = expected_of(challenge, further, learned.left, learned.right)[1]
         trials.sort(key=lambda trial: -trial.promise)
         progress(f"{len(trials)} pairs compared")
-    return trials[0], len(screened)
+    return trials[0], len(compared)
 
 
 def _next_round(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
@@ -233,10 +236,12 @@ def _compared(
     """Return how far each pair moves.  Additive noise cancels, so three runs show the query's movement."""
     together = screen.seeds
     gathered: list[list[tuple[Outcome, Outcome]]] = []
-    step = max(1, min(AT_ONCE // (2 * max(pair.left.size + pair.right.size for pair in pairs)), 64))
+    widest = 2 * max(pair.left.size + pair.right.size for pair in pairs)
+    most = max(1, min(AT_ONCE // widest, PAIRS_AT_ONCE))
     hangs = 0
-    for start in range(0, len(pairs), step):
-        group = pairs[start : start + step]
+    step, begun = min(PAIRS_FIRST, most), crew.seconds_left()
+    while len(gathered) < len(pairs):
+        group = pairs[len(gathered) : len(gathered) + step]
         crew.set_datasets([side for pair in group for side in (pair.left, pair.right)])
         plays = [(2 * k + side, seed, 1, s) for k in range(len(group)) for s in together for side in (0, 1)]
         outcomes = crew.run(plays)
@@ -247,6 +252,11 @@ def _compared(
         for k in range(len(group)):
             part = outcomes[2 * len(together) * k :]
             gathered.append([(part[2 * i], part[2 * i + 1]) for i in range(len(together))])
+        spent = begun - crew.seconds_left()
+        fit = int((begun * SEARCH_SHARE / spent - 1) * len(gathered)) if spent > 0 else most
+        step = min(fit, most)
+        if step < 1 and len(gathered) < len(pairs):
+            crew.hurried, pairs = True, pairs[: len(gathered)]
     noise = gathered
     if len(together) == 1:  # one seed does not show the noise, which a few runs on one dataset do
         crew.set_datasets([pairs[0].left])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from audits.sandbox.crew import PATIENCE, Crew, Survey, TimeUp
-from audits.scores.sketch import FEATURES, WIDE_NUMBERS
+from audits.scores.sketch import WIDE_NUMBERS
 from audits.tradeoff import EventClaim
 
 SHARED_SEEDS = (1, 2, 3)  #: seeds of the runs that both sides of a pair make with the same randomness
@@ -96,13 +96,16 @@ class Runs:
 
 def room_for(numbers: int) -> int:
     """Return how many runs a side fit into memory if results have up to `numbers` numbers."""
-    return MAX_CELLS_IN_MEMORY // (2 * (1 + (numbers if numbers <= WIDE_NUMBERS else FEATURES)))
+    return MAX_CELLS_IN_MEMORY // (2 * (1 + numbers))
 
 
 def survey_for(crew: Crew, seed: int, train: int, pairs: int, pace: float) -> Survey:
     """Return the survey by which wide results of each of the `pairs` are reduced; () if none was wide."""
     if crew.tally.widest <= WIDE_NUMBERS:
         return ()
+    begun = crew.seconds_left()  # a generator whose draws are the same on both sides may be far slower
+    crew.run([(0, seed, 1, SHARED_SEEDS[0])])
+    pace = max(pace, begun - crew.seconds_left())
     fit = int(crew.seconds * PATIENCE / (4 * pace))  # into half the time of one run
     return seed, max(min(train // (2 * pairs), fit, SURVEYED), 2)
 

@@ -175,6 +175,7 @@ class Tally:
     void: int = 0
     silent: int = 0
     widest: int = 0  #: numbers in the result that has most of them
+    held: int = 0  #: the same, but features where results are reduced
     first: str = ""  #: the first run as a failure, in words
     opaque: str = ""  #: the first result with a member that cannot be read
     failures: dict[str, list[Any]] = field(default_factory=dict)  #: by kind: count, first one in words
@@ -189,6 +190,7 @@ class Tally:
             self.void += outcome.void
             self.silent += outcome.silent
             self.widest = max(self.widest, outcome.width)
+            self.held = max(self.held, len(outcome.numbers))
             if outcome.failed:
                 self.failures.setdefault(outcome.structure, [0, outcome.shown_as_failure()])[0] += 1
 

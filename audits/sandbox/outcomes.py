@@ -248,7 +248,7 @@ class _Parts:
         """Count the members and return them; if the limit is exceeded, none, and the outcome is opaque."""
         self.members += many
         if self.members > MAX_MEMBERS:
-            self.hide(f"result with more than {MAX_MEMBERS} members")
+            self.hide(f"result with more than {MAX_MEMBERS:,} members outside arrays and lists of floats")
             return ()
         return members
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,11 +15,11 @@ from scipy.stats import binom
 from audits.attack.black_box import attack
 from audits.attack.membership_guessing import plan_guess
 from audits.attack.pair_search import Screen, _compared
-from audits.attack.runs import Challenge, silent
+from audits.attack.runs import Challenge, silent, survey_for
 from audits.datasets.bases import Pair
 from audits.samples.kept_runs import KeepingCrew, KeptRuns
-from audits.sandbox.crew import Crew
-from audits.sandbox.outcomes import of_value
+from audits.sandbox.crew import PATIENCE, Crew
+from audits.sandbox.outcomes import ALIGNED, of_value
 from audits.scores.learned_scores import best_score
 from audits.scores.sketch import DIRECTION, FEATURES, KEPT_ENTRIES, SHARED, WIDE_NUMBERS, surveyed, unguided
 from audits.subjects.code import Code
@@ -40,6 +41,8 @@ def noise_of_one_side(data, rng):
     x = rng.normal(size=N)
     x[N // 3] *= 1 + 20 * data.sum()
     return x
+def seldom_wide(data, rng):
+    return rng.normal(size=N if rng.random() < .02 else 50)
 """
 GIVEN_PAIR = Pair(np.zeros((1, 1)), np.ones((1, 1)), "given")
 TRUE = 3.41  #: ε of a Gaussian shift of .8 at δ = 1e-5
@@ -132,6 +135,29 @@ def test_a_survey_without_results_of_this_width_knows_nothing():
     assert surveyed(lambda side, n: of_value(np.ones(400 + (n > 0))), 5, 400) is unguided(400)
 
 
+def test_where_widths_vary_a_survey_is_short():
+    made = []
+
+    def run(side, seed):
+        made.append(seed)
+        return of_value(np.ones(400 + seed))
+
+    assert surveyed(run, 250, 900) is unguided(900)
+    assert len(made) < 20
+
+
+def test_medians_of_large_numbers_are_used():
+    """Single precision would be wrong by up to 32,768 there."""
+
+    def run(side, seed):
+        return of_value(1e12 + 0.1 * side + np.random.default_rng(seed).laplace(size=2000))
+
+    sketch = surveyed(run, 40, 2000)
+    held, out = ([sketch.of(run(side, n)).numbers @ DIRECTION for n in range(50, 70)] for side in (0, 1))
+    assert sketch.peaked
+    assert np.mean(held) - np.mean(out) > 2 * np.std(held)
+
+
 @pytest.mark.slow
 def test_no_mechanism_shows_more_than_its_epsilon():
     """Bounds at risk .05 from 20 sound mechanisms: at most 5 are wrong, but with probability 4e-4."""
@@ -166,6 +192,54 @@ def test_broken_functions_with_wide_results_are_refuted(tmp_path, name):
     assert "reduced to" in found.cut
     if name == "missing_at_one":
         assert f"entry {(WIDE_NUMBERS + 1) // 3} " in found.cause
+
+
+class SlowAligned:
+    """A crew of which a run with the same draws on both sides takes a second, and others no time."""
+
+    seconds, left, hurried = 60.0, 60.0, False
+    tally = SimpleNamespace(widest=20_000)
+
+    def seconds_left(self):
+        return self.left
+
+    def set_datasets(self, datasets):
+        pass
+
+    def run(self, plays):
+        self.left -= sum(words[1] == ALIGNED for _, *words in plays)
+        return [of_value(0.0)] * len(plays)
+
+
+def test_surveys_fit_into_the_time_of_a_run():
+    _, runs = survey_for(SlowAligned(), 1, 500, 1, pace=1e-3)
+    assert 2 <= 2 * runs <= 60 * PATIENCE
+
+
+def test_results_just_below_the_limit_take_their_own_room(tmp_path):
+    """A crew of 9,000 and of 10,001 numbers holds rows of 9,000, not of features alone."""
+    (tmp_path / "two_widths.py").write_text(
+        "import numpy as np\ndef f(data, rng):\n    return np.zeros(9000 + 1001 * int(data.sum()))\n"
+    )
+    with Crew(Code("two_widths:f", (str(tmp_path),)), seconds=60.0) as crew:
+        crew.survey = ()
+        crew.set_datasets([GIVEN_PAIR.left, GIVEN_PAIR.right])
+        crew.run([(1, 1)])
+        assert (crew.tally.widest, crew.tally.held) == (10_001, FEATURES)
+        crew.run([(0, 1)])
+        assert (crew.tally.widest, crew.tally.held) == (10_001, 9000)
+
+
+def test_a_search_leaves_time_to_attack():
+    crew, pairs = SlowAligned(), [GIVEN_PAIR] * 100
+    assert len(_compared(crew, pairs, 1, Screen(len(pairs), (1, 2)), [])) < len(pairs)
+    assert crew.hurried
+    assert crew.left > 10
+
+
+def test_reduced_results_are_named_where_the_first_runs_had_none(tmp_path):
+    """Seed 3 gives a narrow result in all runs before the search, so there is no survey."""
+    assert "reduced to 46 features" in attacked(tmp_path, "seldom_wide", 700).cut
 
 
 def test_processes_and_kept_runs_do_not_change_the_answer(tmp_path):

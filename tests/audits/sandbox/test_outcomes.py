@@ -159,6 +159,10 @@ def test_only_what_cannot_be_read_is_opaque(leaf):
     ] * 2
 
 
+def test_too_many_members_are_said_to_be_outside_arrays():
+    assert "members outside arrays and lists of floats" in of_value([1] * (MAX_MEMBERS + 1)).structure
+
+
 numbers = st.one_of(
     st.integers(-(2**70), 2**70),
     st.floats(),
