@@ -229,9 +229,16 @@ def _check_doubles(name: str, sides: tuple[Cells, Cells], doubles: int) -> None:
     if all(isinstance(each, np.ndarray) and each.dtype.kind == "f" and each.itemsize <= 8 for each in sides):
         return
     cells = {cell for side in sides for cell in side}
-    if len(cells) > doubles and len({Decimal(str(cell)) for cell in cells}) > doubles:
+    if len(cells) > doubles and len({_meant(str(cell)) for cell in cells}) > doubles:
         what = f"{name[:70]!r} has different numbers that are one double"
         raise InputError(what, "write them as texts, with a letter before each")
+
+
+def _meant(cell: str) -> Decimal:
+    """Return the number of a cell: of a decimal, which programs print with up to 17 digits, its double."""
+    whole = cell.strip().lstrip("+-").isdigit()
+    number = None if whole else printed_number(cell)
+    return Decimal(number) if isinstance(number, float) else Decimal(cell)
 
 
 def _check_count(path: Path, rows: int) -> None:

@@ -110,8 +110,12 @@ def test_numbers_are_compared_as_numbers_however_they_are_written(dpaccount, tmp
     coins = np.random.default_rng(1).integers(0, 2, (2, 400))
     (tmp_path / "a.csv").write_text("\n".join(map(str, coins[0])))
     (tmp_path / "b.csv").write_text("\n".join(f"{coin}.0" for coin in coins[1]))
-    code, out, _ = dpaccount("audit", "--samples", "a.csv", "b.csv", "--epsilon", "1", "--json")
-    assert (code, json.loads(out)["verdict"]) == (0, "NOT REFUTED")
+    tenths = coins / 10
+    (tmp_path / "c.csv").write_text("\n".join(map(str, tenths[0])))
+    (tmp_path / "d.csv").write_text("\n".join(f"{tenth:.17g}" for tenth in tenths[1]))
+    for pair in (("a.csv", "b.csv"), ("c.csv", "d.csv")):
+        code, out, _ = dpaccount("audit", "--samples", *pair, "--epsilon", "1", "--json")
+        assert (code, json.loads(out)["verdict"]) == (0, "NOT REFUTED")
 
 
 @pytest.mark.parametrize("ending", ["csv", "npy", "parquet"])
