@@ -95,7 +95,7 @@ def unguided(width: int) -> Sketch:
     return Sketch(np.zeros(width), signs, ones, entries)
 
 
-class _Moments:
+class _StreamedMoments:
     """Mean and variance of every entry of one side's runs, as deviations from the first of them."""
 
     def __init__(self, first: Floats) -> None:
@@ -115,7 +115,7 @@ def surveyed(run: Callable[[int, int], Outcome], seeds: int, width: int) -> Sket
 
     Without two seeds for which both results have `width` numbers: the sketch that depends on no runs.
     """
-    sides: list[_Moments] = []
+    sides: list[_StreamedMoments] = []
     runs, last = 0, np.zeros(0)
     for seed in range(seeds):
         if seed == WIDTH_SEEDS and not runs:  # widths vary: a survey of each would take most of the time
@@ -123,7 +123,7 @@ def surveyed(run: Callable[[int, int], Outcome], seeds: int, width: int) -> Sket
         both = [run(side, seed).numbers for side in (0, 1)]
         if any(len(numbers) != width for numbers in both):
             continue
-        sides = sides or [_Moments(numbers) for numbers in both]
+        sides = sides or [_StreamedMoments(numbers) for numbers in both]
         runs, last = runs + 1, both[0]
         with np.errstate(all="ignore"):
             for side, numbers in zip(sides, both, strict=True):
