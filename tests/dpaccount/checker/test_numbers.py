@@ -496,3 +496,11 @@ def test_a_binomial_tail_that_stops_early_encloses(n, k):
         distributions.binomial_tail(i, n, F(1, 2), n - k, up=False),
     ):
         assert Fraction(low) < exact < Fraction(high)
+
+
+def test_a_decimal_of_a_huge_exponent_is_no_fraction_but_zero_is():
+    assert intervals.exact(Decimal("1e-39999")) == Fraction(1, 10**39999)
+    assert intervals.exact(Decimal("0e-999999")) == 0
+    for far in ("1e-40000", "-1e-999999", "1e40000"):
+        with pytest.raises(Rejected, match="too large an exponent"):
+            intervals.exact(Decimal(far))
