@@ -238,8 +238,7 @@ def _compared(
     gathered: list[list[tuple[Outcome, Outcome]]] = []
     widest = 2 * max(pair.left.size + pair.right.size for pair in pairs)
     most = max(1, min(AT_ONCE // widest, PAIRS_AT_ONCE))
-    hangs = 0
-    step, begun = min(PAIRS_FIRST, most), crew.seconds_left()
+    hangs, step, begun = 0, min(PAIRS_FIRST, most), crew.seconds_left()
     while len(gathered) < len(pairs):
         group = pairs[len(gathered) : len(gathered) + step]
         crew.set_datasets([side for pair in group for side in (pair.left, pair.right)])

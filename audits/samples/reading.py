@@ -235,10 +235,9 @@ def _check_doubles(name: str, sides: tuple[Cells, Cells], doubles: int) -> None:
 
 
 def _meant(cell: str) -> Decimal:
-    """Return the number of a cell: of a decimal, which programs print with up to 17 digits, its double."""
-    whole = cell.strip().lstrip("+-").isdigit()
-    number = None if whole else printed_number(cell)
-    return Decimal(number) if isinstance(number, float) else Decimal(cell)
+    """Return a cell's number: integers exactly, decimals of up to 17 digits as their double."""
+    number = cell if cell.strip().lstrip("+-").isdigit() else printed_number(cell)
+    return Decimal(cell if isinstance(number, list) else number)
 
 
 def _check_count(path: Path, rows: int) -> None:

@@ -23,7 +23,7 @@ from audits.sandbox import foreign_worker
 from dpaccount.errors import InputError
 
 LEAST_VERSION = (3, 8)
-DOUBLE_DIGITS = 17  #: that tell every double from all others
+DOUBLE_DIGITS = 17  #: significant digits that identify a double
 WHOLE_CONTEXT = Context(prec=2000)  #: digits of a printed number that are compared
 MAX_SEED = 2**31 - 1  #: seeds fit a signed 32-bit integer
 MAX_DATASETS = 4096  #: datasets that the other interpreter keeps before it is restarted
@@ -101,9 +101,9 @@ class Program:
 
 
 def printed_number(text: str) -> float | list[float]:
-    """Return a number of JSON; if its digits say more than a double, the double and the rest.
+    """Parse a number of JSON; if its digits exceed a double's precision: the double and the remainder.
 
-    Up to `DOUBLE_DIGITS` are how programs print a double.
+    Programs print a double with up to `DOUBLE_DIGITS` digits.
     """
     value = float(text)
     if len(text) <= DOUBLE_DIGITS or not value or math.isinf(value):

@@ -25,8 +25,8 @@ from audits.datasets.forms import Given
 from audits.sandbox import foreign_worker
 from audits.sandbox.tables import is_table, table_content
 
-MAX_NUMBERS = 2**20  #: numbers of one outcome; one that has more is opaque, as is one with more
-MAX_MEMBERS = 2**17  #: members that are not numbers of an array or a list
+MAX_NUMBERS = 2**20  #: numbers of one outcome; one that has more is opaque
+MAX_MEMBERS = 2**17  #: members outside arrays and lists of floats; one that has more is opaque
 WANTED = f"make it return numbers or text, at most {MAX_NUMBERS:,} numbers"
 MAX_LABEL = 4096  #: characters of a text; a longer one is cut and ends in a digest
 MAX_KEY = 200
@@ -68,7 +68,12 @@ class Outcome:
     @property
     def width(self) -> int:
         """Return how many numbers the result has."""
-        return int(self.numbers[0]) if self.names[:1] == (REDUCED,) else len(self.numbers)
+        return int(self.numbers[0]) if self.reduced else len(self.numbers)
+
+    @property
+    def reduced(self) -> bool:
+        """Return whether features replace the numbers."""
+        return self.names[:1] == (REDUCED,)
 
     @property
     def failed(self) -> bool:

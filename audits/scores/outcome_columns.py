@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.sandbox.outcomes import REDUCED, Outcome
+from audits.sandbox.outcomes import Outcome
 from audits.scores.sketch import BLOCKS, FEATURES, KEPT_ENTRIES
 from dpaccount.cached import cached_property
 
@@ -127,9 +127,8 @@ class Columns:
             found += [(OutcomeColumn(name, 2), values) for name, values in shared.items()]
             with np.errstate(invalid="ignore", over="ignore"):
                 if len(self.direction):
-                    weighted = (
-                        numbers[:, self.entries] @ self.direction - self.center[self.entries] @ self.direction
-                    )
+                    some, weights = self.entries, self.direction
+                    weighted = numbers[:, some] @ weights - self.center[some] @ weights
                     found.append((OutcomeColumn("a weighted sum of the entries", 2), weighted))
                 if self.clipped is not None:
                     found.append((CLIPPED, _clipped(numbers, *self.clipped)))
@@ -162,7 +161,7 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | Non
     columns.entries = _most_different(a, b)
     known = np.nan_to_num(np.concatenate([a, b]), posinf=0.0, neginf=0.0)
     columns.broken = set(np.flatnonzero((known != np.floor(known)).any(axis=0)).tolist())
-    columns.reduced = any(o.names[:1] == (REDUCED,) for o in both)
+    columns.reduced = any(o.reduced for o in both)
     if columns.reduced:
         columns.entries, columns.broken = np.arange(FEATURES - BLOCKS), columns.broken & {*KEPT_ENTRIES}
     if columns.width > 1:

@@ -17,10 +17,8 @@ from audits.sandbox.outcomes import REDUCED, Outcome
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]  #: values for every entry; single precision halves the memory
 WIDE_NUMBERS = 10_000  #: numbers up to which a result is not reduced
-MOST_MOVED, MOST_UNEVEN = (
-    8,
-    4,
-)  #: entries kept: that move most, whose spreads differ most
+MOST_MOVED = 8  #: entries kept because they move most
+MOST_UNEVEN = 4  #: entries kept because their spreads differ most
 BLOCKS = 24  #: blocks of consecutive entries, of each of which a weighted sum is a feature
 NEAR_MEAN = 0.1  #: standard deviations; a density of more than 1/2 there makes medians the better means
 WIDTH_SEEDS = 8  #: seeds of a survey, of which one must give results of the width
@@ -118,10 +116,10 @@ def surveyed(run: Callable[[int, int], Outcome], seeds: int, width: int) -> Sket
     sides: list[_StreamedMoments] = []
     runs, last = 0, np.zeros(0)
     for seed in range(seeds):
-        if seed == WIDTH_SEEDS and not runs:  # widths vary: a survey of each would take most of the time
-            break
+        if seed == WIDTH_SEEDS and not runs:
+            break  # widths vary: a survey of each would take most of the time
         both = [run(side, seed).numbers for side in (0, 1)]
-        if any(len(numbers) != width for numbers in both):
+        if {len(numbers) for numbers in both} != {width}:
             continue
         sides = sides or [_StreamedMoments(numbers) for numbers in both]
         runs, last = runs + 1, both[0]

@@ -52,7 +52,7 @@ SAME_PROOF = (
 )
 SUM = "The query is a sum, to which each row adds its own part"
 NONE_LATE = "A session counts late answers; in the tests and the attack, all answers came at once."
-#: Files whose rows are no lines.
+#: Endings of files whose rows are not lines.
 COLUMNAR = (".parquet", ".arrow", ".feather", ".ipc")
 LINES = (
     "Each line of a CSV file is one row. A line break within a cell begins another row, and perhaps another"
