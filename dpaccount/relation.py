@@ -296,6 +296,16 @@ def radius_of(relation: str) -> Fraction | None:
         return None
 
 
+def written_relation(relation: str) -> str:
+    """Return a theorem's relation as claims and derivations write it: one word for rows and for persons."""
+    return relation.replace(OF_PERSONS, "")
+
+
+def of_one_row(relation: str) -> bool:
+    """Return whether neighbours differ in one row: not in a group of rows, and not in a person."""
+    return OF_PERSONS not in relation and ", groups of " not in relation
+
+
 REPLACE_ONE: Final = Relation.REPLACE_ONE
 ADD_REMOVE: Final = Relation.ADD_REMOVE
 RELATIONS: Final = tuple(Relation)
@@ -303,3 +313,4 @@ CENTRAL: Final = Observer.CENTRAL
 JOINT: Final = Observer.JOINT
 LOCAL: Final = Observer.LOCAL
 OBSERVERS: Final = tuple(Observer)
+OF_PERSONS: Final = " of persons"  #: after a theorem's relation: of tables of persons, who may have many rows

@@ -8,7 +8,7 @@ from .curves import BoundedRange, Curve, Lattice, Renyi, written
 from .documents import Rejected, ensure
 from .facts import ANYONE, Choice, Covered, Private, Split, View, rule
 from .intervals import added
-from .relation import ADDED, GROUPS, REPLACED
+from .relation import ADDED, REPLACED, check_single_rows
 
 MAX_SUBJECT = 10_000  # characters of the name of a composition
 
@@ -51,7 +51,7 @@ def nodes(leaf: Private, covered: Covered) -> Private:
     same = covered.query == leaf.subject
     ensure(same, f"the covers are of {covered.query!r}, the leaf is of {leaf.subject!r}")
     ensure(leaf.observer == "central", "the leaf must be centrally private")
-    ensure(GROUPS not in leaf.relation, "a group may have units in several covers")
+    check_single_rows(leaf.relation)
     curve, most = leaf.curve, covered.most
     once = most == 1 or not isinstance(curve, BoundedRange)
     ensure(once, "bounded range composes only once converted")
@@ -86,7 +86,7 @@ def compose(*parts: Private) -> Private:
 def parallel(*parts: Private) -> Private:
     """Parts that read disjoint units cost a unit at most the largest of their costs."""
     columns = columns_of(parts)
-    ensure(GROUPS not in parts[0].relation, "a group may have units in several parts")
+    check_single_rows(parts[0].relation)
     spans = sorted(part.units for part in parts if part.units is not None)
     ensure(len(spans) == len(parts), "every part must say which units it reads")
     for (_, last), (first, _) in pairwise(spans):
@@ -111,7 +111,8 @@ def partition(split: Split, *cells: Private) -> Private:
     entering = [cell for cell in cells if cell.relation == ADDED]
     inside = [cell for cell in cells if cell.relation == REPLACED]
     ordered = list(cells) == inside + entering
-    ensure(ordered, "replace-one statements come first, then add-remove ones")
+    found = ", ".join(dict.fromkeys(cell.relation for cell in cells))
+    ensure(ordered, f"replace-one rows come first, then add-remove ones, found {found}")
     anyone = any(cell.units == ANYONE for cell in cells)
     ensure(not anyone, "a cell may read anyone, in every cell the same record")
     measure, _, observer = common(entering)
@@ -153,7 +154,8 @@ def common(parts: Sequence[Private]) -> tuple[str, str, str]:
     """Return the one measure, relation and observer of several statements."""
     ensure(len(parts) >= 1, "needed at least one premise")
     kinds = {(part.law[0], part.relation, part.observer) for part in parts}
-    ensure(len(kinds) == 1, f"premises differ in measure, relation or observer: {sorted(kinds)}")
+    for name, found in zip(("measure", "relation", "observer"), zip(*kinds, strict=True), strict=True):
+        ensure(len({*found}) == 1, f"premises should share one {name}, found {', '.join(sorted({*found}))}")
     orders = {tuple(point[0] for point in part.law[1:]) for part in parts if part.law[0] == "renyi"}
     ensure(len(orders) <= 1, "Rényi bounds are at different orders")
     return kinds.pop()

@@ -24,7 +24,7 @@ from .distributions import upper_tail
 from .documents import Rejected, ensure, items, several
 from .facts import ANYONE, Optional, Persons, Private, Rare, rule
 from .intervals import ZERO, Interval, Pair, at_most, number, positive
-from .relation import ADDED, GROUPS, REPLACED, moving, reach
+from .relation import ADDED, GROUPS, OF_PERSONS, REPLACED, moving, reach
 
 
 @rule(Private, epsilon=number, delta=number, order=Optional(number))
@@ -175,18 +175,19 @@ def within(part: Private, radius: Fraction) -> Private:
 
 @rule(Private, Persons)
 def persons(part: Private, bounding: Persons) -> Private:
-    """A person's change is one of a group of rows."""
+    """A person's change is one of a group of rows; from here on the relation is one of persons."""
     wanted = f"{bounding.rows}{GROUPS}{bounding.most}"
     ensure(part.relation == wanted, f"needed {wanted}, found {part.relation}")
     ensure(part.subject == bounding.query, "the persons are not those of the release")
     ensure(part.observer == "central", "rows should be released centrally")
     ensure(part.units is None, "the units that it names are rows")
-    return part._replace(relation=bounding.relation)
+    return part._replace(relation=f"{bounding.relation}{OF_PERSONS}")
 
 
 @rule(Private)
 def replace_one(part: Private) -> Private:
     """A replaced record is one removed and one added."""
-    pairs = part.relation == f"{ADDED}{GROUPS}2"
+    kind = OF_PERSONS if OF_PERSONS in part.relation else ""
+    pairs = part.relation == f"{ADDED}{kind}{GROUPS}2"
     ensure(pairs, f"needed add-remove for groups of 2, found {part.relation}")
-    return part._replace(relation=REPLACED)
+    return part._replace(relation=f"{REPLACED}{kind}")

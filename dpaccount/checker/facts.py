@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from .curves import Curve, curve_of
 from .documents import brief, check_members, ensure, integer
 from .intervals import number, positive
+from .relation import written_relation
 
 ANYONE = [1, 2**63]  #: units lie below its end, so that nothing is beyond anyone
 
@@ -26,7 +27,7 @@ class Private(NamedTuple):
 
     subject: str
     law: list[Any]  #: the curve, as on the wire
-    relation: str
+    relation: str  #: of rows, or OF_PERSONS
     observer: str
     units: list[int] | None  #: None: a draw on any units
 
@@ -174,7 +175,8 @@ FACTS: dict[str, type[Any]] = {kind.__name__: kind for kind in (*FACT_KINDS, *RA
 
 def as_wire(fact: Fact) -> list[Any]:
     """Write a fact."""
-    return [type(fact).__name__, *fact]
+    word = {"relation": written_relation(fact.relation)} if isinstance(fact, Private) else {}
+    return [type(fact).__name__, *fact._replace(**word)]
 
 
 def fact_of(wire: list[Any]) -> Fact:
@@ -220,8 +222,7 @@ def rule(*premises: Any, **members: Any) -> Callable[[Inferring], Inferring]:
 def apply(name: str, premises: Sequence[Fact], given: dict[str, Any]) -> Fact:
     """Return a rule's conclusion from these premises and this witness, or reject."""
     ensure(name in RULES, f"unknown rule {brief(name)}")
-    declared = RULES[name]
-    witness = witness_of(declared.members, given)
+    declared, witness = RULES[name], witness_of(RULES[name].members, given)
     check_kinds(declared.premises, premises)
     return declared.conclude(*premises, **witness)
 

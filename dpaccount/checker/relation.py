@@ -13,6 +13,9 @@ from .intervals import number, positive
 REPLACED, ADDED, MOVED = "replace-one", "add-remove", "bounded-row"
 WORDS = (REPLACED, ADDED, MOVED)  # as claims write them; the radius is a member of its own
 GROUPS, RADIUS = ", groups of ", ", radius "
+# What the rule `persons` adds to the relation of a fact: its neighbours are tables of persons, who may have
+# many rows.  So what compares relations takes no person for a row.  On the wire it is left out.
+OF_PERSONS = " of persons"
 NO_RADIUS = f"a radius goes with the relation {MOVED}"
 # as evidence and ledgers write them
 NEIGHBOURS = re.compile(rf"{REPLACED}|{ADDED}|{MOVED}({RADIUS}[1-9]\d*(/[1-9]\d*)?)?", re.ASCII)
@@ -41,6 +44,17 @@ def has_radius(word: str) -> bool:
 def moving(radius: Fraction) -> str:
     """Return the relation of rows that move by at most this radius."""
     return f"{MOVED}{RADIUS}{radius}"
+
+
+def written_relation(relation: str) -> str:
+    """Return the relation of a fact as on the wire: one word for rows and for persons."""
+    return relation.replace(OF_PERSONS, "")
+
+
+def check_single_rows(relation: str) -> None:
+    """Verify that neighbours differ in one row, as covers and disjoint units need."""
+    single = GROUPS not in relation and OF_PERSONS not in relation
+    ensure(single, f"needed a statement about single rows, found {relation}")
 
 
 def replaced(relation: str) -> bool:

@@ -23,6 +23,7 @@ from dpaccount.plan.events import Plan
 from dpaccount.proof import ANYONE, Private, Theorem
 from dpaccount.proof.derivation import curve_json, digest_of
 from dpaccount.proof.search import unconverted
+from dpaccount.relation import written_relation
 
 AMOUNT_BITS = 128  #: significant bits of an amount that is rounded up
 MOST_EVENTS = 50  #: maximum events of a plan that are stored in the entry
@@ -80,7 +81,7 @@ def of_theorem(
     fact = getattr(theorem, "conclusion", theorem)
     if not isinstance(fact, Private):
         raise InputError(f"a {type(fact).__name__} is no privacy statement", "charge a plan by charge_plan")
-    _same_relation(budget, fact.relation)
+    _same_relation(budget, written_relation(fact.relation))
     reach = _reach(fact, cover, reads)
     proof = digest_of(theorem)
     facts = {

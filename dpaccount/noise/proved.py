@@ -18,6 +18,7 @@ from dpaccount.noise.leaves import Leaf
 from dpaccount.proof import Private, Theorem
 from dpaccount.proof import derivation as written
 from dpaccount.proof.derivation import Hypothesis
+from dpaccount.relation import written_relation
 
 ENTERED = ("assume_rounds", "assume_tree", "assume_covers")  #: rules on which units enter which releases
 
@@ -37,7 +38,7 @@ class Proved:
     def relation(self) -> str | None:
         """Return the relation between neighbouring datasets; None if the theorem is not about privacy."""
         fact = self.theorem.conclusion
-        return fact.relation if isinstance(fact, Private) else None
+        return written_relation(fact.relation) if isinstance(fact, Private) else None
 
     @property
     def units(self) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from dpaccount.errors import RuleError
-from dpaccount.relation import ADD_REMOVE, CENTRAL, JOINT, LOCAL, REPLACE_ONE
+from dpaccount.relation import ADD_REMOVE, CENTRAL, JOINT, LOCAL, REPLACE_ONE, of_one_row
 
 from .decide import ANYONE, need
 from .hypotheses import assume_choice, assume_view
@@ -87,7 +87,8 @@ def nodes(leaf: Theorem, covered: Theorem) -> Theorem:
         raise RuleError(f"{rule}: needed covers of the releases, found {type(spread).__name__}")
     need(spread.query == fact.subject, rule, f"covers of {spread.query!r}, a leaf of {fact.subject!r}")
     need(fact.observer == CENTRAL, rule, f"the leaf must be centrally private, found {fact.observer}")
-    need(fact.units is None and "groups of" not in fact.relation, rule, "a leaf of units already, or groups")
+    need(fact.units is None, rule, f"the leaf reads the units {fact.units} already")
+    need(of_one_row(fact.relation), rule, f"covers are of rows, and the leaf is for {fact.relation}")
     curve = fact.curve
     if isinstance(curve, Lattice):
         total: Curve = replace(curve, count=curve.count * spread.most)
@@ -105,8 +106,8 @@ def parallel(*parts: Theorem) -> Theorem:
     """Release each part on units of its own, separated by public position (McSherry 2009) (R9)."""
     facts = _private(parts, rule := "parallel")
     _alike(facts, rule)
-    spans = sorted(f.units for f in facts if f.units is not None and ", groups of " not in f.relation)
-    need(len(spans) == len(facts), rule, "every part must say which units it reads, and protect no groups")
+    spans = sorted(f.units for f in facts if f.units is not None and of_one_row(f.relation))
+    need(len(spans) == len(facts), rule, "every part must say which units it reads, and protect single rows")
     for (_, last), (first, _) in pairwise(spans):
         need(last < first, rule, f"units must be disjoint, found one part up to {last} and one from {first}")
     subject = " | ".join(fact.subject for fact in facts)
@@ -127,7 +128,8 @@ def partition(split: Theorem, *cells: Theorem) -> Theorem:
         raise RuleError(f"{rule}: needed a partition by value, found {type(kind).__name__}")
     swaps = [fact for fact in facts if fact.relation == REPLACE_ONE]
     steps = [fact for fact in facts if fact.relation == ADD_REMOVE]
-    need(facts == [*swaps, *steps], rule, "replace-one statements come first, then add-remove ones")
+    found = ", ".join(dict.fromkeys(fact.relation for fact in facts))
+    need(facts == [*swaps, *steps], rule, f"replace-one rows come first, then add-remove ones, found {found}")
     _alike(steps, rule)
     need(not isinstance(steps[0].curve, BoundedRange), rule, "bounded range composes only once converted")
     need(steps[0].observer == CENTRAL, rule, f"cells are released centrally, found {steps[0].observer}")

@@ -9,7 +9,7 @@ from itertools import pairwise
 from flint import arb
 
 from dpaccount.errors import RuleError
-from dpaccount.relation import ADD_REMOVE, CENTRAL, REPLACE_ONE, bounded_row, radius_of
+from dpaccount.relation import ADD_REMOVE, CENTRAL, OF_PERSONS, REPLACE_ONE, bounded_row, radius_of
 
 from .decide import (
     ANYONE,
@@ -183,7 +183,10 @@ def within(part: Theorem, radius: Fraction) -> Theorem:
 
 
 def persons(part: Theorem, bounding: Theorem) -> Theorem:
-    """Protect a person with at most `most` rows by a statement on groups of `most` rows (R15)."""
+    """Protect a person with at most `most` rows by a statement on groups of `most` rows (R15).
+
+    From here on neighbours are tables of persons, which the relation says.
+    """
     fact, kind = private(part, rule := "persons"), conclusion_of(bounding, rule)
     if not isinstance(kind, Persons):
         raise RuleError(f"{rule}: needed how many rows a person has, found {type(kind).__name__}")
@@ -192,7 +195,7 @@ def persons(part: Theorem, bounding: Theorem) -> Theorem:
     need(kind.query == fact.subject, rule, f"the persons are of {kind.query!r}, not of {fact.subject!r}")
     need(fact.observer == CENTRAL, rule, f"rows are released centrally, found {fact.observer}")
     need(fact.units is None, rule, "it names units, which are rows, not persons")
-    return proved(rule, replace(fact, relation=kind.relation), (part, bounding))
+    return proved(rule, replace(fact, relation=f"{kind.relation}{OF_PERSONS}"), (part, bounding))
 
 
 def despite(part: Theorem, rare: Theorem, delta: Fraction) -> Theorem:
@@ -218,6 +221,6 @@ def despite(part: Theorem, rare: Theorem, delta: Fraction) -> Theorem:
 def replace_one(part: Theorem) -> Theorem:
     """Replace a record by removing and adding one: add-remove for groups of 2 covers replace-one (R0)."""
     fact = private(part, rule := "replace_one")
-    wanted = f"{ADD_REMOVE}, groups of 2"
-    need(fact.relation == wanted, rule, f"needed the relation {wanted!r}, found {fact.relation!r}")
-    return proved(rule, replace(fact, relation=REPLACE_ONE), (part,))
+    wanted = {f"{ADD_REMOVE}{kind}, groups of 2": f"{REPLACE_ONE}{kind}" for kind in ("", OF_PERSONS)}
+    need(fact.relation in wanted, rule, f"needed add-remove for groups of 2, found {fact.relation!r}")
+    return proved(rule, replace(fact, relation=wanted[fact.relation]), (part,))

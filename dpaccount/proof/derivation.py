@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from dpaccount.documents import canonical
 from dpaccount.errors import RuleError
+from dpaccount.relation import written_relation
 
 from .judgements import Approximate, Curve, Judgement, Private, Pure, Renyi
 from .theorem import Theorem
@@ -78,7 +79,8 @@ def digest_of(theorem: Theorem) -> str:
 
 def as_json(fact: Judgement) -> list[Any]:
     """Return a judgement as the list that a step's ``gives`` holds; exact numbers are strings."""
-    return [type(fact).__name__, *map(_written, vars(fact).values())]
+    word = {"relation": written_relation(fact.relation)} if isinstance(fact, Private) else {}
+    return [type(fact).__name__, *map(_written, (vars(fact) | word).values())]
 
 
 def curve_json(curve: Curve) -> list[Any]:

@@ -172,7 +172,8 @@ class Apart:
 class Private:
     """`subject` has this privacy curve for this relation, as seen by this observer.
 
-    It reads the units of the interval `units` only (None: of any interval over which it is drawn).
+    It reads the units of the interval `units` only (None: of any interval over which it is drawn).  The
+    relation is one of rows, or after the rule `persons` one `OF_PERSONS`, and no other rule changes which.
     """
 
     subject: str

@@ -3,11 +3,11 @@
 from fractions import Fraction
 from typing import Any
 
-from ..derivation import NOISE, Step, conclusions, reachable
+from ..derivation import Step, conclusions, reachable
 from ..documents import brief, ensure
 from ..facts import Fact, Private, Refuted
 from ..intervals import number
-from ..relation import has_radius
+from ..relation import OF_PERSONS, has_radius, written_relation
 from .counts import attacked, audited
 from .evidence import Entry, evidence
 from .replaced import check_point, neighbours_of
@@ -35,8 +35,9 @@ def unproved(document: dict[str, Any], final: Fact | None) -> str | None:
 def shortfall(document: dict[str, Any], entries: dict[str, Entry], final: Private) -> str | None:
     """Return what the derivation and its evidence lack for the claim, or None."""
     promise, proved = document["guarantee"], document["proved"]
-    if final.relation != neighbours_of(promise):
-        return f"the derivation is for {final.relation}"
+    relation = written_relation(final.relation)
+    if relation != neighbours_of(promise):
+        return f"the derivation is for {relation}"
     if final.observer != promise["model"]:
         return f"the derivation is for the {final.observer} model"
     wanted = exact_of(promise["epsilon"], "guarantee.epsilon")
@@ -48,13 +49,13 @@ def shortfall(document: dict[str, Any], entries: dict[str, Entry], final: Privat
         return "the proved epsilon exceeds the claim's"
     if document["audit"] is None or not attacked(document["audit"]):
         return "there is no audit" + ("" if document["audit"] is None else " of any event that was ever seen")
-    fewer = uncounted(proved["derivation"], document["claim"].get("data", {}))
+    fewer = uncounted(proved["derivation"], final, document["claim"].get("data", {}))
     if fewer is not None:
         return fewer
     further = unmeasured(document["claim"])
     if further is not None:
         return further
-    about = relations(proved["derivation"], final.relation)
+    about = relations(proved["derivation"], relation)
     return next(filter(None, (untested(name, entries[name], about[name]) for name in entries)), None)
 
 
@@ -69,25 +70,20 @@ def relations(steps: list[Step], relation: str) -> dict[str, str]:
     return {steps[index]["digest"]: speaks for index, speaks in about.items()}
 
 
-def uncounted(steps: list[Step], data: dict[str, Any]) -> str | None:
+def uncounted(steps: list[Step], final: Private, data: dict[str, Any]) -> str | None:
     """Return how the derivation and the claim's table differ on a person's rows, or None.
 
-    Where several rows of a person count, all draws are below a statement on persons with as many
-    rows, or twice as many where persons are replaced but rows are added or removed.
+    Where several rows of a person count, the derivation is about persons with as many rows, or twice as many
+    where persons are replaced but rows are added or removed.  One about persons rests on no other rows.
     """
-    most, above = exact_of(data.get("max_rows", 1), "max_rows") or Fraction(1), {len(steps) - 1}
-    for index in sorted(range(len(steps)), reverse=True):
-        step = steps[index]
-        if index in above and step["rule"] == "persons":
+    most = exact_of(data.get("max_rows", 1), "max_rows") or Fraction(1)
+    for step in reachable(steps):
+        if step["rule"] == "persons":
             given = steps[step["from"][1]]["with"]
             times = 2 if given["relation"] != given["rows"] else 1
             if Fraction(given["most"]) != times * most:
                 return f"a person's change is {times * most} steps of rows, {brief(given['most'])} are proved"
-            above.add(step["from"][1])
-        elif index in above:
-            above.update(step["from"])
-    spoken = [steps[index]["rule"] for index in above]
-    if (most > 1 or "persons" in spoken) and any(rule in NOISE or rule == "assume_filter" for rule in spoken):
+    if most > 1 and OF_PERSONS not in final.relation:
         return "what is drawn of rows is not of persons, of whom several rows count"
     return None
 

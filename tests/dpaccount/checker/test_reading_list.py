@@ -8,7 +8,7 @@ from dpaccount.checker.derivation import FAMILIES, file_of
 from tests.dpaccount.checker.made import HONEST, derivation
 
 HERE = Path(checker.__file__).parent
-NAMES = ("documents", "intervals", "distributions", "curves", "facts", "relation", "derivation")
+NAMES = ("documents", "intervals", "distributions", "curves", "relation", "facts", "derivation")
 CORE = [f"{name}.py" for name in NAMES]
 SHOWN = (
     *(
