@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
+from statistics import NormalDist
 from typing import ClassVar, Self
 
 from flint import arb
@@ -15,12 +17,17 @@ from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.fourier.contours import Product, contour, estimate_delta
 from dpaccount.numerics.fourier.fourier import Inversion
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.work_budget import OutOfReach, bearable
+from dpaccount.numerics.lattice import mean_weights
+from dpaccount.numerics.work_budget import OutOfReach, bearable, kept
+from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.gaussian import GaussianPair
-from dpaccount.pairs.pair import MAX_LISTED, Atoms, TransformPair, Unbounded
-from dpaccount.pairs.poisson import SampledGaussian
+from dpaccount.pairs.pair import MAX_LISTED, Atoms, ExactPair, TransformPair, Unbounded
+from dpaccount.pairs.poisson import SampledGaussian, SampledPair
+from dpaccount.pairs.response import ResponsePair
 from dpaccount.pairs.table import LossTable
 
+MOST_MU2 = 100  #: of noise for which the mean over steps is bounded
+STEP_BITS = 8  #: of the number of steps for which it is
 ORDERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)  #: of the moments that bound a loss's span
 MAX_KNOWN = 8  #: stored sums of a curve
 MAX_REFINEMENTS = 2  #: of a contour for one point of a curve
@@ -46,11 +53,12 @@ class AllocatedGaussian(Unbounded, TransformPair):
         """Return the transform by quadrature."""
         return AllocatedGaussianTransform(self.steps, self.mu2, added=self.added)
 
-    def between(self) -> tuple[SampledGaussian, GaussianPair]:
-        """Return a Poisson sample of one step at rate 1/t, and a step that surely holds the unit."""
-        return SampledGaussian(Fraction(1, self.steps), self.mu2, added=self.added), GaussianPair(
-            (self.mu2,) * 2
-        )
+    def between(self) -> "tuple[SampledGaussian, GaussianPair | AllocatedMean]":
+        """Return a Poisson sample of one step at rate 1/t, and a bound on the mean (or on a sure step)."""
+        less = SampledGaussian(Fraction(1, self.steps), self.mu2, added=self.added)
+        if self.mu2 > MOST_MU2:
+            return less, GaussianPair((self.mu2,) * 2)
+        return less, AllocatedMean(_fewer(self.steps), self.mu2, Fraction(0), added=self.added)
 
     def own_curve(self, bits: int) -> Curve:
         """Return the curve by Fourier inversion, for t < 0 from that of the other direction.
@@ -116,6 +124,15 @@ class AllocatedResponse(LossTable):
         """Return the pair itself."""
         return self
 
+    def between(self) -> "tuple[SampledPair, AllocatedMean] | None":
+        """Return a Poisson sample of one step at rate 1/t, and a bound on the mean, where losses are many."""
+        if self.steps <= MAX_LISTED:
+            return None
+        less = SampledPair(
+            Fraction(1, self.steps), Composition.of(ResponsePair(self.epsilon)), added=self.added
+        )
+        return less, AllocatedMean(_fewer(self.steps), Fraction(0), self.epsilon, added=self.added)
+
     def ceiling(self) -> arb:
         """Return ε, that of outcomes that favour the same at every step."""
         return ball(self.epsilon)
@@ -132,6 +149,73 @@ class AllocatedResponse(LossTable):
         """Add those of a step that surely holds the unit: P is a mixture of such laws."""
         total.only_above(count * ball(self.epsilon**2 / 2), count * ball(self.epsilon**2))
         return True
+
+
+@dataclass(frozen=True)
+class AllocatedMean(Unbounded, ExactPair):
+    """A pair that costs no less than allocation in `steps` steps, by `numerics.lattice.mean_weights`.
+
+    Of Gaussian noise of μ² = `mu2`, or randomised response of `epsilon`; the other one is 0.
+    """
+
+    steps: int
+    mu2: Fraction
+    epsilon: Fraction
+    added: bool = field(default=False, kw_only=True)
+    rank: ClassVar[int] = 15
+    closed_curve: ClassVar[bool] = True
+
+    def reversed(self) -> Self:
+        """Return the pair of the other direction."""
+        return replace(self, added=not self.added)
+
+    def infinite_mass(self) -> None:
+        """Return None: what is lost counts as such, little of it."""
+        return
+
+    def without_infinite_mass(self) -> Self:
+        """Return the pair itself."""
+        return self
+
+    def own_curve(self, bits: int) -> Curve:
+        """Return the bound on E(S − e^t)₊, added on E(1 − e^t S)₊."""
+        bearable(bits, mean_weights.DEPTH + 40)
+
+        def value(t: Fraction) -> arb:
+            with precision(bits + 64):
+                mean, x = _mean(self.steps, self.mu2, self.epsilon), ball(t).exp()
+                return mean.under(1 / x) * x if self.added else mean.over(x)
+
+        return value
+
+    def transform(self) -> None:
+        """Return None: lattices take the curve."""
+        return
+
+    def moment(self, s: arb) -> arb:
+        """Return no bound."""
+        return arb.pos_inf()
+
+    def add_moments(self, total: Moments, count: int) -> bool:
+        """Return False: simpler bounds are known of the pair that this one stands for."""
+        return False
+
+
+def _fewer(steps: int) -> int:
+    """Return a few bits of a number of steps, rounded down: fewer steps cost no less."""
+    spare = max(0, steps.bit_length() - STEP_BITS)
+    return steps >> spare << spare
+
+
+@kept(64)
+def _mean(steps: int, mu2: Fraction, epsilon: Fraction) -> mean_weights.MeanCurves:
+    if epsilon:
+        call, most = partial(mean_weights.response_call, epsilon), float(epsilon)
+        return mean_weights.mean_curves(call, 2 * math.cosh(most) - 2, -most, most, steps)
+    mu, rare = math.sqrt(mu2), math.log(2) * mean_weights.DEPTH
+    low = mu * NormalDist().inv_cdf(math.exp(-rare / steps)) - mu * mu / 2
+    call, far = partial(mean_weights.log_normal_call, mu2), mu * (mu / 2 + math.sqrt(2 * rare))
+    return mean_weights.mean_curves(call, math.expm1(mu * mu), low, far, steps)
 
 
 class _Inverted:

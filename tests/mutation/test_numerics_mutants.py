@@ -83,7 +83,7 @@ def product_holds(bits, tail, infinite):
 
 
 def wrong_rounding(patch):
-    patch.setattr(lattice, "_shifted", lambda product, grid: product // (fmpz(1) << grid.bits))
+    patch.setattr(lattice, "rounded_up", lambda product, grid: product // (fmpz(1) << grid.bits))
 
 
 def tails_lost(side):

@@ -130,7 +130,7 @@ def compose(a: Masses, b: Masses) -> Masses:
     grid, size = a.grid, a.size + b.size
     bearable(float(size) * grid.bits, MOST_BITS)
     spend(1 + size / 4 + size * grid.bits / 3500)
-    masses = _shifted(a.masses * b.masses, grid)
+    masses = rounded_up(a.masses * b.masses, grid)
     lost = a.infinite * (_total(b.masses) + b.infinite) + _total(a.masses) * b.infinite
     infinite = -((-lost) >> grid.bits)
     spread, moved = a.spread + b.spread, a.moved + b.moved
@@ -141,7 +141,7 @@ def _total(masses: fmpz_poly) -> int:
     return int(masses(1)) if masses.length() else 0
 
 
-def _shifted(product: fmpz_poly, grid: Grid) -> fmpz_poly:
+def rounded_up(product: fmpz_poly, grid: Grid) -> fmpz_poly:
     """Return the coefficients over 2^bits, rounded up."""
     unit = fmpz(1) << grid.bits
     return (product + fmpz_poly([unit - 1] * product.length())) // unit
