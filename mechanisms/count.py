@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpaccount.noise.samplers import Integers
-from dpaccount.proof import Theorem, assume_clipped, assume_points
+from dpaccount.proof import Theorem
 from mechanisms.shared.counts import NoisyCounts
 from mechanisms.shared.votes import votes
 from mechanisms.subject import Domain, Rows
@@ -34,8 +34,4 @@ class Count(NoisyCounts):
 
     def proof(self, delta: Fraction) -> Theorem:
         """Count 0 or 1 for every row; noise by the law."""
-        if self.law == "laplace":
-            row = assume_clipped("counts", Fraction(0), Fraction(1), self.relation, "movement")
-        else:
-            row = assume_points("counts", [(0,), (1,)], self.relation, "movement")
-        return self.noisy_counts("count", row, delta)
+        return self.noisy_counts("count", self.zero_or_one(), delta)

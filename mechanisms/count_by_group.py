@@ -46,4 +46,5 @@ class CountByGroup(NoisyCounts):
 
     def proof(self, delta: Fraction) -> Theorem:
         """Let a row add 1 to one group or to none; noise by the law."""
-        return self.noisy_counts("count-by-group", assume_cell("counts", self.relation, "movement"), delta)
+        row = self.zero_or_one() if self.cells == 1 else assume_cell("counts", self.relation, "movement")
+        return self.noisy_counts("count-by-group", row, delta)

@@ -151,6 +151,11 @@ class NoisyStatistics(Additive):
         """Return whether all cells are listed: else their number is private, and no sum has it."""
         return not self._unlisted
 
+    @property
+    def by_row(self) -> bool:
+        """Return that a row counts by itself, in unlisted cells too."""
+        return True
+
     def _known(self, what: Statistic) -> bool:
         return self.exact_rows and what.is_whole
 

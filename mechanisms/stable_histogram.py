@@ -33,6 +33,7 @@ class StableHistogram:
     source: ClassVar[str] = "Korolova, Kenthapadi, Mishra & Ntoulas 2009; Bun, Nissim & Stemmer 2016"
     status: ClassVar[str] = "sound"
     reads: ClassVar[str] = "cells"
+    by_row: ClassVar[bool] = True  #: a row counts by itself
 
     scale: Fraction = Fraction(1)
     threshold: int = 32

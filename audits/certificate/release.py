@@ -79,14 +79,12 @@ class Release:
     digest: str
     key: str
     data: Rows | TableTotals | None = None
-    few: bool = False
     #: the files' metadata before their digest was taken
     stamp: list[list[object]] = field(default_factory=list)
 
     def subject(self) -> Subject:
-        """Return a new instance; with `few`, of as many rows as tests use."""
-        subject = subject_made(self.claim, self.made_by)
-        return of_few_rows(subject, self.claim.guarantee.delta) if self.few else subject
+        """Return a new instance."""
+        return subject_made(self.claim, self.made_by)
 
     def named_data(self, secret: str) -> str:
         """Return the data's digest for a certificate, keyed with a secret for private data.
@@ -277,10 +275,14 @@ def make(run: PreparedRelease, proved: Proved, certificate: Draft) -> tuple[dict
 
 
 def rehearsed(release: Release, proved: Proved, certificate: Draft) -> None:
-    """Rehearse run, report and check on synthetic data, so that failures come before any charge."""
-    release, coins = replace(release, few=True), release.claim.audit.seed
+    """Rehearse run, report and check on synthetic data, so that failures come before any charge.
+
+    Only the data may be of fewer rows: intervals, and what is asked of them, are of the declared size.
+    """
+    coins, delta = release.claim.audit.seed, release.claim.guarantee.delta
+    few = of_few_rows(release.subject(), delta).domain()
     for base in REHEARSED:
-        data = dataset(release.subject().domain(), base, coins)
+        data = dataset(few, base, coins)
         view, report = _run_and_report(release, data, rehearse(proved, Rehearsal(coins)))
         if isinstance(release.data, TableTotals):
             parts = _totals_in_parts(release, data)
@@ -297,13 +299,10 @@ def rehearsed(release: Release, proved: Proved, certificate: Draft) -> None:
 
 
 def _totals_in_parts(release: Release, data: Rows) -> TableTotals:
-    """Return the totals of synthetic data, summed row by row first, and the rest in three parts.
-
-    The mechanism is that of the release, with all its parameters, and not the one with few rows.
-    """
+    """Return the totals of synthetic data, summed row by row first, and the rest in three parts."""
     subject: Any = release.subject()
     rows = subject.table(data) if isinstance(subject, ByPerson) else data
-    mechanism: Any = named(replace(release, few=False).subject())
+    mechanism: Any = named(subject)
     first, rest = rows[:ONE_BY_ONE], rows[ONE_BY_ONE:]
     alone, several = np.array_split(first, max(1, len(first))), np.array_split(rest, 3)
     return TableTotals(sum(mechanism.query(part) for part in (*alone, *several, rows[:0])), len(data))

@@ -20,7 +20,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import write
-from mechanisms.subject import Additive, Subject, View
+from mechanisms.subject import Subject, View
 from mechanisms.subject.isolation import fresh
 from mechanisms.table.user_level import ByPerson, named
 
@@ -30,7 +30,7 @@ SIZES = {
     *("variance", "coordinates", "distance", "epsilon"),
 }
 MAX_DATASET_NUMBERS = 5_000_000  #: of one synthetic dataset
-FEW_NUMBERS, LEAST_ROWS = 50_000, 8  #: size of the smaller dataset that replaces a large one
+FEW_NUMBERS, LEAST_ROWS = 50_000, 8  #: above which a smaller dataset, of this size, replaces a sum's
 FAMILY = "{} more pairs were tested on {} units."
 FEW_UNITS, SOME_UNITS, SOME_PAIRS = 64, 2000, 4  #: units of the two members; pairs of the larger one
 SEEDS = 3  #: runs on each synthetic dataset
@@ -52,15 +52,15 @@ def check_size(subject: Subject) -> None:
 
 
 def of_few_rows(subject: Subject, delta: Fraction) -> Subject:
-    """Return a subject with fewer rows, if it has too many to test and its query is a sum over rows.
+    """Return a subject with fewer rows, if it has many and each adds its own part.
 
     Only for catalogued mechanisms, in which a row's contribution does not depend on the number of rows.  The
     proofs at `delta` must be equal, step by step; otherwise the subject is returned unchanged.
     """
     mechanism, domain = named(subject), subject.domain()
     width = len(domain.low)
-    sums = isinstance(mechanism, Additive) and mechanism.adds_up and is_catalogued(type(mechanism))
-    if domain.rows * width <= MAX_DATASET_NUMBERS or not sums:
+    sums = getattr(mechanism, "by_row", False) and is_catalogued(type(mechanism))
+    if domain.rows * width <= FEW_NUMBERS or not sums:
         return subject
     few: Any = max(LEAST_ROWS, FEW_NUMBERS // width)
     smaller: Any = replace(subject, rows=few)  # type: ignore[type-var]  # subjects are dataclasses

@@ -9,7 +9,16 @@ from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, exact_root
-from dpaccount.proof import REPLACE_ONE, Theorem, differences, laplace, lattice_gaussian, linear
+from dpaccount.proof import (
+    REPLACE_ONE,
+    Theorem,
+    assume_clipped,
+    assume_points,
+    differences,
+    laplace,
+    lattice_gaussian,
+    linear,
+)
 from mechanisms.shared import accuracy, confidence
 from mechanisms.subject import Additive, Rows, View, known_relation, shown_to_all
 
@@ -53,6 +62,12 @@ class NoisyCounts(Additive):
     def query(self, data: Rows) -> Integers:
         """Return the exact counts."""
         raise NotImplementedError
+
+    def zero_or_one(self) -> Theorem:
+        """Return the theorem that a row adds 0 or 1 to the one count there is."""
+        if self.law == "laplace":
+            return assume_clipped("counts", Fraction(0), Fraction(1), self.relation, "movement")
+        return assume_points("counts", [(0,), (1,)], self.relation, "movement")
 
     def noisy_counts(self, name: str, row: Theorem, delta: Fraction) -> Theorem:
         """Return the theorem for noise on counts, given a row's contribution."""

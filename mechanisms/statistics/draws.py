@@ -59,8 +59,9 @@ def root(square: Fraction) -> Fraction:
 
 
 def counts(name: str, size: int, cells: int = 1) -> Draw:
-    """Return the counts of `size` cells where a row is in at most `cells` of them."""
-    return Draw(f"{name}/count", size, root(Fraction(cells)), root(Fraction(2 * cells)), cells)
+    """Return the counts of `size` cells where a row is in at most `cells` of them; one cell moves by 1."""
+    norm, reach = root(Fraction(cells)), root(Fraction(min(2 * cells, size)))
+    return Draw(f"{name}/count", size, norm, reach, cells, (Fraction(0), Fraction(1)) if size == 1 else None)
 
 
 def moved_ranks(rank: Fraction, groups: int) -> tuple[Fraction, Fraction]:
@@ -85,9 +86,13 @@ def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
 
     A sum's unit is the largest magnitude M within its bounds: a row adds x/M to one group, and a replaced one
     moves it by (high − low)/M within a group, or by √2 from one to another.  For means, variances and
-    regressions z is the number scaled to [−1, 1].  φ = (z…, 1)/√d has norm at most 1, and so has φφᵀ; two of
-    these are at most √2 apart, since their inner product (φ·ψ)² is not negative.  Its numbers, each once, add
-    up to ((Σ|φ|)² + 1)/2 ≤ (d + 1)/2.  In ℓ1 a row that leaves and enters a group moves twice its norm.
+    regressions z is the number scaled to [−1, 1].  In ℓ1 a row that leaves and enters a group moves twice its
+    norm; a variance's of one group by u(1 + 8/5·s), u = |z − w|, s = |z + w| ≤ 2 − u: at most 441/160.
+
+    A regression's are the numbers of φφᵀ, each once, φ = (z…, 1)/√d.  Their squares add up to at most
+    (|φ|⁴ + Σφᵢ⁴)/2 ≤ (1 + 1/d)/2, those of φφᵀ − ψψᵀ to (|φ|⁴ + |ψ|⁴ − 2(φ·ψ)² + Σ(φᵢ² − ψᵢ²)²)/2 ≤ 1:
+    the last sum is at most (2 − |φ|² − |ψ|²)/d, and t² + (1 − t)/d ≤ 1 on [1/d, 1].  Their magnitudes add
+    up to (d + 1)/2, and with |φᵢφⱼ − ψᵢψⱼ| ≤ (uᵢsⱼ + sᵢuⱼ)/2d a replaced row moves by less.
     """
     name, groups = what.name, what.groups
     if what.unlisted:
@@ -110,7 +115,11 @@ def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
             return (Draw(f"{name}/sum", groups, 1 + MARGIN, 2 + MARGIN, 0, interval, l1=l1), *number)
         case "variance":
             norm = root(1 + SQUARE**2 / 4)
-            l1 = twice(1 + SQUARE / 2)
+            l1 = (
+                twice(1 + SQUARE / 2)
+                if groups > 1
+                else (1 + SQUARE / 2 + MARGIN, Fraction(441, 160) + MARGIN)
+            )
             return (Draw(f"{name}/moments", 2 * groups, norm + MARGIN, 2 + MARGIN, l1=l1), *number)
         case "median" | "quantile" if what.chosen:
             q, size = what.rank, groups * BRANCHES**LEVELS
@@ -120,9 +129,8 @@ def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
             return (counts(name, groups * cells, LEVELS),)
         case _:
             size = len(what.on) + 2
-            far = root(Fraction(2)) + MARGIN
-            l1 = twice(Fraction(size + 1, 2))
-            return (Draw(f"{name}/moments", size * (size + 1) // 2, 1 + MARGIN, far, l1=l1),)
+            norm, sizes = root(Fraction(size + 1, 2 * size)) + MARGIN, (Fraction(size + 1, 2) + MARGIN,) * 2
+            return (Draw(f"{name}/moments", size * (size + 1) // 2, norm, 1 + MARGIN, l1=sizes),)
 
 
 def _bounds(what: Statistic) -> tuple[Fraction, Fraction]:

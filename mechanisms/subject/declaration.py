@@ -129,6 +129,11 @@ class Additive:
         return True
 
     @property
+    def by_row(self) -> bool:
+        """Return whether what a row adds depends on no other row: to sums, or to counts of unlisted cells."""
+        return self.adds_up
+
+    @property
     def largest(self) -> int:
         """Return the largest magnitude that a row adds to a total, in the units of the noise."""
         raise NotImplementedError

@@ -35,8 +35,8 @@ RULES |= {"persons", "replace_one", "to_approximate", "to_gdp", "to_near_gdp", "
 class LeastMove:
     """Least movement of a key's sums by a row: squared l2 norms if it is added, and if replaced.
 
-    It is in `cells` of the `size` sums, or one number in `interval`, or of the norm `l1` if it is added and
-    twice that if replaced.  With a `choice` it is the square of how far the range of scores moves, in ranks,
+    It is in `cells` of the `size` sums, or one number in `interval`, or of the norms `l1` if it is added and
+    if replaced.  With a `choice` it is the square of how far the range of scores moves, in ranks,
     of which a score's unit is one part in `choice`.
     """
 
@@ -47,7 +47,7 @@ class LeastMove:
     cells: int = 0
     interval: Interval | None = None
     choice: int = 0
-    l1: Fraction = Fraction(0)
+    l1: Interval = (Fraction(0), Fraction(0))
 
 
 def maybe(value: object, name: str) -> Fraction | None:
@@ -60,7 +60,8 @@ def maybe(value: object, name: str) -> Fraction | None:
 def counted(name: str, size: int, cells: int = 1) -> LeastMove:
     """Return how far a row moves the counts of `size` cells if it is counted in `cells` of them."""
     ensure(size > 0, f"{brief(name)} has no cells")
-    return LeastMove(f"{name}/count", size, Fraction(cells), Fraction(2 * cells), cells)
+    one = (Fraction(0), Fraction(1)) if size == 1 else None
+    return LeastMove(f"{name}/count", size, Fraction(cells), Fraction(min(2 * cells, size)), cells, one)
 
 
 def unlisted(held: Mapping[str, Any]) -> bool:
@@ -138,19 +139,21 @@ def least_moves(held: Mapping[str, Any], *, exact: bool) -> list[LeastMove]:
         numbers = len([ends(each) for each in held["on"]]) + 2
         ensure(not by, "a regression has no groups")
         size, l1 = numbers * (numbers + 1) // 2, Fraction(numbers + 1, 2)
-        return [LeastMove(f"{name}/moments", size, one, Fraction(2), l1=l1)]
+        return [LeastMove(f"{name}/moments", size, l1 / numbers, one, l1=(l1, l1))]
     if what == "sum":
         most = max(abs(low), abs(high))
         ensure(most > 0, f"{brief(name)} sums nothing but 0")
         far = max(((high - low) / most) ** 2, Fraction(2) if groups > 1 else one)
         near = (min(low, Fraction(0)) / most, max(high, Fraction(0)) / most) if groups == 1 else None
-        return [LeastMove(f"{name}/sum", groups, one, far, 0, near, l1=one)]
+        return [LeastMove(f"{name}/sum", groups, one, far, 0, near, l1=(one, 2 * one))]
     known = exact and not by and held.get("where", "").strip() == ""
     rest = [] if known else [counted(name, groups)]
     if what == "variance":
-        return [LeastMove(f"{name}/moments", 2 * groups, Fraction(41, 25), four, l1=Fraction(9, 5)), *rest]
+        far = Fraction(441, 160) if groups == 1 else Fraction(18, 5)  # u(1 + 8/5·(2 − u)) at u = 21/16
+        norms = Fraction(9, 5), far
+        return [LeastMove(f"{name}/moments", 2 * groups, Fraction(41, 25), four, l1=norms), *rest]
     near = (-one, one) if groups == 1 else None
-    return [LeastMove(f"{name}/sum", groups, one, four, 0, near, l1=one), *rest]
+    return [LeastMove(f"{name}/sum", groups, one, four, 0, near, l1=(one, 2 * one)), *rest]
 
 
 def check_draws(held: Table, steps: list[Table]) -> None:
@@ -192,7 +195,7 @@ def check_draw(move: LeastMove, step: Table, steps: list[Table], held: Table) ->
         right = UNLISTED
     elif gaussian:
         right = GAUSSIAN[relation]
-    elif move.interval is None and move.l1 > 0:
+    elif move.interval is None and move.l1[0] > 0:
         right = OF_SUMS
     rules, bottom = [step["rule"]], step
     while not bottom["rule"].startswith("assume_"):
@@ -213,7 +216,7 @@ def enough(move: LeastMove, given: Table) -> bool:
         far = move.come if given["relation"] == ADDED else move.replaced
         return number(given["width"]) >= 0 and number(given["width"]) ** 2 >= far * move.choice**2
     if "width" in given:
-        return number(given["width"]) >= move.l1 * (1 if given["relation"] == ADDED else 2) > 0
+        return number(given["width"]) >= move.l1[given["relation"] != ADDED] > 0
     if "reach" in given:
         return number(given["reach"]) >= 0 and number(given["reach"]) ** 2 >= move.replaced
     if "radius" in given:

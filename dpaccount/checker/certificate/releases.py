@@ -207,7 +207,7 @@ def part_per_share(
             low, high = move.interval
             amount += (max(-low, high) if vary else high - low) / scale
         else:
-            amount += (move.l1 or move.cells) * (1 if vary else 2) / scale
+            amount += (move.l1[not vary] or move.cells * (1 if vary else 2)) / scale
         most = max(most, FINEST / scale if free else Fraction(0))
     return amount * (1 - OF_SCALES) / share, amount * (1 + OF_SCALES + 2 * most) / share
 

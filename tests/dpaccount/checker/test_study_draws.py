@@ -166,9 +166,10 @@ FORGED_DRAWS = [
     (Statistic("s", "variance", X), lambda d: (replace(d[0], reach=Fraction(3, 2)),)),
     (Statistic("s", "median", X), lambda d: (renamed(d[0], "/cells", reach=ROOT2, cells=1),)),
     (Statistic("s", "quantile", X, q=Fraction(1, 2)), lambda d: (replace(d[0], reach=ROOT2, cells=1),)),
-    (Statistic("s", "regression", X, on=(Y,)), lambda d: (replace(d[0], reach=Fraction(1)),)),
+    (Statistic("s", "regression", X, on=(Y,)), lambda d: (replace(d[0], reach=Fraction(99, 100)),)),
     (Statistic("s", "count"), lambda d: (*d, renamed(d[0], "/more"))),
-    (Statistic("s", "count"), lambda d: (replace(d[0], reach=Fraction(1)),)),
+    (Statistic("s", "count"), lambda d: (replace(d[0], reach=Fraction(99, 100)),)),
+    (Statistic("s", "count", by=(WARD,)), lambda d: (replace(d[0], reach=Fraction(1)),)),
 ]  # fmt: skip
 
 
@@ -198,10 +199,11 @@ FORGED_LAPLACE = [
     (Statistic("s", "mean", X, by=(WARD,)), normed("1/2", 1)),
     (Statistic("s", "mean", X, by=(WARD,)), normed(cells=1)),
     (Statistic("s", "mean", X), normed(1, 2, interval=None)),
-    (Statistic("s", "variance", X), normed("179/100", "359/100")),
+    (Statistic("s", "variance", X), normed("179/100", "275/100")),
+    (Statistic("s", "variance", X, by=(WARD,)), normed("179/100", "359/100")),
     (Statistic("s", "variance", X), normed(cells=2)),
     (Statistic("s", "variance", X), normed(interval=(Fraction(-1), Fraction(1)))),
-    (Statistic("s", "regression", X, on=(Y,)), normed("199/100", "399/100")),
+    (Statistic("s", "regression", X, on=(Y,)), normed("199/100", "199/100")),
     (Statistic("s", "regression", X, on=(Y,)), normed(cells=1)),
     (Statistic("s", "count"), normed(1, 2)),
     (Statistic("s", "median", X), normed(5, 10)),

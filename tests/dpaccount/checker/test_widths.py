@@ -212,8 +212,8 @@ def test_numbers_shown_of_a_draw():
 
 
 COUNTS = LeastMove("n/count", 3, Fraction(5), Fraction(10), 5)
-ONE_NUMBER = LeastMove("s/sum", 1, Fraction(1), Fraction(4), 0, (Fraction(-1), Fraction(3)), l1=Fraction(1))
-SUMS = LeastMove("r/moments", 3, Fraction(1), Fraction(2), l1=Fraction(3, 2))
+ONE_NUMBER = LeastMove("s/sum", 1, Fraction(1), Fraction(4), 0, (Fraction(-1), Fraction(3)))
+SUMS = LeastMove("r/moments", 3, Fraction(1), Fraction(2), l1=(Fraction(3, 2), Fraction(3)))
 CHOICE = LeastMove("q/choice", 1024, Fraction(4), Fraction(9), 1, None, 2)
 
 
