@@ -92,14 +92,14 @@ from .composition import (
     local_view,  # Private local, View → Private of the view; a view of just these releases
     mixture,  # Choice, Private … → the worst; alike, keys as chosen, none shared that may depart
     nodes,  # Private, Covered → times what one unit meets; central, of the leaf's query, no units yet
-    parallel,  # Private … → the worst; alike, of disjoint units, not groups
+    parallel,  # Private … → the worst; alike, of disjoint units, of single rows
     partition,  # Split, Private … → the worst cell, or two; all cells named, none reads anyone
     post_process,  # Private central, View everyone → Private of the view; a view of just these releases
 )
 from .conversions import (
     despite,  # Private (ε, δ), Rare → δ + p, or δ + (1 + e^ε)p; the same subject
     group,  # Private → of groups of k ≥ 2: kε, k²μ², k²ρ; the path between them stays in the domain
-    persons,  # Private of groups, Persons → Private; groups of as many rows, central, of no named units
+    persons,  # Private of groups, Persons → Private of persons; groups of as many rows, central, no units
     replace_one,  # Private → replace-one; add-remove for groups of 2
     to_approximate,  # Private → (ε, δ); δ(ε) ≤ δ, zCDP and Rényi at an order above 1
     to_gdp,  # Private pure ε, or bounded range 2ε → GDP; Φ(−μ/2)(1 + e^ε) ≤ 1

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from tests.formal.test_table import FORMAL, MUTANTS
+from tests.formal.test_table import FORMAL, MUTANTS, infers
 
 pytestmark = [
     pytest.mark.nightly,
@@ -21,7 +21,7 @@ def failing(folder, mutant):
     """Compile the proof of a rule with one change; return the files that Coq refuses."""
     copy = folder / "formal"
     shutil.copytree(FORMAL, copy)
-    file = copy / mutant["family"] / "Infer.v"
+    file = copy / infers(mutant)
     file.write_text(file.read_text().replace(mutant["old"], mutant["new"]))
     target = f"{mutant['proof']}.vo"
     words = [shutil.which("make"), "-f", "Makefile.coq", "-j1", target]
@@ -37,5 +37,5 @@ def test_a_weaker_rule_has_no_proof(tmp_path, mutant):
 
 
 def test_without_a_change_of_meaning_all_compiles(tmp_path):
-    for mutant in (MUTANTS[0], MUTANTS[-1]):
+    for mutant in (MUTANTS[0], next(mutant for mutant in MUTANTS[::-1] if "family" in mutant)):
         assert not failing(tmp_path / mutant["rule"], {**mutant, "new": f"{mutant['old']} "})
