@@ -21,7 +21,7 @@ from dpaccount.documents import Place, html_table, parse_json
 from dpaccount.errors import InputError
 from dpaccount.exact import Exact, as_exact
 from dpaccount.schemas.study import SCHEMA, StudyPlan, StudyRelease
-from mechanisms.table.columns import text_of
+from mechanisms.table.cells import text_of
 
 SQLITE = "sqlite:///"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_bytes
-from typing import Any, Final
+from typing import Any
 
 from audits.claim import Claim, read_claim
 from audits.sandbox.manifest import PART_FIELDS, checked_part, manifest
@@ -18,13 +18,11 @@ from audits.sandbox.table_parts import TableWork, digests_of, summed_query
 from audits.subjects.catalogue import subject_of
 from dpaccount.errors import InputError
 from dpaccount.noise import process
-from mechanisms.table.columns import shown
+from mechanisms.table.cells import shown
 from mechanisms.table.persons import SECRET_BYTES
 from mechanisms.table.reading import Batch, record_batches
 from mechanisms.table.totals import TablePart
 from mechanisms.table.user_level import named
-
-SPELLINGS: Final = ("integer", "string", "null")  #: types of identities; null if a batch has only gaps
 
 
 @dataclass(frozen=True)
@@ -44,9 +42,9 @@ class PartSummer:
     def totals(self, batches: Iterable[Any]) -> dict[str, object]:
         """Return totals, units and marks of a part, given pyarrow record batches of its rows.
 
-        Raises `InputError` only for public facts: missing or nested columns, identities of mixed types or
-        in floating point, and a version of the code other than where the work began; `ReceiptError` if
-        the code charges or draws noise.
+        Raises `InputError` only for public facts: missing or nested columns, identities in floating point,
+        and a version of the code other than where the work began; `ReceiptError` if the code charges or
+        draws noise.
         """
         what = summed_query(self.claim, self.made_by)
         own = digests_of(self.claim, self.made_by, "")
@@ -97,22 +95,16 @@ def begin(claim: Path) -> PartSummer:
 
 
 def _read(batches: Iterable[Any], names: Sequence[str], identity: str | None) -> Iterator[Batch]:
-    """Yield the batches' columns; identities must have one type, or one person could count as two.
+    """Yield the batches' columns; a gap must not make floats of other persons' identities, cut to 53 bits."""
+    from pyarrow import types
 
-    They are converted to text, since they may be integers in one part and text in another.
-    """
-    spelled = ""
     for batch in batches:
-        given, schema = batch, batch.schema
-        kind = schema.field(identity).type if identity in schema.names else None
-        if kind is not None and not kind.num_fields and batch.num_rows:
-            own = _spelling(kind)
-            if own not in SPELLINGS or (spelled and own not in (spelled, "null")):
-                what = f"{identity} is {own}" + (f", before {spelled}" if spelled else "")
-                raise InputError(what, "give all its cells as integers, without gaps, or all as text")
-            spelled = spelled or ("" if own == "null" else own)
-            given = _as_text(batch, str(identity))
-        for _, columns in record_batches(given, names):
+        there = identity in batch.schema.names and batch.num_rows
+        if there and types.is_floating(kind := batch.schema.field(identity).type):
+            raise InputError(
+                f"{identity} is {kind}", "give all its cells as integers, without gaps, or as text"
+            )
+        for _, columns in record_batches(batch, names):
             yield columns
 
 
@@ -141,18 +133,3 @@ def _array(column: Any) -> Any:
         pass
     texts = (shown(cell).encode(errors="backslashreplace").decode() for cell in column.tolist())
     return array([text or None for text in texts], string())
-
-
-def _as_text(batch: Any, identity: str) -> Any:
-    from pyarrow import string
-
-    place = batch.schema.get_field_index(identity)
-    return batch.set_column(place, identity, batch.column(place).cast(string()))
-
-
-def _spelling(kind: Any) -> str:
-    from pyarrow import types
-
-    if types.is_integer(kind):
-        return "integer"
-    return "string" if types.is_string(kind) or types.is_large_string(kind) else str(kind)

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from dpaccount.errors import InputError
-from mechanisms.table.columns import shown
+from mechanisms.table.cells import shown
 
 FRAME_FILE: Final = "frame.csv"  #: the name of the data in the certificate of a DataFrame's study
 LISTS: Final = ("to_list", "to_pylist", "tolist")  #: of columns, by library

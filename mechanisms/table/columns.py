@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from mechanisms.table import texts
+from mechanisms.table.cells import text_of
 from mechanisms.table.reading import ArrowCells
 
 COLUMN_KINDS: Final = ("number", "integer", "category", "text", "boolean", "date")
@@ -27,7 +28,6 @@ NUMERIC_KINDS: Final = ("number", "integer")
 ORDERED_KINDS: Final = (*NUMERIC_KINDS, "date")  #: those with bounds
 NOWHERE: Final = -1.0  #: the code of a category's cell that is none of its values, where there is no "other"
 OTHER: Final = "other"
-ABSENT: Final = ("NAType", "NaTType")  #: classes of pandas' missing cells, which compare to nothing
 LONGEST_TEXT: Final = 240  #: bytes that may be declared
 NAME: Final = re.compile(r"[^\x00-\x1f]{1,200}")
 DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -106,7 +106,7 @@ class Column:
             raise InputError(f"missing is {given}", "a whole number belongs there", self.name)
 
     def _check_category(self) -> None:
-        if not self.values or len(set(self.values)) != len(self.values):
+        if not self.values or len(set(map(text_of, self.values))) != len(self.values):
             raise InputError(f"{self.name} is a category without values, or with one twice", "list each once")
         if any(not value or value.strip() != value for value in self.values):
             raise InputError(f"{self.name} has an empty value, or one with spaces around", "write it bare")
@@ -158,29 +158,28 @@ class Column:
 
     def codes(self, cells: Iterable[object]) -> Floats:
         """Return each cell's code (of text, a row of codes), independently; never fails."""
-        if isinstance(cells, ArrowCells):
-            if self.kind in NUMERIC_KINDS and (numbers := cells.numbers()) is not None:
-                return self.bounded(numbers.copy())
-            return self.codes(cells.values)[cells.places]
         if self.kind in NUMERIC_KINDS:
-            if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
-                return self.bounded(cells.astype(np.float64, copy=False))
-            return self.bounded(np.fromiter(map(_number, cells), dtype=np.float64))
-        cells = plain(cells)
+            return self.bounded(_numbers(cells))
+        if isinstance(cells, ArrowCells):
+            return self._codes(cells.values)[cells.places]
+        if isinstance(cells, np.ndarray):
+            values, places = np.unique(cells, return_inverse=True)
+            return self._codes(values.tolist())[places]
+        return self._codes(cells)
+
+    def _codes(self, cells: Iterable[object]) -> Floats:
         if self.kind == "date":
             return self.bounded(np.fromiter(map(day_number, cells), dtype=np.float64))
         if self.kind == "boolean":
             default = self.default
             return np.fromiter((_flag(cell, default) for cell in cells), dtype=np.float64)
         if self.kind == "text":
-            words = ("" if _absent(cell) else text_of(cell) for cell in cells)
-            return texts.numbers_of((word or str(self.missing or "") for word in words), self.bytes)
+            return texts.numbers_of((text_of(cell) or str(self.missing or "") for cell in cells), self.bytes)
         low, _ = self.bounds
-        place = {value: float(index) for index, value in enumerate(self.labels)}
         unknown = float(len(self.values)) if self.other else self.default if self.missing is not None else low
-        default = self.default
-        codes = (default if _absent(cell) else place.get(text_of(cell), unknown) for cell in cells)
-        return np.fromiter(codes, dtype=np.float64)
+        place = dict.fromkeys(("", "nan", "NaN"), self.default)  # as Parquet, pandas and Polars write a gap
+        place |= {text_of(value): float(index) for index, value in enumerate(self.labels)}
+        return np.fromiter((place.get(text_of(cell), unknown) for cell in cells), dtype=np.float64)
 
     def bounded(self, numbers: Floats) -> Floats:
         """Return numbers within the bounds; NaN, and broken ones of an integer, are the default."""
@@ -255,6 +254,15 @@ def day_number(cell: object) -> float:
     return float(cell.toordinal()) if isinstance(cell, date) else math.nan
 
 
+def _numbers(cells: Iterable[object]) -> Floats:
+    if isinstance(cells, ArrowCells):
+        numbers = cells.numbers()
+        return _numbers(cells.values)[cells.places] if numbers is None else numbers.copy()
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
+        return cells.astype(np.float64, copy=False)
+    return np.fromiter(map(_number, cells), dtype=np.float64)
+
+
 def _number(cell: object) -> float:
     """Return a cell as a number, NaN for what is none; booleans and text within text are none."""
     if isinstance(cell, bool | np.bool_):
@@ -272,24 +280,3 @@ def _flag(cell: object, default: float) -> float:
         return float(cell)
     text = text_of(cell).lower()
     return 1.0 if text in _TRUE else 0.0 if text in _FALSE else default
-
-
-def _absent(cell: object) -> bool:
-    return cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell))
-
-
-def shown(cell: object) -> str:
-    """Return any cell as text, empty where it is missing, or cannot be written: an error would reveal it."""
-    if cell is None or type(cell).__name__ in ABSENT or (isinstance(cell, float) and math.isnan(cell)):
-        return ""
-    try:
-        return text_of(cell)
-    except Exception:  # of a class of the user's own
-        return ""
-
-
-def text_of(cell: object) -> str:
-    """Return a cell as a category's value is written: whole numbers without a point."""
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return cell.strip() if isinstance(cell, str) else str(cell)

@@ -11,24 +11,25 @@ from secrets import token_bytes
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.table.persons import SECRET_BYTES, PersonCounters, keys_of
+from mechanisms.table.persons import SECRET_BYTES, PersonCounters, keys_of, owners_of
 
 Floats = NDArray[np.float64]
 
 
 def bounded(
-    batches: Iterable[tuple[Sequence[str], Floats]], max_rows: int, default: Sequence[float]
+    batches: Iterable[tuple[Sequence[object], Floats]], max_rows: int, default: Sequence[float]
 ) -> tuple[list[str], Floats]:
     """Return the identities in order, and a wide row for each: the number of rows, then the rows.
 
-    `batches` have the identity and the codes of each row, in the file's order.  A person with fewer
-    rows is padded with `default`.
+    `batches` have the cell with the identity and the codes of each row, in the file's order.  A person with
+    fewer rows is padded with `default`.
     """
     kept: dict[str, list[Floats]] = {}
     persons, secret = PersonCounters(max_rows, 0), token_bytes(SECRET_BYTES)
-    for owners, codes in batches:
-        for place in np.flatnonzero(persons.keep(keys_of(owners, secret))).tolist():
-            kept.setdefault(owners[place], []).append(codes[place])
+    for cells, codes in batches:
+        owners = owners_of(cells)
+        for place in np.flatnonzero(persons.keep(keys_of(cells, secret))).tolist():
+            kept.setdefault(str(owners[place]), []).append(codes[place])
     order = sorted(kept)
     width = len(default)
     table = np.tile(np.array([0.0, *list(default) * max_rows]), (len(order), 1))

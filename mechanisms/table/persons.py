@@ -1,7 +1,8 @@
 """Contribution bounding in one pass: which rows count, from one counter per person.
 
 The first `max_rows` rows of a person count, in the order in which they are given.  A person is known by a
-key of 128 bits: an integer is its own key; a text has a linear hash, drawn afresh for every table.
+key of 128 bits: an integer is its own key; a text has a linear hash, drawn afresh for every table.  How
+identities are compared, however they are written, is said in `cells`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,6 +14,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.table.cells import FLAGS, LOST, NOBODY, NUMERIC, identity_of
+from mechanisms.table.columns import plain
 from mechanisms.table.reading import ArrowCells
 
 Keys = NDArray[np.uint64]  #: [n, 2]
@@ -27,9 +30,16 @@ DENSE: Final = 2**20  #: integers below it, or below a few times the persons dec
 TEXT: Final = np.uint64(1 << 63)  #: marks the second word of a text's key
 INTEGER: Final = np.uint64(1 << 62)  #: and is that of an integer's: no key ends with 0, as an empty slot does
 NEGATIVE: Final = np.uint64((1 << 62) + 1)  #: of one below 0, whose first word a large one has, too
+WHOLE: Final = r"^([0-9]{1,15}(\.0*)?)?$"
+MAX_DIGITS: Final = 18  #: of a number that is read at once
 MOST_AT_FIRST: Final = 2**24  #: slots of a new table; an untouched page takes no memory
 ROWS_MOVED: Final = 2**18  #: slots of a table that are moved to a larger one at once
 ROW_BITS: Final = 20  #: of a row's number in a batch, which is below it
+_POINT, _ZERO, _NINE = map(ord, ".09")
+_MAY_BE_NUMBER: Final = np.isin(np.arange(256), [*map(ord, NUMERIC + "eE")])
+_SIGNS, _SIGNS_AFTER = [*b"+-"], [*b"eE"]
+_WORDS: Final = np.frombuffer("".join(f"{word:8}" for word in (*NOBODY, *FLAGS)).encode(), dtype="<u8")
+_WORD_BYTES: Final = 5  #: of the longest
 
 
 # ------------------------------------------------------------------ keys
@@ -38,20 +48,31 @@ ROW_BITS: Final = 20  #: of a row's number in a batch, which is below it
 def keys_of(cells: Sequence[object], secret: bytes) -> Keys:
     """Return each row's key, by its cell in the column of identities.
 
-    Integers are compared as such, anything else as text without the spaces around it; rows without an
-    identity are one person's.  The keys of two different texts are equal with probability 2^−122 at most
-    over a uniform `secret` of `SECRET_BYTES`.
+    The keys of two different texts are equal with probability 2^−122 at most over a uniform `secret` of
+    `SECRET_BYTES`; a row that is nobody's has a key that ends with 0.
     """
-    if isinstance(cells, np.ndarray):
-        if cells.dtype.kind in "iu":
-            return _integer_keys(cells)
-        cells = cells.tolist()
     if isinstance(cells, ArrowCells):
-        texts = _plain_texts(cells.array)
-        if texts is not None:
-            return _text_keys(texts, secret)
-        return _python_keys(cells.values, secret)[cells.places]
-    return _python_keys(cells, secret)
+        keys = _keys_of_texts(cells.array, secret)
+        return _python_keys(cells.values, secret)[cells.places] if keys is None else keys
+    if not isinstance(cells, np.ndarray):
+        return _python_keys(cells, secret)
+    if cells.dtype.kind in "iu":
+        return _integer_keys(cells)
+    if cells.dtype.kind != "f":
+        return _python_keys(cells.tolist(), secret)
+    whole = (np.abs(cells) < LOST) & (cells == np.floor(cells))
+    keys = _integer_keys(np.where(whole, cells, 0).astype(np.int64))
+    if not whole.all():
+        keys[~whole] = _python_keys(cells[~whole].tolist(), secret)
+    return keys
+
+
+def owners_of(cells: Sequence[object]) -> list[object]:
+    """Return each row's identity, by its cell in that column."""
+    if isinstance(cells, ArrowCells):
+        owners = list(map(identity_of, cells.values))
+        return [owners[place] for place in cells.places.tolist()]
+    return list(map(identity_of, plain(cells)))
 
 
 def _integer_keys(numbers: NDArray[Any]) -> Keys:
@@ -63,17 +84,15 @@ def _integer_keys(numbers: NDArray[Any]) -> Keys:
 
 
 def _python_keys(cells: Iterable[object], secret: bytes) -> Keys:
-    cells = list(cells)
-    keys = _text_keys(_padded([_owner(cell) for cell in cells], secret), secret)
-    for place, cell in enumerate(cells):
-        if isinstance(cell, int) and not isinstance(cell, bool) and -(2**63) <= cell < 2**64:
-            keys[place] = cell % 2**64, NEGATIVE if cell < 0 else INTEGER
+    owners = list(map(identity_of, cells))
+    written = [b"" if owner is None else str(owner).encode("utf-8", "surrogatepass") for owner in owners]
+    keys = _text_keys(_padded(written, secret), secret)
+    for place, owner in enumerate(owners):
+        if isinstance(owner, int) and -(2**63) <= owner < 2**64:
+            keys[place] = owner % 2**64, NEGATIVE if owner < 0 else INTEGER
+        elif owner is None:
+            keys[place] = 0
     return keys
-
-
-def _owner(cell: object) -> bytes:
-    text = "" if cell is None else str(cell).strip()
-    return text.encode("utf-8", "surrogatepass")
 
 
 def _padded(texts: list[bytes], secret: bytes) -> NDArray[np.uint32]:
@@ -89,8 +108,8 @@ def _digest(text: bytes, secret: bytes) -> bytes:
     return blake2b(text, key=secret, digest_size=MAX_HASHED + 1).digest()
 
 
-def _plain_texts(array: Any) -> NDArray[np.uint32] | None:
-    """Return pyarrow's texts as `_padded` would, without Python objects; None where some need its rules.
+def _keys_of_texts(array: Any, secret: bytes) -> Keys | None:
+    """Return the keys of pyarrow's texts without Python objects; None where some need the rules of `cells`.
 
     These are missing ones, long ones, and those with spaces or other than ASCII characters.
     """
@@ -106,8 +125,15 @@ def _plain_texts(array: Any) -> NDArray[np.uint32] | None:
     held = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]] if data is not None else None
     lengths = np.diff(ends)
     width = int(lengths.max())
-    if held is None or width > MAX_HASHED or held.min(initial=33) <= 32 or held.max(initial=0) >= 127:
+    low, high = (33, 0) if held is None else (held.min(initial=126), held.max(initial=33))
+    if held is None or width > MAX_HASHED or low <= 32 or high >= 127:
         return None
+    if low >= _POINT and high <= _NINE:
+        numbers = _whole_numbers(array, lengths, digits=low >= _ZERO)
+        if numbers is not None:
+            keys = _integer_keys(numbers)
+            keys[lengths == 0] = _python_keys([""], secret)
+            return keys
     words = np.zeros((len(lengths), -(-width // WORD) + 1), dtype="<u4")
     words[:, -1] = lengths
     texts = words.view(np.uint8)[:, :width]
@@ -115,7 +141,45 @@ def _plain_texts(array: Any) -> NDArray[np.uint32] | None:
         texts[:] = held.reshape(len(lengths), width)
     else:
         texts[np.arange(width) < lengths[:, None]] = held
-    return words
+    keys, other = _text_keys(words, secret), _are_spelled(words, width)
+    if len(other):
+        some = ArrowCells(array.take(other))
+        keys[other] = _python_keys(some.values, secret)[some.places]
+    return keys
+
+
+def _whole_numbers(array: Any, lengths: NDArray[Any], *, digits: bool) -> NDArray[np.int64] | None:
+    """Return texts of digits as numbers, 0 for an empty one; None where some are not whole, or are long."""
+    from pyarrow import array as held
+    from pyarrow import compute, int64
+
+    if not digits:
+        if not compute.all(compute.match_substring_regex(array, WHOLE)).as_py():
+            return None
+        array = compute.replace_substring_regex(array, r"\..*", "")
+    elif int(lengths.max()) > MAX_DIGITS:
+        return None
+    if not lengths.all():
+        array = compute.if_else(held(lengths == 0), "0", array)
+    numbers: NDArray[np.int64] = array.cast(int64()).to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _are_spelled(words: NDArray[np.uint32], width: int) -> NDArray[np.int64]:
+    """Return which texts `cells` may compare otherwise than byte by byte: numbers, truth values, gaps."""
+    texts, lengths = words.view(np.uint8)[:, : max(width, 1)], words[:, -1]
+    rows = np.flatnonzero(_MAY_BE_NUMBER[texts[:, 0]] & (lengths > 0))
+    letters = words[rows, :-1] >> np.uint32(6) & np.uint32(0x01010101)  # one in a byte that is a letter
+    rows = rows[sum((letters * np.uint32(0x01010101) >> np.uint32(24)).T) <= 1]  # a number has an e at most
+    some = texts[rows]
+    inner = np.isin(some[:, 1:], _SIGNS) & ~np.isin(some[:, :-1], _SIGNS_AFTER)
+    rows = rows[(_MAY_BE_NUMBER[some] | (some == 0)).all(axis=1) & ~inner.any(axis=1)]
+    short = np.flatnonzero(lengths <= _WORD_BYTES)
+    if not len(short):
+        return rows
+    letters = np.full((len(short), 2 * WORD), 32, dtype=np.uint8)
+    letters[:, : min(width, _WORD_BYTES)] = texts[short, : min(width, _WORD_BYTES)] | 32  # in lower case
+    return np.union1d(rows, short[np.isin(letters.view("<u8")[:, 0], _WORDS)])
 
 
 def _text_keys(padded: NDArray[np.uint32], secret: bytes) -> Keys:
@@ -189,6 +253,9 @@ class PersonCounters:
 
     def keep(self, keys: Keys) -> Mask:
         """Return which of the rows with these keys count, of all rows given so far, in order."""
+        if not (named := keys[:, 1] != 0).all():  # nobody's rows
+            named[named] = self.keep(keys[named])
+            return named
         slots = self._slots(keys)
         kept = np.zeros(len(slots), dtype=bool)
         open_ = np.flatnonzero(self._counts[slots] < self._max_rows)

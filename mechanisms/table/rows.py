@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
 from dpaccount.relation import kind_of
-from mechanisms.table.columns import plain
 from mechanisms.table.contribution_bounding import bounded
 from mechanisms.table.declaration import Table
 from mechanisms.table.files import Source
@@ -67,13 +66,7 @@ def codes_of(batch: Batch, table: Table, names: Sequence[str]) -> Floats:
     return np.column_stack([np.zeros((len(next(iter(batch.values()))), 0)), *codes])
 
 
-def _owned(path: Source, table: Table, reading: Reading) -> Iterator[tuple[list[str], Floats]]:
+def _owned(path: Source, table: Table, reading: Reading) -> Iterator[tuple[Sequence[object], Floats]]:
     identity = str(table.identity)
     for batch in batches(path, tuple(dict.fromkeys((*reading.names, identity))), table.names):
-        codes = codes_of(batch, table, reading.names)
-        yield list(map(_owner, plain(batch[identity]))), reading.encode(codes)
-
-
-def _owner(cell: object) -> str:
-    """Return whose a row is, as text; rows without an identity are one person's."""
-    return "" if cell is None else str(cell).strip()
+        yield batch[identity], reading.encode(codes_of(batch, table, reading.names))

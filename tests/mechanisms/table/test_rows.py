@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from mechanisms.table import Column, Table, reading
+from mechanisms.table.persons import owners_of
 from mechanisms.table.rows import Reading, _owned, read_rows
 
 COLUMNS = (
@@ -89,7 +90,7 @@ def test_who_somebody_is_does_not_depend_on_anybody_else(tmp_path, name):
     for places in (here, [*here, pool.index(None)]):
         written(path, pa.array([1.0] * len(places)), stored(name, places))
         owned = _owned(path, Table(COLUMNS, 100, "who", 2), READING)
-        owners_by_table.append([owner for owners, _ in owned for owner in owners])
+        owners_by_table.append([owner for cells, _ in owned for owner in owners_of(cells)])
     assert owners_by_table[0] == owners_by_table[1][:-1]
 
 

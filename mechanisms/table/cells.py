@@ -1,0 +1,110 @@
+"""What a cell says, whatever file it is in: its text, and whose row it is.
+
+A computer writes one whole number as 7, 7.0 or 7e0, as its column has gaps or not; one truth value as true
+or True; one day with or without midnight.  Each of these has one text here, and names one person.
+"""
+
+import math
+import re
+from decimal import Decimal
+from typing import Final
+from unicodedata import normalize
+
+import numpy as np
+
+ABSENT: Final = ("NAType", "NaTType")  #: classes of pandas' missing cells, which compare to nothing
+NUMBER: Final = re.compile(r"([+-]?)([0-9]*)(\.?)([0-9]*)(?:[eE]([+-]?)([0-9]{1,9}))?")
+NUMERIC: Final = "+-.0123456789"  #: how a number begins
+MOMENT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]*)?")
+FLAGS: Final = {"true": 1, "false": 0}
+NOBODY: Final = frozenset({"", "nan", "na", "n/a", "<na>", "none", "null", "nat"})  #: ways to write a gap
+LOST: Final = 2.0**53  #: from which on a number that was held in double precision has lost its last digits
+LONGEST: Final = 60  #: digits of a whole number that is written out
+
+
+def text_of(cell: object) -> str:
+    """Return a cell as a category's value is written, empty where it is missing.
+
+    Whole numbers have no point, exponent or plus sign; numbers that begin with further zeros, such as
+    postal codes, and others are left as they are.
+    """
+    text = _bare(cell)
+    if text and text[0] in NUMERIC:
+        digits = text.lstrip("+-")
+        found = None if digits[0:1] == "0" and digits[1:2].isdigit() else _number(text)
+        whole = found is not None and "e-" not in found[0] and (found[1] or digits.isdigit())
+        return found[0] if found is not None and whole else text
+    return text.lower() if text.lower() in FLAGS else text
+
+
+def identity_of(cell: object) -> int | str | None:
+    """Return whose row a cell in the column of identities says it is: rows without one are one person's, "".
+
+    Equal numbers are one identity however they are written, with leading zeros, too; so are truth values and
+    0 or 1, and texts that are equal after NFKC.  None is nobody's: a number that was held in double
+    precision and is beyond 2^53 may be that of several persons, of whom each has an identity elsewhere.
+    """
+    if type(cell) is int:
+        return cell
+    text = _bare(cell)
+    text = text if text.isascii() else normalize("NFKC", text).strip()
+    low = text.lower() if len(text) <= 5 else text
+    if low in NOBODY:
+        return ""
+    found = _number(text) if text[0] in NUMERIC else None
+    if found is None:
+        return FLAGS.get(low, text)
+    number, computed = found
+    if computed and abs(float(text)) >= LOST:
+        return None
+    return number if "e" in number else int(number)
+
+
+def shown(cell: object) -> str:
+    """Return any cell as text, empty where it cannot be written: an error would reveal it."""
+    try:
+        return text_of(cell)
+    except Exception:  # of a class of the user's own
+        return ""
+
+
+def _bare(cell: object) -> str:
+    """Return a cell as text without spaces around it, in Unicode's composed form; moments without zeros."""
+    if isinstance(cell, str):
+        text = cell.strip()
+    elif cell is None or type(cell).__name__ in ABSENT or _is_nan(cell):
+        return ""
+    else:
+        text = (cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)).strip()
+    if not text.isascii():
+        return normalize("NFC", text)
+    if text[4:5] == "-" and (moment := MOMENT.fullmatch(text)) is not None:
+        part = (moment[4] or "").rstrip("0").rstrip(".")
+        time = f"{moment[2]}{moment[3] or ':00'}{part}"
+        return moment[1] if time == "00:00:00" else f"{moment[1]} {time}"
+    return text
+
+
+def _is_nan(cell: object) -> bool:
+    return isinstance(cell, float | np.floating | Decimal) and math.isnan(cell)
+
+
+def _number(text: str) -> tuple[str, bool] | None:
+    """Return the one way to write a number, and whether a computer writes doubles as this text.
+
+    Digits around an e, as in 12e45, may be a code: no computer writes a number so.
+    """
+    match = NUMBER.fullmatch(text)
+    if match is None or not (match[2] or match[4]):
+        return None
+    sign, whole, point, part, way, power = match.groups()
+    part = part.rstrip("0")
+    digits = (whole + part).lstrip("0")
+    bare = digits.rstrip("0")
+    size = int(way + power if power else 0) - len(part) + len(digits) - len(bare)
+    computed = bool(point or way) or (power is not None and len(whole) == 1)
+    if not bare:
+        return "0", computed
+    if size >= 0 and len(bare) + size <= LONGEST:
+        bare, size = bare + "0" * size, 0
+    return f"{sign.strip('+')}{bare}{f'e{size}' if size else ''}", computed
