@@ -52,12 +52,16 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class AuditPlan:
-    """Attack settings: runs a dataset, family-wise confidence, seconds for user code, seed."""
+    """Attack settings: runs a dataset, family-wise confidence, seconds for user code, seed.
+
+    `refuse`: nothing is proved of code with lines that no test covers.
+    """
 
     trials: int = 20_000
     confidence: Fraction = Fraction(19, 20)
     seconds: Fraction = Fraction(60)
     seed: int = 1
+    refuse: bool = False
 
 
 @dataclass(frozen=True)
@@ -327,6 +331,7 @@ def _audit(place: Place) -> AuditPlan:
         confidence=confidence,
         seconds=table["seconds"].positive() if "seconds" in table else plan.seconds,
         seed=table["seed"].integer(0, 2**63 - 1) if "seed" in table else plan.seed,
+        refuse="uncovered" in table and table["uncovered"].text("name", "refuse") == "refuse",
     )
 
 

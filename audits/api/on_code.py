@@ -98,7 +98,9 @@ def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -
     except Stuck as stuck:
         return _unproved(claim, code, f"{NO_PROOF}, and {stuck}")
     report = _report(asked, attempt, data, quick=question.quick)
+    unmet = () if report.points[0].beaten else crew.unmet(data.shape.relation)
     draft = _unproved(claim, code, NO_PROOF + power_sentence(attempt, asked), report, attempt.findings)
+    draft = changed(draft, hazards=[*draft.hazards, *unmet])
     refusal = refused_by_checker(unsealed(draft))
     if refusal is not None:  # only counts that the checker confirms refute the claim
         reason = f"{NO_PROOF}, and the independent checker does not confirm the attack ({refusal})"
@@ -247,6 +249,8 @@ def audit_function(crew: Crew, question: Audit, data: Described, progress: Progr
         "attack": f"black box: {attempt.cause or attempt.score}{cut}",
         "witness": explained(attempt, data.shape),
     }
+    if not answer["refuted"]:
+        answer["witness"]["findings"] += crew.unmet(data.shape.relation)
     if attempt.on_grid is not None:
         answer["on_grid"] = grid_fields(question, attempt.on_grid)
     return answer

@@ -23,7 +23,7 @@ from audits.attack.thresholds import (
 from audits.attack.white_box import Attacked, Target, attack, attack_early
 from audits.certificate import release
 from audits.certificate.document import seal, unsealed
-from audits.certificate.make import AuditBudget, certify, example_tables
+from audits.certificate.make import AuditBudget, certify, example_tables, unmet
 from audits.certificate.policy import read_policy, violations
 from audits.claim import AuditPlan, Claim, read_claim
 from audits.hypothesis_tests.evidence import WorstPair, describe
@@ -64,7 +64,8 @@ def certify_subject(
         return CertifyResult(run.certificate, reprinted=True, broken=broken(run.certificate["verdict"]))
     if run is not None:
         run = replace(run, release=release.read(run.release, subject, question.work, progress))
-    certificate, proved = certify(claim, subject, effort, progress)
+    refuse = policy is not None and policy.refuse
+    certificate, proved = certify(claim, subject, replace(effort, refuse=refuse), progress)
     wrong = broken(certificate.verdict)
     if run is not None and proved is not None and certificate.verdict == "CERTIFIED" and not wrong:
         if hazards := trust_hazards(claim, question.work):
@@ -112,7 +113,7 @@ def audit_subject(
         "witness": {
             **to_builtins(describe(suspect.pair, suspect.coins, "the neighbouring pair under attack")),
             "event": bound.sentence(),
-            "findings": [*unseen, *_broken(evidence), *suspect.notes],
+            "findings": [*unseen, *_broken(evidence), *suspect.notes, *unmet(subject)],
         },
     }
     return with_cut_noted(answer, plan)

@@ -14,6 +14,7 @@ import resource
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any
@@ -27,6 +28,7 @@ from audits.sandbox.frames import pack_array, pack_outcome, read_frame, unpack_a
 from audits.sandbox.outcomes import ALIGNED, WRONG_CODE, Ending, Outcome, of_error, run_outcome
 from audits.scores.sketch import WIDE_NUMBERS, Sketch, surveyed, unguided
 from audits.subjects.code import check_imports, compile_from_source, import_subject, same_file, stay_on_path
+from audits.subjects.marks import MARKS
 from dpaccount.errors import InputError
 from dpaccount.noise.process import as_task
 from dpaccount.work.archive import ArchivedFunction, check_nothing_refused
@@ -53,6 +55,7 @@ class Worker:
         self.pair: tuple[Any, ...] = ()  #: the datasets and the survey
         self.sketches: dict[tuple[Any, ...], Sketch] = {}
         self.held = contextlib.ExitStack()
+        self.kept = 0  #: how many times datasets were
 
     def guard(self, path: str) -> None:
         """Keep the code that is loaded next from opening a file."""
@@ -129,7 +132,7 @@ class Worker:
         self, datasets: list[list[Any]], layout: list[Any] | None = None, survey: list[int] | None = None
     ) -> None:
         """Store datasets for later runs, converted by a layout if there is one, and how to reduce results."""
-        self.survey = survey
+        self.survey, self.kept = survey, self.kept + 1
         self.pair = (*(survey or ()), *((kind, *shape, raw) for kind, shape, raw in datasets if survey))
         dataset = (lambda matrix: matrix) if layout is None else Layout.of_list(layout).dataset
         self.datasets = [Given(dataset(unpack_array(each))) for each in datasets]
@@ -137,7 +140,10 @@ class Worker:
     def play(self, plays: list[list[int]]) -> None:
         """Run once for every (dataset, seed…), sending each outcome at once; without a seed it is a query."""
         for which, *seed in plays:
+            MARKS.taken()
             outcome = run_outcome(self.subject, self.datasets[which], seed if seed else None)
+            made = MARKS.taken()
+            MARKS.ran((self.kept, which), made)
             if self.survey is not None and len(outcome.numbers) > WIDE_NUMBERS:
                 outcome = self._sketch(len(outcome.numbers)).of(outcome)
             try:
@@ -145,7 +151,7 @@ class Worker:
                 check_nothing_refused()
             except InputError as error:  # the code that ran is not the project's
                 outcome = Outcome(f"{WRONG_CODE} {error}", (), np.zeros(0), Ending.FAILED)
-            write_frame(self.answers, pack_outcome(outcome))
+            write_frame(self.answers, pack_outcome(replace(outcome, marks=tuple(sorted(made)))))
 
     def _sketch(self, width: int) -> Sketch:
         """Return how results of this width are reduced; a survey of a pair is made once."""

@@ -28,6 +28,8 @@ from audits.hypothesis_tests.smoke_test import (
 from audits.sandbox.data_guard import access
 from audits.sandbox.private_data import digests_in, rows_of
 from audits.subjects import catalogue, sources
+from audits.subjects.marks import MARKS, NOT_RECORDED, constants_of
+from dpaccount import checker
 from dpaccount.checker.documents import brief
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import shown
@@ -45,7 +47,8 @@ class AuditBudget:
     """How much work goes into the attack; `quick` reduces the runs tenfold.
 
     `seconds` is a time limit for the attack, which reduces slow runs; None: no limit.  Worker processes
-    import a user's class from `folders`; `counted` receives progress messages.
+    import a user's class from `folders`; `counted` receives progress messages.  With `refuse`, as in the
+    claim, nothing is proved of code with lines that no test covers.
     """
 
     quick: bool = False
@@ -53,6 +56,7 @@ class AuditBudget:
     seconds: float | None = None
     folders: tuple[str, ...] = ()
     counted: Progress = silent
+    refuse: bool = False
 
 
 def certify(
@@ -78,8 +82,9 @@ def certify(
     progress("audit")
     outcome = _attack(claim, few, about, evidence, suspect, effort)
     report = _report(claim, outcome, effort, trials_of(claim, effort, evidence))
-    uncovered = sources.uncovered(type(named(subject)))
+    uncovered, lines = sources.uncovered(type(named(subject))), unmet(subject)
     notes = (
+        *lines,
         *suspect.notes,
         *uncovered,
         *untested(outcome),
@@ -92,12 +97,24 @@ def certify(
     late = late_in_session(fresh(few), about) if certificate.verdict == "CERTIFIED" else None
     if late is not None:
         return certificate_of(claim, described, None, late), None
+    open_ = [each for each in lines if each.startswith(checker.NO_TEST)]
+    if open_ and (effort.refuse or claim.audit.refuse) and certificate.verdict == "CERTIFIED":
+        reason = f"code that no test covers is refused: {open_[0].removeprefix(checker.NO_TEST)}"
+        return certificate_of(claim, described, None, reason, notes=notes), None
     refusal = refused_by_checker(unsealed(certificate))
     if refusal is None:
         return certificate, proved
     # a proof counts only if the checker confirms it
     reason = f"the independent checker does not confirm it ({refusal})"
     return certificate_of(claim, described, None, reason), None
+
+
+def unmet(subject: Subject) -> list[str]:
+    """Return what no test met of the code of a user's class, in sentences."""
+    own = type(named(subject))
+    if not MARKS.known:
+        return [] if catalogue.is_catalogued(own) else [NOT_RECORDED]
+    return MARKS.sentences(constants_of(subject), own.__mro__)
 
 
 def _warnings(subject: Subject) -> tuple[str, ...]:

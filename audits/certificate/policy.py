@@ -17,12 +17,13 @@ class Policy:
     delta: Fraction | None
     relations: tuple[str, ...]
     models: tuple[str, ...]
+    refuse: bool = False  #: code with lines that no test covers
 
 
 def read_policy(path: Path) -> Policy:
-    """Return the policy in a TOML file with keys epsilon, delta, relations and models, all optional."""
+    """Return the policy in a TOML file; epsilon, delta, relations, models and uncovered are optional."""
     place = parse_toml(read_bytes(path), str(path))
-    table = place.table((), ("schema", "epsilon", "delta", "relations", "models"))
+    table = place.table((), ("schema", "epsilon", "delta", "relations", "models", "uncovered"))
     if "schema" in table:
         table["schema"].text("dpaccount/policy/1")
     return Policy(
@@ -32,6 +33,7 @@ def read_policy(path: Path) -> Policy:
         if "relations" in table
         else RELATIONS,
         models=tuple(p.text(*MODELS) for p in table["models"].items()) if "models" in table else MODELS,
+        refuse="uncovered" in table and table["uncovered"].text("name", "refuse") == "refuse",
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from audits.claim import Guarantee
 from audits.reports.words import missing, upper_end
 from dpaccount.accounting.measures import UNBOUNDED
-from dpaccount.checker import plain
+from dpaccount.checker import NO_TEST, plain
 from dpaccount.exact import shown, to_digits
 from dpaccount.ledger.charging import Charge
 
@@ -44,6 +44,11 @@ def parts_of(certificate: dict[str, Any]) -> list[tuple[str, str]]:
     parts += _evidence(certificate["sensitivity"])
     if certificate["audit"] is not None:
         parts += _audit(certificate["audit"])
+    parts += [
+        ("uncovered", each.removeprefix(NO_TEST))
+        for each in certificate["hazards"]
+        if each.startswith(NO_TEST)
+    ]
     if certificate["release"] is not None:
         report = dict(certificate["release"]["report"])
         labels, accuracy = report.pop("labels", None), report.pop("accuracy", {})

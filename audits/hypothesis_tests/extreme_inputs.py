@@ -15,6 +15,7 @@ from audits.datasets.bases import Pair, dataset
 from audits.datasets.tours import special
 from audits.hypothesis_tests.replay import NOISY_CELLS, Run, differing, differing_anywhere
 from audits.hypothesis_tests.workers import Failed, fail_alike, recorded, replayed
+from audits.subjects.marks import MARKS
 from dpaccount.noise.laws import Law
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, NoiseSource, rehearse
@@ -123,7 +124,9 @@ def difference_on_any_data(
         for what, pair, unit in _others(
             subject, domain, here, number, choice, more, everywhere=source.everywhere
         ):
-            wrong = difference_shown(run, replayed(subject, pair.right, released, coins), unit)
+            other = replayed(subject, pair.right, released, coins)
+            MARKS.compared(run.marks, other.marks, moved=True)
+            wrong = difference_shown(run, other, unit)
             if wrong is not None:
                 return pair, coins, f"{wrong} {what}{_described(choice)}"
     return None

@@ -18,6 +18,7 @@ from audits.hypothesis_tests.replay import (
 )
 from audits.hypothesis_tests.transport import packed_run, unpacked_run
 from audits.sandbox import fork
+from audits.subjects.marks import MARKS
 from dpaccount.errors import ReceiptError
 from dpaccount.noise.receipt import Noise
 from mechanisms.subject import Rows, Subject, View
@@ -37,6 +38,7 @@ class Failed:
     kind: str | None = None
     run: Run | None = None
     printed: bool = False
+    marks: frozenset[str] = frozenset()
 
 
 Play = Callable[[], Run | Failed]
@@ -96,18 +98,27 @@ def _unpacked(answer: Any) -> Run | Failed:
     failure, run = answer
     if failure is None:
         return unpacked_run(run)
-    wrong, mute, kind = failure
-    return Failed(wrong, mute, kind, None if run is None else unpacked_run(run))
+    wrong, mute, kind, marks = failure
+    before = None if run is None else unpacked_run(run)
+    return Failed(wrong, mute, kind, before, marks=frozenset(marks))
 
 
 def _packed(done: Run | Failed) -> tuple[list[object] | None, object]:
     """Serialise a run or its failure; raises `ReceiptError` for parts that cannot be serialised."""
     if isinstance(done, Run):
         return None, packed_run(done)
-    return [done.wrong, done.mute, done.kind], None if done.run is None else packed_run(done.run)
+    failure = [done.wrong, done.mute, done.kind, list(done.marks)]
+    return failure, None if done.run is None else packed_run(done.run)
 
 
 def _run_or_failure(play: Callable[[], Run], noise: Recorder | Replayer) -> Run | Failed:
+    MARKS.taken()
+    done = _ended(play, noise)
+    marks = MARKS.taken()
+    return replace(done, marks=marks) if marks else done
+
+
+def _ended(play: Callable[[], Run], noise: Recorder | Replayer) -> Run | Failed:
     try:
         return play()
     except NotPlain as error:

@@ -25,8 +25,10 @@ from numpy.typing import NDArray
 from audits.datasets.forms import Layout
 from audits.sandbox.frames import LENGTH, pack_array, unpack_outcome, write_frame
 from audits.sandbox.outcomes import MAX_NUMBERS, SILENT, WRONG_CODE, Ending, Outcome
-from audits.subjects.code import Code
+from audits.subjects.code import Code, marks_of
+from audits.subjects.marks import NOT_RECORDED, ROWS, Marks
 from dpaccount.errors import POSIX_ONLY, InputError
+from dpaccount.relation import adjacency
 
 MEMORY = 4 * 2**30  #: bytes of address space of one process
 PATIENCE = 0.1  #: fraction of the time limit that a single run may take
@@ -231,7 +233,7 @@ class Crew:
 
     def __init__(self, code: Code, *, seconds: float, jobs: int = 1) -> None:
         self.code, self.seconds, self.jobs = code, seconds, max(jobs, 1)
-        self.tally = Tally()
+        self.tally, self._marks, self._kept = Tally(), Marks(), 0
         self._processes = [Process(code) for _ in range(self.jobs)]
         self._datasets: list[list[object]] = []
         self._chunk_size = CHUNK
@@ -261,7 +263,7 @@ class Crew:
 
     def set_datasets(self, datasets: Sequence[NDArray[Any]]) -> None:
         """Send the datasets that plays refer to by index."""
-        self._datasets = [pack_array(data) for data in datasets]
+        self._datasets, self._kept = [pack_array(data) for data in datasets], self._kept + 1
         for process in self._processes:
             if process.alive:
                 process.send(self._keep_request())
@@ -292,6 +294,8 @@ class Crew:
             if outcome.structure.startswith(WRONG_CODE):
                 raise InputError(outcome.structure.removeprefix(WRONG_CODE).strip())
         self.tally.add(outcomes)
+        for (which, *_), outcome in zip(plays, outcomes, strict=False):
+            self._marks.ran((self._kept, which), outcome.marks)
         if self.tally.opaque and not self.tally.empty:
             raise InputError(
                 f"{self.code.use} {self.tally.opaque} (one of {self.tally.runs} runs), whose content cannot"
@@ -299,6 +303,15 @@ class Crew:
                 f"return numbers or text, at most {MAX_NUMBERS:,} of them",
             )
         return outcomes
+
+    def unmet(self, relation: str) -> list[str]:
+        """Return, in sentences, which lines of the code's own files no run met; or that none was marked."""
+        known = marks_of(self.code)
+        if known is None:
+            return []
+        self._marks.known, self._marks.never = known.known, known.never
+        public = frozenset[str]() if adjacency(relation).rows_vary else frozenset({ROWS})
+        return self._marks.sentences(public) if self._marks.seen else [NOT_RECORDED]
 
     def _run_plays(self, plays: Sequence[Play]) -> list[Outcome]:
         """Run without checking the outcomes; return as many as the time limit allows."""

@@ -50,12 +50,13 @@ def pack_outcome(outcome: Outcome) -> list[object]:
         outcome.ending + MUTATED * outcome.mutated,
         outcome.names,
         outcome.titles,
+        *([outcome.marks] if outcome.marks else []),
     ]
 
 
 def unpack_outcome(answer: list[Any]) -> Outcome:
     """Deserialise an outcome."""
-    structure, labels, numbers, ending, names, titles = answer
+    structure, labels, numbers, ending, names, titles, *marks = answer
     return Outcome(
         structure,
         tuple(labels),
@@ -64,6 +65,7 @@ def unpack_outcome(answer: list[Any]) -> Outcome:
         bool(ending & MUTATED),
         _interned(tuple(names)),
         _interned(tuple(titles)),
+        _interned(tuple(marks[0] if marks else ())),
     )
 
 

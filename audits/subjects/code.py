@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from audits.subjects.sources import files_with
+from audits.subjects import marks
+from audits.subjects.sources import OURS, files_with
 from dpaccount.errors import InputError
 from dpaccount.work.archive import ArchivedFunction, archived
 
@@ -168,6 +169,19 @@ class _Seeker(importlib.abc.MetaPathFinder):
         self.names[name] = None
 
 
+def marks_of(code: Code) -> marks.Marks | None:
+    """Return what there is to meet in the code's own files: None of ours, nothing of what is no file."""
+    known, ours = marks.Marks(), tuple(OURS.values())
+    whole = not any(each is not None for each in (code.value, code.python, code.command, code.archived))
+    for file in code.files() if whole else ():
+        if str(file).startswith(ours):
+            return None
+        folder = next((each for each in code.folders if file.is_relative_to(each)), None)
+        if folder is not None and file.suffix == ".py":
+            marks.marked(file.read_bytes(), str(file), file.relative_to(folder).as_posix(), known)
+    return known
+
+
 ENDS = (".py", "/__init__.py")
 _SEEKER = _Seeker()
 
@@ -181,7 +195,7 @@ def same_file(module_name: str, file: str | None) -> None:
 
 
 def compile_from_source(folders: Sequence[str]) -> None:
-    """Compile modules of these folders from their files from here on.
+    """Compile modules of these folders from their files from here on, with marks in those that are not ours.
 
     Python tells bytecode that it kept from a newer file by the length and the second of the last change, so
     that an edit could go unseen.
@@ -191,9 +205,12 @@ def compile_from_source(folders: Sequence[str]) -> None:
 
     def get_code(self: Any, name: str) -> Any:
         path = Path(self.get_filename(name))
-        theirs = any(path.is_relative_to(folder) for folder in folders)
-        if not theirs or "site-packages" in path.parts:
+        theirs = next((folder for folder in folders if path.is_relative_to(folder)), None)
+        if theirs is None or "site-packages" in path.parts:
             return kept(self, name)
-        return self.source_to_code(self.get_data(str(path)), str(path))
+        raw, code = self.get_data(str(path)), None
+        if not any(path.is_relative_to(folder) for folder in OURS.values()):
+            code = marks.marked(raw, str(path), path.relative_to(theirs).as_posix())
+        return code or self.source_to_code(raw, str(path))
 
     loader.get_code = get_code

@@ -16,6 +16,7 @@ from .certificate import check as check
 from .certificate import judged as judged
 from .certificate import signature_of as signature_of
 from .certificate.evidence import promised as promised
+from .certificate.hazards import NO_TEST as NO_TEST
 from .certificate.hazards import hazards_of as hazards_of
 from .derivation import check_derivation as check_derivation
 from .derivation import in_words as in_words

@@ -3,7 +3,7 @@
 Every number may be written as one or as text. `audits.claim` reads the file, and says what is wrong.
 """
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, field
 
@@ -96,6 +96,7 @@ class AuditTable(Closed, frozen=True):
     confidence: Number | Absent = UNSET
     seconds: Number | Absent = UNSET
     seed: Number | Absent = UNSET
+    uncovered: Literal["name", "refuse"] | Absent = UNSET
 
 
 class ClaimFile(Closed, frozen=True, tag_field="schema", tag=SCHEMA):

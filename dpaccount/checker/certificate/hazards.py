@@ -52,6 +52,7 @@ SAME_PROOF = (
 )
 SUM = "The query is a sum, to which each row adds its own part"
 NONE_LATE = "A session counts late answers; in the tests and the attack, all answers came at once."
+NO_TEST = "Code that no test covers: "  #: begins the hazard that names lines of the subject's own files
 #: Endings of files whose rows are not lines.
 COLUMNAR = (".parquet", ".arrow", ".feather", ".ipc")
 LINES = (

@@ -169,7 +169,13 @@ CLAIM = closed(
     },
     {
         "data": closed({}, DATA),
-        "audit": closed({}, dict.fromkeys(("trials", "confidence", "seconds", "seed"), amount())),
+        "audit": closed(
+            {},
+            {
+                **dict.fromkeys(("trials", "confidence", "seconds", "seed"), amount()),
+                "uncovered": written(("name", "refuse")),
+            },
+        ),
         **dict.fromkeys(("assume", "governance"), tabled(TEXT)),
         **{"edition": COUNT, "follows": written(DIGEST)},
     },

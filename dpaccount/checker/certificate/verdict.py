@@ -10,6 +10,7 @@ from ..intervals import number
 from ..relation import OF_PERSONS, has_radius, written_relation
 from .counts import attacked, audited
 from .evidence import Entry, evidence
+from .hazards import NO_TEST
 from .replaced import check_point, neighbours_of
 from .shapes import exact_of
 
@@ -52,11 +53,18 @@ def shortfall(document: dict[str, Any], entries: dict[str, Entry], final: Privat
     fewer = uncounted(proved["derivation"], final, document["claim"].get("data", {}))
     if fewer is not None:
         return fewer
-    further = unmeasured(document["claim"])
+    further = unmeasured(document["claim"]) or uncovered(document)
     if further is not None:
         return further
     about = relations(proved["derivation"], relation)
     return next(filter(None, (untested(name, entries[name], about[name]) for name in entries)), None)
+
+
+def uncovered(document: dict[str, Any]) -> str | None:
+    """Return that the claim refuses code that no test covers, of which there is some; or None."""
+    refuses = document["claim"].get("audit", {}).get("uncovered") == "refuse"
+    some = any(each.startswith(NO_TEST) for each in document["hazards"])
+    return "the claim refuses code that no test covers" if refuses and some else None
 
 
 def relations(steps: list[Step], relation: str) -> dict[str, str]:
