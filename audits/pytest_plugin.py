@@ -24,6 +24,7 @@ from audits.api.arguments import (
 )
 from audits.api.on_code import audit_function, described_by
 from audits.api.requests import Audit
+from audits.attack.confirmation import FALSE_ALARM
 from audits.attack.runs import silent
 from audits.cli.options import differing, short
 from audits.sandbox.crew import Crew
@@ -39,7 +40,7 @@ class RiskBudget(Protocol):
     notes: list[str]
 
     def share(self) -> Fraction:
-        """Return the risk of the next claim."""
+        """Return the risk of the next claim's first test."""
 
     def spend(self) -> None:
         """Record that the claim which was given `share` was attacked."""
@@ -234,7 +235,7 @@ def _violation(function: Callable[..., Any], question: Audit, answer: dict[str, 
         [
             f"{_name(function)} is not ({float(question.epsilon):g}, {float(question.delta):g})-private:"
             f" epsilon > {to_digits(answer['epsilon_lower'], up=False, digits=4)}"
-            f" (wrong with probability {to_digits(share, up=True, digits=2)})",
+            f" (wrong with probability {to_digits(min(share, FALSE_ALARM), up=True, digits=2)})",
             f"left:  {short(witness['left'])[:400]}",
             f"right: {short(witness['right'])[:400]}",
             f"others: {witness['base']}",

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from msgspec import to_builtins
@@ -11,9 +12,9 @@ from msgspec.structs import replace as changed
 
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
 from audits.api.verdicts import answer_fields
+from audits.attack.confirmation import could_show, exceeds
 from audits.attack.membership_guessing import plan_known_guess
 from audits.attack.planning import Floats
-from audits.attack.power import leaked_bound
 from audits.attack.runs import Progress
 from audits.attack.thresholds import (
     Threshold,
@@ -102,10 +103,11 @@ def audit_subject(
     progress("attack")
     outcome = _attacked(question, subject, proved, suspect, effort)
     bound = outcome.results[0][1]
+    beyond = partial(exceeds, epsilon=question.epsilon, curve=question.curve)
     answer = {
         "schema": "dpaccount/audit/1",
         "delta": shown(question.delta),
-        **answer_fields(question, bound, bound if unseen else leaked_bound(bound)),
+        **answer_fields(question, bound, bound if unseen else could_show(bound, beyond)),
         "confidence": shown(plan.confidence),
         "trials": 2 * outcome.trials,
         "runs": 2 * outcome.trials,
@@ -150,7 +152,8 @@ def _attacked(
         ) -> tuple[Threshold, float]:
             return plan_known_event(left, right, levels, risk, runs)
 
-        return attack(subject, proved, [target], suspect, planners=(planner,), **terms)
+        curve = question.curve
+        return attack(subject, proved, [target], suspect, planners=(planner,), curve=curve, **terms)
     if question.early:
         return attack_early(subject, proved, target, suspect, **terms)
     planners = (plan_known_threshold, plan_known_guess)

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.attack.confirmation import STRONG
 from audits.attack.e_process import BetRefutation, Bettor, guess_of, plan_bet
 from audits.attack.membership_guessing import Guess
 from audits.attack.pair_search import Trial
@@ -20,7 +21,7 @@ from audits.attack.runs import THIN, TRAIN, Challenge, room_for
 from audits.attack.thresholds import Threshold
 from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import Outcome
-from audits.scores.learned_scores import Learned, Score, best_score
+from audits.scores.learned_scores import Learned, best_score
 
 BET_ON_ALL = 500  #: runs below which every run is bet on
 FEW_SHARE = Fraction(4, 5)  #: share of the risk that bets on few runs take
@@ -30,23 +31,22 @@ AGAIN = 1.25  #: growth factor of the number of runs between two fits of the sco
 class Bets:
     """Bets on runs in order, each by a rule that is fixed or learned from earlier runs.
 
-    They take `risk` of the challenge's risk: most of it if runs are few, since counts show little then.
+    They take the `share` of the risk: most of it if runs are few, since counts show little then.
     """
 
     def __init__(
         self, trial: Trial, challenge: Challenge, fixed: tuple[Learned, Threshold] | None = None
     ) -> None:
         self._trial, self._challenge = trial, challenge
-        self.risk = challenge.risk * (FEW_SHARE if fixed is None else Fraction(1, 2))
-        self._score: Score | None = None
+        self.share = FEW_SHARE if fixed is None else Fraction(1, 2)
+        self._learned: Learned | None = None
         self._next = 0  #: runs at which the score is learned again
-        claim = float(challenge.epsilon), challenge.delta, self.risk
+        claim = float(challenge.epsilon), challenge.delta, min(challenge.risk, STRONG) * self.share
         self._bettor, self._perfect = (Bettor(EVERY, *claim, (0.0, 1.0)) for _ in range(2))
         self._left, self._right = list(trial.left), list(trial.right)
         if fixed is not None:
-            learned, rule = fixed
             self._next = sys.maxsize
-            self._follow(learned, guess_of(rule))
+            self._follow(fixed[0], guess_of(fixed[1]))
 
     @property
     def learning(self) -> bool:
@@ -77,9 +77,9 @@ class Bets:
                 self._learn(runs)
             end = min(start + max(self._next - runs, 1), len(outcomes))
             part, on_left = outcomes[start:end], lefts[start:end]
-            if self._score is not None:
+            if self._learned is not None:
                 self._perfect.feed(np.where(on_left, np.inf, -np.inf), on_left, stop=False)
-                won = self._bettor.feed(self._score.of(part), on_left, stop=self._challenge.early)
+                won = self._bettor.feed(self._learned.score.of(part), on_left, stop=self._challenge.early)
                 if won is not None:
                     return won
             for outcome, left in zip(part if self.learning else (), on_left, strict=self.learning):
@@ -100,14 +100,19 @@ class Bets:
         self._follow(learned, plan_bet(learned.left, learned.right, claimed, delta)[0])
 
     def _follow(self, learned: Learned, rule: Guess) -> None:
-        self._score = learned.score
+        self._learned = learned
         self._bettor.follow(rule, learned.left, learned.right)
         self._perfect.follow(EVERY, np.ones(len(learned.left)), -np.ones(len(learned.right)))
 
-    def shown(self) -> BetRefutation | None:
-        """Return the bound of the bets so far, if it is above the claim."""
-        return self._bettor.won()
+    @property
+    def rule(self) -> tuple[Learned, Guess] | None:
+        """Return the score and the rule that were learned last; None for a fixed rule."""
+        return (self._learned, self._bettor.rule) if self.learning and self._learned is not None else None
 
-    def power(self) -> BetRefutation | None:
+    def shown(self, risk: Fraction) -> BetRefutation | None:
+        """Return the bound of the bets so far, at their share of a risk, if it is above the claim."""
+        return self._bettor.won(risk * self.share)
+
+    def power(self, risk: Fraction) -> BetRefutation | None:
         """Return the bound if every run had revealed its side; None for a fixed rule."""
-        return self._perfect.won() if self.learning else None
+        return self._perfect.won(risk * self.share) if self.learning else None

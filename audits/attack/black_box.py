@@ -8,10 +8,13 @@ number, whichever process makes it.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audits.attack.bets import BET_ON_ALL, Bets
+from audits.attack.confirmation import FRESH, KEPT, exceeds, judged
 from audits.attack.e_process import BetRefutation
 from audits.attack.membership_guessing import plan_guess
 from audits.attack.pair_search import (
@@ -42,7 +45,6 @@ from audits.attack.thresholds import (
     Planner,
     Rule,
     Threshold,
-    level_shown,
     plan_event,
     plan_threshold,
 )
@@ -61,10 +63,13 @@ SPARE = 0.8  #: fraction of the remaining time to plan for
 EARLY = 1000  #: minimum certifying runs for early stopping
 REPORTED = 5.0  #: approximate seconds between two reports of progress
 ELSEWHERE = 40  #: further pairs to try if no run gave a result
+CERTIFYING, CONFIRMING = 6, 10  #: numbers of these series of runs
+DOUBTED = "the first runs reject the claim at the stated confidence, but {} fresh runs do not confirm it"
 #: a finding on the first runs; also the case for a program that seeds itself by the clock
 ALIKE = "the same result for every seed: no noise was seen, or it does not follow the seed; draw it from rng"
 
-Rounded = tuple[RoundingGrid, Learned, Rule]  #: a grid, and the score and rule for results on it
+#: a score and a rule that are fixed, for results as they are or on a grid
+Ruled = tuple[RoundingGrid | None, Learned, Rule]
 
 
 @dataclass(frozen=True)
@@ -77,12 +82,33 @@ class RoundedBound:
 
 @dataclass(frozen=True)
 class Certified:
-    """The bound from `runs` certifying runs, and the one that total leakage in as many runs would give."""
+    """The bound from `runs` certifying runs, and the one that total leakage in as many runs would give.
+
+    Where the first bound was in doubt, `fresh` runs decided; `doubted` if they do not confirm it.
+    """
 
     reached: LowerBound
     leaked: LowerBound
     runs: int
     on_grid: RoundedBound | None = None
+    fresh: int = 0
+    doubted: bool = False
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """Runs on sides that were chosen beforehand, and their scores by each of some rules."""
+
+    rules: Sequence[Ruled]
+    coins: NDArray[np.int64]
+    scores: list[list[Floats]]
+    runs: int = 0
+    won: BetRefutation | None = None
+
+    def bound(self, delta: Fraction, risk: Fraction, place: int = 0) -> LowerBound:
+        """Return what a rule shows, with missing runs counted against it."""
+        every = with_missing_runs(np.concatenate(self.scores[place]), self.coins)
+        return self.rules[place][2].measure(every[self.coins == 0], every[self.coins == 1], delta, risk)
 
 
 @dataclass(frozen=True)
@@ -141,14 +167,16 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         if certify < 1 or len(trial.left) < TRAIN:
             raise TimeUp
         learned, rule = _learn(trial, challenge, certify)
-        grid_rule = _rule_on_grid(trial, challenge, certify, learned)
+        rules = [(None, learned, rule), *_rule_on_grid(trial, challenge, certify, learned)]
         progress(f"certifying on {certify} fresh runs")
-        certified = _certify(crew, trial, (learned, rule), challenge, certify, progress, grid_rule, bets)
+        certified = _certify(crew, trial, rules, challenge, certify, progress, bets)
     except TimeUp:
         why = "; ".join(
             [f"its runs did not end within {crew.seconds:.3g} seconds", *crew.tally.failure_counts()]
         )
         raise Stuck(f"{why}; allow more seconds") from None
+    if certified.doubted:
+        findings.append(DOUBTED.format(certified.fresh))
     runs = len(trial.left) + len(trial.right) + certified.runs
     complete = certified.runs == certify or isinstance(certified.reached, BetRefutation)
     in_time = planned == asked and certify >= asked.certify and complete and not crew.hurried
@@ -161,12 +189,12 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         cuts.append(f"{wide}, reduced to {FEATURES} features")
     elif room < planned.at_once(len(pairs)):
         cuts.append(f"{wide}, of which {max(room, THIN)} runs a side are compared at once")
-    refutes = _refutes(certified.reached, challenge)
+    refutes = exceeds(certified.reached, challenge.epsilon, challenge.curve)
     return Attempt(
         trial.candidate,
         certified.reached,
         learned.score.sentence(),
-        runs,
+        runs + certified.fresh,
         searched,
         tuple(dict.fromkeys([*crew.tally.failure_counts(), *findings, *cuts])),
         certified.leaked,
@@ -299,23 +327,19 @@ def _learn(trial: Trial, challenge: Challenge, certify: int) -> tuple[Learned, R
     return learned, max(rules, key=lambda rule: max(rule[1], 0.0))[0]
 
 
-def _rule_on_grid(trial: Trial, challenge: Challenge, certify: int, raw: Learned) -> Rounded | None:
+def _rule_on_grid(trial: Trial, challenge: Challenge, certify: int, raw: Learned) -> list[Ruled]:
     """Return grid, score and rule for rounded results, if training runs suggest a refutation.
 
     None with bets, which may stop too early for a second rule, and of features of wide results.
     """
     if trial.survey or raw.value < 1000.0 or challenge.for_certificate or _should_bet(challenge, certify):
-        return None
+        return []
     grid = grid_for(raw, trial.left, trial.right)
     if grid is None:
-        return None
+        return []
     sides = [grid.rounded(side) for side in (trial.left, trial.right)]
-    return grid, *_learn(replace(trial, left=sides[0], right=sides[1]), challenge, certify)
-
-
-def _refutes(reached: LowerBound, challenge: Challenge) -> bool:
-    claim = challenge.curve
-    return level_shown(reached, claim) > (challenge.epsilon if claim is None else claim.level)
+    learned, rule = _learn(replace(trial, left=sides[0], right=sides[1]), challenge, certify)
+    return [(grid, learned, rule)]
 
 
 def _cause(trial: Trial, learned: Learned, challenge: Challenge) -> str | None:
@@ -331,58 +355,99 @@ def _should_bet(challenge: Challenge, certify: int) -> bool:
 def _certify(
     crew: Crew,
     trial: Trial,
-    fixed: tuple[Learned, Rule],
+    rules: Sequence[Ruled],
     challenge: Challenge,
     runs: int,
     progress: Progress,
-    grid_rule: Rounded | None = None,
     bets: Bets | None = None,
 ) -> Certified:
-    """Measure the rule that is `fixed`, and `grid_rule` on rounded results, on fresh runs.
+    """Measure the first of the fixed `rules`, and the second, if any, on rounded results, on fresh runs.
 
-    A fair coin chooses the side of each run; for counts alone, the sides alternate.  The number of
-    runs is fixed beforehand: runs cut by the time limit count against the attack, except in bets, which
-    take their share of the risk.  The verdict on rounded results is separate and has its own risk.
+    Runs cut by the time limit count against the attack, except in bets, which take their share of the
+    risk.  What rejects the claim is confirmed (`audits.attack.confirmation`).  The verdict on rounded
+    results is separate and has its own risk.
     """
     trial.hand_to(crew)
-    coins = np.random.default_rng([challenge.seed, 5]).integers(0, 2, runs)  # 0: left
-    if challenge.counts_only:
-        coins = np.arange(runs) % 2
-    learned, rule = fixed
+    _, learned, rule = rules[0]
     if bets is None and _should_bet(challenge, runs) and isinstance(rule, Threshold):
         bets = Bets(trial, challenge, (learned, rule))
-    risk = challenge.risk - (0 if bets is None else bets.risk)
-    scores, rounded = [np.zeros(0)], [np.zeros(0)]
+    first = _scored(crew, trial, challenge, CERTIFYING, runs, rules, progress, bets)
+    delta, share = challenge.delta, Fraction(0) if bets is None else bets.share
+    more = min(FRESH * runs, int(SPARE * crew.seconds_left() / trial.pace)) if first.runs == runs else 0
+    if bets is not None and bets.rule is not None:
+        rules = [(None, *bets.rule)]
+    again: _Scored | None = None
+
+    def at(risk: Fraction) -> LowerBound:
+        counted = first.bound(delta, risk * (1 - share))
+        return counted if bets is None else _larger_bound(bets.shown(risk), counted)
+
+    def fresh(risk: Fraction) -> LowerBound:
+        nonlocal again
+        progress(f"confirming on {more} fresh runs")
+        again = _scored(crew, trial, challenge, CONFIRMING, more, rules, progress)
+        return again.bound(delta, risk)
+
+    def leaked(risk: Fraction) -> LowerBound:
+        counted = leakage_bound(rule, first.coins, first.runs, delta, risk * (1 - share))
+        return counted if bets is None else _larger_bound(bets.power(risk), counted)
+
+    def leaked_again(risk: Fraction) -> LowerBound:
+        return leakage_bound(rules[0][2], _sides(challenge, CONFIRMING, more), more, delta, risk)
+
+    def beyond(reached: LowerBound) -> bool:
+        return exceeds(reached, challenge.epsilon, challenge.curve)
+
+    power = judged(leaked, beyond, challenge.risk, leaked_again if more else None)
+    if first.won is not None:
+        return Certified(first.won, power, first.runs)
+    reached = judged(at, beyond, challenge.risk, fresh if more else None, kept=KEPT)
+    on_grid = None
+    if len(first.rules) > 1 and first.rules[1][0] is not None:
+        other = None if again is None else partial(again.bound, delta, place=1)
+        shown = judged(partial(first.bound, delta, place=1), beyond, challenge.risk, other, kept=KEPT)
+        on_grid = RoundedBound(first.rules[1][0], shown)
+    doubted = beyond(at(challenge.risk)) and not beyond(reached)
+    return Certified(reached, power, first.runs, on_grid, 0 if again is None else again.runs, doubted)
+
+
+def _sides(challenge: Challenge, stream: int, runs: int) -> NDArray[np.int64]:
+    """Return the side of each run, 0 for left: by a fair coin, or for counts alone in turn."""
+    if challenge.counts_only:
+        return np.arange(runs) % 2
+    return np.random.default_rng([challenge.seed, stream - 1]).integers(0, 2, runs)
+
+
+def _scored(
+    crew: Crew,
+    trial: Trial,
+    challenge: Challenge,
+    stream: int,
+    runs: int,
+    rules: Sequence[Ruled],
+    progress: Progress,
+    bets: Bets | None = None,
+) -> _Scored:
+    """Make runs whose number is fixed beforehand, unless time ends or bets win; return their scores."""
+    coins = _sides(challenge, stream, runs)
+    scores: list[list[Floats]] = [[np.zeros(0)] for _ in rules]
     counted, won = 0, None
     block = _block_size(crew, trial.pace, bets)
     for start in range(0, runs, block):
         sides = coins[start : start + block]
         outcomes = crew.run_in_time(
-            [(int(side), challenge.seed, 6, start + n) for n, side in enumerate(sides)]
+            [(int(side), challenge.seed, stream, start + n) for n, side in enumerate(sides)]
         )
         if outcomes:
-            scores.append(learned.score.of(outcomes))
-            if grid_rule is not None:
-                rounded.append(grid_rule[1].score.of(grid_rule[0].rounded(outcomes)))
+            for scored, (grid, learned, _) in zip(scores, rules, strict=True):
+                scored.append(learned.score.of(outcomes if grid is None else grid.rounded(outcomes)))
             counted += len(outcomes)
             won = None if bets is None else bets.feed(outcomes, sides[: len(outcomes)] == 0)
         if won is not None or len(outcomes) < len(sides):
             break
         if start + block < runs:
             progress(f"certifying: {start + block} of {runs} runs")
-    leaked = leakage_bound(rule, coins, counted, challenge.delta, risk)
-    if won is not None:
-        return Certified(won, leaked, counted)
-
-    def measured(by: Rule, scored: list[Floats]) -> LowerBound:
-        every = with_missing_runs(np.concatenate(scored), coins)
-        return by.measure(every[coins == 0], every[coins == 1], challenge.delta, risk)
-
-    reached = measured(rule, scores)
-    on_grid = None if grid_rule is None else RoundedBound(grid_rule[0], measured(grid_rule[2], rounded))
-    if bets is not None:
-        reached, leaked = _larger_bound(bets.shown(), reached), _larger_bound(bets.power(), leaked)
-    return Certified(reached, leaked, counted, on_grid)
+    return _Scored(rules, coins, scores, counted, won)
 
 
 def _block_size(crew: Crew, pace: float, bets: Bets | None) -> int:

@@ -55,7 +55,7 @@ class Bettor:
     rule: Guess
     claimed: float
     delta: Fraction
-    risk: Fraction
+    risk: Fraction  #: at which `feed` stops
     expected: tuple[float, float]  #: training rates of correct and of wrong guesses
     trained: int = TRUSTED  #: number of training runs, both sides together
 
@@ -94,12 +94,12 @@ class Bettor:
             self._wins, self._losses = self._wins + int(counts[0]), self._losses + int(counts[1])
             self._log_wealth = float(path[last - 1])
             if len(reached):
-                return self._result(self._largest_refuted())
+                return self._result(self._largest_refuted(self.risk), self.risk)
         return None
 
-    def _result(self, lower: float) -> BetRefutation:
+    def _result(self, lower: float, risk: Fraction) -> BetRefutation:
         wealth = math.exp(min(self._log_wealth, 700))
-        return BetRefutation(self.delta, lower, self.risk, self._before + self._runs, wealth, self.rule)
+        return BetRefutation(self.delta, lower, risk, self._before + self._runs, wealth, self.rule)
 
     def _payoffs(self, win: NDArray[np.bool_], loss: NDArray[np.bool_]) -> Floats:
         return win - _factor(self.claimed) * loss - self._delta_prime
@@ -109,10 +109,11 @@ class Bettor:
         both = math.isfinite(self.rule.upper) and math.isfinite(self.rule.lower)
         return float(self.delta) if both else float(self.delta) / 2
 
-    def won(self) -> BetRefutation | None:
-        """Return the bound that all bets so far show, if it is above the claimed ε."""
-        lower = self._largest_refuted() if any(stake > 0 for stake, _, _ in self._stakes) else 0.0
-        return self._result(lower) if lower > self.claimed else None
+    def won(self, risk: Fraction | None = None) -> BetRefutation | None:
+        """Return the bound that all bets so far show at a risk, if it is above the claimed ε."""
+        risk = self.risk if risk is None else risk
+        lower = self._largest_refuted(risk) if any(stake > 0 for stake, _, _ in self._stakes) else 0.0
+        return self._result(lower, risk) if lower > self.claimed else None
 
     def _stake(self) -> float:
         """Return the stake with the fastest growth at the rates seen so far, with half a loss added."""
@@ -126,9 +127,9 @@ class Bettor:
         best = int(np.argmax(growth))
         return float(stakes[best]) if growth[best] > 0 else 0.0
 
-    def _largest_refuted(self) -> float:
+    def _largest_refuted(self, risk: Fraction) -> float:
         """Return the largest ε at which the same stakes reach 1/risk, rounded down."""
-        need = -math.log(self.risk)
+        need = -math.log(risk)
         most = max(self._stakes, key=lambda each: each[0])[0]
         delta_prime = max(delta_prime for _, delta_prime, _ in self._stakes)
         top = min(math.log(1 / most - delta_prime) - 1e-9, MAX_EPSILON) if most > 0 else self.claimed

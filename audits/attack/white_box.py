@@ -12,13 +12,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 import dpaccount_packages
+from audits.attack.confirmation import STRONG, exceeds, judged
 from audits.attack.e_process import bettor_of, plan_known_bet
 from audits.attack.output_scores import Sample, ShownScore, learn, runs_to_fit, sample_of
 from audits.attack.runs import Progress, progress_counter, silent
@@ -28,6 +29,7 @@ from audits.hypothesis_tests.evidence import WorstPair
 from audits.hypothesis_tests.replay import Part, ReplayError, Run, differing, log_ratio, record, replay
 from audits.subjects.code import compile_from_source, stay_on_path
 from audits.subjects.marks import MARKS
+from audits.tradeoff import EventClaim
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Integers, Rehearsal
@@ -126,14 +128,16 @@ def attack(  # noqa: PLR0913
     seconds: float | None = None,
     folders: tuple[str, ...] = (),
     planners: tuple[Planner, ...] = (plan_known_threshold,),
+    curve: EventClaim | None = None,
     progress: Progress = silent,
 ) -> Attacked:
     """Attack `points` on one pair with 2·`trials` runs, each on a side chosen by a fair coin.
 
     All bounds together hold with confidence 1 − risk.  The first twentieth of the runs chooses every point's
-    rule, the most promising one of `planners`; the rest certifies it.  `seconds` is a time limit, which
-    reduces the runs.  The result depends on the seed and not on `jobs`, since every run is seeded by its
-    number.  Worker processes import a user's class from `folders`.
+    rule, the most promising one of `planners`; the rest certifies it.  A rejection of the point, or of the
+    `curve` that is claimed in its place, must be strong (`audits.attack.confirmation`).  `seconds` is a time
+    limit, which reduces the runs.  The result depends on the seed and not on `jobs`, since every run is
+    seeded by its number.  Worker processes import a user's class from `folders`.
     """
     worlds, trials, swapped, train = _prepared(
         World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
@@ -157,8 +161,10 @@ def attack(  # noqa: PLR0913
             for planner in planners
         ]
         rule = max(plans, key=lambda plan: plan[1])[0]
-        reached = rule.measure(left_scores[trained[0] :], right_scores[trained[1] :], target.delta, share)
-        results.append((target, reached))
+        scored = left_scores[trained[0] :], right_scores[trained[1] :]
+        at = partial(rule.measure, *scored, target.delta)
+        beyond = partial(exceeds, epsilon=target.limit, curve=curve)
+        results.append((target, judged(at, beyond, share, points=len(points))))
     return Attacked(suspect, trials, tuple(results))
 
 
@@ -202,13 +208,18 @@ def attack_early(  # noqa: PLR0913
             first = halves[0][0], halves[1][0]
             counts, _ = plan_known_threshold(*first, target.delta, risk / 2, trials - train // 2)
             bets_on = plan_known_bet(*first, target.limit, target.delta)
-            bettor = bettor_of(bets_on, *first, target.limit, target.delta, risk / 2)
+            bettor = bettor_of(bets_on, *first, target.limit, target.delta, min(risk, STRONG) / 2)
             continue
         won = bettor.feed(ordered, ~sides)
         if won is not None:
             return Attacked(suspect, (train + won.runs) // 2, ((target, won),))
     left, right = (np.concatenate(half[1:]) for half in halves)
-    return Attacked(suspect, trials, ((target, counts.measure(left, right, target.delta, risk / 2)),))
+
+    def at(chance: Fraction) -> LowerBound:
+        return counts.measure(left, right, target.delta, chance / 2)
+
+    reached = judged(at, lambda bound: exceeds(bound, target.limit, None), risk)
+    return Attacked(suspect, trials, ((target, reached),))
 
 
 def _prepared(

@@ -1,10 +1,11 @@
 """Combines proof, evidence and attack into a verdict and a certificate."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace as changed
 
-from audits.attack.power import leaked_bound
+from audits.attack.confirmation import could_show, exceeds
 from audits.attack.white_box import Attacked
 from audits.certificate.document import describe_point, describe_proof, draft
 from audits.claim import Claim
@@ -73,8 +74,11 @@ def accepted(entry: parts.Evidence, claim: Claim) -> parts.Evidence:
 
 def untested(outcome: Attacked | None) -> list[str]:
     """Return a warning if the runs were too few to show any ε above the claim, for any code."""
-    for target, reached in outcome.results if outcome is not None else ():
-        could = leaked_bound(reached).epsilon_lower
+    if outcome is None:
+        return []
+    for target, reached in outcome.results:
+        beyond, points = partial(exceeds, epsilon=target.limit, curve=None), len(outcome.results)
+        could = could_show(reached, beyond, points).epsilon_lower
         if target.of == "claim" and could <= target.limit:
             most = to_digits(could, up=True, digits=6)
             return [

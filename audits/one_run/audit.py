@@ -1,16 +1,17 @@
 """The audit of one run: claim and number of canaries fix the rules before the coins are read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.attack.confirmation import judged
 from audits.attack.planning import Floats
 from audits.attack.power import verdict_of
-from audits.one_run.guessing import Guesses, RunClaim, by_score, guess, least_refuting, level_below
+from audits.one_run.guessing import Guesses, RunClaim, by_score, falls, guess, least_refuting, level_below
 from audits.tradeoff import bisect
 from dpaccount.errors import InputError
 
@@ -70,6 +71,7 @@ def audit_canaries(
 ) -> OneRun:
     """Return the lower bound that the scores of canaries show; higher scores should mean "included".
 
+    It is above the claim only where that is confirmed (`audits.attack.confirmation`).
     Each canary must have been included by its own fair coin, and the scores must follow from what
     the run released.  `seed` breaks ties.  Raises `InputError` for scores that are NaN, unequal
     lengths, fewer than `MIN_CANARIES` canaries, and coins that are not fair.
@@ -77,12 +79,24 @@ def audit_canaries(
     coins, values = np.asarray(included), np.asarray(scores, dtype=np.float64)
     check_canaries(coins, values)
     coins = coins.astype(bool)
-    rules = rules_for(len(coins), claim, float(1 - confidence))
-    ordered = by_score(values, coins, seed)
-    guesses = [guess(ordered, rule.each) for rule in rules]
-    levels = [level_below(each, claim, rule.risk) for each, rule in zip(guesses, rules, strict=True)]
-    best = int(np.argmax(levels))
-    return OneRun(claim, levels[best], power(np.sort(values), rules, claim), guesses[best], rules)
+    ordered, values = by_score(values, coins, seed), np.sort(values)
+
+    def rules_at(risk: Fraction) -> tuple[GuessRule, ...]:
+        return rules_for(len(coins), claim, float(risk))
+
+    def at(risk: Fraction) -> OneRun:
+        rules = rules_at(risk)
+        guesses = [guess(ordered, rule.each) for rule in rules]
+        levels = [level_below(each, claim, rule.risk) for each, rule in zip(guesses, rules, strict=True)]
+        best = int(np.argmax(levels))
+        return OneRun(claim, levels[best], 0.0, guesses[best], rules)
+
+    def could(rules: Sequence[GuessRule]) -> bool:
+        level = float(claim.level)
+        return any(falls(_most_right(values, rule.each), claim, level, rule.risk) for rule in rules)
+
+    found = judged(at, lambda run: run.lower > claim.level, 1 - confidence)
+    return replace(found, power=power(values, judged(rules_at, could, 1 - confidence), claim))
 
 
 def check_canaries(included: NDArray[np.generic], scores: Floats) -> None:

@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
+from audits.attack.confirmation import could_show, exceeds, judged
 from audits.attack.pair_search import judge_of
-from audits.attack.power import leaked_bound
 from audits.attack.runs import TRAIN, Challenge
 from audits.attack.thresholds import CountedBound, LowerBound, levels_at, plan_event
 from audits.samples.reading import DrawnResults
@@ -60,8 +61,10 @@ def compare(left: DrawnResults, right: DrawnResults, challenge: Challenge) -> Co
     levels = levels_at(challenge.delta) if challenge.curve is None else challenge.curve.lowers
     rule, _ = plan_event(learned.left, learned.right, levels, challenge.risk, runs)
     delta = challenge.delta if challenge.curve is None else Fraction(0)
-    reached = rule.measure(learned.score.of(held), learned.score.of(out), delta, challenge.risk)
-    return Compared(reached, leaked_bound(reached), learned.score.sentence())
+    at = partial(rule.measure, learned.score.of(held), learned.score.of(out), delta)
+    beyond = partial(exceeds, epsilon=challenge.epsilon, curve=challenge.curve)
+    reached = judged(at, beyond, challenge.risk)
+    return Compared(reached, could_show(reached, beyond), learned.score.sentence())
 
 
 def _chance_of_alike(counts: Iterable[int]) -> float:

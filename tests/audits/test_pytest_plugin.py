@@ -63,7 +63,7 @@ def session(tmp_path, *words):
 
 
 @pytest.mark.nightly
-@pytest.mark.statistical  # seeded: one sound claim at level .025
+@pytest.mark.statistical  # seeded: one sound claim at level .001
 @pytest.mark.parametrize("words", [(), ("-n", "2")], ids=["alone", "xdist"])
 def test_a_session_states_and_spends_its_budget(tmp_path, words):
     done = session(tmp_path, *words)
@@ -132,7 +132,9 @@ def shares_add_up(budgets, claims):
             budget.spend()
     assert len(shares) == claims * len(budgets)
     assert sum(shares) < Fraction(1, 20)
-    assert sum(shares) == sum(budget.spent for budget in budgets)
+    spent = sum(budget.spent for budget in budgets)
+    assert spent == sum(min(share, Fraction(1, 1000)) for share in shares)
+    assert spent < Fraction("0.0132" if len(budgets) == 1 else "0.0283")  # docs/pytest-plugin.md
 
 
 def test_a_crashed_worker_counts_as_having_spent_all_it_could():
@@ -305,7 +307,7 @@ def test_other():
 """
 
 
-@pytest.mark.statistical  # seeded: one sound claim at level .025
+@pytest.mark.statistical  # seeded: one sound claim at level .001
 @pytest.mark.nightly
 @pytest.mark.parametrize("words", [(), ("-n", "1")], ids=["alone", "xdist"])
 def test_what_measures_nothing_is_an_error_or_fails(tmp_path, words):
@@ -315,8 +317,7 @@ def test_what_measures_nothing_is_an_error_or_fails(tmp_path, words):
     assert done.stdout.count("raises ValueError: no data on every run") >= 2
     assert "test_idle:half was NOT ATTACKED" in done.stdout
     assert "runs raise KeyError: 'unlucky'" in done.stdout  # noted, though it passes
-    spent = "0.0125" if words else "0.025"  # the first worker has half of the budget, however many follow
-    assert f"1 privacy claims tested; of a false-alarm budget of 0.05 {spent} was spent" in done.stdout
+    assert "1 privacy claims tested; of a false-alarm budget of 0.05 0.001 was spent" in done.stdout
     assert "Traceback" not in done.stdout
 
 

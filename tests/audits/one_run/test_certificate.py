@@ -195,8 +195,8 @@ def test_many_canaries_are_within_the_work_of_the_checker(claim):
 @pytest.mark.parametrize(("words", "code"), [(["--mu", "1"], 1), (["--epsilon", "9"], 3)])
 def test_the_command_line_writes_and_checks_it(dpaccount, tmp_path, words, code):
     rng = np.random.default_rng(3)
-    included = rng.random(300) < 0.5
-    scores = 3 * included + rng.normal(size=300)
+    included = rng.random(600) < 0.5
+    scores = 3 * included + rng.normal(size=600)
     rows = "".join(f"{int(coin)},{score}\n" for coin, score in zip(included, scores, strict=True))
     (tmp_path / "canaries.csv").write_text("included,score\n" + rows)
     dpaccount("audit", "--one-run", "canaries.csv", *words, "--certificate", "one.json")

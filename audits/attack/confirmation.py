@@ -1,0 +1,72 @@
+"""The one door to REFUTED from statistics: a first rejection counts if it is strong or fresh runs confirm it.
+
+A claim is first tested at the risk α that the stated confidence leaves, by a test that was fixed before its
+runs were seen.  If it is rejected, then
+
+- the same runs are measured at the risk f/2, f = `FALSE_ALARM`: a rejection is *strong*, and counts; else
+- the same test is measured on fresh runs at the risk β = min(α/5, f/2α): a rejection there counts.
+
+A true claim is strongly rejected with probability at most f/2.  Given all that came before, fresh runs reject
+it with probability at most β, so both tests do with at most αβ ≤ f/2.  Together: it is refuted with
+probability at most f (and at most α), however the pair and the test were chosen, and whenever time ended,
+since runs that are missing count against the attack.  Of k `points` each has the risk α/k, f/2k is strong,
+and β = min(α/5k, f/2α): the sums over the points are the same.  Results that were drawn once, and those of a
+proof's attack, have no fresh runs: then only a rejection at f/k counts.
+
+The bound shown is the first one where that does not reject, and that of the fresh runs where they decide.
+After a strong rejection it is the first one at 4α/5 where fresh runs could have decided, else at α.  It is
+above the true ε with probability at most α: if the claim is true, only where the first one at α is; if not,
+with probability at most 4α/5 after strong rejections, and α/5 on fresh runs.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import TypeVar
+
+from audits.attack.power import leaked_bound
+from audits.attack.thresholds import LowerBound, level_shown
+from audits.tradeoff import EventClaim
+
+FALSE_ALARM = Fraction(1, 1000)  #: maximum probability that a true claim is refuted
+STRONG = FALSE_ALARM / 2  #: risk at which a rejection needs no confirmation
+KEPT = Fraction(4, 5)  #: share of the risk that the first bound keeps where fresh runs may decide
+FRESH = 2  #: fresh runs for each certifying run: they lose nothing at a fifth of the risk
+
+Shown = TypeVar("Shown")
+
+
+def judged(
+    at: Callable[[Fraction], Shown],
+    beyond: Callable[[Shown], bool],
+    risk: Fraction,
+    fresh: Callable[[Fraction], Shown] | None = None,
+    *,
+    points: int = 1,
+    kept: Fraction = Fraction(1),
+) -> Shown:
+    """Return what to show, which is `beyond` the claim only where that is confirmed.
+
+    `at` and `fresh` give what the first runs and fresh ones show at a risk; `risk` is that of one point.
+    """
+    first, strong = at(risk), (FALSE_ALARM if fresh is None else STRONG) / points
+    if risk <= strong or not beyond(first):
+        return first
+    weaker = at(strong)
+    if beyond(weaker):
+        return at(risk * kept)
+    return weaker if fresh is None else fresh(min(risk * (1 - KEPT), strong / risk))
+
+
+def exceeds(reached: LowerBound, epsilon: Fraction, curve: EventClaim | None) -> bool:
+    """Return whether a bound is above a claim: ε, or the level of a curve."""
+    return level_shown(reached, curve) > (epsilon if curve is None else curve.level)
+
+
+def could_show(reached: LowerBound, beyond: Callable[[LowerBound], bool], points: int = 1) -> LowerBound:
+    """Return the bound that the runs behind `reached` would give if each revealed its side, as judged."""
+
+    def at(risk: Fraction) -> LowerBound:
+        return leaked_bound(replace(reached, risk=risk))  # type: ignore[type-var]
+
+    return judged(at, beyond, reached.risk, points=points)
