@@ -98,7 +98,7 @@ class Frame:
                 flat[:, 1 + place] = 0.0  # the owner of a row is its first entry
         if self.table.identity is None:
             return flat
-        keys = np.where(there, _public_order(self.rows, most)[records[:, 0].astype(np.int64)], np.inf)
+        keys = np.where(there, public_order(self.rows, most)[records[:, 0].astype(np.int64)], np.inf)
         return flat[np.argsort(np.sort(keys, axis=1)[there], kind="stable")]
 
     def records(self, data: Matrix) -> Floats:
@@ -224,12 +224,12 @@ class Frame:
 
 
 @lru_cache(maxsize=8)
-def _public_order(persons: int, most: int) -> Floats:
+def public_order(persons: int, most: int) -> Floats:
     """Return a place for every row that a person may have; they stand among those of the others."""
     return np.random.default_rng(2718).random((persons, most))
 
 
 def first_to_last(persons: int, most: int) -> int:
     """Return the person whose first row moves farthest towards the front when all their rows are there."""
-    order = _public_order(persons, most)
+    order = public_order(persons, most)
     return int(np.argmax(order[:, 0] - order.min(axis=1)))

@@ -18,14 +18,15 @@ from numpy.typing import NDArray
 
 from audits.datasets.bases import Pair
 from audits.datasets.forms import MISSING
-from audits.datasets.frame import Frame, first_to_last
+from audits.datasets.frame import Frame, first_to_last, public_order
 from audits.datasets.named_pairs import different
 from dpaccount.relation import adjacency
 
 MOST_BASES = 150
 
 Floats = NDArray[np.float64]
-Person = Floats  #: (rows, columns): the codes of one person's rows
+#: (rows, columns): the codes of one person's rows; or those of the others who stand last (True) or first
+Person = Floats | bool
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class _Ends:
         far = np.where(self.whole, self.top - self.low + 1 - 1e-9, self.high - self.low)
         return self.rounded(self.low + far * share)
 
-    def in_turn(self, first: int, rows: int, numbers: Floats) -> Person:
+    def in_turn(self, first: int, rows: int, numbers: Floats) -> Floats:
         """Return rows that cycle through the categories, with the numbers of a record."""
         turn = np.mod(np.arange(first, first + rows)[:, None], self.top - self.low + 1)
         return np.where(self.coded, turn, numbers)
@@ -84,6 +85,9 @@ CELL_FILLS: dict[str, Callable[[_Ends, Sizes, np.random.Generator], Floats]] = {
     "categories in turn": lambda e, n, _: (
         np.stack([e.in_turn(k, n[1], e.high) for k in range(n[0])]) if n[0] else np.zeros((*n, len(e.low)))
     ),
+    "values in turn": lambda e, n, _: (
+        e.low + np.mod(np.add.outer(np.arange(n[0]), np.arange(n[1]))[:, :, None], e.top - e.low + 1)
+    ),
     "all in the middle": lambda e, n, _: np.broadcast_to(e.rounded((e.low + e.high) / 2), (*n, len(e.low))),
     "few different": lambda e, n, rng: e.between(rng.random((3, len(e.low))))[rng.integers(0, 3, n)],
     "one high": lambda e, n, _: (
@@ -98,7 +102,20 @@ CELL_FILLS: dict[str, Callable[[_Ends, Sizes, np.random.Generator], Floats]] = {
 def candidates(frame: Frame, seed: int, most: int = 800) -> list[Pair]:
     """Return up to `most` different pairs (fewer if tables are large), from every base in turn."""
     makers = [_of_base(frame, base, number, seed) for number, base in enumerate(bases(frame))]
-    return different(makers, frame.rows * frame.width, most)
+    return different([_as_others(frame, seed), *makers], frame.rows * frame.width, most)
+
+
+def _as_others(frame: Frame, seed: int) -> Iterator[Pair]:
+    """Yield pairs of a person who holds what others hold: one row each, or all that they may have."""
+    alone = adjacency(frame.relation).rows_vary
+    sizes = (frame.rows - 1, frame.rows // 2, frame.table.max_rows) if alone else (frame.rows - 1,)
+    rows, cells = ("one", "1 or more"), ("values in turn", "any cells")
+    for size, row, cell, last in itertools.product(dict.fromkeys(sizes), rows, cells, (True, False)):
+        if frame.table.max_rows > 1 and size < frame.rows:
+            sides: list[Person] = [last] if alone else [last, persons(frame)["one low"]]
+            unit = first_to_last(frame.rows, frame.table.max_rows) if last else frame.rows - 1
+            neighbours = pair(frame, Base(cell, "none", row, size), unit, sides, seed)
+            yield from [] if neighbours is None else [neighbours]
 
 
 def bases(frame: Frame) -> list[Base]:
@@ -135,7 +152,7 @@ def crowd(frame: Frame, base: Base, unit: int, seed: int) -> Floats:
     return np.column_stack([owners, counts, cells.reshape(base.others, size[1] * frame.columns)])
 
 
-def persons(frame: Frame) -> dict[str, Person]:
+def persons(frame: Frame) -> dict[str, Floats]:
     """Return special persons, by a description of their rows."""
     ends, most = _Ends(frame), frame.table.max_rows
     gaps = np.array(frame.gaps)
@@ -205,7 +222,10 @@ def _of_base(frame: Frame, base: Base, number: int, seed: int) -> Iterator[Pair]
 def pair(frame: Frame, base: Base, unit: int, sides: list[Person], seed: int) -> Pair | None:
     """Return the pair with either of two persons among the others, or with and without one; None if equal."""
     others = crowd(frame, base, unit, seed)
-    neighbours = [_with(frame, others, unit, rows) for rows in sides]
+    held = [_held(frame, others, last=rows) if isinstance(rows, bool) else rows for rows in sides]
+    neighbours = [_with(frame, others, unit, rows) for rows in held if len(rows)]
+    if len(neighbours) < len(sides):
+        return None
     if len(neighbours) == 1:
         neighbours.append(frame.data(others))
     if neighbours[0].tobytes() == neighbours[1].tobytes():
@@ -213,7 +233,14 @@ def pair(frame: Frame, base: Base, unit: int, sides: list[Person], seed: int) ->
     return Pair(neighbours[0], neighbours[1], base.sentence())
 
 
-def _with(frame: Frame, others: Floats, unit: int, rows: Person) -> Floats:
+def _held(frame: Frame, others: Floats, *, last: bool) -> Floats:
+    """Return the first rows of the others whose first row stands last, or first, in the public order."""
+    place = public_order(frame.rows, frame.table.max_rows)[others[:, 0].astype(np.int64), 0]
+    order = np.argsort(-place if last else place, kind="stable")[: frame.table.max_rows]
+    return others[order, 2 : 2 + frame.columns]
+
+
+def _with(frame: Frame, others: Floats, unit: int, rows: Floats) -> Floats:
     """Return the table of the others and one more person, in the order of their numbers."""
     padded = np.zeros((frame.table.max_rows, frame.columns))
     padded[: len(rows)] = rows
@@ -224,7 +251,8 @@ def _with(frame: Frame, others: Floats, unit: int, rows: Person) -> Floats:
 def random_pairs(frame: Frame, seed: int, count: int) -> list[Pair]:
     """Return pairs of any base, any unit, and persons that are named or have any cells."""
     rng = np.random.default_rng([seed, 13])
-    every, known, ends = bases(frame), list(persons(frame).values()), _Ends(frame)
+    every, ends = bases(frame), _Ends(frame)
+    known: list[Person] = [*persons(frame).values(), True, False]
     pairs = []
     for number in range(count):
         sides = [
@@ -237,7 +265,7 @@ def random_pairs(frame: Frame, seed: int, count: int) -> list[Pair]:
     return pairs
 
 
-def _any_person(frame: Frame, ends: _Ends, rng: np.random.Generator) -> Person:
+def _any_person(frame: Frame, ends: _Ends, rng: np.random.Generator) -> Floats:
     rows = int(rng.integers(1, frame.table.max_rows + 1))
     cells = ends.between(rng.random((rows, frame.columns)))
     cells[(rng.random(cells.shape) < 0.2) & np.array(frame.gaps)] = MISSING
@@ -251,6 +279,7 @@ def neighbouring(frame: Frame) -> st.SearchStrategy[Pair]:
     row = st.tuples(*drawn).map(list)
     person: st.SearchStrategy[Person] = st.one_of(
         st.sampled_from(sorted(known)).map(known.__getitem__),
+        st.booleans(),
         st.lists(row, min_size=1, max_size=frame.table.max_rows).map(np.array),
     )
     both = adjacency(frame.relation).contributions

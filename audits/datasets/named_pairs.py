@@ -16,6 +16,8 @@ from mechanisms.subject import Rows
 MAX_PAIR_NUMBERS = 20_000_000  #: in all pairs together
 FEWEST = 12  #: pairs, however large
 VALUES = 20  #: of one record, between its bounds
+SIZES = 48  #: numbers of rows, and of high ones, of which all are tried; of more, a choice
+TURNS = 4  #: of counts of high rows, for each of a base's pairs
 
 
 def candidates(shape: Shape, seed: int, most: int = 800) -> list[Pair]:
@@ -72,9 +74,44 @@ def _by_base(shape: Shape, seed: int) -> list[Iterator[Pair]]:
     if not shape.adjacency.rows_vary:
         known = named_datasets(shape, shape.rows, rng)
         pairs = (_replaced(shape, rows, name, turn % 2) for turn, (name, rows) in enumerate(known))
-        return [*pairs, _everywhere(shape, known)]
+        return [*pairs, _everywhere(shape, known), *_counted(shape)]
     sizes = dict.fromkeys((shape.rows, 0, 1, shape.rows - 1))  # the smaller side of a pair
-    return [_added(shape, rows, name) for size in sizes for name, rows in named_datasets(shape, size, rng)]
+    known = [each for size in sizes for each in named_datasets(shape, size, rng)]
+    others = (_of_size(shape, size, seed) for size in spread(shape.rows) if size not in sizes)
+    return [*(_added(shape, rows, name) for name, rows in known), *others, *_counted(shape)]
+
+
+def spread(most: int) -> list[int]:
+    """Return whole numbers from 0 to `most`: all if they are few, else powers, their neighbours, others."""
+    powers = {base**k + d for base in (2, 10) for k in range(20) for d in (-1, 0, 1)}
+    few = range(most + 1) if most <= SIZES else np.linspace(0, most, SIZES).astype(int).tolist()
+    return sorted({each for each in powers if each <= most} | {*few})
+
+
+def _of_size(shape: Shape, size: int, seed: int) -> Iterator[Pair]:
+    """Yield pairs whose smaller side has a number of rows at which something may happen."""
+    known = named_datasets(shape, size, np.random.default_rng([seed, 7, size]))
+    for pairs in zip(*(_added(shape, rows, name) for name, rows in reversed(known)), strict=False):
+        yield from pairs
+
+
+def _counted(shape: Shape) -> list[Iterator[Pair]]:
+    """Return makers of pairs in which one more row is high, for every number of high rows, or a choice."""
+    domain = shape.domain()
+    low, high = np.array(domain.low), np.array(domain.high)
+
+    def pairs(counts: list[int]) -> Iterator[Pair]:
+        for count in counts:
+            rows = np.where(np.arange(shape.rows)[:, None] < count, high, low)
+            if shape.adjacency.rows_vary:
+                longer = np.insert(rows, count, high, axis=0)
+                yield Pair(shape.data(longer), shape.data(rows), f"{count} high, {len(rows)} rows")
+                continue
+            pair = _pair(shape, rows, count, rows[count], _within(shape, rows[count], high), f"{count} high")
+            yield from [] if pair is None else [pair]
+
+    counts = spread(shape.rows - 1)
+    return [pairs(counts[turn::TURNS]) for turn in range(TURNS)]
 
 
 def records(shape: Shape) -> list[Rows]:
