@@ -253,6 +253,9 @@ class _Marker(ast.NodeTransformer):
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             node.operand = self._test(node.operand)
             return node
+        if isinstance(node, ast.IfExp):
+            node.test, node.body, node.orelse = map(self._test, (node.test, node.body, node.orelse))
+            return node
         yes, no = self._pair(node, "never true", "never false", self._fixed(node))
         inner: Any = (
             self.generic_visit(node) if isinstance(node, ast.Compare | ast.Call) else self.visit(node)
@@ -436,9 +439,9 @@ class _Marker(ast.NodeTransformer):
         return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
-        """Mark what is negated, of which only the truth is asked: of `and` and `or` twice, so not here."""
-        plain = not isinstance(node.op, ast.Not) or isinstance(node.operand, ast.BoolOp)
-        return self.generic_visit(node) if plain else self._test(node)
+        """Mark what is negated; of `and`, `or` and chains the truth is asked twice here, so not of them."""
+        twice = isinstance(node.operand, ast.BoolOp) or len(getattr(node.operand, "ops", ())) > 1
+        return self._test(node) if isinstance(node.op, ast.Not) and not twice else self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         """Mark where later operands are evaluated."""

@@ -1,18 +1,31 @@
 """Marks change no value, and name what no run met."""
 
 import ast
+import contextlib
 import inspect
+import json
 import pickle
 import sys
+import textwrap
 import traceback
 import types
 from pathlib import Path
 
+import cloudpickle
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.subjects.marks import Marks, marked
+from audits.api.functions import certify
+from audits.certificate.document import seal
+from audits.certificate.summary import summary
+from audits.sandbox.crew import Crew
+from audits.subjects.code import Code
+from audits.subjects.marks import MARKS, NOT_RECORDED, ROWS, RUNS, WEAK, Marks, marked
+from dpaccount import checker
+from dpaccount.checker import NO_TEST
+from dpaccount.errors import InputError
 
 CONSTRUCTS = Path(__file__).with_name("constructs.txt")
 HELPERS = {"Odd", "Point", "asked", "seen", "generated", "later", "deleted"}
@@ -104,3 +117,217 @@ def test_any_expression_is_evaluated_as_without_marks(both, expression, form, x)
     for module in modules:
         vars(module).update(given)
     assert outcome(modules[1], "f", x) == outcome(modules[0], "f", x)
+
+
+# ------------------------------------------------------------------ what is named
+
+
+def missed(body, *numbers, fixed=frozenset({ROWS})):
+    """Return the lines that no run on one of these numbers met, with what did not happen."""
+    marks = Marks()
+    module = loaded(
+        f"import numpy as np\ndef f(data):\n    x = data\n{textwrap.indent(body, '    ')}\n", marks
+    )
+    MARKS.taken()
+    for x in numbers:
+        with contextlib.suppress(ValueError):
+            module.f(x)
+        made = MARKS.taken()
+        marks.compared(made, made, moved=True)
+    return [(mark.line - 3, mark.what) for mark in marks.missed(fixed)]
+
+
+#: what is in the code, numbers that it runs on, and what is named
+NAMED = {
+    "a branch": ("if x > 3:\n    x = 0", (1, 2), [(1, "never true")]),
+    "the other side": ("if x > 3:\n    x = 0", (5, 6), [(1, "never false")]),
+    "both sides": ("if x > 3:\n    x = 0", (5, 2), []),
+    "a comparison of an array": (
+        "h = np.arange(x)\nreturn np.where(h == 9, x, h)",
+        (3, 4),
+        [(2, "never true")],
+    ),
+    "an entry of an array": ("h = np.arange(x)\nreturn np.where(h == 9, x, h)", (3, 12), []),
+    "two comparisons at once": (
+        "h = np.arange(x)\nreturn (h == 1) & (h > 2)",
+        (3, 4, 5),
+        [(2, "never true")],
+    ),
+    "an operand": ("if x > 3 or x == 2:\n    x = 0", (1, 5), [(1, "never true")]),
+    "a conditional expression": ("return 1 if x == 7 else 0", (1, 2), [(1, "never true")]),
+    "a condition of a comprehension": (
+        "return [y for y in range(x)\n        if y == 7]",
+        (1, 2),
+        [(2, "never true")],
+    ),
+    "a loop": ("for y in range(x):\n    x += y", (0,), [(1, "loop never entered")]),
+    "a loop's end": ("for y in range(9):\n    if y == x: break", (1, 2), [(1, "loop never at its end")]),
+    "a handler": ("try:\n    [0][x]\nexcept IndexError:\n    x = 0", (0,), [(3, "handler never entered")]),
+    "a case": ("match x:\n    case 7: x = 0\n    case _: x = 1", (1, 2), [(2, "case never entered")]),
+    "a function": (
+        "def g(y): return y\nreturn [g(x)][0] if x > 7 else g",
+        (1,),
+        [(1, "g never called"), (2, "never true")],
+    ),
+    "a lambda": (
+        "return sorted([x], key=lambda y: y) if x else (\n    lambda: 0)",
+        (0,),
+        [(1, "never true"), (2, "lambda never called")],
+    ),
+    "a raise": ("if x > 3:\n    raise ValueError", (1, 2), [(1, "never true")]),
+    "what is within is not named again": (
+        "if x > 3:\n    if x > 4:\n        x = 0",
+        (1, 2),
+        [(1, "never true")],
+    ),
+    "a condition that no run can change": (
+        "LIMIT = 3\nif LIMIT > 4:\n    x = 0\nif True:\n    x = 1",
+        (1, 2),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_no_run_met_is_named_by_its_line(name):
+    body, numbers, named = NAMED[name]
+    assert missed(body, *numbers) == named
+
+
+def test_a_condition_on_the_number_of_rows_is_named_only_where_rows_come_and_go():
+    body = "n = len(data)\nif n == 0 or data[0] > 99:\n    return 0"
+    assert missed(body, [1], [2]) == [(2, "never true")]
+    assert missed(body, [100], [2]) == []
+    assert missed(body, [100], [2], fixed=frozenset()) == [(2, "never true")]
+
+
+def test_a_mark_counts_where_both_runs_made_it_and_the_exact_values_differ_or_in_many_pairs():
+    for one, other, moved, pairs in (("a", "a", True, 1), ("a", "a", False, WEAK), ("a", "", True, WEAK)):
+        marks = Marks()
+        for _ in range(pairs):
+            assert "a" not in marks
+            marks.compared(frozenset(one), frozenset(other), moved=moved)
+        assert "a" in marks
+
+
+def test_a_mark_counts_from_a_hundred_runs_on_each_of_two_datasets():
+    marks = Marks()
+    marks.ran(0, ["a"], 10**6)
+    marks.ran(1, ["a"], RUNS - 1)
+    assert "a" not in marks
+    marks.ran(1, ["a"])
+    assert "a" in marks
+
+
+def test_at_most_ten_lines_are_named_and_reasons_of_the_author_apart():
+    source = "def f(x):\n" + "".join(
+        f"    if x == {k}: x = 0{'  # dpaccount: never, an old code' * (k == 3)}\n" for k in range(3, 16)
+    )
+    marks = Marks()
+    module = loaded(source, marks)
+    MARKS.taken()
+    module.f(1)
+    marks.compared(made := MARKS.taken(), made, moved=True)
+    named, said = marks.sentences(frozenset())
+    assert named.startswith(NO_TEST + "never true in any test: it.py:3; ")
+    assert named.endswith("it.py:12; 2 more.")
+    assert said == "The author says of it.py:2, which no test met: an old code"
+
+
+# ------------------------------------------------------------------ functions and classes
+
+FUNCTION = """import helper
+def f(data, rng):
+    if len(data) == 0:
+        return 0.0
+    shown = data.sum() + rng.laplace(0, 50)
+    return data.sum() if helper.rare(shown) else shown
+def other(data):
+    return data if data else None
+"""
+HELPER = "def rare(y):\n    return y > 1e6\n"
+CLASS = """from dataclasses import dataclass
+import numpy as np
+from mechanisms.laplace_sum import LaplaceSum
+from mechanisms.subject import View
+@dataclass(frozen=True)
+class Careless(LaplaceSum):
+    rows: int = 8
+    def play(self, data, noise, coins):
+        view = super().play(data, noise, coins)
+        if coins == 123456789:{comment}
+            return View(public={{**view.public, "more": np.array(data.sum())}})
+        return view
+    def proof(self, delta):
+        return __import__("own_proof").of(self, delta)
+"""
+PROOF = """from dpaccount.proof import assume_clipped, laplace, linear
+from mechanisms.shared import grid
+from mechanisms.subject import shown_to_all
+def of(self, delta):
+    row = assume_clipped("laplace-sum", self.low, self.high, self.relation, "movement")
+    return shown_to_all(laplace(linear(row), self.scale, grid.step(self.bits), "sum"), "careless", delta)
+"""
+CLAIM = """schema = "dpaccount/claim/1"
+name = "careless"
+[guarantee]
+model = "central"
+unit = "a row"
+relation = "replace-one"
+epsilon = 1
+[subject]
+use = "careless:Careless"
+[subject.parameters]
+low = 0
+high = 1
+scale = 1
+{audit}"""
+
+
+def test_lines_of_a_function_and_its_helpers_are_named(tmp_path):
+    (tmp_path / "mine.py").write_text(FUNCTION)
+    (tmp_path / "helper.py").write_text(HELPER)
+    with Crew(Code("mine:f", (str(tmp_path),)), seconds=60) as crew:
+        crew.set_datasets([np.ones(3), np.zeros(3)])
+        crew.run([(side, 1, n) for n in range(RUNS) for side in (0, 1)])
+        named = "helper.py:2; never true in any test: mine.py:6."
+        assert crew.unmet("replace-one") == [f"{NO_TEST}never true in any test: {named}"]
+        assert "mine.py:3" in crew.unmet("add-remove")[0]
+
+
+def test_of_code_without_a_file_it_is_said_that_nothing_was_recorded():
+    with Crew(Code("a:f", (), value=cloudpickle.dumps(lambda data, rng: 1.0)), seconds=60) as crew:
+        crew.set_datasets([np.ones(3)])
+        crew.run([(0, 1, 1)])
+        assert crew.unmet("replace-one") == [NOT_RECORDED]
+
+
+def certified(folder, comment="", audit="", **terms):
+    folder.mkdir()
+    (folder / "careless.py").write_text(CLASS.format(comment=comment))
+    (folder / "own_proof.py").write_text(PROOF)
+    (folder / "claim.toml").write_text(CLAIM.format(audit=audit))
+    done = certify(folder / "claim.toml", out=folder / "out", quick=True, jobs=2, **terms)
+    assert checker.check(json.dumps(done).encode())
+    return done["verdict"], [each for each in done["hazards"] if "careless.py" in each], done
+
+
+@pytest.mark.slow
+def test_a_branch_that_no_test_entered_is_named_refused_or_answered(tmp_path):
+    line = f"{NO_TEST}never true in any test: careless.py:10."
+    verdict, named, document = certified(tmp_path / "named")
+    assert (verdict, named) == ("CERTIFIED", [line])
+    assert "careless.py:10" in summary(document, "")
+    verdict, named, document = certified(tmp_path / "refused", audit='[audit]\nuncovered = "refuse"\n')
+    assert (verdict, named) == ("UNPROVEN", [line])
+    assert "careless.py:10" in document["proved"]["reason"]
+    said = certified(
+        tmp_path / "answered", "  # dpaccount: never, no such coins", '[audit]\nuncovered = "refuse"\n'
+    )
+    assert said[:2] == ("CERTIFIED", ["The author says of careless.py:10, which no test met: no such coins"])
+    forged = {**said[2], "hazards": [*said[2]["hazards"], line]}
+    with pytest.raises(checker.Rejected, match="no test covers"):
+        checker.check(json.dumps(seal(forged)).encode())
+    (tmp_path / "policy.toml").write_text('uncovered = "refuse"\n')
+    with pytest.raises(InputError, match="UNPROVEN"):
+        certified(tmp_path / "policy", require=tmp_path / "policy.toml")
