@@ -1,12 +1,15 @@
 """Finds the packages `mechanisms`, `bandits` and `audits`, and never in place of a project's own.
 
 The three names are common words.  A wheel therefore keeps them beside this module, in a folder that is not on
-`sys.path`, and `dpaccount.pth` calls `install` when Python starts.  In a source tree they stand beside this
-file too.  Every other finder is asked before this one answers, whatever kind of project it knows: a folder on
-the path, an editable installation with a finder of its own, or the parts of a namespace package, which are
-joined with ours as parts of one namespace are.
+`sys.path`, and `import dpaccount` calls `install`.  In a source tree they stand beside this file too.  Every
+other finder is asked before this one answers, whatever kind of project it knows: a folder on the path, an
+editable installation with a finder of its own, or the parts of a namespace package, which are joined with
+ours as parts of one namespace are.
 
 Our own programs, the command line and the processes that run audited code, start by `run`: there ours win.
+What is pickled for other machines is read by `called`.
+
+PYTEST_DONT_REWRITE: pytest would warn of a module that is imported before it starts.
 """
 
 import os
@@ -14,6 +17,7 @@ import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+from typing import Any
 
 NAMES = ("mechanisms", "bandits", "audits")
 FOLDER = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 (`pathlib` costs every start 5 ms)
@@ -62,6 +66,7 @@ def need() -> None:
     """Raise `ImportError`, in one sentence, where a package of another project hides one of ours."""
     from importlib.util import find_spec
 
+    install()
     for name, folder in folders().items():
         spec = find_spec(name)
         places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
@@ -74,18 +79,26 @@ def need() -> None:
             )
 
 
-def run(module: str) -> None:
-    """Run the function `main` of one of our modules, in a process where our packages win."""
+def run(module: str, function: str = "main") -> None:
+    """Run a function of one of our modules, in a process where our packages win."""
     import gc
     from importlib import import_module
 
     Finder.ours_win = True
     install()
     gc.disable()  # what is imported stays: to seek garbage in it takes a tenth of a short command
-    main = import_module(module).main
+    main = getattr(import_module(module), function)
     gc.freeze()
     gc.enable()
     main()
+
+
+def called(function: bytes, *given: Any) -> Any:
+    """Call a function that our own code pickled: a process that never imported `dpaccount` finds it, too."""
+    import pickle
+
+    install()
+    return pickle.loads(function)(*given)  # noqa: S301 - of our own command
 
 
 def command() -> None:

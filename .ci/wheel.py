@@ -15,5 +15,4 @@ class Packages(BuildHookInterface):  # type: ignore[type-arg]
             build_data["force_include"] |= {
                 **{name: f"{folder}/{name}" for name in ("mechanisms", "bandits", "audits")},
                 "dpaccount_packages.py": f"{folder}/__init__.py",
-                ".ci/dpaccount.pth": "dpaccount.pth",
             }

@@ -23,6 +23,8 @@ and, each by its name, here.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dpaccount_packages import install as _install
+
 if TYPE_CHECKING:
     from dpaccount.accounting.accountant import Accountant
     from dpaccount.accounting.calibrate_plan import calibrate
@@ -63,6 +65,8 @@ if TYPE_CHECKING:
     )
     from dpaccount.plan.plan_file import read_events
     from dpaccount.relation import Relation
+
+_install()  # from here on the packages beside this one are found
 
 __version__ = "0.1.0"
 __all__ = [

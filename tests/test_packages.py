@@ -1,5 +1,7 @@
 """Our packages `mechanisms`, `bandits` and `audits` stand in no project's way, and the command finds them anyway."""
 
+import json
+import re
 import subprocess
 import sys
 import sysconfig
@@ -104,7 +106,7 @@ def test_nothing_else_is_found_otherwise(tmp_path, wheel):
     """Without a project of such names ours are there; names below them and of others are not asked for."""
     place = Place(tmp_path, wheel)
     code = """
-import sys, dpaccount_packages, mechanisms, bandits, audits, audits.claim, mechanisms.subject, dpaccount
+import sys, dpaccount, dpaccount_packages, mechanisms, bandits, audits, audits.claim, mechanisms.subject
 assert all(folder not in sys.path for folder in dpaccount_packages.folders().values())
 assert dpaccount_packages.FOLDER not in sys.path
 dpaccount_packages.need()
@@ -113,6 +115,108 @@ assert find("json") is None and find("dpaccount") is None and find("audits.claim
 """
     done = place.run("-I", "-c", code)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_no_start_of_python_imports_ours(tmp_path, wheel):
+    """Names at the top are three, none of them a .pth file; `mechanisms` is found from `import dpaccount` on."""
+    with zipfile.ZipFile(wheel) as file:
+        tops = {name.partition("/")[0] for name in file.namelist() if ".dist-info/" not in name}
+    assert tops == {"dpaccount", "dpaccount_packages", "pytest_dpaccount.py"}
+    place = Place(tmp_path, wheel)
+    code = "import sys; assert not [name for name in sys.modules if 'dpaccount' in name]; import mechanisms"
+    done = place.run("-c", code)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1,
+        "ModuleNotFoundError: No module named 'mechanisms'",
+    )
+    assert place.run("-W", "error", "-c", "import dpaccount, mechanisms").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "first", ["", "import dpaccount_packages, pytest; "], ids=["command", "imported before"]
+)
+def test_a_project_whose_warnings_are_errors_is_tested(tmp_path, wheel, first):
+    """With our plug-in installed, which it uses, and a package of its own that is called like ours."""
+    place = Place(tmp_path, wheel)
+    place.project("bandits", "flat")
+    (place.cwd / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\npythonpath = .\n")
+    (place.cwd / "test_theirs.py").write_text(
+        "import bandits.module\n\ndef test_it(pytestconfig):\n"
+        "    assert bandits.module.value == 7 and pytestconfig.getoption('dp_seed') == 1\n"
+    )
+    done = place.run("-W", "error", "-c", f"{first}import pytest; raise SystemExit(pytest.main(['-q']))")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+
+
+def test_what_is_sent_to_other_machines_finds_our_packages(tmp_path, wheel):
+    """A worker of a cluster imported nothing of ours before it reads what it is to call."""
+    place = Place(tmp_path, wheel)
+    (place.cwd / "send.py").write_text("""
+import pickle
+import dpaccount
+from audits.sandbox.other_engines import PartSummer
+from audits.sandbox.table_parts import _remote
+from dpaccount_packages import called
+from mechanisms.count import Count
+for what in (PartSummer(None, Count, {}, b""), (called, pickle.dumps(_remote), '["no claim", {}, [0, 1, "", false], null]')):
+    print(pickle.dumps(what).hex())
+""")
+    sent = place.run("send.py")
+    assert sent.returncode == 0, sent.stderr
+    code = """
+import json, pickle, sys
+summer, (function, *given) = (pickle.loads(bytes.fromhex(line)) for line in sys.argv[1:])
+assert type(summer).__name__ == "PartSummer" and summer.made_by.__name__ == "Count"
+print(function(*given))
+"""
+    done = place.run("-c", code, *sent.stdout.split())
+    assert done.returncode == 0, done.stderr
+    assert "no claim" in json.loads(done.stdout)[0]
+
+
+IMPORT = re.compile(r"(?:>>> )?((?:import|from) (?:dpaccount|mechanisms|bandits|audits)\b.*)")
+
+
+def pages():
+    """Yield the imports of ours in each document and each script of the examples, in their order.
+
+    But for files that are added to this tree, and a class, which a process of ours loads.
+    """
+    root = Path(__file__).parents[1]
+    for file in (
+        root / "README.md",
+        *sorted((root / "docs").glob("*.md")),
+        *sorted((root / "examples").rglob("*.py")),
+    ):
+        if file.stem.startswith("add-a-") or file.name == "random_projections.py":
+            continue
+        text = file.read_text().replace("(\n    ", "(").replace(",\n    ", ", ").replace(",\n)", ")")
+        blocks = (
+            re.findall(r"^```.*?^```$", text, re.DOTALL | re.MULTILINE) if file.suffix == ".md" else [text]
+        )
+        for number, block in enumerate(
+            ["\n".join(each for each in blocks if ">>>" in each), *(b for b in blocks if ">>>" not in b)]
+        ):
+            found = [match[1] for match in map(IMPORT.match, block.splitlines()) if match]
+            if found:
+                yield f"{file.relative_to(root)} {number}", found
+
+
+def test_documents_and_examples_import_dpaccount_first():
+    seen = dict(pages())
+    assert len(seen) > 20
+    late = [name for name, lines in seen.items() if re.match(r"(import|from) dpaccount\b", lines[0]) is None]
+    assert late == []
+
+
+@pytest.mark.slow
+def test_documents_and_examples_run_from_the_wheel(tmp_path, wheel):
+    """Each in a process that has imported nothing: their imports of ours, as they stand."""
+    place = Place(tmp_path, wheel)
+    for name, lines in pages():
+        done = place.run("-W", "error", "-c", "\n".join(lines))
+        assert done.returncode == 0, f"{name}: {done.stderr}"
 
 
 @pytest.mark.slow

@@ -4,9 +4,11 @@ Its workers receive the claim and the key that hashes persons, and return exact 
 manifest from which `dpaccount release --engine other --work FOLDER` continues.
 """
 
+import pickle
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from secrets import token_bytes
 from typing import Any
@@ -18,6 +20,7 @@ from audits.sandbox.table_parts import TableWork, digests_of, summed_query
 from audits.subjects.catalogue import subject_of
 from dpaccount.errors import InputError
 from dpaccount.noise import process
+from dpaccount_packages import called
 from mechanisms.table.cells import shown
 from mechanisms.table.persons import SECRET_BYTES
 from mechanisms.table.reading import Batch, record_batches
@@ -38,6 +41,10 @@ class PartSummer:
     made_by: type
     digests: Mapping[str, str]
     secret: bytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel so that a machine finds our packages, whatever it imported before."""
+        return called, (pickle.dumps(partial(PartSummer, *vars(self).values())),)
 
     def totals(self, batches: Iterable[Any]) -> dict[str, object]:
         """Return totals, units and marks of a part, given pyarrow record batches of its rows.

@@ -8,6 +8,7 @@ interrupted command resumes.  Noise and receipts stay in this process; workers r
 import hashlib
 import json
 import os
+import pickle
 import subprocess
 import sys
 from base64 import b64decode, b64encode
@@ -39,6 +40,7 @@ from audits.subjects.sources import digest_of_code
 from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, InputError, ReceiptError
 from dpaccount.noise import process
+from dpaccount_packages import called
 from mechanisms.subject import Additive
 from mechanisms.table.divided import divide, totals_of_rows
 from mechanisms.table.files import Source, files_of
@@ -66,6 +68,7 @@ OTHER_VERSION: Final = (
     "a worker of the cluster cannot do a part ({}), as one with another version of this program;"
     " install there what this command runs, and start it again"
 )
+SUMMING: Final = "import dpaccount_packages; dpaccount_packages.run('audits.sandbox.table_parts', 'answer')"
 PROGRESS: Final = "summing the table: {} of {} parts"
 
 
@@ -375,7 +378,9 @@ def _on_cluster(
 
     try:
         with dask.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as cluster:
-            asked = [cluster.submit(_remote, asked_of(part), pure=False) for part in parts]
+            asked = [
+                cluster.submit(called, pickle.dumps(_remote), asked_of(part), pure=False) for part in parts
+            ]
             number, left = dict(zip(asked, (part.number for part in parts), strict=True)), asked
             alone = 0
             while left:
@@ -416,7 +421,7 @@ def _remote(asked: str) -> str:
     A new process sums it: a long-running worker may have loaded older code than its files now contain.
     Request and answer are one text each, which any version of this function accepts.
     """
-    words = [sys.executable, "-c", "from audits.sandbox.table_parts import answer; answer()"]
+    words = [sys.executable, "-c", SUMMING]
     done = subprocess.run(words, input=asked, capture_output=True, text=True, check=False)
     if done.returncode:  # its error output might quote data, which the cluster would log
         return json.dumps([OTHER_VERSION.format(f"its process ended with {done.returncode}"), [], 0, ""])
