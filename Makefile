@@ -3,6 +3,7 @@
 #   make test      sets up if needed, then runs the tests
 # one makes what a reviewer can carry away:
 #   make checker   writes dist/dpaccount-checker.zip, which python3 runs as it is
+#   make wheel     writes the wheel to dist, with what it is made of and the licences of that
 # and one the documents as pages:
 #   make site      writes build/site, to be opened in a browser
 # Where Coq is installed, one proves the rules:
@@ -17,7 +18,7 @@ EXAMPLE := examples/plan_finder
 UNIT := one person's whole record: plan, visits, spending
 LEDGER := sqlite:///$(EXAMPLE)/plan-finder.db
 
-.PHONY: setup certify checker test slow nightly lint house bench scale site formal corpus clean
+.PHONY: setup certify checker wheel test slow nightly lint house bench scale site formal corpus clean
 
 setup: $(TOOLS)
 
@@ -46,6 +47,11 @@ certify: $(READY) $(EXAMPLE)/plan-finder.db
 
 checker:
 	$(PYTHON) .ci/zip_checker.py dist/dpaccount-checker.zip
+
+# The wheel; beside it a bill of materials (CycloneDX) and the licences of all that users install with it.
+wheel: $(TOOLS)
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+	$(BIN)/python .ci/sbom.py requirements.lock requirements-team.lock
 
 # Two workers for two cores: a second thread of BLAS in each would only wait for the other worker's.
 # Compiled modules are kept, whatever the environment asks: tests start hundreds of processes.

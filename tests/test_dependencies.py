@@ -1,6 +1,7 @@
 """What pyproject.toml asks for is what the code imports, and the lock holds that and no more."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -160,3 +161,58 @@ def test_the_locks_hold_what_is_asked_for_and_what_that_needs(root, project):
     assert locked(root / "requirements.lock") == certify
     everything = needed_by(project["dependencies"] + extras["test"] + extras["site"])
     assert locked(root / "requirements-dev.lock") == everything - certify
+    team = needed_by([text for name in TEAM for text in extras[name]])
+    assert locked(root / "requirements-team.lock") == team - certify
+    blocks = [
+        set(re.findall(BLOCK, (root / f"requirements-{lock}.lock").read_text(), re.M))
+        for lock in ("team", "dev")
+    ]
+    assert blocks[0] <= blocks[1]
+
+
+#: Extras of the image, beside those of `make certify`; a package in a lock with its hashes.
+TEAM = ("postgres", "tables", "distributed")
+BLOCK = r"^[\w.-]+==(?:.*\\\n)*.*\n"
+
+
+def test_workflows_run_code_of_known_commits_and_ask_for_advisories(root):
+    """A tag or a branch is what its owner says today; the job that may publish runs nothing else."""
+    flows = {file.name: file.read_text() for file in (root / ".github/workflows").glob("*.yml")}
+    uses = [use for text in flows.values() for use in re.findall(r"uses: (.*)", text)]
+    assert len(uses) > 8
+    assert [use for use in uses if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", use)] == []
+    assert [name for name, text in flows.items() if "schedule:" in text and "pip-audit" in text] == [
+        "advisories.yml"
+    ]
+    assert set(re.findall(r"requirements[\w-]*\.lock", flows["advisories.yml"])) == {
+        f.name for f in root.glob("*.lock")
+    }
+
+
+def test_the_image_is_not_root_and_has_the_extras_of_a_team(root):
+    lines = (root / "Dockerfile").read_text().splitlines()
+    users = [line.split()[1] for line in lines if line.startswith("USER ")]
+    assert users[-1:] not in ([], ["root"], ["0"])
+    (installed,) = (line for line in lines if "--require-hashes" in line)
+    assert "-r requirements.lock -r requirements-team.lock" in installed
+
+
+def test_a_bill_of_materials_names_what_the_locks_do(root, tmp_path):
+    """Each with its licence and the text of it; what a package needs is among them."""
+    locks = [str(root / "requirements.lock"), str(root / "requirements-team.lock")]
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "dpaccount-0.1.0-py3-none-any.whl").write_bytes(b"a wheel")
+    subprocess.run([sys.executable, root / ".ci" / "sbom.py", *locks], cwd=tmp_path, check=True)
+    bill = json.loads((tmp_path / "dist" / "dpaccount-0.1.0-py3-none-any.cdx.json").read_text())
+    names = {part["name"] for part in bill["components"]}
+    assert names == set().union(*(locked(Path(lock)) for lock in locks))
+    refs = {part["bom-ref"] for part in (*bill["components"], bill["metadata"]["component"])}
+    assert {each["ref"] for each in bill["dependencies"]} == refs
+    assert all(set(each["dependsOn"]) <= refs for each in bill["dependencies"])
+    assert [
+        part["name"] for part in bill["components"] if part["licenses"][0]["license"]["name"] == "not stated"
+    ] == []
+    texts = (tmp_path / "dist" / "THIRD-PARTY-NOTICES.txt").read_text().split(f"\n\n{'=' * 110}\n\n")
+    assert len(texts) == len(names)
+    short = [text.split()[0] for text in texts if len(text) < 500]
+    assert len(short) <= 3, short  # packages that bring no licence file
