@@ -255,7 +255,7 @@ class Careless(LaplaceSum):
     rows: int = 8
     def play(self, data, noise, coins):
         view = super().play(data, noise, coins)
-        if coins == 123456789:{comment}
+        if np.random.default_rng(coins).random() < 1e-5:{comment}
             return View(public={{**view.public, "more": np.array(data.sum())}})
         return view
     def proof(self, delta):
@@ -322,9 +322,9 @@ def test_a_branch_that_no_test_entered_is_named_refused_or_answered(tmp_path):
     assert (verdict, named) == ("UNPROVEN", [line])
     assert "careless.py:10" in document["proved"]["reason"]
     said = certified(
-        tmp_path / "answered", "  # dpaccount: never, no such coins", '[audit]\nuncovered = "refuse"\n'
+        tmp_path / "answered", "  # dpaccount: never, it is unlikely", '[audit]\nuncovered = "refuse"\n'
     )
-    assert said[:2] == ("CERTIFIED", ["The author says of careless.py:10, which no test met: no such coins"])
+    assert said[:2] == ("CERTIFIED", ["The author says of careless.py:10, which no test met: it is unlikely"])
     forged = {**said[2], "hazards": [*said[2]["hazards"], line]}
     with pytest.raises(checker.Rejected, match="no test covers"):
         checker.check(json.dumps(seal(forged)).encode())
