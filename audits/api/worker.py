@@ -14,7 +14,6 @@ import resource
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any
@@ -28,7 +27,7 @@ from audits.sandbox.frames import pack_array, pack_outcome, read_frame, unpack_a
 from audits.sandbox.outcomes import ALIGNED, WRONG_CODE, Ending, Outcome, of_error, run_outcome
 from audits.scores.sketch import WIDE_NUMBERS, Sketch, surveyed, unguided
 from audits.subjects.code import check_imports, compile_from_source, import_subject, same_file, stay_on_path
-from audits.subjects.marks import MARKS
+from audits.subjects.marks import MARKS, public
 from dpaccount.errors import InputError
 from dpaccount.noise.process import as_task
 from dpaccount.work.archive import ArchivedFunction, check_nothing_refused
@@ -142,8 +141,7 @@ class Worker:
         for which, *seed in plays:
             MARKS.taken()
             outcome = run_outcome(self.subject, self.datasets[which], seed if seed else None)
-            made = MARKS.taken()
-            MARKS.ran((self.kept, which), made)
+            MARKS.ran((self.kept, which), MARKS.taken())
             if self.survey is not None and len(outcome.numbers) > WIDE_NUMBERS:
                 outcome = self._sketch(len(outcome.numbers)).of(outcome)
             try:
@@ -151,7 +149,12 @@ class Worker:
                 check_nothing_refused()
             except InputError as error:  # the code that ran is not the project's
                 outcome = Outcome(f"{WRONG_CODE} {error}", (), np.zeros(0), Ending.FAILED)
-            write_frame(self.answers, pack_outcome(replace(outcome, marks=tuple(sorted(made)))))
+            write_frame(self.answers, pack_outcome(outcome))
+
+    def unmet(self, relation: str) -> None:
+        """Answer which lines no run met, and what authors say of lines; None where nothing was recorded."""
+        answer = [MARKS.missed(public(relation)), MARKS.never] if MARKS.seen else None
+        write_frame(self.answers, answer)
 
     def _sketch(self, width: int) -> Sketch:
         """Return how results of this width are reduced; a survey of a pair is made once."""

@@ -27,8 +27,7 @@ from audits.attack.thresholds import LowerBound, Planner, plan_known_threshold
 from audits.datasets.bases import Pair
 from audits.hypothesis_tests.evidence import WorstPair
 from audits.hypothesis_tests.replay import Part, ReplayError, Run, differing, log_ratio, record, replay
-from audits.subjects.code import compile_from_source, stay_on_path
-from audits.subjects.marks import MARKS
+from audits.subjects.code import stay_on_path
 from audits.tradeoff import EventClaim
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
@@ -363,44 +362,31 @@ def _sampler(world: World, seed: int, number: int) -> Rehearsal:
 class ScoredRuns:
     """Computes two scores of each run in one world, by number: of its releases, and of its output.
 
-    Scores are finite, and rounded so that ratios that differ by rounding errors are equal.  After them stands
-    which of the marks that are `pending` the run made.
+    Scores are finite, and rounded so that ratios that differ by rounding errors are equal.
     """
 
     world: World
     delta: Fraction
     seed: int
     proved: Proved = field(metadata=DERIVED)  #: of the subject, at `delta`
-    pending: tuple[str, ...] = ()
 
     def __call__(self, runs: range) -> Floats:
         """Return the scores of some runs."""
-        scored = [self._one(n) for n in runs]
-        return np.array(scored).reshape(len(scored), 2 + len(self.pending)).clip(-CERTAIN, CERTAIN).round(9)
-
-    def _one(self, number: int) -> list[float]:
-        MARKS.taken()
-        score = self.world.score(self.proved, _sampler(self.world, self.seed, number))
-        made = MARKS.taken()
-        return [*score, *(float(key in made) for key in self.pending)]
+        scored = [self.world.score(self.proved, _sampler(self.world, self.seed, n)) for n in runs]
+        return np.array(scored).reshape(len(scored), 2).clip(-CERTAIN, CERTAIN).round(9)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the theorem, which cannot be pickled: each worker proves it again, once."""
-        given = pickle.dumps(self.world), self.delta, self.seed, self.pending
-        return _unpickled, (self.world.folders, *given)
+        return _unpickled, (self.world.folders, pickle.dumps(self.world), self.delta, self.seed)
 
 
 @lru_cache(maxsize=8)
-def _unpickled(
-    folders: tuple[str, ...], packed: bytes, delta: Fraction, seed: int, pending: tuple[str, ...]
-) -> ScoredRuns:
+def _unpickled(folders: tuple[str, ...], packed: bytes, delta: Fraction, seed: int) -> ScoredRuns:
     if folders:  # a user's code must not print to the worker's protocol stream
         sys.stdout = sys.stderr
-        compile_from_source(folders)
     stay_on_path(folders)  # a user's class is imported from the same path
     world: World = pickle.loads(packed)  # noqa: S301  # made by this program a moment ago
-    MARKS.settle(MARKS.known.keys() - set(pending))
-    return ScoredRuns(world, delta, seed, Proved(world.subject.proof(delta)), pending)
+    return ScoredRuns(world, delta, seed, Proved(world.subject.proof(delta)))
 
 
 def scores(
@@ -412,14 +398,12 @@ def scores(
     tell: Callable[[int], object] = lambda _: None,
 ) -> list[Floats]:
     """Return the scores of each world's runs; `tell` is called with the number of further runs done."""
-    (_, delta), name, pending = proved.point, f"audit {type(worlds[0].subject).__name__}", MARKS.pending()
+    (_, delta), name = proved.point, f"audit {type(worlds[0].subject).__name__}"
     series = [
-        Series(name, ScoredRuns(world, delta, seed, proved, pending), part, CHUNK)
+        Series(name, ScoredRuns(world, delta, seed, proved), part, CHUNK)
         for world, part in zip(worlds, runs, strict=True)
     ]
     few = sum(map(len, runs)) < 4 * CHUNK  # faster than starting another process
     with workers(1 if few else jobs):
         scored = run(series, tell)
-    done = [each.reshape(-1, 2 + len(pending)) for each in scored]
-    MARKS.attacked(pending, *(each[:, 2:].sum(axis=0).astype(int).tolist() for each in done))
-    return [each[:, :2] for each in done]
+    return [done.reshape(-1, 2) for done in scored]

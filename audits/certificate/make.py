@@ -99,8 +99,7 @@ def certify(
         return certificate_of(claim, described, None, late), None
     open_ = [each for each in lines if each.startswith(checker.NO_TEST)]
     if open_ and (effort.refuse or claim.audit.refuse) and certificate.verdict == "CERTIFIED":
-        reason = f"code that no test covers is refused: {open_[0].removeprefix(checker.NO_TEST)}"
-        return certificate_of(claim, described, None, reason, notes=notes), None
+        return certificate_of(claim, described, None, f"refused: {open_[0]}", notes=notes), None
     refusal = refused_by_checker(unsealed(certificate))
     if refusal is None:
         return certificate, proved
@@ -111,10 +110,11 @@ def certify(
 
 def unmet(subject: Subject) -> list[str]:
     """Return what no test met of the code of a user's class, in sentences."""
-    own = type(named(subject))
+    own = named(subject)
     if not MARKS.known:
-        return [] if catalogue.is_catalogued(own) else [NOT_RECORDED]
-    return MARKS.sentences(constants_of(subject), own.__mro__)
+        return [] if catalogue.is_catalogued(type(own)) else [NOT_RECORDED]
+    fixed = constants_of(own, subject.relation)
+    return MARKS.in_words(MARKS.missed(fixed, type(own).__mro__))
 
 
 def _warnings(subject: Subject) -> tuple[str, ...]:

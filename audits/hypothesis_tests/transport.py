@@ -21,16 +21,16 @@ def packed_run(run: Run) -> list[object]:
     view = run.view
     tables = (run.exact, run.released, run.hidden, view.own, view.public)
     asked_by = [[_name(part), how] for part, how in run.asked_by.items()]
-    flags = [run.changed, run.printed, run.report, list(run.marks)]
+    flags = [run.changed, run.printed, run.report]
     return [*(_table(arrays) for arrays in tables), asked_by, list(run.asked), *flags]
 
 
 def unpacked_run(document: list[Any]) -> Run:
     """Deserialise a run."""
     exact, released, hidden, own, public = map(_read_table, document[:5])
-    asked_by, asked, changed, printed, report, marks = document[5:]
-    how = {_read_name(part): each for part, each in asked_by}, hidden, tuple(asked), changed, printed, report
-    return Run(exact, released, View(own, public), *how, frozenset(marks))
+    asked_by, asked, *flags = document[5:]
+    draws = {_read_name(part): how for part, how in asked_by}
+    return Run(exact, released, View(own, public), draws, hidden, tuple(asked), *flags)
 
 
 def _table(arrays: Mapping[Any, Array]) -> list[object]:

@@ -98,17 +98,15 @@ def _unpacked(answer: Any) -> Run | Failed:
     failure, run = answer
     if failure is None:
         return unpacked_run(run)
-    wrong, mute, kind, marks = failure
-    before = None if run is None else unpacked_run(run)
-    return Failed(wrong, mute, kind, before, marks=frozenset(marks))
+    wrong, mute, kind = failure
+    return Failed(wrong, mute, kind, None if run is None else unpacked_run(run))
 
 
 def _packed(done: Run | Failed) -> tuple[list[object] | None, object]:
     """Serialise a run or its failure; raises `ReceiptError` for parts that cannot be serialised."""
     if isinstance(done, Run):
         return None, packed_run(done)
-    failure = [done.wrong, done.mute, done.kind, list(done.marks)]
-    return failure, None if done.run is None else packed_run(done.run)
+    return [done.wrong, done.mute, done.kind], None if done.run is None else packed_run(done.run)
 
 
 def _run_or_failure(play: Callable[[], Run], noise: Recorder | Replayer) -> Run | Failed:

@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 from audits.datasets.forms import Layout
 from audits.sandbox.frames import LENGTH, pack_array, unpack_outcome, write_frame
 from audits.sandbox.outcomes import MAX_NUMBERS, SILENT, WRONG_CODE, Ending, Outcome
-from audits.subjects.code import Code, marks_of
-from audits.subjects.marks import NOT_RECORDED, ROWS, Marks
+from audits.subjects.code import Code
+from audits.subjects.marks import NOT_RECORDED, Marks
 from dpaccount.errors import POSIX_ONLY, InputError
-from dpaccount.relation import adjacency
 
 MEMORY = 4 * 2**30  #: bytes of address space of one process
 PATIENCE = 0.1  #: fraction of the time limit that a single run may take
@@ -233,7 +232,7 @@ class Crew:
 
     def __init__(self, code: Code, *, seconds: float, jobs: int = 1) -> None:
         self.code, self.seconds, self.jobs = code, seconds, max(jobs, 1)
-        self.tally, self._marks, self._kept = Tally(), Marks(), 0
+        self.tally = Tally()
         self._processes = [Process(code) for _ in range(self.jobs)]
         self._datasets: list[list[object]] = []
         self._chunk_size = CHUNK
@@ -263,7 +262,7 @@ class Crew:
 
     def set_datasets(self, datasets: Sequence[NDArray[Any]]) -> None:
         """Send the datasets that plays refer to by index."""
-        self._datasets, self._kept = [pack_array(data) for data in datasets], self._kept + 1
+        self._datasets = [pack_array(data) for data in datasets]
         for process in self._processes:
             if process.alive:
                 process.send(self._keep_request())
@@ -294,8 +293,6 @@ class Crew:
             if outcome.structure.startswith(WRONG_CODE):
                 raise InputError(outcome.structure.removeprefix(WRONG_CODE).strip())
         self.tally.add(outcomes)
-        for (which, *_), outcome in zip(plays, outcomes, strict=False):
-            self._marks.ran((self._kept, which), outcome.marks)
         if self.tally.opaque and not self.tally.empty:
             raise InputError(
                 f"{self.code.use} {self.tally.opaque} (one of {self.tally.runs} runs), whose content cannot"
@@ -306,12 +303,16 @@ class Crew:
 
     def unmet(self, relation: str) -> list[str]:
         """Return, in sentences, which lines of the code's own files no run met; or that none was marked."""
-        known = marks_of(self.code)
-        if known is None:
-            return []
-        self._marks.known, self._marks.never = known.known, known.never
-        public = frozenset[str]() if adjacency(relation).rows_vary else frozenset({ROWS})
-        return self._marks.sentences(public) if self._marks.seen else [NOT_RECORDED]
+        answers = list[Any]()
+        for process in self._processes:
+            process.send(["unmet", relation])
+            with contextlib.suppress(Gone):
+                answers.append(process.receive(IMPORT))
+        marks, met = Marks(), [each for each in answers if each]
+        if not met or self.code.use.startswith("audits."):  # ours
+            return [NOT_RECORDED] if not self.code.use.startswith("audits.") else []
+        marks.never = met[0][1]
+        return marks.in_words(each for each in met[0][0] if all(each in other for other, _ in met))
 
     def _run_plays(self, plays: Sequence[Play]) -> list[Outcome]:
         """Run without checking the outcomes; return as many as the time limit allows."""

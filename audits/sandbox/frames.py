@@ -50,13 +50,12 @@ def pack_outcome(outcome: Outcome) -> list[object]:
         outcome.ending + MUTATED * outcome.mutated,
         outcome.names,
         outcome.titles,
-        *([outcome.marks] if outcome.marks else []),
     ]
 
 
 def unpack_outcome(answer: list[Any]) -> Outcome:
     """Deserialise an outcome."""
-    structure, labels, numbers, ending, names, titles, *marks = answer
+    structure, labels, numbers, ending, names, titles = answer
     return Outcome(
         structure,
         tuple(labels),
@@ -65,7 +64,6 @@ def unpack_outcome(answer: list[Any]) -> Outcome:
         bool(ending & MUTATED),
         _interned(tuple(names)),
         _interned(tuple(titles)),
-        _interned(tuple(marks[0] if marks else ())),
     )
 
 

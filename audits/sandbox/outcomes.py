@@ -64,7 +64,6 @@ class Outcome:
     mutated: bool = False  #: the run changed its dataset in place
     names: tuple[str, ...] = ()  #: the keys of the first numbers, if there are keys
     titles: tuple[str, ...] = ()  #: the keys of the first labels, likewise
-    marks: tuple[str, ...] = ()  #: in the code, that the run made (`audits.subjects.marks`)
 
     @property
     def width(self) -> int:

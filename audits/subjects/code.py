@@ -169,19 +169,6 @@ class _Seeker(importlib.abc.MetaPathFinder):
         self.names[name] = None
 
 
-def marks_of(code: Code) -> marks.Marks | None:
-    """Return what there is to meet in the code's own files: None of ours, nothing of what is no file."""
-    known, ours = marks.Marks(), tuple(OURS.values())
-    whole = not any(each is not None for each in (code.value, code.python, code.command, code.archived))
-    for file in code.files() if whole else ():
-        if str(file).startswith(ours):
-            return None
-        folder = next((each for each in code.folders if file.is_relative_to(each)), None)
-        if folder is not None and file.suffix == ".py":
-            marks.marked(file.read_bytes(), str(file), file.relative_to(folder).as_posix(), known)
-    return known
-
-
 ENDS = (".py", "/__init__.py")
 _SEEKER = _Seeker()
 
@@ -209,7 +196,7 @@ def compile_from_source(folders: Sequence[str]) -> None:
         if theirs is None or "site-packages" in path.parts:
             return kept(self, name)
         raw, code = self.get_data(str(path)), None
-        if not any(path.is_relative_to(folder) for folder in OURS.values()):
+        if not str(path).startswith(tuple(OURS.values())):
             code = marks.marked(raw, str(path), path.relative_to(theirs).as_posix())
         return code or self.source_to_code(raw, str(path))
 

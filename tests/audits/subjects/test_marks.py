@@ -134,7 +134,8 @@ def missed(body, *numbers, fixed=frozenset({ROWS})):
             module.f(x)
         made = MARKS.taken()
         marks.compared(made, made, moved=True)
-    return [(mark.line - 3, mark.what) for mark in marks.missed(fixed)]
+    said = [each.partition(" in any test: it.py:") for each in marks.missed(fixed)]
+    return [(int(line) - 3, what) for what, _, line in said]
 
 
 #: what is in the code, numbers that it runs on, and what is named
@@ -228,7 +229,7 @@ def test_at_most_ten_lines_are_named_and_reasons_of_the_author_apart():
     MARKS.taken()
     module.f(1)
     marks.compared(made := MARKS.taken(), made, moved=True)
-    named, said = marks.sentences(frozenset())
+    named, said = marks.in_words(marks.missed(frozenset()))
     assert named.startswith(NO_TEST + "never true in any test: it.py:3; ")
     assert named.endswith("it.py:12; 2 more.")
     assert said == "The author says of it.py:2, which no test met: an old code"
@@ -290,7 +291,7 @@ def test_lines_of_a_function_and_its_helpers_are_named(tmp_path):
     with Crew(Code("mine:f", (str(tmp_path),)), seconds=60) as crew:
         crew.set_datasets([np.ones(3), np.zeros(3)])
         crew.run([(side, 1, n) for n in range(RUNS) for side in (0, 1)])
-        named = "helper.py:2; never true in any test: mine.py:6."
+        named = "mine.py:6; never true in any test: helper.py:2."
         assert crew.unmet("replace-one") == [f"{NO_TEST}never true in any test: {named}"]
         assert "mine.py:3" in crew.unmet("add-remove")[0]
 
