@@ -154,8 +154,9 @@ def common(parts: Sequence[Private]) -> tuple[str, str, str]:
     """Return the one measure, relation and observer of several statements."""
     ensure(len(parts) >= 1, "needed at least one premise")
     kinds = {(part.law[0], part.relation, part.observer) for part in parts}
-    for name, found in zip(("measure", "relation", "observer"), zip(*kinds, strict=True), strict=True):
-        ensure(len({*found}) == 1, f"premises should share one {name}, found {', '.join(sorted({*found}))}")
+    for at, name in enumerate(("measure", "relation", "observer")):
+        found = sorted({kind[at] for kind in kinds})
+        ensure(len(found) == 1, f"premises should share one {name}, found {', '.join(found)}")
     orders = {tuple(point[0] for point in part.law[1:]) for part in parts if part.law[0] == "renyi"}
     ensure(len(orders) <= 1, "Rényi bounds are at different orders")
     return kinds.pop()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 CHECKS = {
     *("need", "ensure", "_known", "_alike", "positive", "text", "number", "integer"),
-    *("one_round", "common", "rounding_at_most", "confirm_counts", "short_numbers"),
+    *("one_round", "common", "check_single_rows", "rounding_at_most", "confirm_counts", "short_numbers"),
 }
 DECLARING = ("rule", "noise", "hypothesis")  # decorators whose keywords say how a witness is read
 WEAKER = {"positive": "number", "unit": "integer"}
