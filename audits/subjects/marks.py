@@ -24,7 +24,7 @@ NO_ROWS = {"__init__", "__post_init__", "__new__", "domain", "proof"}  #: method
 #: calls whose result is an outcome, as that of a comparison
 PREDICATES = {"isin", "isclose", "any", "all", "between", "startswith", "endswith", "equal", "not_equal"}
 PREDICATES |= {"greater", "greater_equal", "less", "less_equal", "logical_and", "logical_or", "array_equal"}
-RUNS = 100  #: runs on each of two datasets that count; or twice as many on ten
+RUNS = 100  #: runs on each of two datasets that count; or on ten in all
 WEAK = 10  #: pairs with one run in a place, or with equal exact values, that count as one with both
 SHOWN = 10  #: lines that are named; of more their number
 ROWS = "the number of rows"
@@ -89,7 +89,7 @@ class Marks(dict[str, bool]):
         for key in keys:
             at = self.seen.setdefault(key, Counter())
             at[place] += runs
-            if sum(each >= RUNS for each in at.values()) > 1 or (len(at) >= WEAK and at.total() >= 2 * RUNS):
+            if sum(each >= RUNS for each in at.values()) > 1 or (len(at) >= WEAK and at.total() >= RUNS):
                 self[key] = True
 
     def compared(self, one: frozenset[str], other: frozenset[str], *, moved: bool) -> None:
