@@ -17,14 +17,14 @@ import pytest
 from dpaccount.checker import Rejected, check_derivation
 from dpaccount.checker.facts import RULES
 from dpaccount.precision import precision
-from dpaccount.proof import REPLACE_ONE, assume_points, shuffled
+from dpaccount.proof import REPLACE_ONE, assume_l1, assume_points, laplace, shuffled, to_gdp
 from dpaccount.proof.decide import shuffled_delta
 from dpaccount.proof.derivation import as_json, write
 from tests.dpaccount.rules.programs import REFUSALS, applied, proved_again
 from tests.dpaccount.rules.statements import DERIVATIONS
 from tests.dpaccount.rules.test_two_programs import forged, honest_digests
 from tests.dpaccount.rules.test_units import KEEPS, REFUSES
-from tests.formal.grown import grown
+from tests.formal.grown import MOST_EPSILON, grown
 
 CHECKER = Path(__file__).parent / "check" / "checker"
 SOURCES = [*Path(__file__).parent.rglob("*.v"), CHECKER.with_name("driver.ml")]
@@ -118,6 +118,15 @@ def test_all_count_alike_what_shuffled_bits_tell():
     sizes = (2, 3, 7, 40, 333) * 20 + (10_000,)
     documents = [counted(rng, size, above) for size in sizes for above in (1, -1)]
     assert agree(documents) == len(sizes)
+
+
+def test_the_extracted_one_refuses_what_it_has_not_the_digits_for():
+    """As docs/formal.md says; random derivations stay below."""
+    losses = [Fraction(MOST_EPSILON), Fraction(10_000)]
+    pure = [laplace(assume_l1("s", loss, REPLACE_ONE, "t"), Fraction(1), Fraction(1), "k") for loss in losses]
+    documents = [write(to_gdp(part, part.conclusion.curve.epsilon**2 * 2)) for part in pure]
+    assert [by_python(steps)[0] for steps in documents] == ["valid", "valid"]
+    assert by_extracted(documents) == [("valid", 3), ("invalid", 2)]
 
 
 @pytest.mark.slow
