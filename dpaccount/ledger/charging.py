@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,6 @@ from dpaccount.ledger.journal.entries import (
     KeyTakenError,
     accepted,
     body_of,
-    facts_of,
     facts_to_charge,
     refused,
     same_charge,
@@ -87,8 +86,8 @@ class Batch:
         """
         known = None if key is None else self._rows.keyed(key)
         if known is not None:
-            certificate = facts_of(same_charge(self._rows, known, request)).get(CERTIFIED[0])
-            return replace(self._answer(request, known.number, known=True), certificate=certificate)
+            paid = same_charge(self._rows, known, request, self._budget.width)
+            return self._answer(paid, known.number, known=True)
         state, facts = self._state(), facts_to_charge(request, self._rows.stamp)
         reason = self._tried(state, request, facts)
         if dry_run:

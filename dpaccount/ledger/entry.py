@@ -9,8 +9,8 @@ who rewrites every entry, all balances and the head leaves no trace.
 """
 
 import hashlib
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from dpaccount.documents import canonical
 
@@ -28,7 +28,8 @@ RESET: Final = "reset"
 FORFEIT: Final = "forfeit"  #: charges what may have been lost; undrawn charges close
 
 ARRANGING: Final = (SCOPE, COHORT, RESET, FORFEIT)  #: kinds that a server lets only some roles write
-CHANGING: Final = (CHARGE, RESERVATION, ROUNDS, RETURN, *ARRANGING)  #: kinds that change the state
+TAKING: Final = (RESERVATION, ROUNDS, RETURN)  #: kinds that always change the register
+CHANGING: Final = (CHARGE, *TAKING, *ARRANGING)  #: kinds that change the state
 KINDS: Final = (BUDGET, REFUSAL, DRAWING, RELEASE, *CHANGING)  #: every kind that there is
 
 ORIGIN: Final = "dpaccount/ledger/2"  #: the format; takes the place of a digest before entry 0
@@ -40,7 +41,8 @@ class Entry:
 
     `key` names a charge or reservation, `about` is the number of the entry that a mark refers to.
     `root` authenticates the balances after it (`dpaccount.ledger.balances`); of charges in one
-    batch only the last has one.
+    batch only the last has one.  `author` is what a server says of who wrote it, and not part of
+    the entry: a role, "" where that role may not write this, None in a file and if it was imported.
     """
 
     number: int
@@ -50,6 +52,11 @@ class Entry:
     body: str
     root: str | None
     digest: str
+    author: str | None = field(default=None, compare=False)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the entry without its author."""
+        return {name: value for name, value in vars(self).items() if name != "author"}
 
     def follows(self, before: str) -> bool:
         """Return whether this entry is unchanged and follows the digest `before`."""

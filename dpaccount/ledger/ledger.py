@@ -33,7 +33,7 @@ from dpaccount.ledger.journal.entries import (
     RunState,
     as_written,
     budget_of,
-    charge_number,
+    charge_of,
     check_linked,
     check_server,
     check_unchanged,
@@ -362,9 +362,7 @@ class Ledger(Arrangements):
         Raises `LedgerError` if there is no such charge, or it was changed in the file.
         """
         with self._store.reading() as rows:
-            entry = rows.entry(charge_number(rows, charge))
-            if entry is None:
-                raise damaged(f"the entry of {charge} is missing")
+            entry = charge_of(rows, charge)
             check_unchanged(rows, entry)
             return entry.number, entry.digest
 

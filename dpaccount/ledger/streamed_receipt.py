@@ -19,7 +19,15 @@ import numpy as np
 
 from dpaccount.errors import LedgerError, ReceiptError, damaged
 from dpaccount.ledger.entry import DRAWING, FORFEIT, RELEASE
-from dpaccount.ledger.journal.entries import as_written, check_linked, facts_of, forfeited, mark_of
+from dpaccount.ledger.journal.entries import (
+    as_written,
+    charge_of,
+    check_linked,
+    check_own,
+    facts_of,
+    forfeited,
+    mark_of,
+)
 from dpaccount.ledger.journal.totals import Totals
 from dpaccount.ledger.stores.group_commit import again
 from dpaccount.ledger.stores.rows import Rows
@@ -115,6 +123,7 @@ class ResumableReceipt(NoiseSource):
 
     def _line(self) -> list[tuple[int, Name, Integers, str]]:
         with self._store.reading() as rows:
+            check_own(rows, charge_of(rows, self.entry))
             if FORFEIT in check_linked(rows, self.entry)[1]:
                 raise forfeited(self.entry)
             return list(_line(rows, self.entry))

@@ -15,7 +15,7 @@ from dpaccount.ledger.balances.state import scope_name
 from dpaccount.ledger.balances.step_functions import Cover
 from dpaccount.ledger.charging import Charge
 from dpaccount.ledger.entry import COHORT, FORFEIT, RESERVATION, RESET, RETURN, ROUNDS, SCOPE, Entry
-from dpaccount.ledger.journal.entries import as_written, body_of, now, written
+from dpaccount.ledger.journal.entries import as_written, body_of, check_own, now, written
 from dpaccount.ledger.journal.totals import Totals
 from dpaccount.ledger.stores.group_commit import again
 from dpaccount.ledger.stores.rows import Rows
@@ -141,7 +141,7 @@ class Arrangements:
         def write() -> Taken:
             with self._store.writing() as rows:
                 totals = self._totals(rows)
-                number, left = self._left(rows, totals, key)
+                number, left = self._left(rows, totals, key, own=True)
                 taken = which(left) if parts is None else ranges.joined(parts)
                 if not taken:
                     return None, []
@@ -150,12 +150,14 @@ class Arrangements:
 
         return again(write)
 
-    def _left(self, rows: Rows, totals: Totals, key: str) -> tuple[int, Ranges]:
+    def _left(self, rows: Rows, totals: Totals, key: str, *, own: bool = False) -> tuple[int, Ranges]:
         entry = rows.keyed(key)
         if entry is None or entry.kind != RESERVATION:
             raise InputError(
                 f"{key!r} is not the key of a reservation", "give one of `dpaccount ledger reserve`"
             )
+        if own:
+            check_own(rows, entry)
         record = totals.state(rows.node).register.get(f"reservation {entry.number}")
         return entry.number, [] if record is None else ranges.read(record["open"])
 

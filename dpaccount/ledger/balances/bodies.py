@@ -3,20 +3,39 @@
 A body holds more for readers of the log, such as a purpose or a plan; no balance follows from that.
 """
 
-from typing import Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
-from dpaccount.ledger.balances import segment_tree, step_functions
+from dpaccount.ledger.balances import ranges, segment_tree, step_functions
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.step_functions import Step
-from dpaccount.ledger.entry import CHARGE, COHORT, FORFEIT, RESERVATION, RESET, RETURN, ROUNDS, SCOPE
+from dpaccount.ledger.entry import (
+    CHARGE,
+    COHORT,
+    DRAWING,
+    FORFEIT,
+    REFUSAL,
+    RELEASE,
+    RESERVATION,
+    RESET,
+    RETURN,
+    ROUNDS,
+    SCOPE,
+    Entry,
+)
 
 Written = list[tuple[int, str]]  #: steps as entries hold them: a first unit, amounts as text
 Part = tuple[int, list[Step]]  #: n equal parts of a reservation, and what each of them spends
 
 
-class Body(msgspec.Struct, frozen=True):
+class Signed(msgspec.Struct, frozen=True):
+    """Any entry but a release: a server's client names its `role`."""
+
+    role: str | None = None
+
+
+class Body(Signed, frozen=True, kw_only=True):
     """Any entry that changes balances: `time` is its writer's clock, in ISO 8601."""
 
     time: str
@@ -35,7 +54,15 @@ class Spending(Body, frozen=True):
     units: Ranges | None = None
 
 
-class ChargeBody(Spending, frozen=True, kw_only=True):
+class Requested(Spending, frozen=True, kw_only=True):
+    """An entry that was requested: `digest` identifies the request, for a theorem or a number of events."""
+
+    digest: Annotated[str, msgspec.Meta(pattern="^sha256:[0-9a-f]{64}$")]
+    theorem: str | None = None
+    events: int | None = None
+
+
+class ChargeBody(Requested, frozen=True, kw_only=True):
     """A charge: the amounts that each unit pays."""
 
     steps: Written
@@ -48,20 +75,20 @@ class ForfeitBody(Spending, frozen=True, kw_only=True):
     reason: str
 
 
-class ReservationBody(Spending, frozen=True, kw_only=True):
+class ReservationBody(Requested, frozen=True, kw_only=True):
     """A charge in parts: each item is a number of equal parts, and what each of them costs."""
 
     parts: list[tuple[int, Written]]
 
 
-class PartsBody(Body, frozen=True):
+class PartsBody(Body, frozen=True, kw_only=True):
     """Parts of a reservation, counted from 1, that are drawn or returned."""
 
     reservation: int
     parts: Ranges
 
 
-class ScopeBody(Body, frozen=True):
+class ScopeBody(Body, frozen=True, kw_only=True):
     """A scope and its cap."""
 
     scope: str
@@ -69,23 +96,36 @@ class ScopeBody(Body, frozen=True):
     delta: str
 
 
-class CohortBody(Body, frozen=True):
+class CohortBody(Body, frozen=True, kw_only=True):
     """A name for ranges of units."""
 
     cohort: str
     units: Ranges
 
 
-class ResetBody(Body, frozen=True):
+class ResetBody(Body, frozen=True, kw_only=True):
     """The beginning of a period in which nothing is spent yet."""
 
     reason: str
 
 
-_TYPES: Final[dict[str, type[Body]]] = {
+class DrawingBody(Signed, frozen=True, kw_only=True):
+    """The first and the last draw of a charge that are marked."""
+
+    draws: tuple[int, int]
+
+
+class ReleaseBody(msgspec.Struct, frozen=True):
+    """A kept release: any object, the author's own."""
+
+
+_TYPES: Final[dict[str, type[msgspec.Struct]]] = {
     CHARGE: ChargeBody,
     COHORT: CohortBody,
+    DRAWING: DrawingBody,
     FORFEIT: ForfeitBody,
+    REFUSAL: Signed,
+    RELEASE: ReleaseBody,
     RESERVATION: ReservationBody,
     RESET: ResetBody,
     RETURN: PartsBody,
@@ -98,6 +138,8 @@ def read_body(kind: str, text: str) -> Any:
     """Return the body of an entry of this kind; raises `ValueError` for text that is none."""
     try:
         return msgspec.json.decode(text, type=_TYPES[kind])
+    except KeyError:
+        raise ValueError(f"no later entry is a {kind}") from None
     except (msgspec.MsgspecError, RecursionError) as error:  # JSON of many brackets
         raise ValueError(f"not the body of a {kind}: {error}") from None
 
@@ -115,3 +157,46 @@ def parts_of(body: ReservationBody, width: int) -> list[Part]:
     if not parts or any(count < 1 for count, _ in parts):
         raise ValueError("not the parts of a reservation")
     return parts
+
+
+class Formed(NamedTuple):
+    """What a charge or forfeit adds to the balances, and the body of its entry."""
+
+    steps: list[Step]
+    where: Any
+
+
+def formed(entry: Entry, width: int) -> Formed:
+    """Return what a later entry than 0 adds, and its body; raises `ValueError` for one that no client writes.
+
+    That is all that can be seen of it without the balances and the request: its key and reference, the
+    form and sign of its amounts, and that its author, where a server knows one, is who it names.
+    """
+    keyed, mark = entry.kind in (CHARGE, RESERVATION), entry.kind in (DRAWING, RELEASE)
+    about = entry.about if mark else entry.number - 1
+    if (entry.key is not None and not keyed) or (entry.about is not None and not mark) or about is None:
+        raise ValueError("it has the key or reference of another kind")
+    if not 0 <= about < entry.number or entry.author == "":
+        raise ValueError("its role may not write it, or not about that entry")
+    body = read_body(entry.kind, entry.body)
+    if entry.author is not None and getattr(body, "role", None) not in (None, entry.author):
+        raise ValueError(f"it names another role than {entry.author}, who wrote it")
+    steps: list[Step] = []
+    if isinstance(body, Requested) and body.theorem is None and body.events is None:
+        raise ValueError("it does not say what is charged")
+    if isinstance(body, ChargeBody | ForfeitBody):
+        steps = steps_of(body.steps, width)
+    elif isinstance(body, ReservationBody):
+        parts_of(body, width)
+    elif isinstance(body, PartsBody):  # a server looks for this number as text
+        ranges.read(body.parts)
+        if (
+            entry.body.count(f'"reservation":{body.reservation}') != 1
+            or entry.body.count('"reservation":') != 1
+        ):
+            raise ValueError("it names two reservations")
+    elif isinstance(body, DrawingBody) and not 1 <= body.draws[0] <= body.draws[1]:
+        raise ValueError("no draws are marked")
+    if isinstance(body, Body) and body.year < 1:
+        raise ValueError("it has no year")
+    return Formed(steps, body)

@@ -2,18 +2,21 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from secrets import token_hex
 from typing import Any
 
+from msgspec import convert
+
 from dpaccount.documents import canonical
 from dpaccount.errors import InputError, LedgerError, ReceiptError, damaged
 from dpaccount.ledger.balances import step_functions
+from dpaccount.ledger.balances.bodies import Part, Spending, formed, parts_of
 from dpaccount.ledger.balances.budget import Budget, read_budget
 from dpaccount.ledger.balances.step_functions import Step
-from dpaccount.ledger.entry import BUDGET, CHARGE, DRAWING, FORFEIT, REFUSAL, RELEASE, Entry
+from dpaccount.ledger.entry import BUDGET, CHARGE, DRAWING, FORFEIT, REFUSAL, RELEASE, RESERVATION, Entry
 from dpaccount.ledger.journal.totals import Totals
 from dpaccount.ledger.requests import Request
 from dpaccount.ledger.stores.rows import Rows, watched
@@ -76,22 +79,58 @@ def written(steps: list[Step]) -> list[list[Any]]:
     return [[first, step_functions.written(amounts)] for first, amounts in steps]
 
 
-def same_charge(rows: Rows, known: Entry, request: Request) -> Entry:
-    """Return the charge that has this key, if the request is the same; else raise `KeyTakenError`."""
+def same_charge(rows: Rows, known: Entry, request: Request, width: int) -> Request:
+    """Return what the charge that has this key paid, if the request is the same; else raise `KeyTakenError`.
+
+    The entry is not believed: it must pay at least what the request costs now, in the same scope.
+    """
     check_unchanged(rows, known)
-    if facts_of(known).get("digest") != request.digest:
+    try:
+        paid, body = formed(known, width)
+        if body.digest != request.digest or known.kind != (CHARGE if request.parts is None else RESERVATION):
+            raise KeyTakenError(
+                f"the key {known.key!r} belongs to entry {known.number}, a different charge; use a new key"
+            )
+        parts = [(1, paid)] if request.parts is None else parts_of(body, width)
+    except ValueError as error:
+        raise damaged(f"entry {known.number} is no charge ({error})") from None
+    costs = None if request.steps is None else request.parts or [(1, request.steps)]
+    where = convert({"time": body.time, **request.facts}, Spending)
+    same = (body.scope, body.cohort, body.units) == (where.scope, where.cohort, where.units)
+    if not same or costs is None or not _pays(parts, costs, width):
         raise KeyTakenError(
-            f"the key {known.key!r} belongs to entry {known.number}, a different charge; use a new key"
+            f"entry {known.number} has the key {known.key!r} and pays less than this charge costs now, or"
+            " elsewhere, so nothing is drawn for it; use a new key"
         )
-    return known
+    return replace(request, facts=facts_of(known), steps=request.steps if request.parts else paid)
 
 
-def charge_number(rows: Rows, charge: int | str) -> int:
-    """Return the number of a charge, given its number or key."""
+def _pays(paid: list[Part], costs: list[Part], width: int) -> bool:
+    """Return whether parts are as many, and each pays each unit no less than the other's cost."""
+    if [count for count, _ in paid] != [count for count, _ in costs]:
+        return False
+    for (_, more), (_, cost) in zip(paid, costs, strict=True):
+        back = [(unit, tuple(-one for one in amounts)) for unit, amounts in cost]
+        if any(one < 0 for _, rest in step_functions.total([more, back], width) for one in rest):
+            return False
+    return True
+
+
+def check_own(rows: Rows, entry: Entry) -> None:
+    """Raise `LedgerError` if another role of the server charged `entry`; a file knows no roles."""
+    if entry.author not in (None, rows.stamp.get("role")):
+        raise LedgerError(
+            f"entry {entry.number} is of the role {entry.author}, who alone may draw for it, keep its release"
+            " or return its parts; make a charge of your own"
+        )
+
+
+def charge_of(rows: Rows, charge: int | str) -> Entry:
+    """Return a charge, given its number or key."""
     entry = rows.entry(charge) if isinstance(charge, int) else rows.keyed(charge)
     if entry is None or entry.kind != CHARGE:
         raise LedgerError(f"{charge!r} is not a charge of this ledger; give a charge's entry or key")
-    return entry.number
+    return entry
 
 
 def check_undrawn(rows: Rows, entry: int, seen: int | None = None) -> int:
@@ -100,6 +139,7 @@ def check_undrawn(rows: Rows, entry: int, seen: int | None = None) -> int:
     All entries after the charge (after `seen`, if the earlier ones were read before) are read,
     since a damaged index could hide a mark.
     """
+    check_own(rows, charge_of(rows, entry))
     last, kinds = check_linked(rows, entry if seen is None else seen, entry)
     if FORFEIT in kinds:
         raise forfeited(entry)
@@ -128,7 +168,6 @@ def marked(
 ) -> Entry:
     """Mark draws of a charge, after its mark `before`; raises `ReceiptError` if another run drew."""
     if before is None:
-        charge_number(rows, entry)
         check_undrawn(rows, entry, seen)
     elif rows.about(before, DRAWING) is not None:
         raise ReceiptError(f"entry {entry} is drawn by another run; make a new charge")
@@ -147,10 +186,11 @@ def mark_of(first: int, last: int, stamp: Mapping[str, str]) -> dict[str, Any]:
 
 def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:
     """Store the release of a charge, once."""
-    entry = charge_number(rows, charge)
-    if rows.about(entry, RELEASE) is not None:
-        raise LedgerError(f"entry {entry} has its release already; make a new charge for another")
-    return rows.append(RELEASE, text, root, about=entry)
+    entry = charge_of(rows, charge)
+    check_own(rows, entry)
+    if rows.about(entry.number, RELEASE) is not None:
+        raise LedgerError(f"entry {entry.number} has its release already; make a new charge for another")
+    return rows.append(RELEASE, text, root, about=entry.number)
 
 
 def unkept(begun: Entry) -> RunState:
@@ -162,6 +202,10 @@ def unkept(begun: Entry) -> RunState:
 
 def check_unchanged(rows: Rows, entry: Entry) -> None:
     """Raise `LedgerError` if an entry does not link to its neighbours in the chain."""
+    if entry.author == "":
+        raise LedgerError(
+            f"entry {entry.number} is of a role that may not write it; see `dpaccount ledger verify`"
+        )
     before, after = rows.entry(entry.number - 1), rows.entry(entry.number + 1)
     held = after.follows(entry.digest) if after is not None else rows.head() == (entry.number, entry.digest)
     if before is None or not entry.follows(before.digest) or not held:

@@ -31,7 +31,7 @@ def lines(url: str) -> Iterator[bytes]:
         last, head = rows.head()
         yield canonical({"schema": SCHEMA, "format": ORIGIN, "last": last, "head": head}) + b"\n"
         for entry in rows.entries():
-            yield canonical(vars(entry)) + b"\n"
+            yield canonical(entry.fields()) + b"\n"
 
 
 def imported(file: Path, url: str) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class _Lines(Rows):
                     entry = msgspec.convert(line, Entry)
                 except msgspec.ValidationError:
                     entry = None
-                if entry is None or set(line) != set(vars(entry)):
+                if entry is None or set(line) != set(entry.fields()):
                     raise LedgerError(f"{self._file}: line {place + 1} is no entry; export the ledger again")
                 yield entry
 

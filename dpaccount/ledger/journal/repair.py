@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.entry import Entry
-from dpaccount.ledger.journal.replay import Fault, chain_of, differ, scratch, unlawful
+from dpaccount.ledger.journal.replay import Fault, chain_of, differ, scratch
 from dpaccount.ledger.stores.rows import HIGHEST, LOWEST, Rows
 from dpaccount.ledger.stores.store import Store
 
@@ -48,11 +48,9 @@ def repair(url: str, head: str | None = None) -> dict[str, Any]:
 def _end(rows: Rows, ours: Rows) -> Entry:
     """Return the last entry, with the balances added up in `ours`; raises `LedgerError` for a bad entry."""
     try:
-        end, bad = chain_of(rows.entries(), ours).at, unlawful(rows)
+        end = chain_of(rows.entries(), ours).at
     except Fault as fault:
         raise _beyond_repair(fault.where) from None
-    if bad is not None:
-        raise _beyond_repair(bad)
     if not rows.sound():
         raise _beyond_repair("file")
     return end

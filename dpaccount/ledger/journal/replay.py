@@ -7,17 +7,16 @@ must end with the root that the chain holds and the nodes that the ledger stores
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from dpaccount.errors import DpaccountError, LedgerError
 from dpaccount.ledger.balances import changes, segment_tree
-from dpaccount.ledger.balances.bodies import ChargeBody, ScopeBody, Spending, read_body, steps_of
+from dpaccount.ledger.balances.bodies import Formed, ScopeBody, Spending, formed
 from dpaccount.ledger.balances.budget import Budget, read_budget
 from dpaccount.ledger.balances.records import Nodes
 from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.balances.step_functions import Step
-from dpaccount.ledger.entry import BUDGET, CHANGING, CHARGE, KINDS, RELEASE, RESERVATION, Entry
-from dpaccount.ledger.journal.entries import facts_of
+from dpaccount.ledger.entry import BUDGET, CHANGING, CHARGE, RESERVATION, Entry
 from dpaccount.ledger.stores.group_commit import MAX_CHARGES
 from dpaccount.ledger.stores.rows import TABLES, Rows, watched
 
@@ -27,13 +26,6 @@ ALONE: Final = 1000  #: charges whose roots are each compared; after them one in
 TOGETHER: Final = 4_000
 NO_ROOM: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN")  #: errors of a temporary file
 BAD_ENTRY: Final = (DpaccountError, ValueError)  #: what reading or applying an entry raises if it is wrong
-
-
-class Added(NamedTuple):
-    """The addition of a charge to the balances, and its place in them."""
-
-    steps: list[Step]
-    where: ChargeBody
 
 
 class Fault(Exception):  # noqa: N818 - not an error: the result of a search
@@ -53,34 +45,12 @@ def first_bad(rows: Rows) -> Bad | None:
                 raise Fault("totals")
     except Fault as fault:
         return fault.where
-    bad = unlawful(rows)
-    return bad if bad is not None or rows.sound() else "file"
+    return None if rows.sound() else "file"
 
 
 def differ(ours: Rows, theirs: Rows) -> bool:
     """Return whether two stores hold different balances."""
     return any(mine != other for mine, other in _side_by_side(ours.nodes(), theirs.nodes()))
-
-
-def unlawful(rows: Rows) -> int | None:
-    """Return the first entry that its role may not write, or that names another role than the server saw."""
-    number = rows.unlawful()
-    return _misattributed(rows) if number is None else number
-
-
-def _misattributed(rows: Rows) -> int | None:
-    """Return the first entry that names another role than the server saw, or that cannot be parsed.
-
-    The content of a release is the author's own: a `role` in it does not name the writer.
-    """
-    for entry, role in rows.written():
-        try:
-            facts = facts_of(entry)
-        except LedgerError:
-            return entry.number
-        if facts.get("role", role) != role and entry.kind != RELEASE:
-            return entry.number
-    return None
 
 
 def replayed(rows: Rows, scratch: Rows) -> "Chain":
@@ -115,7 +85,7 @@ class Chain:
     def __init__(self, at: Entry, budget: Budget, state: State, scratch: Nodes, alone: int) -> None:
         self.at, self.budget, self.state, self._scratch, self._alone = at, budget, state, scratch, alone
         self._bodies: dict[int, str] = {}  #: of reservations, by entry
-        self._kept: list[tuple[Entry, Added]] = []
+        self._kept: list[tuple[Entry, Formed]] = []
         self._taken = 0
 
     @classmethod
@@ -133,17 +103,16 @@ class Chain:
         """Verify the next entry; raises `ValueError` or `DpaccountError` if it does not follow."""
         if entry.number != self.at.number + 1 or not entry.follows(self.at.digest):
             raise ValueError
-        if entry.kind == BUDGET:  # only entry 0 is one
-            raise ValueError
+        added = formed(entry, self.budget.width)  # only entry 0 is a budget
         if entry.kind == CHARGE:
-            self._wait(entry)
+            self._wait(entry, added)
         elif (
             entry.root is None or self.at.root is None
         ):  # charges that were added together: the last has the root
             raise ValueError
         elif entry.kind in CHANGING:
             self._change(entry)
-        elif entry.kind not in KINDS or entry.root != self.at.root:
+        elif entry.root != self.at.root:
             raise ValueError
         self.at = entry
         enough = self._taken <= self._alone or len(self._kept) >= TOGETHER
@@ -159,7 +128,7 @@ class Chain:
         before = self.state.text
         if not self._adds(kept):
             self.state = State(before, self.budget.width, self._scratch.node)
-            run: list[tuple[Entry, Added]] = []
+            run: list[tuple[Entry, Formed]] = []
             for one in kept:  # find the wrong one
                 run.append(one)
                 if one[0].root is not None:
@@ -171,9 +140,8 @@ class Chain:
         self._check_fits({charge.where.scope for _, charge in kept})
         self.state.keep(self._scratch)
 
-    def _wait(self, entry: Entry) -> None:
+    def _wait(self, entry: Entry, charge: Formed) -> None:
         """Put a charge into the batch, whose charges are all of one year."""
-        charge = read_charge(entry, self.budget.width)
         _, first = self._kept[0] if self._kept else (entry, charge)
         if self.state.register.digest and first.where.year != charge.where.year:
             self.add_up()
@@ -198,7 +166,7 @@ class Chain:
             raise ValueError(f"entry {number} is no reservation")
         return self._bodies[number]
 
-    def _adds(self, charges: list[tuple[Entry, Added]]) -> bool:
+    def _adds(self, charges: list[tuple[Entry, Formed]]) -> bool:
         """Add charges; return whether they are allowed and lead to the root of the last of them."""
         wanted = charges[-1][0].root
         try:
@@ -213,15 +181,9 @@ class Chain:
             raise Fault("totals")
 
 
-def read_charge(entry: Entry, width: int) -> Added:
-    """Return what a charge adds; raises `ValueError` for a body that no charge has."""
-    body: ChargeBody = read_body(CHARGE, entry.body)
-    return Added(steps_of(body.steps, width), body)
-
-
-def together(charges: Iterable[Added]) -> list[tuple[ChargeBody, list[list[Step]]]]:
+def together(charges: Iterable[Formed]) -> list[tuple[Spending, list[list[Step]]]]:
     """Return the steps of all charges with the same scope, cohort and units, next to the first of them."""
-    alike: dict[tuple[Any, ...], tuple[ChargeBody, list[list[Step]]]] = {}
+    alike: dict[tuple[Any, ...], tuple[Spending, list[list[Step]]]] = {}
     for steps, where in charges:
         units = None if where.units is None else tuple(where.units)
         alike.setdefault((where.scope, where.cohort, units), (where, []))[1].append(steps)

@@ -9,10 +9,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpaccount.errors import LedgerError, damaged
+from dpaccount.errors import DpaccountError, LedgerError, damaged
+from dpaccount.ledger.balances.bodies import formed
 from dpaccount.ledger.balances.segment_tree import Opened
 from dpaccount.ledger.balances.state import State
-from dpaccount.ledger.entry import ARRANGING, BUDGET, CHANGING, CHARGE, FORFEIT, KINDS, RELEASE, Entry
+from dpaccount.ledger.entry import (
+    ARRANGING,
+    BUDGET,
+    CHANGING,
+    CHARGE,
+    FORFEIT,
+    KINDS,
+    RELEASE,
+    TAKING,
+    Entry,
+)
 from dpaccount.ledger.stores.rows import Rows
 
 
@@ -44,9 +55,7 @@ class Totals:
             raise _broken()
         after = self
         for entry in entries:
-            after = after.next(_next(after.at, entry))
-            if entry.kind in ARRANGING:
-                _check_lawful(rows)
+            after = after.next(_next(after.at, entry, self.width))
         if rows.head() != (after.at.number, after.at.digest) or after.at.root is None:
             raise _broken()
         return after
@@ -65,15 +74,17 @@ def totals(rows: Rows, width: int) -> Totals:
     if end is None or end.digest != head or end.root is None:
         raise _broken()
     before = rows.entry(end.number - 1)
-    _check_known(end)
+    _check_known(end, width, before)
     if not (end.begins() if before is None else end.follows(before.digest)):
         raise _broken()
-    _check_lawful(rows)
+    number = rows.unlawful()
+    if number is not None:
+        raise _unlawful(number)
     return Totals(end, width, None if end.kind == RELEASE else end)
 
 
-def _next(at: Entry, entry: Entry) -> Entry:
-    _check_known(entry)
+def _next(at: Entry, entry: Entry, width: int) -> Entry:
+    _check_known(entry, width, at)
     if at.root is None or entry.root is None:  # charges that were added together: the last has the root
         kept = entry.kind == CHARGE
     else:
@@ -83,21 +94,31 @@ def _next(at: Entry, entry: Entry) -> Entry:
     return entry
 
 
-def _check_known(entry: Entry) -> None:
+def _check_known(entry: Entry, width: int, before: Entry | None) -> None:
+    """Refuse an entry of an unknown kind, or one that no client writes: SQL may have added it."""
     if entry.kind == BUDGET and entry.number:
         raise _broken()
     if entry.kind not in KINDS:
         raise LedgerError(
             f"entry {entry.number} is of a kind that this program does not know; use the one that wrote it"
         )
-
-
-def _check_lawful(rows: Rows) -> None:
-    number = rows.unlawful()
-    if number is not None:
+    if entry.author == "" and entry.kind in ARRANGING:
+        raise _unlawful(entry.number)
+    try:
+        moves = entry.number > 0 and (formed(entry, width).steps or entry.kind in TAKING)
+        if moves and before is not None and before.root == entry.root is not None:
+            raise ValueError("the balances do not hold it")
+    except (DpaccountError, ValueError) as error:
         raise LedgerError(
-            f"entry {number} arranges the ledger, and its role may not; show its owner `dpaccount ledger log`"
-        )
+            f"entry {entry.number} is no entry that a client writes ({error}); nothing is charged behind it:"
+            " show its owner `dpaccount ledger verify` and `dpaccount ledger log`"
+        ) from None
+
+
+def _unlawful(number: int) -> LedgerError:
+    return LedgerError(
+        f"entry {number} arranges the ledger, and its role may not; show its owner `dpaccount ledger log`"
+    )
 
 
 def _broken() -> LedgerError:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from dpaccount.documents import collector_paused
 from dpaccount.errors import damaged
 from dpaccount.ledger.balances import changes
+from dpaccount.ledger.balances.bodies import formed
 from dpaccount.ledger.balances.budget import read_budget
 from dpaccount.ledger.balances.records import Overlay
 from dpaccount.ledger.balances.segment_tree import Opened
@@ -20,7 +21,6 @@ from dpaccount.ledger.journal.replay import (
     Chain,
     Fault,
     first_bad,
-    read_charge,
     together,
 )
 from dpaccount.ledger.journal.totals import totals
@@ -111,7 +111,7 @@ def _sound_since(rows: Rows, noted: Entry, known: str | None) -> bool:
     budget = read_budget(origin.body)
     opened: dict[int, Opened] = {}
     state = State(last.root, budget.width, rows.node, opened)
-    for where, functions in together(read_charge(one, budget.width) for one in later if one.kind == CHARGE):
+    for where, functions in together(formed(one, budget.width) for one in later if one.kind == CHARGE):
         changes.uncharged(state, where, functions)
     if state.text != noted.root:
         return False

@@ -82,6 +82,8 @@ class Statements(Protocol):
 class Rows:
     """The rows of a ledger inside one transaction."""
 
+    select = ENTRY  #: of entries; a server adds their authors
+
     def __init__(self, connection: Statements, name: str) -> None:
         self._connection = connection
         self._name = name
@@ -126,15 +128,15 @@ class Rows:
 
     def entry(self, number: int) -> Entry | None:
         """Return the entry with this number, or None."""
-        return self._first(f"{ENTRY} WHERE number = ?", number)
+        return self._first(f"{self.select} WHERE number = ?", number)
 
     def keyed(self, key: str) -> Entry | None:
         """Return the charge or reservation with this key, or None."""
-        return self._first(f"{ENTRY} WHERE key = ?", key)
+        return self._first(f"{self.select} WHERE key = ?", key)
 
     def about(self, number: int, kind: str) -> Entry | None:
         """Return the entry of this kind that is about entry `number`, or None."""
-        return self._first(f"{ENTRY} WHERE about = ? AND kind = ?", number, kind)
+        return self._first(f"{self.select} WHERE about = ? AND kind = ?", number, kind)
 
     def entries(self, first: int = LOWEST) -> Iterator[Entry]:
         """Yield entries from number `first` on (by default all) in order, as stored."""
@@ -145,19 +147,15 @@ class Rows:
 
     def ended(self, head: str) -> Entry | None:
         """Return the last entry with this digest, or None."""
-        return self._first(f"{ENTRY} WHERE digest = ? ORDER BY number DESC LIMIT 1", head)
+        return self._first(f"{self.select} WHERE digest = ? ORDER BY number DESC LIMIT 1", head)
 
     def before_releases(self) -> Entry | None:
         """Return the last entry that is not a release (releases record no server), or None."""
-        return self._first(f"{ENTRY} WHERE kind <> ? ORDER BY number DESC LIMIT 1", RELEASE)
+        return self._first(f"{self.select} WHERE kind <> ? ORDER BY number DESC LIMIT 1", RELEASE)
 
     def unlawful(self) -> int | None:
         """Return the first entry whose role lacked the right to write it; files have no roles."""
         return None
-
-    def written(self) -> Iterator[tuple[Entry, str]]:
-        """Yield the entries with the roles that wrote them; files have no roles."""
-        return iter(())
 
     def count(self, kind: str) -> int:
         """Return the number of entries of this kind."""

@@ -12,14 +12,29 @@ from psycopg import Connection, Pipeline
 
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.entry import ARRANGING, Entry
-from dpaccount.ledger.stores.rows import COLUMNS, ENTRY, LOWEST, PAGE, Prefetch, Rows
+from dpaccount.ledger.stores.rows import COLUMNS, LOWEST, PAGE, Prefetch, Rows
 
+#: kinds whose number must be in the table arrangements, writable by roles that may arrange only;
+#: the server records the transaction of both rows: a number inserted by another one does not count
+ARRANGES: Final[LiteralString] = "kind IN ('scope', 'cohort', 'reset', 'forfeit')"
+_IMPORTED: Final = "made = (SELECT made FROM entries WHERE number = 0)"
+#: `Entry.author`: a mark is by the role whose charge or reservation it is about, in a file by nobody's
+_AUTHOR: Final = (
+    f"CASE WHEN e.{_IMPORTED} THEN NULL WHEN e.{ARRANGES} AND NOT EXISTS"  # noqa: S608 - our own names
+    " (SELECT FROM arrangements a WHERE a.number = e.number AND a.made = e.made) THEN ''"
+    " WHEN e.kind IN ('drawing', 'release', 'rounds', 'return') AND NOT EXISTS (SELECT FROM entries t"
+    " WHERE t.number < e.number AND CASE WHEN e.kind IN ('drawing', 'release')"
+    " THEN t.number = e.about AND t.kind IN ('charge', 'drawing') ELSE t.kind = 'reservation'"
+    """ AND t.number = substring(e.body from '"reservation":([0-9]{1,18})')::bigint END"""
+    f" AND (t.role = e.role OR t.{_IMPORTED})) THEN '' ELSE e.role END"
+)
+_OF_ENTRIES: Final = f"{COLUMNS}, {_AUTHOR} FROM entries AS e"
 #: prefetch; first column: 0 for entry 0, 1 for a later entry, 2 for a keyed charge, 3 for a node
 _WANTED: Final = (
-    f"SELECT 0, {COLUMNS} FROM entries WHERE number = 0 UNION ALL"  # noqa: S608 - our own names
-    f" (SELECT 1, {COLUMNS} FROM entries WHERE number >= ? ORDER BY number LIMIT ?) UNION ALL"
-    f" SELECT 2, {COLUMNS} FROM entries WHERE key = ANY(?::text[])"
-    " UNION ALL SELECT 3, node, NULL, NULL, NULL, body, NULL, NULL FROM nodes WHERE node = ANY(?::bigint[])"
+    f"SELECT 0, {_OF_ENTRIES} WHERE number = 0 UNION ALL"  # noqa: S608 - our own names
+    f" (SELECT 1, {_OF_ENTRIES} WHERE number >= ? ORDER BY number LIMIT ?) UNION ALL"
+    f" SELECT 2, {_OF_ENTRIES} WHERE key = ANY(?::text[]) UNION ALL"
+    " SELECT 3, node, NULL, NULL, NULL, body, NULL, NULL, NULL FROM nodes WHERE node = ANY(?::bigint[])"
 )
 #: writes entries, nodes and head in one statement; as JSON, since the driver is slow at long arrays
 _WRITTEN: Final = (
@@ -30,9 +45,6 @@ _WRITTEN: Final = (
     " ON CONFLICT (node) DO UPDATE SET body = excluded.body)"
     " UPDATE ledger SET last = ?, head = ?"
 )
-#: kinds whose number must be in the table arrangements, writable by roles that may arrange only;
-#: the server records the transaction of both rows: a number inserted by another one does not count
-ARRANGES: Final[LiteralString] = "kind IN ('scope', 'cohort', 'reset', 'forfeit')"
 #: counts what could run code, compare differently, or return other rows than were stored
 _CODE: Final = """
     SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND (
@@ -80,6 +92,8 @@ class ServerSession:
 
 class ServerRows(Rows):
     """A ledger's rows in its own schema; with `wants` it locks the head and prefetches them."""
+
+    select = f"SELECT {_OF_ENTRIES}"
 
     def __init__(
         self, session: ServerSession, name: str, schema: str, opening: str, wants: Prefetch | None
@@ -150,7 +164,7 @@ class ServerRows(Rows):
             yield from self._tail[1]
             return
         self.finish()
-        query = f"{ENTRY} WHERE number >= ? ORDER BY number LIMIT ?"
+        query = f"{self.select} WHERE number >= ? ORDER BY number LIMIT ?"
         while rows := self._session.query(query, (first, PAGE)).fetchall():
             for row in rows:
                 yield Entry(*row)
@@ -194,7 +208,7 @@ class ServerRows(Rows):
                 self._session.execute(
                     "INSERT INTO arrangements (number) SELECT unnest(?::bigint[])", (arranged,)
                 )
-            payload = json.dumps([vars(entry) for entry in entries]), json.dumps(nodes)
+            payload = json.dumps([entry.fields() for entry in entries]), json.dumps(nodes)
             self._session.execute(_WRITTEN, (*payload, *self.head()))
             self._unwritten = [], {}
 
@@ -221,21 +235,6 @@ class ServerRows(Rows):
             " (SELECT FROM arrangements AS a WHERE a.number = e.number AND a.made = e.made)"
         )
         return self._one(query.format(ARRANGES))[0]
-
-    def written(self) -> Iterator[tuple[Entry, str]]:
-        """Yield entries with the roles that wrote them, except those created with the ledger.
-
-        An imported ledger keeps entries that other roles wrote elsewhere.
-        """
-        self.finish()
-        query = (
-            f"SELECT {COLUMNS}, role FROM entries WHERE number > ? AND made <>"  # noqa: S608 - our own names
-            " (SELECT made FROM entries WHERE number = 0) ORDER BY number LIMIT ?"
-        )
-        last = LOWEST
-        while rows := self._session.query(query, (last, PAGE)).fetchall():
-            yield from ((Entry(*row), role) for *row, role in rows)
-            last = rows[-1][0]
 
     def point(self, end: Entry) -> None:
         """Set the head to an entry that is stored."""

@@ -727,7 +727,7 @@ def gives(number, parts):
     """Return a change that gives parts back without a look at which are open."""
 
     def change(state):
-        record = PartsBody("2026-01-01", number, [tuple(one) for one in parts])
+        record = PartsBody(time="2026-01-01", reservation=number, parts=[tuple(one) for one in parts])
         named = f"reservation {number}"
         kept = state.register.get(named)
         state.register.put(named, {**kept, "open": [(1, 99)]})

@@ -251,7 +251,7 @@ def test_a_sealed_body_of_endless_brackets_ends_in_one_sentence(original, tmp_pa
     sealed(copy, number, lambda _: "[" * 100_000)
     url = f"sqlite:///{copy}"
     with suppress(LedgerError):
-        assert verify(url)["valid"] is (number in (3, 4, 5))  # marks, releases and refusals add nothing
+        assert verify(url)["valid"] is False
     for act in (log, report):
         with suppress(LedgerError):
             act(url)
