@@ -361,7 +361,7 @@ def _data(
     url = given["ledger"].text()
     if url.startswith("sqlite:///"):
         written = Place(url.removeprefix("sqlite:///"), place.file, given["ledger"].at, toml=True)
-        url = f"sqlite:///{inside(claim.parent, written)}"
+        url = f"sqlite:///{inside(claim.parent, written).absolute()}"  # the working directory may change
     return file, url, public, table
 
 
@@ -391,8 +391,26 @@ def _written(claim: dict[str, Any]) -> Any:
         }
         data = {**data, "columns": columns}
     if isinstance(data, dict) and "ledger" in data:
-        data = {**data, "ledger": re.sub(r"://([^:/@]*):[^@]*@", r"://\1:***@", str(data["ledger"]))}
+        data = {**data, "ledger": _without_secrets(str(data["ledger"]))}
     return as_written({**claim, **numbers, **({} if data is None else {"data": data})})
+
+
+def _without_secrets(url: str) -> str:
+    """Return a ledger's URL without a password, and without what is not where a URL has it: it may be one."""
+    scheme, separator, rest = url.partition("://")
+    if not separator or not scheme.startswith("postgres"):
+        return url
+    login, at, where = rest.rpartition("@")
+    user, colon, _ = login.partition(":")
+    place, mark, query = where.partition("?")
+    if re.search("[/?#]", login) or not _PLACE.fullmatch(place):
+        return f"{scheme}://***"
+    known = [pair if _OPTION.fullmatch(pair) else "***" for pair in query.split("&")]
+    return f"{scheme}://{user}{':***' if colon else ''}{at}{place}{mark}{'&'.join(known)}"
+
+
+_PLACE = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.%-]*)(:[0-9]+)?/[\w.%-]*", re.ASCII)  #: host, port, database
+_OPTION = re.compile(r"(ledger|witness|ssl(mode|rootcert|cert|key))=[\w./%+-]*", re.ASCII)
 
 
 def _numbers_in(table: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

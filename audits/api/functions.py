@@ -5,11 +5,14 @@ values: only invalid input raises (`dpaccount.errors.InputError`).
 """
 
 import inspect
+import warnings
 from collections.abc import Callable, Sequence
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from audits.api import dispatch
 from audits.api.arguments import DATA, AuditArguments, terms_of
@@ -86,12 +89,15 @@ def certified(
 
     `claim` is the claim in place of the one in the file; `names` are files to be written later.
     """
-    from audits.certificate.files import check_outputs, write_all
+    from audits.certificate.files import OTHER_CODE, check_outputs, held, write_all
 
     asked = claim or read_claim(question.claim)
-    check_outputs(asked, output_folder(asked.name, out), names)
-    done = dispatch.certify(question, silent, claim)
-    write_all(done.certificate, output_folder(done.certificate["claim"]["name"], out), question.claim)
+    folder = output_folder(asked.name, out)
+    check_outputs(asked, folder, names)
+    done = dispatch.certify(replace(question, held=held(folder)), silent, claim)
+    write_all(done.certificate, folder, question.claim)
+    if done.other_code:
+        warnings.warn(f"this release is {OTHER_CODE}", stacklevel=3)
     if done.broken:
         raise InputError(f"the policy is not met: {'; '.join(done.broken)}", "see the certificate")
     return CertificateContent(done.certificate)

@@ -36,7 +36,7 @@ def _result(made_by: type, task: Task, progress: Callable[[str], None]) -> Any:
         subject = catalogue.subject_made(claim, made_by)
         effort = AuditBudget(asked.quick, asked.jobs, task.seconds, task.folders)
         done = certify_subject(asked, claim, subject, effort, progress)
-        return [done.certificate, done.reprinted, done.broken]
+        return [done.certificate, done.reprinted, done.broken, done.other_code]
     if isinstance(asked, Audit):
         effort = AuditBudget(jobs=asked.jobs, seconds=task.seconds, folders=task.folders)
         return audit_subject(asked, subject_asked(asked, made_by), effort, progress)

@@ -22,6 +22,7 @@ from audits.attack.thresholds import level_shown
 from audits.attack.white_box import Target
 from audits.certificate.document import audited, refused_by_checker, seal, unsealed
 from audits.certificate.policy import read_policy, violations
+from audits.certificate.release import spent_when_stopped
 from audits.certificate.verdict import certificate_of
 from audits.claim import Claim, read_claim
 from audits.datasets.bases import Pair
@@ -59,6 +60,7 @@ class Stopped(Exception):  # noqa: N818
 
     def __init__(self, phase: str, how: str) -> None:
         super().__init__(f"{phase}: the code {how}")
+        self.phase = phase
         self.silent = SILENT in how
 
 
@@ -78,10 +80,14 @@ def certify_code(question: Certify, claim: Claim, progress: Progress) -> Certify
     with Crew(code, seconds=seconds, jobs=question.jobs) as crew:
         if _kind(crew) == "class":
             try:
-                task = Task(question, code.folders, seconds, canonical(claim.written))
-                certificate, reprinted, broken = _done(crew.first, task, progress)
-                return CertifyResult(certificate, reprinted, tuple(broken))
+                path = question.claim.absolute()  # code may change the working directory
+                task = Task(changed(question, claim=path), code.folders, seconds, canonical(claim.written))
+                certificate, reprinted, broken, other = _done(crew.first, task, progress)
+                return CertifyResult(certificate, reprinted, tuple(broken), other)
             except Stopped as stopped:
+                spent = spent_when_stopped(claim) if stopped.phase == "release" else None
+                if spent is not None:
+                    raise LedgerError(f"{stopped}; {spent}") from None
                 draft = _unproved(claim, code, str(stopped))
         else:
             draft = _attacked(crew, claim, question, progress)

@@ -34,12 +34,13 @@ from audits.hypothesis_tests.smoke_test import check_size, runs_at_all
 from audits.sandbox.private_data import on_files
 from audits.sandbox.table_parts import trust_hazards
 from audits.subjects import catalogue
-from audits.subjects.sources import modules_of
+from audits.subjects.sources import digest_of_code, modules_of
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import shown
 from dpaccount.noise.proved import Proved
 from dpaccount.schemas.certificate import Evidence
 from mechanisms.subject import Subject
+from mechanisms.table.user_level import named
 
 LEAST_RUNS = 30  #: minimum number of runs on each side in an attack on a class
 DELTAS = (Fraction(0), Fraction(1, 10**6))  #: tried in order for a proof if no δ is claimed
@@ -61,8 +62,13 @@ def certify_subject(
         on_files(claim, subject)
     identified = release.identify(claim, subject, question.work) if question.release else None
     run = None if identified is None else release.find_run(identified, again=question.again)
-    if run is not None and run.certificate is not None:
-        return CertifyResult(run.certificate, reprinted=True, broken=broken(run.certificate["verdict"]))
+    kept = None if run is None else run.certificate
+    if run is not None and not run.again and question.held not in (None, (kept or {}).get("digest")):
+        what = "the folder for the output holds another release, which is not replaced"
+        raise InputError(what, "name another --out, or charge a new one by --new-release", claim.path)
+    if kept is not None:
+        other = kept["subject"]["code"] != digest_of_code(type(named(subject)))
+        return CertifyResult(kept, reprinted=True, broken=broken(kept["verdict"]), other_code=other)
     if run is not None:
         run = replace(run, release=release.read(run.release, subject, question.work, progress))
     refuse = policy is not None and policy.refuse
@@ -71,6 +77,7 @@ def certify_subject(
     if run is not None and proved is not None and certificate.verdict == "CERTIFIED" and not wrong:
         if hazards := trust_hazards(claim, question.work):
             certificate = changed(certificate, hazards=[*certificate.hazards, *hazards])
+        progress("release")
         return CertifyResult(*release.make(run, proved, certificate))
     return CertifyResult(seal(unsealed(certificate)), broken=wrong)
 

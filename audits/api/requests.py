@@ -22,7 +22,8 @@ class Certify(msgspec.Struct, frozen=True, tag=True):
 
     With `release` it is then charged and run on its data, once; `again` makes another release.  Otherwise
     no data are read and nothing is charged.  `quick` reduces the attack's runs tenfold; `policy` is
-    the file of a policy; `work` is how the table is summed.
+    the file of a policy; `work` is how the table is summed; `held` is the digest of the certificate of
+    the release that the output folder holds.
     """
 
     claim: Path
@@ -33,6 +34,7 @@ class Certify(msgspec.Struct, frozen=True, tag=True):
     allow_code: bool = True
     work: TableWork = IN_ONE
     release: bool = False
+    held: str | None = None
 
 
 class Audit(msgspec.Struct, frozen=True, tag=True):
@@ -91,11 +93,15 @@ class Task(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class CertifyResult:
-    """A sealed certificate; `reprinted` if it was made before; `broken` rules of the policy."""
+    """A sealed certificate; `reprinted` if it was made before; `broken` rules of the policy.
+
+    `other_code`: it was made before by code with another digest than today's.
+    """
 
     certificate: dict[str, Any]
     reprinted: bool = False
     broken: tuple[str, ...] = ()
+    other_code: bool = False
 
 
 def attack_on(claim: Claim, *, quick: bool = False) -> Audit:

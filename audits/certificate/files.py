@@ -52,14 +52,23 @@ def _refuse_other_files(folder: Path, names: Iterable[str], listed: list[str]) -
 
 def folder_for(certificate: Mapping[str, Any], folder: Path) -> Path:
     """Return where a certificate is written: one without a release never replaces one with it."""
-    if certificate["release"] is not None:
-        return folder
+    keeps = certificate["release"] is None and held(folder) is not None
+    return folder / "unreleased" if keeps else folder
+
+
+OTHER_CODE: Final = (
+    "made by other code than today's (the class, this program or a dependency changed), and is printed as it"
+    " was: --new-release (new_release, again) makes and charges a new one"
+)
+
+
+def held(folder: Path) -> str | None:
+    """Return the digest of the certificate of the release that a folder holds, or None."""
     try:
-        held = json.loads((folder / "certificate.json").read_bytes())
+        found = json.loads((folder / "certificate.json").read_bytes())
     except (OSError, ValueError):
-        return folder
-    released = isinstance(held, dict) and held.get("release") is not None
-    return folder / "unreleased" if released else folder
+        return None
+    return str(found.get("digest")) if isinstance(found, dict) and found.get("release") is not None else None
 
 
 def write_tables(folder: Path, tables: Mapping[str, str]) -> None:

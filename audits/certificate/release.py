@@ -9,6 +9,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import Any, Protocol, runtime_checkable
@@ -18,8 +19,8 @@ from msgspec import UNSET, convert
 from msgspec.structs import replace as changed
 
 from audits.attack.runs import Progress, silent
-from audits.certificate.document import describe_subject, refused_by_checker, seal, unsealed
-from audits.certificate.summary import init_command
+from audits.certificate.document import refused_by_checker, seal, unsealed
+from audits.certificate.summary import cost_of, init_command
 from audits.claim import Claim
 from audits.datasets.bases import dataset
 from audits.editions import OPENING
@@ -34,11 +35,11 @@ from audits.sandbox.table_parts import IN_ONE, TableWork, digests_of, summed_que
 from audits.subjects.catalogue import on_table, subject_made
 from dpaccount import checker
 from dpaccount.documents import canonical
-from dpaccount.errors import InputError, LedgerError, NoLedgerError, ReceiptError
-from dpaccount.ledger.journal.entries import RunState
+from dpaccount.errors import DpaccountError, InputError, LedgerError, NoLedgerError, ReceiptError
+from dpaccount.ledger.journal.entries import KeyTakenError, RunState
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise.proved import Proved
-from dpaccount.noise.receipt import Noise, rehearse
+from dpaccount.noise.receipt import Noise, Receipt, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.relation import adjacency
 from dpaccount.schemas.certificate import BudgetAround, Draft, MadeRelease
@@ -53,7 +54,7 @@ EVALUATION = "evaluation on public data, outside the guarantee"
 
 
 class RunningError(LedgerError):
-    """Another run of the same claim, data and code is being made."""
+    """Another run of the same claim and data is being made."""
 
     exit_code = 1
 
@@ -107,7 +108,7 @@ class PreparedRelease:
     release: Release
     number: int
     again: bool
-    certificate: dict[str, Any] | None = None  #: if the run was made before
+    certificate: dict[str, Any] | None = None  #: if the run was made before, by this code or other
     charged: bool = False  #: but not drawn
 
 
@@ -123,8 +124,10 @@ def prepare(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Release
 def identify(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Release | None:
     """Return the release that a claim's data file makes, without its data; None without a file.
 
-    The key is a digest of claim, data and code, so that the same run is never charged twice.  Raises
-    `InputError` for public facts: a missing file, or work that the mechanism cannot divide.
+    The key is a digest of claim and data, so that the same run is never charged twice, by no other
+    version of the code.  A claim names all else that an answer depends on: its parameters, and its public
+    files with their digests.  Raises `InputError` for public facts: a missing file, or work that the
+    mechanism cannot divide.
     """
     if claim.data_file is None or claim.ledger is None:
         return None
@@ -135,14 +138,16 @@ def identify(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Releas
     with access():
         stamp = stamp_of(claim.data_file)  # before the digest, to detect any later change
         digest = digest_of_data(claim.data_file)
-    parts = digests_of(claim, made_by, digest)
-    key = hashlib.sha256(canonical([parts[name] for name in ("claim", "data", "code")])).hexdigest()
-    release = Release(claim, made_by, digest, key, stamp=stamp)
+    release = Release(claim, made_by, digest, _key(claim, digest), stamp=stamp)
     for _, body in claim.earlier:
         if release.named_data(body.get(OPENING, "")) != body["release"]["data"]:
             what = f"the data changed since {body['claim']['name']} was released"
             raise InputError(what, "give the same data, or make a study of its own", str(claim.data_file))
     return release
+
+
+def _key(claim: Claim, digest: str) -> str:
+    return hashlib.sha256(canonical([claim.written, digest])).hexdigest()
 
 
 def read(
@@ -194,6 +199,9 @@ def find_run(release: Release, *, again: bool) -> PreparedRelease:
             ledger.check_scope(release.claim.scope)
         number, latest = _next_number(release, ledger)
         charged = ledger.run_state(release.numbered(number)).charged
+        if number == 1 and not again and not charged:
+            earlier = _kept_under_code(release, ledger)
+            return PreparedRelease(release, number, again, earlier)
         if again or number == 1:
             return PreparedRelease(release, number, again, charged=charged)
         certificate = _stored_certificate(release, ledger, number - 1, latest)
@@ -215,32 +223,73 @@ def _stored_certificate(release: Release, ledger: Ledger, number: int, state: Ru
     """Return the stored certificate of a completed run, verified like a new one."""
     name = release.claim.name
     if state.drawing:
-        raise RunningError(f"another run of {name} is drawing now; ask again when it has kept its release")
+        raise RunningError(
+            f"another run of {name} is drawing now; ask again when it has kept its release; if it has ended"
+            " (in another container, on another machine), --new-release charges a new one"
+        )
     if state.kept is None:
         raise LedgerError(f"a run of {name} drew its noise and was lost; --new-release charges a new one")
-    entry, head = ledger.charged(release.numbered(number))
-    body = dict(state.kept)
+    return _checked(release, ledger, release.numbered(number), state.kept)
+
+
+def _checked(release: Release, ledger: Ledger, charge: int | str, kept: dict[str, Any]) -> dict[str, Any]:
+    """Return the certificate that the ledger kept for a charge, unless it is about something else."""
+    (entry, head), body = ledger.charged(charge), dict(kept)
     wrong = _mismatch(release, body, release.named_data(body.pop(OPENING, "")), entry, head)
     if wrong is not None:
         raise LedgerError(
-            f"the release of {name} that the ledger kept is not printed: {wrong}; see what"
+            f"the release of {release.claim.name} that the ledger kept is not printed: {wrong}; see what"
             " `dpaccount ledger verify` says, and --new-release makes a new, charged one"
         )
     return body
 
 
+def _kept_under_code(release: Release, ledger: Ledger) -> dict[str, Any] | None:
+    """Return the last release of this claim and data that an earlier version kept by another key."""
+    found = [
+        kept
+        for kept in ledger.releases(f'"name":"{release.claim.name}"')
+        if canonical(kept[1].get("claim")) == canonical(release.claim.written)
+        and kept[1].get("release", {}).get("data") == release.named_data(str(kept[1].get(OPENING, "")))
+    ]
+    return _checked(release, ledger, *found[-1]) if found else None
+
+
+def spent_on(release_key: str, ledger: Ledger) -> str:
+    """Return what was spent on a run that ended before its release was printed, and what can be done."""
+    state, paid = ledger.run_state(release_key), ledger.paid(release_key)
+    way = "what it drew is lost: --new-release charges a new one"
+    if state == RunState(charged=True):
+        way = "nothing of it was drawn: the same command draws it, and charges nothing more"
+    elif state.kept is not None:
+        way = "its release is kept: the same command prints it, and charges nothing more"
+    return f"entry {paid.entry} is charged ({cost_of(paid)}), and {way}"
+
+
+def spent_when_stopped(claim: Claim) -> str | None:
+    """Return `spent_on` of the claim's latest run, or None if none is charged; it runs no code of a user."""
+    if claim.data_file is None:
+        return None
+    with access():
+        release = Release(claim, object, "", _key(claim, digest_of_data(claim.data_file)))
+    with paying_ledger(claim) as ledger:
+        number, _ = _next_number(release, ledger)
+        number -= not ledger.run_state(release.numbered(number)).charged
+        return spent_on(release.numbered(number), ledger) if number else None
+
+
 def _mismatch(release: Release, body: dict[str, Any], data: str, entry: int, head: str) -> str | None:
-    """Return why a stored certificate is not for this claim, data, code and charge, or None."""
+    """Return why a stored certificate is not for this claim, data and charge, or None."""
     try:
         checker.check(json.dumps(body).encode())
     except (checker.Rejected, checker.Unreadable) as why:
         return f"the checker refuses it ({why})"
-    subject, made = describe_subject(release.claim, release.subject()), body["release"]
+    made = body["release"]
     if body["verdict"] != "CERTIFIED" or not isinstance(made, dict):
         return "it is no certified release"
     pairs = {
         "claim": (body["claim"], release.claim.written),
-        "code": ([body["subject"].get("code"), made.get("code")], [subject.code] * 2),
+        "code": (body["subject"].get("code"), made.get("code")),
         "data": (made.get("data"), data),
         "ledger entry": ([made.get("ledger_entry"), made.get("ledger_head")], [entry, head]),
     }
@@ -264,13 +313,19 @@ def make(run: PreparedRelease, proved: Proved, certificate: Draft) -> tuple[dict
     with paying_ledger(release.claim) as ledger:
         number = _next_number(release, ledger)[0] if run.again else run.number
         state = ledger.run_state(release.numbered(number))
-        if state == RunState() or state == RunState(charged=True):
+        while state == RunState() or state == RunState(charged=True):
             try:
                 return _charge_and_run(release, ledger, release.numbered(number), proved, certificate), False
+            except KeyTakenError as error:  # charged by other code with another proof, and not drawn
+                if not run.again:
+                    raise LedgerError(f"{error}: --new-release charges a new one") from None
+                number += 1
+                state = ledger.run_state(release.numbered(number))
             except ReceiptError:
                 state = ledger.run_state(release.numbered(number))
                 if state.kept is None and not state.drawing:
                     raise  # no other run caused it
+                break
         return _stored_certificate(release, ledger, number, state), True
 
 
@@ -367,13 +422,31 @@ def _charge_and_run(
     before = ledger.show()
     _budget_around(before, before)  # what cannot be written must fail before it is charged
     receipt = ledger.charge(proved.theorem, release.claim.name, proved.units, key, scope=release.claim.scope)
-    entry, head = ledger.charged(receipt.entry)
     try:
-        view, report = _run_and_report(release, _data(release), receipt)
-    except InputError as error:
-        raise LedgerError(f"{error}; entry {entry} is charged, and what it drew is lost") from None
+        return _run_and_keep(release, ledger, receipt, certificate, before)
+    except ReceiptError:
+        raise  # of another run
+    except BaseException as error:  # of the user's code, the disk, the memory, a signal
+        ended = LedgerError(f"{_how(error)}; entry {receipt.entry} is charged: see `dpaccount ledger log`")
+        with suppress(DpaccountError):
+            ended = LedgerError(f"{_how(error)}; {spent_on(key, ledger)}")
+        ended.exit_code = 130 if isinstance(error, KeyboardInterrupt) else ended.exit_code
+        raise ended from None
+
+
+def _how(error: BaseException) -> str:
+    """Return how a run ended; the text of another's exception may quote data."""
+    known = str(error) if isinstance(error, DpaccountError) else f"the run ended by {type(error).__name__}"
+    return "interrupted" if isinstance(error, KeyboardInterrupt) else known
+
+
+def _run_and_keep(
+    release: Release, ledger: Ledger, receipt: Receipt, certificate: Draft, before: dict[str, Any]
+) -> dict[str, Any]:
+    paid = ledger.charged(receipt.entry)
+    view, report = _run_and_report(release, _data(release), receipt)
     secret = token_hex(32)
-    document = _release_entry(release, certificate, report, (entry, head), secret)
+    document = _release_entry(release, certificate, report, paid, secret)
     document = changed(
         document, budget=_budget_around(before, ledger.show()), evaluation=_evaluation(release, view)
     )

@@ -140,7 +140,9 @@ def certify(
 
 def _certified(question: "Certify", asked: "Claim", out: Path | None) -> tuple["CertifyResult", Path]:
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
-    from audits.certificate.files import write_all
+    from msgspec.structs import replace
+
+    from audits.certificate.files import OTHER_CODE, held, write_all
     from audits.claim import output_folder
     from audits.reports.ci import annotation
 
@@ -148,8 +150,8 @@ def _certified(question: "Certify", asked: "Claim", out: Path | None) -> tuple["
     if out is not None:
         with writing(out):  # a folder that cannot be written is refused before the work
             pass
-    done = _answered(question, asked)
-    folder = output_folder(done.certificate["claim"]["name"], out)
+    folder = output_folder(asked.name, out)
+    done = _answered(replace(question, held=held(folder)), asked)
     path = write_all(done.certificate, folder, claim)
     if path.parent != folder:
         say(f"{folder / 'certificate.json'} has a release, and stays as it is")
@@ -158,6 +160,8 @@ def _certified(question: "Certify", asked: "Claim", out: Path | None) -> tuple["
         say(annotation(done.certificate, claim.as_posix()))
     if done.reprinted:
         say("run on this data before: printed again, nothing drawn or charged (--new-release makes another)")
+    if done.other_code:
+        say(f"warning: this release is {OTHER_CODE}")
     return done, path
 
 

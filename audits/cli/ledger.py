@@ -45,7 +45,7 @@ def init(
     delta: Number,
     unit: Annotated[str, Parameter(metavar="UNITS")],
     relation: Annotated[str, Parameter(metavar="RELATION")],
-    measure: Annotated[str, one_of(*MEASURES)] = "gdp",
+    measure: Annotated[str, one_of(*MEASURES)] = "approximate",
     json_: Json = False,
 ) -> int:
     """Create a ledger with a budget; never replaces an existing one.
@@ -65,7 +65,7 @@ def init(
     relation
         replace-one, add-remove, or "bounded-row, radius R".
     measure
-        Privacy measure used for composition.
+        Privacy measure used for composition; the default takes whatever `release` makes.
     """
     from audits.reports.of_ledger import shown
     from dpaccount.ledger import answers

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from audits.cli.options import File, Flag, Json, LedgerUrl, Name, Text, Url, day, one_of, say, show, watching
-from dpaccount.documents import atomically
+from dpaccount.documents import OPEN, OWN, atomically
 from dpaccount.errors import InputError
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def ledger_report(  # noqa: PLR0913 - options
     if output is None:
         sys.stdout.write(text)
     else:
-        _write(output, text)
+        _write(output, text, mode=OWN)  # as the ledger's own file
     return 0 if report["replay"]["valid"] else 1
 
 
@@ -278,9 +278,9 @@ def _index(files: tuple[Path, ...], output: Path | None) -> int:
     return 0
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str, *, mode: int = OPEN) -> None:
     try:
-        atomically(path, text)
+        atomically(path, text, mode=mode)
     except OSError as error:
         raise InputError(str(error.strerror), "name a file in a writable folder", path) from None
     sys.stdout.write(f"{path}\n")

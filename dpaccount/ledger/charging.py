@@ -12,7 +12,7 @@ from msgspec import convert
 from dpaccount.accounting.measures import Amounts
 from dpaccount.cached import cached_property
 from dpaccount.errors import BudgetError
-from dpaccount.exact import Enclosure, printed, shown
+from dpaccount.exact import Enclosure, printed, printed_amount, shown
 from dpaccount.ledger.balances import changes, step_functions
 from dpaccount.ledger.balances.bodies import Spending
 from dpaccount.ledger.balances.budget import Budget
@@ -268,9 +268,15 @@ def refusal(over: changes.Over | None) -> str | None:
         return None
     scope, budget, unit, total = over
     names = zip(budget.measure.amounts, total, strict=True)
-    sums = ", ".join(f"{name} {printed(amount, up=True)}" for name, amount in names)
+    sums = ", ".join(f"{name} {printed_amount(amount, up=True)}" for name, amount in names)
     epsilon = printed(budget.measure.enclosure(total, budget.delta).upper, up=True)
     at = sums if epsilon == "inf" else f"ε {epsilon} at δ {shown(budget.delta)} ({sums})"
-    limit = shown(budget.epsilon) + (f" at δ {shown(budget.delta)}" if epsilon == "inf" else "")
-    beyond = f"the budget's ε {limit}" if scope is None else f"the ε {limit} of the scope {scope}"
+    limit = f"ε {shown(budget.epsilon)}" + (f" at δ {shown(budget.delta)}" if epsilon == "inf" else "")
+    share = {"approximate": 1, "approximate-zcdp": 2}.get(budget.measure.name)  # of δ, which adds up
+    if share and total[1] > budget.delta / share:
+        at, limit = f"δ {printed_amount(total[1], up=True)}", f"δ {shown(budget.delta / share)}"
+        if share == 1 and total[0] > budget.epsilon:
+            at = f"ε {printed_amount(total[0], up=True)} and {at}"
+            limit = f"ε {shown(budget.epsilon)} and {limit}"
+    beyond = f"the budget's {limit}" if scope is None else f"the {limit} of the scope {scope}"
     return f"the charge would bring unit {unit} to {at}, beyond {beyond}"

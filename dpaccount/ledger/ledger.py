@@ -24,9 +24,10 @@ from dpaccount.documents import collector_paused
 from dpaccount.errors import InputError, LedgerError, damaged
 from dpaccount.exact import Exact
 from dpaccount.ledger import requests
+from dpaccount.ledger.balances.bodies import formed
 from dpaccount.ledger.balances.budget import budget, one_line
 from dpaccount.ledger.balances.segment_tree import nothing
-from dpaccount.ledger.balances.step_functions import Cover
+from dpaccount.ledger.balances.step_functions import Cover, most
 from dpaccount.ledger.charging import Batch, Charge, RefusedError, ToCharge
 from dpaccount.ledger.entry import BUDGET, DRAWING, FORFEIT, ORIGIN, RELEASE, Entry, seal
 from dpaccount.ledger.journal.entries import (
@@ -42,7 +43,7 @@ from dpaccount.ledger.journal.entries import (
     first_entry,
     kept,
     marked,
-    release_with,
+    releases,
     unkept,
 )
 from dpaccount.ledger.journal.totals import Totals
@@ -346,10 +347,14 @@ class Ledger(Arrangements):
         """Return the kept release of this key's charge, or None; raises as `run_state` does."""
         return self.run_state(key).kept
 
+    def releases(self, text: str) -> list[tuple[int, dict[str, Any]]]:
+        """Return the kept releases whose JSON has this text in it, each after its charge's entry number."""
+        with self._store.reading() as rows:
+            return list(releases(rows, text))
+
     def release_with(self, digest: str) -> dict[str, Any] | None:
         """Return the kept release whose document has this digest; None if there is none."""
-        with self._store.reading() as rows:
-            return release_with(rows, digest)
+        return next((body for _, body in self.releases(digest) if body.get("digest") == digest), None)
 
     def lost(self, key: str) -> bool:
         """Return whether drawing began for this key, in any process, and no release is kept."""
@@ -357,14 +362,20 @@ class Ledger(Arrangements):
         return state.drawing or state.lost
 
     def charged(self, charge: int | str) -> tuple[int, str]:
-        """Return the entry number of a charge, given that or its key, and the head after it.
+        """Return the number and the head of the entry that `paid` returns."""
+        paid = self.paid(charge)
+        return paid.entry or 0, paid.head
+
+    def paid(self, charge: int | str) -> Charge:
+        """Return what an entry charged, given its number or key, with the head after it.
 
         Raises `LedgerError` if there is no such charge, or it was changed in the file.
         """
         with self._store.reading() as rows:
             entry = charge_of(rows, charge)
             check_unchanged(rows, entry)
-            return entry.number, entry.digest
+            spends = most(formed(entry, self.budget.width).steps, self.budget.width)
+            return Charge(entry.number, entry.digest, spends, self.budget)
 
     def _mark(self, entry: int, draws: int, most: int) -> None:
         """Mark durably the first `draws` draws of charge `entry`, which pays for `most`.

@@ -26,6 +26,7 @@ from dpaccount.proof.search import unconverted
 from dpaccount.relation import written_relation
 
 AMOUNT_BITS = 128  #: significant bits of an amount that is rounded up
+PLANS = 16  #: plans that a ledger of ε and δ takes at a part of its δ each
 MOST_EVENTS = 50  #: maximum events of a plan that are stored in the entry
 MOST_PIECES = 1000  #: maximum events of a plan whose runs are reserved one by one
 CERTIFIED = ("certificate", "confirmed")  #: facts of an entry: a certificate's digest, the ε that it confirms
@@ -126,8 +127,23 @@ def of_plan(budget: Budget, plan: Plan, purpose: str, by: str | None = None) -> 
     amounts = {mark: tuple(map(rounded_up, one)) for mark, one in bounds.items() if one is not None}
     if len(amounts) < len(bounds):
         able = _takers(lambda kind: all(kind.of_event(event) is not None for event in kinds.values()))
-        return Request(facts, identity, None, able)
+        return Request(facts, identity, _at_share(budget, plan), able)
     return Request(facts, identity, _paid(budget, parts, amounts), [])
+
+
+def _at_share(budget: Budget, plan: Plan) -> list[Step] | None:
+    """Return the (ε, δ) that a plan without one costs, as one release, at the `PLANS`th part of the δ.
+
+    Only in a ledger that adds up ε and δ, for a plan with a bound under GDP; else None.
+    """
+    if budget.measure.name != "approximate" or not budget.delta:
+        return None
+    gdp, share = MEASURES["gdp"], budget.delta / PLANS
+    steps = of_plan(replace(budget, measure=gdp), plan, "plan").steps
+    costs = [(unit, gdp.enclosure(squares, share).upper, any(squares)) for unit, squares in steps or []]
+    if steps is None or any(upper == math.inf for _, upper, _ in costs):
+        return None
+    return [(unit, (rounded_up(Fraction(upper)), share * some)) for unit, upper, some in costs]
 
 
 def _paid(budget: Budget, parts: list[tuple[Cover | None, Event]], amounts: dict[int, Amounts]) -> list[Step]:

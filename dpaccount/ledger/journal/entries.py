@@ -1,7 +1,7 @@
 """Reading and writing entries: charges, marks that drawing began, kept releases."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -253,17 +253,12 @@ def facts_of(entry: Entry) -> dict[str, Any]:
     return facts
 
 
-def release_with(rows: Rows, digest: str) -> dict[str, Any] | None:
-    """Return the release with this ``digest``; raises `LedgerError` if it was changed."""
+def releases(rows: Rows, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the releases with a text in them, after their charges; raises `LedgerError` for a changed one."""
     for entry in rows.entries():
-        if (
-            entry.kind == RELEASE
-            and digest in entry.body
-            and (body := facts_of(entry)).get("digest") == digest
-        ):
+        if entry.kind == RELEASE and text in entry.body:
             check_unchanged(rows, entry)
-            return body
-    return None
+            yield entry.about or 0, facts_of(entry)
 
 
 def first_entry(rows: Rows) -> Entry:

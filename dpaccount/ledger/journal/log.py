@@ -43,7 +43,8 @@ COLUMNS: Final = (
     "confirmed",
     "head",
 )
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  #: first characters of cells that a spreadsheet evaluates
+#: first characters of cells that a spreadsheet evaluates, also in full width
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 @dataclass(frozen=True)

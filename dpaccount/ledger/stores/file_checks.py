@@ -8,16 +8,18 @@ places are refused before anything is opened.
 
 import os
 import re
+import struct
+import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl
 
-from dpaccount.errors import InputError, LedgerError
+from dpaccount.errors import InputError, LedgerError, posix_module
 from dpaccount.ledger.stores.server_address import SCHEMES, ServerAddress, server_address
 
 Identity = tuple[int, int]  #: device and inode of a file
@@ -28,6 +30,7 @@ SHARED: Final = re.compile(
     r"9p|afs|beegfs|ceph|cifs|coda|davfs|drvfs|fuse|fuseblk|gfs2?|glusterfs|gpfs|lustre|ncpfs|nfs4?|ocfs2|orangefs"
     r"|prl_fs|pvfs2|smb2|smb3|smbfs|vboxsf|virtiofs|vmhgfs"
 )
+LAYERED: Final = ("overlay", "overlayfs", "aufs")
 LOGS: Final = ("-wal", "-shm", "-journal")  #: suffixes of SQLite's files next to a database
 LOCKS: Final = ("-next", "-line")  #: suffixes of the lock files of `fair_lock`
 BESIDE: Final = (*LOGS, *LOCKS)
@@ -108,7 +111,8 @@ def identity_and_names(path: Path) -> tuple[Identity | None, int]:
 
 
 def check_folder(folder: Path, *, trusted: bool) -> None:
-    """Raise `LedgerError` for a folder on a shared file system, unless that is `trusted`."""
+    """Raise `LedgerError` for a folder without locks, or unless `trusted` on a shared file system."""
+    _check_locks(folder)
     with _held(folder) as held:
         if held is not None and not trusted:
             _check_kind(folder, _mount(held))
@@ -128,6 +132,27 @@ def check_file(where: Address) -> None:
             raise LedgerError(f"{path} is mounted by itself, apart from its log; mount its folder instead")
         if not where.trusted:
             _check_kind(path, mounted)
+    _check_locks(path.parent)
+
+
+def _check_locks(folder: Path) -> None:
+    """Raise `LedgerError` where a file system grants one lock twice, as NFS without locks does (Linux).
+
+    Locks of a process never exclude itself, but those of open files do.  The file asked has no name.
+    """
+    fcntl = posix_module("fcntl")
+    asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0)
+    with suppress(OSError, AttributeError), tempfile.TemporaryFile(dir=folder) as one:
+        fcntl.fcntl(one, fcntl.F_OFD_SETLK, asked)
+        two = os.open(f"/proc/self/fd/{one.fileno()}", os.O_RDWR)
+        try:
+            fcntl.fcntl(two, fcntl.F_OFD_SETLK, asked)
+        finally:
+            os.close(two)
+        raise LedgerError(
+            f"{folder} is on a file system that gives one lock to two writers, and both could spend the"
+            " budget; move the ledger to a local disk"
+        )
 
 
 def _check_name(path: Path) -> None:
@@ -158,6 +183,11 @@ def _check_settled(path: Path) -> None:
 
 def _check_kind(path: Path, mount: str) -> None:
     kind = _kind(mount)
+    if kind in LAYERED:
+        raise LedgerError(
+            f"{path} is on an {kind} file system, such as a container's own layer, and goes with it; move it"
+            " to a volume, or end the URL in ?shared=trusted"
+        )
     if SHARED.fullmatch(kind.split(".")[0]):
         raise LedgerError(
             f"{path} is on a shared file system ({kind}), where two hosts overspend; move it to a local disk,"

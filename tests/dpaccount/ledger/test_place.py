@@ -165,7 +165,45 @@ def test_a_shared_file_system_is_refused_unless_its_owner_vouches(file, url, see
         ledger.charge_plan(PART, "part")
 
 
-@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "apfs", "zfs"])
+@pytest.mark.parametrize("kind", ["overlay", "aufs"])
+def test_a_file_system_that_goes_with_its_container_is_refused(file, url, seen_as, kind):
+    seen_as(kind)
+    for use in (Ledger.open, verify, lambda _: init(f"sqlite:///{file.parent}/new.db", **BUDGET)):
+        with pytest.raises(LedgerError, match=rf"an {kind} file system.*volume.*\?shared=trusted"):
+            use(url)
+    assert Ledger.open(f"{url}?shared=trusted").close() is None
+
+
+NO_LOCKS = """
+#include <fcntl.h>
+#include <sys/file.h>
+int fcntl(int file, int command, ...) { return 0; }
+int fcntl64(int file, int command, ...) { return 0; }
+int flock(int file, int operation) { return 0; }
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="it compiles a library")
+def test_locks_that_say_yes_to_everybody_are_refused(file, url, tmp_path):
+    """As on NFS with `nolock`: a library stands before the system's."""
+    (tmp_path / "no.c").write_text(NO_LOCKS)
+    subprocess.run([shutil.which("gcc"), "-shared", "-fPIC", "-o", "no.so", "no.c"], cwd=tmp_path, check=True)
+    before = sorted(file.parent.iterdir())
+    code = "import sys; from dpaccount.ledger.ledger import Ledger, init; eval(sys.argv[1])"
+    for act in (
+        f"Ledger.open({url!r})",
+        f"Ledger.open({url + '?shared=trusted'!r})",
+        f"init({url + '2.db'!r}, **{BUDGET})",
+    ):
+        for preload, wanted in ((str(tmp_path / "no.so"), True), ("", False)):
+            command = [sys.executable, "-c", code, act]
+            environment = {**os.environ, "LD_PRELOAD": preload}
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            assert ("one lock to two writers" in done.stderr) is wanted, done.stderr
+    assert [one for one in before if one not in file.parent.iterdir()] == []
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "tmpfs", "apfs", "zfs"])
 def test_a_local_file_system_is_not(file, url, seen_as, kind):
     seen_as(kind)
     assert verify(url) == VALID
