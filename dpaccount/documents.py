@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from fractions import Fraction
@@ -227,13 +227,17 @@ def canonical(value: object) -> bytes:
     return _CANONICAL.encode(value).encode()
 
 
+SWEPT = 5.0  #: seconds after which an unlocked temporary file is removed
 OPEN, OWN = 0o644, 0o600  #: who may read a file: everybody, or its owner alone
 
 
 def atomically(path: Path, text: str, *, mode: int = OPEN) -> None:
     """Write a file under another name, then rename it, so that nobody ever sees half of it."""
+    _sweep(path)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
+        with suppress(InputError):
+            posix_module("fcntl").flock(handle, 2)  # LOCK_EX: what is not locked is nobody's
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
@@ -243,6 +247,15 @@ def atomically(path: Path, text: str, *, mode: int = OPEN) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _sweep(path: Path) -> None:
+    """Remove what killed processes left of a file: older than some seconds, and nobody holds its lock."""
+    for left in path.parent.glob(".*.????????"):
+        if left.name[:-8] == f".{path.name}." and datetime.now().timestamp() - left.stat().st_mtime > SWEPT:
+            with suppress(OSError, InputError), left.open("rb") as file:
+                posix_module("fcntl").flock(file, 6)  # LOCK_EX | LOCK_NB
+                left.unlink()
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:

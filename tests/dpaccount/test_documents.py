@@ -1,5 +1,7 @@
 """Files that replace each other all at once: a summary never is next to files of another run."""
 
+import fcntl
+import os
 import resource
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from dpaccount.documents import Place, replacing
+from dpaccount.documents import Place, atomically, replacing
 from dpaccount.errors import InputError
 
 NAMES = ("table", "picture", "summary")
@@ -108,3 +110,19 @@ def test_a_member_of_a_toml_list_is_called_by_its_name():
     first, second = place.child("statistic").items()
     assert first.child("by").where == "a.toml: statistic 'visits'.by"
     assert second.where == "a.toml: statistic.1"
+
+
+def test_what_a_killed_process_left_of_a_file_is_removed_and_nothing_else(tmp_path):
+    """A file of a live process is locked, a new one may be about to be."""
+    path = tmp_path / "a.json"
+    names = {"killed": ".a.json.abcdefgh", "live": ".a.json.ijklmnop", "new": ".a.json.qrstuvwx"}
+    others = [".b.json.abcdefgh", ".a.json.abc", "a.json.abcdefgh"]
+    for name in (*names.values(), *others):
+        (tmp_path / name).write_text("half")
+        if name != names["new"]:
+            os.utime(tmp_path / name, (0, 0))
+    with (tmp_path / names["live"]).open() as live:
+        fcntl.flock(live, fcntl.LOCK_EX)
+        atomically(path, "whole")
+    left = {one.name for one in tmp_path.iterdir()}
+    assert left == {"a.json", names["live"], names["new"], *others}

@@ -8,7 +8,7 @@ is two steps.
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 from dpaccount.accounting.measures import Amounts
 
@@ -82,6 +82,7 @@ def written(amounts: Amounts) -> str:
     return " ".join(map(str, amounts))
 
 
+@lru_cache(maxsize=4096)  # many charges pay the same
 def read(text: str, width: int) -> Amounts:
     """Parse the text of `written`; raises `ValueError` for anything else."""
     amounts = tuple(map(one_amount, text.split(" ")))

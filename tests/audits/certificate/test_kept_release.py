@@ -4,6 +4,7 @@ import inspect
 import signal
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -238,3 +239,27 @@ def test_no_password_of_a_url_is_written(user):
     assert _without_secrets(plain) == plain
     assert _without_secrets(plain.replace("@", ":se@cret@")) == plain.replace("@", ":***@")
     assert _without_secrets("sqlite:///a@b:c@d.db") == "sqlite:///a@b:c@d.db"
+
+
+@pytest.mark.slow
+def test_code_that_changes_the_working_directory_still_finds_its_ledger(tmp_path, monkeypatch):
+    """It does when it is imported and when it runs; claim, data and ledger have relative names."""
+    (tmp_path / "elsewhere").mkdir()
+    claim = written(tmp_path)
+    body = (
+        inspect.getsource(Ages)
+        .replace("test-release", "moves")
+        .replace("        total =", "        os.chdir('/')\n        total =")
+    )
+    (tmp_path / "moves.py").write_text(
+        f"{HEAD}\nos.chdir('elsewhere')\n{inspect.getsource(made.number)}\n\n{body}"
+    )
+    claim.path.write_text(
+        claim.path.read_text()
+        .replace("test_release:Ages", "moves:Ages")
+        .replace("trials = 60", "trials = 60\nseconds = 60")
+    )
+    monkeypatch.chdir(tmp_path)
+    done = dispatch.certify(Certify(Path("claim.toml"), quick=True, release=True), silent)
+    assert done.certificate["verdict"] == "CERTIFIED", done.certificate["proved"]
+    assert charges(tmp_path) == 1

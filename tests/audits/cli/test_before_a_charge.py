@@ -223,3 +223,54 @@ def test_where_there_is_no_ledger_the_command_that_makes_it_is_said(dpaccount, m
     proved = make.proof_of(claim, subject_of(claim))
     with Ledger.open("sqlite:///b.db") as ledger:
         ledger.charge(proved.theorem, "it", proved.units)
+
+
+# ------------------------------------------------------------------ what was released stays
+
+
+@pytest.mark.slow
+def test_the_files_of_a_release_are_replaced_by_another_one_only_where_that_is_said(dpaccount, tmp_path):
+    init(dpaccount)
+    rows = "".join(f"A,40,{row % 50},true,n,7,B\n" for row in range(600))
+    python.Path("a.csv").write_text("ward,age,x,seen,note,big,low\n" + rows)
+    path = study()
+    assert dpaccount("release", path, "--yes", "--quick", "--out", "out")[0] == 0
+    kept = {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()}
+    text = path.read_text()
+    python.Path("a.csv").write_text("ward,age,x,seen,note,big,low\n" + rows.replace("A,40,1,", "A,40,2,", 1))
+    for other in (text, text.replace("epsilon = 1", "epsilon = 2")):
+        path.write_text(other)
+        code, out, err = dpaccount("release", path, "--yes", "--quick", "--out", "out")
+        assert (code, out, entries()) == (2, "", 1)
+        assert "holds another release, which is not replaced; name another --out" in err
+        with pytest.raises(InputError, match="holds another release"):
+            python.Study.read(path).release("out", quick=True)
+    assert {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()} == kept
+    path.write_text(text)
+    assert dpaccount("release", path, "--yes", "--quick", "--out", "out", "--new-release")[0] == 0
+    assert (entries(), (tmp_path / "out/certificate.json").read_bytes() == kept["certificate.json"]) == (
+        2,
+        False,
+    )
+
+
+def test_a_ledger_without_a_measure_takes_what_a_study_and_a_plan_cost(dpaccount):
+    """At the budget that the study promises, and after a plan of Gaussian noise."""
+    assert dpaccount("ledger", "init", "sqlite:///b.db", "--epsilon", 3, "--delta", "1e-6", *TERMS)[0] == 0
+    python.Path("e.json").write_text(
+        '{"schema": "dpaccount/events/1", "relation": "replace-one", "events": [{"event": "gaussian", "sigma": 9}]}'
+    )
+    assert dpaccount("ledger", "charge", "sqlite:///b.db", "e.json")[0] == 0
+    for law in ("laplace", "gaussian"):
+        claim = read_claim(study(law=law))
+        proved = make.proof_of(claim, subject_of(claim))
+        with Ledger.open("sqlite:///b.db") as ledger:
+            ledger.charge(proved.theorem, "it", proved.units)
+    assert entries() == 3
+
+
+def test_a_report_on_a_ledger_is_its_owners_alone(dpaccount, tmp_path):
+    init(dpaccount)
+    for kind in ("html", "json", "csv"):
+        assert dpaccount("ledger", "report", "sqlite:///b.db", "-o", f"r.{kind}", "--format", kind)[0] == 0
+        assert (tmp_path / f"r.{kind}").stat().st_mode & 0o777 == 0o600
