@@ -21,12 +21,11 @@ from dpaccount.errors import LedgerError, ReceiptError, damaged
 from dpaccount.ledger.entry import DRAWING, FORFEIT, RELEASE
 from dpaccount.ledger.journal.entries import (
     as_written,
-    charge_of,
     check_linked,
-    check_own,
     facts_of,
     forfeited,
     mark_of,
+    own_charge,
 )
 from dpaccount.ledger.journal.totals import Totals
 from dpaccount.ledger.stores.group_commit import again
@@ -123,7 +122,7 @@ class ResumableReceipt(NoiseSource):
 
     def _line(self) -> list[tuple[int, Name, Integers, str]]:
         with self._store.reading() as rows:
-            check_own(rows, charge_of(rows, self.entry))
+            own_charge(rows, self.entry)
             if FORFEIT in check_linked(rows, self.entry)[1]:
                 raise forfeited(self.entry)
             return list(_line(rows, self.entry))

@@ -7,23 +7,10 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
+from dpaccount.ledger import entry as kinds
 from dpaccount.ledger.balances import ranges, segment_tree, step_functions
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.step_functions import Step
-from dpaccount.ledger.entry import (
-    CHARGE,
-    COHORT,
-    DRAWING,
-    FORFEIT,
-    REFUSAL,
-    RELEASE,
-    RESERVATION,
-    RESET,
-    RETURN,
-    ROUNDS,
-    SCOPE,
-    Entry,
-)
 
 Written = list[tuple[int, str]]  #: steps as entries hold them: a first unit, amounts as text
 Part = tuple[int, list[Step]]  #: n equal parts of a reservation, and what each of them spends
@@ -120,17 +107,17 @@ class ReleaseBody(msgspec.Struct, frozen=True):
 
 
 _TYPES: Final[dict[str, type[msgspec.Struct]]] = {
-    CHARGE: ChargeBody,
-    COHORT: CohortBody,
-    DRAWING: DrawingBody,
-    FORFEIT: ForfeitBody,
-    REFUSAL: Signed,
-    RELEASE: ReleaseBody,
-    RESERVATION: ReservationBody,
-    RESET: ResetBody,
-    RETURN: PartsBody,
-    ROUNDS: PartsBody,
-    SCOPE: ScopeBody,
+    kinds.CHARGE: ChargeBody,
+    kinds.COHORT: CohortBody,
+    kinds.DRAWING: DrawingBody,
+    kinds.FORFEIT: ForfeitBody,
+    kinds.REFUSAL: Signed,
+    kinds.RELEASE: ReleaseBody,
+    kinds.RESERVATION: ReservationBody,
+    kinds.RESET: ResetBody,
+    kinds.RETURN: PartsBody,
+    kinds.ROUNDS: PartsBody,
+    kinds.SCOPE: ScopeBody,
 }
 
 
@@ -166,13 +153,16 @@ class Formed(NamedTuple):
     where: Any
 
 
-def formed(entry: Entry, width: int) -> Formed:
+def formed(entry: kinds.Entry, width: int) -> Formed:
     """Return what a later entry than 0 adds, and its body; raises `ValueError` for one that no client writes.
 
     That is all that can be seen of it without the balances and the request: its key and reference, the
     form and sign of its amounts, and that its author, where a server knows one, is who it names.
     """
-    keyed, mark = entry.kind in (CHARGE, RESERVATION), entry.kind in (DRAWING, RELEASE)
+    keyed, mark = (
+        entry.kind in (kinds.CHARGE, kinds.RESERVATION),
+        entry.kind in (kinds.DRAWING, kinds.RELEASE),
+    )
     about = entry.about if mark else entry.number - 1
     if (entry.key is not None and not keyed) or (entry.about is not None and not mark) or about is None:
         raise ValueError("it has the key or reference of another kind")

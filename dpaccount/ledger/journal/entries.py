@@ -133,13 +133,19 @@ def charge_of(rows: Rows, charge: int | str) -> Entry:
     return entry
 
 
+def own_charge(rows: Rows, charge: int | str) -> Entry:
+    """Return a charge as `charge_of` does; raises as `check_own` does."""
+    check_own(rows, entry := charge_of(rows, charge))
+    return entry
+
+
 def check_undrawn(rows: Rows, entry: int, seen: int | None = None) -> int:
     """Refuse to draw for a charge whose drawing began, or whose release is kept; return the last entry.
 
     All entries after the charge (after `seen`, if the earlier ones were read before) are read,
     since a damaged index could hide a mark.
     """
-    check_own(rows, charge_of(rows, entry))
+    own_charge(rows, entry)
     last, kinds = check_linked(rows, entry if seen is None else seen, entry)
     if FORFEIT in kinds:
         raise forfeited(entry)
@@ -186,8 +192,7 @@ def mark_of(first: int, last: int, stamp: Mapping[str, str]) -> dict[str, Any]:
 
 def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:
     """Store the release of a charge, once."""
-    entry = charge_of(rows, charge)
-    check_own(rows, entry)
+    entry = own_charge(rows, charge)
     if rows.about(entry.number, RELEASE) is not None:
         raise LedgerError(f"entry {entry.number} has its release already; make a new charge for another")
     return rows.append(RELEASE, text, root, about=entry.number)

@@ -13,17 +13,7 @@ from dpaccount.errors import DpaccountError, LedgerError, damaged
 from dpaccount.ledger.balances.bodies import formed
 from dpaccount.ledger.balances.segment_tree import Opened
 from dpaccount.ledger.balances.state import State
-from dpaccount.ledger.entry import (
-    ARRANGING,
-    BUDGET,
-    CHANGING,
-    CHARGE,
-    FORFEIT,
-    KINDS,
-    RELEASE,
-    TAKING,
-    Entry,
-)
+from dpaccount.ledger.entry import ARRANGING, BUDGET, CHANGING, CHARGE, FORFEIT, KINDS, RELEASE, TAKING, Entry
 from dpaccount.ledger.stores.rows import Rows
 
 

@@ -177,7 +177,8 @@ def test_a_class_whose_process_dies_on_the_real_table_is_not_only_unproven(tmp_p
     claim = written(tmp_path)
     ways = {"kill": "os.kill(os.getpid(), signal.SIGKILL)", "exit": "os._exit(0)", "hang": "signal.pause()"}
     body = inspect.getsource(Ages).replace("test-release", "own")
-    line = f"        if data.sum() == {sum(map(int, made.PEOPLE))}:\n            {ways[how]}\n"
+    rows = str([int(age) for age in made.PEOPLE])  # as text, or the search would try these numbers
+    line = f"        if str([int(one) for one in data[:, 0]]) == {rows!r}:\n            {ways[how]}\n"
     body = body.replace('        return View(public={"sum"', f'{line}        return View(public={{"sum"')
     (tmp_path / "own.py").write_text(HEAD + inspect.getsource(made.number) + "\n\n" + body)
     text = (
