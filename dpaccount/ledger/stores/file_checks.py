@@ -140,9 +140,9 @@ def _check_locks(folder: Path) -> None:
 
     Locks of a process never exclude itself, but those of open files do.  The file asked has no name.
     """
-    fcntl = posix_module("fcntl")
-    asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0)
-    with suppress(OSError, AttributeError), tempfile.TemporaryFile(dir=folder) as one:
+    with suppress(OSError, AttributeError, InputError), tempfile.TemporaryFile(dir=folder) as one:
+        fcntl = posix_module("fcntl")
+        asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0)
         fcntl.fcntl(one, fcntl.F_OFD_SETLK, asked)
         two = os.open(f"/proc/self/fd/{one.fileno()}", os.O_RDWR)
         try:

@@ -37,7 +37,7 @@ def run(tmp_path, monkeypatch, capfdbinary):
         return code, out.decode(), err.decode()
 
     budget = ["--epsilon", "1", "--delta", "1e-6", "--unit", "person", "--relation", "replace-one"]
-    assert ran("init", "team.db", *budget)[0] == 0
+    assert ran("init", "team.db", *budget, "--measure", "gdp")[0] == 0
     return ran
 
 
