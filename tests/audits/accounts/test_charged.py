@@ -24,7 +24,18 @@ DELTA = Fraction(1, 10**6)
 
 @pytest.fixture
 def team(dpaccount, tmp_path):
-    budget = ["--epsilon", 1, "--delta", "1e-6", "--unit", "person", "--relation", "replace-one", "--measure", "gdp"]
+    budget = [
+        "--epsilon",
+        1,
+        "--delta",
+        "1e-6",
+        "--unit",
+        "person",
+        "--relation",
+        "replace-one",
+        "--measure",
+        "gdp",
+    ]
     assert dpaccount("ledger", "init", URL, *budget)[0] == 0
     (tmp_path / "plan.json").write_text(json.dumps(PLAN))
     return tmp_path
