@@ -71,7 +71,7 @@ def test_a_refused_charge_is_an_answer(url):
 def test_a_refusal_for_delta_says_so_and_no_infinite_epsilon(url):
     answers.init(url, **BUDGET, measure="approximate")
     reason = answers.charge(url, place({"event": "approximate", "epsilon": 0.5, "delta": 3e-6}))["reason"]
-    assert "delta 3e-06, beyond the budget's ε 1 at δ 1e-06" in reason
+    assert "unit 1 to δ 3e-06, beyond the budget's δ 1e-06" in reason
 
 
 def test_a_given_pair_of_laws_is_said_to_be_assumed(url):
