@@ -28,7 +28,7 @@ RUNS = 100  #: runs on each of two datasets that count; or on ten in all
 WEAK = 10  #: pairs with one run in a place, or with equal exact values, that count as one with both
 SHOWN = 10  #: lines that are named; of more their number
 ROWS = "the number of rows"
-NOT_RECORDED = "The code was not marked: which of its lines the tests met is not known."
+NOT_RECORDED = f"{NO_TEST}it was not marked, so which lines the tests met is not known."
 NAMES = "__dpaccount_marks__", "__dpaccount_met__"
 PLAIN = bool, int, float, str, Fraction, tuple, type(None)
 SCOPES = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef
@@ -152,6 +152,11 @@ def marked(source: bytes, file: str, name: str, marks: Marks = MARKS) -> CodeTyp
         marker = _Marker(name, tree)
         code = compile(ast.fix_missing_locations(marker.visit(tree)), file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
+        key = f"{name}:1:0"
+        marks.known[key], marks.seen[key] = (
+            Mark("could not be marked, so not known to be met", key),
+            Counter(),
+        )
         return None
     marks.known |= marker.marks
     for number, line in enumerate(source.decode(errors="replace").splitlines(), 1):

@@ -296,6 +296,12 @@ def test_lines_of_a_function_and_its_helpers_are_named(tmp_path):
         assert "mine.py:3" in crew.unmet("add-remove")[0]
 
 
+def test_a_file_that_cannot_be_marked_is_named():
+    marks = Marks()
+    assert marked(b"def f(:", "deep.py", "deep.py", marks) is None
+    assert marks.missed(frozenset()) == ["could not be marked, so not known to be met in any test: deep.py:1"]
+
+
 def test_of_code_without_a_file_it_is_said_that_nothing_was_recorded():
     with Crew(Code("a:f", (), value=cloudpickle.dumps(lambda data, rng: 1.0)), seconds=60) as crew:
         crew.set_datasets([np.ones(3)])
