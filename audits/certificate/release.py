@@ -232,7 +232,7 @@ def _stored_certificate(release: Release, ledger: Ledger, number: int, state: Ru
     return _checked(release, ledger, release.numbered(number), state.kept)
 
 
-def _checked(release: Release, ledger: Ledger, charge: int | str, kept: dict[str, Any]) -> dict[str, Any]:
+def _checked(release: Release, ledger: Ledger, charge: int | str, kept: Mapping[str, Any]) -> dict[str, Any]:
     """Return the certificate that the ledger kept for a charge, unless it is about something else."""
     (entry, head), body = ledger.charged(charge), dict(kept)
     wrong = _mismatch(release, body, release.named_data(body.pop(OPENING, "")), entry, head)
@@ -441,7 +441,7 @@ def _how(error: BaseException) -> str:
 
 
 def _run_and_keep(
-    release: Release, ledger: Ledger, receipt: Receipt, certificate: Draft, before: dict[str, Any]
+    release: Release, ledger: Ledger, receipt: Receipt, certificate: Draft, before: Mapping[str, Any]
 ) -> dict[str, Any]:
     paid = ledger.charged(receipt.entry)
     view, report = _run_and_report(release, _data(release), receipt)

@@ -10,7 +10,7 @@ who rewrites every entry, all balances and the head leaves no trace.
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from dpaccount.documents import canonical
 
@@ -54,7 +54,7 @@ class Entry:
     digest: str
     author: str | None = field(default=None, compare=False)
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, object]:
         """Return the entry without its author."""
         return {name: value for name, value in vars(self).items() if name != "author"}
 

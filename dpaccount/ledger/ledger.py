@@ -347,7 +347,7 @@ class Ledger(Arrangements):
         """Return the kept release of this key's charge, or None; raises as `run_state` does."""
         return self.run_state(key).kept
 
-    def releases(self, text: str) -> list[tuple[int, dict[str, Any]]]:
+    def releases(self, text: str) -> list[tuple[int, Any]]:
         """Return the kept releases whose JSON has this text in it, each after its charge's entry number."""
         with self._store.reading() as rows:
             return list(releases(rows, text))

@@ -258,7 +258,7 @@ def facts_of(entry: Entry) -> dict[str, Any]:
     return facts
 
 
-def releases(rows: Rows, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def releases(rows: Rows, text: str) -> Iterator[tuple[int, Any]]:
     """Yield the releases with a text in them, after their charges; raises `LedgerError` for a changed one."""
     for entry in rows.entries():
         if entry.kind == RELEASE and text in entry.body:
