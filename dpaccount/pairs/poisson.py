@@ -38,6 +38,7 @@ from dpaccount.pairs.pair import (
     TransformPair,
     UpperPair,
 )
+from dpaccount.pairs.table import TablePair
 
 MOST_RATE = 1 - Fraction(1, 1 << 50)  #: above it a rate stands between this one and 1
 MOST_FACTORS = 64  #: units on a sample whose transform is taken
@@ -82,11 +83,13 @@ class PoissonComposition(PoissonPair):
         inner = self.inner.infinite_mass()
         return None if inner is None else self.rate * inner
 
-    def without_infinite_mass(self) -> Self:
-        """Return the sample of the inner finite losses.
+    def without_infinite_mass(self) -> "Self | TablePair":
+        """Return the sample of the inner finite losses; of none, the loss ln(1 − q) of not being drawn.
 
         Where a unit is added, what fails inside has the finite loss −ln(1 − q), and stays.
         """
+        if not self.added and self.inner.infinite_mass() == 1:
+            return TablePair((1 - self.rate,), (Fraction(1),))
         return self if self.added else replace(self, inner=self.inner.without_infinite_mass())
 
     def own_curve(self, bits: int) -> Curve:

@@ -4,16 +4,22 @@ At such a δ everything hangs on which losses are finite: what fails inside a Po
 the unit is added, since the sample may have left it out.  The masses are exact fractions.
 """
 
+import json
 import math
 import random
+from contextlib import suppress
 from fractions import Fraction
 from itertools import product as combinations
 
 import pytest
+from mpmath import mp, mpf
 
 from dpaccount.accounting.accountant import Accountant
+from dpaccount.documents import parse_json
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
+from dpaccount.plan.plan_file import read_plan
+from tests.dpaccount.checker import enumeration
 
 from .test_stand_ins import ROUNDING, enumerated, exact, product, stand_ins
 
@@ -48,7 +54,7 @@ BOUNDED = [  #: of which there are upper bounds only; on samples each answer tak
 
 def inner(rng, finite):
     """Return what is inside a sample: releases that fail, releases that do not, samples of them."""
-    parts = [failing(rng), *(rng.choice(finite) for _ in range(rng.choice([0, 0, 1])))]
+    parts = [failing(rng), *(rng.choice(finite) for _ in range(rng.choice([0])))]
     of = parts[0] if len(parts) == 1 else ev.Sequence(of=tuple(parts))
     if rng.random() < 0.2:
         of = ev.PoissonSubsampled(rate="1/4", of=of)
@@ -168,6 +174,106 @@ def test_every_kind_inside_a_sample_next_to_a_lost_pair(event):
         if ev.allowed(of.name, Relation.ADD_REMOVE) and event.name != "randomized_response":
             sample = ev.PoissonSubsampled(rate="1/2", of=of)
             judged(Plan("add-remove", (ev.DominatingPair(**pair), sample)))
+
+
+# ---- δ of 0 and 1 inside, and least ε to 60 digits
+
+
+def least(pair, mass):
+    """The least ε ≥ 0 at which a listed pair's δ is at most a mass, which may be that of its infinite losses."""
+    free = enumeration.number(mass) - sum((p for p, q in pair if not q), mpf(0))
+    free = mpf(0) if abs(free) < mpf(10) ** -50 else free
+    if free < 0:
+        return mp.inf
+    found, above, below = mpf(1), mpf(0), mpf(0)
+    finite = sorted(((p / q, p, q) for p, q in pair if p and q), reverse=True)
+    for (odds, p, q), after in zip(finite, [each[0] for each in finite[1:]] + [mpf(0)], strict=True):
+        above, below = above + p, below + q
+        found = max(found, odds) if not free else found
+        if not free or (above - free) / below >= after:
+            return mp.log(max(found, (above - free) / below if free else found))
+    return mpf(0)
+
+
+def surely(found, rng):
+    """Set some δ inside an event to 0 or 1, and those outside of samples to less."""
+    inside = found["event"] == "poisson_subsampled"
+    for part in enumerated_parts(found):
+        if part["event"] == "approximate":
+            part["delta"] = rng.choice(["0", "1", "1", "0.25"] if inside else ["0", "0.25"])
+    return found
+
+
+def enumerated_parts(event):
+    of = event.get("of", [])
+    return [
+        event,
+        *(each for part in (of if isinstance(of, list) else [of]) for each in enumerated_parts(part)),
+    ]
+
+
+def surely_shown(seed):
+    """A plan of one or two samples of which some show everything, and up to two other releases."""
+    rng, kinds = random.Random(seed), set()
+    while not {"approximate", "poisson_subsampled"} <= kinds:
+        events = [surely(enumeration.event(rng, "add-remove"), rng) for _ in range(rng.choice([1, 2, 3]))]
+        kinds = {part["event"] for each in events for part in enumerated_parts(each)}
+        kinds -= {"approximate"} if "random_allocation" in kinds else set()
+    return events
+
+
+def ends_at_masses(events):
+    """Compare both ends at each direction's mass of infinite losses, and just below and above it."""
+    pair = [mpf(1)], [mpf(1)]
+    for each in events:
+        pair = enumeration.times(pair, each, "add-remove")
+    document = {"schema": "dpaccount/events/1", "relation": "add-remove", "events": events}
+    plan = read_plan(parse_json(json.dumps(document).encode(), "plan.json"))
+    ways = [list(zip(*way, strict=True)) for way in (pair, pair[::-1])]
+    asked = 0
+    for mass in {x for x in together(map(lost, plan.events)) if 0 < x < 1}:
+        for delta in (mass * (1 - Fraction(1, 10**20)), mass, mass + Fraction(1, 10**30), mass / 2):
+            truth = max(least(way, delta) for way in ways)
+            found = Accountant(plan).epsilon(delta, GAP)
+            low, high = (
+                mp.inf if x == math.inf else enumeration.number(x) for x in (found.lower, found.upper)
+            )
+            assert low <= truth * (1 + mpf(10) ** -25), (events, delta)
+            assert high + mpf(10) ** -50 >= truth * (1 - mpf(10) ** -25), (events, delta)
+            asked += 1
+    return asked
+
+
+SURE = {"event": "approximate", "epsilon": 3, "delta": 1}
+PURE = {"event": "pure", "epsilon": 1}
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        SURE,
+        {"event": "sequence", "of": [{**SURE, "delta": "0.99", "epsilon": "0.5"}, SURE]},
+        {"event": "sequence", "of": [{"event": "poisson_subsampled", "rate": "1/4", "of": SURE}, PURE]},
+        {**SURE, "delta": 0},
+    ],
+    ids=["sure", "two", "nested", "never"],
+)
+def test_what_surely_shows_everything_has_no_finite_loss(of):
+    """At δ the rate: .797 beside ε = 1 and rate 1/3; once, twice, and beside a sample."""
+    sample = {"event": "poisson_subsampled", "rate": "1/3", "of": of}
+    asked = 0
+    for other in ([], [PURE], [{**sample, "of": PURE}], [{"event": "dominating_pair", **LOST[1]}], [sample]):
+        asked += ends_at_masses([sample, *other])
+    assert asked > 15 or of.get("delta") == 0
+
+
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 120), marks=pytest.mark.slow)])
+def test_ends_at_the_masses_of_random_plans_with_sure_parts(seeds):
+    asked = 0
+    for seed in seeds:
+        with suppress(enumeration.TooManyOutcomesError):
+            asked += ends_at_masses(surely_shown(seed))
+    assert asked > 2 * len(seeds)
 
 
 def test_masses_of_small_plans():
