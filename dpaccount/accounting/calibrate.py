@@ -14,8 +14,8 @@ from dpaccount.accounting.methods.answer import Answer
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.bisection import solve
-from dpaccount.numerics.closed import gaussian
-from dpaccount.numerics.intervals import between, log_float
+from dpaccount.numerics.closed import gaussian, renyi
+from dpaccount.numerics.intervals import ball, between, log_float
 from dpaccount.numerics.work_budget import CALIBRATION, allowance, exhausted, granted
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import composition_of
@@ -28,6 +28,7 @@ from dpaccount.relation import Relation
 DIGITS = 13  #: significant digits of the value
 FINE = Fraction(1, 10**9)  #: width of enclosures that the search asks for
 GAP = Fraction(1, 10**6)  #: width of an ordinary answer
+MOST_POINTS = 200  #: at which costs that need not fall are looked at
 
 CLOSE_COUNT = 10**6  #: releases of which no enclosure in closed form is narrower than an ordinary answer
 MAX_COUNT = 1 << 63  #: rounds of a stream, and releases: as many as a ledger can number
@@ -94,9 +95,13 @@ def calibrate(
         raise InputError("the target epsilon is out of range", "it must be at least 0")
     if name not in CLOSED:
         _in_range("count", count)
-    build = _builder(name, parameter, sensitivity, count, rounds)
-    with allowance(CALIBRATION):
-        return _calibrated(name, build, epsilon, delta)
+    return calibrate_event(_builder(name, parameter, sensitivity, count, rounds), epsilon, delta)
+
+
+@allowance(CALIBRATION)
+def calibrate_event(build: Callable[[Fraction], Event], epsilon: Fraction, delta: Fraction) -> Calibration:
+    """Return the least noise of an event that is known by name, made from its number."""
+    return _calibrated(build(Fraction(1)).name, build, epsilon, delta)
 
 
 def _calibrated(
@@ -129,7 +134,13 @@ def _at_width(
         return value if falls else 1 / value
 
     guess = _guess(build(Fraction(1)), epsilon, delta, linear=name == "zcdp")
-    text = decimal(noise_of(least(lambda noise: loss(noise_of(noise)), epsilon, delta, guess)), up=falls)
+    noise = least(lambda noise: loss(noise_of(noise)), epsilon, delta, guess)
+    once = build(Fraction(1))
+    if isinstance(once, ev.DiscreteGaussian) and 2 * epsilon > once.sensitivity * once.count:
+        noise = from_there_on(
+            loss, noise, smooth(lambda at: build(at).zcdp(), noise, epsilon, delta), epsilon
+        )
+    text = decimal(noise_of(noise), up=falls)
     return Calibration(parameter, *first_met(loss, text, epsilon, up=falls))
 
 
@@ -195,6 +206,51 @@ def least(
         return solve(curve, epsilon, low, high, high / 10**11)[1]
     close = 10**14 if delta == 0 else 10**10
     while high - low > high / close:
+        middle = (low + high) / 2
+        low, high = (low, middle) if loss(middle).upper <= epsilon else (middle, high)
+    return high
+
+
+def smooth(
+    zcdp: Callable[[Fraction], Fraction | None], noise: Fraction, epsilon: Fraction, delta: Fraction
+) -> Fraction:
+    """Return a noise from which on zCDP meets the target, as ρ falls with it; twice the noise without a ρ."""
+    at = noise
+    while (rho := zcdp(at)) is not None:
+        bound = renyi.epsilon(lambda order, rho=rho: ball(order * rho), delta)  # type: ignore[misc]
+        if bound is not None and bound <= epsilon:
+            return at
+        at *= Fraction(21, 20)
+    return 2 * noise
+
+
+def from_there_on(
+    loss: Callable[[Fraction], Enclosure], noise: Fraction, end: Fraction, epsilon: Fraction
+) -> Fraction:
+    """Return the least noise such that all more, up to `end`, meets ε: the first one, or a later one.
+
+    Discrete Gaussian noise of a little more may cost more, while the least loss above ε stays the same one
+    (where ε is above about .8 times the movement; docs/import-plans.md).  The peaks between points are sought.
+    """
+    if end == noise:
+        return noise
+    points = [noise * Fraction(float(end / noise) ** (k / MOST_POINTS)) for k in range(1, MOST_POINTS + 1)]
+    costs = [loss(noise).upper, *(loss(at).upper for at in points)]
+    unmet = [at for at, cost in zip(points, costs[1:], strict=True) if cost > epsilon]
+    for k in range(1, MOST_POINTS):
+        if costs[k] >= max(costs[k - 1], costs[k + 1], epsilon * Fraction(9, 10)) and costs[k] <= epsilon:
+            low, high = points[k - 2] if k > 1 else noise, points[k]
+            for _ in range(30):
+                a, b = (2 * low + high) / 3, (low + 2 * high) / 3
+                low, high = (a, high) if loss(a).upper < loss(b).upper else (low, b)
+            unmet += [low] if loss(low).upper > epsilon else []
+    if not unmet:
+        return noise
+    low = max(unmet)
+    high = next((at for at in points if at > low), None)
+    if high is None:
+        raise InputError("no noise meets this target from there on", "ask for a larger epsilon or delta")
+    while high - low > high / 10**11:
         middle = (low + high) / 2
         low, high = (low, middle) if loss(middle).upper <= epsilon else (middle, high)
     return high

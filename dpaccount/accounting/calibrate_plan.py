@@ -5,7 +5,7 @@ event or a plan.
 
 >>> from dpaccount.plan.events import Gaussian
 >>> calibrate(lambda sigma: Gaussian(sigma=sigma, count=4), epsilon=1, delta=1e-6)
-value 8.449357778708 costs ε = 1 (±7e-12)
+value 8.449357778682 costs ε = 1 (±7e-12)
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, exact_argument
 from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.work_budget import PLAN_CALIBRATION, OutOfReach, allowance, exhausted, granted
-from dpaccount.plan.event_base import RANGES, Event
+from dpaccount.plan.event_base import RANGES, Event, walk
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
 from dpaccount.relation import Relation
@@ -41,6 +41,7 @@ FIXED = {  #: keys whose number cannot be sought, and why
 }
 SOUGHT = (*(name for name in RANGES if name not in FIXED), "the epsilon of a point", "the last coefficient")
 MAX_COUNT = named.MAX_COUNT
+MORE = Fraction(11, 10), Fraction(3, 2), Fraction(4), Fraction(64)  #: times the noise that was found
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,10 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1)
     if epsilon < 0:
         raise InputError("the target epsilon is out of range", "it must be at least 0")
 
+    found = None if unknown.whole or group > 1 else _one_event(unknown, epsilon, delta)
+    if found is not None:
+        return found
+
     def cost(value: Fraction, gap: Fraction = FINE) -> Enclosure:
         if exhausted():
             raise InputError(
@@ -187,6 +192,26 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1)
         ) from None
 
 
+def _one_event(unknown: Unknown, epsilon: Fraction, delta: Fraction) -> Calibration | None:
+    """Return what `calibrate` finds by the event's name, where the plan is one and the number its noise."""
+    values = [max(Fraction(1), unknown.least), Fraction(2), Fraction(16, 7), Fraction(1 << 20)]
+    if unknown.most is not None:
+        return None
+    try:
+        first, *others = ([*unknown.make(value).events] for value in values)
+    except (InputError, ArithmeticError, ValueError):
+        return None
+    name, falls = named.PARAMETERS.get(first[0].name, ("", False))
+    builds = (
+        [replace(first[0], **{name: value}) for value in values] if name and falls == unknown.falls else []
+    )
+    if [[each] for each in builds] != [first, *others] or first[0].cover is not None:
+        return None
+    known = named.calibrate_event(lambda value: replace(first[0], **{name: value}), epsilon, delta)
+    meets = Accountant(unknown.make(known.value)).worst_epsilon(delta, GAP).bounds.upper <= epsilon
+    return replace(known, parameter=unknown.key) if meets else None
+
+
 Costing = Callable[..., Enclosure]  #: (value, gap) ↦ ε at the target's δ
 
 
@@ -207,6 +232,17 @@ def _real(unknown: Unknown, cost: Costing, epsilon: Fraction, delta: Fraction) -
     else:
         start = Fraction(1)
     noise = named.least(loss, epsilon, delta, start)
+    if unknown.falls and any(part.name == "discrete_gaussian" for part in _parts(unknown.make(noise))):
+        end = named.smooth(lambda at: Accountant(unknown.make(at)).zcdp(), noise, epsilon, delta)
+        noise = named.from_there_on(loss, noise, end, epsilon)
+    elif unknown.key == "value":  # of a function of one's own nothing is known
+        for more in MORE:
+            if loss(noise * more).upper > epsilon:
+                raise InputError(
+                    f"the cost is not monotone: {float(noise_of(noise)):.6g} meets the target, and"
+                    f" {float(noise_of(noise * more)):.6g} does not",
+                    "calibrate a number of which more costs less (grows: more)",
+                )
     text = named.decimal(noise_of(noise), up=unknown.falls)
     return _found(unknown, *named.first_met(cost, text, epsilon, up=unknown.falls))
 
@@ -245,6 +281,10 @@ def _whole(unknown: Unknown, cost: Costing, epsilon: Fraction) -> Calibration:
 
 def _found(unknown: Unknown, value: Fraction, text: str, bounds: Enclosure) -> Calibration:
     return Calibration(unknown.key, value, text, bounds)
+
+
+def _parts(plan: Plan) -> list[Event]:
+    return [part for event in plan.events for part in walk(event)]
 
 
 def _identity(noise: Fraction) -> Fraction:
