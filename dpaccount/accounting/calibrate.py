@@ -230,7 +230,7 @@ def from_there_on(
     """Return the least noise such that all more, up to `end`, meets ε: the first one, or a later one.
 
     Discrete Gaussian noise of a little more may cost more, while the least loss above ε stays the same one
-    (where ε is above about .8 times the movement; docs/import-plans.md).  The peaks between points are sought.
+    (where ε is above about .8 times the movement; docs/import-plans.md).  Peaks between points are sought.
     """
     if end == noise:
         return noise
@@ -247,9 +247,10 @@ def from_there_on(
     if not unmet:
         return noise
     low = max(unmet)
-    high = next((at for at in points if at > low), None)
-    if high is None:
+    beyond = [at for at in points if at > low]
+    if not beyond:
         raise InputError("no noise meets this target from there on", "ask for a larger epsilon or delta")
+    high = beyond[0]
     while high - low > high / 10**11:
         middle = (low + high) / 2
         low, high = (low, middle) if loss(middle).upper <= epsilon else (middle, high)

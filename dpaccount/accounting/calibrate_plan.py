@@ -201,13 +201,12 @@ def _one_event(unknown: Unknown, epsilon: Fraction, delta: Fraction) -> Calibrat
         first, *others = ([*unknown.make(value).events] for value in values)
     except (InputError, ArithmeticError, ValueError):
         return None
-    name, falls = named.PARAMETERS.get(first[0].name, ("", False))
-    builds = (
-        [replace(first[0], **{name: value}) for value in values] if name and falls == unknown.falls else []
-    )
-    if [[each] for each in builds] != [first, *others] or first[0].cover is not None:
+    once: Any = first[0]
+    name, falls = named.PARAMETERS.get(once.name, ("", False))
+    builds = [replace(once, **{name: value}) for value in values] if name and falls == unknown.falls else []
+    if [[each] for each in builds] != [first, *others] or once.cover is not None:
         return None
-    known = named.calibrate_event(lambda value: replace(first[0], **{name: value}), epsilon, delta)
+    known = named.calibrate_event(lambda value: replace(once, **{name: value}), epsilon, delta)
     meets = Accountant(unknown.make(known.value)).worst_epsilon(delta, GAP).bounds.upper <= epsilon
     return replace(known, parameter=unknown.key) if meets else None
 

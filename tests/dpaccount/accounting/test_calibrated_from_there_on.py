@@ -78,5 +78,5 @@ def test_every_route_finds_the_same(name):
 @pytest.mark.parametrize("bend", [2, 5, 60])
 def test_a_function_whose_cost_rises_again_is_refused(bend):
     first = calibrate("gaussian", 1, "1e-6").value
-    with pytest.raises(InputError, match="the cost is not monotone|no noise meets"):
+    with pytest.raises(InputError, match=r"the cost is not monotone|no noise meets"):
         calibrate(lambda x: Gaussian(sigma=x if x < bend * first else first / 2), 1, "1e-6")
