@@ -247,13 +247,17 @@ def _reward(
 ) -> _Reward:
     text = place.text()
     named = next((column for column in table.columns if column.name == text.strip()), None)
-    if named is not None:
-        steps = _steps(named, place, places)
-        return _Reward(text, steps, (named.name,), lambda codes, _: codes[named.name])
     try:
         meant = condition(text, table.columns, positions, len(arms))
     except InputError as error:
-        raise place.placed(error) from None
+        if named is None:
+            raise place.placed(error) from None
+    else:
+        if named is not None and meant.columns != (named.name,):
+            raise place.wrong(f"{text[:60]!r} is a condition, and the name of a column", "rename the column")
+    if named is not None:
+        steps = _steps(named, place, places)
+        return _Reward(text, steps, (named.name,), lambda codes, _: codes[named.name])
     return _Reward(text, 1, meant.columns, lambda codes, arm: meant.holds(codes, arm).astype(np.float64))
 
 

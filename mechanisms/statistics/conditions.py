@@ -3,9 +3,12 @@
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
+from keyword import iskeyword
 from typing import Final
 
 import numpy as np
@@ -21,7 +24,7 @@ Holds = Callable[[Codes], Flags]
 
 LONGEST: Final = 1000  #: characters of a condition
 MOST_TERMS: Final = 300  #: of its syntax tree, so that no evaluation is nested too deeply
-RIGHT: Final = 'write comparisons such as age - 18 >= 2 * visits and ward == "A", with and, or, not'
+RIGHT: Final = 'write comparisons such as age - 18 >= 2 * visits and `my ward` == "A", with and, or, not'
 THRESHOLD: Final = "a threshold is a number or a declared value, which is public"
 
 _COMPARED: Final[dict[type[ast.cmpop], Callable[[Floats, float | Floats], Flags]]] = {
@@ -40,6 +43,13 @@ _MIRRORED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Eq: ast.Eq,
     ast.NotEq: ast.NotEq,
 }
+UNREAD: Final = (SyntaxError, ValueError, RecursionError, MemoryError)  #: errors of Python's parser
+#: A text in quotes, a name in backquotes, a number, a bare name, any other character.
+TOKEN: Final = re.compile(
+    r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|`([^`]*)`|(\.?[0-9](?:[eE][+-]|[0-9A-Za-z_.])*)"""
+    r"|((?:[A-Za-z_]|[^\x00-\x7f])(?:[0-9A-Za-z_]|[^\x00-\x7f])*)|.",
+    re.DOTALL,
+)
 TRUTH: Final = {"true": True, "false": False, "True": True, "False": False}
 
 
@@ -53,7 +63,8 @@ def condition(text: str, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], 
     are judged one by one, by the codes of their cells (a missing cell has the code of the column's default).
     Raises `InputError`.
     """
-    body, known = parsed(text, "condition", RIGHT), {column.name: column for column in columns}
+    known = {column.name: column for column in columns}
+    body = parsed(text, "condition", RIGHT, known)
     names = {each.id for each in ast.walk(body) if isinstance(each, ast.Name)}
     if unknown := names - known.keys() - FUNCTIONS - TRUTH.keys():
         raise InputError(
@@ -63,17 +74,51 @@ def condition(text: str, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], 
     return names_in(body, known), _compiled(body, known)
 
 
-def parsed(text: str, what: str, right: str) -> ast.expr:
-    """Return the syntax tree of a text that is to be a `what`; raises `InputError`."""
+def parsed(text: str, what: str, right: str, known: Iterable[str]) -> ast.expr:
+    """Return the syntax tree of a text that is to be a `what`; raises `InputError`.
+
+    Python's parser would change names (NFKC) and read no others than its own: so it is given n0, n1 … for
+    them, and the tree gets them back as they are written, bare or in backquotes.
+    """
     if len(text) > LONGEST:
         raise InputError(f"the {what} has {len(text)} characters", f"at most {LONGEST}")
+    tokens, names = list(TOKEN.finditer(text)), dict[str, str]()
+    for name in known:
+        if _is_expression(name) and _occurs(name, text, tokens):
+            raise InputError(
+                f"{name[:60]!r} is an expression, and the name of a column",
+                f"write the column as `{name[:60]}` in backquotes, and the expression with other spaces",
+            )
+    parts = []
+    for token in tokens:
+        name = token[4] if token[4] and not iskeyword(token[4]) else token[2]
+        parts.append(token[0] if name is None else f" {names.setdefault(name, f'n{len(names)}')} ")
     try:
-        tree = ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = ast.parse("".join(parts).strip(), mode="eval")
+    except UNREAD:
         raise InputError(f"{text[:60]!r} is no {what}", right) from None
     if sum(1 for _ in ast.walk(tree)) > MOST_TERMS:
         raise InputError(f"{text[:60]!r} has too many parts", f"write a shorter {what}")
+    written = {short: name for name, short in names.items()}
+    for node in ast.walk(tree):
+        for field in {"id", "attr", "arg"} & {*node._fields}:
+            setattr(node, field, written.get(getattr(node, field), getattr(node, field)))
     return tree.body
+
+
+def _is_expression(name: str) -> bool:
+    """Return whether a column's name, without backquotes, means something else: a-b, 18, True."""
+    if (match := TOKEN.fullmatch(name)) is not None and match[4] and not iskeyword(name):
+        return False
+    with suppress(*UNREAD):
+        return bool(ast.parse(name, mode="eval"))
+    return False
+
+
+def _occurs(name: str, text: str, tokens: list[re.Match[str]]) -> bool:
+    """Return whether some tokens of a text, one after the other, are the name."""
+    ends = {token.end() for token in tokens}
+    return any(text.startswith(name, at := token.start()) and at + len(name) in ends for token in tokens)
 
 
 def names_in(node: ast.expr, known: Mapping[str, Column]) -> tuple[str, ...]:

@@ -63,7 +63,8 @@ def derived_columns(place: Place, known: tuple[Column, ...]) -> tuple[Column, ..
 
 def derived(name: str, formula: str, known: tuple[Column, ...]) -> DerivedColumn:
     """Return what a formula defines; raises `InputError` where it is undefined for some row."""
-    body, by_name = parsed(formula, "formula", RIGHT), {column.name: column for column in known}
+    by_name = {column.name: column for column in known}
+    body = parsed(formula, "formula", RIGHT, by_name)
     of = tuple(by_name[each] for each in names_in(body, by_name))
     names = {each.id for each in ast.walk(body) if isinstance(each, ast.Name)} - WORDS
     if not of or not names <= by_name.keys():
@@ -76,7 +77,8 @@ def derived(name: str, formula: str, known: tuple[Column, ...]) -> DerivedColumn
 @lru_cache(maxsize=256)
 def _read(formula: str, of: tuple[Column, ...]) -> tuple[Column, Callable[[Codes], Floats]]:
     """Return the column that a formula defines, without its name, and each row's code."""
-    body, known = parsed(formula, "formula", RIGHT), {column.name: column for column in of}
+    known = {column.name: column for column in of}
+    body = parsed(formula, "formula", RIGHT, known)
     match body:
         case ast.BoolOp() | ast.Compare() | ast.UnaryOp(op=ast.Not()):
             holds = condition(formula, of)[1]

@@ -1,6 +1,7 @@
 """A claim's declaration of its table: columns, how many rows or persons, whose rows they are."""
 
 from dataclasses import dataclass
+from unicodedata import normalize
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
@@ -36,6 +37,12 @@ class Table:
             raise InputError("max_rows goes with id", "name the column of identities")
         if not 1 <= self.max_rows <= MOST_OF_ONE:
             raise InputError(f"max_rows is {self.max_rows}", f"needed 1 to {MOST_OF_ONE}")
+        known: dict[str, str] = {}
+        for name in (*(column.name for column in self.every), *([self.identity] if self.identity else [])):
+            other = known.setdefault(normalize("NFKC", name), name)
+            if other != name:
+                what = f"the columns {other!r} and {name!r} are one name after Unicode's normalisation NFKC"
+                raise InputError(what, "rename one, in the data too")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,9 +1,12 @@
 """Conditions and arithmetic of a study: of one row's columns and constants; nothing that reads other rows."""
 
 import ast
+import re
+from contextlib import suppress
 from datetime import date
 from fractions import Fraction
 from itertools import pairwise, product
+from keyword import iskeyword
 from typing import Any
 
 from ..documents import Rejected, brief, ensure, spend, text
@@ -18,19 +21,44 @@ LONGEST, MOST_TERMS, LARGEST = 1000, 300, 10**300
 TRUTH = {"true": True, "false": False, "True": True, "False": False}
 EQUAL = (ast.Eq, ast.NotEq)
 COMPARED = (*EQUAL, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+UNREAD = (SyntaxError, ValueError, RecursionError, MemoryError)
+TEXT = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
+NUMBER = r"(\.?[0-9](?:[eE][+-]|[0-9A-Za-z_.])*)"
+NAME = r"((?:[A-Za-z_]|[^\x00-\x7f])(?:[0-9A-Za-z_]|[^\x00-\x7f])*)"
+TOKEN = re.compile(f"{TEXT}|`([^`]*)`|{NUMBER}|{NAME}|.", re.DOTALL)
 
 
-def parsed(source: object) -> ast.expr:
-    """Return the syntax tree of a formula or a condition."""
+def parsed(source: object, columns: Table) -> ast.expr:
+    """Return the syntax tree of a formula or a condition, its names as they are written."""
+    ensure(len(text(source)) <= LONGEST, "a formula is too long")
+    tokens, short, parts = list(TOKEN.finditer(text(source))), dict[str, str](), list[str]()
+    starts, ends = {token.start() for token in tokens}, {token.end() for token in tokens}
+    for name in filter(is_expression, columns):
+        found = any(text(source).startswith(name, at) and at + len(name) in ends for at in starts)
+        ensure(not found, f"{brief(name)} is an expression, and the name of a column")
+    for token in tokens:
+        word = token[4] if token[4] and not iskeyword(token[4]) else token[2]
+        parts.append(token[0] if word is None else f" {short.setdefault(word, f'n{len(short)}')} ")
     try:
-        ensure(len(text(source)) <= LONGEST, "a formula is too long")
-        body = ast.parse(text(source).strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        body = ast.parse("".join(parts).strip(), mode="eval").body
+    except UNREAD:
         raise Rejected(f"{brief(source)} is no formula") from None
     many = sum(1 for _ in ast.walk(body))
     ensure(many < MOST_TERMS, "a formula has too many parts")
     spend(1000 * many)
+    names = {each: word for word, each in short.items()}
+    for node in ast.walk(body):
+        if isinstance(node, ast.Name):
+            node.id = names.get(node.id, node.id)
     return body
+
+
+def is_expression(name: str) -> bool:
+    """Return whether a column's name would be read as something else without backquotes."""
+    bare = re.fullmatch(NAME, name) is not None and not iskeyword(name)
+    with suppress(*UNREAD):
+        return not bare and bool(ast.parse(name, mode="eval"))
+    return False
 
 
 def named_in(body: ast.expr, columns: Table) -> list[str]:
@@ -43,7 +71,7 @@ def where_reads(condition: object, columns: Table) -> list[str]:
     """Return the columns that a statistic's `where` reads; reject what is no condition."""
     if not text(condition).strip():
         return []
-    body = parsed(condition)
+    body = parsed(condition, columns)
     check_condition(body, columns)
     return named_in(body, columns)
 

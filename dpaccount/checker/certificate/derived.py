@@ -4,6 +4,7 @@ import ast
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
+from unicodedata import normalize
 
 from ..documents import Rejected, brief, ensure
 from .conditions import ORDERED, check_condition, constant, day_of, ends_of, name_of, named_in, parsed
@@ -22,6 +23,8 @@ def every_column(data: Table) -> Table:
         given = {each: {**in_days(column), **keyed} for each, column in join["columns"].items()}
         ensure(not given.keys() & known.keys(), f"a column of {brief(name)} has the name of another")
         known |= given
+    names = {*known, *data.get("derived", {}), *([data["id"]] if "id" in data else [])}
+    ensure(len({normalize("NFKC", name) for name in names}) == len(names), "two names of columns are one")
     new = {name: derived(formula, known) for name, formula in data.get("derived", {}).items()}
     ensure(not new.keys() & known.keys(), "a derived column has the name of a declared one")
     return known | new
@@ -59,7 +62,7 @@ def in_days(column: Table) -> Table:
 
 def derived(formula: object, columns: Table) -> Table:
     """Return the declaration of what a formula defines, with the names of what it reads."""
-    body = parsed(formula)
+    body = parsed(formula, columns)
     read = named_in(body, columns)
     ensure(read != [], f"the formula {brief(formula)} reads no column")
     shape: Table = {"formula": formula, "of": read}
