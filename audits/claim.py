@@ -17,8 +17,7 @@ from dpaccount.schemas import study
 from dpaccount.schemas.fields import keys
 from mechanisms.statistics.derived import derived_columns
 from mechanisms.statistics.joins import joined_columns
-from mechanisms.table.declaration import KEYS as TABLE_KEYS
-from mechanisms.table.declaration import Table, read_table
+from mechanisms.table.declaration import WORDS, Table, read_table, word
 from mechanisms.table.files import Remote, Source, one_file
 
 NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
@@ -27,8 +26,6 @@ MODELS = tuple(Observer)
 STUDY = "noisy-statistics"  #: the subject of a study
 STUDY_KEYS = ("derived", "join")  #: keys of ``[data]`` that only a study has
 STUDY_TRIALS = 2000  #: default runs of the attack on a study
-#: keys of ``[data]``, and their names in certificates
-DATA_NAMES = {"unit_column": "id", "max_contributions": "max_rows", "max_units": "rows"}
 NO_DATA = (None, None, False, None)
 RELATIONS = tuple(RELATION_CLASSES)
 
@@ -225,15 +222,13 @@ def _of_study(place: Place) -> Place:
 
 
 def _completed(place: Place, path: Path) -> Place:
-    """Return a claim with the keys of its data as in certificates, and the digests of its public files.
+    """Return a claim with the digests of its public files.
 
     Raises `InputError` if a public file is the private one, or has another digest than the claim's.
     """
     if not isinstance(place.value, dict):
         return place
     value = dict(place.value)
-    if isinstance(value.get("data"), dict):
-        value["data"] = _renamed(place.child("data"))
     subject: Any = value.get("subject")
     parameters = subject.get("parameters") if isinstance(subject, dict) else None
     # a user's own class may have another parameter of this name
@@ -246,14 +241,6 @@ def _completed(place: Place, path: Path) -> Place:
         members = {name: _joined(joined.child(name), path, private) for name in joined.value}
         value["data"] = {**value["data"], "join": members}
     return replace(place, value=value)
-
-
-def _renamed(data: Place) -> dict[str, Any]:
-    """Return the table of a claim's data with its keys as in certificates."""
-    for name, kept in DATA_NAMES.items():
-        if name in data.value and kept in data.value:
-            raise data.wrong(f"both {name} and {kept} are given", f"say {name}")
-    return {DATA_NAMES.get(key, key): value for key, value in data.value.items()}
 
 
 def _joined(join: Place, path: Path, private: Source | None) -> dict[str, Any]:
@@ -346,7 +333,8 @@ def _data(
     declared = isinstance(place.value, dict) and "columns" in place.value
     about_any = declared and not {"file", "ledger", "scope"} & place.value.keys()
     needed = () if about_any else ("file", "ledger")
-    given = place.table(needed, ("scope", "public", "columns", *(TABLE_KEYS if declared else ()), *more))
+    words = [word(place, kept) for kept in WORDS] if declared else []
+    given = place.table(needed, ("scope", "public", "columns", *words, *more))
     public = "public" in given and given["public"].flag()
     table = read_table(place) if declared else None
     if table is not None and "join" in given:
@@ -389,7 +377,8 @@ def _written(claim: dict[str, Any]) -> Any:
             name: column if column["type"] == "date" else _numbers_in(column, ("low", "high"))
             for name, column in data["columns"].items()
         }
-        data = {**data, "columns": columns}
+        kept = {said: each for each, said in WORDS.items()}
+        data = {kept.get(key, key): value for key, value in data.items()} | {"columns": columns}
     if isinstance(data, dict) and "ledger" in data:
         data = {**data, "ledger": _without_secrets(str(data["ledger"]))}
     return as_written({**claim, **numbers, **({} if data is None else {"data": data})})

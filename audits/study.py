@@ -15,7 +15,7 @@ from audits.api.requests import Certify
 from audits.claim import Claim, claim_at, output_folder, read_claim
 from audits.reports.tables import shown_table, study_of
 from audits.studies import results
-from audits.studies.frame import FRAME_FILE, as_file
+from audits.studies.frame import FRAME_FILE, as_file, header
 from audits.studies.text import MOST_SHOWN
 from dpaccount.documents import Place, html_table, parse_json
 from dpaccount.errors import InputError
@@ -271,6 +271,11 @@ class FrameTable:
             raise InputError("columns and sections are dictionaries", "give each column's declaration")
         if not all(isinstance(name, str) for name in (*self.columns, *self.sections)):
             raise InputError("names of columns and sections are texts", "write them in quotes")
+        there = header(self.frame)
+        for name in (*self.columns, *(() if self.unit is None else (self.unit,))):
+            if name not in there:
+                known = ", ".join(map(str, there))[:200]
+                raise InputError(f"no column {name!r:.60}", f"the columns are {known}")
 
     @property
     def study(self) -> Study:

@@ -78,7 +78,7 @@ class PolicyValue(Calibrated):
         if promise.relation != REPLACE_ONE:
             raise parameters.wrong("a record is replaced", 'the relation must be "replace-one"')
         if table.max_rows > 1:
-            raise parameters.wrong("it takes one row a person", "leave max_rows out")
+            raise parameters.wrong("it takes one row a person", "let one row of a person count")
         given = parameters.table(("columns",), ("cap",))
         named = list(given["columns"].items())
         if len(named) not in (len(RECORD), len(RECORD + MODEL)):

@@ -3,8 +3,10 @@
 Every error names the file and where in it: what is wrong; what would be right.
 """
 
+import csv
 import gc
 import html
+import io
 import json
 import os
 import re
@@ -18,13 +20,18 @@ from datetime import date, datetime, time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from dpaccount.errors import InputError, posix_module
 from dpaccount.exact import MAX_CHARACTERS, read_exact, read_number, shown
 
 MAX_DEPTH = 64
 MAX_BYTES = 64 * 2**20
+FORMULA = ("=", "+", "-", "@")  #: first characters of what a spreadsheet evaluates, in any width
 
+MAX_KEY_PARTS = 32  #: of a TOML key: a parser takes memory as the square of their number
+
+_KEY_PART = re.compile(r"""[\w-]+|"(?:[^"\\]|\\.)*"?|'[^']*'?""")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -205,7 +212,12 @@ def parse_json(raw: bytes | str, file: str) -> Place:
 
 def parse_toml(raw: bytes | str, file: str) -> Place:
     """Return the TOML document in `raw`, its numbers exact and its dates as ISO text."""
-    text = _decoded(raw, file)
+    text = _decoded(raw, file).removeprefix("\ufeff")
+    for line in text.split("\n"):
+        if line.count(".") >= MAX_KEY_PARTS:
+            parts = _KEY_PART.sub("k", line).translate({ord(" "): None, ord("\t"): None})
+            if "k" + ".k" * MAX_KEY_PARTS in parts:
+                raise InputError(f"a key of more than {MAX_KEY_PARTS} parts", "join fewer by dots", file)
     try:
         value = tomllib.loads(text, parse_float=lambda number: read_number(number.replace("_", "")))
     except InputError as error:
@@ -264,6 +276,20 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str)
     body = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
     lines = "".join(f"<tr>{row}</tr>" for row in (*([top] if top else []), *body))
     return f"<table><caption>{html.escape(caption)}</caption>{lines}</table>"
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as CSV, with a quotation mark before a text that a spreadsheet may take for a formula."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(map(_csv_cell, row) for row in rows)
+    return out.getvalue()
+
+
+def _csv_cell(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    evaluated = value[:1] in ("\t", "\r", "\n") or normalize("NFKC", value).lstrip().startswith(FORMULA)
+    return f"'{value}" if evaluated else value
 
 
 @contextmanager

@@ -64,6 +64,7 @@ def as_exact(value: "Exact") -> Fraction:
     """Return the exact number that Python code means: text by `read_exact`, a float by its decimal repr.
 
     ``0.1`` is 1/10, as it is in a file; what a float computed to, such as ``0.1 + 0.2``, is what it prints.
+    So is a number of NumPy in whatever precision: ``np.float32(1.1)`` is 11/10.
     Raises `InputError` for NaN, infinities, booleans and what is no number.
     """
     if isinstance(value, bool):
@@ -72,8 +73,8 @@ def as_exact(value: "Exact") -> Fraction:
         return value.exact
     if isinstance(value, float):
         return read_exact(repr(float(value)))  # NumPy's doubles are floats too
-    if isinstance(value, str):
-        return read_exact(value.strip())
+    if isinstance(value, str) or getattr(value, "shape", None) == ():  # NumPy's numbers have no axes
+        return read_exact(str(value).strip())
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))  # NumPy's integers would wrap around
     try:

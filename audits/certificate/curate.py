@@ -5,7 +5,6 @@ The output is the release (or Z) and public facts: never a row of the file.
 
 import csv
 import hashlib
-import io
 import json
 import os
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from audits.subjects import catalogue
 from bandits.papers.kharkovskii.po_curator import PoCurator
 from bandits.papers.kharkovskii.published import lifted, width
 from dpaccount import checker
+from dpaccount.documents import csv_text
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.schemas.certificate import Certificate, Draft
@@ -269,11 +269,7 @@ def _hand_out(
     target, facts = order.target, {**_certificate_facts(certificate), **facts}
     if order.folder is not None:
         write_all(certificate, order.folder)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([repr(number) for number in row] for row in rows.tolist())
-    raw = text.getvalue().encode()
+    raw = csv_text([names, *rows.tolist()]).encode()
     size = {"rows": len(rows), "columns": len(names), "sha256": hashlib.sha256(raw).hexdigest()}
     _new_file(facts_file(target), (json.dumps({**facts, **size}, indent=1) + "\n").encode())
     try:

@@ -1,6 +1,5 @@
 """Output files of a certified release: release.json, a table, a plot with error bars."""
 
-import csv
 import io
 import json
 import sys
@@ -10,7 +9,7 @@ from typing import Any
 
 from audits.certificate.files import write_tables
 from audits.reports.tables import APART, Row, rows_of
-from dpaccount.ledger.journal.log import csv_cell
+from dpaccount.documents import csv_text
 
 MOST_DRAWN = 60  #: maximum numbers in a plot
 FILES = ("release.json", "release.csv", "release.svg")  #: what `write_release` writes
@@ -48,12 +47,8 @@ def write_release(answer: dict[str, Any], folder: Path) -> None:
 
 def table(rows: list[Row]) -> str:
     """Return the rows as CSV; texts that a spreadsheet would take for a formula are quoted."""
-    out = io.StringIO()
-    written = csv.writer(out, lineterminator="\n")
-    written.writerow(("name", "place", "value", "low", "high"))
-    for row in rows:
-        written.writerow((csv_cell(row.name), csv_cell(row.place), row.value, row.low, row.high))
-    return out.getvalue()
+    cells = ((row.name, row.place, row.value, row.low, row.high) for row in rows)
+    return csv_text([("name", "place", "value", "low", "high"), *cells])
 
 
 def picture(rows: list[Row]) -> str:

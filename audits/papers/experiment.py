@@ -4,7 +4,6 @@ Noise is a rehearsal's, so nothing from here is releasable.  What is made of the
 file, its data and the code alone: no clock enters it.
 """
 
-import csv
 import json
 import sys
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ from audits.papers.experiment_file import ExperimentPlan
 from audits.papers.reproduce import done, drawn
 from bandits.papers.reproduction import Cell
 from bandits.statistics.arrays import Floats
-from dpaccount.documents import replacing
+from dpaccount.documents import csv_text, replacing
 
 DECIMALS = 6
 
@@ -130,10 +129,8 @@ def _write_results(folder: Path, answer: dict[str, Any], curves: list[Floats]) -
                 table[key].append(None if settings.get(key) is None else str(settings[key]))
             table["seed"].append(answer["seed"] + number)
             table["regret"].append(float(final))
-    with (folder / "results.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(table)
-        writer.writerows(zip(*table.values(), strict=True))
+    text = csv_text([table, *zip(*table.values(), strict=True)])
+    (folder / "results.csv").write_text(text, encoding="utf-8", newline="")
     if find_spec("pyarrow") is None:
         sys.stderr.write("no results.parquet: pyarrow is not installed; pip install 'dpaccount[tables]'\n")
     else:

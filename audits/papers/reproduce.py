@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
 from itertools import pairwise
@@ -23,7 +24,7 @@ from audits.papers.parameters import Value
 from bandits.papers import reproduction
 from bandits.papers.reproduction import CUMULATIVE_REGRET, Cell, Play, Reproduction
 from bandits.statistics.arrays import Floats
-from dpaccount.documents import replacing
+from dpaccount.documents import csv_text, replacing
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded
 from dpaccount.work.run import Series, run
@@ -242,8 +243,6 @@ def write_out(folder: Path, answer: dict[str, Any], curves: dict[str, Floats]) -
 
 def drawn(folder: Path, title: str, measure: str, curves: dict[str, Floats]) -> None:
     """Write `curves.csv` and `regret.svg`: means of [trials, rounds], with bands of two standard errors."""
-    import csv
-
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -251,22 +250,17 @@ def drawn(folder: Path, title: str, measure: str, curves: dict[str, Floats]) -> 
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(9, 6))
-    with (folder / "curves.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["cell", "round", "mean", "standard_error"])
-        for label, regret in curves.items():
-            rounds = regret.shape[1]
-            marks = np.unique(np.linspace(1, rounds, min(rounds, 200)).astype(int)) - 1
-            mean = regret.mean(axis=0)[marks]
-            error = regret.std(axis=0, ddof=1)[marks] / math.sqrt(len(regret))
-            (line,) = axes.plot(marks + 1, mean, label=label)
-            axes.fill_between(
-                marks + 1, mean - 2 * error, mean + 2 * error, alpha=0.2, color=line.get_color()
-            )
-            writer.writerows(
-                [label, int(t) + 1, f"{m:.4f}", f"{e:.4f}"]
-                for t, m, e in zip(marks, mean, error, strict=True)
-            )
+    rows: list[tuple[object, ...]] = [("cell", "round", "mean", "standard_error")]
+    for label, regret in curves.items():
+        rounds = regret.shape[1]
+        marks = np.unique(np.linspace(1, rounds, min(rounds, 200)).astype(int)) - 1
+        mean = regret.mean(axis=0)[marks]
+        error = regret.std(axis=0, ddof=1)[marks] / math.sqrt(len(regret))
+        (line,) = axes.plot(marks + 1, mean, label=label)
+        axes.fill_between(marks + 1, mean - 2 * error, mean + 2 * error, alpha=0.2, color=line.get_color())
+        points = zip(marks, mean, error, strict=True)
+        rows += [(label, int(t) + 1, Decimal(f"{m:.4f}"), Decimal(f"{e:.4f}")) for t, m, e in points]
+    (folder / "curves.csv").write_text(csv_text(rows), encoding="utf-8", newline="")
     axes.set(xlabel="round", ylabel=measure, title=title)
     ends = [float(each[:, -1].mean()) for each in curves.values()]
     if min(ends) > 0 and max(ends) > FAR * min(ends):

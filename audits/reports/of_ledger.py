@@ -1,7 +1,5 @@
 """A ledger for those who review it: as one self-contained page, as JSON, as a table for spreadsheets."""
 
-import csv
-import io
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -13,10 +11,10 @@ from audits.reports.sections import Block, Section
 from audits.reports.standards import POINTS, SILENT
 from audits.reports.tables import grid, rounded
 from dpaccount.checker import plain
+from dpaccount.documents import csv_text
 from dpaccount.exact import to_digits
 from dpaccount.ledger.answers import room
 from dpaccount.ledger.balances.step_functions import LAST_UNIT
-from dpaccount.ledger.journal.log import csv_cell
 from dpaccount.ledger.requests import CERTIFIED
 
 Report = dict[str, Any]
@@ -111,12 +109,7 @@ def _ends(amounts: Report, *, up: bool) -> str:
 
 def table(report: Report) -> str:
     """Return the report as CSV, a row for each value: which table, which row of it, its name, the value."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
-    for line in _values(report):
-        writer.writerow([csv_cell(value) for value in line])
-    return out.getvalue()
+    return csv_text([CSV_COLUMNS, *_values(report)])
 
 
 def _values(report: Report) -> Iterator[tuple[str, int, str, object]]:

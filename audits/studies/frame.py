@@ -45,6 +45,8 @@ def header(frame: Any) -> list[object]:
     """Return the names of a DataFrame's columns; raises `InputError` for what is none."""
     if isinstance(frame, Mapping):
         return list(frame)
+    if hasattr(type(frame), "collect_schema"):  # of polars, whose lazy frame has names at a cost
+        return list(frame.collect_schema().names())
     # attributes of the class: pandas gives a column of such a name as one of the instance
     name = next((each for each in ("column_names", "columns") if hasattr(type(frame), each)), None)
     if name is None:

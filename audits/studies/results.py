@@ -1,18 +1,19 @@
 """The plan of a study, and the tables that it released."""
 
-import csv
-import io
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
+
+from msgspec import UNSET
 
 from audits.certificate.files import folder_for, write_tables
 from audits.claim import Claim
 from audits.hypothesis_tests.smoke_test import check_size, of_few_rows
 from audits.reports.tables import study_of, tables
 from audits.subjects.catalogue import subject_of
+from dpaccount.documents import csv_text
 from dpaccount.errors import InputError
-from dpaccount.ledger.journal.log import csv_cell
 from dpaccount.noise.laws import double_up
 from dpaccount.proof.derivation import point
 from dpaccount.schemas.study import (
@@ -28,6 +29,12 @@ from mechanisms.statistics.calibration import StatisticRequest
 from mechanisms.statistics.statistic import NUMBERS, RANKS_COLUMN, file_name
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.user_level import ByPerson
+
+USUAL_DELTA = Fraction(1, 100_000)
+LARGE_DELTA = (
+    "delta = {:.6g} is large: publishing all rows of each of the {:,} units with that probability, of {:.3g}"
+    " units on average, would satisfy it; values far below 1 in {:,} are usual"
+)
 
 
 def plan(claim: Claim) -> StudyPlan:
@@ -59,7 +66,12 @@ def plan(claim: Claim) -> StudyPlan:
                 too_noisy_below=shown[0] if shown else each.smallest_group(amount),
             )
         )
-    return StudyPlan(claim.name, StudyTotal(float(promise.epsilon), float(promise.delta)), parts)
+    lost = promise.delta * table.rows
+    large = promise.delta > USUAL_DELTA or lost >= 1
+    warning = (
+        LARGE_DELTA.format(float(promise.delta), table.rows, float(lost), table.rows) if large else UNSET
+    )
+    return StudyPlan(claim.name, StudyTotal(float(promise.epsilon), float(promise.delta)), parts, warning)
 
 
 def _in_units(asked: StatisticRequest, scales: tuple[Any, ...]) -> dict[str, float]:
@@ -105,10 +117,6 @@ def written(each: StudyTable) -> str:
 
     What the exponential mechanism chose has its bound on the rank error in every row.
     """
-    out = io.StringIO()
-    lines = csv.writer(out, lineterminator="\n")
     bound = {} if each.ranks is None else {RANKS_COLUMN: each.ranks}
-    lines.writerow(csv_cell(name) for name in (each.rows or [dict.fromkeys(NUMBERS)])[0] | bound)
-    for row in each.rows:
-        lines.writerow(csv_cell(value) for value in (row | bound).values())
-    return out.getvalue()
+    names = (each.rows or [dict.fromkeys(NUMBERS)])[0] | bound
+    return csv_text([names, *((row | bound).values() for row in each.rows)])

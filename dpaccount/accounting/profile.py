@@ -1,6 +1,5 @@
 """The privacy profile δ(ε) of a plan and its trade-off curve, as points to tabulate or to draw."""
 
-import csv
 import io
 import math
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol
 
-from dpaccount.documents import atomically
+from dpaccount.documents import atomically, csv_text
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, printed
 from dpaccount.numerics.intervals import ball, floor_of, precision
@@ -99,13 +98,8 @@ def write_profile(accountant: Costs, path: Path) -> None:
 
 
 def _csv(points: Sequence[Point]) -> str:
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(["epsilon", "delta_lower", "delta_upper"])
-    for point in points:
-        ends = point.delta.as_json()
-        table.writerow([printed(point.epsilon, up=True), ends["lower"], ends["upper"]])
-    return out.getvalue()
+    rows = ((printed(point.epsilon, up=True), *point.delta.as_json().values()) for point in points)
+    return csv_text([("epsilon", "delta_lower", "delta_upper"), *rows])
 
 
 def _svg(points: Sequence[Point]) -> str:

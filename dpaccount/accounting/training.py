@@ -10,7 +10,6 @@ batch without it.
 (14063, 2.381689727 (±9e-10))
 """
 
-import csv
 import io
 import math
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import Calibration
 from dpaccount.accounting.calibrate_plan import Unknown, settle
 from dpaccount.accounting.ftrl import FtrlTraining, check_batches, record
+from dpaccount.documents import csv_text
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, as_exact, exact_argument, formatted, shown
 from dpaccount.numerics.fourier.contours import shared
@@ -333,13 +333,10 @@ def sgd(  # noqa: PLR0913 - what a run is
 
 def curve_csv(run: Training, points: Sequence[tuple[int, Enclosure]]) -> str:
     """Return a curve over steps as a table: steps, epochs (rounded), and both ends of ε."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(["steps", "epochs", "epsilon_lower", "epsilon_upper"])
-    for steps, bounds in points:
-        ends = bounds.as_json()
-        table.writerow([steps, round(float(steps * run.rate), 4), ends["lower"], ends["upper"]])
-    return out.getvalue()
+    rows = (
+        (steps, round(float(steps * run.rate), 4), *bounds.as_json().values()) for steps, bounds in points
+    )
+    return csv_text([("steps", "epochs", "epsilon_lower", "epsilon_upper"), *rows])
 
 
 def curve_svg(points: Sequence[tuple[int, Enclosure]], delta: Exact) -> str:

@@ -122,12 +122,13 @@ class StudyPlan(Struct, frozen=True, tag_field="schema", tag="dpaccount/study-pl
     name: str
     total: StudyTotal
     statistics: list[PlannedStatistic]
+    warning: str | Absent = UNSET  #: what a large δ allows
 
     @property
     def title(self) -> str:
-        """Return what the plan is about, and that it costs nothing."""
+        """Return what the plan is about, that it costs nothing, and what a large δ allows."""
         total = f"total ε = {self.total.epsilon:g}, δ = {self.total.delta:g}"
-        return f"{self.name}: {total}; nothing is charged"
+        return f"{self.name}: {total}; nothing is charged" + (f". {self.warning}" if self.warning else "")
 
     @property
     def head(self) -> list[str]:

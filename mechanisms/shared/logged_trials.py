@@ -60,7 +60,7 @@ def read_trial(place: Place, table: Table, more: tuple[str, ...] = ()) -> Logged
     """
     keys = place.table(("arm", "reward"), (*KEYS[1:], *more))
     if table.max_rows > 1:
-        raise place.wrong("it takes one row a person", "leave max_rows out, or set it to 1")
+        raise place.wrong("it takes one row a person", "let one row of a person count")
     arm = _column(table, keys["arm"])
     arms = tuple(label for label in _labels(arm, keys["arm"]) if not (arm.other and label == OTHER))
     if len(arms) < 2:

@@ -10,7 +10,9 @@ from mechanisms.table.columns import Column, read_columns
 MAX_ROWS = 10**9
 MOST_OF_ONE = 1000  #: rows of one person that may count
 
-KEYS = ("rows", "id", "max_rows", "columns")  #: of ``[data]``, with the file and the ledger
+#: of ``[data]``: names in certificates, and in files, which may have either
+WORDS = {"rows": "max_units", "id": "unit_column", "max_rows": "max_contributions"}
+KEYS = (*WORDS, "columns")
 
 
 @dataclass(frozen=True)
@@ -63,16 +65,27 @@ class Table:
         raise InputError(f"no column {name[:60]!r} is declared", f"declared: {names}")
 
 
+def word(place: Place, kept: str) -> str:
+    """Return the key by which ``[data]`` says what is `kept` in certificates, or by which it would."""
+    given, said = place.value.keys(), WORDS[kept]
+    if {kept, said} <= given:
+        raise place.wrong(f"both {said} and {kept} are given", f"say {said}")
+    return kept if kept in given or (said not in given and WORDS.keys() & given) else said
+
+
 def read_table(place: Place) -> Table:
     """Return the table that ``[data]`` declares by `KEYS`; raises `InputError` with the key that is wrong."""
-    for key, right in (("columns", "declare the table's columns"), ("rows", "give it, or max_units")):
+    rows, owner, most = (word(place, kept) for kept in WORDS)
+    for key, right in (("columns", "declare the table's columns"), (rows, "give it")):
         if key not in place.value:
             raise place.wrong(f"the key {key!r} is missing", right)
     columns = read_columns(place.child("columns"))
-    identity = place.child("id").text() if "id" in place.value else None
-    rows = place.child("rows").integer()
-    most = place.child("max_rows").integer() if "max_rows" in place.value else 1
+    identity = place.child(owner).text() if owner in place.value else None
+    units = place.child(rows).integer(1, MAX_ROWS)
+    limit = place.child(most).integer(1, MOST_OF_ONE) if most in place.value else 1
+    if identity is None and limit != 1:
+        raise place.child(most).wrong(f"{most} goes with {owner}", "name the column of identities")
     try:
-        return Table(columns, rows, identity, most)
+        return Table(columns, units, identity, limit)
     except InputError as error:
         raise place.placed(error) from None

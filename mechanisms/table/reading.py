@@ -3,7 +3,9 @@
 What is refused is public: no readable file, another kind of file, a declared column that the header
 lacks.  A line of a CSV file is one row whatever it holds, quotes and commas too: it never takes a part
 of the next one, it is never left out, and cells that it lacks are missing.  So a row's cells depend on
-that row alone.  (That is why a reader that refuses or skips ragged rows is not used for CSV.)
+that row alone.  (That is why a reader that refuses or skips ragged rows is not used for CSV.)  Of a line
+beyond `LONGEST` characters no cell is read, and a longer cell of other files is missing: whatever one row
+holds, the others need no more memory.
 """
 
 import csv
@@ -11,8 +13,7 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
-from itertools import islice
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,8 @@ from mechanisms.table.files import KNOWN, DataFile, Remote, Source, one_file
 
 BATCH: Final = 65_536  #: rows that are held at once
 PLAIN_NUMBER: Final = r"^-?[0-9]{1,17}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?$"
-MAX_PLAIN: Final = 2**30  #: characters of lines that pyarrow reads at once
-MAX_CELL_LENGTH: Final = 2**31 - 1  #: characters of a cell
+CHUNK: Final = 2**21  #: characters of a CSV file that are read at once
+LONGEST: Final = 2**24  #: characters of a line, or bytes of a cell of other files
 
 Batch = dict[str, Sequence[object]]  #: the cells of some rows, by column
 Counted = tuple[int, Batch]  #: a batch, after its number of rows: it may have no column
@@ -70,11 +71,11 @@ def _repeated(value: str | None, count: int) -> Sequence[object]:
 
 
 def _lines(source: DataFile, names: Sequence[str], declared: Sequence[str]) -> Iterator[Counted]:
-    csv.field_size_limit(MAX_CELL_LENGTH)  # a long cell is no error: that would reveal it
+    csv.field_size_limit(LONGEST)  # a long cell is no error: that would reveal it
     with source.opened(encoding="utf-8-sig", errors="replace", newline="\n") as file:
         header = _cells(file.readline())
         places = _places(source, header, names, declared)
-        while lines := list(islice(file, BATCH)):
+        for lines in _batches_of_lines(file):
             columns = _plain_columns(lines, len(header), places)
             if columns is None:
                 rows = [_cells(line) for line in lines]
@@ -84,14 +85,28 @@ def _lines(source: DataFile, names: Sequence[str], declared: Sequence[str]) -> I
             yield len(lines), columns
 
 
+def _batches_of_lines(file: IO[str]) -> Iterator[list[str]]:
+    """Yield the lines without their ends, in batches; those that are too long are empty."""
+    rest = ""
+    while chunk := file.read(CHUNK):
+        *lines, rest = (rest + chunk).split("\n")
+        rest = rest[: LONGEST + 1]
+        if lines and len(lines[0]) > LONGEST:  # the others are within a chunk
+            lines[0] = ""
+        for start in range(0, len(lines), BATCH):
+            yield lines[start : start + BATCH]
+    if rest:
+        yield [rest if len(rest) <= LONGEST else ""]
+
+
 def _plain_columns(lines: list[str], width: int, places: dict[str, int]) -> Batch | None:
     """Return the columns of lines as pyarrow reads them, or None where a line needs the rules of `_cells`.
 
     Plain lines have as many cells as the header, without quotes and bare carriage returns, in ASCII: both
     readers read the same cells from them.
     """
-    text = "".join(lines)
-    if not places or len(text) > MAX_PLAIN or '"' in text or "\r" in text or not text.isascii():
+    text = "\n".join([*lines, ""])
+    if not places or '"' in text or "\r" in text or not text.isascii():
         return None
     if any(line.count(",") != width - 1 for line in lines):
         return None
@@ -119,7 +134,7 @@ def _cells(line: str) -> list[str]:
 
     The reader refuses such a return, and a row without its cells would have no identity.
     """
-    bare = line.removesuffix("\n").removesuffix("\r")
+    bare = line.removesuffix("\n").removesuffix("\r")  # a header has both
     for text in (bare, bare.replace("\r", " ")):
         with suppress(csv.Error):
             return next(csv.reader([text]), [])
@@ -258,9 +273,12 @@ class ArrowCells(Sequence[object]):
 
 
 def _column(cells: Any) -> Sequence[object]:
-    from pyarrow import types
+    from pyarrow import compute, types
 
     kind = cells.type
+    sized = types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind)
+    if sized and cells.nbytes > LONGEST:
+        cells = compute.if_else(compute.less_equal(compute.binary_length(cells), LONGEST), cells, None)
     numeric = types.is_integer(kind) or types.is_floating(kind)
     if numeric and not cells.null_count:
         return cells.to_numpy(zero_copy_only=False)

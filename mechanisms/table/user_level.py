@@ -195,7 +195,7 @@ def by_person(
                 return ByPerson(mechanism, table.rows, table.max_rows, relation), whole
     raise place.wrong(
         "it needs the public number of rows, which is private where several of a person count",
-        "take max_rows = 1, or a mechanism that knows add-remove",
+        "let one row of a person count, or take a mechanism that knows add-remove",
     )
 
 

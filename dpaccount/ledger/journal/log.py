@@ -1,15 +1,14 @@
 """The log of a ledger: one line per entry, with who charged what, why, and how much."""
 
-import csv
-import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from typing import Any, Final
 
+from dpaccount.documents import csv_text
 from dpaccount.errors import damaged
 from dpaccount.exact import printed_amount, shown
 from dpaccount.ledger.balances import changes, ranges, step_functions
@@ -43,8 +42,6 @@ COLUMNS: Final = (
     "confirmed",
     "head",
 )
-#: first characters of cells that a spreadsheet evaluates, also in full width
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 @dataclass(frozen=True)
@@ -102,13 +99,11 @@ def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
 
 def table(lines: Iterable[Line]) -> str:
     """Return lines as CSV with a header; text that a spreadsheet would evaluate is quoted."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
+    rows: list[Sequence[object]] = [COLUMNS]
     for line in lines:
         spends = line["spends"] and " ".join(f"{name} {amount}" for name, amount in line["spends"].items())
-        writer.writerow({name: csv_cell(value) for name, value in {**line, "spends": spends}.items()})
-    return out.getvalue()
+        rows.append([{**line, "spends": spends}.get(name, "") for name in COLUMNS])
+    return csv_text(rows)
 
 
 def _line(entry: Entry, budget: Budget) -> Line:
@@ -181,8 +176,3 @@ def _parts(entry: Entry) -> str | None:
     if entry.kind == RESERVATION:
         return f"1-{sum(count for count, _ in read_body(entry.kind, entry.body).parts)}"
     return ranges.text(read_body(entry.kind, entry.body).parts) if entry.kind in (ROUNDS, RETURN) else None
-
-
-def csv_cell(value: object) -> object:
-    """Return a CSV cell, with a quotation mark before text that a spreadsheet would evaluate."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

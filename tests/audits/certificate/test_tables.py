@@ -301,7 +301,9 @@ def test_refusals_rest_on_public_facts(tmp_path):
     )
     refused(unread, "no column ward")
     refused(claim_on(tmp_path, "quantile", 'column = "y"', relation="add-remove"), "is about replace-one")
-    refused(claim_on(tmp_path, "quantile", 'column = "y"', rows=32, about=about), "take max_rows = 1")
+    refused(
+        claim_on(tmp_path, "quantile", 'column = "y"', rows=32, about=about), "let one row of a person count"
+    )
     refused(claim_on(tmp_path, "histogram", 'column = "city"\ncells = 9'), "cells follows from the table: 3")
     refused(claim_on(tmp_path, "histogram", 'column = "town"'), "no column 'town'")
     refused(claim_on(tmp_path, "histogram", ""), "no column is named")

@@ -28,7 +28,8 @@ def asked(study, said, head):  # noqa: F811
     claim = read_claim(study(said, head))
     raw = parse_toml((study(said, head)).read_text(), "study.toml").value
     subject = {"parameters": {"statistic": raw["statistic"]}}
-    return claim, lambda edition: Place({"edition": edition, "subject": subject}, "study.toml", toml=True)
+    document = {"subject": subject, "data": raw["data"]}
+    return claim, lambda edition: Place({"edition": edition, **document}, "study.toml", toml=True)
 
 
 def continued(study, said, head=ONE, edition=2, name="s"):  # noqa: F811
@@ -61,7 +62,9 @@ HEADS = [
     ("min(age + 1, 99)", "min(age + 1, 98)", "edition 2 changes data.derived.older"),
     ('low = { type = "category", values = ["A", "B"] }\n', "", "edition 2 changes data.columns.low"),
     ("rows = 600", "rows = 601", "edition 2 changes data.rows"),
+    ("rows = 600", "max_units = 601", "edition 2 changes data.max_units"),
     ("rows = 600", 'rows = 600\nid = "who"', "edition 2 changes data.id"),
+    ("rows = 600", 'max_units = 600\nunit_column = "who"', "edition 2 changes data.unit_column"),
     ('file = "a.csv"', 'file = "c.csv"', "edition 2 changes data.file"),
     ('"replace-one"', '"add-remove"', "edition 2 changes guarantee.relation"),
     ('"one patient"', '"one visit"', "edition 2 changes guarantee.unit"),

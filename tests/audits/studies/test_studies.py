@@ -541,7 +541,7 @@ HEADS = [
     ("delta = 1e-6", "delta = 1", "the total is out of range"),
     ('relation = "replace-one"', 'relation = "bounded-row"\nradius = 1', "known: replace-one, add-remove"),
     ("rows = 600", "rows = 600\nmax_units = 600", "both max_units and rows are given"),
-    ("rows = 600", "rows = 600\nmax_contributions = 2", "max_rows goes with id"),
+    ("rows = 600", "rows = 600\nmax_contributions = 2", "max_contributions goes with id"),
     ("rows = 600", 'max_units = 1000000000\nunit_column = "who"\nmax_contributions = 1000', "n/count has noise of"),
     ("[guarantee]", '[guarantee]\nmodel = "local"', "a study's is central"),
     ("[guarantee]", 'law = "laplace"\n[guarantee]', "unlisted values need Gaussian noise; leave law out"),

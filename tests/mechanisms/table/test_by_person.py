@@ -46,7 +46,7 @@ def test_rows_are_replaced_where_one_may_have_nothing_in_it_and_else_come_and_go
     assert of(ClippedMean, "add-remove", column="age").steps == 3
     # a number in [1, 3] has no zero, so that a row with nothing in it would count
     assert of(LaplaceSum, column="age").mechanism.relation == "add-remove"
-    with pytest.raises(InputError, match="take max_rows = 1"):
+    with pytest.raises(InputError, match="let one row of a person count"):
         of(Quantile, column="age")
 
 
