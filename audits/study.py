@@ -271,11 +271,6 @@ class FrameTable:
             raise InputError("columns and sections are dictionaries", "give each column's declaration")
         if not all(isinstance(name, str) for name in (*self.columns, *self.sections)):
             raise InputError("names of columns and sections are texts", "write them in quotes")
-        there = header(self.frame)
-        for name in (*self.columns, *(() if self.unit is None else (self.unit,))):
-            if name not in there:
-                known = ", ".join(map(str, there))[:200]
-                raise InputError(f"no column {name!r:.60}", f"the columns are {known}")
 
     @property
     def study(self) -> Study:
@@ -306,6 +301,11 @@ class FrameTable:
         place = Place(_exact(document), f"the table {self.name}", toml=True)
         claim = replace(claim_at(place, Path(f"{self.name}.toml"), self.ledger), ledger=self.ledger)
         study_of(claim)
+        there = header(self.frame)
+        for column in (*self.columns, *(() if self.unit is None else (self.unit,))):
+            if column not in there:
+                known = ", ".join(map(str, there))[:200]
+                raise InputError(f"no column {column!r:.60}", f"the columns are {known}")
         return Study(claim, self.frame)
 
     def plan(self) -> StudyPlan:

@@ -316,9 +316,9 @@ def test_refusals_rest_on_public_facts(tmp_path):
 
 WRONG = {
     'file = "../t.csv"': "leaves the claim's directory",
-    "rows = 0": "needed 1 to",
+    "rows = 0": r"data.rows: '0' is out of range",
     "rows = 5.5": "not whole",
-    'id = "who"\nmax_rows = 0': "needed 1 to",
+    'id = "who"\nmax_rows = 0': r"data.max_rows: '0' is out of range",
     "max_rows = 2": "goes with id",
     "width = 3": "unknown key",
 }

@@ -100,6 +100,8 @@ def rows(count=500):
             "ward": rng.choice(["a", "b"], count),
             "stay": rng.uniform(0, 30, count),
             "age": rng.integers(0, 100, count),
+            "seen": rng.random(count) < 0.5,
+            "cost": rng.uniform(0, 9, count),
         }
     )
 
@@ -236,7 +238,7 @@ def test_what_declares_nothing_is_refused(tmp_path, monkeypatch):
         (table(columns={**COLUMNS, "stay": 30}), r"columns.stay: 30 declares no column"),
         (table(columns={**COLUMNS, "stay": (0, math.inf)}), "inf"),
         (table(epsilon=math.nan), "nan"),
-        (table(max_units=None), "the key 'rows' is missing"),
+        (table(max_units=None), "the key 'max_units' is missing"),
         (table(sections={"guarantee": {}}), "sections has 'guarantee'"),
         (table(relation="bounded"), "bounded"),
     ):
