@@ -61,9 +61,10 @@ def identity_of(cell: object) -> int | str | None:
 
 
 def shown(cell: object) -> str:
-    """Return any cell as text, empty where it cannot be written: an error would reveal it."""
+    """Return any cell as text that is read alike, empty where it has none: an error would reveal it."""
     try:
-        return text_of(cell)
+        lost = isinstance(cell, float | np.floating) and abs(cell) >= LOST
+        return _bare(cell) if lost else text_of(cell)
     except Exception:  # of a class of the user's own
         return ""
 

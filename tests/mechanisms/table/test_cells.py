@@ -161,6 +161,8 @@ def test_a_number_that_lost_its_digits_is_nobodys(number, sign):
         ArrowCells(pa.array(lost).slice(0, 1)),
     ):
         assert not PersonCounters(1, 0).keep(keys_of(cells, SECRET)).any()
+    with as_file({"who": [float(sign * number)]}, ["who"]) as path:
+        assert not PersonCounters(1, 0).keep(keys_of(next(batches(path, ("who",)))["who"], SECRET)).any()
     table = pl.DataFrame({"who": [float(number)]}).write_csv().split("\n")[1]
     assert not PersonCounters(1, 0).keep(keys_of([table], SECRET)).any()
 
