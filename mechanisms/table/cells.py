@@ -63,7 +63,7 @@ def identity_of(cell: object) -> int | str | None:
 def shown(cell: object) -> str:
     """Return any cell as text that is read alike, empty where it has none: an error would reveal it."""
     try:
-        lost = isinstance(cell, float | np.floating) and abs(cell) >= LOST
+        lost = isinstance(cell, float | np.floating) and abs(float(cell)) >= LOST
         return _bare(cell) if lost else text_of(cell)
     except Exception:  # of a class of the user's own
         return ""
