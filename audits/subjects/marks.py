@@ -177,6 +177,8 @@ class _Marker(ast.NodeTransformer):
         given = [(n.name, [a.arg for a in n.args.args]) for n in nodes if isinstance(n, ast.FunctionDef)]
         data = {"data", *(names[1] for name, names in given if name == "play" and len(names) > 1)}
         data |= {names[0] for _, names in given if names[1:] in (["rng"], ["generator"])}
+        column = rf"(np\.(sort|floor|abs|rint|ceil)\()*({'|'.join(data)})\[:, \d+\]\)*(\[::-1\])?"
+        self.column = re.compile(column)  #: as long as the data
         self.rows = re.compile(rf"len\(({'|'.join(data)})\)|({'|'.join(data)})\.(shape|size)")
         upper = {node.id for node in nodes if isinstance(node, ast.Name) and node.id.isupper()} - changed
         self.fixed: dict[str, Fixed] = dict.fromkeys(upper, frozenset())
@@ -226,6 +228,8 @@ class _Marker(ast.NodeTransformer):
             return frozenset()
         if isinstance(node, ast.Name):
             return self.fixed.get(node.id)
+        if text in self.fixed:  # the length of a column
+            return self.fixed[text]
         if self.rows.fullmatch(text) or re.fullmatch(r"self\.\w+", text):
             return frozenset({text[5:] if text.startswith("self.") else ROWS})
         if not isinstance(node, ast.Compare | ast.BinOp | ast.UnaryOp | ast.Subscript | ast.Tuple):
@@ -272,6 +276,8 @@ class _Marker(ast.NodeTransformer):
             match each:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value) if set_at[name] == 1:
                     fixed[name] = self._fixed(value)
+                    if self.column.fullmatch(ast.unparse(value)):
+                        fixed[f"len({name})"] = frozenset({ROWS})
         return fixed
 
     def visit(self, node: Any) -> Any:  # noqa: C901  # a case each

@@ -199,6 +199,9 @@ def test_a_condition_on_the_number_of_rows_is_named_only_where_rows_come_and_go(
     body = "n = len(data)\nif n == 0 or data[0] > 99:\n    return 0"
     assert missed(body, [1], [2]) == [(2, "never true")]
     assert missed(body, [100], [2]) == []
+    column = "y = np.sort(data[:, 0])[::-1]\nif len(y) > 9:\n    return 0"
+    assert missed(column, np.ones((2, 1))) == []
+    assert missed(column, np.ones((2, 1)), fixed=frozenset()) == [(2, "never true")]
     assert missed(body, [100], [2], fixed=frozenset()) == [(2, "never true")]
 
 
