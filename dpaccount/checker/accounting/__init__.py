@@ -94,12 +94,13 @@ def _followed(document: dict[str, Any]) -> tuple[str, str]:
         check_members(confirmed, ("upper", "why"))
         raise Rejected(f"nothing is confirmed: {brief(text(confirmed['why']))}")
     check_members(confirmed, ("upper",))
-    lower = tight(document["tight"])
+    lower, higher = tight(document["tight"])
     upper = real(text(confirmed["upper"]), "confirmed.upper")
     ensure(lower is None or lower <= upper, "the tight lower end is above what is confirmed")
     epsilon, delta = (upper, value) if asked == "delta" else (value, upper)
     ensure(delta <= 1, "delta is above 1")
     count = infer(document["plan"], group, steps, epsilon, delta)
+    ensure(higher is not None and higher <= upper, "the tight upper end is above what is confirmed")
     at = document["question"][asked]
     answer = "delta" if asked == "epsilon" else "epsilon"
     given = any(each.get("event") == "dominating_pair" for each in document["plan"]["events"])
@@ -117,14 +118,14 @@ def question(given: Any) -> tuple[str, Fraction, int]:
     return name, at, integer(given.get("group", 1))
 
 
-def tight(given: Any) -> Fraction | None:
-    """Read the accountant's enclosure, and return its lower end where there is one; it is not confirmed."""
+def tight(given: Any) -> tuple[Fraction | None, Fraction | None]:
+    """Read the accountant's enclosure, and return its finite ends; they are not confirmed."""
     check_members(given, ("lower", "upper"))
     lower, upper = (
         None if v in (None, "inf") else real(v, "tight") for v in (given["lower"], given["upper"])
     )
     ensure(lower is None or upper is None or lower <= upper, "the tight ends are in the wrong order")
-    return lower
+    return lower, upper
 
 
 def infer(plan: Any, group: int, steps: list[Any], epsilon: Fraction, delta: Fraction) -> int:

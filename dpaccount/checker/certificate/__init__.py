@@ -10,6 +10,7 @@ from ..derivation import check_derivation, conclusions, reachable, reading_list
 from ..documents import BROKEN, Rejected, Unreadable, Work, brief, canonical, digest, ensure, parse
 from ..facts import Fact, Private
 from ..relation import NO_RADIUS, has_radius
+from .agreement import check_noise, check_samples, check_sizes
 from .hazards import hazards_of, short_numbers
 from .releases import check_parts, check_release
 from .replaced import check_replaced
@@ -41,6 +42,9 @@ def check_certificate(document: dict[str, Any], at: date | None) -> None:
     check_tables(document)
     check_parts(document, facts)
     check_release(document, facts)
+    check_noise(document)
+    check_samples(document)
+    check_sizes(document)
     first = hazards_of(document)
     ensure(document["hazards"][: len(first)] == first, f"not listed first among the hazards: {brief(first)}")
     check_replaced(document)
@@ -102,6 +106,8 @@ def check_target(document: dict[str, Any], final: Fact | None) -> None:
     """Verify that the ε that a claim states in place of its noise is proved."""
     asked = document["claim"]["subject"]
     given, own = asked.get("parameters", {}), ":" in asked["use"] or asked["use"] in OWN_EPSILON
+    held = document["subject"]["parameters"]
+    ensure(own or "epsilon" in given or "epsilon" not in held, "a parameter epsilon is not the claim's")
     if "epsilon" in given and not own and isinstance(final, Private) and isinstance(final.curve, Approximate):
         wanted = numeric(given["epsilon"])
         met = wanted is None or final.curve.epsilon <= wanted

@@ -13,10 +13,11 @@ CORE = [f"{name}.py" for name in NAMES]
 SHOWN = (
     *(
         "shapes",
+        "draws",
         "conditions",
         "replaced",
         "hazards",
-        "draws",
+        "agreement",
         "widths",
         "releases",
         "derived",
