@@ -167,7 +167,8 @@ def _next_round(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
 
     A quarter is reserved for pairs whose texts, failures or kinds differ, however rarely, and an
     eighth for those with finer bits on one side.  The rest alternates between the highest promise and the
-    best expected bound, since a violation in a few runs is mostly luck.
+    best expected bound, since a violation in a few runs is mostly luck.  Noise is the same on all pairs, so
+    where results move alike both are equal: one such pair comes before all others of its kind.
     """
     kept = sorted((trial for trial in trials if trial.unlike_runs), key=lambda trial: -trial.unlike_runs)[
         : most // KEPT
@@ -176,7 +177,11 @@ def _next_round(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
     room = max(most // KEPT // 2, 1)
     kept += [trial for part, trial in finer[:room] if part > FINER and trial not in kept]
     by_bound = sorted(trials, key=lambda trial: -trial.expected)
-    for trial in (each for pair in zip(trials, by_bound, strict=True) for each in pair):
+    in_turn = [each for pair in zip(trials, by_bound, strict=True) for each in pair]
+    kinds: dict[tuple[float, float], Trial] = {}
+    for trial in in_turn if all(trial.left for trial in trials) else ():
+        kinds.setdefault((trial.promise, trial.expected), trial)
+    for trial in [*kinds.values(), *in_turn]:
         same = sum(other.candidate.base == trial.candidate.base for other in kept)
         if same < of_base and len(kept) < most and trial not in kept:
             kept.append(trial)
@@ -228,6 +233,11 @@ class ComparedPair:
     odd: int  #: runs that differ in texts or kinds; one more if any run fails on a pair of this base
     moved: float  #: movement in the usual noise
     alone: float = 0.0  #: movement in the pair's own noise
+
+    @property
+    def kind(self) -> tuple[int, float, float]:
+        """Return how the results move, alike for many pairs."""
+        return self.odd, round(self.moved, 6), round(self.alone, 6)
 
 
 def _compared(
@@ -344,9 +354,12 @@ def _shortlist(compared: Sequence[ComparedPair], most: int) -> list[ComparedPair
     """Return the `most` pairs for the first round, mostly by movement.
 
     Half of them are at most two of each base.  A quarter has odd runs.  A quarter moves most in units of
-    its own noise; half of that quarter is on plain bases, without noise from other sampled rows.
+    its own noise; half of that quarter is on plain bases, without noise from other sampled rows.  A quarter
+    moves as the fewest others do.
     """
     order = sorted(compared, key=lambda each: -each.moved)
+    alike = Counter(each.kind for each in order)
+    rare = sorted({each.kind: each for each in reversed(order)}.values(), key=lambda each: alike[each.kind])
     of_base: dict[str, list[ComparedPair]] = {}
     for each in order:
         of_base.setdefault(each.pair.base, []).append(each)
@@ -355,7 +368,7 @@ def _shortlist(compared: Sequence[ComparedPair], most: int) -> list[ComparedPair
     quiet = sorted(compared, key=lambda each: -each.alone)
     plain = [each for each in quiet if each.pair.base.startswith(PLAIN)][: most // KEPT // 2]
     quiet = [*plain, *quiet[: most // KEPT - len(plain)]]
-    return list(dict.fromkeys([*unlike, *quiet, *spread, *order]))[:most]
+    return list(dict.fromkeys([*unlike, *quiet, *rare[: most // KEPT], *spread, *order]))[:most]
 
 
 def more_runs(crew: Crew, trial: Trial, runs: int, seed: int, seconds: float) -> None:

@@ -110,11 +110,12 @@ def _as_others(frame: Frame, seed: int) -> Iterator[Pair]:
     alone = adjacency(frame.relation).rows_vary
     sizes = (frame.rows - 1, frame.rows // 2, frame.table.max_rows) if alone else (frame.rows - 1,)
     rows, cells = ("one", "1 or more"), ("values in turn", "any cells")
+    order = public_order(frame.rows, frame.table.max_rows).sum(axis=1)
     for size, row, cell, last in itertools.product(dict.fromkeys(sizes), rows, cells, (True, False)):
         if frame.table.max_rows > 1 and size < frame.rows:
             sides: list[Person] = [last] if alone else [last, persons(frame)["one low"]]
-            unit = first_to_last(frame.rows, frame.table.max_rows) if last else frame.rows - 1
-            neighbours = pair(frame, Base(cell, "none", row, size), unit, sides, seed)
+            unit = order.argmin() if last else order.argmax()
+            neighbours = pair(frame, Base(cell, "none", row, size), int(unit), sides, seed)
             yield from [] if neighbours is None else [neighbours]
 
 
@@ -236,8 +237,8 @@ def pair(frame: Frame, base: Base, unit: int, sides: list[Person], seed: int) ->
 def _held(frame: Frame, others: Floats, *, last: bool) -> Floats:
     """Return the first rows of the others whose first row stands last, or first, in the public order."""
     place = public_order(frame.rows, frame.table.max_rows)[others[:, 0].astype(np.int64), 0]
-    order = np.argsort(-place if last else place, kind="stable")[: frame.table.max_rows]
-    return others[order, 2 : 2 + frame.columns]
+    order, most = np.argsort(place, kind="stable"), frame.table.max_rows
+    return others[order[-most:] if last else order[:most], 2 : 2 + frame.columns]
 
 
 def _with(frame: Frame, others: Floats, unit: int, rows: Floats) -> Floats:

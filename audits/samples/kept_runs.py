@@ -125,16 +125,16 @@ class KeepingCrew(Crew):
             raise InputError("these runs were kept of another attack", OTHER, self._kept_runs.path)
         record = records.popleft()
         if not records:  # from here on runs are made, in the time that was left
-            self._until = time.monotonic() + self._last
+            self._limit(self._last)
         return record
 
     def seconds_left(self) -> float:
-        """Return the seconds that are left of the wall limit, as often as it was asked before."""
+        """Return the seconds that are left of the limit, as often as it was asked before."""
         record = self._next("left")
         if record is not None:
             self._last = float(record[1])
             if not self._kept_runs.records:
-                self._until = time.monotonic() + self._last
+                self._limit(self._last)
             return self._last
         left = super().seconds_left()
         self._kept_runs.append("left", left)

@@ -1,4 +1,7 @@
-"""Worker processes for untrusted code, with a wall-clock timeout and a memory limit.
+"""Worker processes for untrusted code, with time limits and a memory limit.
+
+Time in which a process waits for a processor is not counted where the system tells it (Linux): on a busy
+machine code gets as far as on an idle one, only later.  Sleeping and waiting for anything else counts.
 
 What such code does to its process (an exit, a crash, a hang) reaches this program as an `Outcome`.
 """
@@ -14,6 +17,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 from typing import Any, Self
@@ -35,6 +39,7 @@ IMPORT = 60.0  #: time limit of the import in seconds
 #: limits libraries to one thread: the stacks of one per core would exhaust the address space
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 CHUNK = 100  #: runs that one process does before it takes the next batch
+SOON = 0.05  #: seconds after which it is asked how long a process waited for a processor
 BATCH = 1.0  #: target seconds per batch, so that slow runs are spread over all processes
 
 WORKER = "import dpaccount_packages; dpaccount_packages.run('audits.api.worker')"  #: what a process runs
@@ -46,11 +51,19 @@ Play = tuple[int, ...]  #: one run: index of the dataset, then the seed's words 
 
 
 class TimeUp(Exception):  # noqa: N818
-    """The wall limit is spent."""
+    """The time limit is spent."""
 
 
 class Gone(Exception):  # noqa: N818
     """The process died or was killed; the text describes how."""
+
+
+def waited(pid: int | str) -> float:
+    """Return the seconds in which a process could run and had no processor; 0 if the system does not tell."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 class Process:
@@ -60,6 +73,7 @@ class Process:
         self.code, self.memory = code, memory
         self.kind = ""
         self.starts = 0
+        self._waited = 0.0  #: by processes that ended
         self._popen: subprocess.Popen[bytes] | None = None
         self._buffer = bytearray()
         self._folder: TemporaryDirectory[str] | None = None  #: of a program's data files
@@ -118,13 +132,16 @@ class Process:
 
     def receive(self, seconds: float) -> Any:
         """Return the next answer; raises `Gone` if none comes in time or the process ends."""
-        child, until = self._popen, time.monotonic() + seconds
+        child, until, before = self._popen, time.monotonic() + seconds, None
         if child is None or child.stdout is None:
             raise Gone("not started")
         pipe = child.stdout.fileno()
         while (document := self._next_frame()) is None:
-            left = until - time.monotonic()
-            if left <= 0 or not select.select([pipe], [], [], left)[0]:
+            left = until - time.monotonic() + (0.0 if before is None else self.waited - before)
+            if left > 0 and not select.select([pipe], [], [], min(left, SOON) if before is None else left)[0]:
+                before = self.waited if before is None else before
+                continue
+            if left <= 0:
                 self.kill()
                 raise Gone(f"gives {SILENT} within {seconds:.3g} seconds")
             piece = os.read(pipe, 1 << 16)
@@ -148,6 +165,7 @@ class Process:
 
     def kill(self) -> None:
         """End the process and all of its session."""
+        self._waited = self.waited
         child, self._popen = self._popen, None
         if child is None:
             return
@@ -161,6 +179,11 @@ class Process:
         folder, self._folder = self._folder, None
         if folder is not None:
             folder.cleanup()
+
+    @property
+    def waited(self) -> float:
+        """Return the seconds in which it had no processor."""
+        return self._waited + (0.0 if self._popen is None else waited(self._popen.pid))
 
     @property
     def alive(self) -> bool:
@@ -237,7 +260,16 @@ class Crew:
         self._datasets: list[list[object]] = []
         self._chunk_size = CHUNK
         self.kind = self._imported()
-        self._until = time.monotonic() + seconds
+        self._limit(seconds)
+
+    def _limit(self, seconds: float) -> None:
+        """Let this many seconds be left."""
+        self._delay = self._delayed()
+        self._until = time.monotonic() - self._delay + seconds
+
+    def _delayed(self) -> float:
+        """Return the seconds in which this process or, on average, its workers had no processor."""
+        return waited("self") + sum(process.waited for process in self._processes) / len(self._processes)
 
     def _imported(self) -> str:
         """Import the code; return its kind.  Raises `InputError` if that fails."""
@@ -254,11 +286,16 @@ class Crew:
         return at_once(self.jobs)
 
     def seconds_left(self) -> float:
-        """Return the seconds that are left of the wall limit."""
+        """Return the seconds that are left of the limit."""
+        self._delay = self._delayed()
         return self._seconds_left()
 
     def _seconds_left(self) -> float:
-        return self._until - time.monotonic()
+        """Return the same, or less: delays are asked for anew only where time seems to be up."""
+        if (left := self._until + self._delay - time.monotonic()) > 0:
+            return left
+        self._delay = self._delayed()
+        return self._until + self._delay - time.monotonic()
 
     def set_datasets(self, datasets: Sequence[NDArray[Any]]) -> None:
         """Send the datasets that plays refer to by index."""
