@@ -5,6 +5,7 @@ measured on fresh runs.  Every run has a number, and its randomness depends only
 number, whichever process makes it.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -63,10 +64,11 @@ SPARE = 0.8  #: fraction of the remaining time to plan for
 EARLY = 1000  #: minimum certifying runs for early stopping
 REPORTED = 5.0  #: approximate seconds between two reports of progress
 ELSEWHERE = 40  #: further pairs to try if no run gave a result
+KINDS = "results of different kinds"
 CERTIFYING, CONFIRMING = 6, 10  #: numbers of these series of runs
 DOUBTED = "the first runs reject the claim at the stated confidence, but {} fresh runs do not confirm it"
-#: a finding on the first runs; also the case for a program that seeds itself by the clock
-ALIKE = "the same result for every seed: no noise was seen, or it does not follow the seed; draw it from rng"
+#: a finding on all runs of a pair; also the case for a program that seeds itself by the clock
+ALIKE = "the same result for every seed: noise, if there is any, is rare or does not follow the seed"
 
 #: a score and a rule that are fixed, for results as they are or on a grid
 Ruled = tuple[RoundingGrid | None, Learned, Rule]
@@ -170,6 +172,7 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         rules = [(None, learned, rule), *_rule_on_grid(trial, challenge, certify, learned)]
         progress(f"certifying on {certify} fresh runs")
         certified = _certify(crew, trial, rules, challenge, certify, progress, bets)
+        _note_all(trial, findings)
     except TimeUp:
         why = "; ".join(
             [f"its runs did not end within {crew.seconds:.3g} seconds", *crew.tally.failure_counts()]
@@ -262,8 +265,19 @@ def _note_kinds(runs: list[Outcome], some: list[Outcome], findings: list[str]) -
     kinds = dict.fromkeys(outcome.structure for outcome in runs)
     if len(kinds) > 1:
         shown = [kind[:30].replace(r"\x20", " ") for kind in list(kinds)[:3]]
-        findings.append(f"results of different kinds: {'; '.join(shown)}")
+        findings.append(f"{KINDS}: {'; '.join(shown)}")
     note_mutation(findings, runs)
+
+
+def _note_all(trial: Trial, findings: list[str]) -> None:
+    """Mend what the first runs let assume by what all training runs show: noise, and rare kinds of result."""
+    sides = trial.left, trial.right
+    if ALIKE in findings and any(len({each.key() for each in side if not each.failed}) > 1 for side in sides):
+        findings.remove(ALIKE)
+    kinds = Counter(each.structure for side in sides for each in side if not each.failed)
+    if len(kinds) > 1 and not any(finding.startswith(KINDS) for finding in findings):
+        rare, count = kinds.most_common()[-1]
+        findings.append(f"{KINDS}: {rare[:60]} in {count} of {kinds.total()} training runs")
 
 
 def _require_result(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, pace: float) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from audits.attack.black_box import ALIKE, attack
 from audits.attack.pair_search import FINER, KEPT, ComparedPair, Trial, _next_round, _shortlist
 from audits.attack.runs import SCREENING, Challenge
+from audits.datasets.bases import Pair
 from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Shape
 from audits.sandbox.crew import Crew
@@ -120,3 +121,19 @@ def test_what_repeats_itself_is_not_called_free_of_noise(root, name):
     found = attacked(root / "tests" / "planted", name, 300, Fraction(1, 1000)).findings
     assert ALIKE in found
     assert not any(word in " ".join(found) for word in ("deterministic", "has no noise"))
+
+
+@pytest.mark.parametrize("chance", [0.01, 0.03, 0.1])
+def test_few_results_are_not_called_one(in_process, monkeypatch, chance):
+    """Draws from rng, and the first runs agree by chance: only what all runs showed is said of all."""
+    crew = in_process(Code(f"{__name__}:seldom", ()), seconds=10**6)
+    crew.function = lambda data, rng: int(rng.random() < chance)
+    pair = Pair(np.zeros(3), np.ones(3), "given")
+    for seed in range(8):
+        plan = Challenge(Fraction(1), Fraction(0), 3000, Fraction(1, 20), seed)
+        assert ALIKE not in attack(crew, [pair], plan, lambda _: None).findings
+
+
+def seldom(data, rng):
+    """Stand-in for a function that the test replaces."""
+    return 0
