@@ -27,8 +27,9 @@ from audits.certificate.verdict import certificate_of
 from audits.claim import Claim, read_claim
 from audits.datasets.bases import Pair
 from audits.datasets.described import read_data
+from audits.datasets.named_pairs import walk
 from audits.datasets.neighbours import candidates
-from audits.datasets.shape import Described, Neighbourhood
+from audits.datasets.shape import Described, Neighbourhood, Shape
 from audits.hypothesis_tests.search import digest_of_files
 from audits.samples.kept_runs import KeepingCrew, KeptRuns
 from audits.samples.task_runs import TaskCrew
@@ -304,7 +305,8 @@ def attack_function(
         early=question.early,
         curve=question.curve,
     )
-    return attack(crew, pairs, challenge, progress)
+    walked = walk(data.shape, plan.seed) if isinstance(data.shape, Shape) and data.pair is None else ()
+    return attack(crew, pairs, challenge, progress, walked)
 
 
 def nothing_found(question: Audit, why: str) -> dict[str, Any]:

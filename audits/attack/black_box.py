@@ -19,6 +19,7 @@ from audits.attack.confirmation import FRESH, KEPT, exceeds, judged
 from audits.attack.e_process import BetRefutation
 from audits.attack.membership_guessing import plan_guess
 from audits.attack.pair_search import (
+    WALKED,
     Screen,
     Stuck,
     Trial,
@@ -27,6 +28,7 @@ from audits.attack.pair_search import (
     most_suspicious,
     movement,
     note_mutation,
+    rare_moves,
 )
 from audits.attack.planning import Floats
 from audits.attack.power import leakage_bound, verdict_of, with_missing_runs
@@ -145,8 +147,10 @@ class Attempt:
         return verdict_of(self.reached.epsilon_lower, self.power, epsilon)
 
 
-def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Progress) -> Attempt:
-    """Attack the claim on the most suspicious of `pairs`.
+def attack(
+    crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Progress, walk: Sequence[Pair] = ()
+) -> Attempt:
+    """Attack the claim on the most suspicious of `pairs`, and of those that move oddly along a `walk`.
 
     Raises `Stuck` if no attack is possible, and `InputError` if no run gives a result.
     """
@@ -160,6 +164,8 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         asked, planned = asked_of(challenge, len(pairs)), _planned(crew, pace, challenge, len(pairs))
         progress("search for the most suspicious pair")
         screen = Screen.of(planned, repeats=repeats)
+        if repeats and planned == asked and not crew.hurried and len(walk) > 1:
+            pairs = [*rare_moves(crew, walk[: planned.cost // WALKED], challenge.seed), *pairs]
         trial, searched = most_suspicious(crew, pairs, challenge, planned, screen, pace, findings, progress)
         if repeats and trial.moved is None and crew.tally.widest > 1:
             trial.moved = _movement(crew, trial, challenge.seed)

@@ -23,7 +23,7 @@ from audits.attack.runs import (
     survey_for,
 )
 from audits.attack.thresholds import Threshold, levels_at, plan_event, violation
-from audits.datasets.bases import PLAIN, Pair
+from audits.datasets.bases import ON_WALK, PLAIN, Pair
 from audits.sandbox.crew import Crew, Survey
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import best_score
@@ -42,6 +42,8 @@ FINER = 0.03  #: minimum fraction of runs with finer bits than the other side's 
 BIT_ENTRIES = 8  #: number of entries whose bits are compared
 LEAST_NOISE = 0.02  #: floor of a pair's own noise, as a fraction of the usual noise
 NOISE_SEEDS = 5  #: runs that show the noise if pairs are run with one seed
+RARE = 24  #: pairs of a walk that are compared with others
+WALKED = 40  #: planned runs for each run of a walk
 HANGS = 3  #: runs without an answer after which the search gives up
 
 
@@ -165,10 +167,10 @@ def most_suspicious(
 def _next_round(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
     """Return the `most` trials for the next round, sorted by promise; at most `of_base` of one base.
 
-    A quarter is reserved for pairs whose texts, failures or kinds differ, however rarely, and an
-    eighth for those with finer bits on one side.  The rest alternates between the highest promise and the
-    best expected bound, since a violation in a few runs is mostly luck.  Noise is the same on all pairs, so
-    where results move alike both are equal: one such pair comes before all others of its kind.
+    A quarter is reserved for pairs whose texts, failures or kinds differ, however rarely, an eighth
+    for those with finer bits on one side, and one for those that move oddly.  The rest alternates between the
+    highest promise and the best expected bound, since a violation in a few runs is mostly luck.  Noise is the
+    same on all pairs, so where results move alike both are equal: one such pair comes before all others.
     """
     kept = sorted((trial for trial in trials if trial.unlike_runs), key=lambda trial: -trial.unlike_runs)[
         : most // KEPT
@@ -176,6 +178,7 @@ def _next_round(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
     finer = sorted(((trial.finer, trial) for trial in trials if trial.left), key=lambda each: -each[0])
     room = max(most // KEPT // 2, 1)
     kept += [trial for part, trial in finer[:room] if part > FINER and trial not in kept]
+    kept += [trial for trial in trials if trial.candidate.base == ON_WALK and trial not in kept][:room]
     by_bound = sorted(trials, key=lambda trial: -trial.expected)
     in_turn = [each for pair in zip(trials, by_bound, strict=True) for each in pair]
     kinds: dict[tuple[float, float], Trial] = {}
@@ -238,6 +241,20 @@ class ComparedPair:
     def kind(self) -> tuple[int, float, float]:
         """Return how the results move, alike for many pairs."""
         return self.odd, round(self.moved, 6), round(self.alone, 6)
+
+
+def rare_moves(crew: Crew, walk: Sequence[Pair], seed: int) -> list[Pair]:
+    """Return a pair for each of the rarest ways in which results move along a walk, under the same noise."""
+    crew.set_datasets([walk[0].left, *(pair.right for pair in walk)])
+    start, *ends = crew.run([(k, seed, 1, SHARED_SEEDS[0]) for k in range(len(walk) + 1)])
+    kinds: dict[object, list[Pair]] = {}
+    for pair, end in zip(walk, ends, strict=True):
+        moved = np.zeros(0)
+        if end.structure == start.structure and len(end.numbers) == len(start.numbers):
+            with np.errstate(invalid="ignore", over="ignore"):
+                moved = np.sort(np.abs(end.numbers - start.numbers)).round(6)
+        kinds.setdefault((end.structure, end.labels, moved[moved > 0].tobytes()), []).append(pair)
+    return [pairs[0] for pairs in sorted(kinds.values(), key=len)[:RARE]]
 
 
 def _compared(

@@ -17,6 +17,7 @@ from dpaccount.relation import radius_of, squared_distance
 from mechanisms.subject import Domain, Rows
 
 SHAPES = (0.05, 0.3, 1.0, 3.0, 8.0)  #: parameters of beta distributions
+ON_WALK = "any, one record oddly different"  #: base of a pair whose results move as few others on a walk do
 BACKGROUNDS = ("low", "high", "uniform")  #: of a crowd
 BASES = ("low", "high", "middle", "corners", "uniform", "spread", "few", "tenths", "skewed")
 DRAWN = ("corners", "uniform", "spread", "few", "tenths", "skewed", "crowd")  #: by a seed

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from audits.datasets.bases import Pair, named_datasets
+from audits.datasets.bases import ON_WALK, Pair, between, named_datasets
+from audits.datasets.calendar import times
 from audits.datasets.shape import Shape
 from mechanisms.subject import Rows
 
@@ -17,6 +18,7 @@ MAX_PAIR_NUMBERS = 20_000_000  #: in all pairs together
 FEWEST = 12  #: pairs, however large
 VALUES = 20  #: of one record, between its bounds
 SIZES = 48  #: numbers of rows, and of high ones, of which all are tried; of more, a choice
+WALK, WALK_NUMBERS = 1500, 1_000_000  #: values of one record; numbers of their datasets
 TURNS = 4  #: of counts of high rows, for each of a base's pairs
 
 
@@ -36,6 +38,21 @@ def different(makers: Iterable[Iterator[Pair]], numbers: int, most: int) -> list
         if len(by_digest) >= room:
             break
     return list(by_digest.values())
+
+
+def walk(shape: Shape, seed: int) -> list[Pair]:
+    """Return pairs with one left side in which a record takes many values, those of calendars first."""
+    rng = np.random.default_rng([seed, 19])
+    rows, domain = named_datasets(shape, shape.rows, rng)[-1][1], shape.domain()
+    values = between(domain, rng.random((min(WALK, WALK_NUMBERS // rows.size), shape.width)))
+    for column, (low, high) in enumerate(zip(domain.low, domain.high, strict=True)):
+        marks = [*times(low, high), *(low + each for each in spread(int(high - low)) if shape.integer)]
+        values[: len(marks), column] = marks[: len(values)]
+    if shape.adjacency.rows_vary:
+        longer = (np.insert(rows, 0, value, axis=0) for value in values)
+        return [Pair(shape.data(rows), shape.data(each), ON_WALK) for each in longer]
+    there = (_pair(shape, rows, 0, rows[0], _within(shape, rows[0], value), ON_WALK) for value in values)
+    return [pair for pair in there if pair is not None]
 
 
 def random_pairs(shape: Shape, seed: int, count: int) -> list[Pair]:
