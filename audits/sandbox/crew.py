@@ -269,7 +269,7 @@ class Crew:
 
     def _delayed(self) -> float:
         """Return the seconds in which this process or, on average, its workers had no processor."""
-        return waited("self") + sum(process.waited for process in self._processes) / len(self._processes)
+        return waited("self") + sum(process.waited for process in self._processes) / max(self.jobs, 1)
 
     def _imported(self) -> str:
         """Import the code; return its kind.  Raises `InputError` if that fails."""

@@ -1,9 +1,10 @@
 """Traces a function on one pair of neighbouring datasets: two or three runs, and their findings."""
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ UNEXPLAINED = "although all noisy values are the same"
 LONE = "only a difference of two such values of one scale is followed; else the result may exclude a value"
 UNFOLLOWED = "the result differs on the same data: draws are not followed, as of a generator made on import"
 UNALIGNED = "runs on fewer rows are not compared, as those of one vector of draws are"
+SHIFT, MOST_LOST = 4096.0, 20  #: scales; noise calls that are shifted one by one
 NUMBERS_SHOWN = 3  #: entries of a result that a finding names
 
 
@@ -61,6 +63,8 @@ def trace_pair(
     unfollowed = _why_unfollowed(function, left, seed, first, before)
     if unfollowed is None and before.structure == after.structure:
         unfollowed = _row_by_row(first, second, len(left.dataset), len(right.dataset))
+    if unfollowed is None:
+        after = _follow_lost(function, (left, right), seed, (first, second), (before, after))
     findings, notes = _compared(first, second)
     draws = [call.place for call in first.calls if call.draws]
     fails = bool(draws) and after.failed
@@ -76,7 +80,8 @@ def trace_pair(
         findings |= dict.fromkeys(_fixed_seed_findings(first, other_seed))
         notes += _one_sided_notes(other_seed)
         for one, other in zip(first.calls, other_seed.calls, strict=False):
-            if one.place == other.place and one.scale != other.scale:
+            alike = one.place == other.place and len(one.inputs) == len(other.inputs)
+            if alike and one.scale != other.scale:  # of followed noise
                 notes.append(f"the scale of {one.place} depends on random values")
     added = {number for each in first.sums for number in each.parts}
     notes += _noise_shown(first, before, added)
@@ -109,6 +114,48 @@ def trace_pair(
         shown=_all_shown(first, before),
         failed=before.shown_as_failure() if before.failed else None,
     )
+
+
+def _follow_lost(
+    function: Callable[..., Any],
+    sides: tuple[Given, Given],
+    seed: list[int],
+    tapes: tuple[Tape, Tape],
+    runs: tuple[Outcome, Outcome],
+) -> Outcome:
+    """Follow noise that lost its type before it was added, as in int(noise).
+
+    Replays in which such noise is larger on the left and smaller on the right, by `SHIFT` scales, show to
+    which entries of the result it is added.  Return the second run, with these entries as in the first.
+    """
+    first, before, after = tapes[0], *runs
+    added = {number for each in first.sums for number in each.parts}
+    lost = [k for k, call in enumerate(first.calls) if not (call.draws or call.seen or k in added)]
+    groups: dict[tuple[int, ...], dict[int, float]] = {}
+    if len(lost) > MOST_LOST or len(tapes[1].calls) < len(first.calls) or before.structure != after.structure:
+        return after
+    for number in lost:
+        step = SHIFT * 2.0 ** math.ceil(math.log2(first.calls[number].unit or 1.0))
+        step, seen = int(step) if step >= 1 else step, []
+        for side, run, by in zip(sides, runs, (step, -step), strict=True):
+            shifted = _run(function, side, seed, Tape(before=first, shift={number: by}))
+            if shifted.structure == run.structure and shifted.labels == run.labels:
+                seen.append(np.round((shifted.numbers - run.numbers) / by * 64) / 64)
+        factors = seen[0][np.flatnonzero(seen[0])] if len(seen) == 2 else np.zeros(0)
+        if len(set(factors.tolist())) == 1 and np.array_equal(seen[0], seen[1]):
+            groups.setdefault(tuple(np.flatnonzero(seen[0]).tolist()), {})[number] = float(factors[0])
+    every = [place for group in groups for place in group]
+    if len(set(every)) < len(every):  # sums of noise of several shapes
+        return after
+    for group, parts in groups.items():
+        shape = first.calls[next(iter(parts))].shape
+        for tape, run in zip(tapes, runs, strict=True):
+            values = run.numbers[list(group)]
+            values = values.reshape(shape) if math.prod(shape) == len(group) else values
+            tape.added(parts, values, values)
+    numbers = after.numbers.copy()
+    numbers[every] = before.numbers[every]
+    return replace(after, numbers=numbers)
 
 
 def _why_unfollowed(

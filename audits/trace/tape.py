@@ -101,6 +101,7 @@ class Tape:
     sums: list[Sum] = field(default_factory=list)
     shown: set[int] = field(default_factory=set)  #: calls whose noise itself is in the result
     depth: int = 0
+    shift: dict[int, float] = field(default_factory=dict)  #: what a replay adds to the noise of calls
 
     def drawn(
         self, call: str, scale: float | None, value: Any, frame: FrameType | None, location: Any = 0.0
@@ -120,6 +121,7 @@ class Tape:
             else:
                 noise_call.value = self._replayed(first, noise_call)
                 value = copy(noise_call.value)
+                value = value + self.shift[number] if number in self.shift else value
                 self._moved(noise_call, first.location, location)
         self.calls.append(noise_call)
         return number, value

@@ -36,7 +36,7 @@ class InProcess(crew.Crew):
 
     def __init__(self, code, *, seconds, jobs=1):
         self.code, self.seconds, self.jobs = code, seconds, 1
-        self.tally, self.used, self._marks, self._kept = crew.Tally(), 0.0, crew.Marks(), 0
+        self.tally, self.used = crew.Tally(), 0.0
         self._processes, self._chunk_size = [None], 100
         self.function = import_subject(code.use, list(code.folders))
         self.kind = "function" if callable(self.function) else type(self.function).__name__
@@ -68,6 +68,9 @@ class InProcess(crew.Crew):
             else:
                 done.append(run_outcome(self.function, self._datasets[which], seed or None))
         return done
+
+    def unmet(self, relation):
+        return []
 
     def close(self):
         pass

@@ -120,6 +120,7 @@ def test_the_code_of_kept_runs_is_all_that_decides(tmp_path, monkeypatch):
 def test_data_that_reach_the_function_in_another_form_are_other_data(tmp_path, monkeypatch):
     monkeypatch.setattr(Crew, "__init__", lambda *_, **__: None)
     monkeypatch.setattr(Crew, "set_datasets", lambda *_: None)
+    monkeypatch.setattr(Crew, "_delayed", lambda _: 0.0)
 
     def keep(layout):
         kept = KeptRuns(tmp_path / "k", ASKED)
@@ -143,7 +144,7 @@ def made(monkeypatch):
 
     def init(self, *_, seconds, jobs):
         self.seconds, self.jobs, self._chunk_size = seconds, jobs, 3
-        self._until = time.monotonic() + seconds
+        self._processes, self._delay, self._until = [], 0.0, time.monotonic() + seconds
 
     monkeypatch.setattr(Crew, "__init__", init)
     last = lambda _, plays: [of_value(float(play[-1])) for play in plays]  # noqa: E731
