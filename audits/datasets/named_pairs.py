@@ -99,10 +99,10 @@ def _by_base(shape: Shape, seed: int) -> list[Iterator[Pair]]:
 
 
 def spread(most: int) -> list[int]:
-    """Return whole numbers from 0 to `most`: all if they are few, else powers, their neighbours, others."""
+    """Return whole numbers from 0 to `most`: powers and numbers beside them first, then others."""
     powers = {base**k + d for base in (2, 10) for k in range(20) for d in (-1, 0, 1)}
     few = range(most + 1) if most <= SIZES else np.linspace(0, most, SIZES).astype(int).tolist()
-    return sorted({each for each in powers if each <= most} | {*few})
+    return list(dict.fromkeys([*sorted((each for each in powers if each <= most), reverse=True), *few]))
 
 
 def _of_size(shape: Shape, size: int, seed: int) -> Iterator[Pair]:
