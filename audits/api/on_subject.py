@@ -27,7 +27,7 @@ from audits.certificate.document import seal, unsealed
 from audits.certificate.make import AuditBudget, certify, example_tables, unmet
 from audits.certificate.policy import read_policy, violations
 from audits.claim import AuditPlan, Claim, read_claim
-from audits.hypothesis_tests.evidence import WorstPair, describe
+from audits.hypothesis_tests.evidence import WorstPair, describe, refuted_by
 from audits.hypothesis_tests.gather import gather
 from audits.hypothesis_tests.search import EXAMPLES
 from audits.hypothesis_tests.smoke_test import check_size, runs_at_all
@@ -106,9 +106,10 @@ def audit_subject(
     evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=plan.seed, files=[], given=given)
     if all(entry.status == "refuted" for entry in evidence):
         runs_at_all(subject, proved)
-    unseen = unmeasured(evidence, suspect)
     progress("attack")
     outcome = _attacked(question, subject, proved, suspect, effort)
+    evidence = refuted_by(evidence, outcome.failing)
+    unseen = unmeasured(evidence, suspect)
     bound = outcome.results[0][1]
     beyond = partial(exceeds, epsilon=question.epsilon, curve=question.curve)
     answer = {

@@ -23,10 +23,13 @@ from audits.attack.confirmation import STRONG, exceeds, judged
 from audits.attack.e_process import bettor_of, plan_known_bet
 from audits.attack.output_scores import Sample, ShownScore, learn, runs_to_fit, sample_of
 from audits.attack.runs import Progress, progress_counter, silent
-from audits.attack.thresholds import LowerBound, Planner, plan_known_threshold
+from audits.attack.thresholds import LowerBound, Planner, Rule, plan_known_threshold
 from audits.datasets.bases import Pair
+from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.evidence import WorstPair
+from audits.hypothesis_tests.judge import Judge
 from audits.hypothesis_tests.replay import Part, ReplayError, Run, differing, log_ratio, record, replay
+from audits.hypothesis_tests.workers import Failed, recorded, replayed
 from audits.subjects.code import stay_on_path
 from audits.tradeoff import EventClaim
 from dpaccount.noise.proved import Proved
@@ -34,6 +37,7 @@ from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Integers, Rehearsal
 from dpaccount.proof import Approximate, Gdp, Lattice, Private, Pure, Theorem, View
 from dpaccount.proof.search import delta_upper
+from dpaccount.schemas.certificate import ShownPair
 from dpaccount.work.described import DERIVED
 from dpaccount.work.run import Series, run
 from dpaccount.work.workers import workers
@@ -52,6 +56,8 @@ LATER = 2**41  #: number of the first run for fitting any other score
 #: rules whose conclusion has the same privacy loss for a unit as one of their premises
 TRANSPARENT = ("post_process", "billboard", "local_view", "parallel", "mixture")
 CERTAIN = 1e9  #: the score of a run that is impossible in the other world
+SCORES = 3  #: numbers of one run: two scores, and whether its replay differs
+ODD = 5  #: runs of a world that are judged again
 
 
 @dataclass(frozen=True)
@@ -65,11 +71,12 @@ class Target:
 
 @dataclass(frozen=True)
 class Attacked:
-    """The result of an audit: the pair, and the bound for every target."""
+    """The result of an audit: the pair, and the bound for every target; `failing`: what its runs refuted."""
 
     suspect: WorstPair
     trials: int
     results: tuple[tuple[Target, LowerBound], ...]
+    failing: Sequence[ShownPair | None] = ()
 
     def refuted(self) -> list[tuple[Target, LowerBound]]:
         """Return the targets whose limit the lower bound exceeds."""
@@ -145,6 +152,7 @@ def attack(  # noqa: PLR0913
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
     runs = range(2 * trials - rights), range(rights)
     left, right = scores(worlds, proved, runs, seed, jobs, tell)
+    failing = refuted_by_runs(worlds, proved, (left[:, 2], right[:, 2]), seed)
     share = risk / len(points)
     results = []
     for target in points:
@@ -164,7 +172,7 @@ def attack(  # noqa: PLR0913
         at = partial(rule.measure, *scored, target.delta)
         beyond = partial(exceeds, epsilon=target.limit, curve=curve)
         results.append((target, judged(at, beyond, share, points=len(points))))
-    return Attacked(suspect, trials, tuple(results))
+    return Attacked(suspect, trials, tuple(results), failing)
 
 
 def attack_early(  # noqa: PLR0913
@@ -193,7 +201,9 @@ def attack_early(  # noqa: PLR0913
     done = [0, 0]
     ends = [train, *range(train + RUNS_PER_LOOK, 2 * trials, RUNS_PER_LOOK), 2 * trials]
     halves: tuple[list[Floats], list[Floats]] = ([], [])
+    differ: tuple[list[Floats], list[Floats]] = ([], [])
     bettor = None
+    bound: LowerBound
     for start, end in zip([0, *ends[:-1]], ends, strict=True):
         sides = swapped[start:end]
         ordered, counts_of = np.empty(len(sides)), (int((~sides).sum()), int(sides.sum()))
@@ -202,6 +212,7 @@ def attack_early(  # noqa: PLR0913
         for side, here in ((0, ~sides), (1, sides)):
             ordered[here] = new = scored[side][:, column]
             halves[side].append(new)
+            differ[side].append(scored[side][:, 2])
             done[side] += len(new)
         if bettor is None:
             first = halves[0][0], halves[1][0]
@@ -211,14 +222,19 @@ def attack_early(  # noqa: PLR0913
             continue
         won = bettor.feed(ordered, ~sides)
         if won is not None:
-            return Attacked(suspect, (train + won.runs) // 2, ((target, won),))
-    left, right = (np.concatenate(half[1:]) for half in halves)
+            bound, trials = won, (train + won.runs) // 2
+            break
+    else:
+        rest = [np.concatenate(half[1:]) for half in halves]
+        at = partial(_measured_half, counts, rest, target.delta)
+        bound = judged(at, partial(exceeds, epsilon=target.limit, curve=None), risk)
+    failing = refuted_by_runs(worlds, proved, [np.concatenate(each) for each in differ], seed)
+    return Attacked(suspect, trials, ((target, bound),), failing)
 
-    def at(chance: Fraction) -> LowerBound:
-        return counts.measure(left, right, target.delta, chance / 2)
 
-    reached = judged(at, lambda bound: exceeds(bound, target.limit, None), risk)
-    return Attacked(suspect, trials, ((target, reached),))
+def _measured_half(counts: Rule, scored: Sequence[Floats], delta: Fraction, risk: Fraction) -> LowerBound:
+    """Return the bound by counts with half of the risk; the other half is for bets."""
+    return counts.measure(scored[0], scored[1], delta, risk / 2)
 
 
 def _prepared(
@@ -229,6 +245,7 @@ def _prepared(
     unit = 0 if shown_to_everyone(proved) else pair.unit
     # a unit that was removed has no row on the right
     absent = unit if len(pair.left) == len(pair.right) else 0
+    world = replace(world, changed=unit)
     worlds = [replace(world, unit=unit), replace(world, unit=absent, swapped=True)]
     if seconds is not None:
         trials = affordable(worlds, proved, trials, seed, jobs, seconds)
@@ -259,7 +276,8 @@ def shown_to_everyone(proved: Proved) -> bool:
 class World:
     """One side of the comparison: a subject on the pair's left dataset, or the right one if `swapped`.
 
-    The adversary is everyone but `unit` (0: everyone); `shown` scores the output that they see.
+    The adversary is everyone but `unit` (0: everyone); `shown` scores the output that they see.  The own
+    part of `changed` may differ between the sides (0: of none).
     """
 
     subject: Subject
@@ -268,14 +286,27 @@ class World:
     folders: tuple[str, ...] = ()
     swapped: bool = False
     unit: int = 0
+    changed: int = 0
     shown: ShownScore = field(default_factory=ShownScore)
 
-    def score(self, proved: Proved, sampler: Rehearsal) -> tuple[float, float]:
-        """Return the scores of one run, large for the left: of its releases, and of what it shows."""
-        run, _, ratio = self.run(proved, sampler)
+    def score(self, proved: Proved, sampler: Rehearsal) -> tuple[float, float, float]:
+        """Return the scores of one run, large for the left: of its releases, and of what it shows.
+
+        And 1 if its replay on the other side fails, or shows something else.
+        """
+        run, other, ratio = self.run(proved, sampler)
         if run is None:
-            return 0.0, 0.0
-        return ratio, self.shown.of(run, ratio, lambda released: self.again(released, run, proved), self.unit)
+            return 0.0, 0.0, 0.0
+        shown = self.shown.of(run, ratio, lambda released: self.again(released, run, proved), self.unit)
+        return ratio, shown, float(self.differ(run, other))
+
+    def differ(self, run: Run, other: Run | None) -> bool:
+        """Return whether the replay of a run shows others something else."""
+        return other is None or differing(*self.in_order(run, other), self.changed) is not None
+
+    def in_order(self, run: Any, other: Any) -> tuple[Any, Any]:
+        """Return what belongs to this side and to the other: the left first."""
+        return (other, run) if self.swapped else (run, other)
 
     def run(self, proved: Proved, sampler: Rehearsal) -> tuple[Run | None, Run | None, float]:
         """Return a run in this world, its replay in the other, and the log-likelihood ratio of its releases.
@@ -283,7 +314,7 @@ class World:
         A run is None if the code fails in that world.
         """
         other: Run | None = None
-        here, there = (self.pair.right, self.pair.left) if self.swapped else (self.pair.left, self.pair.right)
+        here, there = self.in_order(self.pair.left, self.pair.right)
         try:
             run = record(self.subject, here, rehearse(proved, sampler), self.coins)
         except (Exception, SystemExit) as error:
@@ -299,9 +330,9 @@ class World:
             ratio = 0.0
         return run, other, -ratio if self.swapped else ratio
 
-    def training_sample(self, run: Run, other: Run | None, ratio: float, unit: int) -> Sample:
+    def training_sample(self, run: Run, other: Run | None, ratio: float) -> Sample:
         """Return the training sample of a run; if its replay has another output, that reveals the side."""
-        if other is None or differing(*((other, run) if self.swapped else (run, other)), unit) is None:
+        if other is None or not self.differ(run, other):
             return sample_of(run, ratio, self.unit)
         return sample_of(run, -CERTAIN if self.swapped else CERTAIN, self.unit, certain=True)
 
@@ -335,11 +366,7 @@ def with_learned_scores(
 
     def samples(world: World, runs: range) -> list[Sample]:
         played = (world.run(proved, _sampler(world, seed, n)) for n in runs)
-        return [
-            world.training_sample(run, other, ratio, worlds[0].unit)
-            for run, other, ratio in played
-            if run is not None
-        ]
+        return [world.training_sample(run, other, ratio) for run, other, ratio in played if run is not None]
 
     right = int(training.sum())
     learned = samples(worlds[0], range(len(training) - right)) + samples(worlds[1], range(right))
@@ -360,7 +387,7 @@ def _sampler(world: World, seed: int, number: int) -> Rehearsal:
 
 @dataclass(frozen=True)
 class ScoredRuns:
-    """Computes two scores of each run in one world, by number: of its releases, and of its output.
+    """Computes the scores of each run in one world, by number: see `World.score`.
 
     Scores are finite, and rounded so that ratios that differ by rounding errors are equal.
     """
@@ -373,7 +400,7 @@ class ScoredRuns:
     def __call__(self, runs: range) -> Floats:
         """Return the scores of some runs."""
         scored = [self.world.score(self.proved, _sampler(self.world, self.seed, n)) for n in runs]
-        return np.array(scored).reshape(len(scored), 2).clip(-CERTAIN, CERTAIN).round(9)
+        return np.array(scored).reshape(len(scored), SCORES).clip(-CERTAIN, CERTAIN).round(9)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the theorem, which cannot be pickled: each worker proves it again, once."""
@@ -406,4 +433,21 @@ def scores(
     few = sum(map(len, runs)) < 4 * CHUNK  # faster than starting another process
     with workers(1 if few else jobs):
         scored = run(series, tell)
-    return [done.reshape(-1, 2) for done in scored]
+    return [done.reshape(-1, SCORES) for done in scored]
+
+
+def refuted_by_runs(
+    worlds: Sequence[World], proved: Proved, differ: Sequence[Floats], seed: int
+) -> list[ShownPair | None]:
+    """Return failing examples by hypothesis, if runs that `differ` from their replays are such."""
+    judge = Judge(worlds[0].subject, proved, [check_of(proved, each)[0] for each in proved.hypotheses])
+    for world, differs in zip(worlds, differ, strict=True):
+        here, there = world.in_order(world.pair.left, world.pair.right)
+        for number in np.flatnonzero(differs)[:ODD].tolist():
+            noise = rehearse(proved, _sampler(world, seed, number))
+            run = recorded(world.subject, here, noise, world.coins)
+            released = run.run if isinstance(run, Failed) else run
+            if released is not None:
+                other = replayed(world.subject, there, released, world.coins)
+                judge.judge_runs(world.pair, world.coins, *world.in_order(run, other))
+    return judge.seen.failing

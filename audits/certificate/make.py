@@ -12,7 +12,7 @@ from audits.certificate.document import audited, describe_subject, refused_by_ch
 from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import Claim
 from audits.hypothesis_tests.checks import check_of
-from audits.hypothesis_tests.evidence import WorstPair, describe
+from audits.hypothesis_tests.evidence import WorstPair, describe, refuted_by
 from audits.hypothesis_tests.gather import gather
 from audits.hypothesis_tests.search import EXAMPLES, search
 from audits.hypothesis_tests.smoke_test import (
@@ -82,6 +82,7 @@ def certify(
     progress("audit")
     outcome = _attack(claim, few, about, evidence, suspect, effort)
     report = _report(claim, outcome, effort, trials_of(claim, effort, evidence))
+    evidence = refuted_by(evidence, outcome.failing)
     uncovered, lines = sources.uncovered(type(named(subject))), unmet(subject)
     notes = (
         *lines,

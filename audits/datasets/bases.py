@@ -5,7 +5,7 @@ sensitivities or branches fail.  A witness names its base, so that it can be rep
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -146,10 +146,17 @@ def crowd(count: int | str, mark: float, column: int, others: str) -> str:
     return f"crowd {count} {mark!r} {column} {others}"
 
 
+def alike(count: int | str, record: Sequence[float], others: str) -> str:
+    """Return the base in which the first `count` rows are the same record, over another base."""
+    return f"alike {count} {','.join(map(repr, record))} {others}"
+
+
 def dataset(domain: Domain, base: str, seed: int) -> Rows:
     """Return the synthetic dataset with this name; `seed` is used by random bases.
 
-    In addition to `GENERATORS` there are: a `crowd`; `first N BASE, then BASE`; `last of N BASE`, the end of
+    In addition to `GENERATORS` there are: a `crowd`; rows `alike`; `series ROW COLUMN VALUES BASE`, values of
+    consecutive rows; `total T COLUMN`, a column whose positive numbers have a total, as few as do not exceed
+    the middle; `first N BASE, then BASE`; `last of N BASE`, the end of
     a longer one; `rising COLUMN BASE` and `falling COLUMN BASE`, sorted by a column; `ends BITS`, every
     column at one end; `sum TOTAL FREE`, rows with a fixed sum without the column FREE (−1: none); `example
     DIGEST`, repeated if it is too short.
@@ -163,6 +170,18 @@ def dataset(domain: Domain, base: str, seed: int) -> Rows:
             mark, column, others = rest.split(maxsplit=2)
             rows = dataset(domain, others, seed)
             rows[: int(count), int(column)] = float(mark)
+        case "alike", [count, rest]:
+            record, others = rest.split(maxsplit=1)
+            rows = dataset(domain, others, seed)
+            rows[: int(count)] = [float(value) for value in record.split(",")]
+        case "series", [start, rest]:
+            column, values, others = rest.split(maxsplit=2)
+            rows = dataset(domain, others, seed)
+            series = [float(value) for value in values.split(",")]
+            rows[int(start) : int(start) + len(series), int(column)] = series
+        case "total", [total, column]:
+            rows, most = dataset(domain, "zero", seed), middle(domain, int(column))
+            rows[:, int(column)] += np.clip(float(total) - most * np.arange(len(rows)), 0, most)
         case "first", [count, rest]:
             first, then = (dataset(domain, each, seed) for each in rest.split(", then ", maxsplit=1))
             rows = np.concatenate([first[: int(count)], then[int(count) :]])
@@ -185,6 +204,14 @@ def dataset(domain: Domain, base: str, seed: int) -> Rows:
         case _:
             raise ValueError(f"no base is called {base!r}")
     return _floor_integers(domain, rows)
+
+
+def middle(domain: Domain, column: int) -> float:
+    """Return how far above zero the middle of a column is, or of its positive part."""
+    low, high = domain.low[column], domain.high[column]
+    zero = min(max(low, 0.0), high)
+    far = (low + high) / 2 - zero if low + high > 2 * zero else (high - zero) / 2
+    return float(np.floor(far)) if domain.integer[column] else far
 
 
 def _summing(box: _Box, total: float, free: int, rng: np.random.Generator) -> Rows:

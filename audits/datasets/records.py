@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from audits.datasets import calendar
 from audits.datasets.bases import between, dataset
+from audits.datasets.calendar import MOST
 from mechanisms.subject import Domain, Rows
 
 STRATA = 256  #: grid values of a column; an integer column with fewer values has all of them
@@ -104,7 +106,12 @@ def about(
     times = [value for mark in marks if mark > 0 for value in _times(mark, low, high)]
     joined = [value for group in groups if len(group) <= TERMS for value in _joined(group)]
     chosen: list[float] = []
-    for most, tier in ((FITS, fits), (NOTED, neighbours), (NOTED, middles), (NOTED, times), (NOTED, joined)):
+    dated = (MOST, calendar.times(low, high))
+    for most, tier in (
+        (FITS, fits),
+        *((NOTED, each) for each in (neighbours, middles, times, joined)),
+        dated,
+    ):
         kept = {float(np.floor(value)) if whole else value for value in tier}
         new = sorted(value for value in kept - set(chosen) if low <= value <= high)
         chosen += new[:: thin(len(new), most)]

@@ -4,12 +4,13 @@ A walk leads from one dataset to a distant one record by record, so that a chang
 of rows, or of equal rows, occurs between two neighbours on the way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
 
 import numpy as np
 
-from audits.datasets.bases import GENERATORS, Exemplified, Pair, crowd, dataset
+from audits.datasets.bases import BACKGROUNDS, GENERATORS, Exemplified, Pair, alike, crowd, dataset, middle
 from audits.datasets.domain_pairs import counts, marked_columns
 from audits.datasets.records import TOTALS, sums, thin
 from dpaccount.relation import adjacency
@@ -19,6 +20,8 @@ SEED = 1  #: of datasets that are drawn
 UNITS = 100  #: number of rows that are changed, one by one
 FEW_VALUES = 16  #: number of values up to which walks lead to every value of an integer column
 MARKED = 48  #: maximum number of walks to rows that share a mark
+CROWDS, TIES, MOST_TIES = 30, 6, 5  #: walks between two crowds, and to equal rows; the most of these
+TOTALS_TO = 200  #: whole totals of a column at which one row is changed
 MAX_SORTED_COLUMNS = 6  #: number of columns by which tables are sorted, or filled with marks
 
 
@@ -92,6 +95,64 @@ class Walk:
         sides = ((before, base), (after, then))
         rest = [near.neighbour(rows, k - 1, rows[k - 1]) for rows, _ in sides]
         return [Pair(side, less, name, SEED, k) for (side, name), less in zip(sides, rest, strict=True)]
+
+
+def series(domain: Domain, relation: str, sequences: Iterable[tuple[float, ...]]) -> Iterator[Pair]:
+    """Yield pairs in which consecutive rows have numbers that stand in a sequence, on one side or on both."""
+    low, high, near = np.array(domain.low), np.array(domain.high), adjacency(relation)
+    for number, sequence in enumerate(sequences):
+        whole = [column for column, _ in marked_columns(domain, sequence)]
+        columns = [column for column in dict.fromkeys(whole) if whole.count(column) == len(sequence)]
+        if not columns or len(sequence) > domain.rows:
+            continue
+        start = (domain.rows - len(sequence)) // 2 * (number % 2)
+        written = ",".join(map(repr, sequence))
+        base = f"series {start} {columns[number % len(columns)]} {written} {BACKGROUNDS[number % 3]}"
+        left = dataset(domain, base, SEED)
+        for place in range(start, start + len(sequence)):
+            other = np.where(left[place] == high, low, high)
+            yield Pair(left, near.neighbour(left, place, other), base, SEED, place + 1)
+
+
+def totals(domain: Domain, relation: str) -> Iterator[Pair]:
+    """Yield pairs in which the last row goes from low to high in a column; the others have a whole total."""
+    low, high, columns = np.array(domain.low), np.array(domain.high), range(min(len(domain.low), 4))
+    for column in columns:
+        most = min(TOTALS_TO // len(columns), int(middle(domain, column) * (domain.rows - 1)))
+        for total in range(most + 1):
+            base = f"total {total} {column}"
+            record = dataset(domain, base, SEED)[-1]
+            changed = np.arange(len(low)) == column
+            ends = (np.where(changed, end, record) for end in (low, high))
+            yield _changed(dataset(domain, base, SEED), relation, base, domain.rows, *ends)
+
+
+def crowds(domain: Domain, relation: str, groups: tuple[tuple[float, ...], ...]) -> Iterator[Walk]:
+    """Yield walks from rows of one record to rows of another, of marks that stand together or between them.
+
+    And walks to a few rows of the same record, which is drawn.
+    """
+    rng, rows = np.random.default_rng(SEED), domain.rows
+    for record in dataset(replace(domain, rows=TIES), "uniform", SEED).tolist():
+        few = min(MOST_TIES, rows)
+        yield Walk(domain, relation, alike("{}", record, "uniform"), few, tuple(range(1, few + 1)))
+    pairs = list(combinations(next(_values(domain)), 2)) if len(domain.low) == 1 else []
+    for number in range(CROWDS):
+        group = groups[number % len(groups)] if groups else ()
+        one, two = ([_one_of(domain, c, group, rng) for c in range(len(domain.low))] for _ in range(2))
+        if pairs:
+            one, two = ([value] for value in pairs[number * len(pairs) // CROWDS])
+        base = alike("{}", one, alike(rows - rows % 2, two, "uniform"))
+        yield Walk(domain, relation, base, rows, (rows // 2,))
+
+
+def _one_of(domain: Domain, column: int, marks: tuple[float, ...], rng: np.random.Generator) -> float:
+    """Return a value of a column: a mark, or one between two."""
+    low, high = domain.low[column], domain.high[column]
+    fits = sorted({mark for mark in marks if low <= mark <= high})
+    places = [*fits, *((a + b) / 2 for a, b in pairwise([low, *fits, high]))]
+    place = float(places[rng.integers(len(places))])
+    return float(np.floor(place)) if domain.integer[column] else place
 
 
 def walks(domain: Domain, relation: str, marks: tuple[float, ...]) -> Iterator[Walk]:

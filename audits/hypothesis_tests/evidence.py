@@ -1,7 +1,10 @@
 """Results of the property tests: evidence on each hypothesis, the worst pair, failing examples."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+
+from msgspec.structs import replace as changed
 
 from audits.datasets.bases import Pair
 from audits.hypothesis_tests.replay import Run
@@ -31,6 +34,16 @@ def evidence_on(
     examples, worst, failing = seen
     known = (about.rule, about.query, about.digest, *stated, status, about.because)
     return Evidence(*known, examples, str(worst), failing, source)
+
+
+def refuted_by(evidence: list[Evidence], failing: Sequence[ShownPair | None]) -> list[Evidence]:
+    """Return the evidence with failing examples that were found later, in the same order."""
+    return [
+        entry
+        if wrong is None or entry.status == "refuted"
+        else changed(entry, status="refuted", counterexample=wrong)
+        for entry, wrong in zip(evidence, failing, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ chosen far in the tail of the noise, provided that they are possible on all data
 This finds outputs that depend on a statistic far from its threshold, and branches that are rarely taken.
 """
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from audits.datasets.bases import Pair, dataset
 from audits.datasets.tours import special
 from audits.hypothesis_tests.replay import NOISY_CELLS, Run, differing, differing_anywhere
 from audits.hypothesis_tests.workers import Failed, fail_alike, recorded, replayed
+from audits.subjects.code_constants import Landmarks
 from audits.subjects.marks import MARKS
 from dpaccount.noise.laws import Law
 from dpaccount.noise.proved import Proved
@@ -32,12 +35,21 @@ DRAWN, SKEWED, SOME = 2, 14, 3
 
 @dataclass(frozen=True)
 class ReleaseChoice:
-    """How to choose releases: `steps` noise scales from the exact values, or from zero; None: as drawn."""
+    """How to choose releases: `steps` noise scales from the exact values, or from zero; None: as drawn.
+
+    Or every `period`-th number is `value`, in units of the noise or of the data (NaN: the one before).
+    """
 
     steps: int | None = None
     exact: bool = True
+    value: float | None = None
+    period: int = 1
+    in_units: bool = False
 
 
+WORK = 3 * 10**7  #: approximate total work of all tours of datasets
+UNMARKED = ("stable-histogram", "table", "shuffled", "sparse-vector")  #: laws of other answers
+MARKED, PERIODS, LARGEST = 60, (1, 3), 2.0**40  #: values of a release; which numbers have them; most
 FROM_EXACT, FROM_ZERO = (0, 1, -1, 30, -30), (0, 30, -30)  #: scales
 CHOICES = (
     [ReleaseChoice()] * DRAWN
@@ -57,13 +69,42 @@ class ChosenReleases(NoiseSource):
     noise: Mapping[str, Law]
     choice: ReleaseChoice
     number: int
+    units: Mapping[str, float] = field(default_factory=dict)  #: of the noise, by key, in those of the data
     everywhere: bool = True
+    answered: int = 0  #: numbers that were asked for
+    last: int = 0
 
     def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         if how == NOISY_CELLS:  # only an answer without cells is possible on all data
             return self.inner.noisy_cells(key, part, values)[:0]
         law = self.noise[key]
-        return self._chosen(law, values, getattr(self.inner, how)(key, part, values))
+        drawn = getattr(self.inner, how)(key, part, values)
+        if self.choice.value is None or law.kind in UNMARKED:
+            return self._chosen(law, values, drawn)
+        return self._marked(law, drawn, self.units[key] if self.choice.in_units else 1.0)
+
+    def _marked(self, law: Law, drawn: Integers, unit: float) -> Integers:
+        """Return the drawn numbers, every `period`-th replaced by the value, if it is a possible answer."""
+        value, flat = float(self.choice.value or 0) / unit, drawn.ravel()
+        place = self.answered + np.arange(flat.size)
+        asked = (place % self.choice.period == self.number % self.choice.period).reshape(drawn.shape)
+        self.answered += flat.size
+        if law.kind in ("exponential", "permute-and-flip"):
+            fits = 0 <= value < drawn.shape[-1]
+            return (
+                np.broadcast_to(np.eye(drawn.shape[-1], dtype=np.int64)[int(value)], drawn.shape)
+                if fits
+                else drawn
+            )
+        if law.kind == "symmetric":
+            asked |= asked.T
+        before = np.concatenate([[self.last], flat[:-1]]).reshape(drawn.shape)
+        one = (
+            before if math.isnan(value) else np.full_like(drawn, round(value) if abs(value) < LARGEST else 0)
+        )
+        chosen: Integers = np.where(asked, one, drawn)
+        self.last = int(chosen.ravel()[-1]) if chosen.size else self.last
+        return chosen
 
     def _chosen(self, law: Law, exact: Integers, drawn: Integers) -> Integers:
         steps = self.choice.steps
@@ -103,24 +144,40 @@ def possible_everywhere(law: Law) -> bool:
     )
 
 
+def _choices(proved: Proved, marks: tuple[float, ...], most: int) -> list[ReleaseChoice]:
+    """Return how releases are chosen; among others, so that they meet numbers of the code, or each other."""
+    near = {mark + k for mark in marks for k in (-1, 0, 1)}
+    whole = sorted((value for value in near if value == int(value)), key=abs)[:most]
+    chosen = [ReleaseChoice(value=value, period=p) for value in (*whole, math.nan) for p in PERIODS]
+    if set(_units(proved).values()) != {1.0}:
+        more = sorted(marks, key=abs)[:most]
+        chosen += [ReleaseChoice(value=value, period=p, in_units=True) for value in more for p in PERIODS]
+    return [*CHOICES, *chosen]
+
+
+def _units(proved: Proved) -> dict[str, float]:
+    return {key: float(Fraction(leaf.parameters.get("grid", "1"))) for key, leaf in proved.leaves.items()}
+
+
 def difference_on_any_data(
-    subject: Subject, proved: Proved, domain: Domain, marks: tuple[float, ...], seed: int
+    subject: Subject, proved: Proved, domain: Domain, marks: Landmarks, seed: int
 ) -> tuple[Pair, int, str] | None:
     """Return two datasets, coins, and how the output differs between them for the same releases; or None.
 
     The second dataset is a neighbour or unrelated.
     """
-    for number, choice in enumerate(CHOICES):
+    for number, choice in enumerate(_choices(proved, marks.numbers, min(MARKED, WORK // marks.work // 500))):
         coins = seed + number
         base = FIRST_DRAWS[number % len(FIRST_DRAWS)]
         left = dataset(domain, base, seed)
-        source = ChosenReleases(rehearse(proved, Rehearsal(coins)), proved.laws, choice, number)
+        drawn = rehearse(proved, Rehearsal(coins))
+        source = ChosenReleases(drawn, proved.laws, choice, number, _units(proved))
         run = recorded(subject, left, source, coins)
         released = run.run if isinstance(run, Failed) else run
         if released is None:
             continue  # a failure, which the search finds and reports
         here = Pair(left, left, base, seed, unit=1)
-        more = special(domain, marks) if number == 0 else PLAIN
+        more = special(domain, marks.numbers) if number == 0 else PLAIN
         for what, pair, unit in _others(
             subject, domain, here, number, choice, more, everywhere=source.everywhere
         ):
@@ -133,6 +190,8 @@ def difference_on_any_data(
 
 
 def _described(choice: ReleaseChoice) -> str:
+    if choice.value is not None:
+        return "; the releases were chosen to meet numbers of the code, or each other"
     if choice.steps is None:
         return ""
     start = "the exact values" if choice.exact else "zero"
@@ -151,12 +210,13 @@ def _others(
 ) -> list[tuple[str, Pair, int | None]]:
     """Return the data to replay on, each with the unit whose own parts may differ (None: all)."""
     pairs: list[tuple[str, Pair, int | None]] = []
-    if choice.steps is not None:
+    if choice != ReleaseChoice():
         pairs.append(("on a neighbour", _neighbour(subject, domain, here), here.unit))
     if not everywhere:
         return pairs
     bases = [("skewed", number * SKEWED + k) for k in range(SKEWED)]
-    bases = bases[:SOME] if choice.steps is not None else [*((base, number) for base in more), *bases]
+    most = 1 if choice.value is not None else SOME
+    bases = bases[:most] if choice != ReleaseChoice() else [*((base, number) for base in more), *bases]
     for place, (base, seed) in enumerate(bases):
         fewer = not place % 3 and adjacency(subject.relation).rows_vary
         rows = -(-domain.rows // 2) if fewer else domain.rows

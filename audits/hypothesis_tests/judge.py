@@ -6,6 +6,7 @@ If some releases are not possible on all data, every pair is run separately inst
 
 import hashlib
 import heapq
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -20,16 +21,17 @@ from audits.datasets.tours import Walk
 from audits.hypothesis_tests.checks import Check, Finding, for_pair
 from audits.hypothesis_tests.evidence import Example, SearchResult, WorstPair, describe
 from audits.hypothesis_tests.extreme_inputs import difference_shown, possible_everywhere
-from audits.hypothesis_tests.replay import Run, distance
+from audits.hypothesis_tests.replay import Run, distance, unlike
 from audits.hypothesis_tests.smoke_test import void
 from audits.hypothesis_tests.workers import Failed, fail_alike, recorded, replayed, run_side
 from audits.subjects.marks import MARKS
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from mechanisms.subject import Rows, Subject
+from mechanisms.subject import Domain, Rows, Subject
 
 CACHED_RUNS = 6  #: size of the cache of a tour's runs
+SAME = 8  #: datasets that have the same total, where all but few do
 COARSE, FINE = 16, 24  #: parts of a walk measured first, and halvings of parts with unusual movement
 
 
@@ -155,6 +157,34 @@ class Judge:
             for pair in walk.step(k):
                 self._judge_pair(tour, pair)
 
+    def along_coins(self, pair: Pair, seeds: Iterable[int]) -> None:
+        """Judge one pair under many public coins, where these change anything, with releases of one run."""
+        root = rehearsed(self.subject, self.proved, pair.left, 0)
+        if isinstance(root, Failed) or not self.shared:
+            return
+        for coins in seeds:
+            run = replayed(self.subject, pair.left, root, coins, again=False)
+            if isinstance(run, Failed) or unlike(root, run) is not None:
+                self.run_pair(pair, coins)
+
+    def along_records(self, domain: Domain, records: int) -> None:
+        """Judge a pair with a record that adds more or less, in total, than all others, if there is one.
+
+        Every dataset has new records.  If all but few have one total, a search finds such a record.
+        """
+        tour, usual = Tour(self, 0), None
+        for number in range(records // domain.rows):
+            base, other = (f"last of {domain.rows * (k + 1)} uniform" for k in (0, number))
+            walk = Walk(domain, self.subject.relation, f"first {{}} {other}, then {base}", domain.rows)
+            total = tour.total(walk.table(domain.rows))
+            usual = total if usual is None else usual
+            if total is None or usual != total:
+                steps = range(1, domain.rows + 1) if total is not None and number > SAME else ()
+                found = bisect_left(steps, 1, key=lambda k: int(tour.total(walk.table(k)) != usual))
+                for pair in walk.step(found + 1) if steps else ():
+                    self._judge_pair(tour, pair)
+                return
+
 
 class Tour:
     """Runs on the datasets of a tour; those after the first (`root`) replay its releases if possible."""
@@ -180,6 +210,11 @@ class Tour:
             return rehearsed(judge.subject, judge.proved, data, self.coins)
         released = root.run if isinstance(root, Failed) else root
         return root if released is None else replayed(judge.subject, data, released, self.coins, again=False)
+
+    def total(self, data: Rows) -> int | None:
+        """Return the sum of all exact values of a run; None if it fails."""
+        run = self.run_on(data)
+        return None if isinstance(run, Failed) else sum(int(exact.sum()) for exact in run.exact.values())
 
     def change(self, left: Rows, right: Rows) -> float:
         """Return the query's total change between two datasets; ∞ if the output differs."""

@@ -24,7 +24,7 @@ from audits.datasets.drawing import draw_examples
 from audits.datasets.records import FITS, records, thin
 from audits.hypothesis_tests.checks import Check, check_of, may_move, untested
 from audits.hypothesis_tests.evidence import Example, SearchResult, WorstPair, describe, evidence_on
-from audits.hypothesis_tests.extreme_inputs import difference_on_any_data
+from audits.hypothesis_tests.extreme_inputs import WORK, difference_on_any_data
 from audits.hypothesis_tests.judge import Judge
 from audits.hypothesis_tests.replay import unlike
 from audits.hypothesis_tests.run_constants import observed_landmarks
@@ -34,12 +34,14 @@ from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.relation import REPLACE_ONE, radius_of
 from dpaccount.schemas.certificate import Evidence, ShownPair, Status
-from mechanisms.subject import Domain, Rows, Subject
+from mechanisms.subject import Additive, Domain, Rows, Subject
+from mechanisms.table.user_level import named
 
 EXAMPLES = 200  #: Hypothesis examples for every hypothesis of a proof
 MAX_BOUNDARIES = 24  #: ends of batches at which units on both sides are tried
 COINS = 60  #: seeds of public coins that are tried one by one
-WORK, LEAST = 3 * 10**7, 500  #: approximate total work of all tours; and the minimum number of runs
+LEAST = 500  #: the minimum number of runs of all tours
+MANY_COINS, MANY_RECORDS = 3000, 50_000  #: for one pair; that are changed several at once
 APART = 8  #: one in this many examples runs each side in a separate process
 
 
@@ -193,11 +195,14 @@ def run_tours(
     units = chosen("rows", tours.units(domain, {*more, *asked}), room // 24)
     bases = chosen("tables", tours.special(domain, marks.numbers), room // 60)
     walks = list(tours.walks(domain, relation, marks.numbers)) if radius_of(relation) is None else []
-    walks = chosen("sequences of changes", walks, room // 120)
+    between = list(tours.crowds(domain, relation, marks.together)) if walks else []
+    walks = chosen("sequences of changes", [*between, *walks], room // 120)
     ways = [tours.by_unit(domain, relation, "low", units[:1])] * min(len(coins), COINS)
     ways += [tours.star(domain, relation, base, middle, changed) for base in ("uniform", *given)]
     ways += [tours.by_unit(domain, relation, base, units) for base in ("low", "uniform", *given)]
     ways += [tours.by_unit(domain, relation, base, sorted({1, middle, domain.rows})) for base in bases]
+    if walks:
+        ways += [tours.series(domain, relation, marks.series), tours.totals(domain, relation)]
     coins = chosen("public coins", coins, len(ways) + len(walks))
     judge.seen.skipped = (
         f"The tests tried only some of the edge cases that they construct: {', '.join(cut)}." if cut else ""
@@ -206,6 +211,11 @@ def run_tours(
         judge.along(tour, coins[number % len(coins)])
     for number, walk in enumerate(walks, len(ways)):
         judge.along_walk(walk, coins[number % len(coins)])
+    play: object = type(named(judge.subject)).play
+    if play is not Additive.play:  # which has no use for coins
+        pair = next(tours.by_unit(domain, relation, "uniform", [middle]))
+        judge.along_coins(pair, range(seed, seed + min(MANY_COINS, room // 8)))
+    judge.along_records(domain, min(MANY_RECORDS, room // 16 * domain.rows))
 
 
 def changed_by_earlier_runs(subject: Subject, runs: list[Example]) -> ShownPair | None:
@@ -224,5 +234,5 @@ def dependence_on_data(
     subject: Subject, proved: Proved, domain: Domain, marks: Landmarks, seed: int
 ) -> ShownPair | None:
     """Return an example, on any data, whose output depends on more than releases and coins; or None."""
-    difference = difference_on_any_data(subject, proved, domain, marks.numbers, seed)
+    difference = difference_on_any_data(subject, proved, domain, marks, seed)
     return None if difference is None else describe(*difference)

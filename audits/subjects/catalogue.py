@@ -15,6 +15,7 @@ from typing import Any
 from audits.claim import NAME, Claim
 from audits.subjects.broken.table import TABLE, ListedFunction, function_named
 from audits.subjects.calibrated import TARGETS, noise_of, with_noise
+from audits.subjects.sources import OURS
 from bandits.space.points import Space
 from bandits.space.reading import read_space
 from dpaccount.documents import Place
@@ -200,8 +201,9 @@ def _measured(claim: Claim, table: Table, reading: Reading) -> None:
 
 
 def _unit(claim: Claim, made_by: type) -> dict[str, object]:
-    """Return how far a neighbour's row moves, where the claim and the class are about that."""
-    known = any(field.name == RADIUS_PARAMETER for field, _ in _fields(made_by))
+    """Return how far a neighbour's row moves, if a class of ours has it, not a user's own."""
+    ours = (base for base in made_by.__mro__ if base.__module__.partition(".")[0] in OURS)
+    known = any(RADIUS_PARAMETER in vars(base).get("__annotations__", {}) for base in ours)
     return {RADIUS_PARAMETER: claim.guarantee.radius or Fraction(0)} if known else {}
 
 

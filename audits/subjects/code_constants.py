@@ -8,6 +8,7 @@ import ast
 import math
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,6 +27,8 @@ from mechanisms.table.user_level import named
 MAX_CONSTANTS = 1000  #: constants; of more, an evenly spread choice
 LONGEST, DEEPEST = 10_000, 4  #: of text and tables
 LONG, GROUPS = 24, 40  #: numbers that stand together, and how often
+IN_A_ROW = 10  #: numbers of a series
+RARE, MAX_ENTRIES, MAX_ODD = 50, 100_000, 200  #: one entry in so many; entries; numbers of such entries
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -34,12 +37,14 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 class Landmarks:
     """Numbers that code asks for, in order, and those that stand together: in a statement, in a function.
 
+    `series` are those of a statement as they are written.
     When code runs it is seen which numbers it has `built` of constants, and how much `work` a run is: calls,
     and cells of its data.
     """
 
     numbers: tuple[float, ...] = ()
     together: tuple[tuple[float, ...], ...] = ()
+    series: tuple[tuple[float, ...], ...] = ()
     built: tuple[float, ...] = ()
     work: int = 1
 
@@ -52,19 +57,26 @@ def landmarks(subject: Subject, built: Iterable[float] = (), work: int = 1) -> L
         files = modules_of(made_by)
     except InputError:  # a class that was typed in has parameters only
         files = []
-    written = [constants(content_of(file), own) for file in files if file.suffix == ".py"]
+    sources = [content_of(file) for file in files if file.suffix == ".py"]
+    written = [constants(source, own) for source in sources]
+    series = dict.fromkeys(each for source in sources for top in _kept(source, own) for each in top.series)
     numbers = {number for one, _ in written for each in one for number in (each, -each)}
-    numbers |= {number for file in files for number in _globals(file)}
+    kept = {number for table in _tables(files) for number in numbers_in(table)}
     fields = frozenset(numbers_in([*vars(subject).values(), *vars(named(subject)).values()]))
     groups = {group for _, several in written for group in several} | {fields}
     together = sorted((len(group), tuple(sorted(group))) for group in groups if 0 < len(group) <= LONG)
     grouped = tuple(group for _, group in together[:GROUPS])
-    return Landmarks(_chosen(numbers | fields), grouped, _chosen({*built} - numbers), max(work, 1))
+    tables = [*vars(subject).values(), *(value for base in made_by.__mro__ for value in vars(base).values())]
+    odd = {number for table in [*_tables(files), *tables] for number in odd_numbers(table)}
+    first = {*_chosen(numbers | fields), *sorted(odd)[:MAX_ODD]}  # before other numbers of long tables
+    every = tuple(sorted({*first, *_chosen(kept, MAX_CONSTANTS - len(first))}))
+    new = _chosen({*built} - numbers - kept)
+    return Landmarks(every, grouped, tuple(series)[:GROUPS], new, max(work, 1))
 
 
-def _chosen(numbers: Iterable[float]) -> tuple[float, ...]:
+def _chosen(numbers: Iterable[float], most: int = MAX_CONSTANTS) -> tuple[float, ...]:
     chosen = sorted(number for number in numbers if math.isfinite(number))
-    return tuple(chosen[:: max(-(-len(chosen) // MAX_CONSTANTS), 1)])
+    return tuple(chosen[:: max(-(-len(chosen) // max(most, 1)), 1)])
 
 
 def constants(content: bytes, own: frozenset[str]) -> tuple[frozenset[float], tuple[frozenset[float], ...]]:
@@ -73,10 +85,14 @@ def constants(content: bytes, own: frozenset[str]) -> tuple[frozenset[float], tu
     That is in one statement, one function, or outside of functions; numbers of places, as in data[:, 2], are
     not among these.  Other subjects than `own` that stand in the source are left out.
     """
-    kept = [each for each in _statements(content) if not each.of_others(own)]
+    kept = _kept(content, own)
     outside = frozenset[float]().union(*(each.outside for each in kept))
     groups = dict.fromkeys(group for each in kept for group in each.groups)
     return frozenset[float]().union(*(each.numbers for each in kept)), (*groups, outside)
+
+
+def _kept(content: bytes, own: frozenset[str]) -> list["TopStatement"]:
+    return [each for each in _statements(content) if not each.of_others(own)]
 
 
 @dataclass(frozen=True)
@@ -85,6 +101,7 @@ class TopStatement:
 
     numbers: frozenset[float]
     groups: tuple[frozenset[float], ...]
+    series: tuple[tuple[float, ...], ...]
     outside: frozenset[float]  #: of functions
     name: str | None  #: of a class
     bases: frozenset[str]
@@ -116,14 +133,30 @@ def _top(top: ast.stmt) -> TopStatement:
     several = (
         dict.fromkeys(of(_inside(node)) for node in nodes if isinstance(node, ast.stmt)) if together else {}
     )
+    written_so = (
+        [each for each in _inside(node) if isinstance(each, ast.Constant)]
+        for node in nodes
+        if isinstance(node, ast.stmt)
+    )
+    series = tuple(filter(_in_a_row, (_in_order(each, together) for each in written_so)))
     outside = of(node for node in nodes if id(node) not in inside)
     whole = frozenset[float]().union(*written.values())
     if not isinstance(top, ast.ClassDef):
-        return TopStatement(whole, tuple(several), outside, None, frozenset(), subject=False)
+        return TopStatement(whole, tuple(several), series, outside, None, frozenset(), subject=False)
     bases = frozenset(ast.unparse(base).rpartition(".")[2] for base in top.bases)
     methods = {each.name for each in top.body if isinstance(each, ast.FunctionDef)}
     subject = bool(methods & {"play", "proof"})
-    return TopStatement(whole, tuple(several), outside, top.name, bases, subject)
+    return TopStatement(whole, tuple(several), series, outside, top.name, bases, subject)
+
+
+def _in_order(found: list[ast.Constant], numbers: Mapping[int, frozenset[float]]) -> tuple[float, ...]:
+    """Return the numbers of constants in the order in which they stand in the source."""
+    found.sort(key=lambda node: (node.lineno, node.col_offset))
+    return tuple(number for node in found for number in numbers.get(id(node), ()))
+
+
+def _in_a_row(numbers: tuple[float, ...]) -> bool:
+    return 1 < len(numbers) <= IN_A_ROW
 
 
 def _inside(statement: ast.stmt) -> Iterator[ast.AST]:
@@ -159,13 +192,28 @@ def _folded(node: ast.BinOp) -> object:
         return None
 
 
-def _globals(file: Path) -> Iterator[float]:
-    """Yield the numbers in the globals of a loaded module, such as tables that it read from a file."""
-    for module in list(sys.modules.values()):
-        if getattr(module, "__file__", None) == str(file):
-            for name, value in list(vars(module).items()):
-                if name[:2] != "__":
-                    yield from numbers_in(value)
+def _tables(files: list[Path]) -> list[Any]:
+    """Return the globals of loaded modules, such as tables that they read from files."""
+    names = set(map(str, files))
+    loaded = [each for each in list(sys.modules.values()) if getattr(each, "__file__", None) in names]
+    return [value for module in loaded for name, value in list(vars(module).items()) if name[:2] != "__"]
+
+
+def odd_numbers(table: Any) -> Iterator[float]:
+    """Yield numbers of few entries of a long table: of those that are there twice, or have a rare value."""
+    if isinstance(table, Mapping):
+        entries = list(table.items())
+    elif isinstance(table, np.ndarray | list | tuple):
+        rows = table.tolist() if isinstance(table, np.ndarray) else table
+        entries = [(row[0], row[1:]) if isinstance(row, tuple | list) and row else (row, ()) for row in rows]
+    else:
+        return
+    for side in (0, 1):
+        many = Counter(repr(entry[side]) for entry in entries[:MAX_ENTRIES])
+        few = max(len(entries) // RARE, 2)
+        odd = {text for text, count in many.items() if (count <= few if side else count > 1)}
+        if len(entries) >= LONG and len(odd) * RARE <= len(entries):
+            yield from (n for entry in entries if repr(entry[side]) in odd for n in numbers_in(entry[0]))
 
 
 def numbers_in(value: Any, depth: int = 0) -> Iterator[float]:

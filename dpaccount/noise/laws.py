@@ -52,6 +52,11 @@ class Law:
         denominator = lcm(*(p.denominator for row in self.table for p in row))
         return denominator, [list(accumulate(int(p * denominator) for p in row)) for row in self.table]
 
+    @cached_property
+    def chances(self) -> NDArray[np.float64]:
+        """Return the table as doubles."""
+        return np.array([[float(p) for p in row] for row in self.table])
+
 
 def checked_width(law: Law, key: str) -> Law:
     """Return the law; refuses one that 64 bits may not hold: a sampler would cut it, and a sum could wrap."""

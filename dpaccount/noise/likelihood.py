@@ -39,12 +39,11 @@ def log_mass(noise: Law, released: Integers, value: Integers) -> float:
             masses = np.array([_flip_masses(noise, scores) for scores in np.atleast_2d(value)])
             return float(np.log((masses * np.atleast_2d(released)).sum(axis=-1)).sum())
         case "table":
-            table = np.array([[float(p) for p in row] for row in noise.table])
-            return float(np.log(table[value, released]).sum())
+            return float(np.log(noise.chances[value, released]).sum())
         case "shuffled":
             ones = np.ones(1)  # how likely so many of the answers are 1
             for symbol in value.tolist():
-                ones = np.convolve(ones, [float(p) for p in noise.table[symbol]])
+                ones = np.convolve(ones, noise.chances[symbol])
             return float(np.log(ones[released.sum()]))
         case "sparse-vector":
             return _log_answers(noise, released, value)

@@ -5,7 +5,6 @@ it receives a copy of the data and a noise object with its methods only.  Its re
 plain arrays, in which nothing can be hidden.
 """
 
-import contextlib
 import dataclasses
 import struct
 import sys
@@ -23,6 +22,7 @@ from mechanisms.subject import Rows, Subject, View
 
 Array = NDArray[np.generic]
 PLAIN = (bool, int, float, str, type(None))  #: what an array of objects may hold
+COMPARABLE = (*PLAIN, np.ndarray, np.generic)
 SHOWN = np.ndarray | np.generic | bool | int | float | str | None  #: what becomes a plain array
 DTYPE_KINDS = "biufcSUMm"  #: of dtypes without references to other memory
 VIEW_PARTS = frozenset({"own", "public"})  #: of a view
@@ -119,11 +119,13 @@ def watched(subject: Subject, data: Rows, noise: Noise, coins: int) -> Played:
     asked: list[str] = []
     failed: list[BaseException] = []
     given = np.array(data, dtype=np.float64, order="C")
-    out, err = StandardStream(sys.stdout), StandardStream(sys.stderr)
+    before = sys.stdout, sys.stderr
+    out, err = map(StandardStream, before)
+    sys.stdout, sys.stderr = out, err
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            shown = subject.play(given, Handed(noise, asked, failed), coins)
+        shown = subject.play(given, Handed(noise, asked, failed), coins)
     finally:
+        sys.stdout, sys.stderr = before
         if failed:
             raise failed[0]
     accessed, changed = tuple(dict.fromkeys(asked)), not _unchanged(given, data)
@@ -133,7 +135,7 @@ def watched(subject: Subject, data: Rows, noise: Noise, coins: int) -> Played:
 def _unchanged(given: Rows, data: Rows) -> bool:
     if given.shape != data.shape:
         return False
-    return np.array_equal(given, data) or np.array_equal(given, data, equal_nan=True)
+    return given.tobytes() == data.tobytes() or np.array_equal(given, data, equal_nan=True)
 
 
 def fresh(subject: Subject) -> Subject:
@@ -216,8 +218,8 @@ def hidden(view: View) -> dict[str, Array]:
     for title, part in (("own", view.own), ("public", view.public)):
         carried |= _carried(f"the table of {title} parts", part, frozenset())
         for name, shown in part.items():
-            if isinstance(shown, np.ndarray):
-                carried |= _around(name, shown)
+            around = isinstance(shown, np.ndarray)
+            carried |= _around(name, shown) if around else _carried(name, shown, frozenset())
     return carried
 
 
@@ -226,15 +228,25 @@ def _around(name: str, shown: Array) -> dict[str, Array]:
     if isinstance(shown, np.ma.MaskedArray):
         carried[f"{name}, behind its mask"] = np.array(shown.data)
         carried[f"{name}, its mask"] = np.array(np.ma.getmaskarray(shown))
+        carried[f"{name}, its fill value"] = np.array(shown.fill_value)
+        carried |= _plain_of(f"{name}, what it is about", vars(shown)["_optinfo"])
     elif type(shown) is not np.ndarray:
         ours = [
             base for base in type(shown).__mro__ if issubclass(base, np.ndarray) and base is not np.ndarray
         ]
         for base in ours:
-            carried |= _plain_of(name, vars(base))
+            carried |= _plain_of(name, {k: v for k, v in vars(base).items() if isinstance(v, COMPARABLE)})
         carried |= _carried(name, shown, frozenset())
-    if isinstance(shown.base, np.ndarray) and shown.base.dtype.kind in DTYPE_KINDS:
-        carried[f"{name}, the memory it is part of"] = np.array(shown.base, subok=False)
+    holder: Any = shown.base
+    while holder is not None:
+        if isinstance(holder, np.ndarray):
+            carried[f"{name}, the memory it is part of"] = plain_array(holder, name)
+        elif not hasattr(holder, "__array_interface__"):  # of a view with other strides
+            try:
+                carried[f"{name}, the bytes it is part of"] = np.frombuffer(holder, np.uint8).copy()
+            except (TypeError, ValueError, BufferError):
+                raise NotPlain(f"{name} is part of a {type(holder).__name__}; show a copy") from None
+        holder = getattr(holder, "base", None)
     if shown.dtype.metadata:
         carried[f"{name}, metadata of its type"] = np.array(repr(dict(shown.dtype.metadata)))
     return carried
@@ -249,11 +261,13 @@ def _carried(name: str, holder: object, known: frozenset[str]) -> dict[str, Arra
 
 
 def _plain_of(name: str, attributes: Mapping[str, object]) -> dict[str, Array]:
-    comparable = (*PLAIN, np.ndarray, np.generic)
+    """Return attributes as arrays; raises `NotPlain` for one that is of neither numbers nor text."""
     return {
         f"{name}.{attribute}": np.array(value, subok=False)
+        if isinstance(value, COMPARABLE)
+        else np.array(repr(plain(value, f"{name}.{attribute}")))
         for attribute, value in attributes.items()
-        if attribute[:2] != "__" and isinstance(value, comparable)
+        if attribute[:2] != "__"
     }
 
 

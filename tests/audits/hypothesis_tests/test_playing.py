@@ -520,14 +520,17 @@ def flag(of):
 @looped("threshold", [0.2, 0.5, 0.8])
 def test_an_exact_mean_is_told_by_unrelated_data_however_many_rows(threshold):
     subject = Shows(**UNIT, rows=5000, what=flag(lambda data, noisy: data.mean() > threshold))
-    found = difference_on_any_data(subject, Proved(subject.proof(DELTA)), subject.domain(), (), 1)
+    found = difference_on_any_data(subject, Proved(subject.proof(DELTA)), subject.domain(), Landmarks(), 1)
     assert found is not None
     assert "the public flag differs" in found[2]
 
 
 def test_a_function_of_the_releases_is_none_of_the_data():
     subject = Shows(**UNIT, rows=50, what=flag(lambda data, noisy: noisy[0] > 20))
-    assert difference_on_any_data(subject, Proved(subject.proof(DELTA)), subject.domain(), (), 1) is None
+    assert (
+        difference_on_any_data(subject, Proved(subject.proof(DELTA)), subject.domain(), Landmarks(), 1)
+        is None
+    )
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), st.sampled_from([" ", ", ", "-", "/"]))
