@@ -164,7 +164,7 @@ def attack(
         asked, planned = asked_of(challenge, len(pairs)), _planned(crew, pace, challenge, len(pairs))
         progress("search for the most suspicious pair")
         screen = Screen.of(planned, repeats=repeats)
-        if repeats and planned == asked and not crew.hurried and len(walk) > 1:
+        if repeats and planned == asked and not crew.hurried and len(walk) > 1 < len(pairs):
             pairs = [*rare_moves(crew, walk[: planned.cost // WALKED], challenge.seed), *pairs]
         trial, searched = most_suspicious(crew, pairs, challenge, planned, screen, pace, findings, progress)
         if repeats and trial.moved is None and crew.tally.widest > 1:
@@ -190,6 +190,7 @@ def attack(
     complete = certified.runs == certify or isinstance(certified.reached, BetRefutation)
     in_time = planned == asked and certify >= asked.certify and complete and not crew.hurried
     fewer = runs < 2 * asked.train + asked.certify
+    runs += certified.fresh
     what = f"{runs} of {challenge.trials} runs" if fewer else "the search for a pair"
     cuts = [] if in_time else [f"cut by time: {what} (a run takes {trial.pace:.2g} s)"]
     room = room_for(crew.tally.held)
@@ -203,7 +204,7 @@ def attack(
         trial.candidate,
         certified.reached,
         learned.score.sentence(),
-        runs + certified.fresh,
+        runs,
         searched,
         tuple(dict.fromkeys([*crew.tally.failure_counts(), *findings, *cuts])),
         certified.leaked,
@@ -384,16 +385,18 @@ def _certify(
     """Measure the first of the fixed `rules`, and the second, if any, on rounded results, on fresh runs.
 
     Runs cut by the time limit count against the attack, except in bets, which take their share of the
-    risk.  What rejects the claim is confirmed (`audits.attack.confirmation`).  The verdict on rounded
-    results is separate and has its own risk.
+    risk.  What rejects the claim is confirmed (`audits.attack.confirmation`), in as much time again.  The
+    verdict on rounded results is separate and has its own risk.
     """
     trial.hand_to(crew)
     _, learned, rule = rules[0]
     if bets is None and _should_bet(challenge, runs) and isinstance(rule, Threshold):
         bets = Bets(trial, challenge, (learned, rule))
+    begun = crew.seconds_left()
     first = _scored(crew, trial, challenge, CERTIFYING, runs, rules, progress, bets)
+    pace = max((begun - crew.seconds_left()) / max(first.runs, 1), trial.pace)
     delta, share = challenge.delta, Fraction(0) if bets is None else bets.share
-    more = min(FRESH * runs, int(SPARE * crew.seconds_left() / trial.pace)) if first.runs == runs else 0
+    more = min(FRESH * runs, int(SPARE * (crew.seconds_left() + crew.seconds) / pace))
     if bets is not None and bets.rule is not None:
         rules = [(None, *bets.rule)]
     again: _Scored | None = None
@@ -405,6 +408,7 @@ def _certify(
     def fresh(risk: Fraction) -> LowerBound:
         nonlocal again
         progress(f"confirming on {more} fresh runs")
+        crew.allow(crew.seconds)
         again = _scored(crew, trial, challenge, CONFIRMING, more, rules, progress)
         return again.bound(delta, risk)
 

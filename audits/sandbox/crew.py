@@ -267,6 +267,10 @@ class Crew:
         self._delay = self._delayed()
         self._until = time.monotonic() - self._delay + seconds
 
+    def allow(self, seconds: float) -> None:
+        """Allow all runs together this much more time."""
+        self._until += seconds
+
     def _delayed(self) -> float:
         """Return the seconds in which this process or, on average, its workers had no processor."""
         return waited("self") + sum(process.waited for process in self._processes) / max(self.jobs, 1)

