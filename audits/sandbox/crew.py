@@ -92,7 +92,8 @@ class Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # so that its children can be killed with it
-            env={**os.environ, **threads},
+            # one order of sets of texts in every run: what is tested is what is released
+            env={**os.environ, **threads, "PYTHONHASHSEED": "0"},
         )
         self._buffer.clear()
         if self.code.guarded is not None:

@@ -212,7 +212,7 @@ def odd_numbers(table: Any) -> Iterator[float]:
         many = Counter(repr(entry[side]) for entry in entries[:MAX_ENTRIES])
         few = max(len(entries) // RARE, 2)
         odd = {text for text, count in many.items() if (count <= few if side else count > 1)}
-        if len(entries) >= LONG and len(odd) * RARE <= len(entries):
+        if len(entries) >= LONG and sum(many[text] for text in odd) * RARE <= 2 * len(entries):
             yield from (n for entry in entries if repr(entry[side]) in odd for n in numbers_in(entry[0]))
 
 

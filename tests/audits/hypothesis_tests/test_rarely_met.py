@@ -1,0 +1,98 @@
+"""What the property tests construct: places in time, odd entries of tables, series, totals; nobody's field."""
+
+import sys
+from dataclasses import make_dataclass
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from audits.claim import read_claim
+from audits.datasets.bases import dataset
+from audits.datasets.calendar import times
+from audits.subjects.catalogue import subject_made
+from audits.subjects.code_constants import odd_numbers
+from mechanisms.subject import Domain, View
+from mechanisms.subject.isolation import NotPlain, hidden
+
+ADVERSARY = Path(__file__).parents[2] / "adversary"
+DAY, EPOCH = 86_400, date(1970, 1, 1).toordinal()
+
+
+@pytest.mark.parametrize("length", [1, 24, 1440, DAY, 1000 * DAY])
+def test_leap_days_and_clock_changes_of_a_column_of_times_are_tried_in_any_unit(length):
+    found = set(times(0, 20_453 * length + length - 1))
+    leap = [(date(year, 2, 29).toordinal() - EPOCH) * length for year in range(1972, 2026, 4)]
+    assert set(leap) <= found
+    change = (date(2025, 10, 26).toordinal() - EPOCH) * length + length // 24
+    assert length == 1 or {change - 1, change} <= found
+    assert times(0, 120) == times(0, 1) == times(-1e300, 1e300) == []
+
+
+def test_entries_that_are_there_twice_or_weigh_more_are_odd():
+    codes = np.sort(np.r_[np.arange(500.0), 17, 230])
+    assert set(odd_numbers(codes)) == set(odd_numbers(codes.tolist())) == {17, 230}
+    assert set(odd_numbers([f"W-{code:.0f}" for code in codes])) == {17, 230}
+    assert set(odd_numbers({code: 1 + (code == 41) for code in range(500)})) == {41}
+    assert set(odd_numbers([(code, 1 + (code == 41)) for code in range(500)])) == {41}
+    assert list(odd_numbers(np.arange(500) % 7)) == list(odd_numbers({"a": 1, "b": 2})) == []
+
+
+@pytest.mark.parametrize("low", [-121.0, 0.0, 3.0])
+def test_a_column_has_the_total_and_consecutive_rows_the_series(low):
+    domain = Domain(12, (low, 0.0), (241.0, 9.0), (False, True))
+    for total in range(200):
+        rows = dataset(domain, f"total {total} 0", 1)
+        assert (rows[:, 0] - max(low, 0)).sum() == total
+        assert domain.contains(rows)
+    rows = dataset(domain, "series 4 1 3.0,1.0,4.0 uniform", 1)
+    assert rows[4:7, 1].tolist() == [3, 1, 4]
+    assert (dataset(domain, "alike 3 5.0,2.0 uniform", 1)[:3] == [5, 2]).all()
+
+
+@pytest.mark.parametrize(
+    "name", ["unit", "radius", "reward", "seed", "column", "delays", "epsilon", "relations"]
+)
+def test_a_field_of_the_author_keeps_the_authors_value(name):
+    sys.path.append(str(ADVERSARY))
+    from careless import Author
+
+    made = make_dataclass("Made", [(name, int, 16)], bases=(Author,), frozen=True)
+    assert getattr(subject_made(read_claim(ADVERSARY / "claim.toml"), made), name) == 16
+
+
+def _with(shown, **attributes):
+    for name, value in attributes.items():
+        setattr(shown, name, value)
+    return shown
+
+
+def _carriers(exact):
+    """Return arrays that show zeros, with a number behind them."""
+    zeros, both = np.zeros(2), np.array([0, 0, exact], dtype=float)
+    objects = np.array([0, 0, exact], dtype=object)
+    ours = type("Ours", (np.ndarray,), {})
+    return {
+        "fill value": np.ma.array(zeros, mask=False, fill_value=exact),
+        "masked": np.ma.array([0, exact], mask=[False, True]),
+        "memory": both[:2],
+        "objects": objects[:2],
+        "bytes": np.frombuffer(both.tobytes(), np.float64, 2),
+        "strides": np.lib.stride_tricks.as_strided(both, (2,), (8,)),
+        "attribute": _with(zeros.view(ours), note=[{"exact": exact}]),
+        "metadata": np.zeros(2, dtype=np.dtype(float, metadata={"exact": exact})),
+        "number": _with(type("Number", (int,), {})(0), note=exact),
+    }
+
+
+@pytest.mark.parametrize("name", sorted(_carriers(0)))
+def test_what_hides_behind_shown_values_is_compared(name):
+    one, two, again = (hidden(View(public={"x": _carriers(exact)[name]})) for exact in (1, 2, 1))
+    assert str(one) == str(again) != str(two)
+
+
+def test_what_cannot_be_compared_is_refused():
+    ours = _with(np.zeros(1).view(type("Ours", (np.ndarray,), {})), note=object())
+    with pytest.raises(NotPlain):
+        hidden(View(public={"x": ours}))
