@@ -16,9 +16,8 @@ import numpy as np
 from audits.datasets.bases import Pair, dataset
 from audits.datasets.tours import special
 from audits.hypothesis_tests.replay import NOISY_CELLS, Run, differing, differing_anywhere
-from audits.hypothesis_tests.workers import Failed, fail_alike, recorded, replayed
+from audits.hypothesis_tests.workers import Failed, fail_alike, note, recorded, replayed
 from audits.subjects.code_constants import Landmarks
-from audits.subjects.marks import MARKS
 from dpaccount.noise.laws import Law
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, NoiseSource, rehearse
@@ -182,7 +181,7 @@ def difference_on_any_data(
             subject, domain, here, number, choice, more, everywhere=source.everywhere
         ):
             other = replayed(subject, pair.right, released, coins)
-            MARKS.compared(run.marks, other.marks, moved=True)
+            note(run, other)
             wrong = difference_shown(run, other, unit)
             if wrong is not None:
                 return pair, coins, f"{wrong} {what}{_described(choice)}"

@@ -23,8 +23,7 @@ from audits.hypothesis_tests.evidence import Example, SearchResult, WorstPair, d
 from audits.hypothesis_tests.extreme_inputs import difference_shown, possible_everywhere
 from audits.hypothesis_tests.replay import Run, distance, unlike
 from audits.hypothesis_tests.smoke_test import void
-from audits.hypothesis_tests.workers import Failed, fail_alike, recorded, replayed, run_side
-from audits.subjects.marks import MARKS
+from audits.hypothesis_tests.workers import Failed, fail_alike, note, recorded, replayed, run_side
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
@@ -76,7 +75,7 @@ class Judge:
         seen = self.seen
         seen.count += 1
         findings, size = self._findings(pair, run, other)
-        MARKS.compared(run.marks, other.marks, moved=size > 0 or isinstance(run, Failed))
+        note(run, other)
         if (seen.best is None or size > seen.best.distance) and pair.neighbours(self.subject.relation):
             seen.best = WorstPair(pair, coins, size)
         for index, finding in enumerate(findings):
@@ -220,7 +219,7 @@ class Tour:
     def change(self, left: Rows, right: Rows) -> float:
         """Return the query's total change between two datasets; ∞ if the output differs."""
         run, other = self.run_on(left), self.run_on(right)
-        MARKS.compared(run.marks, other.marks, moved=self._judge.shared)
+        note(run, other)
         if self._judge.shared and difference_shown(run, other, None) is not None:
             return np.inf
         if isinstance(run, Failed) or isinstance(other, Failed):

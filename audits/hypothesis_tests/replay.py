@@ -93,7 +93,7 @@ class Run:
     changed: bool = False
     printed: bool = False
     report: str | None = None
-    marks: frozenset[str] = frozenset()  #: in the code, that it made
+    marks: frozenset[int] = frozenset()  #: in the code, that it made
 
 
 def record(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from tempfile import TemporaryFile
 from typing import Any
 
+import numpy as np
+
 from audits.hypothesis_tests.replay import (
     Recorder,
     Remembers,
@@ -38,7 +40,7 @@ class Failed:
     kind: str | None = None
     run: Run | None = None
     printed: bool = False
-    marks: frozenset[str] = frozenset()
+    marks: frozenset[int] = frozenset()
 
 
 Play = Callable[[], Run | Failed]
@@ -131,6 +133,14 @@ def _ended(play: Callable[[], Run], noise: Recorder | Replayer) -> Run | Failed:
 def _kind(error: BaseException) -> str:
     """Return what others can observe of a failure: its type, and the code of an exit, but not its text."""
     return repr(error) if isinstance(error, SystemExit) else type(error).__name__
+
+
+def note(run: Run | Failed, other: Run | Failed) -> None:
+    """Note what two runs with the same releases met; it counts if their exact values differ."""
+    one, two = (each.run if isinstance(each, Failed) else each for each in (run, other))
+    exact = [{} if each is None else each.exact for each in (one, two)]
+    moved = any(not np.array_equal(values, exact[1].get(part, ())) for part, values in exact[0].items())
+    MARKS.compared(run.marks, other.marks, moved=moved)
 
 
 def fail_alike(one: Failed, other: Run | Failed) -> bool:
