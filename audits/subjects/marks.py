@@ -7,11 +7,10 @@ is a look-up in `Marks`, a constant of the code, which notes a key that it does 
 
 import ast
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import partial
 from operator import itemgetter
 from types import CodeType
 from typing import Any
@@ -30,8 +29,8 @@ SHOWN = 10  #: lines that are named; of more their number
 ROWS, OPEN = "the number of rows", frozenset({"?"})
 NOT_RECORDED = f"{NO_TEST}it was not marked, so which lines the tests met is not known."
 UNMARKED = "could not be marked, so not known to be met"
-HELD = "__dpaccount_marks__"  #: a text in the place of `Marks` while code is compiled
-MET = 10**9  #: the key of `met`; those of marks follow: no places in `HELD`, so that nothing is folded
+HELD, CALLED = "__dpaccount_marks__", "__dpaccount_met__"  #: in the place of constants while code is compiled
+FIRST = 10**9  #: the first key, no place in a text: so the compiler leaves the look-up
 DEPTH = 5  #: definitions of local variables that are followed
 PLAIN = bool, int, float, str, Fraction, tuple, type(None)
 SCOPES = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef
@@ -66,7 +65,7 @@ class Marks(dict[int, Any]):
     """Settled keys, and those that ran since they were last `taken`."""
 
     def __init__(self) -> None:
-        super().__init__({MET: self.met})
+        super().__init__()
         self.known: dict[int, Mark] = {}
         self.never: dict[str, str] = {}  #: reasons of authors, by line
         self.seen: dict[int, Counter[object]] = {}  #: runs, by dataset
@@ -80,22 +79,8 @@ class Marks(dict[int, Any]):
     __hash__ = object.__hash__  # type: ignore[assignment]  # as constants of code have one
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what does the same and notes nothing, for code that is sent to other processes."""
-        return defaultdict, (partial(bool, 1), {MET: itemgetter(2)})
-
-    def met(self, outcome: tuple[int, int, Any]) -> Any:
-        """Return the value of a comparison; note what it is true of, and false of."""
-        yes, no, value = outcome
-        if yes in self and no in self:
-            return value
-        if isinstance(value, bool | np.bool_):
-            self[yes if value else no]
-        elif (kind := type(value).__module__.partition(".")[0]) in ("numpy", "pandas", "polars"):
-            array: Any = value.to_numpy() if kind != "numpy" and hasattr(value, "to_numpy") else value
-            if isinstance(array, np.ndarray) and array.dtype == bool and array.size:
-                true = np.count_nonzero(array.view(np.ndarray))
-                _ = true and self[yes], true == array.size or self[no]
-        return value
+        """Return what is as true and notes nothing, for code that is sent to other processes."""
+        return range, (2 * FIRST,)
 
     def taken(self) -> frozenset[int]:
         """Return what ran since the last call and is not settled."""
@@ -144,6 +129,31 @@ class Marks(dict[int, Any]):
         return [f"{NO_TEST}{'; '.join(open_)}.", *said] if open_ else said
 
 
+@dataclass(frozen=True, eq=False)
+class Met:
+    """Notes what a comparison is true of, and false of; a constant of marked code."""
+
+    marks: Marks
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what gives the value alone."""
+        return itemgetter, (2,)
+
+    def __call__(self, outcome: tuple[int, int, Any]) -> Any:
+        """Return the value of a comparison, given after the keys of its outcomes."""
+        (yes, no, value), marks = outcome, self.marks
+        if yes in marks and no in marks:
+            return value
+        if isinstance(value, bool | np.bool_):
+            marks[yes if value else no]
+        elif (kind := type(value).__module__.partition(".")[0]) in ("numpy", "pandas", "polars"):
+            array: Any = value.to_numpy() if kind != "numpy" and hasattr(value, "to_numpy") else value
+            if isinstance(array, np.ndarray) and array.dtype == bool and array.size:
+                true = np.count_nonzero(array.view(np.ndarray))
+                _ = true and marks[yes], true == array.size or marks[no]
+        return value
+
+
 MARKS = Marks()
 
 
@@ -161,7 +171,7 @@ def public(relation: str) -> frozenset[str]:
 
 def marked(source: bytes, file: str, name: str, marks: Marks = MARKS) -> CodeType | None:
     """Return a file's code with marks, which have this `name` of it; None where it cannot be marked."""
-    first = max(marks.known, default=MET) + 1
+    first = max(marks.known, default=FIRST) + 1
     try:
         tree = ast.parse(source, file)
         marker = _Marker(name, tree, first)
@@ -175,7 +185,7 @@ def marked(source: bytes, file: str, name: str, marks: Marks = MARKS) -> CodeTyp
             marks.never[f"{name}:{number}"] = reason
 
     def holding(part: CodeType) -> CodeType:
-        held: dict[object, object] = {HELD: marks}
+        held: dict[object, object] = {HELD: marks, CALLED: Met(marks)}
         inner = (holding(each) if isinstance(each, CodeType) else each for each in part.co_consts)
         return part.replace(co_consts=tuple(held.get(each, each) for each in inner))
 
@@ -323,7 +333,7 @@ class _Marker(ast.NodeTransformer):
                     self._begin(key, each.body, at)
         if outcome:
             yes, no = self._new(node.lineno, "never true", "never false", on=on)
-            made = self._made(node, f"{HELD!r}[{MET}](({yes}, {no}, 0))")
+            made = self._made(node, f"({CALLED!r} if 1 else 0)(({yes}, {no}, 0))")
             made.args[0].elts[2] = node
             return made
         return node

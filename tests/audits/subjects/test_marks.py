@@ -28,7 +28,7 @@ from dpaccount.checker import NO_TEST
 from dpaccount.errors import InputError
 
 CONSTRUCTS = Path(__file__).with_name("constructs.txt")
-HELPERS = {"Odd", "Point", "asked", "seen", "generated", "later", "deleted"}
+HELPERS = {"deep", "Odd", "Point", "asked", "seen", "generated", "later", "deleted"}
 FUNCTIONS = [
     n.name for n in ast.parse(CONSTRUCTS.read_text()).body if hasattr(n, "args") and n.name not in HELPERS
 ]
@@ -222,6 +222,19 @@ def test_a_mark_counts_from_a_hundred_runs_on_each_of_two_datasets():
     assert 7 in marks
 
 
+def test_a_function_that_travels_by_value_runs_without_marks_as_here(both):
+    module = loaded(CONSTRUCTS.read_text(), Marks(), str(CONSTRUCTS))
+    for name in set(FUNCTIONS) - {"counted"}:
+        cloudpickle.register_pickle_by_value(module)
+        raw = cloudpickle.dumps([vars(module)[name], module.trace])
+        cloudpickle.unregister_pickle_by_value(module)
+        assert b"audits.subjects" not in raw, name
+        function, trace = pickle.loads(raw)  # noqa: S301
+        there = types.SimpleNamespace(f=function, trace=trace)
+        for x in NUMBERS:
+            assert outcome(there, "f", x)[0] == outcome(both[0], name, x)[0]
+
+
 def test_at_most_ten_lines_are_named_and_reasons_of_the_author_apart():
     source = "def f(x):\n" + "".join(
         f"    if x == {k}: x = 0{'  # dpaccount: never, an old code' * (k == 3)}\n" for k in range(3, 16)
@@ -302,6 +315,16 @@ def test_a_file_that_cannot_be_marked_is_named():
     marks = Marks()
     assert marked(b"def f(:", "deep.py", "deep.py", marks) is None
     assert marks.missed(frozenset()) == ["could not be marked, so not known to be met in any test: deep.py:1"]
+
+
+def test_long_code_is_marked_and_deep_code_is_marked_or_named():
+    lines = "".join(f"    x = 0 if x == {k} and not x > 1 else x\n" for k in range(10_000))
+    assert loaded(f"def f(x):\n{lines}    return x\n", marks := Marks()).f(1) == 0
+    assert len(marks.known) == 40_001
+    for depth in (10, 100, 200, 900):
+        chain = "".join(f"    {'el' if k else ''}if x == {k}: return {k}\n" for k in range(depth))
+        code = marked(f"def f(x):\n{chain}".encode(), "it.py", "it.py", marks := Marks())
+        assert marks.missed(frozenset()) if code is None else len(marks.known) == 2 * depth + 1
 
 
 def test_of_code_without_a_file_it_is_said_that_nothing_was_recorded():
