@@ -36,6 +36,7 @@ from audits.subjects.catalogue import on_table, subject_made
 from dpaccount import checker
 from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, InputError, LedgerError, NoLedgerError, ReceiptError
+from dpaccount.ledger.charging import Charge
 from dpaccount.ledger.journal.entries import KeyTakenError, RunState
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise.proved import Proved
@@ -234,8 +235,8 @@ def _stored_certificate(release: Release, ledger: Ledger, number: int, state: Ru
 
 def _checked(release: Release, ledger: Ledger, charge: int | str, kept: Mapping[str, Any]) -> dict[str, Any]:
     """Return the certificate that the ledger kept for a charge, unless it is about something else."""
-    (entry, head), body = ledger.charged(charge), dict(kept)
-    wrong = _mismatch(release, body, release.named_data(body.pop(OPENING, "")), entry, head)
+    paid, body = ledger.paid(charge), dict(kept)
+    wrong = _mismatch(release, body, release.named_data(body.pop(OPENING, "")), paid)
     if wrong is not None:
         raise LedgerError(
             f"the release of {release.claim.name} that the ledger kept is not printed: {wrong}; see what"
@@ -278,7 +279,7 @@ def spent_when_stopped(claim: Claim) -> str | None:
         return spent_on(release.numbered(number), ledger) if number else None
 
 
-def _mismatch(release: Release, body: dict[str, Any], data: str, entry: int, head: str) -> str | None:
+def _mismatch(release: Release, body: dict[str, Any], data: str, paid: Charge) -> str | None:
     """Return why a stored certificate is not for this claim, data and charge, or None."""
     try:
         checker.check(json.dumps(body).encode())
@@ -291,7 +292,7 @@ def _mismatch(release: Release, body: dict[str, Any], data: str, entry: int, hea
         "claim": (body["claim"], release.claim.written),
         "code": (body["subject"].get("code"), made.get("code")),
         "data": (made.get("data"), data),
-        "ledger entry": ([made.get("ledger_entry"), made.get("ledger_head")], [entry, head]),
+        "ledger entry": ([made.get("ledger_entry"), made.get("ledger_head")], [paid.entry, paid.head]),
     }
     other = [name for name, (written, right) in pairs.items() if canonical(written) != canonical(right)]
     return f"it is about another {', '.join(other)}" if other else None
@@ -443,10 +444,10 @@ def _how(error: BaseException) -> str:
 def _run_and_keep(
     release: Release, ledger: Ledger, receipt: Receipt, certificate: Draft, before: Mapping[str, Any]
 ) -> dict[str, Any]:
-    paid = ledger.charged(receipt.entry)
+    paid = ledger.paid(receipt.entry)
     view, report = _run_and_report(release, _data(release), receipt)
     secret = token_hex(32)
-    document = _release_entry(release, certificate, report, paid, secret)
+    document = _release_entry(release, certificate, report, (paid.entry or 0, paid.head), secret)
     document = changed(
         document, budget=_budget_around(before, ledger.show()), evaluation=_evaluation(release, view)
     )

@@ -12,7 +12,7 @@ from msgspec import convert
 from dpaccount.accounting.measures import Amounts
 from dpaccount.cached import cached_property
 from dpaccount.errors import BudgetError
-from dpaccount.exact import Enclosure, printed, printed_amount, shown
+from dpaccount.exact import Enclosure, printed, shown
 from dpaccount.ledger.balances import changes, step_functions
 from dpaccount.ledger.balances.bodies import Spending
 from dpaccount.ledger.balances.budget import Budget
@@ -20,14 +20,7 @@ from dpaccount.ledger.balances.records import Overlay
 from dpaccount.ledger.balances.segment_tree import Opened, TooLargeError, marks_of, read_by, remember
 from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.entry import CHARGE, RESERVATION
-from dpaccount.ledger.journal.entries import (
-    KeyTakenError,
-    accepted,
-    body_of,
-    facts_to_charge,
-    refused,
-    same_charge,
-)
+from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.totals import Totals
 from dpaccount.ledger.requests import CERTIFIED, Request
 from dpaccount.ledger.stores.group_commit import Job
@@ -86,18 +79,18 @@ class Batch:
         """
         known = None if key is None else self._rows.keyed(key)
         if known is not None:
-            paid = same_charge(self._rows, known, request, self._budget.width)
+            paid = entries.same_charge(self._rows, known, request, self._budget.width)
             return self._answer(paid, known.number, known=True)
-        state, facts = self._state(), facts_to_charge(request, self._rows.stamp)
+        state, facts = self._state(), entries.facts_to_charge(request, self._rows.stamp)
         reason = self._tried(state, request, facts)
         if dry_run:
             return self._answer(request, None, reason)
         if reason is not None:
-            entry = refused(self._rows, self.totals, facts, key, reason)
+            entry = entries.refused(self._rows, self.totals, facts, key, reason)
         elif request.parts is None:
-            entry = self._rows.append(CHARGE, accepted(facts, request), state.text, key=key)
+            entry = self._rows.append(CHARGE, entries.accepted(facts, request), state.text, key=key)
         else:
-            state, body = self._state(), accepted(facts, request)
+            state, body = self._state(), entries.accepted(facts, request)
             self._reserve(state, body)
             entry = self._rows.append(RESERVATION, body, state.text, key=key)
         if reason is None:
@@ -129,13 +122,13 @@ class Batch:
     def _accepted_together(self, run: list[tuple[Request, str | None]]) -> list[Charge] | None:
         """Accept charges of one scope and year if all fit together; only the last gets a root."""
         state = self._state()
-        bodies = [facts_to_charge(request, self._rows.stamp) for request, _ in run]
+        bodies = [entries.facts_to_charge(request, self._rows.stamp) for request, _ in run]
         where = [convert(facts, Spending) for facts in bodies]
         if len({(one.scope, one.year) for one in where}) > 1:
             return None
         steps = [request.steps or [] for request, _ in run]
         try:
-            changes.charged(state, where[0], steps, partial(body_of, self._rows))
+            changes.charged(state, where[0], steps, partial(entries.body_of, self._rows))
         except TooLargeError:
             return None
         if changes.over(state, self._budget, where[0].scope, SEARCHED_TOGETHER) is not None:
@@ -143,7 +136,7 @@ class Batch:
         charges = []
         for place, ((request, key), facts) in enumerate(zip(run, bodies, strict=True), 1):
             root = state.text if place == len(run) else None
-            entry = self._rows.append(CHARGE, accepted(facts, request), root, key=key)
+            entry = self._rows.append(CHARGE, entries.accepted(facts, request), root, key=key)
             self.totals = self.totals.next(entry)
             charges.append(self._answer(request, entry.number))
         state.nodes.keep(self._nodes)
@@ -161,21 +154,25 @@ class Batch:
             right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
             return f"the charge has no bound in this ledger's measure, {self._budget.measure.name} ({right})"
         try:
-            changes.charged(state, convert(facts, Spending), [request.steps], partial(body_of, self._rows))
+            changes.charged(
+                state, convert(facts, Spending), [request.steps], partial(entries.body_of, self._rows)
+            )
         except TooLargeError:
             limit = shown(self._budget.epsilon)
             return f"the charge would bring a unit beyond any budget, and the budget's ε is {limit}"
-        return refusal(changes.over(state, self._budget, facts.get("scope"), SEARCHED))
+        reason = refusal(changes.over(state, self._budget, facts.get("scope"), SEARCHED))
+        less = "; such plans add up to less in a ledger made with --measure gdp" if request.takers else ""
+        return reason and reason + less
 
     def _reserve(self, state: State, body: str) -> None:
         number = self.totals.at.number + 1
 
         def bodies(which: int) -> str:
-            return body if which == number else body_of(self._rows, which)
+            return body if which == number else entries.body_of(self._rows, which)
 
         changes.apply(state, self._budget, RESERVATION, number, bodies)
 
-    def taken(self, request: Request, error: KeyTakenError) -> Charge:
+    def taken(self, request: Request, error: entries.KeyTakenError) -> Charge:
         """Return the result for a key that belongs to a different charge."""
         return self._answer(request, None, str(error))
 
@@ -224,7 +221,7 @@ class ToCharge(Job):
             [(request, key)] = run
             try:
                 self.charges.append(batch.decide(request, key))
-            except KeyTakenError as error:
+            except entries.KeyTakenError as error:
                 if self.raises:
                     self.error = error
                 else:
@@ -267,16 +264,16 @@ def refusal(over: changes.Over | None) -> str | None:
     if over is None:
         return None
     scope, budget, unit, total = over
-    names = zip(budget.measure.amounts, total, strict=True)
-    sums = ", ".join(f"{name} {printed_amount(amount, up=True)}" for name, amount in names)
+    named = budget.named(total)
+    sums = ", ".join(f"{name} {amount}" for name, amount in named.items())
     epsilon = printed(budget.measure.enclosure(total, budget.delta).upper, up=True)
     at = sums if epsilon == "inf" else f"ε {epsilon} at δ {shown(budget.delta)} ({sums})"
     limit = f"ε {shown(budget.epsilon)}" + (f" at δ {shown(budget.delta)}" if epsilon == "inf" else "")
     share = {"approximate": 1, "approximate-zcdp": 2}.get(budget.measure.name)  # of δ, which adds up
     if share and total[1] > budget.delta / share:
-        at, limit = f"δ {printed_amount(total[1], up=True)}", f"δ {shown(budget.delta / share)}"
+        at, limit = f"δ {named['delta']}", f"δ {shown(budget.delta / share)}"
         if share == 1 and total[0] > budget.epsilon:
-            at = f"ε {printed_amount(total[0], up=True)} and {at}"
+            at = f"ε {named['epsilon']} and {at}"
             limit = f"ε {shown(budget.epsilon)} and {limit}"
     beyond = f"the budget's {limit}" if scope is None else f"the {limit} of the scope {scope}"
     return f"the charge would bring unit {unit} to {at}, beyond {beyond}"

@@ -25,27 +25,12 @@ from dpaccount.errors import InputError, LedgerError, damaged
 from dpaccount.exact import Exact
 from dpaccount.ledger import requests
 from dpaccount.ledger.balances.bodies import formed
-from dpaccount.ledger.balances.budget import budget, one_line
+from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, budget, one_line
 from dpaccount.ledger.balances.segment_tree import nothing
 from dpaccount.ledger.balances.step_functions import Cover, most
 from dpaccount.ledger.charging import Batch, Charge, RefusedError, ToCharge
 from dpaccount.ledger.entry import BUDGET, DRAWING, FORFEIT, ORIGIN, RELEASE, Entry, seal
-from dpaccount.ledger.journal.entries import (
-    RunState,
-    as_written,
-    budget_of,
-    charge_of,
-    check_linked,
-    check_server,
-    check_unchanged,
-    check_undrawn,
-    facts_of,
-    first_entry,
-    kept,
-    marked,
-    releases,
-    unkept,
-)
+from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.totals import Totals
 from dpaccount.ledger.journal.totals import totals as read_totals
 from dpaccount.ledger.requests import Request
@@ -69,7 +54,7 @@ _UNNAMED: Final = "unnamed "  #: prefix of the random key of a charge without a 
 
 
 def init(
-    url: str, *, epsilon: Exact, delta: Exact, unit: str, relation: str, measure: str = "gdp"
+    url: str, *, epsilon: Exact, delta: Exact, unit: str, relation: str, measure: str = DEFAULT_MEASURE
 ) -> dict[str, Any]:
     """Create a ledger at `url` with a budget and return what `Ledger.show` returns.
 
@@ -80,7 +65,7 @@ def init(
     limits = budget(epsilon, delta, unit, relation, measure)
 
     def first(stamp: Mapping[str, str]) -> Entry:
-        body, root = as_written({**limits.as_json(), **stamp}), nothing(limits.width).text
+        body, root = entries.as_written({**limits.as_json(), **stamp}), nothing(limits.width).text
         return Entry(0, BUDGET, None, None, body, root, seal(ORIGIN, 0, BUDGET, None, None, body, root))
 
     create(address(url), lambda connection, stamp: begin(connection, [first(stamp)]))
@@ -106,7 +91,7 @@ class Ledger(Arrangements):
     """An open ledger; close it, or use it in a ``with`` block.  Threads may share it."""
 
     def __init__(self, store: Store, origin: Entry) -> None:
-        self.budget = budget_of(origin)
+        self.budget = entries.budget_of(origin)
         self._store, self._origin = store, origin
         self._known = _Known(self._commit, self._store.held)
 
@@ -120,7 +105,7 @@ class Ledger(Arrangements):
         store = Store.open(url)
         try:
             with store.reading() as rows:
-                return cls(store, first_entry(rows))
+                return cls(store, entries.first_entry(rows))
         except LedgerError:
             store.close()
             raise
@@ -262,7 +247,7 @@ class Ledger(Arrangements):
             return self._own().group.ask(ToCharge(pairs, raises, size=len(pairs))).charges
         with self._store.reading() as rows:
             batch = Batch(rows, self._totals(rows), self.budget)
-            check_server(rows, batch.totals)
+            entries.check_server(rows, batch.totals)
             return [batch.decide(request, key, dry_run=True) for request, key in pairs]
 
     def _commit(self, jobs: list[ToCharge]) -> None:
@@ -294,7 +279,7 @@ class Ledger(Arrangements):
             if receipt is None:
                 if not fresh:
                     with self._store.reading() as rows:
-                        known.seen[entry] = check_undrawn(rows, entry)
+                        known.seen[entry] = entries.check_undrawn(rows, entry)
                 receipt = issue(proved, entry, lambda draws, most: self._mark(entry, draws, most))
                 known.receipts[entry] = receipt
             return receipt
@@ -318,13 +303,13 @@ class Ledger(Arrangements):
         current = read_totals(rows, self.budget.width) if before is None else before.followed(rows)
         current.state(rows.node)
         if rows.writes and not anywhere:
-            check_server(rows, current)
+            entries.check_server(rows, current)
         known.totals = current
         return current
 
     # -------------------------------------------------------------- releases
 
-    def run_state(self, key: str) -> RunState:
+    def run_state(self, key: str) -> entries.RunState:
         """Return the state of this key's run (kept, charged, being drawn, lost) from one snapshot.
 
         Raises `LedgerError` if an entry of the run was changed in the file.
@@ -332,16 +317,18 @@ class Ledger(Arrangements):
         with self._store.reading() as rows:
             charge = rows.keyed(key)
             if charge is None:
-                return RunState()
+                return entries.RunState()
             kept, begun = (rows.about(charge.number, kind) for kind in (RELEASE, DRAWING))
             for entry in (charge, begun, kept):
                 if entry is not None:
-                    check_unchanged(rows, entry)
+                    entries.check_unchanged(rows, entry)
             if kept is not None:
-                return RunState(kept=facts_of(kept), charged=True)
+                return entries.RunState(kept=entries.facts_of(kept), charged=True)
             if begun is not None:
-                return unkept(begun)
-            return RunState(charged=True, lost=FORFEIT in check_linked(rows, charge.number)[1])
+                return entries.unkept(begun)
+            return entries.RunState(
+                charged=True, lost=FORFEIT in entries.check_linked(rows, charge.number)[1]
+            )
 
     def release(self, key: str) -> dict[str, Any] | None:
         """Return the kept release of this key's charge, or None; raises as `run_state` does."""
@@ -350,7 +337,7 @@ class Ledger(Arrangements):
     def releases(self, text: str) -> list[tuple[int, Any]]:
         """Return the kept releases whose JSON has this text in it, each after its charge's entry number."""
         with self._store.reading() as rows:
-            return list(releases(rows, text))
+            return list(entries.releases(rows, text))
 
     def release_with(self, digest: str) -> dict[str, Any] | None:
         """Return the kept release whose document has this digest; None if there is none."""
@@ -361,19 +348,14 @@ class Ledger(Arrangements):
         state = self.run_state(key)
         return state.drawing or state.lost
 
-    def charged(self, charge: int | str) -> tuple[int, str]:
-        """Return the number and the head of the entry that `paid` returns."""
-        paid = self.paid(charge)
-        return paid.entry or 0, paid.head
-
     def paid(self, charge: int | str) -> Charge:
         """Return what an entry charged, given its number or key, with the head after it.
 
         Raises `LedgerError` if there is no such charge, or it was changed in the file.
         """
         with self._store.reading() as rows:
-            entry = charge_of(rows, charge)
-            check_unchanged(rows, entry)
+            entry = entries.charge_of(rows, charge)
+            entries.check_unchanged(rows, entry)
             spends = most(formed(entry, self.budget.width).steps, self.budget.width)
             return Charge(entry.number, entry.digest, spends, self.budget)
 
@@ -395,7 +377,7 @@ class Ledger(Arrangements):
 
             def write() -> Entry:
                 with self._store.writing() as rows:
-                    return marked(rows, self._totals(rows).text, entry, before, seen, (draws, upto))
+                    return entries.marked(rows, self._totals(rows).text, entry, before, seen, (draws, upto))
 
             known.marks[entry] = again(write).number, upto
 
@@ -404,11 +386,11 @@ class Ledger(Arrangements):
 
         `charge` is an entry number or a key.  Raises `LedgerError` if it has a release already.
         """
-        text = as_written(body)
+        text = entries.as_written(body)
 
         def write() -> Entry:
             with self._store.writing() as rows:
-                return kept(rows, self._totals(rows).text, charge, text)
+                return entries.kept(rows, self._totals(rows).text, charge, text)
 
         again(write)
 

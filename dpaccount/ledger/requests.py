@@ -134,16 +134,22 @@ def of_plan(budget: Budget, plan: Plan, purpose: str, by: str | None = None) -> 
 def _at_share(budget: Budget, plan: Plan) -> list[Step] | None:
     """Return the (ε, δ) that a plan without one costs, as one release, at the `PLANS`th part of the δ.
 
-    Only in a ledger that adds up ε and δ, for a plan with a bound under GDP; else None.
+    At the whole δ, if only so it fits the budget.  Only in a ledger that adds up ε and δ, for a plan with
+    a bound under GDP; else None.
     """
     if budget.measure.name != "approximate" or not budget.delta:
         return None
-    gdp, share = MEASURES["gdp"], budget.delta / PLANS
-    steps = of_plan(replace(budget, measure=gdp), plan, "plan").steps
-    costs = [(unit, gdp.enclosure(squares, share).upper, any(squares)) for unit, squares in steps or []]
-    if steps is None or any(upper == math.inf for _, upper, _ in costs):
-        return None
-    return [(unit, (rounded_up(Fraction(upper)), share * some)) for unit, upper, some in costs]
+    gdp = MEASURES["gdp"]
+    paid: list[Step] | None = None
+    squares = of_plan(replace(budget, measure=gdp), plan, "plan").steps
+    for share in (budget.delta / PLANS, budget.delta):
+        costs = [(unit, gdp.enclosure(each, share).upper, share * any(each)) for unit, each in squares or []]
+        if not costs or any(upper == math.inf for _, upper, _ in costs):
+            continue
+        paid = [(unit, (rounded_up(Fraction(upper)), part)) for unit, upper, part in costs]
+        if all(budget.fits(each) for _, each in paid):
+            break
+    return paid
 
 
 def _paid(budget: Budget, parts: list[tuple[Cover | None, Event]], amounts: dict[int, Amounts]) -> list[Step]:

@@ -9,12 +9,11 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, TypeVar
 
 from dpaccount.accounting.measures import Amounts
-from dpaccount.exact import printed_amount
+from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import summary
 from dpaccount.ledger.balances import changes
 from dpaccount.ledger.balances import ranges as intervals
@@ -22,19 +21,7 @@ from dpaccount.ledger.balances.bodies import Part, PartsBody, ReservationBody, W
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.segment_tree import SpentTree
 from dpaccount.ledger.balances.state import State
-from dpaccount.ledger.balances.step_functions import Step, one_amount, plus, zero
-from dpaccount.ledger.entry import (
-    CHARGE,
-    DRAWING,
-    FORFEIT,
-    REFUSAL,
-    RELEASE,
-    RESERVATION,
-    RESET,
-    RETURN,
-    ROUNDS,
-    Entry,
-)
+from dpaccount.ledger.balances.step_functions import Step, plus, read, zero
 from dpaccount.ledger.journal.entries import body_of, budget_of, facts_of, first_entry
 from dpaccount.ledger.journal.log import EVERY, LogFilter
 from dpaccount.ledger.journal.replay import BAD_ENTRY, Bad, first_bad
@@ -144,7 +131,7 @@ def units(budget: Budget, tree: SpentTree) -> Report:
             joined[-1] = joined[-1][0], last, spent
         else:
             joined.append((first, last, spent))
-    rows = [{"first": first, "last": last, **_named(budget, spent)} for first, last, spent in joined]
+    rows = [{"first": first, "last": last, **budget.named(spent)} for first, last, spent in joined]
     return {"rows": rows, "more": len(largest) > MOST}
 
 
@@ -162,7 +149,7 @@ def _reservations(passed: "Pass", waiting: Iterable[Any]) -> Report:
 class Pass:
     """Collects facts entry by entry; `worst` is the unit whose spending is tracked over time."""
 
-    at: Entry
+    at: kinds.Entry
     budget: Budget
     worst: int
     only: LogFilter = EVERY
@@ -179,7 +166,7 @@ class Pass:
         self._chosen: Counter[str] = Counter()
         self._charges: dict[int, int] = {}  #: number of a mark to that of its charge
 
-    def take(self, entry: Entry) -> bool:
+    def take(self, entry: kinds.Entry) -> bool:
         """Process the next entry; if it does not continue the chain, set `bad`, return False."""
         facts: Report = {}
         try:
@@ -198,11 +185,7 @@ class Pass:
     def answers(self) -> Report:
         """Return spending by day and the lists, as the report holds them."""
         spending = [
-            {
-                "day": day,
-                **line,
-                "spent": None if line["spent"] is None else _named(self.budget, line["spent"]),
-            }
+            {"day": day, **line, "spent": line["spent"] and self.budget.named(line["spent"])}
             for day, line in sorted(_shorter(self.days).items())
             if self.only.has_day(day)
         ]
@@ -212,38 +195,38 @@ class Pass:
             for name, items in self._lists.items()
         }
         teams = [
-            {**dict(zip(TEAM, key, strict=True)), "charges": many, "spent": _named(self.budget, spent)}
+            {**dict(zip(TEAM, key, strict=True)), "charges": many, "spent": self.budget.named(spent)}
             for key, (many, spent) in sorted(self.teams.items(), key=lambda item: str(item[0]))
         ]
         spent_by = {"of_unit": self.worst, "rows": teams}
         return {"spending": {"of_unit": self.worst, "rows": spending}, "teams": spent_by, **lists}
 
-    def _gather(self, entry: Entry, facts: Report) -> None:
+    def _gather(self, entry: kinds.Entry, facts: Report) -> None:
         day = str(facts.get("time", ""))[:10]
         line = self.days.setdefault(day, {**dict.fromkeys(COUNTED, 0), "spent": None})
-        if entry.kind == CHARGE:
+        if entry.kind == kinds.CHARGE:
             line["charges"] += 1
-            cost = self._spend(read_body(CHARGE, entry.body).steps)
+            cost = self._spend(read_body(kinds.CHARGE, entry.body).steps)
             self._note("charged", entry, facts, ("purpose", "by", "scope", "key", *CERTIFIED))
             self._of_team(facts, cost)
-        elif entry.kind in (RESERVATION, ROUNDS, RETURN):
+        elif entry.kind in kinds.TAKING:
             self._of_reservation(entry, facts, line)
-        elif entry.kind == REFUSAL:
+        elif entry.kind == kinds.REFUSAL:
             line["refused"] += 1
             self._note("refused", entry, facts, ("purpose", "by", "scope", "key", "reason"))
-        elif entry.kind == RESET:
+        elif entry.kind == kinds.RESET:
             self._note("resets", entry, facts, ("reason", "by"))
-        elif entry.kind == FORFEIT:
-            self._spend(read_body(FORFEIT, entry.body).steps)
+        elif entry.kind == kinds.FORFEIT:
+            self._spend(read_body(kinds.FORFEIT, entry.body).steps)
             self._note("forfeits", entry, facts, ("reason", "by"))
-        elif entry.kind in (DRAWING, RELEASE):
+        elif entry.kind in (kinds.DRAWING, kinds.RELEASE):
             self._of_drawing(entry, facts, line)
         line["spent"] = self._sum
 
-    def _of_reservation(self, entry: Entry, facts: Report, line: Report) -> None:
-        if entry.kind == RESERVATION:
+    def _of_reservation(self, entry: kinds.Entry, facts: Report, line: Report) -> None:
+        if entry.kind == kinds.RESERVATION:
             line["charges"] += 1
-            body: ReservationBody = read_body(RESERVATION, entry.body)
+            body: ReservationBody = read_body(kinds.RESERVATION, entry.body)
             parts = self._costs[entry.number] = parts_of(body, self.budget.width)
             named = {name: facts.get(name) for name in ("purpose", "by", "scope")}
             total = changes.total_of(parts)
@@ -261,9 +244,9 @@ class Pass:
             return
         taken: PartsBody = read_body(entry.kind, entry.body)
         number, which = taken.reservation, intervals.read(taken.parts)
-        line["drawn" if entry.kind == ROUNDS else "returned"] += intervals.count(which)
+        line["drawn" if entry.kind == kinds.ROUNDS else "returned"] += intervals.count(which)
         self._note("marks", entry, {**facts, "parts": intervals.text(which)}, ("reservation", "parts", "by"))
-        if entry.kind == RETURN:
+        if entry.kind == kinds.RETURN:
             if number not in self._costs:
                 raise ValueError(f"entry {number} is no reservation")
             self.reserved[number]["returned"] += intervals.count(which)
@@ -284,11 +267,11 @@ class Pass:
         many, spent = self.teams.get(team, (0, zero(self.budget.width)))
         self.teams[team] = many + 1, plus(spent, cost)
 
-    def _of_drawing(self, entry: Entry, facts: Report, line: Report) -> None:
+    def _of_drawing(self, entry: kinds.Entry, facts: Report, line: Report) -> None:
         """Count a draw; for a charge in parts, also list the drawn node."""
         about = entry.about or 0
         charge = self._charges.get(about, about)
-        if entry.kind == DRAWING:
+        if entry.kind == kinds.DRAWING:
             line["drawn"] += 1
             self._charges.pop(about, None)
             self._charges[entry.number] = charge
@@ -298,7 +281,7 @@ class Pass:
                 "nodes", entry, {"charge": charge, "key": key, "part": str(part)}, ("charge", "key", "part")
             )
 
-    def _note(self, name: str, entry: Entry, facts: Report, names: tuple[str, ...]) -> None:
+    def _note(self, name: str, entry: kinds.Entry, facts: Report, names: tuple[str, ...]) -> None:
         self._counts[name] += 1
         if not self.only.has(facts):
             return
@@ -310,7 +293,7 @@ class Pass:
     def _spend(self, steps: Written) -> Amounts:
         """Add a charge at the worst unit; return its cost there."""
         text = at_unit(steps, self.worst, None)
-        cost = zero(self.budget.width) if text is None else _amounts(text)
+        cost = zero(self.budget.width) if text is None else read(text, self.budget.width)
         self._sum = plus(self._sum, cost)
         return cost
 
@@ -331,16 +314,6 @@ def sum_at(functions: Iterable[list[Step]], unit: int, width: int) -> Amounts:
     for steps in functions:
         total = plus(total, at_unit(steps, unit, zero(width)))
     return total
-
-
-@lru_cache(maxsize=4096)
-def _amounts(text: str) -> Amounts:
-    return tuple(map(one_amount, text.split(" ")))
-
-
-def _named(budget: Budget, amounts: Amounts) -> Report:
-    names = zip(budget.measure.amounts, amounts, strict=True)
-    return {name: printed_amount(amount, up=True) for name, amount in names}
 
 
 def _shorter(days: dict[str, Report]) -> dict[str, Report]:

@@ -19,14 +19,7 @@ import numpy as np
 
 from dpaccount.errors import LedgerError, ReceiptError, damaged
 from dpaccount.ledger.entry import DRAWING, FORFEIT, RELEASE
-from dpaccount.ledger.journal.entries import (
-    as_written,
-    check_linked,
-    facts_of,
-    forfeited,
-    mark_of,
-    own_charge,
-)
+from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.totals import Totals
 from dpaccount.ledger.stores.group_commit import again
 from dpaccount.ledger.stores.rows import Rows
@@ -102,18 +95,18 @@ class ResumableReceipt(NoiseSource):
             with self._store.writing() as rows:
                 totals = self._totals(rows)
                 if totals.forfeited > self.entry:
-                    raise forfeited(self.entry)
+                    raise entries.forfeited(self.entry)
                 if rows.about(self._last, DRAWING) is not None:
                     raise ReceiptError(
                         f"another process draws from entry {self.entry}; let it end, then open this anew"
                     )
                 count = len(self._kept) + 1
-                mark = as_written(mark_of(count, count, rows.stamp))
+                mark = entries.as_written(entries.mark_of(count, count, rows.stamp))
                 marked = rows.append(DRAWING, mark, totals.text, about=self._last)
                 if not drawn:
                     drawn.append(getattr(self._receipt, how)(key, part, given))
                 kept = {"part": name, "value": drawn[0].tolist(), "after": self._now()}
-                rows.append(RELEASE, as_written(kept), totals.text, about=marked.number)
+                rows.append(RELEASE, entries.as_written(kept), totals.text, about=marked.number)
                 return marked.number
 
         self._last = again(write)
@@ -122,9 +115,9 @@ class ResumableReceipt(NoiseSource):
 
     def _line(self) -> list[tuple[int, Name, Integers, str]]:
         with self._store.reading() as rows:
-            own_charge(rows, self.entry)
-            if FORFEIT in check_linked(rows, self.entry)[1]:
-                raise forfeited(self.entry)
+            entries.own_charge(rows, self.entry)
+            if FORFEIT in entries.check_linked(rows, self.entry)[1]:
+                raise entries.forfeited(self.entry)
             return list(_line(rows, self.entry))
 
     def _recall(self, number: int, name: Name, value: Integers) -> None:
@@ -146,7 +139,7 @@ def _line(rows: Rows, entry: int) -> Iterator[tuple[int, Name, Integers, str]]:
             raise ReceiptError(
                 f"entry {entry} was drawn by a run that kept no parts; make a new charge under another key"
             )
-        facts = facts_of(kept)
+        facts = entries.facts_of(kept)
         try:
             how, key, part = facts["part"]
             value = np.array(facts["value"], dtype=np.int64)

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 from dpaccount.accounting.measures import Amounts
-from dpaccount.exact import printed_amount
 from dpaccount.ledger.balances import changes
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.segment_tree import SpentTree
@@ -43,10 +42,8 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
 
 def amounts(budget: Budget, spent: Amounts, *, up: bool = True) -> Shown:
     """Return amounts by name, and their ε at the budget's δ; rounded up, or if not `up` down."""
-    named = zip(budget.measure.amounts, spent, strict=True)
-    sums = {name: printed_amount(amount, up=up) for name, amount in named}
     cost = budget.measure.enclosure if up else budget.measure.left
-    return {**sums, "epsilon": cost(spent, budget.delta).as_amount()}
+    return {**budget.named(spent, up=up), "epsilon": cost(spent, budget.delta).as_amount()}
 
 
 def scopes(state: State) -> Iterator[tuple[str, Shown]]:

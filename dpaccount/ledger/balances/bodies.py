@@ -159,14 +159,11 @@ def formed(entry: kinds.Entry, width: int) -> Formed:
     That is all that can be seen of it without the balances and the request: its key and reference, the
     form and sign of its amounts, and that its author, where a server knows one, is who it names.
     """
-    keyed, mark = (
-        entry.kind in (kinds.CHARGE, kinds.RESERVATION),
-        entry.kind in (kinds.DRAWING, kinds.RELEASE),
-    )
-    about = entry.about if mark else entry.number - 1
-    if (entry.key is not None and not keyed) or (entry.about is not None and not mark) or about is None:
+    keyed = entry.kind in (kinds.CHARGE, kinds.RESERVATION)
+    mark = entry.kind in (kinds.DRAWING, kinds.RELEASE)
+    if (entry.key is not None and not keyed) or (entry.about is not None) != mark:
         raise ValueError("it has the key or reference of another kind")
-    if not 0 <= about < entry.number or entry.author == "":
+    if entry.author == "" or not 0 <= (entry.about or 0) < entry.number:
         raise ValueError("its role may not write it, or not about that entry")
     body = read_body(entry.kind, entry.body)
     if entry.author is not None and getattr(body, "role", None) not in (None, entry.author):
@@ -180,10 +177,7 @@ def formed(entry: kinds.Entry, width: int) -> Formed:
         parts_of(body, width)
     elif isinstance(body, PartsBody):  # a server looks for this number as text
         ranges.read(body.parts)
-        if (
-            entry.body.count(f'"reservation":{body.reservation}') != 1
-            or entry.body.count('"reservation":') != 1
-        ):
+        if [entry.body.count(f'"reservation":{number}') for number in (body.reservation, "")] != [1, 1]:
             raise ValueError("it names two reservations")
     elif isinstance(body, DrawingBody) and not 1 <= body.draws[0] <= body.draws[1]:
         raise ValueError("no draws are marked")

@@ -7,12 +7,13 @@ import msgspec
 
 from dpaccount.accounting.measures import LARGE, MEASURES, MOST_NEAR, Amounts, Measure
 from dpaccount.errors import InputError
-from dpaccount.exact import Exact, exact_argument, read_number, shown
+from dpaccount.exact import Exact, exact_argument, printed_amount, read_number, shown
 from dpaccount.ledger.balances.step_functions import zero
 from dpaccount.relation import RELATIONS, bounded_row, radius_of
 
 MAX_TEXT = 1000
 MAX_EPSILON = 10**300
+DEFAULT_MEASURE = "approximate"  #: takes whatever `release` makes
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,11 @@ class Budget:
         if not self.fits(total):
             return zero(self.width)
         return self.measure.room(total, self.epsilon, self.delta)
+
+    def named(self, total: Amounts, *, up: bool = True) -> dict[str, float | str]:
+        """Return amounts by name as decimals, rounded up, or if not `up` down."""
+        names = zip(self.measure.amounts, total, strict=True)
+        return {name: printed_amount(amount, up=up) for name, amount in names}
 
     def as_json(self) -> dict[str, str]:
         """Return the budget as `show` prints it and entry 0 holds it."""

@@ -34,7 +34,7 @@ from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.records import MOST_AREAS, SCOPES
 from dpaccount.ledger.balances.state import State, change_of, lineage, scope_name
 from dpaccount.ledger.balances.step_functions import MOST_PARTS, Cover, Step
-from dpaccount.ledger.entry import CHARGE, COHORT, FORFEIT, RESERVATION, RESET, RETURN, ROUNDS, SCOPE
+from dpaccount.ledger.entry import COHORT, FORFEIT, RESERVATION, RESET, RETURN, ROUNDS, SCOPE
 
 Bodies = Callable[[int], str]  #: returns the body of an entry, by its number
 
@@ -281,9 +281,6 @@ def _digest(body: str) -> str:
 
 
 _KINDS: Final[dict[str, Callable[..., object]]] = {
-    CHARGE: lambda state, _, body, __, bodies: charged(
-        state, body, [steps_of(body.steps, state.width)], bodies
-    ),
     RESERVATION: _reservation,
     ROUNDS: lambda state, _, body, __, bodies: _take(state, body, bodies),
     RETURN: _return,

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from dpaccount.documents import csv_text
 from dpaccount.errors import damaged
-from dpaccount.exact import printed_amount, shown
+from dpaccount.exact import shown
 from dpaccount.ledger.balances import changes, ranges, step_functions
 from dpaccount.ledger.balances.bodies import parts_of, read_body, steps_of
 from dpaccount.ledger.balances.budget import Budget
@@ -23,24 +23,8 @@ from dpaccount.ledger.stores.store import Store
 
 Line = dict[str, Any]
 COLUMNS: Final = (
-    "entry",
-    "kind",
-    "time",
-    "key",
-    "purpose",
-    "by",
-    "role",
-    "about",
-    "scope",
-    "cohort",
-    "parts",
-    "spends",
-    "first",
-    "last",
-    "reason",
-    "certificate",
-    "confirmed",
-    "head",
+    *("entry", "kind", "time", "key", "purpose", "by", "role", "about", "scope", "cohort", "parts"),
+    *("spends", "first", "last", "reason", *CERTIFIED, "head"),
 )
 
 
@@ -70,11 +54,8 @@ class LogFilter:
     def as_json(self) -> Line:
         """Return the filter as JSON, days as YYYY-MM-DD."""
         days = {"since": self.since, "until": self.until}
-        return {
-            **{key: day and day.isoformat() for key, day in days.items()},
-            "by": self.by,
-            "scope": self.scope,
-        }
+        written = {key: day and day.isoformat() for key, day in days.items()}
+        return {**written, "by": self.by, "scope": self.scope}
 
 
 EVERY = LogFilter()
@@ -116,9 +97,7 @@ def _line(entry: Entry, budget: Budget) -> Line:
     except BAD_ENTRY:
         raise damaged(f"entry {entry.number} is damaged") from None
     if spending:
-        worst = step_functions.most(steps, budget.width)
-        names = zip(budget.measure.amounts, worst, strict=True)
-        spends = {name: printed_amount(amount, up=True) for name, amount in names}
+        spends = budget.named(step_functions.most(steps, budget.width))
         if steps and not any(steps[-1][1]):
             first, last = steps[0][0], steps[-1][0] - 1
     key = entry.key if entry.key is not None else facts.get("key")

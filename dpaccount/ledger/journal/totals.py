@@ -23,9 +23,8 @@ class Totals:
 
     at: Entry
     width: int
-    signed: Entry | None = (
-        None  #: the last entry, other than a release, if known: it names the server that it was written on
-    )
+    #: the last entry, other than a release, if known: it names the server that it was written on
+    signed: Entry | None = None
     forfeited: int = 0  #: the number of the last forfeit among the verified entries
 
     @property

@@ -5,7 +5,6 @@ from itertools import islice
 from typing import Any, Final
 
 from dpaccount.documents import collector_paused
-from dpaccount.errors import damaged
 from dpaccount.ledger.balances import changes
 from dpaccount.ledger.balances.bodies import formed
 from dpaccount.ledger.balances.budget import read_budget
@@ -13,7 +12,7 @@ from dpaccount.ledger.balances.records import Overlay
 from dpaccount.ledger.balances.segment_tree import Opened
 from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.entry import CHANGING, CHARGE, Entry
-from dpaccount.ledger.journal.entries import check_linked
+from dpaccount.ledger.journal.entries import budget_of, check_linked, first_entry
 from dpaccount.ledger.journal.replay import (
     ALONE,
     BAD_ENTRY,
@@ -63,9 +62,8 @@ def standing(url: str) -> dict[str, Any]:
     All digests between them are verified.  Raises `LedgerError` if an entry was changed.
     """
     with closing(Store.open(url)) as store, store.reading() as rows:
-        at, origin = totals(rows, 1).at, rows.entry(0)
-        if origin is None or not origin.begins():
-            raise damaged("entry 0 was changed or removed")
+        origin = first_entry(rows)
+        at = totals(rows, budget_of(origin).width).at
         check_linked(rows, 0)
     return {"number": at.number, "head": at.digest, "root": at.root, "first": origin.digest}
 

@@ -17,11 +17,13 @@ from dpaccount.ledger.stores.rows import COLUMNS, LOWEST, PAGE, Prefetch, Rows
 #: kinds whose number must be in the table arrangements, writable by roles that may arrange only;
 #: the server records the transaction of both rows: a number inserted by another one does not count
 ARRANGES: Final[LiteralString] = "kind IN ('scope', 'cohort', 'reset', 'forfeit')"
+_UNREGISTERED: Final = (
+    f"e.{ARRANGES} AND NOT EXISTS (SELECT FROM arrangements a WHERE a.number = e.number AND a.made = e.made)"
+)
 _IMPORTED: Final = "made = (SELECT made FROM entries WHERE number = 0)"
 #: `Entry.author`: a mark is by the role whose charge or reservation it is about, in a file by nobody's
 _AUTHOR: Final = (
-    f"CASE WHEN e.{_IMPORTED} THEN NULL WHEN e.{ARRANGES} AND NOT EXISTS"  # noqa: S608 - our own names
-    " (SELECT FROM arrangements a WHERE a.number = e.number AND a.made = e.made) THEN ''"
+    f"CASE WHEN e.{_IMPORTED} THEN NULL WHEN {_UNREGISTERED} THEN ''"  # noqa: S608 - our own names
     " WHEN e.kind IN ('drawing', 'release', 'rounds', 'return') AND NOT EXISTS (SELECT FROM entries t"
     " WHERE t.number < e.number AND CASE WHEN e.kind IN ('drawing', 'release')"
     " THEN t.number = e.about AND t.kind IN ('charge', 'drawing') ELSE t.kind = 'reservation'"
@@ -230,11 +232,7 @@ class ServerRows(Rows):
 
     def unlawful(self) -> int | None:
         """Return the first entry of an arranging kind that its transaction did not register."""
-        query = (
-            "SELECT min(number) FROM entries AS e WHERE {} AND NOT EXISTS"
-            " (SELECT FROM arrangements AS a WHERE a.number = e.number AND a.made = e.made)"
-        )
-        return self._one(query.format(ARRANGES))[0]
+        return self._one(f"SELECT min(number) FROM entries AS e WHERE {_UNREGISTERED}")[0]  # noqa: S608
 
     def point(self, end: Entry) -> None:
         """Set the head to an entry that is stored."""

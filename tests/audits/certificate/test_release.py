@@ -553,7 +553,8 @@ def test_a_kept_release_is_checked_although_the_chain_holds(released, tmp_path, 
     with Ledger.open(url(tmp_path)) as ledger:
         receipt = ledger.charge(due.subject().proof(Fraction(0)), "ages", None, due.numbered(1))
         receipt.noisy("sum", 0, np.array([1]))
-        entry, head = ledger.charged(receipt.entry)
+        paid = ledger.paid(receipt.entry)
+        entry, head = paid.entry, paid.head
         document = json.loads(json.dumps(released[1]))
         document["release"].update(ledger_entry=entry, ledger_head=head, data=due.named_data(""))
         EDITS[name](document)
@@ -602,7 +603,7 @@ def test_who_knows_all_rows_but_one_learns_nothing_from_a_certificate(tmp_path, 
         due = prepared(written(tmp_path / place))
         with Ledger.open(url(tmp_path / place)) as ledger:
             receipt = ledger.charge(due.subject().proof(Fraction(0)), "ages", None, due.numbered(1))
-            heads.add(ledger.charged(receipt.entry)[1])
+            heads.add(ledger.paid(receipt.entry).head)
         names |= {due.named_data("a"), due.named_data("b"), due.digest}
         public = replace(due, claim=replace(due.claim, public_data=True))
         assert public.named_data("a") == due.digest

@@ -290,8 +290,13 @@ def test_a_table_is_released_and_charged_once(tmp_path, monkeypatch):
     assert first.to_pandas().to_dict("records") == first.to_polars().to_dicts() == found
     assert "CERTIFIED" in first._repr_html_()
     assert (tmp_path / "certificates" / "table" / "count-by-ward.csv").is_file()
+    published = (tmp_path / "certificates" / "table" / "certificate.json").read_bytes()
     again = dataclasses.replace(counts, frame=pl.from_pandas(rows())).release(quick=True)
     assert (again["count by ward"], entries()) == (found, 1)
+    another = dataclasses.replace(counts, frame=rows(499))  # another table is another release
+    with pytest.raises(InputError, match="holds another release, which is not replaced"):
+        another.release(quick=True)
     with pytest.raises(BudgetError):
-        dataclasses.replace(counts, frame=rows(499)).release(quick=True)  # another table is another release
+        another.release(quick=True, new_release=True)
+    assert (tmp_path / "certificates" / "table" / "certificate.json").read_bytes() == published
     assert entries() == 1

@@ -25,6 +25,7 @@ from tests.looped import looped
 from .conftest import pure
 
 BUDGET = {"epsilon": Fraction(1), "delta": Fraction(1, 10**6), "unit": "person", "relation": "replace-one"}
+BUDGET["measure"] = "gdp"
 
 
 def place(*events, relation="replace-one"):
@@ -69,7 +70,7 @@ def test_a_refused_charge_is_an_answer(url):
 
 
 def test_a_refusal_for_delta_says_so_and_no_infinite_epsilon(url):
-    answers.init(url, **BUDGET, measure="approximate")
+    answers.init(url, **{**BUDGET, "measure": "approximate"})
     reason = answers.charge(url, place({"event": "approximate", "epsilon": 0.5, "delta": 3e-6}))["reason"]
     assert "unit 1 to δ 3e-06, beyond the budget's δ 1e-06" in reason
 
@@ -98,7 +99,7 @@ def test_a_charge_without_a_bound_is_refused(url):
 
 
 def test_the_remaining_epsilon_can_be_spent(url):
-    answers.init(url, **{**BUDGET, "delta": Fraction(0)}, measure="pure")
+    answers.init(url, **{**BUDGET, "delta": Fraction(0), "measure": "pure"})
     answers.charge(url, place({"event": "pure", "epsilon": 0.7}))
     left = answers.show(url)["remaining"]["epsilon"]["lower"]
     assert answers.charge(url, place({"event": "pure", "epsilon": left}))["accepted"]
@@ -128,7 +129,7 @@ def test_wrong_requests_have_no_answer(url):
 @pytest.mark.parametrize("sigma", ["1e-5000", "1e5000", "1e-300"])
 @pytest.mark.parametrize("measure", ["gdp", "zcdp"])
 def test_extreme_numbers_end_in_an_answer(url, sigma, measure):
-    answers.init(url, **BUDGET, measure=measure)
+    answers.init(url, **{**BUDGET, "measure": measure})
     text = (
         '{"schema":"dpaccount/events/1","relation":"replace-one","events":[{"event":"gaussian","sigma":%s}]}'
     )
@@ -169,7 +170,7 @@ def test_what_is_spent_and_what_remains_are_explained(url):
 )  # fmt: skip
 def test_what_is_said_to_fit_fits(url, measure, first, said, fits, not_):
     """No single ε says it: a charge of less ε was refused, of a δ that is used up or in a measure that is full."""
-    answers.init(url, **BUDGET, measure=measure)
+    answers.init(url, **{**BUDGET, "measure": measure})
     with Ledger.open(url) as ledger:
         ledger.charge_plan(Plan("replace-one", first), "first")
         assert re.search(f"another charge of {said} fits", answers.show(url)["explained"])

@@ -1,10 +1,13 @@
 """A refused charge says which part does not fit, in exact decimals."""
 
+import inspect
 from fractions import Fraction
 
 import pytest
 
+from audits.cli.ledger import init as command
 from dpaccount.errors import BudgetError
+from dpaccount.ledger.answers import standing
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Approximate, Gaussian, Plan, Relation
 
@@ -28,6 +31,29 @@ def test_a_refusal_names_the_part_that_does_not_fit(url, measure, epsilon, delta
         with pytest.raises(BudgetError) as refused:
             ledger.charge_plan(Plan(Relation.REPLACE_ONE, (event,)), "x", scope=scope)
     assert said in str(refused.value)
+
+
+def test_the_default_is_the_commands_default(url):
+    defaults = {inspect.signature(made).parameters["measure"].default for made in (init, command)}
+    assert defaults == {init(url, **BUDGET)["budget"]["measure"]}
+    assert standing(url)["number"] == 0  # whatever the number of amounts
+    with Ledger.open(url) as ledger:
+        ledger.charge_plan(Plan(Relation.REPLACE_ONE, (Approximate(epsilon=1, delta=0),)), "x")
+    assert standing(url)["number"] == 1
+
+
+def test_a_plan_that_needs_the_whole_delta_is_charged_at_it(url):
+    """A plan calibrated to the budget fits; a second one does not, and the refusal names what would take more."""
+    gaussian = Plan(Relation.REPLACE_ONE, (Gaussian(sigma=Fraction("4.23")),))  # ε 1 at δ 1e-6
+    init(url, **{**BUDGET, "epsilon": 1})
+    with Ledger.open(url) as ledger:
+        spent = ledger.charge_plan(gaussian, "x").spends
+        assert spent[1] == Fraction("1e-6")
+        assert Fraction(99, 100) < spent[0] <= 1
+        for again in (ledger.charge_plan, lambda *given: ledger.reserve_plan(*given, "key")):
+            with pytest.raises(BudgetError, match="add up to less in a ledger made with --measure gdp"):
+                again(gaussian, "x")
+        assert ledger.verify()["valid"]
 
 
 def test_a_plan_without_a_delta_is_charged_at_a_part_of_the_ledgers(url):
