@@ -11,6 +11,7 @@ from typing import Any
 from dpaccount.documents import Place, canonical, parse_json, parse_toml, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import read_exact, shown
+from dpaccount.ledger.stores.server_address import SCHEMES
 from dpaccount.relation import RELATION_CLASSES, Observer, check_radius, stated
 from dpaccount.schemas import claim as tables
 from dpaccount.schemas import study
@@ -387,18 +388,19 @@ def _written(claim: dict[str, Any]) -> Any:
 def _without_secrets(url: str) -> str:
     """Return a ledger's URL without a password, and without what is not where a URL has it: it may be one."""
     scheme, separator, rest = url.partition("://")
-    if not separator or not scheme.startswith("postgres"):
-        return url
+    if scheme not in SCHEMES:
+        return url if scheme == "sqlite" or (not separator and url.endswith(".db")) else "***"
     login, at, where = rest.rpartition("@")
     user, colon, _ = login.partition(":")
     place, mark, query = where.partition("?")
-    if re.search("[/?#]", login) or not _PLACE.fullmatch(place):
+    if not _USER.fullmatch(user) or re.search("[/?#]", login) or not _PLACE.fullmatch(place):
         return f"{scheme}://***"
     known = [pair if _OPTION.fullmatch(pair) else "***" for pair in query.split("&")]
     return f"{scheme}://{user}{':***' if colon else ''}{at}{place}{mark}{'&'.join(known)}"
 
 
 _PLACE = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.%-]*)(:[0-9]+)?/[\w.%-]*", re.ASCII)  #: host, port, database
+_USER = re.compile("([\\w.-]|%40)*", re.ASCII)
 _OPTION = re.compile(r"(ledger|witness|ssl(mode|rootcert|cert|key))=[\w./%+-]*", re.ASCII)
 
 

@@ -240,6 +240,17 @@ def test_no_password_of_a_url_is_written(user):
     assert _without_secrets(plain) == plain
     assert _without_secrets(plain.replace("@", ":se@cret@")) == plain.replace("@", ":***@")
     assert _without_secrets("sqlite:///a@b:c@d.db") == "sqlite:///a@b:c@d.db"
+    assert _without_secrets("postgresql://a%3Ase@host/db?ledger=x") == "postgresql://***"
+    for before in (
+        "POSTGRESQL://",
+        " postgresql://",
+        "postgresql:/",
+        "jdbc:postgresql://",
+        "psql://",
+        "//",
+        "",
+    ):
+        assert _without_secrets(f"{written}user:se@host/db?ledger=x") == "***"
 
 
 @pytest.mark.slow
