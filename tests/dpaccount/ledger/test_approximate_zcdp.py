@@ -156,7 +156,7 @@ def test_releases_are_charged_in_the_measure_that_they_were_proved_in(make, url)
 def test_distances_use_up_their_half_of_delta(make):
     ledger = make(1, MILLIONTH, "approximate-zcdp")
     ledger.charge(near("4/10000000000000", 40000), "40 % of δ")
-    with pytest.raises(RefusedError, match="beyond the budget's ε 1"):
+    with pytest.raises(RefusedError, match="beyond the budget's δ 5e-07"):
         ledger.charge(near("2/10000000000000", 40000), "20 % more")
     ledger.charge(near("1/10000000000000", 40000), "10 % more")
     assert ledger.show()["remaining"]["delta"] == 0

@@ -19,13 +19,13 @@ from dpaccount.plan.events import Gaussian, Plan, Pure, Relation
 
 DELTA = {"pure": 0, "approximate": "1e-6", "gdp": "1e-6", "zcdp": "1e-6", "either": "1e-6"}
 HEADS = {
-    "pure": "sha256:2e06d82ad06dbbc315429c8804b4bbd28951383c0f5a96cb731a7c3c6c5223f8",
+    "pure": "sha256:61c17d1d5cd1f39099e86850c9974b2a7625755f49fbfed7faca1d77cc1bd259",
     "approximate": "sha256:d8a9304eef00f6e004d0e4401ced0f5442d8cb514ffb726d28e91b5d4a80dab0",
     "gdp": "sha256:269366036fdde107ae9f18de99efece0d519de63347fbbb59866e93cfeb97118",
     "zcdp": "sha256:672928ab49a2216b0edb338bb2fcd9b7e70f0855e5df341d3fd022beb41442cb",
     "either": "sha256:9b49a71a04d69b97029a8750fb27257589158f053fbea5b5416d8cf7b4a58bb3",
-    "many": "sha256:ce31a11a8744f433959c9ce1f5b029ece2c881a5456a772acf7b1d72b4b5ce4f",
-    "one by one": "sha256:78b23a829b4ba47a34925dff00b62606c490c08b8472e98e4537ce47c742a81d",
+    "many": "sha256:2ecc6bbc34653c47a04b87808c9037c95558c7453c2dc955d90877c9454bd07a",
+    "one by one": "sha256:181b26fb5760037b34aa6820986e2d15ca01cedadad1ec9c822ee09ad4601b65",
     "team": "sha256:6ac87d2ab6ab07d985fb8700e43cdc8784d37c4f47e4e222f42779a1d58ea057",
 }
 
