@@ -239,8 +239,6 @@ class _Marker(ast.NodeTransformer):
                 node.values = [self._test(each) for each in node.values]
             case ast.UnaryOp(op=ast.Not()):
                 node.operand = self._test(node.operand)
-            case ast.IfExp():
-                node.test, node.body, node.orelse = map(self._test, (node.test, node.body, node.orelse))
             case _:
                 plain = isinstance(node, ast.Compare | ast.Call)
                 yes, no = self._new(node.lineno, "never true", "never false", on=self._on(node))
@@ -255,7 +253,7 @@ class _Marker(ast.NodeTransformer):
         text = _text(node)
         for _ in range(DEPTH):
             text = NAME.sub(lambda found: self.local.get(found[0], found[0]), text)
-        text = NUMBER.sub("self.ROWS", WIDTH.sub("0", text))
+        text = re.sub(r"len\((self\.\w+)\)", r"\1", NUMBER.sub("self.ROWS", WIDTH.sub("0", text)))
         names = set(NAME.findall(text)) - WORDS
         if MORE.search(text) or not all(each.startswith("self.") for each in names):
             return OPEN

@@ -205,6 +205,54 @@ def test_a_condition_on_the_number_of_rows_is_named_only_where_rows_come_and_go(
     assert missed(body, [100], [2], fixed=frozenset()) == [(2, "never true")]
 
 
+#: what decides a condition besides constants, fields and a public number of rows
+CHANGING = (
+    "data = data[data > 0]\nif len(data) == 99: return 1",
+    "def g(data):\n    if len(data) == 99: return 1\nreturn g(data[data > 5])",
+    "y = data[:, 0]\nfor _ in y: y = y[1:]\nif len(y) == 99: return 1",
+    "N = data.sum()\nif N == 99: return 1",
+    "for N in data.sum(axis=1):\n    if N == 99: return 1",
+    "with contextlib.nullcontext(data.sum()) as N:\n    if N == 99: return 1",
+    "match data.sum():\n    case N:\n        if N == 99: return 1",
+    "try: raise ValueError(data)\nexcept ValueError as E:\n    if E == 99: return 1",
+    "other = np.unique(data)\nif other.shape[-1] == 99: return 1",
+    "if MONTH == 99: return 1",
+    "if SET: return 1",
+    "if SEEN == 99: return 1",
+    "self.mode = int(data.sum())\nif self.mode == 99: return 1",
+    "object.__setattr__(self, 'mode', int(data.sum()))\nif self.mode == 99: return 1",
+)
+#: and what nothing else decides
+STILL = (
+    "n = len(data)\nif n == 99 or data.shape[0] == 77: return 1",
+    "y = np.sort(data[:, 0])[::-1]\nif len(y) == 99: return 1",
+    "m = self.kind\nif m == 99 or self.kind + LIMIT == 88 or len(self.names) == 77: return 1",
+)
+WITHIN = """import contextlib, datetime, os
+import numpy as np
+MONTH = datetime.date.today().month
+SET = os.environ.get("UNSET")
+SEEN = []
+LIMIT = 3
+class It:
+    kind, names, mode = 1, ("a",), 0
+    def play(self, data, noise):
+"""
+
+
+@pytest.mark.parametrize(("body", "named"), [(b, True) for b in CHANGING] + [(b, False) for b in STILL])
+def test_only_what_no_run_changes_is_left_out(body, named):
+    marks = Marks()
+    source = WITHIN + textwrap.indent(body, " " * 8) + "\n"
+    it = loaded(source, marks).It()
+    for last in (4.0, 5.0):
+        it.play(np.array([[1.0, 2.0], [3.0, last]]), None)
+        made = marks.taken()
+        marks.compared(made, made, moved=True)
+    lines = [each.rpartition(":")[2] for each in marks.missed(frozenset({ROWS, "kind", "names", "mode"}))]
+    assert (str(source.count("\n")) in lines) == named
+
+
 def test_a_mark_counts_only_where_both_runs_made_it_and_the_exact_values_differ():
     marks = Marks()
     for one, other, moved in (([7], [7], False), ([7], [], True), ([7], [7], True)):
