@@ -78,7 +78,8 @@ def parsed(text: str, what: str, right: str, known: Iterable[str]) -> ast.expr:
     """Return the syntax tree of a text that is to be a `what`; raises `InputError`.
 
     Python's parser would change names (NFKC) and read no others than its own: so it is given n0, n1 … for
-    them, and the tree gets them back as they are written, bare or in backquotes.
+    them, and the tree gets them back as they are written, bare or in backquotes.  It has to see the same
+    texts in quotes: so none stand side by side, as in triple quotes, and no comment holds one.
     """
     if len(text) > LONGEST:
         raise InputError(f"the {what} has {len(text)} characters", f"at most {LONGEST}")
@@ -92,7 +93,8 @@ def parsed(text: str, what: str, right: str, known: Iterable[str]) -> ast.expr:
     parts = []
     for token in tokens:
         name = token[4] if token[4] and not iskeyword(token[4]) else token[2]
-        parts.append(token[0] if name is None else f" {names.setdefault(name, f'n{len(names)}')} ")
+        word = token[1] if name is None else names.setdefault(name, f"n{len(names)}")
+        parts.append(f" {word} " if word else token[0].replace("#", "$"))
     try:
         tree = ast.parse("".join(parts).strip(), mode="eval")
     except UNREAD:

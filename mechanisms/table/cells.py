@@ -43,8 +43,9 @@ def identity_of(cell: object) -> int | str | None:
     Equal numbers are one identity however they are written, with leading zeros, too; so are truth values and
     0 or 1, and texts that are equal after NFKC.  None is nobody's: a number that was held in double
     precision and is beyond 2^53 may be that of several persons, of whom each has an identity elsewhere.
+    A number that 64 bits do not hold is returned as text.
     """
-    if type(cell) is int:
+    if type(cell) is int and -(2**63) <= cell < 2**64:
         return cell
     text = _bare(cell)
     text = text if text.isascii() else normalize("NFKC", text).strip()
@@ -57,7 +58,8 @@ def identity_of(cell: object) -> int | str | None:
     number, computed = found
     if computed and abs(float(text)) >= LOST:
         return None
-    return number if "e" in number else int(number)
+    whole = int(number) if len(number) <= 20 and "e" not in number else 2**64
+    return whole if -(2**63) <= whole < 2**64 else number
 
 
 def shown(cell: object) -> str:

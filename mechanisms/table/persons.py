@@ -30,16 +30,20 @@ DENSE: Final = 2**20  #: integers below it, or below a few times the persons dec
 TEXT: Final = np.uint64(1 << 63)  #: marks the second word of a text's key
 INTEGER: Final = np.uint64(1 << 62)  #: and is that of an integer's: no key ends with 0, as an empty slot does
 NEGATIVE: Final = np.uint64((1 << 62) + 1)  #: of one below 0, whose first word a large one has, too
-WHOLE: Final = r"^([0-9]{1,15}(\.0*)?)?$"
-MAX_DIGITS: Final = 18  #: of a number that is read at once
+WHOLE: Final = r"^[0-9]{1,15}(\.0*)?$"
+#: Texts that `cells` may compare otherwise than byte by byte: numbers, moments, truth values, gaps.
+SPELLED: Final = (
+    r"^([-+]?[0-9.]+([eE][-+]?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}T.*|(?i:"
+    + "|".join([*filter(None, NOBODY), *FLAGS])
+    + "))$"
+)
 MOST_AT_FIRST: Final = 2**24  #: slots of a new table; an untouched page takes no memory
 ROWS_MOVED: Final = 2**18  #: slots of a table that are moved to a larger one at once
 ROW_BITS: Final = 20  #: of a row's number in a batch, which is below it
 _POINT, _ZERO, _NINE = map(ord, ".09")
-_MAY_BE_NUMBER: Final = np.isin(np.arange(256), [*map(ord, NUMERIC + "eE")])
-_SIGNS, _SIGNS_AFTER = [*b"+-"], [*b"eE"]
-_WORDS: Final = np.frombuffer("".join(f"{word:8}" for word in (*NOBODY, *FLAGS)).encode(), dtype="<u8")
-_WORD_BYTES: Final = 5  #: of the longest
+_WORD: Final = max(map(len, NOBODY | FLAGS.keys()))  #: bytes of the longest word among them
+_NUMBER, _SIGN = (np.isin(np.arange(256), [*map(ord, begin)]) for begin in (NUMERIC, "+-"))
+_LETTER: Final = np.isin(np.arange(256) | 32, [ord(word[0]) | 32 for word in (*FLAGS, *NOBODY) if word])
 
 
 # ------------------------------------------------------------------ keys
@@ -88,7 +92,7 @@ def _python_keys(cells: Iterable[object], secret: bytes) -> Keys:
     written = [b"" if owner is None else str(owner).encode("utf-8", "surrogatepass") for owner in owners]
     keys = _text_keys(_padded(written, secret), secret)
     for place, owner in enumerate(owners):
-        if isinstance(owner, int) and -(2**63) <= owner < 2**64:
+        if isinstance(owner, int):
             keys[place] = owner % 2**64, NEGATIVE if owner < 0 else INTEGER
         elif owner is None:
             keys[place] = 0
@@ -113,7 +117,7 @@ def _keys_of_texts(array: Any, secret: bytes) -> Keys | None:
 
     These are missing ones, long ones, and those with spaces or other than ASCII characters.
     """
-    from pyarrow import types
+    from pyarrow import compute, float64, types
 
     kind = array.type
     large = types.is_large_string(kind)
@@ -122,18 +126,23 @@ def _keys_of_texts(array: Any, secret: bytes) -> Keys | None:
     _, places, data = array.buffers()
     ends = np.frombuffer(places, dtype=np.int64 if large else np.int32)
     ends = ends[array.offset : array.offset + len(array) + 1]
-    held = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]] if data is not None else None
     lengths = np.diff(ends)
     width = int(lengths.max())
-    low, high = (33, 0) if held is None else (held.min(initial=126), held.max(initial=33))
-    if held is None or width > MAX_HASHED or low <= 32 or high >= 127:
+    if not 0 < width <= MAX_HASHED:
         return None
-    if low >= _POINT and high <= _NINE:
-        numbers = _whole_numbers(array, lengths, digits=low >= _ZERO)
-        if numbers is not None:
-            keys = _integer_keys(numbers)
-            keys[lengths == 0] = _python_keys([""], secret)
-            return keys
+    held = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]]
+    low, high = held.min(), held.max()
+    if low <= 32 or high >= 127:
+        return None
+    if not lengths.all():
+        full = np.flatnonzero(lengths)
+        keys = np.repeat(_python_keys([""], secret), len(array), axis=0)
+        keys[full] = keys_of(ArrowCells(array.take(full)), secret)
+        return keys
+    few = low >= _POINT and high <= _NINE  # bytes
+    digits = few and low >= _ZERO and width <= 15
+    if digits or (few and compute.all(compute.match_substring_regex(array, WHOLE)).as_py()):
+        return keys_of(array.cast(float64()).to_numpy(), secret)
     words = np.zeros((len(lengths), -(-width // WORD) + 1), dtype="<u4")
     words[:, -1] = lengths
     texts = words.view(np.uint8)[:, :width]
@@ -141,45 +150,25 @@ def _keys_of_texts(array: Any, secret: bytes) -> Keys | None:
         texts[:] = held.reshape(len(lengths), width)
     else:
         texts[np.arange(width) < lengths[:, None]] = held
-    keys, other = _text_keys(words, secret), _are_spelled(words, width)
-    if len(other):
-        some = ArrowCells(array.take(other))
-        keys[other] = _python_keys(some.values, secret)[some.places]
+    keys, spelled = _text_keys(words, secret), _may_be_spelled(words)
+    if len(spelled):
+        some = array.take(spelled)
+        matched = np.array(compute.match_substring_regex(some, SPELLED))
+        some = ArrowCells(some.filter(matched))
+        keys[spelled[matched]] = _python_keys(some.values, secret)[some.places]
     return keys
 
 
-def _whole_numbers(array: Any, lengths: NDArray[Any], *, digits: bool) -> NDArray[np.int64] | None:
-    """Return texts of digits as numbers, 0 for an empty one; None where some are not whole, or are long."""
-    from pyarrow import array as held
-    from pyarrow import compute, int64
-
-    if not digits:
-        if not compute.all(compute.match_substring_regex(array, WHOLE)).as_py():
-            return None
-        array = compute.replace_substring_regex(array, r"\..*", "")
-    elif int(lengths.max()) > MAX_DIGITS:
-        return None
-    if not lengths.all():
-        array = compute.if_else(held(lengths == 0), "0", array)
-    numbers: NDArray[np.int64] = array.cast(int64()).to_numpy(zero_copy_only=False)
-    return numbers
-
-
-def _are_spelled(words: NDArray[np.uint32], width: int) -> NDArray[np.int64]:
-    """Return which texts `cells` may compare otherwise than byte by byte: numbers, truth values, gaps."""
-    texts, lengths = words.view(np.uint8)[:, : max(width, 1)], words[:, -1]
-    rows = np.flatnonzero(_MAY_BE_NUMBER[texts[:, 0]] & (lengths > 0))
-    letters = words[rows, :-1] >> np.uint32(6) & np.uint32(0x01010101)  # one in a byte that is a letter
-    rows = rows[sum((letters * np.uint32(0x01010101) >> np.uint32(24)).T) <= 1]  # a number has an e at most
-    some = texts[rows]
-    inner = np.isin(some[:, 1:], _SIGNS) & ~np.isin(some[:, :-1], _SIGNS_AFTER)
-    rows = rows[(_MAY_BE_NUMBER[some] | (some == 0)).all(axis=1) & ~inner.any(axis=1)]
-    short = np.flatnonzero(lengths <= _WORD_BYTES)
-    if not len(short):
-        return rows
-    letters = np.full((len(short), 2 * WORD), 32, dtype=np.uint8)
-    letters[:, : min(width, _WORD_BYTES)] = texts[short, : min(width, _WORD_BYTES)] | 32  # in lower case
-    return np.union1d(rows, short[np.isin(letters.view("<u8")[:, 0], _WORDS)])
+def _may_be_spelled(words: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Return the texts that `SPELLED` might match, by their first bytes, and their letters and signs."""
+    first = words.view(np.uint8)[:, 0]
+    word = _LETTER[first] & (words[:, -1] <= _WORD)
+    rows = np.flatnonzero(_NUMBER[first] | word)
+    columns = words[rows, :-1].T
+    letters: Any = sum(np.bitwise_count(four & 0x40404040) for four in columns)
+    signs = sum(np.bitwise_count(four >> 1 & ~four & 0x10101010) for four in columns)  # points and /, too
+    few = np.where(letters == 0, signs <= 1 + _SIGN[first[rows]], letters == 1)  # an e, or the T of a moment
+    return rows[few | word[rows]]
 
 
 def _text_keys(padded: NDArray[np.uint32], secret: bytes) -> Keys:

@@ -38,7 +38,8 @@ def parsed(source: object, columns: Table) -> ast.expr:
         ensure(not found, f"{brief(name)} is an expression, and the name of a column")
     for token in tokens:
         word = token[4] if token[4] and not iskeyword(token[4]) else token[2]
-        parts.append(token[0] if word is None else f" {short.setdefault(word, f'n{len(short)}')} ")
+        part = token[1] if word is None else short.setdefault(word, f"n{len(short)}")
+        parts.append(f" {part} " if part else token[0].replace("#", "$"))
     try:
         body = ast.parse("".join(parts).strip(), mode="eval").body
     except UNREAD:

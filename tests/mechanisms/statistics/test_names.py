@@ -24,6 +24,24 @@ SHAPES = ("{} > 1", "{} - {} > 1", "min({}, {}) <= 1.5", "{} + {} * {} != 3", "(
           "year({}) > 1", "f'{{{}}}' == {}", "{}.{} > 1", "{} > {} # {}", "abs({}, x={}) > 0")  # fmt: skip
 
 
+#: Where Python's parser and a reader of quotes might see other texts: the name would be normalised.
+HIDDEN = (
+    "(a > 1 # ' \n and ａ > 2 # '\n)",
+    '(a > 1 or """x"b""" == a or ａ > 1 or a == "z")',
+    '(a > 1 # "\n or ａ > 1 # "\n)',
+)
+
+
+@pytest.mark.parametrize("text", HIDDEN)
+def test_no_name_hides_from_the_reader_of_names(text):
+    with pytest.raises(InputError):
+        condition(text, declared(["a"]))
+    with pytest.raises(Rejected):
+        where_reads(text, as_document(["a"])["columns"])
+    word = Column("word", "category", values=("#1", "two"))
+    assert condition('word == "#1" or word=="two"', (word,))[0] == ("word",)
+
+
 def declared(names):
     return tuple(Column(name, "integer", Fraction(-9), Fraction(9)) for name in names)
 
