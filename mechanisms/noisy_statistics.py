@@ -39,10 +39,10 @@ from mechanisms.statistics.estimates import estimate
 from mechanisms.statistics.statistic import Statistic, check_names, read_statistic
 from mechanisms.subject import Additive, Domain, Rows, Subject, View, known_relation, shown, shown_to_all
 from mechanisms.table.bind_columns import Promise
+from mechanisms.table.cells import width
 from mechanisms.table.columns import Column
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
-from mechanisms.table.texts import width
 from mechanisms.table.user_level import ByPerson, named
 
 DELTA_WORTH: Final = Fraction(100, 99)  #: how many times as large pure ε must be for δ to be spent

@@ -13,8 +13,8 @@ from dpaccount.proof import ADD_REMOVE, Theorem
 from mechanisms.shared import accuracy, confidence
 from mechanisms.statistics import unlisted
 from mechanisms.subject import Domain, Rows, View, known_relation, shown
+from mechanisms.table.cells import HIGHEST, texts_of, width
 from mechanisms.table.columns import LONGEST_TEXT
-from mechanisms.table.texts import HIGHEST, texts_of, width
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class StableHistogram:
 
     A row names `keys` cells at most, and counts once in each that it names.  Only cells in use get noise,
     so that a million empty ones cost no time, and cells need not be listed: with `text` a cell is a text
-    of at most `text` bytes, spelled in a row by numbers (`mechanisms.table.texts`).  Discrete Laplace noise
+    of at most `text` bytes, spelled in a row by numbers (`mechanisms.table.cells`).  Discrete Laplace noise
     of `scale`, a double exactly since δ rises with it: (keys/scale, δ)-private under add-remove, where δ
     covers that a row shows one of its own cells.  Under replace-one a row goes and another comes: twice the
     ε, and (1 + e^ε) times the δ.  A number is rounded down; outside the `cells` (NaN and infinities too) it

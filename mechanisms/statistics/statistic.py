@@ -18,9 +18,9 @@ from dpaccount.schemas.study import METHODS, STATISTICS
 from mechanisms.shared import grid
 from mechanisms.statistics.conditions import condition
 from mechanisms.table.bind_columns import Cells, cells_of, edges_of
+from mechanisms.table.cells import texts_of, width
 from mechanisms.table.columns import NUMERIC_KINDS, Column
 from mechanisms.table.declaration import Table
-from mechanisms.table.texts import texts_of, width
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -9,7 +9,7 @@ from dpaccount.errors import RuleError
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import ADD_REMOVE, Theorem, assume_cell, group, replace_one, stable_histogram
 from mechanisms.subject import Rows
-from mechanisms.table.texts import HIGHEST
+from mechanisms.table.cells import HIGHEST
 
 SAFE = 1 - 1e-9  #: of a δ, for what doubles round
 FINEST = 32  #: scales are multiples of 1/32, which doubles are exactly

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from mechanisms.table import texts
+from mechanisms.table.cells import width
 from mechanisms.table.columns import NUMERIC_KINDS, Column
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
@@ -150,7 +150,7 @@ def _texts(
                 f"{column.name} is no text as {name} is", "give all columns that type and length"
             )
     names = tuple(column.name for column in columns)
-    nothing = (0.0,) * (len(names) * texts.width(length))
+    nothing = (0.0,) * (len(names) * width(length))
     return {"text": length, "keys": len(names)}, Reading(names, lambda codes: codes, nothing)
 
 

@@ -1,21 +1,30 @@
-"""What a cell says, whatever file it is in: its text, and whose row it is.
+"""What a cell says, whatever file it is in: its text, also as numbers, and whose row it is.
 
 A computer writes one whole number as 7, 7.0 or 7e0, as its column has gaps or not; one truth value as true
 or True; one day with or without midnight.  Each of these has one text here, and names one person.
+
+A text as whole numbers has six bytes in each, so that an unlisted cell has a name made of numbers; it is cut
+to a public number of bytes, at a character.  Different texts of that length have different numbers.
 """
 
 import math
 import re
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
 from decimal import Decimal
 from typing import Final
 from unicodedata import normalize
 
 import numpy as np
+from numpy.typing import NDArray
 
 ABSENT: Final = ("NAType", "NaTType")  #: classes of pandas' missing cells, which compare to nothing
 NUMBER: Final = re.compile(r"([+-]?)([0-9]*)(\.?)([0-9]*)(?:[eE]([+-]?)([0-9]{1,9}))?")
 NUMERIC: Final = "+-.0123456789"  #: how a number begins
-MOMENT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]*)?")
+BYTES: Final = 6  #: of a number, which a double holds exactly
+HIGHEST: Final = 2.0 ** (8 * BYTES) - 1
+_PLACES: Final = 256 ** np.arange(BYTES - 1, -1, -1, dtype=np.int64)
 FLAGS: Final = {"true": 1, "false": 0}
 NOBODY: Final = frozenset({"", "nan", "na", "n/a", "<na>", "none", "null", "nat"})  #: ways to write a gap
 LOST: Final = 2.0**53  #: from which on a number that was held in double precision has lost its last digits
@@ -81,10 +90,9 @@ def _bare(cell: object) -> str:
         text = (cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)).strip()
     if not text.isascii():
         return normalize("NFC", text)
-    if text[4:5] == "-" and (moment := MOMENT.fullmatch(text)) is not None:
-        part = (moment[4] or "").rstrip("0").rstrip(".")
-        time = f"{moment[2]}{moment[3] or ':00'}{part}"
-        return moment[1] if time == "00:00:00" else f"{moment[1]} {time}"
+    if text[4:5] == text[7:8] == "-" and text[10:11] in ("T", " ") and text[-1].isdigit():
+        with suppress(ValueError):
+            return str(datetime.fromisoformat(text)).removesuffix(" 00:00:00")
     return text
 
 
@@ -111,3 +119,31 @@ def _number(text: str) -> tuple[str, bool] | None:
     if size >= 0 and len(bare) + size <= LONGEST:
         bare, size = bare + "0" * size, 0
     return f"{sign.strip('+')}{bare}{f'e{size}' if size else ''}", computed
+
+
+# ------------------------------------------------------------------ texts as numbers
+
+
+def width(length: int) -> int:
+    """Return how many numbers a text of at most `length` bytes takes."""
+    return -(-length // BYTES)
+
+
+def numbers_of(texts: Iterable[str], length: int) -> NDArray[np.float64]:
+    """Return a row of numbers for each text, of which at most `length` bytes in UTF-8 count."""
+    wide = BYTES * width(length)
+    padded = b"".join(_cut(text, length).ljust(wide, b"\0") for text in texts)
+    codes = np.frombuffer(padded, dtype=np.uint8).reshape(-1, width(length), BYTES)
+    return (codes @ _PLACES).astype(np.float64)
+
+
+def _cut(text: str, length: int) -> bytes:
+    """Return a text's first bytes, without a broken last character and without NUL, which pads."""
+    whole = text.replace("\0", "").encode("utf-8", "replace")
+    return whole[:length].decode("utf-8", "ignore").encode()
+
+
+def texts_of(numbers: NDArray[np.int64]) -> list[str]:
+    """Return the text of every row of numbers; bytes that are no text are shown escaped."""
+    codes = (numbers[:, :, None] // _PLACES % 256).astype(np.uint8)
+    return [row.tobytes().rstrip(b"\0").decode("utf-8", "backslashreplace") for row in codes]

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from mechanisms.table import texts
-from mechanisms.table.cells import text_of
+from mechanisms.table.cells import HIGHEST, numbers_of, text_of
 from mechanisms.table.reading import ArrowCells
 
 COLUMN_KINDS: Final = ("number", "integer", "category", "text", "boolean", "date")
@@ -140,7 +139,7 @@ class Column:
         if self.kind in ORDERED_KINDS:
             return float(self.low or 0), float(self.high or 0)
         if self.kind == "text":
-            return 0.0, texts.HIGHEST
+            return 0.0, HIGHEST
         undeclared = self.kind == "category" and not self.other and self.missing is None
         return (NOWHERE if undeclared else 0.0), float(len(self.labels) - 1)
 
@@ -174,7 +173,7 @@ class Column:
             default = self.default
             return np.fromiter((_flag(cell, default) for cell in cells), dtype=np.float64)
         if self.kind == "text":
-            return texts.numbers_of((text_of(cell) or str(self.missing or "") for cell in cells), self.bytes)
+            return numbers_of((text_of(cell) or str(self.missing or "") for cell in cells), self.bytes)
         low, _ = self.bounds
         unknown = float(len(self.values)) if self.other else self.default if self.missing is not None else low
         place = dict.fromkeys(("", "nan", "NaN"), self.default)  # as Parquet, pandas and Polars write a gap

@@ -148,6 +148,8 @@ TABLE: dict[str, Shape] = {"rows": amount(), "id": TEXT, "max_rows": amount(), "
 JOIN = closed({"file": TEXT, "key": TEXT, "digest": written(DIGEST), "columns": tabled(COLUMN)})
 DATA = {**dict.fromkeys(("file", "ledger", "scope"), TEXT), "public": FLAG, **TABLE}
 DATA |= {"derived": tabled(TEXT), "join": tabled(JOIN)}
+AUDITED = {"uncovered": written(("name", "refuse"))}
+AUDITED |= dict.fromkeys(("trials", "confidence", "seconds", "seed"), amount())
 CLAIM = closed(
     {
         "schema": written(("dpaccount/claim/1",)),
@@ -169,13 +171,7 @@ CLAIM = closed(
     },
     {
         "data": closed({}, DATA),
-        "audit": closed(
-            {},
-            {
-                **dict.fromkeys(("trials", "confidence", "seconds", "seed"), amount()),
-                "uncovered": written(("name", "refuse")),
-            },
-        ),
+        "audit": closed({}, AUDITED),
         **dict.fromkeys(("assume", "governance"), tabled(TEXT)),
         **{"edition": COUNT, "follows": written(DIGEST)},
     },
@@ -186,10 +182,8 @@ ENTRY = closed(
         **dict.fromkeys(("rule", "query", "value", "test"), TEXT),
         **{"relation": written(relation.NEIGHBOURS), "step": written(DIGEST)},
         "status": written(("tested", "refuted", "untested", "accepted")),
-        "examples": COUNT,
-        "worst": TEXT,
+        **{"examples": COUNT, "worst": TEXT, "source": written(DIGEST)},
         "counterexample": either(closed(dict.fromkeys(SEEN, anything))),
-        "source": written(DIGEST),
     }
 )
 POINT = closed(

@@ -28,8 +28,8 @@ from dpaccount.proof.derivation import write
 from mechanisms.noisy_statistics import planned
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
+from mechanisms.table.cells import numbers_of
 from mechanisms.table.columns import Column
-from mechanisms.table.texts import numbers_of
 from mechanisms.table.user_level import named
 from tests.looped import looped
 

@@ -120,7 +120,7 @@ IDENTITIES = st.one_of(
     st.tuples(NUMBERS, st.integers(0, 9)).map(lambda pair: spelled(*pair)),
     st.floats().map(repr), st.text("0123456789.eE+-/", max_size=6), st.text("tTrRuUeEnNaA<>", max_size=5),
     st.datetimes().map(datetime.isoformat), st.text("9", min_size=4400, max_size=4402),
-    st.sampled_from(["007", "7", "1e18", "1" + "0" * 70, "café", "cafe\N{COMBINING ACUTE ACCENT}", "\N{FULLWIDTH DIGIT SEVEN}", "true", "x" * 70]),
+    st.sampled_from(["007", "7", "1e18", "2024-01-01T05:00:00Z", "2024-01-01-05", "2024-01-01T050000", "1" + "0" * 70, "café", "cafe\N{COMBINING ACUTE ACCENT}", "\N{FULLWIDTH DIGIT SEVEN}", "true", "x" * 70]),
 )  # fmt: skip
 
 
