@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from audits.datasets.bases import ON_WALK, Pair, between, named_datasets
-from audits.datasets.calendar import times
+from audits.datasets.bases import ON_WALK, Pair, between, named_datasets, times
 from audits.datasets.shape import Shape
 from mechanisms.subject import Rows
 

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from audits.datasets import calendar
-from audits.datasets.bases import between, dataset
-from audits.datasets.calendar import MOST
+from audits.datasets import bases
+from audits.datasets.bases import MOST_TIMES, between, dataset
 from mechanisms.subject import Domain, Rows
 
 STRATA = 256  #: grid values of a column; an integer column with fewer values has all of them
@@ -106,7 +105,7 @@ def about(
     times = [value for mark in marks if mark > 0 for value in _times(mark, low, high)]
     joined = [value for group in groups if len(group) <= TERMS for value in _joined(group)]
     chosen: list[float] = []
-    dated = (MOST, calendar.times(low, high))
+    dated = (MOST_TIMES, bases.times(low, high))
     for most, tier in (
         (FITS, fits),
         *((NOTED, each) for each in (neighbours, middles, times, joined)),

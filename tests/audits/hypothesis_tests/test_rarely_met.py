@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from audits.claim import read_claim
-from audits.datasets.bases import dataset
-from audits.datasets.calendar import times
+from audits.datasets.bases import dataset, times
 from audits.subjects.catalogue import subject_made
 from audits.subjects.code_constants import odd_numbers
 from mechanisms.subject import Domain, View

@@ -15,7 +15,8 @@ from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.subject.isolation import played
-from mechanisms.table import Column, cells as texts
+from mechanisms.table import Column
+from mechanisms.table import cells as texts
 
 WORDS = st.text(max_size=9)
 LENGTHS = st.integers(1, 40)
