@@ -84,7 +84,7 @@ class ClippedMean(Additive):
         """Release the mean, in the data's own units, clipped to the interval."""
         total = noise.noisy("sum", 0, totals[:1]) * float(grid.step(self.bits))
         count = np.array([self.rows])
-        if adjacency(self.relation).rows_vary:
+        if adjacency(self.relation).rows_vary:  # dpaccount: never, the relation alone decides
             count = noise.noisy("count", 0, totals[1:])
         mean = float(self.low + self._half) + total / np.maximum(count, 1)
         return View(public={"mean": np.clip(mean, float(self.low), float(self.high)), "count": count})
