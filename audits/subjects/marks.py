@@ -112,7 +112,7 @@ class Marks(dict[int, Any]):
             name, owner = mark.of
             can = owners.get(name) == owner if owner in ours else not owner or owner in named
             if name:
-                missed = name in named and can and key not in self.seen
+                missed = "self." * (owner in ours) + name in named and can and key not in self.seen
             else:
                 missed = key not in self and (key in self.seen or mark.other in self.seen)
             if missed and not mark.on <= fixed:
@@ -285,7 +285,10 @@ class _Marker(ast.NodeTransformer):
             made.values[1], node.body = self.visit(node.body), made
         elif self.here or not self.owner or node.name not in NO_ROWS:
             inner = [each for part in node.body for each in ast.walk(part)]
-            names = {getattr(each, "attr", getattr(each, "id", "")) for each in inner}
+            names = {each.id for each in inner if isinstance(each, ast.Name)}
+            used = [each for each in inner if isinstance(each, ast.Attribute)]
+            own = [ast.unparse(each.value) in ("self", "cls", "super()") for each in used]
+            names |= {"self." * mine + each.attr for each, mine in zip(used, own, strict=True)}
             given, owner = [each.arg for each in node.args.args], "" if self.here else self.owner
             data = given[1:2] if node.name == "play" else given[:1] * (given[1:] in (["rng"], ["generator"]))
             more: Any = {"names": frozenset(names), "of": (node.name, owner)}

@@ -283,6 +283,17 @@ def test_a_function_that_travels_by_value_runs_without_marks_as_here(both):
             assert outcome(there, "f", x)[0] == outcome(both[0], name, x)[0]
 
 
+def test_a_method_that_only_another_object_is_asked_for_by_name_is_not_named():
+    source = "class It:\n    def noisy(self): return 1\n    def told(self): return 2\n    def play(self, data, noise):\n"
+    marks = Marks()
+    it = loaded(source + "        return noise.noisy() if data else self.told()\n", marks).It
+    it().play([1], types.SimpleNamespace(noisy=int))
+    marks.compared(made := marks.taken(), made, moved=True)
+    assert marks.missed(frozenset(), [it]) == [
+        f"{what} in any test: it.py:{n}" for what, n in (("told never called", 3), ("never false", 5))
+    ]
+
+
 def test_at_most_ten_lines_are_named_and_reasons_of_the_author_apart():
     source = "def f(x):\n" + "".join(
         f"    if x == {k}: x = 0{'  # dpaccount: never, an old code' * (k == 3)}\n" for k in range(3, 16)
