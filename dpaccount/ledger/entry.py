@@ -28,7 +28,8 @@ RESET: Final = "reset"
 FORFEIT: Final = "forfeit"  #: charges what may have been lost; undrawn charges close
 
 ARRANGING: Final = (SCOPE, COHORT, RESET, FORFEIT)  #: kinds that a server lets only some roles write
-TAKING: Final = (RESERVATION, ROUNDS, RETURN)  #: kinds that always change the register
+TAKING: Final = (RESERVATION, ROUNDS, RETURN)
+MOVING: Final = (*TAKING, RESET)  #: kinds that always change the register
 CHANGING: Final = (CHARGE, *TAKING, *ARRANGING)  #: kinds that change the state
 KINDS: Final = (BUDGET, REFUSAL, DRAWING, RELEASE, *CHANGING)  #: every kind that there is
 

@@ -13,7 +13,7 @@ from dpaccount.errors import DpaccountError, LedgerError, damaged
 from dpaccount.ledger.balances.bodies import formed
 from dpaccount.ledger.balances.segment_tree import Opened
 from dpaccount.ledger.balances.state import State
-from dpaccount.ledger.entry import ARRANGING, BUDGET, CHANGING, CHARGE, FORFEIT, KINDS, RELEASE, TAKING, Entry
+from dpaccount.ledger.entry import ARRANGING, BUDGET, CHANGING, CHARGE, FORFEIT, KINDS, MOVING, RELEASE, Entry
 from dpaccount.ledger.stores.rows import Rows
 
 
@@ -94,7 +94,7 @@ def _check_known(entry: Entry, width: int, before: Entry | None) -> None:
     if entry.author == "" and entry.kind in ARRANGING:
         raise _unlawful(entry.number)
     try:
-        moves = entry.number > 0 and (formed(entry, width).steps or entry.kind in TAKING)
+        moves = entry.number > 0 and (formed(entry, width).steps or entry.kind in MOVING)
         if moves and before is not None and before.root == entry.root is not None:
             raise ValueError("the balances do not hold it")
     except (DpaccountError, ValueError) as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpaccount.errors import LedgerError
+from dpaccount.ledger.entry import seal
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal import verify as heads
 from dpaccount.ledger.journal.log import log
@@ -175,3 +176,19 @@ def test_the_last_number_is_a_whole_one(original):
     assert verify(url) == heads.verify(url, since=since) == wrong
     with Ledger.open(url) as ledger, pytest.raises(LedgerError, match="chain is broken"):
         ledger.charge(pure("1/100"), "three")
+
+
+def test_a_reset_that_the_balances_do_not_hold_is_refused(original):
+    body = '{"reason":"x","time":"2026-01-01T00:00:00+00:00"}'
+    with sqlite3.connect(original) as database:
+        last = "SELECT number, root, digest FROM entries ORDER BY number DESC LIMIT 1"
+        number, root, before = database.execute(last).fetchone()
+        digest = seal(before, number + 1, "reset", None, None, body, root)
+        entry = (number + 1, "reset", None, None, body, root, digest)
+        database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entry)
+        database.execute("UPDATE ledger SET last = ?, head = ?", (number + 1, digest))
+    database.close()
+    url = f"sqlite:///{original}"
+    assert verify(url) == {"valid": False, "first_bad": number + 1}
+    with pytest.raises(LedgerError, match="the balances do not hold it"):
+        charged_new(url)
