@@ -376,6 +376,7 @@ def test_a_file_that_cannot_be_marked_is_named():
     assert marks.missed(frozenset()) == ["could not be marked, so not known to be met in any test: deep.py:1"]
 
 
+@pytest.mark.slow
 def test_long_code_is_marked_and_deep_code_is_marked_or_named():
     lines = "".join(f"    x = 0 if x == {k} and not x > 1 else x\n" for k in range(10_000))
     assert loaded(f"def f(x):\n{lines}    return x\n", marks := Marks()).f(1) == 0
