@@ -10,13 +10,12 @@ from ..derivation import check_derivation, conclusions, reachable, reading_list
 from ..documents import BROKEN, Rejected, Unreadable, Work, brief, canonical, digest, ensure, parse
 from ..facts import Fact, Private
 from ..relation import NO_RADIUS, has_radius
-from .agreement import check_noise, check_samples, check_sizes
 from .hazards import hazards_of, short_numbers
 from .releases import check_parts, check_release
 from .replaced import check_replaced
 from .shapes import CERTIFICATE, day, exact_of
 from .tables import check_tables
-from .verdict import refutation, unproved
+from .verdict import check_noise, check_samples, check_sizes, refutation, unproved
 from .widths import unchecked
 
 #: Subjects whose own parameter `epsilon` is of one answer, or at a δ of their own; others' is the claim's.
