@@ -11,21 +11,18 @@ HERE = Path(checker.__file__).parent
 NAMES = ("documents", "intervals", "distributions", "curves", "relation", "facts", "derivation")
 CORE = [f"{name}.py" for name in NAMES]
 SHOWN = (
-    *(
-        "shapes",
-        "draws",
-        "conditions",
-        "replaced",
-        "hazards",
-        "agreement",
-        "widths",
-        "releases",
-        "derived",
-        "reads",
-        "tables",
-        "evidence",
-        "counts",
-    ),
+    "shapes",
+    "conditions",
+    "replaced",
+    "hazards",
+    "draws",
+    "widths",
+    "releases",
+    "derived",
+    "reads",
+    "tables",
+    "evidence",
+    "counts",
     "verdict",
 )
 AROUND = [f"certificate/{name}.py" for name in (*SHOWN, "__init__")]
