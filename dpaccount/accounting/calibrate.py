@@ -28,6 +28,7 @@ from dpaccount.relation import Relation
 DIGITS = 13  #: significant digits of the value
 FINE = Fraction(1, 10**9)  #: width of enclosures that the search asks for
 GAP = Fraction(1, 10**6)  #: width of an ordinary answer
+COARSE = Fraction(1, 10**3)  #: width that is asked for where closer ones take too much work
 MOST_POINTS = 200  #: at which costs that need not fall are looked at
 
 CLOSE_COUNT = 10**6  #: releases of which no enclosure in closed form is narrower than an ordinary answer
@@ -192,10 +193,16 @@ def _worst(event: Event, evaluate: Callable[[Composition], Answer]) -> Enclosure
 
 
 def least(
-    loss: Callable[[Fraction], Enclosure], epsilon: Fraction, delta: Fraction, guess: Fraction
+    loss: Callable[[Fraction], Enclosure],
+    epsilon: Fraction,
+    delta: Fraction,
+    guess: Fraction,
+    coarse: Callable[[], bool] = lambda: False,
 ) -> Fraction:
-    """Return the least noise, within 1e-11, whose ε is proved to be at most the target."""
+    """Return the least noise, within 1e-11 (`coarse`: 1e-4), whose ε is proved to be at most the target."""
     low, high = _bracket(lambda noise: loss(noise).upper <= epsilon, guess)
+    if coarse():
+        return solve(lambda noise: ball(loss(noise).upper), epsilon, low, high, high * COARSE / 10)[1]
 
     def curve(noise: Fraction) -> arb:
         bounds = loss(noise)
@@ -227,10 +234,11 @@ def smooth(
 def from_there_on(
     loss: Callable[[Fraction], Enclosure], noise: Fraction, end: Fraction, epsilon: Fraction
 ) -> Fraction:
-    """Return the least noise such that all more, up to `end`, meets ε: the first one, or a later one.
+    """Return the least noise such that, as far as is seen, all more up to `end` meets ε: this or a later one.
 
     Discrete Gaussian noise of a little more may cost more, while the least loss above ε stays the same one
-    (where ε is above about .8 times the movement; docs/import-plans.md).  Peaks between points are sought.
+    (where ε is above about .8 times the movement; docs/import-plans.md).  Peaks between points are sought:
+    a close search, not a proof.
     """
     if end == noise:
         return noise

@@ -15,12 +15,19 @@ from typing import Any
 
 from dpaccount.accounting import calibrate as named
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate import FINE, GAP, Calibration
+from dpaccount.accounting.calibrate import COARSE, FINE, GAP, Calibration
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, exact_argument
 from dpaccount.numerics.fourier.contours import shared
-from dpaccount.numerics.work_budget import PLAN_CALIBRATION, OutOfReach, allowance, exhausted, granted
+from dpaccount.numerics.work_budget import (
+    PLAN_CALIBRATION,
+    OutOfReach,
+    allowance,
+    exhausted,
+    granted,
+    steps_done,
+)
 from dpaccount.plan.event_base import RANGES, Event, walk
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
@@ -41,6 +48,7 @@ FIXED = {  #: keys whose number cannot be sought, and why
 }
 SOUGHT = (*(name for name in RANGES if name not in FIXED), "the epsilon of a point", "the last coefficient")
 MAX_COUNT = named.MAX_COUNT
+SLOW = PLAN_CALIBRATION / 60  #: work of an answer of which a close search would need too many
 MORE = Fraction(11, 10), Fraction(3, 2), Fraction(4), Fraction(64)  #: times the noise that was found
 
 
@@ -170,7 +178,10 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1)
     if found is not None:
         return found
 
-    def cost(value: Fraction, gap: Fraction = FINE) -> Enclosure:
+    reach = FINE
+
+    def cost(value: Fraction, gap: Fraction | None = None) -> Enclosure:
+        nonlocal reach
         if exhausted():
             raise InputError(
                 f"{unknown.at or 'it'} could not be calibrated within {granted(PLAN_CALIBRATION):,.0f} steps"
@@ -180,11 +191,18 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1)
         plan = unknown.make(value)
         if any(event.count > named.CLOSE_COUNT and event.name not in named.CLOSED for event in plan.events):
             gap = GAP
-        return Accountant(plan, group).worst_epsilon(delta, gap).bounds
+        begun = steps_done()
+        found = Accountant(plan, group).worst_epsilon(delta, gap or reach).bounds
+        wide = found.lower is not None and found.lower < (1 - COARSE / 10) * found.upper
+        if wide and steps_done() - begun > granted(SLOW):
+            reach = COARSE  # the rest of the search is as coarse
+        return found
 
     try:
         with allowance(PLAN_CALIBRATION), shared():
-            return _whole(unknown, cost, epsilon) if unknown.whole else _real(unknown, cost, epsilon, delta)
+            if unknown.whole:
+                return _whole(unknown, cost, epsilon)
+            return _real(unknown, cost, epsilon, delta, lambda: reach > FINE)
     except OutOfReach:  # the search went on to numbers that nothing can be computed with
         raise InputError(
             f"no {unknown.key} that can be computed with meets this target",
@@ -214,7 +232,9 @@ def _one_event(unknown: Unknown, epsilon: Fraction, delta: Fraction) -> Calibrat
 Costing = Callable[..., Enclosure]  #: (value, gap) ↦ ε at the target's δ
 
 
-def _real(unknown: Unknown, cost: Costing, epsilon: Fraction, delta: Fraction) -> Calibration:
+def _real(
+    unknown: Unknown, cost: Costing, epsilon: Fraction, delta: Fraction, coarse: Callable[[], bool]
+) -> Calibration:
     """Return the least (or largest) decimal of `DIGITS` digits whose cost is proved to be at most ε."""
     if unknown.most is not None and cost(unknown.most, GAP).upper <= epsilon:
         return _found(unknown, unknown.most, str(unknown.most), cost(unknown.most))
@@ -230,7 +250,7 @@ def _real(unknown: Unknown, cost: Costing, epsilon: Fraction, delta: Fraction) -
         start = max(Fraction(1), 2 * least) if least is not None else Fraction(1)
     else:
         start = Fraction(1)
-    noise = named.least(loss, epsilon, delta, start)
+    noise = named.least(loss, epsilon, delta, start, coarse)
     if unknown.falls and any(part.name == "discrete_gaussian" for part in _parts(unknown.make(noise))):
         end = named.smooth(lambda at: Accountant(unknown.make(at)).zcdp(), noise, epsilon, delta)
         noise = named.from_there_on(loss, noise, end, epsilon)

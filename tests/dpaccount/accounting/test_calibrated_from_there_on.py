@@ -33,6 +33,7 @@ def beyond(value, cost, epsilon, points=120, reach=3.0):
         assert cost(noise).lower <= Fraction(epsilon), (value, noise)
 
 
+@pytest.mark.slow
 def test_more_noise_never_breaks_what_was_found():
     """By two routes .7034 was found, by others .6123, which .65 and .69 break."""
     found = by_every_route("discrete_gaussian", 16, "1e-5", sensitivity=2)

@@ -61,6 +61,15 @@ def test_a_run_is_made_from_passes_and_a_target():
     assert run.epsilon("1e-5").upper <= 2
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("target", [400, 1000])
+def test_a_target_where_no_cost_is_known_closely_is_met_within_a_thousandth(target):
+    """So little noise that costs are known to some 10^−4: no more digits are sought than they have."""
+    found = least_sigma(Training(10000, 100, 1, 1000), target, "1e-5")
+    assert target * 0.998 < found.bounds.lower <= found.bounds.upper <= target
+    assert Training(10000, 100, found.value, 1000).epsilon("1e-5").upper <= target
+
+
 @looped(
     "wrong",
     [

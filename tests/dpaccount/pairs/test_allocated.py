@@ -352,6 +352,7 @@ def by_fourier(steps, mu, low, spacing, size):
     return s, np.roll(found, -(first % size))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("steps", "sigma"), [(1024, 1.0), (10**5, 2.0), (10**6, 1.0)])
 def test_weights_lie_closely_above_a_transform_in_doubles(steps, sigma):
     """The truth is about this, and the bound at most one part in 100 above it (relative error of doubles)."""
@@ -393,6 +394,7 @@ def poisson(steps, delta="1e-6", count=1, **event):
     return Accountant(Plan("add-remove", sampled)).epsilon(delta)
 
 
+@pytest.mark.slow
 def test_a_million_steps_cost_at_most_what_poisson_samples_do():
     """Before, all amplification was lost beyond some thousands of steps: 4.89 here."""
     assert cost(10**6, sigma=1).upper < Fraction(105, 100) * poisson(10**6, sigma=1).upper
