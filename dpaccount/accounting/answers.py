@@ -6,8 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpaccount.accounting.accountant import GAP, STANDARD_DELTAS, Accountant
-from dpaccount.accounting.calibrate import calibrate
-from dpaccount.accounting.calibrate_plan import settle, unknown_in
+from dpaccount.accounting.calibrate_plan import calibrate, settle, unknown_in
 from dpaccount.accounting.worst_unit import Worst
 from dpaccount.documents import Place
 from dpaccount.errors import InputError

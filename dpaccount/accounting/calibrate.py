@@ -9,18 +9,12 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from dpaccount.accounting import account
-from dpaccount.accounting.methods.answer import Answer
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.numerics.intervals import ball, between, log_float
-from dpaccount.numerics.work_budget import CALIBRATION, allowance, exhausted, granted
-from dpaccount.pairs.composition import Composition
-from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
-from dpaccount.plan.cover_partition import classes
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
 from dpaccount.relation import Relation
@@ -74,81 +68,17 @@ class Calibration:
         return float(self.value)
 
 
-def calibrate(
-    name: str,
-    epsilon: Fraction,
-    delta: Fraction,
-    *,
-    sensitivity: Fraction = Fraction(1),
-    count: int = 1,
-    rounds: int | None = None,
-) -> Calibration:
-    """Return the least noise (or largest parameter) of `count` such events that meets (epsilon, delta).
+def plan_of(
+    name: str, *, sensitivity: Fraction, count: int, rounds: int | None
+) -> Callable[[Fraction], Plan]:
+    """Return value ↦ the plan of `count` events of this name, their parameter set to it.
 
-    Raises `InputError` where the event has no such parameter or no noise is enough.
+    Raises `InputError` where the event has no such parameter.
     """
     if name not in PARAMETERS:
         raise InputError(f"{name!r} cannot be calibrated", f"known here: {', '.join(PARAMETERS)}")
-    parameter = PARAMETERS[name][0]
-    if not 0 <= delta < 1:
-        raise InputError("the target delta is out of range", "it must be at least 0 and below 1")
-    if epsilon < 0:
-        raise InputError("the target epsilon is out of range", "it must be at least 0")
     if name not in CLOSED:
         _in_range("count", count)
-    return calibrate_event(_builder(name, parameter, sensitivity, count, rounds), epsilon, delta)
-
-
-@allowance(CALIBRATION)
-def calibrate_event(build: Callable[[Fraction], Event], epsilon: Fraction, delta: Fraction) -> Calibration:
-    """Return the least noise of an event that is known by name, made from its number."""
-    return _calibrated(build(Fraction(1)).name, build, epsilon, delta)
-
-
-def _calibrated(
-    name: str, build: Callable[[Fraction], Event], epsilon: Fraction, delta: Fraction
-) -> Calibration:
-    """Return the least noise, as a decimal that is proved to meet the target.
-
-    First with enclosures as narrow as they come, but of many copies, of which each one takes long; then
-    with those of an ordinary answer; whatever is returned holds at the width that an ordinary answer has.
-    """
-    for gap in (FINE, GAP) if name in CLOSED or build(Fraction(1)).count <= CLOSE_COUNT else (GAP,):
-        found = _at_width(name, build, epsilon, delta, gap)
-        lower, upper = found.bounds.lower, found.bounds.upper
-        if lower is None or upper - lower <= upper / 10**6 + FINE:
-            return found
-    raise InputError(
-        f"{name} cannot be calibrated closely at these magnitudes", "ask for less extreme numbers"
-    )
-
-
-def _at_width(
-    name: str, build: Callable[[Fraction], Event], epsilon: Fraction, delta: Fraction, gap: Fraction
-) -> Calibration:
-    parameter, falls = PARAMETERS[name]
-
-    def loss(value: Fraction, width: Fraction = gap) -> Enclosure:
-        return _worst(build(value), lambda total: account.epsilon(total, delta, width))
-
-    def noise_of(value: Fraction) -> Fraction:
-        return value if falls else 1 / value
-
-    guess = _guess(build(Fraction(1)), epsilon, delta, linear=name == "zcdp")
-    noise = least(lambda noise: loss(noise_of(noise)), epsilon, delta, guess)
-    once = build(Fraction(1))
-    if isinstance(once, ev.DiscreteGaussian) and 2 * epsilon > once.sensitivity * once.count:
-        noise = from_there_on(
-            loss, noise, smooth(lambda at: build(at).zcdp(), noise, epsilon, delta), epsilon
-        )
-    text = decimal(noise_of(noise), up=falls)
-    return Calibration(parameter, *first_met(loss, text, epsilon, up=falls))
-
-
-def _builder(
-    name: str, parameter: str, sensitivity: Fraction, count: int, rounds: int | None
-) -> Callable[[Fraction], Event]:
-    """Return value ↦ the event with its parameter set to it."""
     kind = ev.VOCABULARY[name]
     fixed: dict[str, object] = {"count": count}
     if "sensitivity" in kind.__dataclass_fields__:
@@ -164,32 +94,13 @@ def _builder(
         fixed["rounds"] = rounds
     elif rounds is not None:
         raise InputError(f"{name} has no rounds", "leave --rounds out")
-    return lambda value: kind(**{parameter: value, **fixed})  # type: ignore[arg-type]
-
-
-def plan_of(
-    name: str, *, sensitivity: Fraction, count: int, rounds: int | None
-) -> Callable[[Fraction], Plan]:
-    """Return value ↦ the plan of what `calibrate` calibrates, its parameter set to it."""
-    build = _builder(name, PARAMETERS[name][0], sensitivity, count, rounds)
-    return lambda value: Plan(Relation.REPLACE_ONE, build(value))
+    return lambda value: Plan(Relation.REPLACE_ONE, kind(**{PARAMETERS[name][0]: value, **fixed}))  # type: ignore[arg-type]
 
 
 def _in_range(name: str, value: int) -> None:
     """Refuse at once what would only be refused after a long search."""
     if not 1 <= value <= MAX_COUNT:
         raise InputError(f"the {name} is out of range", "it must be from 1 to 2^63")
-
-
-def _worst(event: Event, evaluate: Callable[[Composition], Answer]) -> Enclosure:
-    """Return the largest answer over the classes of units of one event; refuses when the time is over."""
-    if exhausted():
-        raise InputError(
-            f"{event.name} could not be calibrated within {granted(CALIBRATION):,.0f} steps of work",
-            "ask for a smaller count or a larger delta",
-        )
-    answers = [evaluate(composition_of(found.items)).bounds for found in classes([event])]
-    return max(answers, key=lambda bounds: bounds.upper)
 
 
 def least(
@@ -202,7 +113,13 @@ def least(
     """Return the least noise, within 1e-11 (`coarse`: 1e-4), whose ε is proved to be at most the target."""
     low, high = _bracket(lambda noise: loss(noise).upper <= epsilon, guess)
     if coarse():
-        return solve(lambda noise: ball(loss(noise).upper), epsilon, low, high, high * COARSE / 10)[1]
+        return solve(
+            lambda noise: ball(Fraction(min(loss(noise).upper, 1 << 64))),
+            epsilon,
+            low,
+            high,
+            high * COARSE / 10,
+        )[1]
 
     def curve(noise: Fraction) -> arb:
         bounds = loss(noise)
@@ -285,10 +202,10 @@ def first_met(
         text, step = decimal(value + (step if up else -step), up=up), 2 * step
 
 
-def _guess(unit: Event, epsilon: Fraction, delta: Fraction, *, linear: bool) -> Fraction:
+def guess(unit: Event, epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return about the noise that is enough: where a Gaussian of the event's ρ has that ε (`unit`: noise 1).
 
-    ρ falls as the square of the noise, or as its first power (`linear`). The Gaussian one is near √ρ =
+    ρ falls as the square of the noise, or as its first power (`zcdp`). The Gaussian one is near √ρ =
     ε/(√(ε + L) + √L), L = ln(1/δ), by zCDP's simple conversion. All in logarithms, for any magnitude.
     """
     rho = unit.zcdp()
@@ -298,7 +215,7 @@ def _guess(unit: Event, epsilon: Fraction, delta: Fraction, *, linear: bool) -> 
     root = e - float(np.logaddexp(np.logaddexp(e, depth) / 2, depth / 2))  # ln √ρ of the target
     if abs(e) < 12 and abs(depth) < 8:
         root = _gaussian_root(root, epsilon, delta)
-    bits = (log_float(rho) - 2 * root) / math.log(2) * (1.0 if linear else 0.5)
+    bits = (log_float(rho) - 2 * root) / math.log(2) * (1.0 if unit.name == "zcdp" else 0.5)
     bits = max(-float(MAX_POWERS), min(float(MAX_POWERS), bits))
     return Fraction(2) ** math.floor(bits) * Fraction(2 ** (bits - math.floor(bits)))
 

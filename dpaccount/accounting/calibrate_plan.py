@@ -21,7 +21,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, exact_argument
 from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.work_budget import (
-    PLAN_CALIBRATION,
+    CALIBRATION,
     OutOfReach,
     allowance,
     exhausted,
@@ -29,7 +29,7 @@ from dpaccount.numerics.work_budget import (
     steps_done,
 )
 from dpaccount.plan.event_base import RANGES, Event, walk
-from dpaccount.plan.events import Plan
+from dpaccount.plan.events import DiscreteGaussian, Plan
 from dpaccount.plan.plan_file import read_plan
 from dpaccount.relation import Relation
 
@@ -48,7 +48,7 @@ FIXED = {  #: keys whose number cannot be sought, and why
 }
 SOUGHT = (*(name for name in RANGES if name not in FIXED), "the epsilon of a point", "the last coefficient")
 MAX_COUNT = named.MAX_COUNT
-SLOW = PLAN_CALIBRATION / 60  #: work of an answer of which a close search would need too many
+SLOW = CALIBRATION / 60  #: work of an answer of which a close search would need too many
 MORE = Fraction(11, 10), Fraction(3, 2), Fraction(4), Fraction(64)  #: times the noise that was found
 
 
@@ -63,6 +63,11 @@ class Unknown:
     whole: bool = False
     least: Fraction = Fraction(0)
     most: Fraction | None = None
+    group: int = 1
+
+    def accountant(self, value: Fraction) -> Accountant:
+        """Return what the plan costs with the number set."""
+        return Accountant(self.make(value), self.group)
 
 
 def calibrate(
@@ -86,14 +91,22 @@ def calibrate(
     target, share = exact_argument("epsilon", epsilon), exact_argument("delta", delta)
     if isinstance(of, str):
         moved = exact_argument("sensitivity", sensitivity)
-        return named.calibrate(of, target, share, sensitivity=moved, count=count, rounds=rounds)
+        make = named.plan_of(of, sensitivity=moved, count=count, rounds=rounds)
+        parameter, falls = named.PARAMETERS[of]
+        found = settle(Unknown(parameter, of, make, falls, group=group), target, share)
+        lower, upper = found.bounds.lower, found.bounds.upper
+        if lower is not None and upper - lower > upper / 10**6 + FINE:
+            raise InputError(
+                f"{of} cannot be calibrated closely at these magnitudes", "ask for less extreme numbers"
+            )
+        return found
     made = of  # for the function below, of a narrower type
 
     def plan(value: Fraction) -> Plan:
         found = made(value)
         return found if isinstance(found, Plan) else Plan(Relation.REPLACE_ONE, found)
 
-    return settle(Unknown("value", "", plan, not grows), target, share, group)
+    return settle(Unknown("value", "", plan, not grows, group=group), target, share)
 
 
 def unknown_in(place: Place) -> Unknown:
@@ -163,7 +176,7 @@ def _with(value: Any, steps: tuple[Any, ...], said: Any) -> Any:
     return copied
 
 
-def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1) -> Calibration:
+def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction) -> Calibration:
     """Return the number, as a decimal that is proved to meet the target; a billionth more may not be.
 
     A bound from above alone can be met more closely than it is tight: the number is then the least by that
@@ -174,32 +187,28 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1)
     if epsilon < 0:
         raise InputError("the target epsilon is out of range", "it must be at least 0")
 
-    found = None if unknown.whole or group > 1 else _one_event(unknown, epsilon, delta)
-    if found is not None:
-        return found
-
     reach = FINE
 
     def cost(value: Fraction, gap: Fraction | None = None) -> Enclosure:
         nonlocal reach
         if exhausted():
             raise InputError(
-                f"{unknown.at or 'it'} could not be calibrated within {granted(PLAN_CALIBRATION):,.0f} steps"
+                f"{unknown.at or 'it'} could not be calibrated within {granted(CALIBRATION):,.0f} steps"
                 " of work",
                 "ask for a smaller plan or a larger delta",
             )
-        plan = unknown.make(value)
-        if any(event.count > named.CLOSE_COUNT and event.name not in named.CLOSED for event in plan.events):
+        whole = unknown.accountant(value)
+        if any(e.count > named.CLOSE_COUNT and e.name not in named.CLOSED for e in whole.plan.events):
             gap = GAP
         begun = steps_done()
-        found = Accountant(plan, group).worst_epsilon(delta, gap or reach).bounds
+        found = whole.worst_epsilon(delta, gap or reach).bounds
         wide = found.lower is not None and found.lower < (1 - COARSE / 10) * found.upper
         if wide and steps_done() - begun > granted(SLOW):
             reach = COARSE  # the rest of the search is as coarse
         return found
 
     try:
-        with allowance(PLAN_CALIBRATION), shared():
+        with allowance(CALIBRATION), shared():
             if unknown.whole:
                 return _whole(unknown, cost, epsilon)
             return _real(unknown, cost, epsilon, delta, lambda: reach > FINE)
@@ -208,25 +217,6 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1)
             f"no {unknown.key} that can be computed with meets this target",
             "ask for a larger epsilon or delta",
         ) from None
-
-
-def _one_event(unknown: Unknown, epsilon: Fraction, delta: Fraction) -> Calibration | None:
-    """Return what `calibrate` finds by the event's name, where the plan is one and the number its noise."""
-    values = [max(Fraction(1), unknown.least), Fraction(2), Fraction(16, 7), Fraction(1 << 20)]
-    if unknown.most is not None:
-        return None
-    try:
-        first, *others = ([*unknown.make(value).events] for value in values)
-    except (InputError, ArithmeticError, ValueError):
-        return None
-    once: Any = first[0]
-    name, falls = named.PARAMETERS.get(once.name, ("", False))
-    builds = [replace(once, **{name: value}) for value in values] if name and falls == unknown.falls else []
-    if [[each] for each in builds] != [first, *others] or once.cover is not None:
-        return None
-    known = named.calibrate_event(lambda value: replace(once, **{name: value}), epsilon, delta)
-    meets = Accountant(unknown.make(known.value)).worst_epsilon(delta, GAP).bounds.upper <= epsilon
-    return replace(known, parameter=unknown.key) if meets else None
 
 
 Costing = Callable[..., Enclosure]  #: (value, gap) ↦ ε at the target's δ
@@ -246,15 +236,15 @@ def _real(
             return Enclosure(least, Fraction(1 << 64))
         return cost(noise_of(noise))
 
-    if epsilon > 0 and delta > 0:  # the cost of next to nothing is next to nothing, so that one is enough
-        start = max(Fraction(1), 2 * least) if least is not None else Fraction(1)
-    else:
-        start = Fraction(1)
+    if least is None:
+        start = _start(unknown.make(Fraction(1)), epsilon, delta)
+    else:  # the cost of next to nothing is next to nothing, so that one is enough
+        start = max(Fraction(1), 2 * least) if epsilon > 0 and delta > 0 else Fraction(1)
     noise = named.least(loss, epsilon, delta, start, coarse)
-    if unknown.falls and any(part.name == "discrete_gaussian" for part in _parts(unknown.make(noise))):
-        end = named.smooth(lambda at: Accountant(unknown.make(at)).zcdp(), noise, epsilon, delta)
+    if unknown.falls and _may_rise(unknown.make(noise), epsilon):
+        end = named.smooth(lambda at: unknown.accountant(at).zcdp(), noise, epsilon, delta)
         noise = named.from_there_on(loss, noise, end, epsilon)
-    elif unknown.key == "value":  # of a function of one's own nothing is known
+    if unknown.key == "value":  # of a function of one's own nothing is known
         for more in MORE:
             if loss(noise * more).upper > epsilon:
                 raise InputError(
@@ -302,8 +292,19 @@ def _found(unknown: Unknown, value: Fraction, text: str, bounds: Enclosure) -> C
     return Calibration(unknown.key, value, text, bounds)
 
 
-def _parts(plan: Plan) -> list[Event]:
-    return [part for event in plan.events for part in walk(event)]
+def _start(plan: Plan, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return about the noise that is enough, of one event known by name from the plan for noise 1; else 1."""
+    once = plan.events[0]
+    known = len(plan.events) == 1 and once.name in named.PARAMETERS
+    return named.guess(once, epsilon, delta) if known else Fraction(1)
+
+
+def _may_rise(plan: Plan, epsilon: Fraction) -> bool:
+    """Say whether more noise may cost more: discrete Gaussian noise, at a large ε if it is all there is."""
+    first, *others = parts = [part for event in plan.events for part in walk(event)]
+    if isinstance(first, DiscreteGaussian) and not others:
+        return 2 * epsilon > first.sensitivity * first.count
+    return any(isinstance(part, DiscreteGaussian) for part in parts)
 
 
 def _identity(noise: Fraction) -> Fraction:

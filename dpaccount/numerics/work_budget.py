@@ -22,8 +22,7 @@ from dpaccount.precision import give_way
 
 SECOND = 200_000  #: steps that a machine of 2026 does in about a second
 PROFILE = 30 * SECOND  #: the answers of a whole profile
-CALIBRATION = 15 * SECOND  #: the answers that a search for the least noise asks for
-PLAN_CALIBRATION = 60 * SECOND  #: the same for a number anywhere in a plan
+CALIBRATION = 60 * SECOND  #: the answers that a search for a number of a plan asks for
 ANSWER = 12 * SECOND  #: the exact methods of one answer of `account`
 METHOD = 8 * SECOND  #: one exact method
 LATTICE = 6 * SECOND  #: the last of a row of ever finer lattices

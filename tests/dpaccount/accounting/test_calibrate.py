@@ -8,7 +8,8 @@ import pytest
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.answers import calibrate_answer
-from dpaccount.accounting.calibrate import CLOSED, FINE, GAP, PARAMETERS, calibrate, first_met
+from dpaccount.accounting.calibrate import CLOSED, FINE, GAP, PARAMETERS, first_met
+from dpaccount.accounting.calibrate_plan import calibrate
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.plan.events import VOCABULARY, Plan, Relation

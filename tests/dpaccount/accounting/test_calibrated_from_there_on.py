@@ -70,6 +70,18 @@ def test_sampled_discrete_noise_from_there_on():
     beyond(found.value, lambda noise: Accountant(plan(noise)).epsilon("1e-5"), 16)
 
 
+@pytest.mark.slow
+def test_discrete_noise_for_a_group_from_there_on():
+    """Of two units; zCDP of one of them is met long before."""
+
+    def cost(noise):
+        return Accountant(DiscreteGaussian(sigma=noise), group=2).epsilon("1e-5")
+
+    found = calibrate(lambda noise: DiscreteGaussian(sigma=noise), 16, "1e-5", group=2)
+    assert found.text == calibrate("discrete_gaussian", 16, "1e-5", sensitivity=2).text
+    beyond(found.value, cost, 16)
+
+
 @pytest.mark.parametrize("name", ["gaussian", "laplace", "discrete_laplace", "pure", "zcdp", "gdp"])
 def test_every_route_finds_the_same(name):
     for epsilon, delta in (("1.5", "1e-6"), ("12", "1e-3")):

@@ -29,7 +29,7 @@ def test_limits_nest():
     """What stands inside another limit is over first, so that the outer one has something left to answer with."""
     known = work.UPPER_LATTICE, work.LATTICE, work.METHOD, work.ANSWER
     assert list(known) == sorted(set(known))
-    assert work.ANSWER < work.CALIBRATION < work.PROFILE
+    assert work.ANSWER < work.PROFILE < work.CALIBRATION
     with work.allowance(work.ANSWER), work.limited(work.PROFILE):
         assert work.steps_left() == pytest.approx(work.ANSWER)
         with work.limited(10), work.limited(20):
