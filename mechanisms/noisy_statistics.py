@@ -68,6 +68,7 @@ class NoisyStatistics(Additive):
     source: ClassVar[str] = "Dwork et al. 2006; Canonne, Kamath & Steinke 2020; Dong, Roth & Su 2022"
     status: ClassVar[str] = "sound"
     reads: ClassVar[str] = "statistics"
+    by_row: ClassVar[bool] = True  # type: ignore[misc, assignment, unused-ignore]
 
     statistics: tuple[Statistic, ...] = EXAMPLES
     scales: tuple[Fraction, ...] = (Fraction(8), Fraction(8))
@@ -151,11 +152,6 @@ class NoisyStatistics(Additive):
         """Return whether all cells are listed: else their number is private, and no sum has it."""
         return not self._unlisted
 
-    @property
-    def by_row(self) -> bool:
-        """Return that a row counts by itself, in unlisted cells too."""
-        return True
-
     def _known(self, what: Statistic) -> bool:
         return self.exact_rows and what.is_whole
 
@@ -166,9 +162,8 @@ class NoisyStatistics(Additive):
         """Return whether a row is there, then the codes of its cells."""
         each = [column for column in self.columns for _ in _nothing(column)]
         low, high = ((first, *(one.bounds[k] for one in each)) for k, first in enumerate((0.0, 1.0)))
-        whole = (True, *(column.kind != "number" for column in each))
         default = (0.0, *(code for column in self.columns for code in _nothing(column)))
-        return Domain(self.rows, low, high, whole, default)
+        return Domain(self.rows, low, high, (True, *(one.kind != "number" for one in each)), default)
 
     # -------------------------------------------------------------- proof and run
 
