@@ -58,7 +58,7 @@ class Quantiles(NoisyCounts):
         """Return the ranks as numbers; raises `InputError` for an invalid rank."""
         try:
             return [Fraction(rank.strip()) for rank in self.ranks.split(",")]
-        except (ValueError, ZeroDivisionError):
+        except (ValueError, ZeroDivisionError):  # dpaccount: never, the field alone decides
             raise InputError(f"ranks is {self.ranks!r}", "write numbers such as 1/4, 0.5, 3/4") from None
 
     @property
@@ -116,7 +116,8 @@ class Quantiles(NoisyCounts):
         return np.array([float(self.low + k * width) for k in range(self.cells + 1)])
 
     def _total(self, below: Integers) -> int:
-        return int(below[-1]) if adjacency(self.relation).rows_vary else self.rows
+        vary = adjacency(self.relation).rows_vary
+        return int(below[-1]) if vary else self.rows  # dpaccount: never, the relation alone decides
 
     def _terms(self) -> Integers:
         """Return the number of counts summed for each boundary: the sum of its digits."""

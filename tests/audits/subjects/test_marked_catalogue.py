@@ -13,7 +13,10 @@ from audits.subjects.catalogue import find
 from audits.subjects.sources import source_file
 
 ROOT = Path(__file__).parents[3]
-CLAIMS = sorted((ROOT / "examples" / "mechanisms").glob("*.toml"))
+STUDIED = "noisy-statistics"  #: is proved only as a study makes it
+CLAIMS = sorted(
+    {*(ROOT / "examples" / "mechanisms").glob("*.toml")} - {ROOT / f"examples/mechanisms/{STUDIED}.toml"}
+)
 
 
 @pytest.mark.nightly
