@@ -43,7 +43,7 @@ BIT_ENTRIES = 8  #: number of entries whose bits are compared
 LEAST_NOISE = 0.02  #: floor of a pair's own noise, as a fraction of the usual noise
 NOISE_SEEDS = 5  #: runs that show the noise if pairs are run with one seed
 RARE = 24  #: pairs of a walk that are compared with others
-WALKED = 40  #: planned runs for each run of a walk
+WALKED = 60  #: planned runs for each run of a walk
 HANGS = 3  #: runs without an answer after which the search gives up
 
 
