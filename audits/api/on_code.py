@@ -21,9 +21,8 @@ from audits.attack.runs import MIN_RUNS, Challenge, Progress
 from audits.attack.thresholds import level_shown
 from audits.attack.white_box import Target
 from audits.certificate.document import audited, refused_by_checker, seal, unsealed
-from audits.certificate.policy import read_policy, violations
-from audits.certificate.release import spent_when_stopped
-from audits.certificate.verdict import certificate_of
+from audits.certificate.kept import spent_when_stopped
+from audits.certificate.verdict import certificate_of, read_policy, violations
 from audits.claim import Claim, read_claim
 from audits.datasets.bases import Pair
 from audits.datasets.described import read_data

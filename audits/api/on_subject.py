@@ -24,8 +24,9 @@ from audits.attack.thresholds import (
 from audits.attack.white_box import Attacked, Target, attack, attack_early
 from audits.certificate import release
 from audits.certificate.document import seal, unsealed
+from audits.certificate.kept import find_run
 from audits.certificate.make import AuditBudget, certify, example_tables, unmet
-from audits.certificate.policy import read_policy, violations
+from audits.certificate.verdict import read_policy, violations
 from audits.claim import AuditPlan, Claim, read_claim
 from audits.hypothesis_tests.evidence import WorstPair, describe, refuted_by
 from audits.hypothesis_tests.gather import gather
@@ -61,7 +62,7 @@ def certify_subject(
     if claim.data_file is not None and claim.table is None:
         on_files(claim, subject)
     identified = release.identify(claim, subject, question.work) if question.release else None
-    run = None if identified is None else release.find_run(identified, again=question.again)
+    run = None if identified is None else find_run(identified, again=question.again)
     kept = None if run is None else run.certificate
     if run is not None and not run.again and question.held not in (None, (kept or {}).get("digest")):
         what = "the folder for the output holds another release, which is not replaced"

@@ -18,7 +18,7 @@ from msgspec import convert
 from msgspec.structs import replace as changed
 from numpy.typing import NDArray
 
-from audits.certificate import published, release
+from audits.certificate import kept, published, release
 from audits.certificate.document import seal, unsealed
 from audits.certificate.files import check_outputs, valid_certificate, write_all
 from audits.claim import Claim, read_claim
@@ -132,7 +132,7 @@ def _certified(order: Order, claim: Claim) -> Curated:
     prepared = release.prepare(claim, subject)
     if prepared is None:
         raise InputError("no data file or ledger to release from", "give both", claim.path)
-    run = release.find_run(prepared, again=order.again)
+    run = kept.find_run(prepared, again=order.again)
     hazards = (OUTPUTS,) if claim.because is None else (OUTPUTS, f"{CHOSEN}: {claim.because}.")
     proved = Proved(subject.proof(claim.guarantee.delta))
     released = run.certificate or release.make(run, proved, _unreleased(document, hazards))[0]

@@ -5,12 +5,10 @@ processes: the instance that is proved never sees the file, and the one that rep
 view.  So no state of an instance, a class or a module can leak.
 """
 
-import hashlib
-import itertools
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from secrets import token_hex
 from typing import Any, Protocol, runtime_checkable
 
@@ -20,7 +18,15 @@ from msgspec.structs import replace as changed
 
 from audits.attack.runs import Progress, silent
 from audits.certificate.document import refused_by_checker, seal, unsealed
-from audits.certificate.summary import cost_of, init_command
+from audits.certificate.kept import (
+    PreparedRelease,
+    Release,
+    key_of,
+    next_number,
+    paying_ledger,
+    spent_on,
+    stored_certificate,
+)
 from audits.claim import Claim
 from audits.datasets.bases import dataset
 from audits.editions import OPENING
@@ -32,11 +38,9 @@ from audits.sandbox.frames import pack_array, unpack_array
 from audits.sandbox.manifest import remove_manifest
 from audits.sandbox.private_data import PASSES, asked, digest_of_data, on_files, rows_of, stamp_of
 from audits.sandbox.table_parts import IN_ONE, TableWork, digests_of, summed_query, totals_of
-from audits.subjects.catalogue import on_table, subject_made
-from dpaccount import checker
+from audits.subjects.catalogue import on_table
 from dpaccount.documents import canonical
-from dpaccount.errors import DpaccountError, InputError, LedgerError, NoLedgerError, ReceiptError
-from dpaccount.ledger.charging import Charge
+from dpaccount.errors import DpaccountError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger.journal.entries import KeyTakenError, RunState
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise.proved import Proved
@@ -54,63 +58,12 @@ REHEARSED = ("corners", "uniform")  #: synthetic datasets on which a run is rehe
 EVALUATION = "evaluation on public data, outside the guarantee"
 
 
-class RunningError(LedgerError):
-    """Another run of the same claim and data is being made."""
-
-    exit_code = 1
-
-
 @runtime_checkable
 class Evaluated(Protocol):
     """A subject that can evaluate a run."""
 
     def evaluate(self, data: Rows, view: View, coins: int) -> dict[str, object]:
         """Evaluate a run on the data without noise: for public data only."""
-
-
-@dataclass(frozen=True)
-class Release:
-    """A release of a claim's data, which may have been made before.
-
-    `digest` is that of the file; `data` are rows within the domain, or exact totals, and None until
-    they are `read`: a release that was made before needs none.
-    """
-
-    claim: Claim
-    made_by: type
-    digest: str
-    key: str
-    data: Rows | TableTotals | None = None
-    #: the files' metadata before their digest was taken
-    stamp: list[list[object]] = field(default_factory=list)
-
-    def subject(self) -> Subject:
-        """Return a new instance."""
-        return subject_made(self.claim, self.made_by)
-
-    def named_data(self, secret: str) -> str:
-        """Return the data's digest for a certificate, keyed with a secret for private data.
-
-        With a plain digest, anyone who knows all rows but one could test guesses of that row.
-        """
-        if self.claim.public_data:
-            return self.digest
-        return f"sha256:{hashlib.sha256(f'{secret} {self.digest}'.encode()).hexdigest()}"
-
-    def numbered(self, number: int) -> str:
-        """Return the ledger's key of the run of this number, from 1."""
-        return f"{self.key}.{number}"
-
-
-@dataclass(frozen=True)
-class PreparedRelease:
-    """A release and the number of its run; with `again`, a new run even if an earlier one is stored."""
-
-    release: Release
-    number: int
-    again: bool
-    certificate: dict[str, Any] | None = None  #: if the run was made before, by this code or other
-    charged: bool = False  #: but not drawn
 
 
 # -------------------------------------------------------------- the data
@@ -139,16 +92,12 @@ def identify(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Releas
     with access():
         stamp = stamp_of(claim.data_file)  # before the digest, to detect any later change
         digest = digest_of_data(claim.data_file)
-    release = Release(claim, made_by, digest, _key(claim, digest), stamp=stamp)
+    release = Release(claim, made_by, digest, key_of(claim, digest), stamp=stamp)
     for _, body in claim.earlier:
         if release.named_data(body.get(OPENING, "")) != body["release"]["data"]:
             what = f"the data changed since {body['claim']['name']} was released"
             raise InputError(what, "give the same data, or make a study of its own", str(claim.data_file))
     return release
-
-
-def _key(claim: Claim, digest: str) -> str:
-    return hashlib.sha256(canonical([claim.written, digest])).hexdigest()
 
 
 def read(
@@ -189,115 +138,6 @@ def _is_summed(claim: Claim, subject: Subject, work: TableWork) -> bool:
     return False
 
 
-def find_run(release: Release, *, again: bool) -> PreparedRelease:
-    """Return the run's number, and its certificate if it was made before.
-
-    Raises `RunningError` if another run is in progress, `LedgerError` if the latest one was changed, or
-    drew its noise and was lost: its result may have been seen, so only `--new-release` makes another.
-    """
-    with paying_ledger(release.claim) as ledger:
-        if release.claim.scope is not None:
-            ledger.check_scope(release.claim.scope)
-        number, latest = _next_number(release, ledger)
-        charged = ledger.run_state(release.numbered(number)).charged
-        if number == 1 and not again and not charged:
-            earlier = _kept_under_code(release, ledger)
-            return PreparedRelease(release, number, again, earlier)
-        if again or number == 1:
-            return PreparedRelease(release, number, again, charged=charged)
-        certificate = _stored_certificate(release, ledger, number - 1, latest)
-        return PreparedRelease(release, number - 1, again, certificate)
-
-
-def _next_number(release: Release, ledger: Ledger) -> tuple[int, RunState]:
-    """Return the first number without any draw, and the state of the previous one."""
-    latest = RunState()
-    for number in itertools.count(1):
-        state = ledger.run_state(release.numbered(number))
-        if state.kept is None and not (state.drawing or state.lost):
-            return number, latest
-        latest = state
-    raise AssertionError("numbers do not end")
-
-
-def _stored_certificate(release: Release, ledger: Ledger, number: int, state: RunState) -> dict[str, Any]:
-    """Return the stored certificate of a completed run, verified like a new one."""
-    name = release.claim.name
-    if state.drawing:
-        raise RunningError(
-            f"another run of {name} is drawing now; ask again when it has kept its release; if it has ended"
-            " (in another container, on another machine), --new-release charges a new one"
-        )
-    if state.kept is None:
-        raise LedgerError(f"a run of {name} drew its noise and was lost; --new-release charges a new one")
-    return _checked(release, ledger, release.numbered(number), state.kept)
-
-
-def _checked(release: Release, ledger: Ledger, charge: int | str, kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the certificate that the ledger kept for a charge, unless it is about something else."""
-    paid, body = ledger.paid(charge), dict(kept)
-    wrong = _mismatch(release, body, release.named_data(body.pop(OPENING, "")), paid)
-    if wrong is not None:
-        raise LedgerError(
-            f"the release of {release.claim.name} that the ledger kept is not printed: {wrong}; see what"
-            " `dpaccount ledger verify` says, and --new-release makes a new, charged one"
-        )
-    return body
-
-
-def _kept_under_code(release: Release, ledger: Ledger) -> dict[str, Any] | None:
-    """Return the last release of this claim and data that an earlier version kept by another key."""
-    found = [
-        kept
-        for kept in ledger.releases(f'"name":"{release.claim.name}"')
-        if canonical(kept[1].get("claim")) == canonical(release.claim.written)
-        and kept[1].get("release", {}).get("data") == release.named_data(str(kept[1].get(OPENING, "")))
-    ]
-    return _checked(release, ledger, *found[-1]) if found else None
-
-
-def spent_on(release_key: str, ledger: Ledger) -> str:
-    """Return what was spent on a run that ended before its release was printed, and what can be done."""
-    state, paid = ledger.run_state(release_key), ledger.paid(release_key)
-    way = "what it drew is lost: --new-release charges a new one"
-    if state == RunState(charged=True):
-        way = "nothing of it was drawn: the same command draws it, and charges nothing more"
-    elif state.kept is not None:
-        way = "its release is kept: the same command prints it, and charges nothing more"
-    return f"entry {paid.entry} is charged ({cost_of(paid)}), and {way}"
-
-
-def spent_when_stopped(claim: Claim) -> str | None:
-    """Return `spent_on` of the claim's latest run, or None if none is charged; it runs no code of a user."""
-    if claim.data_file is None:
-        return None
-    with access():
-        release = Release(claim, object, "", _key(claim, digest_of_data(claim.data_file)))
-    with paying_ledger(claim) as ledger:
-        number, _ = _next_number(release, ledger)
-        number -= not ledger.run_state(release.numbered(number)).charged
-        return spent_on(release.numbered(number), ledger) if number else None
-
-
-def _mismatch(release: Release, body: dict[str, Any], data: str, paid: Charge) -> str | None:
-    """Return why a stored certificate is not for this claim, data and charge, or None."""
-    try:
-        checker.check(json.dumps(body).encode())
-    except (checker.Rejected, checker.Unreadable) as why:
-        return f"the checker refuses it ({why})"
-    made = body["release"]
-    if body["verdict"] != "CERTIFIED" or not isinstance(made, dict):
-        return "it is no certified release"
-    pairs = {
-        "claim": (body["claim"], release.claim.written),
-        "code": (body["subject"].get("code"), made.get("code")),
-        "data": (made.get("data"), data),
-        "ledger entry": ([made.get("ledger_entry"), made.get("ledger_head")], [paid.entry, paid.head]),
-    }
-    other = [name for name, (written, right) in pairs.items() if canonical(written) != canonical(right)]
-    return f"it is about another {', '.join(other)}" if other else None
-
-
 # -------------------------------------------------------------- the run
 
 
@@ -312,7 +152,7 @@ def make(run: PreparedRelease, proved: Proved, certificate: Draft) -> tuple[dict
     _data(release)
     rehearsed(release, proved, certificate)
     with paying_ledger(release.claim) as ledger:
-        number = _next_number(release, ledger)[0] if run.again else run.number
+        number = next_number(release, ledger)[0] if run.again else run.number
         state = ledger.run_state(release.numbered(number))
         while state == RunState() or state == RunState(charged=True):
             try:
@@ -327,7 +167,7 @@ def make(run: PreparedRelease, proved: Proved, certificate: Draft) -> tuple[dict
                 if state.kept is None and not state.drawing:
                     raise  # no other run caused it
                 break
-        return _stored_certificate(release, ledger, number, state), True
+        return stored_certificate(release, ledger, number, state), True
 
 
 def rehearsed(release: Release, proved: Proved, certificate: Draft) -> None:
@@ -504,19 +344,3 @@ def _is_json(value: object) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def paying_ledger(claim: Claim, at: str | None = None) -> Ledger:
-    """Open the ledger, the claim's or `at`, that pays; raises `InputError` if its privacy unit differs."""
-    url = at or str(claim.ledger)
-    try:
-        ledger = Ledger.open(url)
-    except NoLedgerError as error:
-        raise NoLedgerError(error.path, init_command(url, claim.guarantee)) from None
-    counted, unit = ledger.budget.unit, claim.guarantee.unit
-    if counted != unit:
-        ledger.close()
-        raise InputError(
-            f"the claim's unit is {unit!r}, its ledger's {counted!r}", "give both the same text", claim.path
-        )
-    return ledger

@@ -276,12 +276,12 @@ def _says_charge(claim: "Claim", *, again: bool) -> bool:
     where a new release does not fit.
     """
     from audits.api.dispatch import runs_apart
-    from audits.certificate import make, release
+    from audits.certificate import kept, make, release
     from audits.certificate.summary import cost_of
     from audits.subjects.catalogue import subject_of
     from dpaccount.ledger.answers import room
 
-    with release.paying_ledger(claim) as ledger:
+    with kept.paying_ledger(claim) as ledger:
         shown = ledger.show()
         left = f"the ledger has {room(shown['remaining'])} left"
         start = f"a new release of {claim.name} charges"
@@ -290,7 +290,7 @@ def _says_charge(claim: "Claim", *, again: bool) -> bool:
             return True
         subject = subject_of(claim)
         if shown["entries"] and not again and (identified := release.identify(claim, subject)):
-            run = release.find_run(identified, again=False)
+            run = kept.find_run(identified, again=False)
             if run.certificate or run.charged:
                 return False
         proved = make.proof_of(claim, subject)

@@ -14,7 +14,7 @@ import shutil
 
 import pytest
 
-from audits.certificate import release
+from audits.certificate import kept, release
 from audits.certificate.curate import Order, curate
 from audits.certificate.document import seal, unsealed
 from audits.certificate.files import write_all
@@ -87,7 +87,7 @@ def certified(path, **how):
 def released(path):
     claim, certificate, proved = certified(path)
     due = release.prepare(claim, subject_of(claim))
-    return release.make(release.find_run(due, again=False), proved, certificate)[0]
+    return release.make(kept.find_run(due, again=False), proved, certificate)[0]
 
 
 @pytest.fixture(scope="module")
