@@ -18,7 +18,7 @@ from dpaccount.schemas import study
 from dpaccount.schemas.fields import keys
 from mechanisms.statistics.derived import derived_columns
 from mechanisms.statistics.joins import joined_columns
-from mechanisms.table.declaration import WORDS, Table, read_table, word
+from mechanisms.table.declaration import FILE_WORDS, Table, read_table, word
 from mechanisms.table.files import Remote, Source, one_file
 
 NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
@@ -334,7 +334,7 @@ def _data(
     declared = isinstance(place.value, dict) and "columns" in place.value
     about_any = declared and not {"file", "ledger", "scope"} & place.value.keys()
     needed = () if about_any else ("file", "ledger")
-    words = [word(place, kept) for kept in WORDS] if declared else []
+    words = [word(place, kept) for kept in FILE_WORDS] if declared else []
     given = place.table(needed, ("scope", "public", "columns", *words, *more))
     public = "public" in given and given["public"].flag()
     table = read_table(place) if declared else None
@@ -378,7 +378,7 @@ def _written(claim: dict[str, Any]) -> Any:
             name: column if column["type"] == "date" else _numbers_in(column, ("low", "high"))
             for name, column in data["columns"].items()
         }
-        kept = {said: each for each, said in WORDS.items()}
+        kept = {said: each for each, said in FILE_WORDS.items()}
         data = {kept.get(key, key): value for key, value in data.items()} | {"columns": columns}
     if isinstance(data, dict) and "ledger" in data:
         data = {**data, "ledger": _without_secrets(str(data["ledger"]))}

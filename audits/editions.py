@@ -12,7 +12,7 @@ from dpaccount.documents import Place, canonical
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
 from mechanisms.statistics.statistic import SPLITTING, check_names
-from mechanisms.table.declaration import WORDS, word
+from mechanisms.table.declaration import FILE_WORDS, word
 
 OPENING = "opening"  #: the key, in a stored release, of the secret that keys the data's digest
 SAME = ("file", "id", "rows", "max_rows", "public")  #: keys of ``[data]`` that all editions share
@@ -63,7 +63,7 @@ def added(place: Place, written: Document, earlier: tuple[Document, ...]) -> lis
     changed = [
         f"guarantee.{key}" for key in ("unit", "relation") if now["guarantee"][key] != last["guarantee"][key]
     ]
-    said = {key: word(place.child("data"), key) for key in WORDS}
+    said = {key: word(place.child("data"), key) for key in FILE_WORDS}
     changed += [f"data.{said.get(key, key)}" for key in SAME if data.get(key) != before.get(key)]
     for key in DECLARED:
         others = [name for name, each in before.get(key, {}).items() if data.get(key, {}).get(name) != each]

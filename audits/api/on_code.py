@@ -5,7 +5,6 @@ attacked from here; they have no proof, so the verdict is REFUTED or UNPROVEN.
 """
 
 import sys
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,16 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace as changed
 
-from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity, Task, attack_on, packed_task
+from audits.api.requests import (
+    Audit,
+    Certify,
+    CertifyResult,
+    Sensitivity,
+    Stopped,
+    Task,
+    attack_on,
+    done_by,
+)
 from audits.api.verdicts import answer_fields, explained, grid_fields, nothing_in_unit, witness
 from audits.attack.black_box import Attempt, attack
 from audits.attack.pair_search import Stuck
@@ -32,16 +40,15 @@ from audits.datasets.shape import Described, Neighbourhood, Shape
 from audits.hypothesis_tests.search import digest_of_files
 from audits.samples.kept_runs import KeepingCrew, KeptRuns
 from audits.samples.task_runs import TaskCrew
-from audits.sandbox.crew import IMPORT, Crew, Gone, Process, Tally, at_once
+from audits.sandbox.crew import Crew, Tally, at_once
 from audits.sandbox.foreign import check_command
-from audits.sandbox.outcomes import SILENT
 from audits.sensitivity.search import Search, prove_sensitivity, test_sensitivity
 from audits.subjects.broken.table import function_named
 from audits.subjects.code import Code, code_of
 from audits.tradeoff import CurveClaim
 from dpaccount import __version__
 from dpaccount.documents import canonical
-from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
+from dpaccount.errors import InputError, LedgerError
 from dpaccount.exact import shown, to_digits
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
 from dpaccount.schemas.certificate import AttackedPair, AuditResult, DescribedSubject, Draft
@@ -51,19 +58,6 @@ NO_PROOF = (
     "a plain function has no proof; prove its query with `dpaccount sensitivity --prove` and use a mechanism"
     " of `dpaccount list`, or write a mechanism (docs/add-a-mechanism.md)"
 )
-#: The error that a worker raised, by its exit code.
-EXIT_CODE_ERRORS: dict[int, type[DpaccountError]] = {1: BudgetError, 2: LedgerError, 3: RuleError}
-
-
-class Stopped(Exception):  # noqa: N818
-    """The process of a class died or was killed; the text says how; `silent`: it timed out."""
-
-    def __init__(self, phase: str, how: str) -> None:
-        super().__init__(f"{phase}: the code {how}")
-        self.phase = phase
-        self.silent = SILENT in how
-
-
 # ------------------------------------------------------------------ certify
 
 
@@ -82,7 +76,7 @@ def certify_code(question: Certify, claim: Claim, progress: Progress) -> Certify
             try:
                 path = question.claim.absolute()  # code may change the working directory
                 task = Task(changed(question, claim=path), code.folders, seconds, canonical(claim.written))
-                certificate, reprinted, broken, other = _done(crew.first, task, progress)
+                certificate, reprinted, broken, other = done_by(crew.first, task, progress)
                 return CertifyResult(certificate, reprinted, tuple(broken), other)
             except Stopped as stopped:
                 spent = spent_when_stopped(claim) if stopped.phase == "release" else None
@@ -182,7 +176,7 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
             raise InputError(f"{question.use} is a class", "only runs of a function are kept")
         try:
             task = Task(changed(question, data=None), code.folders, seconds)  # classes declare their data
-            done: dict[str, Any] = _done(crew.first, task, progress)
+            done: dict[str, Any] = done_by(crew.first, task, progress)
         except Stopped as stopped:
             if not stopped.silent:
                 raise InputError(f"{question.use} cannot be attacked: {stopped}", "mend it") from None
@@ -364,7 +358,7 @@ def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
             )
         try:
             task = Task(question, code.folders, seconds)
-            answer: dict[str, Any] = _done(crew.first, task, lambda _: None)
+            answer: dict[str, Any] = done_by(crew.first, task, lambda _: None)
         except Stopped as stopped:
             raise InputError(f"{question.use} cannot be tested: {stopped}", "fix it") from None
         return answer
@@ -433,26 +427,3 @@ def _called(kind: str) -> str:
         "function": "a function",
     }
     return words.get(kind, f"of type {kind}")
-
-
-def _done(process: Process, task: Task, progress: Progress) -> Any:
-    """Return the result of a task; the wall-clock limit applies to each of its phases.
-
-    Raises what the task raised, and `Stopped` if the process died or had to be killed.
-    """
-    with ExitStack() as stack:
-        stack.callback(process.kill)
-        process.send(["task", packed_task(task)])
-        phase, limit = "its start", max(task.seconds, IMPORT)  # what a class needs is imported first
-        while True:
-            try:
-                kind, *parts = process.receive(limit)
-            except Gone as gone:
-                raise Stopped(phase, str(gone)) from None
-            if kind == "done":
-                return msgspec.json.decode(parts[0])
-            if kind == "error":
-                code, message = parts
-                raise EXIT_CODE_ERRORS.get(code, LedgerError)(message)
-            phase, limit = parts[0], task.seconds
-            progress(phase)

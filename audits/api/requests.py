@@ -1,8 +1,9 @@
-"""Requests of `certify`, `audit` and `sensitivity`, and their serialisation for another process.
+"""Requests of `certify`, `audit` and `sensitivity`, and how another process is asked for them.
 
 Numbers are exact.  A claim is sent as the path of its file, and read again in the other process.
 """
 
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -10,11 +11,18 @@ from typing import Any
 
 import msgspec
 
+from audits.attack.runs import Progress
 from audits.claim import AuditPlan, Claim
 from audits.datasets.shape import Described
+from audits.sandbox.crew import IMPORT, Gone, Process
+from audits.sandbox.outcomes import SILENT
 from audits.sandbox.table_parts import IN_ONE, TableWork
 from audits.sensitivity.search import DeclaredSensitivity
 from audits.tradeoff import EventClaim
+from dpaccount.errors import BudgetError, DpaccountError, LedgerError, RuleError
+
+#: The error that a worker raised, by its exit code.
+EXIT_CODE_ERRORS: dict[int, type[DpaccountError]] = {1: BudgetError, 2: LedgerError, 3: RuleError}
 
 
 class Certify(msgspec.Struct, frozen=True, tag=True):
@@ -119,3 +127,35 @@ def packed_task(task: Task) -> bytes:
 def unpacked_task(document: bytes) -> Task:
     """Deserialise a task."""
     return msgspec.msgpack.decode(document, type=Task, dec_hook=lambda made_by, text: made_by(text))
+
+
+class Stopped(Exception):  # noqa: N818
+    """The process of a class died or was killed; the text says how; `silent`: it timed out."""
+
+    def __init__(self, phase: str, how: str) -> None:
+        super().__init__(f"{phase}: the code {how}")
+        self.phase = phase
+        self.silent = SILENT in how
+
+
+def done_by(process: Process, task: Task, progress: Progress) -> Any:
+    """Return the result of a task; the wall-clock limit applies to each of its phases.
+
+    Raises what the task raised, and `Stopped` if the process died or had to be killed.
+    """
+    with ExitStack() as stack:
+        stack.callback(process.kill)
+        process.send(["task", packed_task(task)])
+        phase, limit = "its start", max(task.seconds, IMPORT)  # what a class needs is imported first
+        while True:
+            try:
+                kind, *parts = process.receive(limit)
+            except Gone as gone:
+                raise Stopped(phase, str(gone)) from None
+            if kind == "done":
+                return msgspec.json.decode(parts[0])
+            if kind == "error":
+                code, message = parts
+                raise EXIT_CODE_ERRORS.get(code, LedgerError)(message)
+            phase, limit = parts[0], task.seconds
+            progress(phase)

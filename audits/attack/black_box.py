@@ -5,7 +5,6 @@ measured on fresh runs.  Every run has a number, and its randomness depends only
 number, whichever process makes it.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -26,8 +25,9 @@ from audits.attack.pair_search import (
     judge_of,
     more_runs,
     most_suspicious,
-    movement,
-    note_mutation,
+    movement_of,
+    note_all,
+    note_kinds,
     rare_moves,
 )
 from audits.attack.planning import Floats
@@ -43,14 +43,7 @@ from audits.attack.runs import (
     room_for,
     runs_within,
 )
-from audits.attack.thresholds import (
-    LowerBound,
-    Planner,
-    Rule,
-    Threshold,
-    plan_event,
-    plan_threshold,
-)
+from audits.attack.thresholds import LowerBound, Planner, Rule, Threshold, plan_event, plan_threshold
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import KEEPS, Crew, TimeUp
 from audits.sandbox.outcomes import WANTED, Outcome
@@ -66,11 +59,8 @@ SPARE = 0.8  #: fraction of the remaining time to plan for
 EARLY = 1000  #: minimum certifying runs for early stopping
 REPORTED = 5.0  #: approximate seconds between two reports of progress
 ELSEWHERE = 40  #: further pairs to try if no run gave a result
-KINDS = "results of different kinds"
 CERTIFYING, CONFIRMING = 6, 10  #: numbers of these series of runs
 DOUBTED = "the first runs reject the claim at the stated confidence, but {} fresh runs do not confirm it"
-#: a finding on all runs of a pair; also the case for a program that seeds itself by the clock
-ALIKE = "the same result for every seed: noise, if there is any, is rare or does not follow the seed"
 
 #: a score and a rule that are fixed, for results as they are or on a grid
 Ruled = tuple[RoundingGrid | None, Learned, Rule]
@@ -168,7 +158,7 @@ def attack(
             pairs = [*rare_moves(crew, walk[: planned.cost // WALKED], challenge.seed), *pairs]
         trial, searched = most_suspicious(crew, pairs, challenge, planned, screen, pace, findings, progress)
         if repeats and trial.moved is None and crew.tally.widest > 1:
-            trial.moved = _movement(crew, trial, challenge.seed)
+            trial.moved = movement_of(crew, trial, challenge.seed)
         progress(f"learning from {planned.train} runs a side")
         bets = _train(crew, trial, challenge, planned)
         certify = min(asked.certify, int(SPARE * crew.seconds_left() / trial.pace))
@@ -178,7 +168,7 @@ def attack(
         rules = [(None, learned, rule), *_rule_on_grid(trial, challenge, certify, learned)]
         progress(f"certifying on {certify} fresh runs")
         certified = _certify(crew, trial, rules, challenge, certify, progress, bets)
-        _note_all(trial, findings)
+        note_all(trial, findings)
     except TimeUp:
         why = "; ".join(
             [f"its runs did not end within {crew.seconds:.3g} seconds", *crew.tally.failure_counts()]
@@ -258,33 +248,8 @@ def _probe(
         if len(afresh) == 1 and afresh != every:
             raise Stuck(KEEPS)
     if some:
-        _note_kinds([*again, *some], some, findings)
+        note_kinds([*again, *some], some, findings)
     return pace, repeats
-
-
-def _note_kinds(runs: list[Outcome], some: list[Outcome], findings: list[str]) -> None:
-    """Record as findings results that never vary, and results of different kinds."""
-    each = [
-        {outcome.key() for outcome in outcomes if not outcome.failed} for outcomes in (some[::2], some[1::2])
-    ]
-    if all(len(results) == 1 for results in each):  # on one dataset alone, rounding may explain it
-        findings.append(ALIKE)
-    kinds = dict.fromkeys(outcome.structure for outcome in runs)
-    if len(kinds) > 1:
-        shown = [kind[:30].replace(r"\x20", " ") for kind in list(kinds)[:3]]
-        findings.append(f"{KINDS}: {'; '.join(shown)}")
-    note_mutation(findings, runs)
-
-
-def _note_all(trial: Trial, findings: list[str]) -> None:
-    """Mend what the first runs let assume by what all training runs show: noise, and rare kinds of result."""
-    sides = trial.left, trial.right
-    if ALIKE in findings and any(len({each.key() for each in side if not each.failed}) > 1 for side in sides):
-        findings.remove(ALIKE)
-    kinds = Counter(each.structure for side in sides for each in side if not each.failed)
-    if len(kinds) > 1 and not any(finding.startswith(KINDS) for finding in findings):
-        rare, count = kinds.most_common()[-1]
-        findings.append(f"{KINDS}: {rare[:60]} in {count} of {kinds.total()} training runs")
 
 
 def _require_result(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, pace: float) -> None:
@@ -323,13 +288,6 @@ def _train(crew: Crew, trial: Trial, challenge: Challenge, planned: Runs) -> Bet
     bets = Bets(trial, challenge)
     bets.train(crew, 2 * runs)
     return bets
-
-
-def _movement(crew: Crew, trial: Trial, seed: int) -> Floats | None:
-    """Return the difference of two runs with the same noise on the two sides of the trial's pair."""
-    trial.hand_to(crew)
-    one, other = crew.run([(side, seed, 1, SHARED_SEEDS[0]) for side in (0, 1)])
-    return movement([(one, other)])
 
 
 def _learn(trial: Trial, challenge: Challenge, certify: int) -> tuple[Learned, Rule]:

@@ -42,9 +42,12 @@ FINER = 0.03  #: minimum fraction of runs with finer bits than the other side's 
 BIT_ENTRIES = 8  #: number of entries whose bits are compared
 LEAST_NOISE = 0.02  #: floor of a pair's own noise, as a fraction of the usual noise
 NOISE_SEEDS = 5  #: runs that show the noise if pairs are run with one seed
-RARE = 24  #: pairs of a walk that are compared with others
+RARE_PAIRS = 24  #: pairs of a walk that are compared with others
 WALKED = 60  #: planned runs for each run of a walk
 HANGS = 3  #: runs without an answer after which the search gives up
+OTHER_KINDS = "results of different kinds"
+#: a finding on all runs of a pair; also the case for a program that seeds itself by the clock
+ALIKE = "the same result for every seed: noise, if there is any, is rare or does not follow the seed"
 
 
 class Stuck(Exception):  # noqa: N818
@@ -254,7 +257,7 @@ def rare_moves(crew: Crew, walk: Sequence[Pair], seed: int) -> list[Pair]:
             with np.errstate(invalid="ignore", over="ignore"):
                 moved = np.sort(np.abs(end.numbers - start.numbers)).round(6)
         kinds.setdefault((end.structure, end.labels, moved[moved > 0].tobytes()), []).append(pair)
-    return [pairs[0] for pairs in sorted(kinds.values(), key=len)[:RARE]]
+    return [pairs[0] for pairs in sorted(kinds.values(), key=len)[:RARE_PAIRS]]
 
 
 def _compared(
@@ -403,3 +406,35 @@ def more_runs(crew: Crew, trial: Trial, runs: int, seed: int, seconds: float) ->
         runs, seconds = runs - first, seconds - (begun - crew.seconds_left())
         first = min(runs, int(seconds / (2 * trial.pace)))
     crew.hurried |= runs > 0
+
+
+def note_kinds(runs: list[Outcome], some: list[Outcome], findings: list[str]) -> None:
+    """Record as findings results that never vary, and results of different kinds."""
+    each = [
+        {outcome.key() for outcome in outcomes if not outcome.failed} for outcomes in (some[::2], some[1::2])
+    ]
+    if all(len(results) == 1 for results in each):  # on one dataset alone, rounding may explain it
+        findings.append(ALIKE)
+    kinds = dict.fromkeys(outcome.structure for outcome in runs)
+    if len(kinds) > 1:
+        shown = [kind[:30].replace(r"\x20", " ") for kind in list(kinds)[:3]]
+        findings.append(f"{OTHER_KINDS}: {'; '.join(shown)}")
+    note_mutation(findings, runs)
+
+
+def note_all(trial: Trial, findings: list[str]) -> None:
+    """Mend what the first runs let assume by what all training runs show: noise, and rare kinds of result."""
+    sides = trial.left, trial.right
+    if ALIKE in findings and any(len({each.key() for each in side if not each.failed}) > 1 for side in sides):
+        findings.remove(ALIKE)
+    kinds = Counter(each.structure for side in sides for each in side if not each.failed)
+    if len(kinds) > 1 and not any(finding.startswith(OTHER_KINDS) for finding in findings):
+        rare, count = kinds.most_common()[-1]
+        findings.append(f"{OTHER_KINDS}: {rare[:60]} in {count} of {kinds.total()} training runs")
+
+
+def movement_of(crew: Crew, trial: Trial, seed: int) -> Floats | None:
+    """Return the difference of two runs with the same noise on the two sides of the trial's pair."""
+    trial.hand_to(crew)
+    one, other = crew.run([(side, seed, 1, SHARED_SEEDS[0]) for side in (0, 1)])
+    return movement([(one, other)])

@@ -23,7 +23,7 @@ from audits.attack.confirmation import STRONG, exceeds, judged
 from audits.attack.e_process import bettor_of, plan_known_bet
 from audits.attack.output_scores import Sample, ShownScore, learn, runs_to_fit, sample_of
 from audits.attack.runs import Progress, progress_counter, silent
-from audits.attack.thresholds import LowerBound, Planner, Rule, plan_known_threshold
+from audits.attack.thresholds import LowerBound, Planner, plan_known_threshold
 from audits.datasets.bases import Pair
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.evidence import WorstPair
@@ -225,16 +225,14 @@ def attack_early(  # noqa: PLR0913
             bound, trials = won, (train + won.runs) // 2
             break
     else:
-        rest = [np.concatenate(half[1:]) for half in halves]
-        at = partial(_measured_half, counts, rest, target.delta)
-        bound = judged(at, partial(exceeds, epsilon=target.limit, curve=None), risk)
+        left, right = (np.concatenate(half[1:]) for half in halves)
+        at = partial(
+            counts.measure, left, right, target.delta
+        )  # at half of the risk; the other half is for bets
+        beyond = partial(exceeds, epsilon=target.limit, curve=None)
+        bound = judged(lambda share: at(share / 2), beyond, risk)  # noqa: B023  # called at once
     failing = refuted_by_runs(worlds, proved, [np.concatenate(each) for each in differ], seed)
     return Attacked(suspect, trials, ((target, bound),), failing)
-
-
-def _measured_half(counts: Rule, scored: Sequence[Floats], delta: Fraction, risk: Fraction) -> LowerBound:
-    """Return the bound by counts with half of the risk; the other half is for bets."""
-    return counts.measure(scored[0], scored[1], delta, risk / 2)
 
 
 def _prepared(
@@ -243,8 +241,7 @@ def _prepared(
     """Return both worlds, the number of runs a side, which runs are on the right, and how many train."""
     pair = world.pair
     unit = 0 if shown_to_everyone(proved) else pair.unit
-    # a unit that was removed has no row on the right
-    absent = unit if len(pair.left) == len(pair.right) else 0
+    absent = unit if len(pair.left) == len(pair.right) else 0  # a removed unit has no row on the right
     world = replace(world, changed=unit)
     worlds = [replace(world, unit=unit), replace(world, unit=absent, swapped=True)]
     if seconds is not None:

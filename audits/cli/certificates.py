@@ -122,15 +122,13 @@ def certify(
     dry_run
         Print what the certificate would say, and write no file.
     """
-    from audits.certificate.files import check_outputs
     from audits.certificate.summary import summary
-    from audits.claim import output_folder, read_claim
+    from audits.claim import read_claim
 
     question, asked = options.question(claim), read_claim(claim)
     if dry_run:
         done, path = _answered(question, asked), Path("no file is written")
     else:
-        check_outputs(asked, output_folder(asked.name, out))
         done, path = _certified(question, asked, out)
     show(done.certificate, json_, lambda document: summary(document, path))
     if "file" in done.certificate["claim"].get("data", {}) and not dry_run:
@@ -142,22 +140,21 @@ def _certified(question: "Certify", asked: "Claim", out: Path | None) -> tuple["
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
     from msgspec.structs import replace
 
-    from audits.certificate.files import OTHER_CODE, held, write_all
+    from audits.certificate.files import OTHER_CODE, check_outputs, held, write_all
     from audits.claim import output_folder
     from audits.reports.ci import annotation
 
-    claim = question.claim
     if out is not None:
         with writing(out):  # a folder that cannot be written is refused before the work
             pass
-    folder = output_folder(asked.name, out)
+    check_outputs(asked, folder := output_folder(asked.name, out))
     done = _answered(replace(question, held=held(folder)), asked)
-    path = write_all(done.certificate, folder, claim)
+    path = write_all(done.certificate, folder, question.claim)
     if path.parent != folder:
         say(f"{folder / 'certificate.json'} has a release, and stays as it is")
     say(f"also written next to {path}: report.html (for people), junit.xml and results.sarif (for CI)")
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        say(annotation(done.certificate, claim.as_posix()))
+        say(annotation(done.certificate, question.claim.as_posix()))
     if done.reprinted:
         say("run on this data before: printed again, nothing drawn or charged (--new-release makes another)")
     if done.other_code:
@@ -407,8 +404,7 @@ def _signature(raw: bytes, key: Path | None) -> tuple[str | None, str]:
     from audits.certificate.sign import problem
 
     document = {"signature": None, **json.loads(raw)}
-    wrong = problem(document, key)
-    if wrong is not None:
+    if (wrong := problem(document, key)) is not None:
         return wrong, "not valid"
     return None, f"signed by {document['signature']['key']} on {document['signature']['signed']}"
 

@@ -249,14 +249,14 @@ def _floor_integers(domain: Domain, rows: Rows) -> Rows:
 
 # ------------------------------------------------------------------ places in time
 
-EPOCH, FIRST, RECENT, LAST = (date(year, 1, 1).toordinal() for year in (1970, 1800, 1980, 2200))
+EPOCH, FIRST_DAY, RECENT, LAST = (date(year, 1, 1).toordinal() for year in (1970, 1800, 1980, 2200))
 #: (ordinal of the day that is 0, length of a day): ordinals, days of spreadsheets, all units since 1970
 UNITS = (
     (0, 1),
     (date(1899, 12, 30).toordinal(), 1),
     *((EPOCH, n) for n in (1, 24, 1440, 86_400, 86_400_000)),
 )
-LEAST, MOST_TIMES = 300, 500  #: days of a column of times; places of a column
+LEAST_DAYS, MOST_TIMES = 300, 500  #: days of a column of times; places of a column
 SUNDAYS = ((3, 8), (3, 25), (10, 25), (11, 1))  #: clocks change on the first Sunday from these days on
 HALF_HOURS = 24  #: of the day, in UTC, in which clocks of Europe and America change
 
@@ -269,7 +269,7 @@ def times(low: float, high: float) -> list[float]:
     places: list[float] = []
     for zero, length in UNITS:
         first, last = (int(end // length) + zero for end in (low, high))
-        if FIRST <= first <= last - LEAST and RECENT <= last <= LAST:
+        if FIRST_DAY <= first <= last - LEAST_DAYS and RECENT <= last <= LAST:
             days, nights = _days(range(date.fromordinal(last).year, date.fromordinal(first).year - 1, -1))
             halves = [half * length // 48 - k for half in range(HALF_HOURS) for k in (0, 1)]
             starts = [(day.toordinal() - zero) * length for day in (*days, *nights)]

@@ -48,7 +48,7 @@ class ReleaseChoice:
 
 WORK = 3 * 10**7  #: approximate total work of all tours of datasets
 UNMARKED = ("stable-histogram", "table", "shuffled", "sparse-vector")  #: laws of other answers
-MARKED, PERIODS, LARGEST = 60, (1, 3), 2.0**40  #: values of a release; which numbers have them; most
+MARKED, PERIODS, LARGEST_MARK = 60, (1, 3), 2.0**40  #: values of a release; which numbers have them; most
 FROM_EXACT, FROM_ZERO = (0, 1, -1, 30, -30), (0, 30, -30)  #: scales
 CHOICES = (
     [ReleaseChoice()] * DRAWN
@@ -99,7 +99,9 @@ class ChosenReleases(NoiseSource):
             asked |= asked.T
         before = np.concatenate([[self.last], flat[:-1]]).reshape(drawn.shape)
         one = (
-            before if math.isnan(value) else np.full_like(drawn, round(value) if abs(value) < LARGEST else 0)
+            before
+            if math.isnan(value)
+            else np.full_like(drawn, round(value) if abs(value) < LARGEST_MARK else 0)
         )
         chosen: Integers = np.where(asked, one, drawn)
         self.last = int(chosen.ravel()[-1]) if chosen.size else self.last

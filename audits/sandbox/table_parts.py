@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 
@@ -369,18 +369,17 @@ def _on_cluster(
         import distributed
     except ImportError:
         raise InputError("dask is not installed", "pip install 'dpaccount[distributed]'") from None
-    dask, where = cast("Any", distributed), str(claim.path.resolve())  # dask has no types
+    dask: Any = distributed  # which has no types
+    remote = pickle.dumps(_remote)
 
     def asked_of(part: TablePart) -> str:
         place = None if rows is None else rows.of(part.number)
         about = [part.number, part.of, part.secret.hex(), part.by_file]
-        return json.dumps([where, digests, about, place], default=str)
+        return json.dumps([claim.path.resolve(), digests, about, place], default=str)
 
     try:
         with dask.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False) as cluster:
-            asked = [
-                cluster.submit(called, pickle.dumps(_remote), asked_of(part), pure=False) for part in parts
-            ]
+            asked = [cluster.submit(called, remote, asked_of(part), pure=False) for part in parts]
             number, left = dict(zip(asked, (part.number for part in parts), strict=True)), asked
             alone = 0
             while left:
@@ -437,17 +436,13 @@ def answer() -> None:
     try:
         claim = read_claim(Path(path))
         made_by = type(named(subject_of(claim)))
-        if rows is not None:
-            folder = Path(rows[0])
-            # None: on another file system, or of another user
-            rows = (folder, rows[1]) if os.access(folder / str(number), os.R_OK) else None
+        if rows is not None:  # None then: on another file system, or of another user
+            rows = (Path(rows[0]), rows[1]) if os.access(Path(rows[0], str(number)), os.R_OK) else None
         read = None if rows else claim.data_file
         own = digests_of(claim, made_by, "" if read is None else digest_of_data(read))
-        if rows:  # the table is not read; the rows have a digest of their own
-            own["data"] = wanted["data"]
-        if other := [name for name, digest in wanted.items() if own[name] != digest]:
-            what = f"a worker has another {', '.join(other)} than this program"
-            raise InputError(what, "give it the same")
+        own |= {"data": wanted["data"]} if rows else {}  # the rows that are read have a digest of their own
+        if other := ", ".join(name for name, digest in wanted.items() if own[name] != digest):
+            raise InputError(f"a worker has another {other} than this program", "give it the same")
         part = TablePart(number, of, bytes.fromhex(secret), by_file)
         found: list[Any] = [None, *part_totals(claim, made_by, part, rows)]
     except (InputError, ReceiptError) as error:

@@ -25,24 +25,24 @@ NO_ROWS = {"__init__", "__post_init__", "__new__", "domain", "proof"}  #: method
 PREDICATES = {"isin", "isclose", "any", "all", "between", "startswith", "endswith", "equal", "not_equal"}
 PREDICATES |= {"greater", "greater_equal", "less", "less_equal", "logical_and", "logical_or", "array_equal"}
 RUNS, SETS = 100, 10  #: runs of a function on each of two datasets that count; or on ten in all
-SHOWN = 10  #: lines that are named; of more their number
+SHOWN_LINES = 10  #: lines that are named; of more their number
 ROWS, OPEN = "the number of rows", frozenset({"?"})
 NOT_RECORDED = f"{NO_TEST}it was not marked, so which lines the tests met is not known."
 UNMARKED = "could not be marked, so not known to be met"
 HELD, CALLED = "__dpaccount_marks__", "__dpaccount_met__"  #: in the place of constants while code is compiled
-FIRST = 10**9  #: the first key, no place in a text: so the compiler leaves the look-up
-DEPTH = 5  #: definitions of local variables that are followed
-PLAIN = bool, int, float, str, Fraction, tuple, type(None)
+FIRST_KEY = 10**9  #: the first key, no place in a text: so the compiler leaves the look-up
+MOST_DEFINITIONS = 5  #: definitions of local variables that are followed
+PLAIN_TYPES = bool, int, float, str, Fraction, tuple, type(None)
 SCOPES = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef
 #: of an expression: names, the data's width, its number of rows, and what may change besides names
-NAME = re.compile(r"(?<![\w.])(self\.\w+|[A-Za-z_]\w*)")
-WIDTH = re.compile(r"\$\.(shape\[-?1\]|ndim|dtype)")
-NUMBER = re.compile(
+NAME_PATTERN = re.compile(r"(?<![\w.])(self\.\w+|[A-Za-z_]\w*)")
+WIDTH_PATTERN = re.compile(r"\$\.(shape\[-?1\]|ndim|dtype)")
+ROWS_PATTERN = re.compile(
     r"len\((np\.(sort|floor|abs|rint|ceil)\()*\$(\[:, \d+\])?\)*(\[::-1\])?\)|\$\.(shape|size)"
 )
 MORE = re.compile(r"[?${]|(?<![\w\])])\[|[\w\])]\(|[\])]\.")
 SETTERS = {"setattr", "__setattr__", "__dict__", "vars"}  #: by which any field may change
-WORDS = {"in", "not", "and", "or", "is", "if", "else", "None", "True", "False"}
+KEYWORDS = {"in", "not", "and", "or", "is", "if", "else", "None", "True", "False"}
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Marks(dict[int, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what is as true and notes nothing, for code that is sent to other processes."""
-        return range, (2 * FIRST,)
+        return range, (2 * FIRST_KEY,)
 
     def taken(self) -> frozenset[int]:
         """Return what ran since the last call and is not settled."""
@@ -123,7 +123,7 @@ class Marks(dict[int, Any]):
         """Return what is missed in one sentence, and what authors say of such lines, one for each."""
         lines = [(each, each.rpartition(": ")[2]) for each in missed]
         open_ = [each for each, line in lines if line not in self.never]
-        open_[SHOWN:] = [f"{len(open_) - SHOWN} more"] if len(open_) > SHOWN else []
+        open_[SHOWN_LINES:] = [f"{len(open_) - SHOWN_LINES} more"] if len(open_) > SHOWN_LINES else []
         known = [line for _, line in lines if line in self.never]
         said = [f"The author says of {line}, which no test met: {self.never[line]}" for line in known]
         return [f"{NO_TEST}{'; '.join(open_)}.", *said] if open_ else said
@@ -161,7 +161,7 @@ def constants_of(subject: Any, relation: str) -> frozenset[str]:
     """Return the attributes of a subject that no run changes, and `ROWS` if their number is public."""
     held = {name: value for each in type(subject).__mro__ for name, value in vars(each).items()}
     held |= {field.name: getattr(subject, field.name) for field in fields(subject)}
-    return public(relation) | {name for name, value in held.items() if isinstance(value, PLAIN)}
+    return public(relation) | {name for name, value in held.items() if isinstance(value, PLAIN_TYPES)}
 
 
 def public(relation: str) -> frozenset[str]:
@@ -171,7 +171,7 @@ def public(relation: str) -> frozenset[str]:
 
 def marked(source: bytes, file: str, name: str, marks: Marks = MARKS) -> CodeType | None:
     """Return a file's code with marks, which have this `name` of it; None where it cannot be marked."""
-    first = max(marks.known, default=FIRST) + 1
+    first = max(marks.known, default=FIRST_KEY) + 1
     try:
         tree = ast.parse(source, file)
         marker = _Marker(name, tree, first)
@@ -251,10 +251,12 @@ class _Marker(ast.NodeTransformer):
     def _on(self, node: ast.AST) -> frozenset[str]:
         """Return the fields, and `ROWS`, that alone decide an expression; OPEN if more does."""
         text = _text(node)
-        for _ in range(DEPTH):
-            text = NAME.sub(lambda found: self.local.get(found[0], found[0]), text)
-        text = re.sub(r"len\((self\.\w+)\)", r"\1", NUMBER.sub("self.ROWS", WIDTH.sub("0", text)))
-        names = set(NAME.findall(text)) - WORDS
+        for _ in range(MOST_DEFINITIONS):
+            text = NAME_PATTERN.sub(lambda found: self.local.get(found[0], found[0]), text)
+        text = re.sub(
+            r"len\((self\.\w+)\)", r"\1", ROWS_PATTERN.sub("self.ROWS", WIDTH_PATTERN.sub("0", text))
+        )
+        names = set(NAME_PATTERN.findall(text)) - KEYWORDS
         if MORE.search(text) or not all(each.startswith("self.") for each in names):
             return OPEN
         return frozenset(ROWS if each == "self.ROWS" else each[5:] for each in names)

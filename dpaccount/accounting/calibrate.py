@@ -22,8 +22,8 @@ from dpaccount.relation import Relation
 DIGITS = 13  #: significant digits of the value
 FINE = Fraction(1, 10**9)  #: width of enclosures that the search asks for
 GAP = Fraction(1, 10**6)  #: width of an ordinary answer
-COARSE = Fraction(1, 10**3)  #: width that is asked for where closer ones take too much work
-MOST_POINTS = 200  #: at which costs that need not fall are looked at
+COARSE_GAP = Fraction(1, 10**3)  #: width that is asked for where closer ones take too much work
+MOST_SCANNED = 200  #: at which costs that need not fall are looked at
 
 CLOSE_COUNT = 10**6  #: releases of which no enclosure in closed form is narrower than an ordinary answer
 MAX_COUNT = 1 << 63  #: rounds of a stream, and releases: as many as a ledger can number
@@ -118,7 +118,7 @@ def least(
             epsilon,
             low,
             high,
-            high * COARSE / 10,
+            high * COARSE_GAP / 10,
         )[1]
 
     def curve(noise: Fraction) -> arb:
@@ -159,10 +159,10 @@ def from_there_on(
     """
     if end == noise:
         return noise
-    points = [noise * Fraction(float(end / noise) ** (k / MOST_POINTS)) for k in range(1, MOST_POINTS + 1)]
+    points = [noise * Fraction(float(end / noise) ** (k / MOST_SCANNED)) for k in range(1, MOST_SCANNED + 1)]
     costs = [loss(noise).upper, *(loss(at).upper for at in points)]
     unmet = [at for at, cost in zip(points, costs[1:], strict=True) if cost > epsilon]
-    for k in range(1, MOST_POINTS):
+    for k in range(1, MOST_SCANNED):
         if costs[k] >= max(costs[k - 1], costs[k + 1], epsilon * Fraction(9, 10)) and costs[k] <= epsilon:
             low, high = points[k - 2] if k > 1 else noise, points[k]
             for _ in range(30):

@@ -15,7 +15,7 @@ from typing import Any
 
 from dpaccount.accounting import calibrate as named
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate import COARSE, FINE, GAP, Calibration
+from dpaccount.accounting.calibrate import COARSE_GAP, FINE, GAP, Calibration
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, exact_argument
@@ -202,9 +202,9 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction) -> Calibration:
             gap = GAP
         begun = steps_done()
         found = whole.worst_epsilon(delta, gap or reach).bounds
-        wide = found.lower is not None and found.lower < (1 - COARSE / 10) * found.upper
+        wide = found.lower is not None and found.lower < (1 - COARSE_GAP / 10) * found.upper
         if wide and steps_done() - begun > granted(SLOW):
-            reach = COARSE  # the rest of the search is as coarse
+            reach = COARSE_GAP  # the rest of the search is as coarse
         return found
 
     try:

@@ -179,7 +179,7 @@ class AllocatedMean(Unbounded, ExactPair):
 
     def own_curve(self, bits: int) -> Curve:
         """Return the bound on E(S − e^t)₊, added on E(1 − e^t S)₊."""
-        bearable(bits, mean_weights.DEPTH + 40)
+        bearable(bits, mean_weights.LOST_DEPTH + 40)
 
         def value(t: Fraction) -> arb:
             with precision(bits + 64):
@@ -212,7 +212,7 @@ def _mean(steps: int, mu2: Fraction, epsilon: Fraction) -> mean_weights.MeanCurv
     if epsilon:
         call, most = partial(mean_weights.response_call, epsilon), float(epsilon)
         return mean_weights.mean_curves(call, 2 * math.cosh(most) - 2, -most, most, steps)
-    mu, rare = math.sqrt(mu2), math.log(2) * mean_weights.DEPTH
+    mu, rare = math.sqrt(mu2), math.log(2) * mean_weights.LOST_DEPTH
     low = mu * NormalDist().inv_cdf(math.exp(-rare / steps)) - mu * mu / 2
     call, far = partial(mean_weights.log_normal_call, mu2), mu * (mu / 2 + math.sqrt(2 * rare))
     return mean_weights.mean_curves(call, math.expm1(mu * mu), low, far, steps)

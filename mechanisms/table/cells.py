@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ABSENT: Final = ("NAType", "NaTType")  #: classes of pandas' missing cells, which compare to nothing
-NUMBER: Final = re.compile(r"([+-]?)([0-9]*)(\.?)([0-9]*)(?:[eE]([+-]?)([0-9]{1,9}))?")
+NUMBER_CELL: Final = re.compile(r"([+-]?)([0-9]*)(\.?)([0-9]*)(?:[eE]([+-]?)([0-9]{1,9}))?")
 NUMERIC: Final = "+-.0123456789"  #: how a number begins
 BYTES: Final = 6  #: of a number, which a double holds exactly
 HIGHEST: Final = 2.0 ** (8 * BYTES) - 1
@@ -28,7 +28,7 @@ _PLACES: Final = 256 ** np.arange(BYTES - 1, -1, -1, dtype=np.int64)
 FLAGS: Final = {"true": 1, "false": 0}
 NOBODY: Final = frozenset({"", "nan", "na", "n/a", "<na>", "none", "null", "nat"})  #: ways to write a gap
 LOST: Final = 2.0**53  #: from which on a number that was held in double precision has lost its last digits
-LONGEST: Final = 60  #: digits of a whole number that is written out
+MOST_DIGITS: Final = 60  #: digits of a whole number that is written out
 
 
 def text_of(cell: object) -> str:
@@ -105,7 +105,7 @@ def _number(text: str) -> tuple[str, bool] | None:
 
     Digits around an e, as in 12e45, may be a code: no computer writes a number so.
     """
-    match = NUMBER.fullmatch(text)
+    match = NUMBER_CELL.fullmatch(text)
     if match is None or not (match[2] or match[4]):
         return None
     sign, whole, point, part, way, power = match.groups()
@@ -116,7 +116,7 @@ def _number(text: str) -> tuple[str, bool] | None:
     computed = bool(point or way) or (power is not None and len(whole) == 1)
     if not bare:
         return "0", computed
-    if size >= 0 and len(bare) + size <= LONGEST:
+    if size >= 0 and len(bare) + size <= MOST_DIGITS:
         bare, size = bare + "0" * size, 0
     return f"{sign.strip('+')}{bare}{f'e{size}' if size else ''}", computed
 

@@ -28,7 +28,7 @@ ORDERED_KINDS: Final = (*NUMERIC_KINDS, "date")  #: those with bounds
 NOWHERE: Final = -1.0  #: the code of a category's cell that is none of its values, where there is no "other"
 OTHER: Final = "other"
 LONGEST_TEXT: Final = 240  #: bytes that may be declared
-NAME: Final = re.compile(r"[^\x00-\x1f]{1,200}")
+COLUMN_NAME: Final = re.compile(r"[^\x00-\x1f]{1,200}")
 DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _TRUE, _FALSE = frozenset({"true", "t", "yes", "y", "1"}), frozenset({"false", "f", "no", "n", "0"})
@@ -58,7 +58,7 @@ class Column:
 
     def __post_init__(self) -> None:
         """Refuse what declares no column."""
-        if NAME.fullmatch(self.name) is None:
+        if COLUMN_NAME.fullmatch(self.name) is None:
             raise InputError("a column's name is empty, long or has control characters", "give the header's")
         if self.kind not in COLUMN_KINDS:
             raise InputError(f"{self.name} has the type {self.kind!r}", f"known: {', '.join(COLUMN_KINDS)}")
@@ -208,7 +208,9 @@ def read_columns(place: Place) -> tuple[Column, ...]:
     `InputError` with the key that is wrong.
     """
     if not isinstance(place.value, dict) or not place.value:
-        raise place.wrong("no column is declared", 'write NAME = { type = "number", low = 0, high = 1 }')
+        raise place.wrong(
+            "no column is declared", 'write COLUMN_NAME = { type = "number", low = 0, high = 1 }'
+        )
     return tuple(_column(name, place.child(name)) for name in sorted(place.value))
 
 

@@ -11,8 +11,8 @@ MAX_ROWS = 10**9
 MOST_OF_ONE = 1000  #: rows of one person that may count
 
 #: of ``[data]``: names in certificates, and in files, which may have either
-WORDS = {"rows": "max_units", "id": "unit_column", "max_rows": "max_contributions"}
-KEYS = (*WORDS, "columns")
+FILE_WORDS = {"rows": "max_units", "id": "unit_column", "max_rows": "max_contributions"}
+KEYS = (*FILE_WORDS, "columns")
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,15 @@ class Table:
 
 def word(place: Place, kept: str) -> str:
     """Return the key by which ``[data]`` says what is `kept` in certificates, or by which it would."""
-    given, said = place.value.keys(), WORDS[kept]
+    given, said = place.value.keys(), FILE_WORDS[kept]
     if {kept, said} <= given:
         raise place.wrong(f"both {said} and {kept} are given", f"say {said}")
-    return kept if kept in given or (said not in given and WORDS.keys() & given) else said
+    return kept if kept in given or (said not in given and FILE_WORDS.keys() & given) else said
 
 
 def read_table(place: Place) -> Table:
     """Return the table that ``[data]`` declares by `KEYS`; raises `InputError` with the key that is wrong."""
-    rows, owner, most = (word(place, kept) for kept in WORDS)
+    rows, owner, most = (word(place, kept) for kept in FILE_WORDS)
     for key, right in (("columns", "declare the table's columns"), (rows, "give it")):
         if key not in place.value:
             raise place.wrong(f"the key {key!r} is missing", right)

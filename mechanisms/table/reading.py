@@ -4,8 +4,8 @@ What is refused is public: no readable file, another kind of file, a declared co
 lacks.  A line of a CSV file is one row whatever it holds, quotes and commas too: it never takes a part
 of the next one, it is never left out, and cells that it lacks are missing.  So a row's cells depend on
 that row alone.  (That is why a reader that refuses or skips ragged rows is not used for CSV.)  Of a line
-beyond `LONGEST` characters no cell is read, and a longer cell of other files is missing: whatever one row
-holds, the others need no more memory.
+beyond `LONGEST_LINE` characters no cell is read, and a longer cell of other files is missing: whatever one
+row holds, the others need no more memory.
 """
 
 import csv
@@ -24,7 +24,7 @@ from mechanisms.table.files import KNOWN, DataFile, Remote, Source, one_file
 BATCH: Final = 65_536  #: rows that are held at once
 PLAIN_NUMBER: Final = r"^-?[0-9]{1,17}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?$"
 CHUNK: Final = 2**21  #: characters of a CSV file that are read at once
-LONGEST: Final = 2**24  #: characters of a line, or bytes of a cell of other files
+LONGEST_LINE: Final = 2**24  #: characters of a line, or bytes of a cell of other files
 
 Batch = dict[str, Sequence[object]]  #: the cells of some rows, by column
 Counted = tuple[int, Batch]  #: a batch, after its number of rows: it may have no column
@@ -71,7 +71,7 @@ def _repeated(value: str | None, count: int) -> Sequence[object]:
 
 
 def _lines(source: DataFile, names: Sequence[str], declared: Sequence[str]) -> Iterator[Counted]:
-    csv.field_size_limit(LONGEST)  # a long cell is no error: that would reveal it
+    csv.field_size_limit(LONGEST_LINE)  # a long cell is no error: that would reveal it
     with source.opened(encoding="utf-8-sig", errors="replace", newline="\n") as file:
         header = _cells(file.readline())
         places = _places(source, header, names, declared)
@@ -90,13 +90,13 @@ def _batches_of_lines(file: IO[str]) -> Iterator[list[str]]:
     rest = ""
     while chunk := file.read(CHUNK):
         *lines, rest = (rest + chunk).split("\n")
-        rest = rest[: LONGEST + 1]
-        if lines and len(lines[0]) > LONGEST:  # the others are within a chunk
+        rest = rest[: LONGEST_LINE + 1]
+        if lines and len(lines[0]) > LONGEST_LINE:  # the others are within a chunk
             lines[0] = ""
         for start in range(0, len(lines), BATCH):
             yield lines[start : start + BATCH]
     if rest:
-        yield [rest if len(rest) <= LONGEST else ""]
+        yield [rest if len(rest) <= LONGEST_LINE else ""]
 
 
 def _plain_columns(lines: list[str], width: int, places: dict[str, int]) -> Batch | None:
@@ -277,8 +277,8 @@ def _column(cells: Any) -> Sequence[object]:
 
     kind = cells.type
     sized = types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind)
-    if sized and cells.nbytes > LONGEST:
-        cells = compute.if_else(compute.less_equal(compute.binary_length(cells), LONGEST), cells, None)
+    if sized and cells.nbytes > LONGEST_LINE:
+        cells = compute.if_else(compute.less_equal(compute.binary_length(cells), LONGEST_LINE), cells, None)
     numeric = types.is_integer(kind) or types.is_floating(kind)
     if numeric and not cells.null_count:
         return cells.to_numpy(zero_copy_only=False)

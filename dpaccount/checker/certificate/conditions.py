@@ -17,15 +17,15 @@ Term = tuple[tuple[Fraction, Fraction], bool]  # the least and the largest, whet
 FARTHEST = 10**15
 ORDERED = ("number", "integer", "date")  # kinds of columns that have bounds
 PARTS = {"month": (1, 12), "weekday": (1, 7)}
-LONGEST, MOST_TERMS, LARGEST = 1000, 300, 10**300
+LONGEST, MOST_TERMS, LARGEST_NUMBER = 1000, 300, 10**300
 TRUTH = {"true": True, "false": False, "True": True, "False": False}
 EQUAL = (ast.Eq, ast.NotEq)
 COMPARED = (*EQUAL, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 UNREAD = (SyntaxError, ValueError, RecursionError, MemoryError)
 TEXT = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
-NUMBER = r"(\.?[0-9](?:[eE][+-]|[0-9A-Za-z_.])*)"
-NAME = r"((?:[A-Za-z_]|[^\x00-\x7f])(?:[0-9A-Za-z_]|[^\x00-\x7f])*)"
-TOKEN = re.compile(f"{TEXT}|`([^`]*)`|{NUMBER}|{NAME}|.", re.DOTALL)
+NUMBER_TEXT = r"(\.?[0-9](?:[eE][+-]|[0-9A-Za-z_.])*)"
+NAME_TEXT = r"((?:[A-Za-z_]|[^\x00-\x7f])(?:[0-9A-Za-z_]|[^\x00-\x7f])*)"
+TOKEN = re.compile(f"{TEXT}|`([^`]*)`|{NUMBER_TEXT}|{NAME_TEXT}|.", re.DOTALL)
 
 
 def parsed(source: object, columns: Table) -> ast.expr:
@@ -56,7 +56,7 @@ def parsed(source: object, columns: Table) -> ast.expr:
 
 def is_expression(name: str) -> bool:
     """Return whether a column's name would be read as something else without backquotes."""
-    bare = re.fullmatch(NAME, name) is not None and not iskeyword(name)
+    bare = re.fullmatch(NAME_TEXT, name) is not None and not iskeyword(name)
     with suppress(*UNREAD):
         return not bare and bool(ast.parse(name, mode="eval"))
     return False
@@ -111,7 +111,7 @@ def check_comparison(left: ast.expr, op: ast.cmpop, right: ast.expr, columns: Ta
     if kind == "date":
         day_of(text(value).strip()[:10])
     elif ordered:
-        fine = type(value) in (int, float) and -LARGEST <= value <= LARGEST  # type: ignore[operator]
+        fine = type(value) in (int, float) and -LARGEST_NUMBER <= value <= LARGEST_NUMBER  # type: ignore[operator]
         ensure(fine, f"a condition compares a number with {brief(value)}")
     elif kind == "boolean":
         ensure(type(value) is bool, f"a condition compares a boolean with {brief(value)}")

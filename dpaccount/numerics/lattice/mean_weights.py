@@ -23,8 +23,8 @@ from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.lattice.lattice import Grid, rounded_up, units
 from dpaccount.numerics.work_budget import bearable, spend
 
-DEPTH = 130  #: what is lost or moved at once is below 2^−DEPTH
-SPREAD = 5e-5  #: what the splits for one level of doubling add to the variance, relatively
+LOST_DEPTH = 130  #: what is lost or moved at once is below 2^−LOST_DEPTH
+SPLIT_SPREAD = 5e-5  #: what the splits for one level of doubling add to the variance, relatively
 FEWEST_BITS, FAR_BITS = 5, 8  #: of places; and of those of rare large sums
 MOST_OCTAVES = 3000
 Run = tuple[int, fmpz_poly]  #: weights at first, first + 1, … times a spacing
@@ -98,9 +98,9 @@ def mean_curves(call: Call, variance: float, low: float, far: float, steps: int)
     """
     doublings = steps.bit_length()
     bits = (
-        DEPTH + 2 * doublings + 24 + math.ceil(far / math.log(2))
+        LOST_DEPTH + 2 * doublings + 24 + math.ceil(far / math.log(2))
     )  # of the weights: large places count more
-    grid = Grid(Fraction(1), bits, 1 << bits - DEPTH)
+    grid = Grid(Fraction(1), bits, 1 << bits - LOST_DEPTH)
     small = math.ceil(6 - min(0.0, math.log2(variance) / 2, low / math.log(2)))  # −log₂ of the unit
     whole = once = _once(call, small, far, place_bits(1, variance), grid)
     copies = 1
@@ -114,8 +114,8 @@ def mean_curves(call: Call, variance: float, low: float, far: float, steps: int)
 
 
 def place_bits(copies: int, variance: float) -> int:
-    """Return bits such that splits add SPREAD to the variance of so many copies' sum."""
-    return max(FEWEST_BITS, 1 + math.ceil(math.log2(copies / (6 * variance * SPREAD)) / 2))
+    """Return bits such that splits add SPLIT_SPREAD to the variance of so many copies' sum."""
+    return max(FEWEST_BITS, 1 + math.ceil(math.log2(copies / (6 * variance * SPLIT_SPREAD)) / 2))
 
 
 def _once(call: Call, small: int, far: float, bits: int, grid: Grid) -> Weights:

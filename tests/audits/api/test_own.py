@@ -601,7 +601,7 @@ def test_a_proof_whose_attack_measured_nothing_is_unproven(dpaccount, tmp_path, 
     def stopped(worker, task, progress):
         raise on_code.Stopped("audit", "gives no answer within 60 seconds")
 
-    monkeypatch.setattr(on_code, "_done", stopped)
+    monkeypatch.setattr(on_code, "done_by", stopped)
     (tmp_path / "own.py").write_text(RAISES)
     (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name="Fine", seconds=NO_LIMIT))
     code, out, _ = dpaccount("certify", "claim.toml", "--json", "--jobs", 1)

@@ -130,9 +130,9 @@ def test_csv_is_written_in_one_place():
             assert writes is None or str(path.relative_to(ROOT)) in known, path
 
 
-@pytest.mark.parametrize("longest", [2**12, pytest.param(reading.LONGEST, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("longest", [2**12, pytest.param(reading.LONGEST_LINE, marks=pytest.mark.slow)])
 def test_a_long_cell_changes_no_other_row_and_takes_little_memory(tmp_path, monkeypatch, longest):
-    monkeypatch.setattr(reading, "LONGEST", longest)
+    monkeypatch.setattr(reading, "LONGEST_LINE", longest)
     monkeypatch.setattr(reading, "CHUNK", longest // 8)
     long = "x" * (6 * longest)
     lines = ["who,age", "a,1", f"b,{long}", "c,3", f'd,"{long}"', "e,5", f"f,{'y' * (longest - 9)}"]
