@@ -17,7 +17,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 TOPS = ("dpaccount", "mechanisms", "bandits", "audits")
-MAX_WIDTH = 100
 CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*")
 #: constants with one meaning in every file: the claims or figures of a module, a document's schema, a type
 CONVENTIONS = {"CLAIMS", "SCHEMA", "T"}
@@ -39,11 +38,6 @@ def lines(*folders: str) -> int:
     """Return the number of lines of Python in folders."""
     files = (file for folder in folders for file in (ROOT / folder).rglob("*.py"))
     return sum(len(file.read_text().splitlines()) for file in files)
-
-
-def long_lines() -> int:
-    """Return the number of lines of the product that are longer than 100 characters."""
-    return sum(len(line) > MAX_WIDTH for text in product().values() for line in text.splitlines())
 
 
 def loose_dicts() -> int:
@@ -120,7 +114,6 @@ MEASURES: dict[str, Callable[[], int]] = {
     "lines of the product": lambda: lines(*TOPS),
     "lines of the ledger": lambda: lines("dpaccount/ledger"),
     "lines of tests": lambda: lines("tests"),
-    "lines above 100 characters": long_lines,
     "dict[str, Any]": loose_dicts,
     "constants defined in more than 3 files": scattered_constants,
     "files that name the relation bounded-row": lambda: files_that_name("BOUNDED_ROW", "bounded-row"),

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.attack.black_box import ALIKE, attack
-from audits.attack.pair_search import FINER, KEPT, ComparedPair, Trial, _next_round, _shortlist
+from audits.attack.black_box import attack
+from audits.attack.pair_search import ALIKE, FINER, KEPT, ComparedPair, Trial, _next_round, _shortlist
 from audits.attack.runs import SCREENING, Challenge
 from audits.datasets.bases import Pair
 from audits.datasets.named_pairs import candidates
