@@ -14,6 +14,7 @@ from mechanisms.clipped_mean import ClippedMean
 from mechanisms.histogram import Histogram
 from mechanisms.subject import Domain, View
 from mechanisms.table import Column, Table
+from mechanisms.table.cells import identity_of
 from mechanisms.table.contribution_bounding import bounded
 from mechanisms.table.user_level import ByPerson, by_person
 
@@ -43,7 +44,7 @@ def first_appearance(batches, max_rows, default):
     """Give slots in the order in which persons appear."""
     rows = listed(batches)
     order, persons = bounded([([who for who, _ in rows], [row for _, row in rows])], max_rows, default)
-    seen = list(dict.fromkeys(who for who, _ in rows))
+    seen = list(dict.fromkeys(str(identity_of(who)) for who, _ in rows))
     return seen, persons[[order.index(who) for who in seen]]
 
 
