@@ -59,6 +59,10 @@ class _Ends:
             self.coded, [frame.codes(place) - 1.0 for place in range(frame.columns)], self.high
         )
 
+    def counted(self, steps: NDArray[np.int64]) -> Floats:
+        """Return the low ends and so many whole steps, modulo the range."""
+        return np.minimum(self.low + np.mod(steps[:, :, None], self.top - self.low + 1), self.top)
+
     def rounded(self, cells: Floats) -> Floats:
         return np.where(self.whole, np.floor(cells), cells)
 
@@ -85,9 +89,7 @@ CELL_FILLS: dict[str, Callable[[_Ends, Sizes, np.random.Generator], Floats]] = {
     "categories in turn": lambda e, n, _: (
         np.stack([e.in_turn(k, n[1], e.high) for k in range(n[0])]) if n[0] else np.zeros((*n, len(e.low)))
     ),
-    "values in turn": lambda e, n, _: (
-        e.low + np.mod(np.add.outer(np.arange(n[0]), np.arange(n[1]))[:, :, None], e.top - e.low + 1)
-    ),
+    "values in turn": lambda e, n, _: e.counted(np.add.outer(np.arange(n[0]), np.arange(n[1]))),
     "all in the middle": lambda e, n, _: np.broadcast_to(e.rounded((e.low + e.high) / 2), (*n, len(e.low))),
     "few different": lambda e, n, rng: e.between(rng.random((3, len(e.low))))[rng.integers(0, 3, n)],
     "one high": lambda e, n, _: (

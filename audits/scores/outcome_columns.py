@@ -8,6 +8,7 @@ entries (where noise is reused), and one learned direction.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -291,7 +292,8 @@ def _direction(a: Floats, b: Floats) -> Floats:
 
 def _weights(moved: Floats, a: Floats, b: Floats) -> Floats:
     """Return a shift divided by each entry's variance; empty if that is 0 or not finite."""
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"), catch_warnings():
+        simplefilter("ignore", RuntimeWarning)  # of an entry that no run on a side has
         spread = (np.nanvar(a, axis=0) + np.nanvar(b, axis=0)) / 2
         usual = np.median(spread[spread > 0]) if (spread > 0).any() else 1.0
         weights: Floats = np.where(moved == 0, 0.0, moved / np.maximum(spread, LEAST_SPREAD * usual))
