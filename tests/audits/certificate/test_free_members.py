@@ -146,7 +146,7 @@ def test_every_member_is_bound_or_listed_as_free(dpaccount, tmp_path, root, make
             if not alike(other, sides_at(document, path)) and accepted(forged(document, path, other)):
                 missed.setdefault(name, []).append(other)
     assert tried > 200
-    assert missed == {}
+    assert missed == {}, json.dumps(missed)
 
 
 CONTRADICTIONS = {

@@ -42,7 +42,7 @@ def test_an_upgrade_prints_the_release_that_was_kept_and_says_so(tmp_path, monke
 @pytest.mark.slow
 def test_a_release_of_an_earlier_version_is_found_although_its_key_named_the_code(tmp_path, monkeypatch):
     claim = written(tmp_path)
-    monkeypatch.setattr(release, "_key", lambda claim, digest: "a digest with the code")
+    monkeypatch.setattr(release, "key_of", lambda claim, digest: "a digest with the code")
     first = run(claim)
     monkeypatch.undo()
     assert run(claim).certificate == first.certificate

@@ -411,8 +411,11 @@ def test_nothing_is_charged_by_a_dry_run(dpaccount, released, monkeypatch):
 @pytest.mark.slow
 def test_a_folder_has_the_tables_of_its_certificate_alone(dpaccount, released, tmp_path):
     """A renamed statistic leaves no table; `certify` leaves the certificate of a release."""
-    for name in ("n", "byc"):
-        assert released(statistics(COUNT.replace('"n"', f'"{name}"')))[0] == 0
+    assert released(statistics(COUNT))[0] == 0
+    renamed = statistics(COUNT.replace('"n"', '"byc"'))
+    code, _, err = released(renamed)
+    assert (code, "holds another release" in err) == (2, True)
+    assert released(renamed, "--new-release")[0] == 0
     folder = tmp_path / "certificates" / "s"
     assert [each.name for each in folder.glob("*.csv")] == ["byc.csv"]
     held = (folder / "certificate.json").read_bytes()
