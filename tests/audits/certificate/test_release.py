@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import ClassVar
 from unittest.mock import patch
 
@@ -581,7 +582,7 @@ def test_a_kept_release_is_checked_although_the_chain_holds(released, tmp_path, 
 def test_a_release_of_another_charge_data_or_code_is_named(released, what, change):
     folder, certificate = released
     due, made = prepared(read_claim(folder / "claim.toml")), dict(certificate["release"])
-    right = made["data"], made["ledger_entry"], made["ledger_head"]
+    right = made["data"], SimpleNamespace(entry=made["ledger_entry"], head=made["ledger_head"])
     assert kept._mismatch(due, certificate, *right) is None
     change(made)
     body = seal({**certificate, "release": made})
