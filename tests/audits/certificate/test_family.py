@@ -138,7 +138,8 @@ def test_no_certificate_may_leave_out_what_its_tests_ran_on(tmp_path, claim, uni
     counts = (
         "The tests tried only some of the edge cases",
         "4 more pairs were tested",
-    )  # nothing else in it has them
+        "The attack's runs could have shown at most",
+    )  # nothing else in it has them; the checker does not derive what runs could have shown
     assert all(note.startswith(counts) for note in left)
     assert refused_by_checker(whole) is None
 
