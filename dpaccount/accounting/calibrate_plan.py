@@ -5,7 +5,7 @@ event or a plan.
 
 >>> from dpaccount.plan.events import Gaussian
 >>> calibrate(lambda sigma: Gaussian(sigma=sigma, count=4), epsilon=1, delta=1e-6)
-value 8.449357778682 costs ε = 1 (±7e-12)
+value 8.449357778682 costs ε = 1 (±4e-12)
 """
 
 from collections.abc import Callable
