@@ -17,7 +17,7 @@ from audits.api.arguments import (
     DATA,
     MAX_SECONDS,
     MAX_TRIALS,
-    AuditArguments,
+    Arguments,
     declared_sensitivity,
     described,
     terms_of,
@@ -65,9 +65,9 @@ def private(
     __tracebackhide__ = True
     seconds, name, trials = _seconds(terms), _name(function), Fraction(effort.trials)
     whole_argument("--dp-trials", trials, 10, MAX_TRIALS)  # named as the session's option
-    asked = AuditArguments(
-        **_arguments(terms), trials=trials, seed=Fraction(effort.seed), early=True
-    ).request(name)
+    asked = Arguments(**_arguments(terms), trials=trials, seed=Fraction(effort.seed), early=True).request(
+        name
+    )
     data = described_by(name, asked.data)
     share = budget.share()
     asked = changed(asked, plan=replace(asked.plan, confidence=1 - share))

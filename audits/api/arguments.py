@@ -5,7 +5,7 @@ does: ``trials`` in Python, ``--trials`` on the command line.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from msgspec.structs import replace as changed
 
 from audits.api.cores import cores
 from audits.api.on_results import OneRunAudit, SamplesAudit
-from audits.api.requests import Audit, attack_on
+from audits.api.requests import Audit, Sensitivity, TraceRequest, attack_on
 from audits.claim import RELATIONS, AuditPlan, read_claim
 from audits.datasets.bases import Pair
 from audits.datasets.described import paired, read_data
@@ -34,7 +34,7 @@ from audits.tradeoff import (
 )
 from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import as_exact, shown, whole_argument
+from dpaccount.exact import as_exact, exact_argument, shown, whole_argument
 from dpaccount.plan.events import Plan
 
 Named = Callable[[str], str]
@@ -42,15 +42,25 @@ Terms = Mapping[str, Place]  #: shape, low, high, dtype, or columns; and a pair 
 
 DATA = (*ARRAY, "columns", "left", "right")
 MAX_TRIALS, MAX_SECONDS = 10**7, 10**7
+USUAL = AuditPlan()
+#: what is read as an exact number, and what as pairs of them
+NUMBERS = (
+    *("epsilon", "delta", "rho", "mu", "sensitivity", "bound", "radius"),
+    *("trials", "confidence", "seed", "seconds", "jobs"),
+)
+LISTS = ("points", "renyi")
+#: what has no meaning where results were drawn elsewhere
+OF_RUNS = ("claim", "trials", "seconds", "jobs", "relation", "radius", "early", "python", "command", "keep")
 
 
 @dataclass(frozen=True)
-class AuditArguments:
-    """The arguments of an attack; None means the default, or the claim's value.
+class Arguments:
+    """The arguments of `audit`, `trace` and `sensitivity`; None means the default, or the claim's value.
 
     `epsilon` ≥ 0 and 0 ≤ `delta` ≤ 1 are the claim, or one of `rho` ≥ 0 (zCDP), `mu` ≥ 0 (Gaussian DP),
     `points` (ε, δ) that all hold, `renyi` points (order > 1, ε), and `plan`, whose privacy curve it is.
-    At most `trials` runs (10 to 10⁷) and
+    Of `trace`, `sensitivity` limits every input of noise; of a query, `bound` is its sensitivity in a
+    `norm`, which `prove` asks for.  At most `trials` runs (10 to 10⁷) and
     `seconds` of processor time are spent on the pair under attack; 0 < `confidence` < 1 is that of
     the lower bound; `early` stops at the first refutation.  A function runs in the interpreter `python`;
     `command` is a program in place of a subject.  Runs of either are kept in the file `keep`,
@@ -66,6 +76,10 @@ class AuditArguments:
     points: Points | None = None
     renyi: Points | None = None
     plan: Plan | None = None
+    sensitivity: Fraction | None = None
+    norm: str | None = None
+    bound: Fraction | None = None
+    prove: bool = False
     trials: Fraction | None = None
     confidence: Fraction | None = None
     seed: Fraction | None = None
@@ -81,6 +95,19 @@ class AuditArguments:
     keep: Path | None = None
     certificate: Path | None = None
     named: Named = str
+
+    @classmethod
+    def read(cls, said: Mapping[str, Any], named: Named = str) -> "Arguments":
+        """Return the arguments among what is said, numbers as texts or as Python has them.
+
+        Raises `InputError` for what is no number.
+        """
+        given = {each.name: said[each.name] for each in fields(cls) if said.get(each.name) is not None}
+        for name in (name for name in LISTS if name in given):
+            pairs = given[name]
+            given[name] = tuple(tuple(exact_argument(named(name), each) for each in pair) for pair in pairs)
+        numbers = {name: exact_argument(named(name), given[name]) for name in NUMBERS if name in given}
+        return cls(**{**given, **numbers, "named": named})
 
     def request(self, subject: str | None) -> Audit:
         """Return the request to attack a named subject, or the claim; arguments override the claim.
@@ -100,15 +127,8 @@ class AuditArguments:
         if self.keep is not None and not own:
             raise InputError(f"{named('keep')} keeps the runs of your own function", "leave it out")
         subject = self.command if subject is None else subject
-        self._check_claim()
+        self._check_ranges()
         curve = self._curve()
-        effort = given_only(
-            trials=whole_argument(named("trials"), self.trials, 10, MAX_TRIALS),
-            confidence=self.confidence,
-            seconds=time_limit(self.seconds, named),
-            seed=whole_argument(named("seed"), self.seed, 0),
-        )
-        jobs = whole_argument(named("jobs"), self.jobs) or cores()
         request = self._of_claim() if subject is None else self._of_subject(subject)
         return changed(
             request,
@@ -119,9 +139,9 @@ class AuditArguments:
                 seconds=self.seconds,
                 curve=curve,
             ),
-            plan=replace(request.plan, **effort),
+            plan=self._effort(request.plan),
             early=self.early,
-            jobs=jobs,
+            jobs=whole_argument(named("jobs"), self.jobs) or cores(),
             allow_code=self.allow_code,
             python=self.python,
             command=self.command,
@@ -136,12 +156,8 @@ class AuditArguments:
         if self.claim is not None:
             return self._samples_of_claim(left, right, self.claim)
         self._only_claim("samples")
-        curve = self._curve()
-        if curve is None and self.epsilon is None:
-            raise InputError(f"{self.named('epsilon')} is missing", "say what is claimed")
-        return SamplesAudit(
-            left, right, self.epsilon or Fraction(0), self.delta or Fraction(0), self._effort(), curve
-        )
+        curve, point = self._curve_claimed()
+        return SamplesAudit(left, right, point.epsilon, point.delta, self._effort(), curve)
 
     def _samples_of_claim(self, left: Path, right: Path, file: Path) -> SamplesAudit:
         replace(self, claim=None, certificate=None)._only_claim("samples")
@@ -152,8 +168,7 @@ class AuditArguments:
                 raise InputError(what, f"leave {self.named(name)} out")
         claim = read_claim(file)
         claim.check_in_force()
-        plan = replace(claim.audit, **given_only(confidence=self.confidence, seed=self._seed()))
-        promise = claim.guarantee
+        promise, plan = claim.guarantee, self._effort(claim.audit)
         return SamplesAudit(
             left, right, promise.epsilon, promise.delta, plan, claim=claim, certificate=self.certificate
         )
@@ -161,49 +176,97 @@ class AuditArguments:
     def one_run(self, file: Path) -> OneRunAudit:
         """Return the request to audit one run by the scores of its canaries."""
         self._only_claim("one-run")
-        curve = self._curve()
+        curve, point = self._curve_claimed()
         if isinstance(curve, RhoClaim | RenyiClaim):
             name = self.named("rho" if self.renyi is None else "renyi")
             raise InputError(f"no bound on {name} is known from one run", "claim mu, or epsilon and delta")
-        if curve is None and self.epsilon is None:
-            raise InputError(f"{self.named('epsilon')} is missing", "say what is claimed")
-        claim = PointClaim(self.epsilon or Fraction(0), self.delta or Fraction(0)) if curve is None else curve
-        return OneRunAudit(file, claim, self._effort(), self.plan, self.certificate)
+        return OneRunAudit(
+            file, point if curve is None else curve, self._effort(), self.plan, self.certificate
+        )
+
+    def trace(self, function: str) -> TraceRequest:
+        """Return the request to trace a function's calls for noise."""
+        from audits.trace.against_plan import planned_noise
+
+        self._check_ranges()
+        named, events = self.named, self.plan
+        claimed = any(each is not None for each in (self.epsilon, self.mu, self.sensitivity))
+        if not claimed and events is None:
+            others = f"{named('mu')}, {named('sensitivity')} or {named('plan')}"
+            raise InputError(f"{named('epsilon')} is missing", f"give what is claimed, or {others}")
+        if events is not None:
+            planned_noise(events)
+            if claimed:
+                raise InputError(f"{named('plan')} says what is claimed", "leave the other claims out")
+        data = described(self.terms, self._relation(), self.radius, named)
+        if data is None:
+            array = ", ".join(map(named, DATA[:3]))
+            raise InputError(f"{function[:70]} has no data", f"describe them by {array}")
+        delta, plan = self.delta or Fraction(0), self._effort()
+        return TraceRequest(
+            function, data, self.epsilon, delta, self.mu, plan, self.sensitivity, self.allow_code, events
+        )
+
+    def query(self, target: str) -> Sensitivity:
+        """Return the request to test a query's declared sensitivity, or those that a class declares."""
+        self._check_ranges()
+        named, plan = self.named, self._effort()
+        request = Sensitivity(target, None, plan.seed, plan.seconds, self.prove, allow_code=self.allow_code)
+        if self.python is not None and self.prove:
+            what = f"{named('prove')} reads the code in this interpreter"
+            raise InputError(what, f"leave {named('prove')} or {named('python')} out")
+        scalars = (self.norm, self.bound, self.relation, self.radius)
+        declares = bool(self.terms) or any(value is not None for value in scalars)
+        if ":" in target and declares:
+            data = described(self.terms, self.relation, self.radius, named)
+            declared = declared_sensitivity(self.norm, self.bound, data, named)
+            jobs = whole_argument(named("jobs"), self.jobs) or 1
+            return changed(request, declared=declared, jobs=jobs, python=self.python)
+        declaration = f"{named('norm')}, {named('bound')}"
+        if self.python is not None:
+            what = f"{named('python')} runs a query of your own"
+            raise InputError(what, f"give {declaration} and its data")
+        if self.prove or declares:
+            right = f"leave {declaration}, … {named('prove')} out"
+            raise InputError(f"{target[:70]} declares its bounds itself", right)
+        return request
 
     def _only_claim(self, option: str) -> None:
         """Refuse arguments that have no meaning where nothing is run; check the claim's ranges."""
-        given = {
-            "claim": self.claim,
-            "trials": self.trials,
-            "seconds": self.seconds,
-            "jobs": self.jobs,
-            "relation": self.relation,
-            "radius": self.radius,
-            "early": self.early or None,
-            "python": self.python,
-            "command": self.command,
-            "keep": self.keep,
-            "certificate": None if option == "one-run" else self.certificate,
-            **self.terms,
-        }
-        for name in (name for name, value in given.items() if value is not None):
+        said = {**{name: getattr(self, name) for name in OF_RUNS}, **self.terms}
+        for name in (name for name, value in said.items() if value is not None and value is not False):
             raise InputError(
                 f"{self.named(option)} runs nothing",
                 f"leave {self.named('stop-early' if name == 'early' else name)} out",
             )
-        self._check_claim()
+        self._check_ranges()
 
-    def _check_claim(self) -> None:
+    def _check_ranges(self) -> None:
         named = self.named
-        check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
+        for name in ("epsilon", "rho", "mu", "sensitivity"):
+            check_range(getattr(self, name), named(name), "at least 0", lambda value: value >= 0)
         check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
         check_range(self.confidence, named("confidence"), "above 0 and below 1", lambda value: 0 < value < 1)
+        if self.seconds is not None and not 0 < self.seconds <= MAX_SECONDS:
+            right = f"give a number above 0 and at most {MAX_SECONDS}"
+            raise InputError(f"{named('seconds')} is {shown(self.seconds)}", right)
 
-    def _effort(self) -> AuditPlan:
-        return replace(AuditPlan(), **given_only(confidence=self.confidence, seed=self._seed()))
+    def _effort(self, usual: AuditPlan = USUAL) -> AuditPlan:
+        """Return the usual effort of an attack, with what is said in its place."""
+        given = given_only(
+            trials=whole_argument(self.named("trials"), self.trials, 10, MAX_TRIALS),
+            confidence=self.confidence,
+            seconds=self.seconds,
+            seed=whole_argument(self.named("seed"), self.seed, 0),
+        )
+        return replace(usual, **given)
 
-    def _seed(self) -> int | None:
-        return whole_argument(self.named("seed"), self.seed, 0)
+    def _curve_claimed(self) -> tuple[EventClaim | None, PointClaim]:
+        """Return the claimed curve, if it is no point, and the point; a file states neither."""
+        curve = self._curve()
+        if curve is None and self.epsilon is None:
+            raise InputError(f"{self.named('epsilon')} is missing", "say what is claimed")
+        return curve, PointClaim(self.epsilon or Fraction(0), self.delta or Fraction(0))
 
     def _curve(self) -> EventClaim | None:
         """Return the claim of ρ, μ, points or a plan; None for a claim of (ε, δ)."""
@@ -217,8 +280,6 @@ class AuditArguments:
             raise InputError(
                 f"{' and '.join(map(named, several))} are different claims", "audit one claim at a time"
             )
-        for name, value in (("rho", self.rho), ("mu", self.mu)):
-            check_range(value, named(name), "at least 0", lambda value: value >= 0)
         if given and self.early:
             raise InputError(
                 f"{named('stop-early')} bets on epsilon and delta", f"leave it out with {named(given[0])}"
@@ -344,20 +405,6 @@ def document_of(value: Any) -> Any:
 
 
 # ------------------------------------------------------------------ numbers
-
-
-def effort_of(seed: Fraction | None, seconds: Fraction | None, named: Named = str) -> AuditPlan:
-    """Return the usual effort of an attack with this seed and time limit."""
-    number = whole_argument(named("seed"), seed, 0)
-    return replace(AuditPlan(), **given_only(seed=number, seconds=time_limit(seconds, named)))
-
-
-def time_limit(seconds: Fraction | None, named: Named = str) -> Fraction | None:
-    """Return the time limit of all runs, in seconds."""
-    right = f"give a number above 0 and at most {MAX_SECONDS}"
-    if seconds is not None and not 0 < seconds <= MAX_SECONDS:
-        raise InputError(f"{named('seconds')} is {shown(seconds)}", right)
-    return seconds
 
 
 def check_range(value: Fraction | None, name: str, right: str, within: Callable[[Fraction], bool]) -> None:

@@ -4,27 +4,24 @@ They return what the commands print with ``--json``, and write the same files.  
 values: only invalid input raises (`dpaccount.errors.InputError`).
 """
 
-import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from datetime import date
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from audits.api import dispatch
-from audits.api.arguments import DATA, AuditArguments, terms_of
+from audits.api.arguments import DATA, Arguments, terms_of
 from audits.api.cores import cores
 from audits.api.requests import Certify
 from audits.attack.runs import silent
 from audits.claim import Claim, output_folder, read_claim
-from audits.tradeoff import Points
 from dpaccount import checker
 from dpaccount.documents import html_table, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import Exact, exact_argument
+from dpaccount.exact import Exact
 from dpaccount.plan.events import Plan
 
 
@@ -138,40 +135,12 @@ def audit(  # noqa: PLR0913  # keywords, each documented
     dictionary, or the path of a TOML file); `relation` and `radius`; and optionally a pair of
     neighbours `left`, `right`.  Raises `InputError` for arguments that are missing or invalid.
     """
+    said = {**locals()}  # all arguments by name
     for key in data.keys() - set(DATA):
-        known = sorted({*inspect.signature(audit).parameters, *DATA} - {"data"})
+        known = sorted({*said, *DATA} - {"data"})
         raise InputError(f"audit has no argument {key!r}", f"known: {', '.join(known)}")
     name = subject if isinstance(subject, str) else f"{subject.__module__}:{subject.__qualname__}"
-    arguments = AuditArguments(
-        epsilon=_exact("epsilon", epsilon),
-        delta=_exact("delta", delta),
-        rho=_exact("rho", rho),
-        mu=_exact("mu", mu),
-        points=_points("points", points),
-        renyi=_points("renyi", renyi),
-        plan=plan,
-        trials=_exact("trials", trials),
-        confidence=_exact("confidence", confidence),
-        seed=_exact("seed", seed),
-        seconds=_exact("seconds", seconds),
-        jobs=_exact("jobs", jobs),
-        relation=relation,
-        radius=_exact("radius", radius),
-        terms=terms_of(data),
-        early=early,
-        allow_code=allow_code,
-    )
-    return dispatch.audit(arguments.request(name), silent)
-
-
-def _exact(name: str, value: Exact | None) -> Fraction | None:
-    return None if value is None else exact_argument(name, value)
-
-
-def _points(name: str, points: Sequence[tuple[Exact, Exact]] | None) -> Points | None:
-    if points is None:
-        return None
-    return tuple((exact_argument(name, a), exact_argument(name, b)) for a, b in points)
+    return dispatch.audit(Arguments.read({**said, "terms": terms_of(data)}).request(name), silent)
 
 
 def check(certificate: str | Path, *, at: date | None = None) -> dict[str, Any]:

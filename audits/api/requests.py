@@ -1,4 +1,4 @@
-"""Requests of `certify`, `audit` and `sensitivity`, and how another process is asked for them.
+"""Requests of `certify`, `audit`, `sensitivity` and `trace`, and how another process is asked for them.
 
 Numbers are exact.  A claim is sent as the path of its file, and read again in the other process.
 """
@@ -20,6 +20,7 @@ from audits.sandbox.table_parts import IN_ONE, TableWork
 from audits.sensitivity.search import DeclaredSensitivity
 from audits.tradeoff import EventClaim
 from dpaccount.errors import BudgetError, DpaccountError, LedgerError, RuleError
+from dpaccount.plan.events import Plan
 
 #: The error that a worker raised, by its exit code.
 EXIT_CODE_ERRORS: dict[int, type[DpaccountError]] = {1: BudgetError, 2: LedgerError, 3: RuleError}
@@ -85,6 +86,25 @@ class Sensitivity(msgspec.Struct, frozen=True, tag=True):
     jobs: int = 1
     allow_code: bool = True
     python: str | None = None
+
+
+@dataclass(frozen=True)
+class TraceRequest:
+    """Trace a function on pairs of neighbouring datasets and compare movements with a claim.
+
+    `mu` is for Gaussian noise: by default the largest that meets (ε, δ).  A declared `sensitivity` also
+    limits every input.  With `events`, calls are compared with the releases of that plan.
+    """
+
+    use: str
+    data: Described
+    epsilon: Fraction | None
+    delta: Fraction
+    mu: Fraction | None
+    plan: AuditPlan
+    sensitivity: Fraction | None = None
+    allow_code: bool = True
+    events: Plan | None = None
 
 
 class Task(msgspec.Struct, frozen=True):

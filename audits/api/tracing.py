@@ -1,7 +1,6 @@
 """Answers `dpaccount trace`: the noise calls of a function, and the sensitivity of their inputs."""
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -9,11 +8,11 @@ from typing import Any
 import numpy as np
 from msgspec import convert
 
+from audits.api.requests import TraceRequest
 from audits.attack.runs import Progress
-from audits.claim import AuditPlan
 from audits.datasets.bases import Pair
 from audits.datasets.neighbours import candidates
-from audits.datasets.shape import Described, Shape
+from audits.datasets.shape import Shape
 from audits.sandbox.crew import IMPORT, Crew, Gone
 from audits.subjects.code import code_of
 from audits.trace.against_plan import (
@@ -37,7 +36,7 @@ from audits.trace.tape import SourcePlace
 from audits.tradeoff import ROUNDED
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
-from dpaccount.plan.events import Gdp, Plan
+from dpaccount.plan.events import Gdp
 
 SAMPLED = (
     "{} may be a sample, for which inputs of noise may move by more than ε and δ say: give --sensitivity"
@@ -48,25 +47,6 @@ IF_SHOWN = "which is too much if the result shows all these noisy values, but no
 MIXED = "Laplace and Gaussian noise are both spent, and are not held against ε and δ together"
 MORE = "give more seconds, or one pair by --left and --right"
 MAX_PAIRS = 60  #: maximum number of pairs that are traced
-
-
-@dataclass(frozen=True)
-class TraceRequest:
-    """Trace a function on pairs of neighbouring datasets and compare movements with a claim.
-
-    `mu` is for Gaussian noise: by default the largest that meets (ε, δ).  A declared `sensitivity` also
-    limits every input.  With `events`, calls are compared with the releases of that plan.
-    """
-
-    use: str
-    data: Described
-    epsilon: Fraction | None
-    delta: Fraction
-    mu: Fraction | None
-    plan: AuditPlan
-    sensitivity: Fraction | None = None
-    allow_code: bool = True
-    events: Plan | None = None
 
 
 def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:

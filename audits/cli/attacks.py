@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from audits.cli.options import Json, Name, differing, lines, reporting, say, show
-from audits.cli.questions import AuditOptions, SensitivityOptions, TraceOptions
+from audits.cli.questions import AuditOptions, SensitivityOptions, TraceOptions, arguments_of
 
 AUDITED = {"NOT REFUTED": 0, "REFUTED": 1, "NOT ATTACKED": 3}
 AUDIT, SENSITIVITY, TRACE = AuditOptions(), SensitivityOptions(), TraceOptions()  #: nothing said
@@ -68,7 +68,7 @@ def trace(
     """
     from audits.api import tracing
 
-    question = options.question(function)
+    question = arguments_of(options).trace(function)
     with reporting() as report, redirect_stdout(sys.stderr):
         answer = tracing.trace(question, report)
     show(answer, json_, _traced_lines)
@@ -113,7 +113,7 @@ def sensitivity(
     from audits.sensitivity.search import answer, runnable
 
     with redirect_stdout(sys.stderr):
-        search = dispatch.sensitivity(options.question(target))
+        search = dispatch.sensitivity(arguments_of(options).query(target))
     if isinstance(search, dict):
         show(search, json_, _declared_lines)
         return 1 if search["refuted"] else 0

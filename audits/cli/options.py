@@ -65,11 +65,6 @@ def number(text: str | None, option: str) -> Fraction | None:
     return None if text is None else exact_argument(option, text)
 
 
-def numbers(options: object, *names: str) -> dict[str, Fraction | None]:
-    """Return the exact numbers that several options give, by name."""
-    return {name: number(getattr(options, name), f"--{name}") for name in names}
-
-
 def day(text: str | None, option: str) -> date | None:
     """Return the day that an option gives as YYYY-MM-DD; raises `InputError` naming the option."""
     try:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
-from msgspec.structs import replace as changed
 
 from audits.cli.options import (
     CatalogueOnly,
@@ -17,24 +16,36 @@ from audits.cli.options import (
     Text,
     Whole,
     WorkOptions,
-    numbers,
     one_of,
 )
 from dpaccount.documents import Place, parse_json, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import exact_argument, whole_argument
+from dpaccount.exact import exact_argument
 from dpaccount.relation import RELATION_CLASSES
 
 if TYPE_CHECKING:
+    from audits.api.arguments import Arguments
     from audits.api.on_results import OneRunAudit, SamplesAudit
-    from audits.api.requests import Audit, Sensitivity
-    from audits.api.tracing import TraceRequest
+    from audits.api.requests import Audit
 
-RELATION_CHOICES = one_of(*RELATION_CLASSES)
-DTYPES = one_of("float", "int")
-Shape = Annotated[str, Parameter(metavar="ROWS[,COLUMNS]")]
-Points = Annotated[str, Parameter(metavar="NUMBERS")]
+OF_ENTRIES = "value of every entry: a number, or one per column, separated by commas."
+COLUMNS_OF = "Instead of --shape: a TOML file with rows, columns, and id, max_rows, as."
+WITH_RADIUS = "replace-one (default), add-remove, or bounded-row with --radius."
+
+#: Options that several commands have; `audit` says more of shape, columns and relation.
+Rows = Annotated[str, Parameter(metavar="ROWS[,COLUMNS]")]
+Shape = Annotated[Rows, Parameter(help="ROWS or ROWS,COLUMNS.")]
+Columns = Annotated[File, Parameter(help=COLUMNS_OF)]
+RelationName = Annotated[str, one_of(*RELATION_CLASSES)]
+Relation = Annotated[RelationName, Parameter(help=WITH_RADIUS)]
+Low = Annotated[Numbers, Parameter(help=f"The smallest {OF_ENTRIES}")]
+High = Annotated[Numbers, Parameter(help=f"The largest {OF_ENTRIES}")]
+Radius = Annotated[Number, Parameter(help="How far a row moves, if the relation is bounded-row.")]
+Dtype = Annotated[str, one_of("float", "int"), Parameter(help="float (default) or int.")]
 Data = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="JSON|FILE")]
+Right = Annotated[Data, Parameter(help="Its neighbour.")]
+Seed = Annotated[Whole, Parameter(help="Random seed (default 1).")]
+Points = Annotated[str, Parameter(metavar="NUMBERS")]
 
 
 @dataclass(frozen=True)
@@ -81,30 +92,18 @@ class AuditOptions(WorkOptions):
         Runs on the pair under attack (default 20000).
     confidence
         Confidence level of the lower bound (default 0.95).
-    seed
-        Random seed (default 1).
     seconds
         Time limit of all runs (default 60 for your own code): slow code is run fewer times; this is
         reported. With --store or --backend, ten times the limit of one run of your own code.
     relation
         For your own function: replace-one (default), add-remove, or bounded-row with --radius.
-    radius
-        How far a row moves, if the relation is bounded-row.
     shape
         Shape of your own function's data: ROWS or ROWS,COLUMNS.
-    low
-        The smallest value of every entry: a number, or one per column, separated by commas.
-    high
-        The largest value of every entry: a number, or one per column, separated by commas.
-    dtype
-        float (default) or int.
     columns
         For your own function of a table, instead of --shape: a TOML file with rows, columns, and
         id, max_rows, as.
     left
         A dataset for your own function, as JSON or a JSON file; no other pair is searched for.
-    right
-        Its neighbour.
     stop_early
         Stop at the first refutation; the lower bound is then just above the claim. Weaker close to
         the claim.
@@ -126,53 +125,23 @@ class AuditOptions(WorkOptions):
     certificate: File | None = None
     trials: Whole = None
     confidence: Number = None
-    seed: Whole = None
+    seed: Seed = None
     seconds: Number = None
-    relation: Annotated[str, RELATION_CHOICES] | None = None
-    radius: Number = None
-    shape: Shape | None = None
-    low: Numbers = None
-    high: Numbers = None
-    dtype: Annotated[str, DTYPES] | None = None
+    relation: RelationName | None = None
+    radius: Radius = None
+    shape: Rows | None = None
+    low: Low = None
+    high: High = None
+    dtype: Dtype | None = None
     columns: File | None = None
     left: Data | None = None
-    right: Data | None = None
+    right: Right | None = None
     stop_early: Flag = False
     catalogue_only: CatalogueOnly = False
 
     def question(self, subject: str | None) -> "Audit | SamplesAudit | OneRunAudit":
         """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
-        from audits.api.arguments import AuditArguments
-        from dpaccount.plan.plan_file import read_events
-
-        arguments = AuditArguments(
-            plan=None if self.plan is None else read_events(self.plan),
-            points=_points(self.points, "--points"),
-            renyi=_points(self.renyi, "--renyi"),
-            **numbers(
-                self,
-                "epsilon",
-                "delta",
-                "rho",
-                "mu",
-                "trials",
-                "confidence",
-                "seed",
-                "seconds",
-                "jobs",
-                "radius",
-            ),
-            claim=self.claim,
-            relation=self.relation,
-            terms=terms_of(self),
-            early=self.stop_early,
-            allow_code=not self.catalogue_only,
-            python=None if self.python is None else str(self.python),
-            command=self.command,
-            keep=self.keep,
-            certificate=self.certificate,
-            named=option,
-        )
+        arguments = arguments_of(self, early=self.stop_early)
         files = [
             name
             for name, value in (("samples", self.samples), ("one-run", self.one_run))
@@ -186,7 +155,28 @@ class AuditOptions(WorkOptions):
         return arguments.request(subject) if self.one_run is None else arguments.one_run(self.one_run)
 
 
-def _points(text: str | None, name: str) -> tuple[tuple[Fraction, Fraction], ...] | None:
+def arguments_of(
+    options: "AuditOptions | SensitivityOptions | TraceOptions", *, early: bool = False
+) -> "Arguments":
+    """Return the arguments that the options say; raises `InputError` for what cannot be read."""
+    from audits.api.arguments import Arguments
+    from dpaccount.plan.plan_file import read_events
+
+    said = vars(options)
+    plan, python = said.get("plan"), said.get("python")
+    read = {
+        "plan": None if plan is None else read_events(plan),
+        "points": _points(said.get("points"), "--points"),
+        "renyi": _points(said.get("renyi"), "--renyi"),
+        "terms": terms_of(options),
+        "python": None if python is None else str(python),
+        "early": early,
+        "allow_code": not options.catalogue_only,
+    }
+    return Arguments.read({**said, **read}, option)
+
+
+def _points(text: str | None, name: str) -> list[list[str]] | None:
     """Return the points A:B,… of an option; raises `InputError` naming it."""
     if text is None:
         return None
@@ -194,7 +184,7 @@ def _points(text: str | None, name: str) -> tuple[tuple[Fraction, Fraction], ...
     wrong = [":".join(part) for part in parts if len(part) != 2]
     if wrong:
         raise InputError(f"{name} has {wrong[0][:40]!r}", "write points as A:B, separated by commas")
-    return tuple((exact_argument(name, a.strip()), exact_argument(name, b.strip())) for a, b in parts)
+    return [[number.strip() for number in part] for part in parts]
 
 
 def option(name: str) -> str:
@@ -248,26 +238,8 @@ class TraceOptions:
     plan
         Instead of these: a JSON file of schema dpaccount/events/1. No input of noise may move by more of
         its scale than the plan says, or more often, and no row be sampled more often.
-    shape
-        ROWS or ROWS,COLUMNS.
-    low
-        The smallest value of every entry: a number, or one per column, separated by commas.
-    high
-        The largest value of every entry: a number, or one per column, separated by commas.
-    relation
-        replace-one (default), add-remove, or bounded-row with --radius.
-    radius
-        How far a row moves, if the relation is bounded-row.
-    dtype
-        float (default) or int.
-    columns
-        Instead of --shape: a TOML file with rows, columns, and id, max_rows, as.
     left
         A dataset, in JSON or in a JSON file: only this pair is traced.
-    right
-        Its neighbour.
-    seed
-        Random seed (default 1).
     seconds
         Limit on the time of all runs (default 60).
     """
@@ -278,51 +250,17 @@ class TraceOptions:
     sensitivity: Number = None
     plan: File | None = None
     shape: Shape | None = None
-    low: Numbers = None
-    high: Numbers = None
-    relation: Annotated[str, RELATION_CHOICES] | None = None
-    radius: Number = None
-    dtype: Annotated[str, DTYPES] | None = None
-    columns: File | None = None
+    low: Low = None
+    high: High = None
+    relation: Relation | None = None
+    radius: Radius = None
+    dtype: Dtype | None = None
+    columns: Columns | None = None
     left: Data | None = None
-    right: Data | None = None
-    seed: Whole = None
+    right: Right | None = None
+    seed: Seed = None
     seconds: Number = None
     catalogue_only: CatalogueOnly = False
-
-    def question(self, function: str) -> "TraceRequest":
-        """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
-        from audits.api.arguments import check_range, described, effort_of
-        from audits.api.tracing import TraceRequest
-        from audits.trace.against_plan import planned_noise
-        from dpaccount.plan.plan_file import read_events
-
-        events = None if self.plan is None else read_events(self.plan)
-        given = numbers(self, "epsilon", "delta", "mu", "sensitivity", "radius", "seed", "seconds")
-        terms, relation = terms_of(self), self.relation
-        epsilon, delta, mu, sensitivity = (given[name] for name in ("epsilon", "delta", "mu", "sensitivity"))
-        check_range(epsilon, "--epsilon", "at least 0", lambda value: value >= 0)
-        check_range(mu, "--mu", "at least 0", lambda value: value >= 0)
-        check_range(delta, "--delta", "at least 0 and at most 1", lambda value: 0 <= value <= 1)
-        check_range(sensitivity, "--sensitivity", "at least 0", lambda value: value >= 0)
-        claimed = (epsilon, mu, sensitivity) != (None, None, None)
-        if not claimed and events is None:
-            right = "give what is claimed, or --mu, --sensitivity or --plan"
-            raise InputError("--epsilon is missing", right)
-        if events is not None:
-            planned_noise(events)
-            if claimed:
-                raise InputError("--plan says what is claimed", "leave the other claims out")
-            relation = events.relation.value
-            if self.relation not in (None, relation):
-                raise InputError(f"--plan is under {relation}", "leave --relation out")
-        data = described(terms, relation, given["radius"], option)
-        if data is None:
-            raise InputError(f"{function[:70]} has no data", "describe them by --shape, --low, --high")
-        plan, allowed = effort_of(given["seed"], given["seconds"], option), not self.catalogue_only
-        return TraceRequest(
-            function, data, epsilon, delta or Fraction(0), mu, plan, sensitivity, allowed, events
-        )
 
 
 @dataclass(frozen=True)
@@ -335,28 +273,10 @@ class SensitivityOptions:
         l1, l2 or linf.
     bound
         The declared sensitivity.
-    shape
-        ROWS or ROWS,COLUMNS.
-    low
-        The smallest value of every entry: a number, or one per column, separated by commas.
-    high
-        The largest value of every entry: a number, or one per column, separated by commas.
-    relation
-        replace-one (default), add-remove, or bounded-row with --radius.
-    radius
-        How far a row moves, if the relation is bounded-row.
-    dtype
-        float (default) or int.
-    columns
-        Instead of --shape: a TOML file with rows, columns, and id, max_rows, as.
     left
         A dataset, as JSON or a JSON file; no other pair is searched for.
-    right
-        Its neighbour.
     python
         The Python interpreter in which a query of your own runs, 3.8 or later; nothing is installed there.
-    seed
-        Random seed (default 1).
     jobs
         Processes (default 1); the result does not depend on it.
     seconds
@@ -369,46 +289,17 @@ class SensitivityOptions:
     norm: Annotated[str, one_of("l1", "l2", "linf")] | None = None
     bound: Number = None
     shape: Shape | None = None
-    low: Numbers = None
-    high: Numbers = None
-    relation: Annotated[str, RELATION_CHOICES] | None = None
-    radius: Number = None
-    dtype: Annotated[str, DTYPES] | None = None
-    columns: File | None = None
+    low: Low = None
+    high: High = None
+    relation: Relation | None = None
+    radius: Radius = None
+    dtype: Dtype | None = None
+    columns: Columns | None = None
     left: Data | None = None
-    right: Data | None = None
+    right: Right | None = None
     python: File | None = None
-    seed: Whole = None
+    seed: Seed = None
     seconds: Number = None
     jobs: Whole = None
     prove: Flag = False
     catalogue_only: CatalogueOnly = False
-
-    def question(self, target: str) -> "Sensitivity":
-        """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
-        from audits.api.arguments import declared_sensitivity, described, effort_of
-        from audits.api.requests import Sensitivity
-
-        given, terms = numbers(self, "bound", "radius"), terms_of(self)
-        effort = numbers(self, "seed", "seconds", "jobs")
-        plan = effort_of(effort["seed"], effort["seconds"], option)
-        python = None if self.python is None else str(self.python)
-        request = Sensitivity(
-            target, None, plan.seed, plan.seconds, self.prove, allow_code=not self.catalogue_only
-        )
-        if python is not None and self.prove:
-            what = "--prove reads the code in this interpreter"
-            raise InputError(what, "leave --prove or --python out")
-        scalars = (self.norm, given["bound"], self.relation, given["radius"])
-        declares = bool(terms) or any(value is not None for value in scalars)
-        if ":" in target and declares:
-            data = described(terms, self.relation, given["radius"], option)
-            declared = declared_sensitivity(self.norm, given["bound"], data, option)
-            jobs = whole_argument("--jobs", effort["jobs"]) or 1
-            return changed(request, declared=declared, jobs=jobs, python=python)
-        if python is not None:
-            raise InputError("--python runs a query of your own", "give --norm, --bound and its data")
-        if self.prove or declares:
-            right = "leave --norm, --bound, … --prove out"
-            raise InputError(f"{target[:70]} declares its bounds itself", right)
-        return request

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from audits.api.arguments import AuditArguments, declared_sensitivity, described, terms_of
-from audits.cli.questions import AuditOptions, SensitivityOptions
+from audits.api.arguments import Arguments, declared_sensitivity, described, terms_of
+from audits.cli.questions import AuditOptions, SensitivityOptions, arguments_of
 from dpaccount.errors import InputError
 from tests.looped import looped
 
@@ -25,7 +25,7 @@ SAME = [
 @looped(("texts", "values"), SAME)
 def test_both_ask_the_same_attack(texts, values):
     line = AuditOptions(epsilon="0.5", delta="1e-6", trials="1e3", jobs="1", **texts).question("m:f")
-    python = AuditArguments(
+    python = Arguments(
         epsilon=Fraction(1, 2),
         delta=Fraction(1, 10**6),
         trials=Fraction(1000),
@@ -46,7 +46,7 @@ def test_both_ask_the_same_attack(texts, values):
 
 @looped(("texts", "values"), SAME)
 def test_both_ask_the_same_test_of_sensitivity(texts, values):
-    line = SensitivityOptions(norm="l2", bound="1/3", **texts).question("m:f").declared
+    line = arguments_of(SensitivityOptions(norm="l2", bound="1/3", **texts)).query("m:f").declared
     python = declared_sensitivity("l2", Fraction(1, 3), described(terms_of(values), None, None))
     assert (line.norm, line.bound, line.shape) == (python.norm, python.bound, python.shape)
 
@@ -70,7 +70,7 @@ WRONG = [
 def test_what_is_out_of_range_is_named_as_the_caller_writes_it(argument, sentence):
     for named, name in ((str, ""), (lambda name: "--" + name, "--")):
         with pytest.raises(InputError) as error:
-            AuditArguments(**{"epsilon": Fraction(1), **argument}, named=named).request("m:f")
+            Arguments(**{"epsilon": Fraction(1), **argument}, named=named).request("m:f")
         assert str(error.value).startswith(name + sentence)
 
 
@@ -101,10 +101,10 @@ def test_wrong_data_are_refused_by_the_name_of_the_argument(values, sentence):
 
 def test_a_claim_and_a_class_describe_their_data_themselves(tmp_path):
     for arguments, subject in (
-        (AuditArguments(epsilon=Fraction(1), terms=terms_of({"shape": 3})), "histogram"),
-        (AuditArguments(claim=tmp_path / "c.toml", relation="add-remove"), None),
-        (AuditArguments(epsilon=Fraction(1)), None),
-        (AuditArguments(epsilon=Fraction(1), claim=tmp_path / "c.toml"), "m:f"),
+        (Arguments(epsilon=Fraction(1), terms=terms_of({"shape": 3})), "histogram"),
+        (Arguments(claim=tmp_path / "c.toml", relation="add-remove"), None),
+        (Arguments(epsilon=Fraction(1)), None),
+        (Arguments(epsilon=Fraction(1), claim=tmp_path / "c.toml"), "m:f"),
     ):
         with pytest.raises(InputError, match=r"describes its data|data of its own|give either"):
             arguments.request(subject)

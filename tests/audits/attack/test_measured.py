@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits import pytest_plugin
-from audits.api.arguments import AuditArguments, terms_of
+from audits.api.arguments import Arguments, terms_of
 from audits.attack import black_box
 from audits.attack import runs as planned
 from audits.attack.black_box import attack
@@ -467,7 +467,5 @@ def test_dotted_names_are_wrong_requests(dpaccount, tmp_path):
 
 
 def test_options_make_the_claim_that_they_say():
-    asked = AuditArguments(epsilon=Fraction(1), terms=terms_of({"shape": 3, "low": 0, "high": 1})).request(
-        "m:f"
-    )
+    asked = Arguments(epsilon=Fraction(1), terms=terms_of({"shape": 3, "low": 0, "high": 1})).request("m:f")
     assert asked.plan.seconds == 60

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.api.arguments import AuditArguments
+from audits.api.arguments import Arguments
 from audits.api.on_subject import audit_subject
 from audits.certificate import make
 from audits.certificate.make import AuditBudget, silent
@@ -28,7 +28,7 @@ Shows = import_subject("showing:Shows", [str(Path(__file__).parents[2] / "plante
 
 
 def audited(what):
-    question = AuditArguments(epsilon=Fraction(1, 2), trials=Fraction(200)).request("laplace-sum")
+    question = Arguments(epsilon=Fraction(1, 2), trials=Fraction(200)).request("laplace-sum")
     return audit_subject(question, Shows(what=what), AuditBudget(), silent)
 
 
