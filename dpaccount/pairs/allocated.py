@@ -21,7 +21,7 @@ from dpaccount.numerics.lattice import mean_weights
 from dpaccount.numerics.work_budget import OutOfReach, bearable, kept
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.gaussian import GaussianPair
-from dpaccount.pairs.pair import MAX_LISTED, Atoms, ExactPair, TransformPair, Unbounded
+from dpaccount.pairs.pair import MAX_LISTED, Atoms, CommonSupport, ExactPair, TransformPair, Unbounded
 from dpaccount.pairs.poisson import SampledGaussian, SampledPair
 from dpaccount.pairs.response import ResponsePair
 from dpaccount.pairs.table import LossTable
@@ -152,30 +152,23 @@ class AllocatedResponse(LossTable):
 
 
 @dataclass(frozen=True)
-class AllocatedMean(Unbounded, ExactPair):
-    """A pair that costs no less than allocation in `steps` steps, by `numerics.lattice.mean_weights`.
+class AllocatedMean(CommonSupport, Unbounded, ExactPair):
+    """Allocation in `steps` steps, by a curve above its own (`numerics.lattice.mean_weights`).
 
-    Of Gaussian noise of μ² = `mu2`, or randomised response of `epsilon`; the other one is 0.
+    Of Gaussian noise of μ² = `mu2`, or randomised response of `epsilon`; the other one is 0. What is stated
+    beside the curve holds of allocation itself.
     """
 
     steps: int
     mu2: Fraction
     epsilon: Fraction
     added: bool = field(default=False, kw_only=True)
-    rank: ClassVar[int] = 15
+    rank: ClassVar[int] = 16
     closed_curve: ClassVar[bool] = True
 
     def reversed(self) -> Self:
         """Return the pair of the other direction."""
         return replace(self, added=not self.added)
-
-    def infinite_mass(self) -> None:
-        """Return None: what is lost counts as such, little of it."""
-        return
-
-    def without_infinite_mass(self) -> Self:
-        """Return the pair itself."""
-        return self
 
     def own_curve(self, bits: int) -> Curve:
         """Return the bound on E(S − e^t)₊, added on E(1 − e^t S)₊."""
@@ -193,8 +186,9 @@ class AllocatedMean(Unbounded, ExactPair):
         return
 
     def moment(self, s: arb) -> arb:
-        """Return no bound."""
-        return arb.pos_inf()
+        """Return that of a step that surely holds the unit: P is a mixture of such laws."""
+        sure = ResponsePair(self.epsilon) if self.epsilon else GaussianPair((self.mu2,) * 2)
+        return sure.moment(s)
 
     def add_moments(self, total: Moments, count: int) -> bool:
         """Return False: simpler bounds are known of the pair that this one stands for."""
