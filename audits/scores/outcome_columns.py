@@ -22,7 +22,7 @@ Place = tuple[str, int]  #: "text" or "part of the kind", and its index in an ou
 MAX_ENTRIES = 48  #: number of entries of an outcome with a column each
 LEAST_SPREAD = 1e-6  #: floor of an entry's variance, as a fraction of the usual one
 SEEN = 1.5  #: standard errors up to which a shift of a median counts as 0
-PAIRWISE = 6  #: up to this many entries, all differences are columns
+PAIRWISE = 8  #: up to this many entries, all differences are columns
 RARE = -1.0  #: the code of a rare text or kind
 
 
