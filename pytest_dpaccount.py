@@ -198,15 +198,21 @@ def ours() -> Any:
 Check = Callable[..., dict[str, Any]]
 
 
-def _answering(request: pytest.FixtureRequest, name: str, check: Check) -> Iterator[Check]:
-    """Yield a check; raises `WrongRequest` where the test passes and none of its calls was answered."""
+def _checking(request: pytest.FixtureRequest, marker: str, answer: str) -> Iterator[Check]:
+    """Yield a fixture's check by the function that answers it, with the marker's terms as defaults.
+
+    Raises `WrongRequest` where the test passes and none of its calls was answered.
+    """
+    effort, budget = _effort(request.config), request.config.stash[BUDGET]
+    given = {"seconds": effort.seconds, **_marked(request, marker)}
     answered = False
 
-    def counted(function: Callable[..., Any], **terms: Any) -> dict[str, Any]:
+    def check(function: Callable[..., Any], **terms: Any) -> dict[str, Any]:
         __tracebackhide__ = True
         nonlocal answered
         try:
-            found = check(function, **terms)
+            work = getattr(ours(), answer)
+            found: dict[str, Any] = work(function, {**given, **terms}, effort, budget, _patched(request))
         except pytest.fail.Exception:  # refuted, or said to be no test: an answer too
             answered = True
             raise
@@ -215,8 +221,9 @@ def _answering(request: pytest.FixtureRequest, name: str, check: Check) -> Itera
         answered = True
         return found
 
-    yield counted
+    yield check
     if not answered and request.node.stash.get(PASSED, False):
+        name = FIXTURES[marker]
         raise WrongRequest(f"{request.node.name} got no answer from {name}: nothing was tested; call it")
 
 
@@ -229,16 +236,7 @@ def dp_private(request: pytest.FixtureRequest) -> Iterator[Check]:
     id=…, max_rows=…, as_="pandas" in place of shape, low, high and dtype.  Passing proves nothing: no attack
     succeeded.  It fails too where the runs are too few to refute anything.
     """
-    effort, budget = _effort(request.config), request.config.stash[BUDGET]
-    given = {"seconds": effort.seconds, **_marked(request, "dp_private")}
-
-    def check(function: Callable[..., Any], **terms: Any) -> dict[str, Any]:
-        __tracebackhide__ = True
-        asked = {**given, **terms}
-        answer: dict[str, Any] = ours().private(function, asked, effort, budget, _patched(request))
-        return answer
-
-    yield from _answering(request, "dp_private", check)
+    yield from _checking(request, "dp_private", "private")
 
 
 @pytest.fixture
@@ -248,16 +246,7 @@ def dp_query(request: pytest.FixtureRequest) -> Iterator[Check]:
     dp_query(f, norm="l1", bound=…, shape=…, low=…, high=…, dtype="float", relation="replace-one",
     seconds=60) returns the answer of the search; or rows=… and columns=… of a table.  It has no false alarms.
     """
-    effort, budget = _effort(request.config), request.config.stash[BUDGET]
-    given = {"seconds": effort.seconds, **_marked(request, "dp_sensitivity")}
-
-    def check(function: Callable[..., Any], **terms: Any) -> dict[str, Any]:
-        __tracebackhide__ = True
-        asked = {**given, **terms}
-        answer: dict[str, Any] = ours().query(function, asked, effort, budget, _patched(request))
-        return answer
-
-    yield from _answering(request, "dp_query", check)
+    yield from _checking(request, "dp_sensitivity", "query")
 
 
 @pytest.hookimpl(tryfirst=True)

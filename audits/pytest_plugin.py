@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace as changed
@@ -33,33 +33,12 @@ from audits.subjects.code import Code
 from dpaccount.errors import DpaccountError, InputError  # noqa: F401  # pytest_dpaccount catches the first
 from dpaccount.exact import exact_argument, to_digits, whole_argument
 
-
-class RiskBudget(Protocol):
-    """The session's probability of a false alarm, spent claim by claim; `notes` are for its summary."""
-
-    notes: list[str]
-
-    def share(self) -> Fraction:
-        """Return the risk of the next claim's first test."""
-
-    def spend(self) -> None:
-        """Record that the claim which was given `share` was attacked."""
-
-
-class Effort(Protocol):
-    """How much work a claim takes, from which seed."""
-
-    @property
-    def trials(self) -> int:
-        """Return the number of runs."""
-
-    @property
-    def seed(self) -> int:
-        """Return the seed."""
+if TYPE_CHECKING:
+    from pytest_dpaccount import Budget, Effort
 
 
 def private(
-    function: Callable[..., Any], terms: dict[str, Any], effort: Effort, budget: RiskBudget, patched: str = ""
+    function: Callable[..., Any], terms: dict[str, Any], effort: "Effort", budget: "Budget", patched: str = ""
 ) -> dict[str, Any]:
     """Audit a function at the risk that is next in the budget; see the fixture `dp_private`."""
     __tracebackhide__ = True
@@ -85,7 +64,7 @@ def private(
 
 
 def query(
-    function: Callable[..., Any], terms: dict[str, Any], effort: Effort, budget: RiskBudget, patched: str = ""
+    function: Callable[..., Any], terms: dict[str, Any], effort: "Effort", budget: "Budget", patched: str = ""
 ) -> dict[str, Any]:
     """Test the declared sensitivity of a query; see the fixture `dp_query`."""
     __tracebackhide__ = True
@@ -108,7 +87,7 @@ def query(
     return answer(search)
 
 
-def _note_patched(budget: RiskBudget, name: str, patched: str) -> None:
+def _note_patched(budget: "Budget", name: str, patched: str) -> None:
     """Note what was patched: another process imports modules as their files are."""
     if patched:
         budget.notes.append(f"{name}: {patched}; another process ran it, with modules as their files are")
