@@ -39,41 +39,29 @@ VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
 @dataclass(frozen=True)
 class CertifyOptions:
-    """The options that `certify` and `release` share.
-
-    Parameters
-    ----------
-    quick
-        Cut the audit's runs tenfold; the certificate says so.
-    policy
-        A policy file; exit 1 if it is not met.
-    jobs
-        Processes (default: the number of cores); no result depends on it.
-    partitions
-        Number of parts in which the table is summed, by person, --jobs at a time: less memory for
-        each (default 1).
-    work
-        A folder that keeps the exact totals of finished parts, and until the end the rows of each of
-        --partitions, as private as the table: the same command resumes there after it was killed.
-    by_file
-        Sum file by file: each file of the folder must have all rows of its people. The certificate
-        names what is trusted; a person in two files is refused.
-    engine
-        What sums the parts: dask (on the workers of --scheduler), or other (parts summed elsewhere
-        and left in --work; docs/engines.md). Default: local processes.
-    scheduler
-        The address of a dask scheduler, such as tcp://host:8786.
-    """
+    """The options that `certify` and `release` share."""
 
     quick: Flag = False
+    """Cut the audit's runs tenfold; the certificate says so."""
     policy: File | None = None
+    """A policy file; exit 1 if it is not met."""
     catalogue_only: CatalogueOnly = False
     jobs: Whole = None
+    """Processes (default: the number of cores); no result depends on it."""
     partitions: Whole = None
+    """Number of parts in which the table is summed, by person, --jobs at a time: less memory for
+    each (default 1)."""
     work: Folder | None = None
+    """A folder that keeps the exact totals of finished parts, and until the end the rows of each of
+    --partitions, as private as the table: the same command resumes there after it was killed."""
     by_file: Flag = False
+    """Sum file by file: each file of the folder must have all rows of its people. The certificate
+    names what is trusted; a person in two files is refused."""
     engine: Annotated[str, one_of("dask", "other")] | None = None
+    """What sums the parts: dask (on the workers of --scheduler), or other (parts summed elsewhere
+    and left in --work; docs/engines.md). Default: local processes."""
     scheduler: Url | None = None
+    """The address of a dask scheduler, such as tcp://host:8786."""
 
     def question(self, claim: Path, *, release: bool = False, again: bool = False) -> "Certify":
         """Return the request; raises `InputError` for what does not go together."""

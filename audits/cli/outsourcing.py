@@ -99,36 +99,24 @@ def curate(  # noqa: PLR0913
 @Parameter(name="*")
 @dataclass(frozen=True)
 class ModelerOptions:
-    """How a modeler begins; afterwards its state file says all that.
-
-    Parameters
-    ----------
-    table
-        The table that was handed out: begins a modeler in the state file STATE.
-    length
-        The initial length scale (default a fifth of the table's extent); better ones are learned.
-    smallest
-        Search for the smallest output, not the largest.
-    seed
-        Draws the first row (default 0).
-    rounds
-        The total number of queries, if known: it explores more at first, and less at the end.
-    lengths
-        A length scale for each coordinate, such as 2,0.5: coordinates are divided by them.
-    noise
-        The variance of an answer (default 1e-5).
-    published
-        Choose rows by the published confidence width β_t, which may ask for a row again.
-    """
+    """How a modeler begins; afterwards its state file says all that."""
 
     table: File | None = None
+    """The table that was handed out: begins a modeler in the state file STATE."""
     length: Number = None
+    """The initial length scale (default a fifth of the table's extent); better ones are learned."""
     smallest: Flag = False
+    """Search for the smallest output, not the largest."""
     seed: Whole = None
+    """Draws the first row (default 0)."""
     rounds: Whole = None
+    """The total number of queries, if known: it explores more at first, and less at the end."""
     lengths: Numbers = None
+    """A length scale for each coordinate, such as 2,0.5: coordinates are divided by them."""
     noise: Number = None
+    """The variance of an answer (default 1e-5)."""
     published: Flag = False
+    """Choose rows by the published confidence width β_t, which may ask for a row again."""
 
     def settings(self) -> Any:
         """Return what a modeler begins with; raises `InputError` for numbers that make no sense."""

@@ -50,93 +50,68 @@ Points = Annotated[str, Parameter(metavar="NUMBERS")]
 
 @dataclass(frozen=True)
 class AuditOptions(WorkOptions):
-    """The options of `audit`.
-
-    Parameters
-    ----------
-    claim
-        A TOML file of schema dpaccount/claim/1.
-    epsilon
-        The claimed epsilon, at least 0; overrides the claim's.
-    delta
-        The claimed delta, from 0 to 1 (default 0, or the claim's).
-    rho
-        Instead of epsilon and delta: the claimed rho of zCDP, at least 0.
-    mu
-        Instead of epsilon and delta: the claimed mu of Gaussian differential privacy, at least 0.
-    points
-        Instead of epsilon and delta: a list EPSILON:DELTA,… of points that are all claimed.
-    renyi
-        Instead of epsilon and delta: a list ORDER:EPSILON,… of Rényi bounds that are all claimed.
-    plan
-        Instead of epsilon and delta: a JSON file of schema dpaccount/events/1, whose whole privacy curve is
-        claimed.
-    samples
-        Instead of a subject: two files of results that were drawn elsewhere, one per row, on two
-        neighbouring datasets (CSV, JSON lines, NPY or Parquet).
-    one_run
-        Instead of a subject: a CSV file of one training run, one line per canary, with the columns
-        included (0 or 1, a fair coin each) and score.
-    python
-        The Python interpreter in which a function of your own runs, 3.8 or later; nothing is installed there.
-    command
-        Instead of a subject: a program of any language, such as "prog {seed} {data}": a whole number, and
-        the path of a CSV file ({data.json} or {data.arrow}: of another one); it prints its result as JSON.
-    keep
-        A file in which the runs of a function or program are kept as they are made: after an
-        interruption, the same command resumes.
-    certificate
-        A file for the certificate of --one-run, or of --samples about the claim in a file: it says that
-        the code was not seen.
-    trials
-        Runs on the pair under attack (default 20000).
-    confidence
-        Confidence level of the lower bound (default 0.95).
-    seconds
-        Time limit of all runs (default 60 for your own code): slow code is run fewer times; this is
-        reported. With --store or --backend, ten times the limit of one run of your own code.
-    relation
-        For your own function: replace-one (default), add-remove, or bounded-row with --radius.
-    shape
-        Shape of your own function's data: ROWS or ROWS,COLUMNS.
-    columns
-        For your own function of a table, instead of --shape: a TOML file with rows, columns, and
-        id, max_rows, as.
-    left
-        A dataset for your own function, as JSON or a JSON file; no other pair is searched for.
-    stop_early
-        Stop at the first refutation; the lower bound is then just above the claim. Weaker close to
-        the claim.
-    """
+    """The options of `audit`."""
 
     claim: File | None = None
+    """A TOML file of schema dpaccount/claim/1."""
     epsilon: Number = None
+    """The claimed epsilon, at least 0; overrides the claim's."""
     delta: Number = None
+    """The claimed delta, from 0 to 1 (default 0, or the claim's)."""
     rho: Number = None
+    """Instead of epsilon and delta: the claimed rho of zCDP, at least 0."""
     mu: Number = None
+    """Instead of epsilon and delta: the claimed mu of Gaussian differential privacy, at least 0."""
     points: Points | None = None
+    """Instead of epsilon and delta: a list EPSILON:DELTA,… of points that are all claimed."""
     renyi: Points | None = None
+    """Instead of epsilon and delta: a list ORDER:EPSILON,… of Rényi bounds that are all claimed."""
     plan: File | None = None
+    """Instead of epsilon and delta: a JSON file of schema dpaccount/events/1, whose whole privacy curve is
+    claimed."""
     samples: Annotated[tuple[Path, Path], Parameter(metavar="FILE FILE")] | None = None
+    """Instead of a subject: two files of results that were drawn elsewhere, one per row, on two
+    neighbouring datasets (CSV, JSON lines, NPY or Parquet)."""
     one_run: File | None = None
+    """Instead of a subject: a CSV file of one training run, one line per canary, with the columns
+    included (0 or 1, a fair coin each) and score."""
     python: File | None = None
+    """The Python interpreter in which a function of your own runs, 3.8 or later; nothing is installed
+    there."""
     command: Text | None = None
+    """Instead of a subject: a program of any language, such as "prog {seed} {data}": a whole number, and
+    the path of a CSV file ({data.json} or {data.arrow}: of another one); it prints its result as JSON."""
     keep: File | None = None
+    """A file in which the runs of a function or program are kept as they are made: after an
+    interruption, the same command resumes."""
     certificate: File | None = None
+    """A file for the certificate of --one-run, or of --samples about the claim in a file: it says that
+    the code was not seen."""
     trials: Whole = None
+    """Runs on the pair under attack (default 20000)."""
     confidence: Number = None
+    """Confidence level of the lower bound (default 0.95)."""
     seed: Seed = None
     seconds: Number = None
+    """Time limit of all runs (default 60 for your own code): slow code is run fewer times; this is
+    reported. With --store or --backend, ten times the limit of one run of your own code."""
     relation: RelationName | None = None
+    """For your own function: replace-one (default), add-remove, or bounded-row with --radius."""
     radius: Radius = None
     shape: Rows | None = None
+    """Shape of your own function's data: ROWS or ROWS,COLUMNS."""
     low: Low = None
     high: High = None
     dtype: Dtype | None = None
     columns: File | None = None
+    """For your own function of a table, instead of --shape: a TOML file with rows, columns, and
+    id, max_rows, as."""
     left: Data | None = None
+    """A dataset for your own function, as JSON or a JSON file; no other pair is searched for."""
     right: Right | None = None
     stop_early: Flag = False
+    """Stop at the first refutation; the lower bound is then just above the claim. Weaker close to
+    the claim."""
     catalogue_only: CatalogueOnly = False
 
     def question(self, subject: str | None) -> "Audit | SamplesAudit | OneRunAudit":
@@ -222,33 +197,20 @@ def _json_or_file(text: str, name: str) -> Place:
 
 @dataclass(frozen=True)
 class TraceOptions:
-    """The options of `trace`.
-
-    Parameters
-    ----------
-    epsilon
-        The claimed epsilon, at least 0: by how many scales of Laplace noise its input may move.
-    delta
-        The claimed delta, from 0 to 1 (default 0).
-    mu
-        By how many standard deviations the input of Gaussian noise may move (default: what epsilon and delta
-        allow).
-    sensitivity
-        How far every input of noise may move; for sums over a sample, without epsilon and mu.
-    plan
-        Instead of these: a JSON file of schema dpaccount/events/1. No input of noise may move by more of
-        its scale than the plan says, or more often, and no row be sampled more often.
-    left
-        A dataset, in JSON or in a JSON file: only this pair is traced.
-    seconds
-        Limit on the time of all runs (default 60).
-    """
+    """The options of `trace`."""
 
     epsilon: Number = None
+    """The claimed epsilon, at least 0: by how many scales of Laplace noise its input may move."""
     delta: Number = None
+    """The claimed delta, from 0 to 1 (default 0)."""
     mu: Number = None
+    """By how many standard deviations the input of Gaussian noise may move (default: what epsilon and delta
+    allow)."""
     sensitivity: Number = None
+    """How far every input of noise may move; for sums over a sample, without epsilon and mu."""
     plan: File | None = None
+    """Instead of these: a JSON file of schema dpaccount/events/1. No input of noise may move by more of
+    its scale than the plan says, or more often, and no row be sampled more often."""
     shape: Shape | None = None
     low: Low = None
     high: High = None
@@ -257,37 +219,22 @@ class TraceOptions:
     dtype: Dtype | None = None
     columns: Columns | None = None
     left: Data | None = None
+    """A dataset, in JSON or in a JSON file: only this pair is traced."""
     right: Right | None = None
     seed: Seed = None
     seconds: Number = None
+    """Limit on the time of all runs (default 60)."""
     catalogue_only: CatalogueOnly = False
 
 
 @dataclass(frozen=True)
 class SensitivityOptions:
-    """The options of `sensitivity`.
-
-    Parameters
-    ----------
-    norm
-        l1, l2 or linf.
-    bound
-        The declared sensitivity.
-    left
-        A dataset, as JSON or a JSON file; no other pair is searched for.
-    python
-        The Python interpreter in which a query of your own runs, 3.8 or later; nothing is installed there.
-    jobs
-        Processes (default 1); the result does not depend on it.
-    seconds
-        Limit on the time of all runs of your own code (default 60).
-    prove
-        If nothing is found, prove the bound by interval branch and bound; exit 3 if that is
-        undecided.
-    """
+    """The options of `sensitivity`."""
 
     norm: Annotated[str, one_of("l1", "l2", "linf")] | None = None
+    """l1, l2 or linf."""
     bound: Number = None
+    """The declared sensitivity."""
     shape: Shape | None = None
     low: Low = None
     high: High = None
@@ -296,10 +243,16 @@ class SensitivityOptions:
     dtype: Dtype | None = None
     columns: Columns | None = None
     left: Data | None = None
+    """A dataset, as JSON or a JSON file; no other pair is searched for."""
     right: Right | None = None
     python: File | None = None
+    """The Python interpreter in which a query of your own runs, 3.8 or later; nothing is installed there."""
     seed: Seed = None
     seconds: Number = None
+    """Limit on the time of all runs of your own code (default 60)."""
     jobs: Whole = None
+    """Processes (default 1); the result does not depend on it."""
     prove: Flag = False
+    """If nothing is found, prove the bound by interval branch and bound; exit 3 if that is
+    undecided."""
     catalogue_only: CatalogueOnly = False

@@ -26,28 +26,19 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class SessionOptions:
-    """Where a session is kept.
-
-    Parameters
-    ----------
-    state
-        The session's state file: created by the first `ask`, mode 0600, since it holds people's
-        answers.
-    ledger
-        The ledger that is charged before anybody is served, if the claim names none.
-    scope
-        The ledger's scope whose cap it must fit, too (default: the claim's).
-    certificate
-        The claim's certificate (default certificates/NAME/certificate.json), which must say CERTIFIED.
-    rehearse
-        A seed: no ledger, no certificate, simulated noise, for synthetic people only.
-    """
+    """Where a session is kept."""
 
     state: File | None = None
+    """The session's state file: created by the first `ask`, mode 0600, since it holds people's
+    answers."""
     ledger: Url | None = None
+    """The ledger that is charged before anybody is served, if the claim names none."""
     scope: Text | None = None
+    """The ledger's scope whose cap it must fit, too (default: the claim's)."""
     certificate: File | None = None
+    """The claim's certificate (default certificates/NAME/certificate.json), which must say CERTIFIED."""
     rehearse: Whole = None
+    """A seed: no ledger, no certificate, simulated noise, for synthetic people only."""
 
     @contextmanager
     def opened(self, file: Path) -> "Iterator[Session]":

@@ -40,61 +40,42 @@ FTRL = ("participations", "separation", "bands")  #: options that belong to --me
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """What a training run is.
-
-    Parameters
-    ----------
-    examples
-        How many training examples there are: a whole number, public.
-    batch
-        The (expected) size of a batch: a whole number.
-    delta
-        A number in (0, 1), such as 1e-5.
-    sigma
-        The noise multiplier: the noise's standard deviation over the clipping norm.
-    target_epsilon
-        Instead of --sigma: find the least noise multiplier that is proved to have this epsilon.
-    epochs
-        Passes over the examples; steps are rounded up.
-    steps
-        Instead of --epochs: the exact number of steps.
-    sampling
-        poisson (each example independently), random-allocation (one step of every pass), shuffle, or
-        without-replacement (fresh samples of fixed size).
-    sample_rate
-        Instead of --batch: the batch size divided by the number of examples.
-    relation
-        add-remove (one example more or less; usual for poisson and random-allocation) or replace-one.
-    examples_per_user
-        For poisson: protect whole users, each with at most this many examples.
-    mechanism
-        Instead of --sampling: DP-FTRL by a tree, sqrt-toeplitz or banded-toeplitz (see --bands).
-    participations
-        For DP-FTRL: the most times that an example participates (default: that of passes in a fixed
-        order).
-    separation
-        For DP-FTRL: the fewest steps between participations (default: those of a pass).
-    bands
-        For banded-toeplitz: the number of diagonals.
-    """
+    """What a training run is."""
 
     examples: Whole = None
+    """How many training examples there are: a whole number, public."""
     batch: Annotated[Whole, Parameter(alias="--batch-size")] = None
+    """The (expected) size of a batch: a whole number."""
     delta: Number = None
+    """A number in (0, 1), such as 1e-5."""
     sigma: Annotated[Number, Parameter(alias="--noise-multiplier")] = None
+    """The noise multiplier: the noise's standard deviation over the clipping norm."""
     target_epsilon: Number = None
+    """Instead of --sigma: find the least noise multiplier that is proved to have this epsilon."""
     epochs: Number = None
+    """Passes over the examples; steps are rounded up."""
     steps: Whole = None
+    """Instead of --epochs: the exact number of steps."""
     sampling: Annotated[str, one_of("poisson", "random-allocation", "shuffle", "without-replacement")] = (
         "poisson"
     )
+    """poisson (each example independently), random-allocation (one step of every pass), shuffle, or
+    without-replacement (fresh samples of fixed size)."""
     sample_rate: Number = None
+    """Instead of --batch: the batch size divided by the number of examples."""
     relation: Annotated[str | None, one_of("add-remove", "replace-one")] = None
+    """add-remove (one example more or less; usual for poisson and random-allocation) or replace-one."""
     examples_per_user: Whole = None
+    """For poisson: protect whole users, each with at most this many examples."""
     mechanism: Annotated[str | None, one_of("tree", "sqrt-toeplitz", "banded-toeplitz")] = None
+    """Instead of --sampling: DP-FTRL by a tree, sqrt-toeplitz or banded-toeplitz (see --bands)."""
     participations: Whole = None
+    """For DP-FTRL: the most times that an example participates (default: that of passes in a fixed
+    order)."""
     separation: Whole = None
+    """For DP-FTRL: the fewest steps between participations (default: those of a pass)."""
     bands: Whole = None
+    """For banded-toeplitz: the number of diagonals."""
 
     def share(self) -> Fraction:
         """Return δ."""
