@@ -51,7 +51,7 @@ class RowSketch(moved_rows.ClippedRows):
         """Return M in steps of 2^−10; it stretches no row by more than `stretch`, by exact arithmetic."""
         drawn = np.random.default_rng(coins).standard_normal((self.columns, self.dimension))
         matrix = moved_rows.in_steps(drawn / np.sqrt(self.dimension))
-        while (most := moved_rows.stretch_of(matrix)) > self.stretch:
+        while (most := moved_rows.stretch_of(matrix)) > self.stretch:  # dpaccount: never, public coins decide
             matrix = np.trunc(matrix * (0.99 * float(self.stretch / most))).astype(np.int64)
         return matrix
 
