@@ -51,17 +51,29 @@ def bisect(holds: Callable[[float], bool], low: float, high: float, width: float
     return low, high
 
 
-class PointClaim(msgspec.Struct, frozen=True, tag=True):
+class LevelClaim(msgspec.Struct, frozen=True):
+    """A claim of one number, its level, which is its member `name`."""
+
+    name: ClassVar[str]
+
+    @property
+    def level(self) -> Fraction:
+        """Return the claimed number."""
+        level: Fraction = getattr(self, self.name)
+        return level
+
+    @property
+    def planned(self) -> float:
+        """Return what `lowers` is above where the claim is exceeded."""
+        return float(self.level)
+
+
+class PointClaim(LevelClaim, frozen=True, tag=True):
     """(ε, δ)-differential privacy; the level is ε."""
 
     name: ClassVar[str] = "epsilon"
     epsilon: Fraction
     delta: Fraction = Fraction(0)
-
-    @property
-    def level(self) -> Fraction:
-        """Return the claimed ε."""
-        return self.epsilon
 
     def needed(self, level: float, power: float) -> float:
         """Return the least false-alarm probability of an event with this power, rounded down."""
@@ -71,21 +83,11 @@ class PointClaim(msgspec.Struct, frozen=True, tag=True):
         return most * (1 - ROUNDED)
 
 
-class MuClaim(msgspec.Struct, frozen=True, tag=True):
+class MuClaim(LevelClaim, frozen=True, tag=True):
     """μ-GDP (Gaussian differential privacy); the level is μ."""
 
     name: ClassVar[str] = "mu"
     mu: Fraction
-
-    @property
-    def level(self) -> Fraction:
-        """Return the claimed μ."""
-        return self.mu
-
-    @property
-    def planned(self) -> float:
-        """Return what `lowers` is above where the claim is exceeded."""
-        return float(self.mu)
 
     def lower(self, hit: float, alarm: float) -> float:
         """Return the least μ at which an event may have p ≥ `hit` and q ≤ `alarm`, rounded down."""
@@ -109,21 +111,11 @@ class MuClaim(msgspec.Struct, frozen=True, tag=True):
         return 1.0 if power >= 1 else float(ndtr(ndtri(power) - level)) * (1 - ROUNDED)
 
 
-class RhoClaim(msgspec.Struct, frozen=True, tag=True):
+class RhoClaim(LevelClaim, frozen=True, tag=True):
     """ρ-zCDP (zero-concentrated differential privacy); the level is ρ."""
 
     name: ClassVar[str] = "rho"
     rho: Fraction
-
-    @property
-    def level(self) -> Fraction:
-        """Return the claimed ρ."""
-        return self.rho
-
-    @property
-    def planned(self) -> float:
-        """Return what `lowers` is above where the claim is exceeded."""
-        return float(self.rho)
 
     def lower(self, hit: float, alarm: float) -> float:
         """Return the least ρ at which an event may have p ≥ `hit` and q ≤ `alarm`, rounded down."""
@@ -270,28 +262,25 @@ def _decimal_above(delta: Number) -> str:
     return to_digits(delta, up=True, digits=9)
 
 
-@_WIDE
 def quantile_below(p: float) -> float:
     """Return a number at most Φ⁻¹(p), proved by the value of Φ there; 0 < p < 1."""
-    from scipy.special import ndtri
+    return _quantile(p, -1)
 
-    guess, step = float(ndtri(p)), 1e-12
-    while True:
-        x = guess - step * (1 + abs(guess))
-        if _normal_cdf(x) <= ball(Fraction(p)):
-            return x
-        step *= 8
+
+def quantile_above(p: float) -> float:
+    """Return a number at least Φ⁻¹(p), proved by the value of Φ there; 0 < p < 1."""
+    return _quantile(p, 1)
 
 
 @_WIDE
-def quantile_above(p: float) -> float:
-    """Return a number at least Φ⁻¹(p), proved by the value of Φ there; 0 < p < 1."""
+def _quantile(p: float, side: int) -> float:
+    """Return a number below (side −1) or above (1) Φ⁻¹(p)."""
     from scipy.special import ndtri
 
     guess, step = float(ndtri(p)), 1e-12
     while True:
-        x = guess + step * (1 + abs(guess))
-        if _normal_cdf(x) >= ball(Fraction(p)):
+        x = guess + side * step * (1 + abs(guess))
+        if side * (_normal_cdf(x) - ball(Fraction(p))) >= 0:
             return x
         step *= 8
 

@@ -243,7 +243,7 @@ def audit_function(crew: Crew, question: Audit, data: Described, progress: Progr
     cut = f"; {attempt.cut}" if attempt.cut else ""
     answer = {
         **nothing_found(question, ""),
-        **answer_fields(question, attempt.reached, attempt.leaked),
+        **answer_fields(question.epsilon, question.curve, attempt.reached, attempt.leaked),
         "trials": attempt.runs,
         "runs": attempt.runs,
         "attack": f"black box: {attempt.cause or attempt.score}{cut}",
@@ -252,7 +252,7 @@ def audit_function(crew: Crew, question: Audit, data: Described, progress: Progr
     if not answer["refuted"]:
         answer["witness"]["findings"] += crew.unmet(data.shape.relation)
     if attempt.on_grid is not None:
-        answer["on_grid"] = grid_fields(question, attempt.on_grid)
+        answer["on_grid"] = grid_fields(question.epsilon, question.curve, attempt.on_grid)
     return answer
 
 
@@ -272,7 +272,7 @@ def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Pro
         )
     except (Stuck, InputError):
         return {"relation": relation, "verdict": "NOT ATTACKED", "lower": 0.0}
-    fields = answer_fields(question, attempt.reached, attempt.leaked)
+    fields = answer_fields(question.epsilon, question.curve, attempt.reached, attempt.leaked)
     lower = level_shown(attempt.reached, question.curve)
     return {"relation": relation, "verdict": fields["verdict"], "lower": lower}
 

@@ -6,6 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+
 from audits.api.verdicts import answer_fields
 from audits.attack.runs import Challenge, Progress
 from audits.attack.white_box import Target
@@ -16,7 +18,7 @@ from audits.one_run.audit import audit_canaries
 from audits.one_run.canaries import COINS, REPLACED, REVERSED, read_canaries
 from audits.one_run.certificate import write_certificate
 from audits.one_run.guessing import RunClaim
-from audits.one_run.healthy import healthy
+from audits.one_run.healthy import healthy, sentence
 from audits.samples.reading import read_samples
 from audits.samples.two_samples import UNSEEN, Compared, compare
 from audits.subjects.code import Code
@@ -89,7 +91,7 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
                 COINS,
                 *([REPLACED] if replaced else []),
                 *([REVERSED] if one_run.seems_reversed else []),
-                *([] if expected is None else [expected.sentence()]),
+                *([] if expected is None else [sentence(expected, claim)]),
             ],
         },
     }
@@ -98,13 +100,7 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
     if isinstance(claim, CurveClaim):
         answer |= {"excess_lower": one_run.lower, "excess_power": one_run.power}
     if expected is not None:
-        answer["healthy"] = {
-            "mean": expected.mean,
-            "deviation": expected.deviation,
-            "share_above": expected.above,
-            "shown": expected.shown,
-            "suspicious": expected.suspicious,
-        }
+        answer["healthy"] = to_builtins(expected)
     return answer
 
 
@@ -122,7 +118,7 @@ def audit_samples(question: SamplesAudit, progress: Progress) -> dict[str, Any]:
     answer = {
         "schema": "dpaccount/audit/1",
         "delta": shown(question.delta),
-        **answer_fields(question, compared.reached, compared.leaked),
+        **answer_fields(question.epsilon, question.curve, compared.reached, compared.leaked),
         "confidence": shown(plan.confidence),
         "trials": runs,
         "runs": runs,

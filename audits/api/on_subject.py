@@ -111,12 +111,12 @@ def audit_subject(
     outcome = _attacked(question, subject, proved, suspect, effort)
     evidence = refuted_by(evidence, outcome.failing)
     unseen = unmeasured(evidence, suspect)
-    bound = outcome.results[0][1]
-    beyond = partial(exceeds, epsilon=question.epsilon, curve=question.curve)
+    bound, epsilon, curve = outcome.results[0][1], question.epsilon, question.curve
+    leaked = bound if unseen else could_show(bound, partial(exceeds, epsilon=epsilon, curve=curve))
     answer = {
         "schema": "dpaccount/audit/1",
         "delta": shown(question.delta),
-        **answer_fields(question, bound, bound if unseen else could_show(bound, beyond)),
+        **answer_fields(epsilon, curve, bound, leaked),
         "confidence": shown(plan.confidence),
         "trials": 2 * outcome.trials,
         "runs": 2 * outcome.trials,

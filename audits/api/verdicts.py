@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 from audits.attack.black_box import Attempt, RoundedBound
 from audits.attack.power import verdict_of
@@ -12,18 +12,6 @@ from audits.tradeoff import CurveClaim, EventClaim
 from dpaccount.exact import shown
 
 
-class Claims(Protocol):
-    """A request with a claim: (ε, δ), or a curve."""
-
-    @property
-    def epsilon(self) -> Fraction:
-        """Return the claimed ε."""
-
-    @property
-    def curve(self) -> EventClaim | None:
-        """Return the claimed curve, if it is no point."""
-
-
 def nothing_in_unit(curve: EventClaim | None) -> dict[str, float]:
     """Return the bound and the power of no runs, in the unit of a claim of μ or ρ."""
     if curve is None or isinstance(curve, CurveClaim):
@@ -31,17 +19,19 @@ def nothing_in_unit(curve: EventClaim | None) -> dict[str, float]:
     return {f"{curve.name}_lower": 0.0, f"{curve.name}_power": 0.0}
 
 
-def answer_fields(question: Claims, reached: LowerBound, leaked: LowerBound) -> Mapping[str, object]:
-    """Return bound, power and verdict; `leaked` is the bound that total leakage would have given.
+def answer_fields(
+    epsilon: Fraction, curve: EventClaim | None, reached: LowerBound, leaked: LowerBound
+) -> Mapping[str, object]:
+    """Return bound, power and verdict on a claim of ε, or of a curve.
+
+    `leaked` is the bound that total leakage would have given.
 
     For μ and ρ the bound is `mu_lower` or `rho_lower`, and `epsilon_lower` is for δ = 0.  For a
     list of points or a plan, ε and δ are those of the point where the claim is exceeded most, and
     `epsilon_claimed` is the claimed ε there.
     """
-    curve = question.curve
     lower, most = level_shown(reached, curve), level_shown(leaked, curve)
-    most = max(most, lower)
-    claimed = question.epsilon if curve is None else curve.level
+    most, claimed = max(most, lower), epsilon if curve is None else curve.level
     fields: dict[str, object] = {
         "epsilon_lower": reached.epsilon_lower,
         "epsilon_power": max(leaked.epsilon_lower, reached.epsilon_lower),
@@ -54,21 +44,20 @@ def answer_fields(question: Claims, reached: LowerBound, leaked: LowerBound) -> 
         return {**fields, f"{curve.name}_lower": lower, f"{curve.name}_power": most}
     if not isinstance(reached, CountedBound) or not isinstance(leaked, CountedBound):
         raise TypeError("a curve is held against counts")
-    _, at_point, epsilon, delta = curve.worst(reached.power, reached.false_alarm)
-    could = CurveClaim(((epsilon, delta),)).worst(leaked.power, leaked.false_alarm)[1]
+    _, at_point, limit, delta = curve.worst(reached.power, reached.false_alarm)
+    could = CurveClaim(((limit, delta),)).worst(leaked.power, leaked.false_alarm)[1]
     return {
         **fields,
         "epsilon_lower": max(at_point, 0.0),
         "epsilon_power": max(could, at_point, 0.0),
-        "epsilon_claimed": shown(epsilon),
+        "epsilon_claimed": shown(limit),
         "delta": shown(delta),
     }
 
 
-def grid_fields(question: Claims, bound: RoundedBound) -> dict[str, object]:
+def grid_fields(epsilon: Fraction, curve: EventClaim | None, bound: RoundedBound) -> dict[str, object]:
     """Return the second verdict, on rounded results, in the claim's unit."""
-    curve = question.curve
-    lower, claimed = level_shown(bound.reached, curve), question.epsilon if curve is None else curve.level
+    lower, claimed = level_shown(bound.reached, curve), epsilon if curve is None else curve.level
     return {"step": bound.grid.sentence(), "lower": lower, "refuted": lower > claimed}
 
 

@@ -251,11 +251,6 @@ def import_plan(
     from dpaccount.plan.plan_file import read_plan
     from dpaccount.relation import Relation
 
-    known = (*READERS, "events", "script")
-    if kind not in known:
-        raise InputError(f"unknown kind {kind[:60]!r}", f"known: {', '.join(known)}")
-    if relation not in list(Relation):
-        raise InputError(f"--relation is {relation[:60]!r}", f"known: {', '.join(Relation)}")
     if kind != "dp-event" and relation != Relation.ADD_REMOVE:
         raise InputError("--relation goes with dp-event", f"leave it out: {kind} keeps its own relation")
     if kind == "script":

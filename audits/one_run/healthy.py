@@ -20,6 +20,7 @@ from audits.tradeoff import MuClaim, PointClaim
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Gaussian, Gdp, Plan, PoissonSubsampled
+from dpaccount.schemas.results import HealthyRuns
 
 SIMULATIONS = 200
 CANARIES_SIMULATED = 20_000_000  #: in all simulations
@@ -55,26 +56,12 @@ class Shift:
         return scores
 
 
-@dataclass(frozen=True)
-class Healthy:
-    """What simulated runs as claimed show: mean, standard deviation, and the share above ours."""
-
-    mean: float
-    deviation: float
-    above: float
-    shown: float
-    unit: str
-
-    @property
-    def suspicious(self) -> bool:
-        """Return whether the run shows far more than runs as claimed do."""
-        return self.above == 0 and self.shown > self.mean + SPREADS * self.deviation
-
-    def sentence(self) -> str:
-        """Describe the comparison in one sentence."""
-        as_claimed = f"a run as claimed shows {self.unit} ≥ {self.mean:.2f} ± {self.deviation:.2f}"
-        more = ": look for missing clipping, or for less noise than claimed" if self.suspicious else ""
-        return f"{as_claimed}; this run shows {self.shown:.2f}{more}"
+def sentence(runs: HealthyRuns, claim: RunClaim) -> str:
+    """Describe the comparison in one sentence, in the claim's unit, which is μ for a plan."""
+    unit = "ε" if claim.name == "epsilon" else "μ"
+    as_claimed = f"a run as claimed shows {unit} ≥ {runs.mean:.2f} ± {runs.deviation:.2f}"
+    more = ": look for missing clipping, or for less noise than claimed" if runs.suspicious else ""
+    return f"{as_claimed}; this run shows {runs.shown:.2f}{more}"
 
 
 def shift_of(claim: RunClaim, plan: Plan | None) -> Shift | None:
@@ -131,7 +118,7 @@ def _steps(event: Event, rate: float, count: int) -> list[tuple[float, float, in
 
 def healthy(
     included: NDArray[np.bool_], scores: Floats, one_run: OneRun, plan: Plan | None, risk: float, seed: int
-) -> Healthy | None:
+) -> HealthyRuns | None:
     """Return what runs as claimed would show, for comparison; None if the plan's scores are not known.
 
     The unit is the claim's; for a plan it is μ, by the rules for the Gaussian mechanism of its mean
@@ -149,10 +136,10 @@ def healthy(
     for _ in range(min(SIMULATIONS, max(CANARIES_SIMULATED // m, 20))):
         coins = rng.random(m) < 0.5
         shown.append(_shown(shift.scores(coins, rng), coins, claim, rules))
+    mean, deviation = float(np.mean(shown)), float(np.std(shown))
     ours = _shown(scores, included, claim, rules)
     above = float(np.mean([level >= ours for level in shown]))
-    unit = "ε" if claim.name == "epsilon" else "μ"
-    return Healthy(float(np.mean(shown)), float(np.std(shown)), above, ours, unit)
+    return HealthyRuns(mean, deviation, above, ours, above == 0 and ours > mean + SPREADS * deviation)
 
 
 def _shown(

@@ -12,7 +12,7 @@ from scipy.sparse import lil_matrix
 from audits.one_run import CurveClaim, MuClaim, PointClaim, audit_canaries
 from audits.one_run.audit import _accuracy, _most_right, power, rules_for
 from audits.one_run.guessing import Guesses, by_score, falls, guess, least_refuting, level_below
-from audits.one_run.healthy import healthy
+from audits.one_run.healthy import healthy, sentence
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.plan.events import Gaussian, Gdp, Plan, PoissonSubsampled
@@ -256,7 +256,7 @@ def test_half_the_noise_is_told_from_a_healthy_run_where_no_bound_refutes():
         assert found.verdict != "REFUTED"
         comparison = healthy(included, scores, found, plan, RISK, 1)
         assert comparison.suspicious == odd
-        assert ("look for missing clipping" in comparison.sentence()) == odd
+        assert ("look for missing clipping" in sentence(comparison, claim)) == odd
     included, scores = canaries(500, 1.0, 3)
     for other in (MuClaim(F(1)), PointClaim(F(4), F(1, 10**5)), PointClaim(F(1))):
         assert healthy(included, scores, audit_canaries(included, scores, other), None, RISK, 1) is not None
