@@ -270,6 +270,12 @@ def _sweep(path: Path) -> None:
                 left.unlink()
 
 
+def flat(value: Any) -> Iterator[Any]:
+    """Yield what nested lists hold, in order; or what is no list."""
+    for each in value if isinstance(value, list) else [value]:
+        yield from flat(each) if isinstance(each, list) else (each,)
+
+
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
     """Return a table for a notebook, every text escaped."""
     top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)

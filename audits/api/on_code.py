@@ -262,7 +262,7 @@ def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Pro
     It is no evidence for or against the claim itself, and its bound has its own risk.
     """
     relation = ADD_REMOVE if data.shape.relation == REPLACE_ONE else REPLACE_ONE
-    shape = replace(data.shape, relation=relation)  # type: ignore[type-var]
+    shape = replace(data.shape, relation=relation)
     less = replace(question.plan, trials=max(question.plan.trials // 2, MIN_RUNS))
     crew.tally = Tally()
     progress(f"the same claim under {relation}")

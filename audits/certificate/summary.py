@@ -1,7 +1,6 @@
 """A certificate in a few lines, for the terminal."""
 
 import shlex
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -9,6 +8,7 @@ from audits.claim import Guarantee
 from audits.reports.words import missing, upper_end
 from dpaccount.accounting.measures import UNBOUNDED
 from dpaccount.checker import NO_TEST, plain
+from dpaccount.documents import flat
 from dpaccount.exact import shown, to_digits
 from dpaccount.ledger.charging import Charge
 
@@ -125,14 +125,9 @@ def _listed(value: object, *, up: bool | None = None) -> object:
     """Return a released array's numbers in a row, to six digits; of many, the first ones."""
     if not isinstance(value, list):
         return value
-    numbers = list(_flat(value))
+    numbers = list(flat(value))
     shown = ", ".join(_six(number, up=up) for number in numbers[:MAX_SHOWN])
     return f"[{shown}, …]" if len(numbers) > MAX_SHOWN else f"[{shown}]"
-
-
-def _flat(value: Any) -> Iterator[float]:
-    for each in value if isinstance(value, list) else ():
-        yield from _flat(each) if isinstance(each, list) else (each,)
 
 
 def _six(number: float, *, up: bool | None) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpaccount.errors import InputError
 
 FORMS: Final = ("array", "dict", "pandas", "polars")
+MAX_NUMBERS: Final = 1_000_000  #: of a dataset
 MISSING: Final = -(2.0**60)  #: the code of a missing cell in a matrix of codes; no bound reaches it
 NUMERIC: Final = ("number", "integer", "boolean")
 

@@ -11,8 +11,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.datasets.forms import FORMS, MISSING, NUMERIC, CodedColumn, Layout, Matrix
-from audits.datasets.shape import MAX_NUMBERS
+from audits.datasets.forms import FORMS, MAX_NUMBERS, MISSING, NUMERIC, CodedColumn, Layout, Matrix
 from dpaccount.errors import InputError
 from dpaccount.relation import adjacency, kind_of
 from mechanisms.table import Column, Table
@@ -74,11 +73,6 @@ class Frame:
     def width(self) -> int:
         """Return the numbers in one record: who, how many rows, the cells of them."""
         return 2 + self.table.max_rows * self.columns
-
-    @property
-    def radius(self) -> None:
-        """Return None: no person moves by a distance."""
-        return
 
     @cached_property
     def _free(self) -> list[Column]:

@@ -188,11 +188,8 @@ def _everywhere(shape: Shape, known: list[tuple[str, Rows]]) -> Iterator[Pair]:
 
 def _within(shape: Shape, here: Rows, other: Rows) -> Rows:
     """Return `other`, pulled towards `here` until it is within the radius, if there is one."""
-    if shape.radius is None:
-        return other
-    far = float(np.linalg.norm(other - here))
-    pulled = other if far <= shape.radius else here + (other - here) * (shape.radius / far) * (1 - 1e-12)
-    return np.floor(pulled) if shape.integer else pulled
+    pulled = shape.adjacency.nearest(here, other)
+    return here + np.trunc(pulled - here) if shape.integer else pulled
 
 
 def _pair(shape: Shape, rows: Rows, unit: int, here: Rows, there: Rows, name: str) -> Pair | None:
@@ -200,10 +197,7 @@ def _pair(shape: Shape, rows: Rows, unit: int, here: Rows, there: Rows, name: st
     left[unit], right[unit] = here, there
     if np.array_equal(left, right):
         return None
-    one, two = shape.data(left), shape.data(right)
-    if shape.radius is not None and not shape.neighbours(one, two):
-        return None
-    return Pair(one, two, name)
+    return Pair(shape.data(left), shape.data(right), name)
 
 
 def _added(shape: Shape, rows: Rows, name: str) -> Iterator[Pair]:

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from audits.claim import RELATIONS
-from audits.datasets.forms import Layout
+from audits.datasets.forms import MAX_NUMBERS
+from audits.datasets.frame import Frame
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.relation import Adjacency, check_radius, stated
@@ -17,50 +18,7 @@ from mechanisms.subject import Domain
 
 Data = NDArray[Any]  #: (rows,) or (rows, columns), float64 or int64
 
-MAX_NUMBERS = 1_000_000
 MAX_ENTRY = Fraction(10) ** 300
-
-
-class Neighbourhood(Protocol):
-    """Datasets and their neighbouring relation; the search sees records, one a row."""
-
-    @property
-    def rows(self) -> int:
-        """Return the number of records; where it varies the most there are, or about that many."""
-
-    @property
-    def width(self) -> int:
-        """Return the numbers in one record."""
-
-    @property
-    def relation(self) -> str:
-        """Return the neighbouring relation."""
-
-    @property
-    def radius(self) -> float | None:
-        """Return the maximum distance by which a record moves, if it is limited."""
-
-    @property
-    def layout(self) -> Layout | None:
-        """Return the conversion of a dataset to the function's argument; None if none is needed."""
-
-    def data(self, records: NDArray[np.float64]) -> Data:
-        """Return records as a dataset."""
-
-    def records(self, data: Data) -> NDArray[np.float64]:
-        """Return a dataset as records."""
-
-    def neighbours(self, left: Data, right: Data) -> bool:
-        """Return whether two datasets are neighbours."""
-
-    def landmarks(self, column: int) -> list[float]:
-        """Return values of a record's number at which things happen, the plainest first."""
-
-    def literal(self, data: Data) -> str:
-        """Return Python that makes a dataset."""
-
-    def shown(self, left: Data, right: Data) -> dict[str, object]:
-        """Return two neighbours for a witness."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +67,8 @@ class Shape:
         low, high = (np.array(ends) for ends in (self.low, self.high))
         if self.integer:
             low, high = np.ceil(low), np.floor(high)
-        return Domain(self.rows if rows is None else rows, tuple(low), tuple(high), kinds)
+        ends = tuple(low.tolist()), tuple(high.tolist())
+        return Domain(self.rows if rows is None else rows, *ends, kinds)
 
     def data(self, rows: NDArray[np.float64]) -> Data:
         """Return records (one a row) as the function takes them."""
@@ -144,6 +103,10 @@ class Shape:
     def neighbours(self, left: Data, right: Data) -> bool:
         """Return whether two datasets are neighbours under the relation."""
         return self.adjacency.adjacent(self.records(left), self.records(right))
+
+
+#: Datasets and their neighbours; the search sees records, one a row.
+Neighbourhood = Shape | Frame
 
 
 @dataclass(frozen=True)

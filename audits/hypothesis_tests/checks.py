@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from audits.datasets.bases import Pair
-from audits.hypothesis_tests.modulus import Modulus, movement
 from audits.hypothesis_tests.replay import Run, differing, moves
 from dpaccount.checker import promised
 from dpaccount.errors import InputError
@@ -74,6 +73,30 @@ def untested(run: Run, other: Run, unit: int) -> Finding:
 
 
 @dataclass(frozen=True)
+class Modulus:
+    """A row that moves by ℓ changes a query by at most min(`factor`·ℓ + `slack`, `reach`)."""
+
+    factor: Fraction
+    slack: Fraction
+    reach: Fraction
+
+    def wrong(self, moved: Fraction, squared_distance: Fraction | None) -> str | None:
+        """Describe how a squared movement breaks this for a row's squared distance, or return None; exact.
+
+        For an unknown distance (None) only the reach is checked.
+        """
+        if moved > self.reach**2:
+            return f"it moves by √{moved}, above {self.reach}, as far as any row moves it"
+        if squared_distance is None:
+            return None
+        # √moved ≤ factor·√squared_distance + slack, without a root
+        excess = moved - self.factor**2 * squared_distance - self.slack**2
+        if excess > 0 and excess**2 > 4 * self.slack**2 * self.factor**2 * squared_distance:
+            return f"it moves by √{moved} with a row that moves by √{squared_distance}"
+        return None
+
+
+@dataclass(frozen=True)
 class LipschitzCheck:
     """The check that releases are Lipschitz in a row, which moves by `squared_distance` in this pair."""
 
@@ -85,9 +108,12 @@ class LipschitzCheck:
         """Judge all releases of one example."""
         most = Fraction(0)
         for key, grid in self.grids.items():
-            size, several = movement(run, other, key, grid)
+            moved = {tuple(move) for move in _moves(run, other, {key}).values() if any(move)}
+            size = Fraction(max((sum(v * v for v in move) for move in moved), default=0)) * grid**2
             most = max(most, size)
-            wrong = several or self.modulus.wrong(size, self.squared_distance)
+            wrong = self.modulus.wrong(size, self.squared_distance)
+            if len(moved) > 1:
+                wrong = f"{key}: a row adds different vectors to different releases"
             if wrong is not None:
                 return Finding(most, f"{key}, unit {unit}: {wrong}")
         return Finding(most, None)

@@ -100,16 +100,7 @@ def record(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run:
     """Run a subject and record it.  Raises `NotPlain` and what the subject raises."""
     recorder = noise if isinstance(noise, Recorder) else Recorder(noise)
     done = watched(subject, data, recorder, coins)
-    return Run(
-        recorder.exact,
-        recorder.released,
-        done.view,
-        recorder.asked_by,
-        done.hidden,
-        done.asked,
-        done.changed,
-        done.printed,
-    )
+    return Run(recorder.exact, recorder.released, asked_by=recorder.asked_by, **vars(done))
 
 
 def replay(subject: Subject, data: Rows, run: Run, coins: int, replayer: Replayer | None = None) -> Run:
@@ -126,8 +117,7 @@ def replay(subject: Subject, data: Rows, run: Run, coins: int, replayer: Replaye
     if replayer.exact.keys() != run.exact.keys():
         missing = next(part for part in run.exact if part not in replayer.exact)
         raise ReplayError(f"the neighbour's run never releases {missing[0]!r}, part {missing[1]!r}")
-    how = (run.asked_by, done.hidden, done.asked, done.changed, done.printed)
-    return Run(replayer.exact, run.released, done.view, *how)
+    return Run(replayer.exact, run.released, asked_by=run.asked_by, **vars(done))
 
 
 def with_report(subject: Subject, instance: Subject | None, run: Run) -> Run:

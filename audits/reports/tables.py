@@ -13,7 +13,7 @@ from audits.claim import STUDY, Claim, claim_at
 from audits.reports.pictures import Bar
 from audits.subjects.catalogue import subject_of
 from dpaccount.checker import plain
-from dpaccount.documents import parse_json
+from dpaccount.documents import flat, parse_json
 from dpaccount.errors import InputError
 from dpaccount.exact import to_digits, to_noise
 from dpaccount.schemas.study import StudyTable
@@ -167,9 +167,9 @@ def rows_of(
         if isinstance(value, dict):  # answers by name, which hold their own interval
             yield from _by_name(name, value)
             continue
-        values = _flat(value)
+        values = _numbers(value)
         interval = accuracy.get(name, {})
-        low, high = _flat(interval.get("low", [])), _flat(interval.get("high", []))
+        low, high = _numbers(interval.get("low", [])), _numbers(interval.get("high", []))
         ends = list(zip(low, high, strict=True)) if len(low) == len(high) == len(values) else []
         around = ends if all(a <= v <= b for v, (a, b) in zip(values, ends, strict=False)) else []
         names = next((each for each in listed if len(each) == len(values)), None)
@@ -184,10 +184,8 @@ def _by_name(name: str, value: dict[str, Any]) -> Iterator[Row]:
             yield Row(name, place, each["mean"], each["low"], each["high"])
 
 
-def _flat(value: Any) -> list[float]:
-    if isinstance(value, list):
-        return [number for each in value for number in _flat(each)]
-    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
+def _numbers(value: Any) -> list[float]:
+    return [each for each in flat(value) if isinstance(each, int | float) and not isinstance(each, bool)]
 
 
 def is_study(claim: Claim) -> bool:

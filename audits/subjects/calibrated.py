@@ -1,7 +1,7 @@
 """The noise of a claim that does not say it: the least that meets an ε, or the most within an accuracy."""
 
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from audits.claim import Claim
+from dpaccount.documents import flat
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import Number, to_digits
 from dpaccount.noise.receipt import NoNoise
@@ -214,14 +215,9 @@ def half_width(subject: Subject, delta: Fraction) -> float:
     for rows in (np.zeros((0, len(domain.low))), np.tile(middle, (EXAMPLE_ROWS, 1))):
         view = mechanism.publish(mechanism.query(rows), NoNoise())
         ends = mechanism.accuracy(view)
-        sizes.append([list(zip(_flat(e["low"]), _flat(e["high"]), strict=True)) for e in ends.values()])
+        sizes.append([list(zip(flat(e["low"]), flat(e["high"]), strict=True)) for e in ends.values()])
     widths = [[max((high - low) / 2 for low, high in pairs) for pairs in each] for each in sizes]
     if any(max(same) - min(same) > SAME_WIDTH * max(same) for same in zip(*widths, strict=True)):
         raise InputError("the accuracy of this mechanism depends on the data", "give epsilon")
     widest: float = max(widths[0])
     return widest
-
-
-def _flat(value: Any) -> Iterator[Any]:
-    for each in value if isinstance(value, list) else [value]:
-        yield from _flat(each) if isinstance(each, list) else (each,)

@@ -112,22 +112,15 @@ def least(
 ) -> Fraction:
     """Return the least noise, within 1e-11 (`coarse`: 1e-4), whose ε is proved to be at most the target."""
     low, high = _bracket(lambda noise: loss(noise).upper <= epsilon, guess)
-    if coarse():
-        return solve(
-            lambda noise: ball(Fraction(min(loss(noise).upper, 1 << 64))),
-            epsilon,
-            low,
-            high,
-            high * COARSE_GAP / 10,
-        )[1]
+    rough = coarse()
 
     def curve(noise: Fraction) -> arb:
         bounds = loss(noise)
         upper = Fraction(min(bounds.upper, 1 << 64))
-        return between(upper if bounds.lower is None else Fraction(min(bounds.lower, upper)), upper)
+        return between(upper if rough or bounds.lower is None else Fraction(min(bounds.lower, upper)), upper)
 
-    if epsilon > 0 and delta > 0:
-        return solve(curve, epsilon, low, high, high / 10**11)[1]
+    if rough or (epsilon > 0 and delta > 0):
+        return solve(curve, epsilon, low, high, high * COARSE_GAP / 10 if rough else high / 10**11)[1]
     close = 10**14 if delta == 0 else 10**10
     while high - low > high / close:
         middle = (low + high) / 2

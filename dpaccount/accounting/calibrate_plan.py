@@ -228,13 +228,15 @@ def _real(
     """Return the least (or largest) decimal of `DIGITS` digits whose cost is proved to be at most ε."""
     if unknown.most is not None and cost(unknown.most, GAP).upper <= epsilon:
         return _found(unknown, unknown.most, str(unknown.most), cost(unknown.most))
-    noise_of = _identity if unknown.falls else _inverse
     least = None if unknown.most is None else 1 / unknown.most  # in noise: below it nothing is allowed
+
+    def number(noise: Fraction) -> Fraction:
+        return noise if unknown.falls else 1 / noise
 
     def loss(noise: Fraction) -> Enclosure:
         if least is not None and noise < least:
             return Enclosure(least, Fraction(1 << 64))
-        return cost(noise_of(noise))
+        return cost(number(noise))
 
     if least is None:
         start = _start(unknown.make(Fraction(1)), epsilon, delta)
@@ -248,11 +250,11 @@ def _real(
         for more in MORE:
             if loss(noise * more).upper > epsilon:
                 raise InputError(
-                    f"the cost is not monotone: {float(noise_of(noise)):.6g} meets the target, and"
-                    f" {float(noise_of(noise * more)):.6g} does not",
+                    f"the cost is not monotone: {float(number(noise)):.6g} meets the target, and"
+                    f" {float(number(noise * more)):.6g} does not",
                     "calibrate a number of which more costs less (grows: more)",
                 )
-    text = named.decimal(noise_of(noise), up=unknown.falls)
+    text = named.decimal(number(noise), up=unknown.falls)
     return _found(unknown, *named.first_met(cost, text, epsilon, up=unknown.falls))
 
 
@@ -305,11 +307,3 @@ def _may_rise(plan: Plan, epsilon: Fraction) -> bool:
     if isinstance(first, DiscreteGaussian) and not others:
         return 2 * epsilon > first.sensitivity * first.count
     return any(isinstance(part, DiscreteGaussian) for part in parts)
-
-
-def _identity(noise: Fraction) -> Fraction:
-    return noise
-
-
-def _inverse(noise: Fraction) -> Fraction:
-    return 1 / noise

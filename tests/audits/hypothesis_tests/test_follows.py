@@ -12,8 +12,7 @@ from audits.datasets.bases import Pair
 from audits.datasets.domain_pairs import pairs, stepping
 from audits.datasets.records import records
 from audits.datasets.tours import by_unit, star
-from audits.hypothesis_tests.checks import check_of, untested
-from audits.hypothesis_tests.modulus import Modulus
+from audits.hypothesis_tests.checks import Modulus, check_of, untested
 from audits.hypothesis_tests.search import gather, search
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
