@@ -143,16 +143,8 @@ def _first_proof(subject: Subject, deltas: Sequence[Fraction], fault: str, advic
 def _attacked(
     question: Audit, subject: Subject, proved: Proved, suspect: WorstPair, effort: AuditBudget
 ) -> Attacked:
-    plan, target = question.plan, Target("claim", question.epsilon, question.delta)
-    terms: dict[str, Any] = {
-        "trials": max(plan.trials // 2, LEAST_RUNS),
-        "risk": 1 - plan.confidence,
-        "seed": plan.seed,
-        "jobs": effort.jobs,
-        "seconds": effort.seconds,
-        "folders": effort.folders,
-        "progress": effort.counted,
-    }
+    target = Target("claim", question.epsilon, question.delta)
+    plan = effort.planned(max(question.plan.trials // 2, LEAST_RUNS), question.plan)
     if question.curve is not None:
         levels = question.curve.lowers
 
@@ -162,11 +154,11 @@ def _attacked(
             return plan_known_event(left, right, levels, risk, runs)
 
         curve = question.curve
-        return attack(subject, proved, [target], suspect, planners=(planner,), curve=curve, **terms)
+        return attack(subject, proved, [target], suspect, plan, planners=(planner,), curve=curve)
     if question.early:
-        return attack_early(subject, proved, target, suspect, **terms)
+        return attack_early(subject, proved, target, suspect, plan)
     planners = (plan_known_threshold, plan_known_guess)
-    return attack(subject, proved, [target], suspect, planners=planners, **terms)
+    return attack(subject, proved, [target], suspect, plan, planners=planners)
 
 
 def with_cut_noted(answer: dict[str, Any], plan: AuditPlan) -> dict[str, Any]:

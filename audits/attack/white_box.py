@@ -121,39 +121,47 @@ def _parts_of_equal_loss(theorem: Theorem) -> Iterator[Theorem]:
         yield from _parts_of_equal_loss(premise)
 
 
-def attack(  # noqa: PLR0913
+@dataclass(frozen=True)
+class AttackPlan:
+    """2·`trials` runs, each on a side chosen by a fair coin; bounds hold together with confidence 1 − risk.
+
+    `seconds` is a time limit, which reduces the runs.  The result depends on the seed and not on `jobs`,
+    since every run is seeded by its number.  Worker processes import a user's class from `folders`.
+    """
+
+    trials: int
+    risk: Fraction
+    seed: int
+    jobs: int = 1
+    seconds: float | None = None
+    folders: tuple[str, ...] = ()
+    progress: Progress = silent
+
+
+def attack(
     subject: Subject,
     proved: Proved,
     points: list[Target],
     suspect: WorstPair,
+    plan: AttackPlan,
     *,
-    trials: int,
-    risk: Fraction,
-    seed: int,
-    jobs: int = 1,
-    seconds: float | None = None,
-    folders: tuple[str, ...] = (),
     planners: tuple[Planner, ...] = (plan_known_threshold,),
     curve: EventClaim | None = None,
-    progress: Progress = silent,
 ) -> Attacked:
-    """Attack `points` on one pair with 2·`trials` runs, each on a side chosen by a fair coin.
+    """Attack `points` on one pair.
 
-    All bounds together hold with confidence 1 − risk.  The first twentieth of the runs chooses every point's
-    rule, the most promising one of `planners`; the rest certifies it.  A rejection of the point, or of the
-    `curve` that is claimed in its place, must be strong (`audits.attack.confirmation`).  `seconds` is a time
-    limit, which reduces the runs.  The result depends on the seed and not on `jobs`, since every run is
-    seeded by its number.  Worker processes import a user's class from `folders`.
+    The first twentieth of the runs chooses every point's rule, the most promising one of `planners`; the rest
+    certifies it.  A rejection of the point, or of the `curve` that is claimed in its place, must be strong
+    (`audits.attack.confirmation`).
     """
-    worlds, trials, swapped, train = _prepared(
-        World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
-    )
-    rights, tell = int(swapped.sum()), progress_counter("audit", 2 * trials, progress)
+    seed, jobs = plan.seed, plan.jobs
+    worlds, trials, swapped, train = _prepared(subject, proved, suspect, plan)
+    rights, tell = int(swapped.sum()), progress_counter("audit", 2 * trials, plan.progress)
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
     runs = range(2 * trials - rights), range(rights)
     left, right = scores(worlds, proved, runs, seed, jobs, tell)
     failing = refuted_by_runs(worlds, proved, (left[:, 2], right[:, 2]), seed)
-    share = risk / len(points)
+    share = plan.risk / len(points)
     results = []
     for target in points:
         left_scores, right_scores = left[:, SCORE_COLUMNS[target.of]], right[:, SCORE_COLUMNS[target.of]]
@@ -167,7 +175,7 @@ def attack(  # noqa: PLR0913
             )
             for planner in planners
         ]
-        rule = max(plans, key=lambda plan: plan[1])[0]
+        rule = max(plans, key=lambda planned: planned[1])[0]
         scored = left_scores[trained[0] :], right_scores[trained[1] :]
         at = partial(rule.measure, *scored, target.delta)
         beyond = partial(exceeds, epsilon=target.limit, curve=curve)
@@ -175,29 +183,17 @@ def attack(  # noqa: PLR0913
     return Attacked(suspect, trials, tuple(results), failing)
 
 
-def attack_early(  # noqa: PLR0913
-    subject: Subject,
-    proved: Proved,
-    target: Target,
-    suspect: WorstPair,
-    *,
-    trials: int,
-    risk: Fraction,
-    seed: int,
-    jobs: int = 1,
-    seconds: float | None = None,
-    folders: tuple[str, ...] = (),
-    progress: Progress = silent,
+def attack_early(
+    subject: Subject, proved: Proved, target: Target, suspect: WorstPair, plan: AttackPlan
 ) -> Attacked:
     """Attack like `attack`, but by bets, which stop at the first run that refutes the claim.
 
     Half of the risk is for bets, half for counts of all runs, which decide if no bet does.  The runs are
     those of `attack`, made in blocks, so that the result does not depend on the number of jobs.
     """
-    worlds, trials, swapped, train = _prepared(
-        World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
-    )
-    column, tell = SCORE_COLUMNS[target.of], progress_counter("audit", 2 * trials, progress)
+    seed, jobs, risk = plan.seed, plan.jobs, plan.risk
+    worlds, trials, swapped, train = _prepared(subject, proved, suspect, plan)
+    column, tell = SCORE_COLUMNS[target.of], progress_counter("audit", 2 * trials, plan.progress)
     done = [0, 0]
     ends = [train, *range(train + RUNS_PER_LOOK, 2 * trials, RUNS_PER_LOOK), 2 * trials]
     halves: tuple[list[Floats], list[Floats]] = ([], [])
@@ -236,31 +232,30 @@ def attack_early(  # noqa: PLR0913
 
 
 def _prepared(
-    world: "World", proved: Proved, trials: int, seed: int, jobs: int, seconds: float | None
+    subject: Subject, proved: Proved, suspect: WorstPair, plan: AttackPlan
 ) -> tuple[list["World"], int, NDArray[np.bool_], int]:
     """Return both worlds, the number of runs a side, which runs are on the right, and how many train."""
-    pair = world.pair
+    pair = suspect.pair
     unit = 0 if shown_to_everyone(proved) else pair.unit
     absent = unit if len(pair.left) == len(pair.right) else 0  # a removed unit has no row on the right
-    world = replace(world, changed=unit)
+    world = World(subject, pair, suspect.coins, plan.folders, changed=unit)
     worlds = [replace(world, unit=unit), replace(world, unit=absent, swapped=True)]
-    if seconds is not None:
-        trials = affordable(worlds, proved, trials, seed, jobs, seconds)
-    swapped = np.random.default_rng([seed, 11]).integers(0, 2, 2 * trials) == 1
+    trials = affordable(worlds, proved, plan)
+    swapped = np.random.default_rng([plan.seed, 11]).integers(0, 2, 2 * trials) == 1
     train = max(2 * trials // TRAINING, 10)
-    return with_learned_scores(worlds, proved, swapped[:train], seed), trials, swapped, train
+    return with_learned_scores(worlds, proved, swapped[:train], plan.seed), trials, swapped, train
 
 
-def affordable(
-    worlds: list["World"], proved: Proved, trials: int, seed: int, jobs: int, seconds: float
-) -> int:
-    """Return how many runs a side, at most `trials`, fit into the time limit."""
+def affordable(worlds: list["World"], proved: Proved, plan: AttackPlan) -> int:
+    """Return how many runs a side, at most `trials`, fit into the time limit, if there is one."""
+    if plan.seconds is None:
+        return plan.trials
     begun = time.perf_counter()
     for world in worlds:
         for number in range(PROBES):
-            world.score(proved, _sampler(world, seed, number))
+            world.score(proved, _sampler(world, plan.seed, number))
     pace = (time.perf_counter() - begun) / (2 * PROBES)
-    return max(min(trials, int(TIME_SHARE * seconds * jobs / (2 * pace))), 30)
+    return max(min(plan.trials, int(TIME_SHARE * plan.seconds * plan.jobs / (2 * pace))), 30)
 
 
 def shown_to_everyone(proved: Proved) -> bool:

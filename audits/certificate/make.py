@@ -7,10 +7,10 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from audits.attack.runs import Progress, silent
-from audits.attack.white_box import Attacked, attack, targets
+from audits.attack.white_box import Attacked, AttackPlan, attack, targets
 from audits.certificate.document import audited, describe_subject, refused_by_checker, unsealed
 from audits.certificate.verdict import accepted, certificate_of, untested
-from audits.claim import Claim
+from audits.claim import AuditPlan, Claim
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.evidence import WorstPair, describe, refuted_by
 from audits.hypothesis_tests.gather import gather
@@ -57,6 +57,11 @@ class AuditBudget:
     folders: tuple[str, ...] = ()
     counted: Progress = silent
     refuse: bool = False
+
+    def planned(self, trials: int, plan: AuditPlan) -> AttackPlan:
+        """Return the attack on a class with so many runs a side."""
+        risk = 1 - plan.confidence
+        return AttackPlan(trials, risk, plan.seed, self.jobs, self.seconds, self.folders, self.counted)
 
 
 def certify(
@@ -253,13 +258,7 @@ def _attack(
         proved,
         targets(proved, promise.epsilon, promise.delta, suspect.pair.unit),
         suspect,
-        trials=trials_of(claim, effort, evidence),
-        risk=1 - claim.audit.confidence,
-        seed=claim.audit.seed,
-        jobs=effort.jobs,
-        seconds=effort.seconds,
-        folders=effort.folders,
-        progress=effort.counted,
+        effort.planned(trials_of(claim, effort, evidence), claim.audit),
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from audits.attack.white_box import Target, attack, attack_early, targets
+from audits.attack.white_box import AttackPlan, Target, attack, attack_early, targets
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.hypothesis_tests.search import gather
@@ -96,7 +96,7 @@ def test_the_attack_refutes_a_false_claim_and_not_a_true_one():
     def refuted(epsilon):
         points = targets(None, epsilon, Fraction(0), 1)
         outcome = attack(
-            subject, Proved(theorem), points, suspect, trials=3000, risk=Fraction(1, 1000), seed=2
+            subject, Proved(theorem), points, suspect, AttackPlan(3000, Fraction(1, 1000), seed=2)
         )
         return bool(outcome.refuted())
 
@@ -113,7 +113,7 @@ def test_the_result_does_not_depend_on_the_number_of_jobs():
     points = targets(Proved(theorem), Fraction(1), DELTA, 1)
     one, two = (
         attack(
-            subject, Proved(theorem), points, suspect, trials=1100, risk=Fraction(1, 20), seed=2, jobs=jobs
+            subject, Proved(theorem), points, suspect, AttackPlan(1100, Fraction(1, 20), seed=2, jobs=jobs)
         )
         for jobs in (1, 2)
     )
@@ -131,7 +131,7 @@ def test_an_attack_stops_where_the_claim_falls_whatever_the_number_of_jobs():
         target = Target("claim", claimed, Fraction(0))
         risk = Fraction(1, 20)
         return attack_early(
-            subject, Proved(theorem), target, suspect, trials=3000, risk=risk, seed=2, jobs=jobs
+            subject, Proved(theorem), target, suspect, AttackPlan(3000, risk, seed=2, jobs=jobs)
         )
 
     one, two = stopped(Fraction(1, 2), 1), stopped(Fraction(1, 2), 2)
@@ -153,6 +153,6 @@ def test_a_profile_point_refutes_a_proof_with_half_the_noise():
     _, suspect = gather(honest, Proved(honest.proof(Fraction(0))), examples=40, seed=1, files=[])
     points = targets(Proved(theorem), Fraction(5), Fraction(0), 1)
     outcome = attack(
-        honest, Proved(honest.proof(Fraction(0))), points, suspect, trials=2000, risk=Fraction(1, 20), seed=3
+        honest, Proved(honest.proof(Fraction(0))), points, suspect, AttackPlan(2000, Fraction(1, 20), seed=3)
     )
     assert {target.of for target, _ in outcome.refuted()} == {"proof"}

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from audits.attack import white_box
-from audits.attack.white_box import attack, targets
+from audits.attack.white_box import AttackPlan, attack, targets
 from audits.datasets.bases import Pair
 from audits.hypothesis_tests.evidence import WorstPair
 from dpaccount.noise.proved import Proved
@@ -27,7 +27,7 @@ def attacked(seed):
     suspect = WorstPair(Pair(left, np.delete(left, 0, 0), 1), 0, 1.0, ())
     proved = Proved(study.proof(DELTA))
     points = targets(proved, Fraction(1), DELTA, 1)[:1]
-    found = attack(study, proved, points, suspect, trials=100, risk=Fraction(1, 20), seed=seed)
+    found = attack(study, proved, points, suspect, AttackPlan(100, Fraction(1, 20), seed))
     return found.results[0][1].hits + found.results[0][1].alarms
 
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.attack.output_scores import learn, sample_of
-from audits.attack.white_box import Target, attack
+from audits.attack.white_box import AttackPlan, Target, attack
 from audits.datasets.bases import BACKGROUNDS, BASES, crowd, dataset
 from audits.datasets.domain_pairs import named_coins
 from audits.hypothesis_tests.extreme_inputs import difference_on_any_data
@@ -427,7 +427,7 @@ def test_a_claim_falls_by_what_is_shown_only(what, falls):
     worst_pair = search(subject, Proved(theorem), [], examples=60, seed=1).worst_pair()
     points = [Target("claim", Fraction(1, 2), Fraction(0)), Target("proof", Fraction(1, 2), Fraction(0))]
     outcome = attack(
-        subject, Proved(theorem), points, worst_pair, trials=1500, risk=Fraction(1, 1000), seed=2
+        subject, Proved(theorem), points, worst_pair, AttackPlan(1500, Fraction(1, 1000), seed=2)
     )
     assert {target.of for target, _ in outcome.refuted()} == ({"claim", "proof"} if falls else {"proof"})
 
