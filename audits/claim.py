@@ -189,10 +189,8 @@ def _continued(claim: Claim, place: Place, follows: Place) -> Claim:
     """Return a later edition of a study: a claim about the statistics that it adds."""
     from audits.editions import added, kept_before  # few claims need a ledger
 
-    try:
+    with follows.placing():
         documents = kept_before(str(claim.ledger), follows.text())
-    except InputError as error:
-        raise follows.placed(error) from None
     new = added(place, claim.written, documents)
     parameters = {**place.value["subject"]["parameters"], "statistic": new}
     name, subject = f"{claim.name}.{place.value['edition']}", {"use": STUDY, "parameters": parameters}
@@ -294,10 +292,8 @@ def _is_within(source: Source, private: Source) -> bool:
 def _guarantee(place: Place) -> Guarantee:
     table = place.table(*keys(tables.GuaranteeTable))
     relation = table["relation"].text(*RELATIONS)
-    try:
+    with place.placing():
         check_radius(relation, given="radius" in table)
-    except InputError as error:
-        raise place.placed(error) from None
     return Guarantee(
         model=table["model"].text(*MODELS),
         unit=table["unit"].text(),
@@ -359,10 +355,8 @@ def _source(folder: Path, place: Place) -> Source:
     text = place.text()
     if "://" not in text:
         return inside(folder, place)
-    try:
+    with place.placing():
         return Remote(text)
-    except InputError as error:
-        raise place.placed(error) from None
 
 
 #: Keys of a claim that hold real numbers, which may be written as text.

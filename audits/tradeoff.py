@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.exact import Number, shown, to_digits
+from dpaccount.numerics.bisection import bisect
 from dpaccount.numerics.intervals import ball, floor_of
-from dpaccount.plan.events import Plan
+from dpaccount.plan.events import Gdp, Plan
 from dpaccount.precision import certified, precision
 
 Floats = NDArray[np.float64]
@@ -40,15 +41,13 @@ ROUNDED = 1e-9  #: relative; far above the error of the double-precision curves 
 MAX_EPSILON = 60.0  #: no number of runs can show more
 
 
-def bisect(holds: Callable[[float], bool], low: float, high: float, width: float) -> tuple[float, float]:
-    """Return ends at most `width` apart; `holds` is true at the first one found, false at the second.
+def mu_of(epsilon: Fraction, delta: Fraction, halvings: int) -> tuple[float, float]:
+    """Return a μ that meets (ε, δ) by Gaussian DP, and a larger one that does not, up to 60."""
 
-    It must be true at `low`, false at `high` and change once between them.
-    """
-    while high - low > width:
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low, high
+    def beyond(mu: float) -> bool:
+        return Accountant(Gdp(mu=repr(mu))).delta(epsilon).upper > delta
+
+    return bisect(beyond, 0.0, 60.0, halvings)
 
 
 class LevelClaim(msgspec.Struct, frozen=True):

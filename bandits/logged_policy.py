@@ -107,7 +107,7 @@ class LoggedPolicy:
         prior = given["prior"].text(*PRIORS) if "prior" in given else PRIORS[0]
         if prior == "positions" and not trial.positions:
             raise given["prior"].wrong("no positions are given", "give positions, one number per arm")
-        try:
+        with parameters.placing():
             counts = ArmCounts(len(trial.arms), len(trial.cells), trial.steps, passed=True)
             policy = cls(
                 arms=trial.arms,
@@ -124,8 +124,6 @@ class LoggedPolicy:
                 batches=given["batches"].integer(1) if "batches" in given else None,
                 sigma=counts.least_sigma(promise.epsilon, promise.delta),
             )
-        except InputError as error:
-            raise parameters.placed(error) from None
         return policy, trial.reading
 
     # -------------------------------------------------------------- public constants

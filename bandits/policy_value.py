@@ -27,6 +27,7 @@ from bandits.statistics.first_moments import CONTRIBUTION_BITS
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
+from dpaccount.numerics.bisection import bisect
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_covers, linear, nodes
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian
@@ -99,10 +100,8 @@ class PolicyValue(Calibrated):
             raise given["columns"].wrong("a column is named twice", "give each its own")
         chosen = {"cap": given["cap"].number()} if "cap" in given else {}
         promised = {"epsilon": promise.epsilon, "delta": promise.delta}
-        try:
+        with parameters.placing():
             subject = cls(table.rows, model=len(named) > len(RECORD), **promised, **chosen)
-        except InputError as error:
-            raise parameters.placed(error) from None
         return subject, Reading(names, lambda codes: codes, subject.domain().nothing, {"columns": names})
 
     @property
@@ -207,11 +206,10 @@ class PolicyValue(Calibrated):
         cap = float(self.cap)
         mean = min(max(total / (self.rows * cap), 0.0), 1.0)
         rare = (log(missed.denominator) - log(missed.numerator)) / self.rows
-        low, high = 0.0, mean
-        for _ in range(60):
-            middle = (low + high) / 2
-            apart = mean * log(mean / middle) if middle else 0.0
-            apart += (1 - mean) * log((1 - mean) / (1 - middle)) if mean < 1 else 0.0
-            far = apart > rare * (1 + 1e-9) + 1e-12
-            low, high = (middle, high) if far else (low, middle)
-        return low * cap
+
+        def near(u: float) -> bool:
+            apart = mean * log(mean / u) if u else 0.0
+            apart += (1 - mean) * log((1 - mean) / (1 - u)) if mean < 1 else 0.0
+            return apart <= rare * (1 + 1e-9) + 1e-12
+
+        return bisect(near, 0.0, mean, 60)[0] * cap

@@ -70,6 +70,14 @@ class Place:
         named = error.where is not None and error.where.startswith(self.file)
         return error if named else error.inside(self.where)
 
+    @contextmanager
+    def placing(self) -> Iterator[None]:
+        """Raise what is wrong within as an error with this place."""
+        try:
+            yield
+        except InputError as error:
+            raise self.placed(error) from None
+
     def child(self, key: str | int) -> "Place":
         """Return the member `key` of this table or list; one of a TOML list is called by its name."""
         step, value = str(key).replace("~", "~0").replace("/", "~1"), self.value[key]
@@ -113,10 +121,8 @@ class Place:
         """Return an exact number within [least, most], written as one or as text: ``"256/60000"``."""
         if not isinstance(self.value, str):
             return self.number(least, most)
-        try:
+        with self.placing():
             value = read_exact(self.value)
-        except InputError as error:
-            raise self.placed(error) from None
         return Place(value, self.file, self.at, self.toml).number(least, most)
 
     def positive(self) -> Fraction:

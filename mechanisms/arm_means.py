@@ -87,11 +87,9 @@ class ArmMeans(Additive):
             "rows": table.rows,
             "relation": promise.relation,
         }
-        try:
+        with parameters.placing():
             counts = ArmCounts(len(trial.arms), len(trial.cells), trial.steps, relation=promise.relation)
             mechanism = cls(sigma=counts.least_sigma(promise.epsilon, promise.delta), **ours)  # type: ignore[arg-type]
-        except InputError as error:
-            raise parameters.placed(error) from None
         labels = mechanism.labels()
         return mechanism, replace(trial.reading, labels={"sums": labels, "counts": labels})
 

@@ -103,10 +103,8 @@ class NoisyStatistics(Additive):
         known_relation(promise.relation)
         statistics = tuple(read_statistic(each, table) for each in given["statistic"].items())
         law = given["law"].text("gaussian", "laplace") if "law" in given else None
-        try:
+        with parameters.placing():
             subject = planned(statistics, table.rows, table.max_rows, promise, law)[0]
-        except InputError as error:
-            raise parameters.placed(error) from None
         columns = named(subject).columns  # type: ignore[attr-defined]  # it is a study
         default = (0.0, *(code for column in columns for code in _nothing(column)))
 

@@ -25,6 +25,7 @@ from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Number, formatted, to_digits
 from dpaccount.exact import shown as spelled
+from dpaccount.numerics.bisection import bisect
 
 SIGNIFICANT = 10  #: digits of what is confirmed
 FINENESS = [Fineness(Fraction(4) / 2**k) for k in range(6)]  #: of lattices
@@ -390,11 +391,12 @@ def gaussian_end(asked: AccountQuestion, square: Fraction) -> Fraction | None:
         return None
     while gdp_delta(square, high)(i)[1] > limit:
         high *= 2
-    low = Fraction(0)
-    while high - low > high / 10**13:
-        middle = (low + high) / 2
-        low, high = (low, middle) if gdp_delta(square, middle)(i)[1] <= limit else (middle, high)
-    return high
+    return bisect(
+        lambda epsilon: gdp_delta(square, epsilon)(i)[1] <= limit,
+        Fraction(0),
+        high,
+        relative=Fraction(1, 10**13),
+    )[1]
 
 
 def crossing(asked: AccountQuestion, witness: Witnessed) -> Fraction | None:
@@ -413,10 +415,7 @@ def crossing(asked: AccountQuestion, witness: Witnessed) -> Fraction | None:
         return low
     if not enough(high):
         return None
-    while high - low > high / 10**12:
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return rounded_up(high)
+    return rounded_up(bisect(enough, low, high, relative=Fraction(1, 10**12))[1])
 
 
 def rounded_down(value: Fraction) -> Fraction:

@@ -33,10 +33,8 @@ from audits.trace.findings import (
 from audits.trace.inclusion import ROWS_REPLACED, RUNS_REPLAYED, probes, seeds_needed
 from audits.trace.paired_runs import UNEXPLAINED, PairTrace
 from audits.trace.tape import SourcePlace
-from audits.tradeoff import ROUNDED
-from dpaccount.accounting.accountant import Accountant
+from audits.tradeoff import ROUNDED, mu_of
 from dpaccount.errors import InputError
-from dpaccount.plan.events import Gdp
 
 SAMPLED = (
     "{} may be a sample, for which inputs of noise may move by more than ε and δ say: give --sensitivity"
@@ -137,12 +135,9 @@ def _allowed(question: TraceRequest) -> dict[str, float | None]:
         return most
     mu = question.mu
     if mu is None and question.epsilon is not None and question.delta > 0:
-        low, high = 0.0, 60.0
-        for _ in range(40):
-            middle = (low + high) / 2
-            fits = Accountant(Gdp(mu=repr(middle))).delta(question.epsilon).upper <= question.delta
-            low, high = (middle, high) if fits else (low, middle)
-        mu = Fraction(high)  # rounded up, so that rounding causes no finding
+        mu = Fraction(
+            mu_of(question.epsilon, question.delta, 40)[1]
+        )  # rounded up, so that rounding causes no finding
     return {
         "laplace": None if question.epsilon is None else float(question.epsilon),
         "gaussian": None if mu is None else float(mu),

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from audits.attack.membership_guessing import Guess, guess_at
 from audits.attack.planning import Floats, counted_rates, cuts_of, likelihood_rates, modelled_rates
 from audits.attack.thresholds import Threshold, better_direction
-from audits.tradeoff import MAX_EPSILON, bisect
+from audits.tradeoff import MAX_EPSILON
+from dpaccount.numerics.bisection import bisect
 
 RUNS_PER_STAKE = 50  #: runs between changes of the stake
 TRUSTED = 200  #: maximum weight of training rates, in runs
@@ -134,13 +135,14 @@ class Bettor:
         delta_prime = max(delta_prime for _, delta_prime, _ in self._stakes)
         top = min(math.log(1 / most - delta_prime) - 1e-9, MAX_EPSILON) if most > 0 else self.claimed
 
-        def wealth(epsilon: float) -> float:
-            return math.fsum(
+        def kept(epsilon: float) -> bool:
+            wealth = math.fsum(
                 float(counts @ np.log1p(np.maximum(stake * _payoff_values(epsilon, delta_prime), -1 + 1e-15)))
                 for stake, delta_prime, counts in self._stakes
             )
+            return not wealth >= need
 
-        return bisect(lambda epsilon: wealth(epsilon) >= need, self.claimed, max(top, self.claimed), 1e-9)[0]
+        return bisect(kept, self.claimed, max(top, self.claimed), width=1e-9)[0]
 
 
 def _payoff_values(epsilon: float, delta_prime: float) -> Floats:

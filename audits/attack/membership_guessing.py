@@ -37,7 +37,8 @@ from audits.attack.planning import (
     likelihood_rates,
     modelled_rates,
 )
-from audits.tradeoff import MAX_EPSILON, bisect
+from audits.tradeoff import MAX_EPSILON
+from dpaccount.numerics.bisection import bisect
 
 TAIL_ROUNDING = 1e-13  #: absolute; of the differences of tails
 TAIL_SLACK = 1e-6  #: relative; far above the error of scipy's binomial tails
@@ -112,10 +113,10 @@ def largest_rejected(v: int, r: int, n: int, delta_prime: float, risk: float) ->
     if r == 0 or tail_bound(v, r, n, 0.5, delta_prime) > risk:
         return 0.0
 
-    def rejected(epsilon: float) -> bool:
-        return tail_bound(v, r, n, 1 / (1 + math.exp(-epsilon)), delta_prime) <= risk
+    def kept(epsilon: float) -> bool:
+        return not tail_bound(v, r, n, 1 / (1 + math.exp(-epsilon)), delta_prime) <= risk
 
-    return bisect(rejected, 0.0, MAX_EPSILON, 1e-7)[0]
+    return bisect(kept, 0.0, MAX_EPSILON, width=1e-7)[0]
 
 
 def plan_guess(

@@ -9,7 +9,6 @@ from audits.datasets.forms import FORMS, MISSING, Matrix, check_installed
 from audits.datasets.frame import Frame
 from audits.datasets.shape import ARRAY, Described, Neighbourhood, Shape, read_dataset, read_shape
 from dpaccount.documents import Place
-from dpaccount.errors import InputError
 from mechanisms.table.columns import Column
 from mechanisms.table.declaration import read_table
 
@@ -28,13 +27,11 @@ def read_data(place: Place, relation: str, radius: Fraction | None) -> Described
     declared, gaps = _columns(table["columns"])
     kept = {key: place.value[key] for key in ("rows", "id", "max_rows") if key in place.value}
     declaration = read_table(Place({**kept, "columns": declared}, place.file, place.at, place.toml))
-    try:
+    with place.placing():
         check_installed(form)
         frame = Frame(
             declaration, form, tuple(gaps[each.name](each) for each in declaration.columns), relation
         )
-    except InputError as error:
-        raise place.placed(error) from None
     if ("left" in table) != ("right" in table):
         raise place.wrong("a pair has two sides", "give both left and right, or neither")
     return paired(frame, table["left"], table["right"]) if "left" in table else Described(frame)

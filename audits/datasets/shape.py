@@ -123,7 +123,7 @@ ARRAY = ("shape", "low", "high", "dtype")  #: keys of an array's description
 def read_shape(place: Place, relation: str, radius: Fraction | None) -> Described:
     """Return what ``[subject.data]`` says; raises `InputError` with the key that is wrong."""
     table = place.table(("shape", "low", "high"), ("dtype", "left", "right"))
-    try:
+    with place.placing():
         shape = array_shape(table, relation, radius)
         if ("left" in table) != ("right" in table):
             raise InputError("a pair has two sides", "give both left and right, or neither")
@@ -132,8 +132,6 @@ def read_shape(place: Place, relation: str, radius: Fraction | None) -> Describe
         left, right = (read_dataset(table[key], shape) for key in ("left", "right"))
         if np.array_equal(left, right) or not shape.neighbours(left, right):
             raise InputError(f"left and right are no neighbours under {relation}", "change one record only")
-    except InputError as error:
-        raise place.placed(error) from None
     return Described(shape, (left, right))
 
 

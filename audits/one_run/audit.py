@@ -12,8 +12,8 @@ from audits.attack.confirmation import judged
 from audits.attack.planning import Floats
 from audits.attack.power import verdict_of
 from audits.one_run.guessing import Guesses, RunClaim, by_score, falls, guess, least_refuting, level_below
-from audits.tradeoff import bisect
 from dpaccount.errors import InputError
+from dpaccount.numerics.bisection import bisect
 
 MIN_CANARIES = 10
 MAX_CANARIES = 10_000_000
@@ -158,14 +158,14 @@ def _shift_needed(canaries: int, each: int, claim: RunClaim, level: float, risk:
     needed = least_refuting(canaries, 2 * each, claim, level, risk) / (2 * each)
     if needed > 1:
         return np.inf
-    return bisect(lambda shift: _accuracy(shift, each / canaries) < needed, 0.0, 100.0, 1e-6)[1]
+    return bisect(lambda shift: _accuracy(shift, each / canaries) >= needed, 0.0, 100.0, width=1e-6)[1]
 
 
 def _accuracy(shift: float, share: float) -> float:
     """Return how often the highest `share` of scores are included ones, which are shifted."""
     from scipy.special import ndtr
 
-    cut, _ = bisect(lambda cut: bool((ndtr(shift - cut) + ndtr(-cut)) / 2 > share), -50.0, 150.0, 1e-9)
+    cut, _ = bisect(lambda cut: bool((ndtr(shift - cut) + ndtr(-cut)) / 2 <= share), -50.0, 150.0, width=1e-9)
     ins, outs = float(ndtr(shift - cut)), float(ndtr(-cut))
     return ins / max(ins + outs, 1e-300)
 

@@ -42,7 +42,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.attack.planning import Floats
-from audits.tradeoff import MAX_EPSILON, CurveClaim, MuClaim, PointClaim, bisect
+from audits.tradeoff import MAX_EPSILON, CurveClaim, MuClaim, PointClaim
+from dpaccount.numerics.bisection import bisect, least_integer
 
 RunClaim = MuClaim | PointClaim | CurveClaim  #: claims that one run can be held against
 LEVEL_WIDTH = 1e-6  #: to which a level is found
@@ -132,14 +133,13 @@ def level_below(guesses: Guesses, claim: RunClaim, risk: float) -> float:
     low, high = 0.0, 1.0
     while high < MAX_EPSILON and falls(guesses, claim, high, risk):
         low, high = high, 2 * high
-    return bisect(lambda level: falls(guesses, claim, level, risk), low, high, LEVEL_WIDTH)[0]
+    return bisect(lambda level: not falls(guesses, claim, level, risk), low, high, width=LEVEL_WIDTH)[0]
 
 
 def least_refuting(canaries: int, guessed: int, claim: RunClaim, level: float, risk: float) -> int:
     """Return the least number of right guesses that refutes the claim at a level; made + 1 if none does."""
-    low, high = -1, guessed + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        fell = falls(Guesses(canaries, guessed, middle), claim, level, risk)
-        low, high = (low, middle) if fell else (middle, high)
-    return high
+
+    def fell(right: int) -> bool:
+        return falls(Guesses(canaries, guessed, right), claim, level, risk)
+
+    return least_integer(fell, -1, guessed + 1)

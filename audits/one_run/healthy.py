@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from audits.attack.planning import Floats
 from audits.one_run.audit import GuessRule, OneRun, rules_for
 from audits.one_run.guessing import RunClaim, by_score, guess, level_below
-from audits.tradeoff import MuClaim, PointClaim
-from dpaccount.accounting.accountant import Accountant
+from audits.tradeoff import MuClaim, PointClaim, mu_of
 from dpaccount.plan.event_base import Event
-from dpaccount.plan.events import Gaussian, Gdp, Plan, PoissonSubsampled
+from dpaccount.plan.events import Gaussian, Plan, PoissonSubsampled
 from dpaccount.schemas.results import HealthyRuns
 
 SIMULATIONS = 200
@@ -79,17 +78,7 @@ def shift_of(claim: RunClaim, plan: Plan | None) -> Shift | None:
         return None
     if claim.delta == 0:
         return Shift(keep=1 / (1 + math.exp(-min(float(claim.epsilon), 60.0))))
-    return Shift(((_mu_of(claim), 1.0, 1),))
-
-
-def _mu_of(point: PointClaim) -> float:
-    """Return the μ whose ε at the point's δ is the point's, about."""
-    low, high = 0.0, 60.0
-    for _ in range(30):
-        middle = (low + high) / 2
-        cost = Accountant(Gdp(mu=repr(middle))).delta(point.epsilon).upper
-        low, high = (middle, high) if cost <= point.delta else (low, middle)
-    return low
+    return Shift(((mu_of(claim.epsilon, claim.delta, 30)[0], 1.0, 1),))
 
 
 def _shift_of_plan(plan: Plan) -> Shift | None:

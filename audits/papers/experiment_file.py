@@ -20,7 +20,6 @@ from bandits.papers.pavlovic.sentences import better_from
 from bandits.papers.reproduction import Cell, Claim, Judge, Reproduction, TrialWorld, trial
 from bandits.papers.zhou.sentences import judged
 from dpaccount.documents import Place, parse_toml, read_bytes
-from dpaccount.errors import InputError
 from dpaccount.relation import REPLACE_ONE
 from dpaccount.schemas.experiment import (
     EXPERIMENT,
@@ -202,11 +201,9 @@ def _worlds(place: Place, rounds: int | None, folder: Path) -> Iterator[tuple[tu
         at = Place(chosen, place.file, place.at, toml=True)
         given = {key: _READ[known[key]](at.child(key)) for key in chosen}
         apart = [str(as_written(chosen[key])) for key in chosen if isinstance(written[key], list)]
-        try:
+        with place.placing():
             world: TrialWorld = kind(rounds=rounds, **given)
             world.by_chance(0)  # refuses what makes no people
-        except InputError as error:
-            raise place.placed(error) from None
         yield (name, " ".join([name, *apart])), world
 
 
@@ -272,10 +269,8 @@ def _rehearsed(given: Place, world: TrialWorld, use: str, name: str) -> Iterator
     """Yield the run of what loses least in public rehearsals, for each ε and δ; a row has its name."""
     for one in _listed(_some(given.table(("epsilon", "delta")))):
         at = Place(one, given.file, given.at, toml=True)
-        try:
+        with given.placing():
             choice = world.rehearsed(at.child("epsilon").positive(), at.child("delta").real(0, 1))
-        except InputError as error:
-            raise given.placed(error) from None
         named = choice.subject if name == use else f"{name}, {choice.subject}"
         made_by = catalogue.find(choice.subject).made_by
         cell = _cell(world, made_by, named, Place({**one, **choice.parameters}, at.file, at.at, toml=True))
@@ -315,10 +310,8 @@ def _claim(place: Place, world: TrialWorld, parameters: dict[str, Any]) -> Claim
         value = known.get(each.value, each.value) if isinstance(each.value, str) else each.number()
         settings[key] = value if isinstance(value, str) else Fraction(value)
     name = str(settings.pop("name", ""))
-    try:
+    with place.placing():
         papers.find(name).read(settings)
-    except InputError as error:
-        raise place.placed(error) from None
     return name, settings
 
 
@@ -333,12 +326,10 @@ def _cell(world: TrialWorld, made_by: type[Any], name: str, place: Place) -> Cel
     bandit: Any = catalogue.make(made_by, Place(merged, place.file, place.at, toml=True))
     cell = Cell(row, partial(trial, world, bandit), summary=world.summary)
     if getattr(bandit, "privacy", None) != "none":
-        try:
+        with place.placing():
             # the least σ is written in, so that workers need not search for it; other noise follows epsilon
             if hasattr(bandit, "sigma") and getattr(bandit, "law", "gaussian") == "gaussian":
                 bandit = replace(bandit, sigma=bandit.noise_scale)
-        except InputError as error:
-            raise place.placed(error) from None
         delta = getattr(bandit, "delta", Fraction(0))
         cell = replace(cell, play=partial(trial, world, bandit), subject=bandit, delta=delta)
     return replace(cell, details=partial(world.details, bandit))
@@ -349,8 +340,6 @@ def _policy(world: LogWorld, place: Place) -> tuple[Any, Fraction]:
     epsilon = entries["epsilon"].positive() if "epsilon" in entries else LOG_EPSILON
     delta = entries["delta"].real(0, 1) if "delta" in entries else LOG_DELTA
     batches: dict[str, Any] = {key: entries[key].integer(1) for key in ("batch", "batches") if key in entries}
-    try:
+    with place.placing():
         sigma = world.policy.counts.least_sigma(epsilon, delta)
         return replace(world.policy, sigma=sigma, **batches), delta
-    except InputError as error:
-        raise place.placed(error) from None

@@ -81,15 +81,13 @@ def with_noise(claim: Claim, subject: Subject) -> Subject:
         if fitted is None:
             raise asked.wrong(f"no {key} is proved to meet it", "raise epsilon, or the guarantee's delta")
         return fitted
-    try:
+    with asked.placing():
         fitted = _most(*who, goal, promise.delta)
         if fitted is not None and _proved(fitted, promise.delta) <= promise.epsilon:
             return fitted
         if fitted is None and half_width(subject, promise.delta) <= goal:
             raise asked.wrong("the bounds of the values give it with any noise", "ask for less")
         reached = None if least is None else half_width(least, promise.delta)
-    except InputError as error:
-        raise asked.placed(error) from None
     more = "" if reached is None else f", or ask for {to_digits(reached, up=True, digits=4)} or more"
     raise asked.wrong("it needs more than the guarantee's epsilon", f"raise that{more}")
 

@@ -28,6 +28,7 @@ from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.axes import settled_eigh
 from bandits.statistics.clipped_sums import CONTRIBUTION_BITS
 from bandits.statistics.linear_posterior import LinearPosterior, evidence
+from dpaccount.numerics.bisection import bisect
 
 Cover = tuple[int, int]
 Noise = Callable[[int], float]  #: numbers of a release ↦ deviation of each, in units of the clip
@@ -192,10 +193,8 @@ def water_filled(values: Floats, people: int, spread: float, noise: float) -> Fl
     def shares(root: float) -> Floats:
         return np.maximum((people * values * root - noise) / (spread + people**2 * values), 0.0)
 
-    low, high = 0.0, 1.0
+    high = 1.0
     while shares(high).sum() < 1:
         high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if shares(middle).sum() < 1 else (low, middle)
-    return shares(high) / shares(high).sum()
+    filled = shares(bisect(lambda root: bool(shares(root).sum() >= 1), 0.0, high, 60)[1])
+    return filled / filled.sum()

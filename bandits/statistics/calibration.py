@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from dpaccount.errors import InputError, RuleError, out_of_range
+from dpaccount.numerics.bisection import least_integer
 from dpaccount.proof import Theorem
 from dpaccount.proof.derivation import point
 
@@ -49,8 +50,4 @@ def least_sigma(prove: Callable[[Fraction], Theorem], epsilon: Fraction, delta: 
                 raise InputError(f"no noise is proved to meet ε = {float(epsilon)}, δ = {float(delta):.3g}")
     high = Fraction(1 << power) if power >= 0 else Fraction(1, 1 << -power)
     low, step = high / 2, high / (1 << SEARCH_STEPS + 1)
-    few, many = 0, 1 << SEARCH_STEPS  # σ = low + many·step is enough, low + few·step is not known to be
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if enough(low + middle * step) else (middle, many)
-    return low + many * step
+    return low + step * least_integer(lambda many: enough(low + many * step), 0, 1 << SEARCH_STEPS)

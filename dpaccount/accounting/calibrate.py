@@ -11,7 +11,7 @@ from flint import arb
 
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.bisection import solve
+from dpaccount.numerics.bisection import bisect, least_integer, solve
 from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.numerics.intervals import ball, between, log_float
 from dpaccount.plan import events as ev
@@ -121,11 +121,8 @@ def least(
 
     if rough or (epsilon > 0 and delta > 0):
         return solve(curve, epsilon, low, high, high * COARSE_GAP / 10 if rough else high / 10**11)[1]
-    close = 10**14 if delta == 0 else 10**10
-    while high - low > high / close:
-        middle = (low + high) / 2
-        low, high = (low, middle) if loss(middle).upper <= epsilon else (middle, high)
-    return high
+    close = Fraction(1, 10**14 if delta == 0 else 10**10)
+    return bisect(lambda noise: loss(noise).upper <= epsilon, low, high, relative=close)[1]
 
 
 def smooth(
@@ -168,11 +165,7 @@ def from_there_on(
     beyond = [at for at in points if at > low]
     if not beyond:
         raise InputError("no noise meets this target from there on", "ask for a larger epsilon or delta")
-    high = beyond[0]
-    while high - low > high / 10**11:
-        middle = (low + high) / 2
-        low, high = (low, middle) if loss(middle).upper <= epsilon else (middle, high)
-    return high
+    return bisect(lambda at: loss(at).upper <= epsilon, low, beyond[0], relative=Fraction(1, 10**11))[1]
 
 
 def first_met(
@@ -259,10 +252,7 @@ def _bracket(enough: Callable[[Fraction], bool], guess: Fraction) -> tuple[Fract
             if sign < 0:
                 raise InputError("any noise meets this target", "ask for a smaller epsilon or delta")
             raise InputError("no noise meets this target", "ask for a larger epsilon or a delta above 0")
-    low = step // 2
-    while step - low > 1:
-        middle = (low + step) // 2
-        low, step = (low, middle) if is_past(at(middle)) else (middle, step)
+    step = least_integer(lambda exponent: is_past(at(exponent)), step // 2, step)
     ends = at(step - 1), at(step)
     return min(ends), max(ends)
 

@@ -19,6 +19,7 @@ from dpaccount.accounting.calibrate import COARSE_GAP, FINE, GAP, Calibration
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, exact_argument
+from dpaccount.numerics.bisection import least_integer
 from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.work_budget import (
     CALIBRATION,
@@ -282,11 +283,8 @@ def _whole(unknown: Unknown, cost: Costing, epsilon: Fraction) -> Calibration:
         if low == most:
             what = "any" if not unknown.falls else "no"
             raise InputError(f"{what} {unknown.key} up to 2^63 meets this target", "ask for another one")
-    high = min(low + step, most)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    best = high if unknown.falls else low
+    beyond = least_integer(lambda number: not fits(number), low, min(low + step, most))
+    best = beyond if unknown.falls else beyond - 1
     return _found(unknown, Fraction(best), str(best), cost(Fraction(best), GAP))
 
 

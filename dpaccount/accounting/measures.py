@@ -15,6 +15,7 @@ import numpy as np
 from dpaccount import proof
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
+from dpaccount.numerics.bisection import bisect, least_integer
 from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.numerics.closed.gdp_of_release import mu_squared
 from dpaccount.numerics.intervals import ceil_of, log_float, precision
@@ -285,12 +286,14 @@ def _order(rho: Fraction, epsilon: Fraction) -> Fraction:
     That bound is convex in α = 1 + e^m; its derivative (2α−1)ρ − ε + ln(1 − 1/α) grows from −∞ to ∞.
     """
     log_rho, log_epsilon = log_float(rho), log_float(epsilon)
-    low, high = -700.0, 20000.0  # of m; logarithms, since ρ may be far below doubles
-    for _ in range(80):
-        m = (low + high) / 2
+
+    def rises(m: float) -> bool:
+        """Say whether the derivative is positive, by logarithms, since ρ may be far below doubles."""
         rise = log_rho + (m + LOG2 if m > 40 else math.log1p(2 * math.exp(m)))
         fall = np.logaddexp(log_epsilon, -m if m > 40 else math.log(math.log1p(math.exp(-m))))
-        low, high = (m, high) if rise < fall else (low, m)
+        return bool(rise >= fall)
+
+    high = bisect(rises, -700.0, 20000.0, 80)[1]
     whole = math.floor(high / LOG2)
     return 1 + Fraction(2) ** whole * Fraction(math.exp(high - whole * LOG2))
 
@@ -396,11 +399,8 @@ def _largest(fits: Callable[[Fraction], bool]) -> Fraction:
     """Return an amount that fits, within 2⁻⁴⁰ of itself of one that does not; 0 where none is found."""
     if not fits(Fraction(1, 2**4000)):
         return Fraction(0)
-    low, high = -4000, 4000  # of log₂; doublings first
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(Fraction(2) ** middle) else (low, middle)
-    amount = step = Fraction(2) ** low
+    doublings = least_integer(lambda power: not fits(Fraction(2) ** power), -4000, 4000) - 1
+    amount = step = Fraction(2) ** doublings
     for _ in range(40):
         step /= 2
         if fits(amount + step):

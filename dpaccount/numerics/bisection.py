@@ -1,7 +1,9 @@
-"""From a decreasing curve δ(ε) to an enclosure of ε(δ): float search, then two sign tests."""
+"""Bisection, and from a decreasing curve δ(ε) to an enclosure of ε(δ): float search, then two sign tests."""
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeVar
 
 from flint import arb
 
@@ -12,6 +14,49 @@ Curve = Callable[[Fraction], arb]  #: ε ↦ a ball that contains δ(ε)
 FLAT = Fraction(1, 10**30)  #: how near its target a curve comes only where it is flat, relative to it
 
 Ends = tuple[Fraction, Fraction]  #: the ends of a proved interval
+N = TypeVar("N", float, Fraction)
+MOST_HALVINGS = 1 << 20  #: where a width ends the bisection
+
+
+def bisect(
+    past: Callable[[N], bool],
+    low: N,
+    high: N,
+    halvings: int = MOST_HALVINGS,
+    *,
+    width: Fraction | float = 0,
+    relative: Fraction | int = 0,
+) -> tuple[N, N]:
+    """Return the ends of a bracket of the point from which on numbers are `past` it.
+
+    [low, high] is halved until it is at most `width`, or `relative` times its upper end, or so many times.
+    """
+    for _ in range(halvings):
+        if high - low <= width + relative * high:
+            break
+        middle = (low + high) / 2
+        low, high = (low, middle) if past(middle) else (middle, high)
+    return low, high
+
+
+def bisect_ratio(
+    past: Callable[[float], bool], low: float, high: float, halvings: int = MOST_HALVINGS, *, ratio: float = 1
+) -> tuple[float, float]:
+    """Return what `bisect` does for positive numbers, halving logarithms until a `ratio` apart."""
+    for _ in range(halvings):
+        if high / low <= ratio:
+            break
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if past(middle) else (middle, high)
+    return low, high
+
+
+def least_integer(past: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the first integer above `low` that is `past`, as all after it are; at most `high`."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if past(middle) else (middle, high)
+    return high
 
 
 @certified

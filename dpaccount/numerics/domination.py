@@ -20,6 +20,7 @@ from fractions import Fraction
 
 from flint import arb
 
+from dpaccount.numerics.bisection import bisect
 from dpaccount.numerics.closed import gaussian
 from dpaccount.numerics.intervals import ball, precision
 
@@ -91,11 +92,11 @@ def _estimated(curve: Curve, end: Fraction, most: Fraction) -> Fraction:
 
 def _least_at(at: Fraction, height: Fraction, low: Fraction, high: Fraction) -> Fraction:
     """Return about the least μ² with δ_μ(at) ≥ height, between `low` and `high`."""
-    while high - low > high / 10**DIGITS:
-        middle = (low + high) / 2
-        enough = gaussian.delta(at, (middle, middle), 40) >= ball(height)
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+
+    def enough(mu2: Fraction) -> bool:
+        return bool(gaussian.delta(at, (mu2, mu2), 40) >= ball(height))
+
+    return bisect(enough, low, high, relative=Fraction(1, 10**DIGITS))[1]
 
 
 def _decimal(value: Fraction) -> Fraction:

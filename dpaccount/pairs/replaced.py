@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 
 from flint import arb
 
-from dpaccount.numerics.bisection import Ends
+from dpaccount.numerics.bisection import Ends, least_integer
 from dpaccount.numerics.closed import sampled_curves
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve, least_log_ratio
@@ -175,12 +175,8 @@ class ReplacedGeometric(ReplacedRow, LossTable):
         return beyond(surely).union(beyond(maybe))
 
     def _first(self, above: Callable[[arb], bool]) -> int:
-        """Return the first integer whose loss is above, by bisection."""
-        low, high = -self.shift, self.shift
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if above(self._loss(middle)) else (middle + 1, high)
-        return low
+        """Return the first integer whose loss is above."""
+        return least_integer(lambda x: above(self._loss(x)), -self.shift - 1, self.shift)
 
     def losses(self) -> Atoms:
         """Return ln z₊(x)/z₋(x) with the mass that P = z₊·R has there, x from −shift to shift."""

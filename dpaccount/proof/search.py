@@ -5,6 +5,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpaccount.errors import RuleError
+from dpaccount.numerics.bisection import least_integer
 from dpaccount.precision import precision
 
 from .composition import billboard, local_view, post_process
@@ -130,10 +131,8 @@ def least_epsilon(curve: Curve, delta: Fraction, most: int = 10**6) -> tuple[Fra
         low = high
     else:
         raise RuleError(f"no ε up to {most} meets δ = {float(delta):.3g} with {curve}")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return Fraction(low, GRID), Fraction(high, GRID)
+    steps = least_integer(enough, low, high)
+    return Fraction(steps - 1, GRID), Fraction(steps, GRID)
 
 
 def delta_upper(curve: Curve, epsilon: Fraction) -> Fraction:

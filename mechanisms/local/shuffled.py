@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, Sampler, Secure
+from dpaccount.numerics.bisection import least_integer
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, shuffled
 from mechanisms.local.tables import Table
 
@@ -71,7 +72,9 @@ class ShuffledBits:
         def enough(part: int) -> bool:
             return _holds(lambda: _leaf(self, self.truth, local * part / 2**TRUTH_BITS, delta, key))
 
-        return _leaf(self, self.truth, local * _first(enough, 0, 2**TRUTH_BITS) / 2**TRUTH_BITS, delta, key)
+        return _leaf(
+            self, self.truth, local * least_integer(enough, 0, 2**TRUTH_BITS) / 2**TRUTH_BITS, delta, key
+        )
 
     def sent(
         self, noise: Noise, key: str, batch: int, numbers: NDArray[np.float64], coins: np.random.Generator
@@ -129,7 +132,7 @@ def _truth(bits: ShuffledBits) -> Fraction:
         return not _holds(lambda: _leaf(bits, truth, bits.epsilon, bits.delta, "bits"))
 
     half = 2 ** (TRUTH_BITS - 1)
-    most = _first(too_much, half, 2**TRUTH_BITS) - 1
+    most = least_integer(too_much, half, 2**TRUTH_BITS) - 1
     if most <= half:
         raise InputError(f"no bit is proved to meet ε = {float(bits.epsilon):.3g}", "give a larger epsilon")
     return Fraction(most, 2**TRUTH_BITS)
@@ -141,11 +144,3 @@ def _holds(prove: Callable[[], Theorem]) -> bool:
     except RuleError:
         return False
     return True
-
-
-def _first(found: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the first number above `low` at which `found` is true, which it then remains; at most `high`."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if found(middle) else (middle, high)
-    return high

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpaccount.errors import InputError, RuleError, out_of_range
 from dpaccount.noise.samplers import Integers, exact_root
+from dpaccount.numerics.bisection import bisect_ratio, least_integer
 from dpaccount.proof import (
     REPLACE_ONE,
     Theorem,
@@ -195,10 +196,7 @@ def _least_sigma(counts: ArmCounts, epsilon: Fraction, delta: Fraction) -> Fract
     low, step = high - 1, 1
     while enough(low):
         high, low, step = low, low - step, 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return Fraction(high, parts)
+    return Fraction(least_integer(enough, low, high), parts)
 
 
 def _continuous(epsilon: float, delta: float) -> float:
@@ -212,11 +210,7 @@ def _continuous(epsilon: float, delta: float) -> float:
         near, far = ((epsilon / mu + side * mu / 2) / math.sqrt(2) for side in (-1, 1))
         return (math.erfc(near) - math.exp(min(epsilon, 700.0)) * math.erfc(far)) / 2
 
-    low, high = 1e-3, float(MOST_SIGMA)
-    for _ in range(60):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if spent(middle) <= delta else (middle, high)
-    return high
+    return bisect_ratio(lambda sigma: spent(sigma) <= delta, 1e-3, float(MOST_SIGMA), 60)[1]
 
 
 def _meets(leaf: Theorem, epsilon: Fraction, delta: Fraction, *, exactly: bool) -> bool:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from flint import arb
 
 from dpaccount.errors import InputError
+from dpaccount.numerics.bisection import bisect
 from dpaccount.precision import precision
 from mechanisms.shared.gaussian_noise import distance
 
@@ -109,11 +110,7 @@ def least_double(enough: Callable[[float], bool], high: float) -> float:
     """Return a double that is `enough`, close to the least, by bisection; `high` is doubled until it is."""
     while not enough(high):
         high *= 2
-    low = 0.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return bisect(enough, 0.0, high, 60)[1]
 
 
 @lru_cache(maxsize=256)

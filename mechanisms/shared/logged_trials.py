@@ -61,7 +61,7 @@ def read_trial(place: Place, table: Table, more: tuple[str, ...] = ()) -> Logged
     keys = place.table(("arm", "reward"), (*KEYS[1:], *more))
     if table.max_rows > 1:
         raise place.wrong("it takes one row a person", "let one row of a person count")
-    arm = _column(table, keys["arm"])
+    arm = table.named_at(keys["arm"])
     arms = tuple(label for label in _labels(arm, keys["arm"]) if not (arm.other and label == OTHER))
     if len(arms) < 2:
         raise keys["arm"].wrong(f"{arm.name} has one value", "two or more arms belong in a trial")
@@ -145,28 +145,19 @@ def _mixed(words: Words) -> Words:
 # ------------------------------------------------------------------ the declaration
 
 
-def _column(table: Table, place: Place) -> Column:
-    try:
-        return table.column(place.text())
-    except InputError as error:
-        raise place.placed(error) from None
-
-
 def _labels(column: Column, place: Place) -> tuple[str, ...]:
     if column.kind in ("number", "text"):
         raise place.wrong(
             f"{column.name} is a {column.kind}", "a category's values are the arms and contexts"
         )
-    try:
+    with place.placing():
         return cells_of(column, None).labels
-    except InputError as error:
-        raise place.placed(error) from None
 
 
 def _contexts(table: Table, place: Place | None, cuts: Place | None, arms: int) -> dict[str, Cells]:
     """Return the columns of contexts and their cells: their values, or the intervals between `cuts`."""
     named = [] if place is None else [place] if isinstance(place.value, str) else list(place.items())
-    columns = [_column(table, each) for each in named]
+    columns = [table.named_at(each) for each in named]
     given = {} if cuts is None else cuts.table((), tuple(column.name for column in columns))
     cells_by_name = {}
     for each, column in zip(named, columns, strict=True):
@@ -206,7 +197,7 @@ def _logging(
     if place is None or place.value == "uniform":
         return equal, None
     if isinstance(place.value, str):
-        column = _column(table, place)
+        column = table.named_at(place)
         low, high = column.low, column.high
         if column.kind not in NUMERIC_KINDS or low is None or high is None or not 0 < low <= high <= 1:
             raise place.wrong(

@@ -12,6 +12,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import rounded
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.samplers import root_up
+from dpaccount.numerics.bisection import bisect_ratio
 from mechanisms.shared import confidence
 from mechanisms.statistics import choices
 from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, ROUNDED, SQUARE, Draw, draws
@@ -139,11 +140,12 @@ class StatisticRequest:
             raise InputError(f"{self.what.name} has no interval of a known width", "give a share instead")
         if least > goal:
             return math.inf
-        while high / low > 1 + 1e-6:
-            middle = math.sqrt(low * high)
-            width = self.half_width(middle)
-            low, high = (low, middle) if width is not None and width <= goal else (middle, high)
-        return high
+
+        def narrow(amount: float) -> bool:
+            width = self.half_width(amount)
+            return width is not None and width <= goal
+
+        return bisect_ratio(narrow, low, high, ratio=1 + 1e-6)[1]
 
     def _bounds(self) -> tuple[float, float]:
         if self.what.column is None:
@@ -210,16 +212,16 @@ def least_scales(
             f"no {asked[0].law.capitalize()} noise is proved to meet this total",
             "give an epsilon from 1e-6 to 10, with a delta of 1e-12 or more, or of 0",
         )
-    low, high = 1.0, MOST_EASED
-    while high / low > LEAST_EASED:
-        middle = math.sqrt(low * high)
-        enough = _fitted(_eased(asked, middle), total, proved) is not None
-        low, high = (low, middle) if enough else (middle, high)
-    can = ", ".join(f"{each.what.name} ± {shown(float(each.what.accuracy or 0) * high)}" for each in wanted)
+
+    def enough(times: float) -> bool:
+        return _fitted(_eased(asked, times), total, proved) is not None
+
+    times = bisect_ratio(enough, 1.0, MOST_EASED, ratio=LEAST_EASED)[1]
+    can = ", ".join(f"{each.what.name} ± {shown(float(each.what.accuracy or 0) * times)}" for each in wanted)
     error = OutOfReachError(
         "the accuracies need more than the total", f"raise the guarantee's epsilon, or ask for {can}"
     )
-    error.times = high
+    error.times = times
     raise error
 
 
@@ -251,10 +253,8 @@ def _fitted(
         low = high
     else:
         return None
-    while high / low > CLOSE_ENOUGH:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if proved(scales(middle)) else (middle, high)
-    return scales(high), amounts(high)
+    factor = bisect_ratio(lambda factor: proved(scales(factor)), low, high, ratio=CLOSE_ENOUGH)[1]
+    return scales(factor), amounts(factor)
 
 
 def _left(total: Any, fixed: Iterable[float], shares: float | Fraction) -> Any:
@@ -319,10 +319,7 @@ def total_amount(epsilon: Fraction, delta: Fraction) -> float:
     high = 1.0
     while _delta(high, float(epsilon)) < float(delta):
         high *= 2
-    low = high / 2**60
-    for _ in range(200):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if _delta(middle, float(epsilon)) <= float(delta) else (low, middle)
+    low, _ = bisect_ratio(lambda mu: _delta(mu, float(epsilon)) > float(delta), high / 2**60, high, 200)
     return low**2
 
 

@@ -52,12 +52,10 @@ def derived_columns(place: Place, known: tuple[Column, ...]) -> tuple[Column, ..
     """Return the columns that ``[data.derived]`` defines by formulas in columns that are known."""
     columns = []
     for name in sorted(place.table((), tuple(place.value) if isinstance(place.value, dict) else ())):
-        try:
+        with place.child(name).placing():
             if name in [column.name for column in known]:
                 raise InputError(f"{name} is declared too", "give the derived column another name")
             columns.append(derived(name, place.child(name).text(), known))
-        except InputError as error:
-            raise place.child(name).placed(error) from None
     return tuple(columns)
 
 

@@ -43,10 +43,8 @@ def joined_columns(
     joined: list[Column] = []
     for name in sorted(place.table((), tuple(place.value) if isinstance(place.value, dict) else ())):
         join = place.child(name)
-        try:
+        with join.placing():
             joined += _of_table(name, join, (*known, *joined), source_of)
-        except InputError as error:
-            raise join.placed(error) from None
     return tuple(joined)
 
 

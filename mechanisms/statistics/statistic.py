@@ -322,10 +322,10 @@ def read_statistic(place: Place, table: Table) -> Statistic:
     given = place.table(("name", "what"), tuple(sorted(names)))
     terms: dict[str, Any] = {"name": given["name"].text(), "what": given["what"].text(*STATISTICS)}
     if "column" in given:
-        terms["column"] = _column(given["column"], table)
+        terms["column"] = table.named_at(given["column"])
     for key in ("by", "on"):
         if key in given:
-            terms[key] = tuple(_column(each, table) for each in given[key].items())
+            terms[key] = tuple(map(table.named_at, given[key].items()))
     if "method" in given:
         terms["method"] = given["method"].text(*METHODS)
     if "where" in given:
@@ -339,15 +339,6 @@ def read_statistic(place: Place, table: Table) -> Statistic:
     if "k" in given:
         terms["k"] = given["k"].integer()
     terms |= {key: given[key].real() for key in ("q", *SPLITTING) if key in given}
-    try:
+    with place.placing():
         read = condition(terms["where"], table.every)[0] if terms.get("where", "").strip() else ()
         return Statistic(declared=tuple(map(table.column, read)), **terms)
-    except InputError as error:
-        raise place.placed(error) from None
-
-
-def _column(place: Place, table: Table) -> Column:
-    try:
-        return table.column(place.text())
-    except InputError as error:
-        raise place.placed(error) from None

@@ -65,15 +65,15 @@ def bind(made_by: Any, place: Place, table: Table, rows: int, relation: str) -> 
     if "column" not in keys and "columns" not in keys:
         raise place.wrong("no column is named", 'say column = "NAME", or columns = ["NAME", …]')
     names = [keys["column"]] if "column" in keys else list(keys["columns"].items())
-    columns = [_named(table, name) for name in names]
-    by = _named(table, keys["by"]) if "by" in keys else None
+    columns = [table.named_at(name) for name in names]
+    by = table.named_at(keys["by"]) if "by" in keys else None
     known = {field.name for field in fields(made_by)}
     several = kind == "cells" and "keys" in known and by is None
     if kind in ("cells", "number") and len(columns) != 1 and not several:
         raise place.wrong(f"it reads one column, found {len(columns)}", 'say column = "NAME"')
     if "bins" in keys and kind != "cells":
         raise keys["bins"].wrong("bins are for what counts cells", "leave them out")
-    try:
+    with place.placing():
         if any(column.kind == "text" for column in columns):
             given, reading = _texts(columns, by, keys.get("bins"), known)
         elif kind == "cells" and len(columns) > 1:
@@ -84,19 +84,10 @@ def bind(made_by: Any, place: Place, table: Table, rows: int, relation: str) -> 
             raise keys["by"].wrong("groups are for counts of cells and sums of columns", "leave by out")
         else:
             given, reading = _numbers(columns, by, made_by)
-    except InputError as error:
-        raise place.placed(error) from None
     if kind == "number":
         known -= set(SIZE)  # candidates of a number are its own
     given |= {"rows": rows, "rounds": rows, "relation": relation}
     return {key: value for key, value in given.items() if key in known}, reading
-
-
-def _named(table: Table, place: Place) -> Column:
-    try:
-        return table.column(place.text())
-    except InputError as error:
-        raise place.placed(error) from None
 
 
 # ------------------------------------------------------------------ cells

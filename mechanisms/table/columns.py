@@ -229,10 +229,8 @@ def _column(name: str, place: Place) -> Column:
     if "missing" in table and kind != "date":
         value = table["missing"].value
         given["missing"] = value if isinstance(value, bool | str) else table["missing"].number()
-    try:
+    with place.placing():
         return Column(name, kind, **given)  # type: ignore[arg-type]
-    except InputError as error:
-        raise place.placed(error) from None
 
 
 def _end(place: Place, kind: str) -> Fraction:

@@ -64,6 +64,11 @@ class Table:
         names = ", ".join(column.name for column in self.every)
         raise InputError(f"no column {name[:60]!r} is declared", f"declared: {names}")
 
+    def named_at(self, place: Place) -> Column:
+        """Return the column that a claim names at a place."""
+        with place.placing():
+            return self.column(place.text())
+
 
 def word(place: Place, kept: str) -> str:
     """Return the key by which ``[data]`` says what is `kept` in certificates, or by which it would."""
@@ -85,7 +90,5 @@ def read_table(place: Place) -> Table:
     limit = place.child(most).integer(1, MOST_OF_ONE) if most in place.value else 1
     if identity is None and limit != 1:
         raise place.child(most).wrong(f"{most} goes with {owner}", "name the column of identities")
-    try:
+    with place.placing():
         return Table(columns, units, identity, limit)
-    except InputError as error:
-        raise place.placed(error) from None

@@ -20,7 +20,7 @@ from scipy.stats import binom
 from audits.papers.enclosures import ZERO, enclose, exactly
 from bandits.statistics.arrays import Floats
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.bisection import solve
+from dpaccount.numerics.bisection import bisect, solve
 from dpaccount.numerics.closed import renyi
 from dpaccount.numerics.intervals import accurate, ball, floor_of
 
@@ -137,7 +137,4 @@ def _float_epsilon(losses: Floats, p: Floats, target: float) -> float:
     low, high = 0.0, float(losses.max())
     if _float_delta(losses, p, 0.0) <= target:
         return _float_delta(losses, p, 0.0) - 1.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _float_delta(losses, p, middle) > target else (low, middle)
-    return low
+    return bisect(lambda at: _float_delta(losses, p, at) <= target, low, high, 40)[0]

@@ -18,6 +18,7 @@ import numpy as np
 from bandits.simulation.potential_rewards import PotentialRewards
 from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError, out_of_range
+from dpaccount.numerics.bisection import bisect
 
 HARD_KERNELS = ("squared-exponential", "matern-5/2")
 SMOOTHNESS = 2.5  #: ν of the Matérn kernel
@@ -138,15 +139,11 @@ def hardest(
         raise out_of_range("epsilon > 0 and rounds >= 1")
     top = moment**0.5 / 2
 
-    def allowed(count: int) -> float:
-        return float(top * min(0.5, count / (4 * (exp(epsilon) - 1) ** 2 * rounds)) ** 0.5)
+    def too_wide(gap: float) -> bool:
+        count = _count(kernel, lengthscale, bound, gap)
+        return not count or gap > top * min(0.5, count / (4 * (exp(epsilon) - 1) ** 2 * rounds)) ** 0.5
 
-    low, high = 0.0, top
-    for _ in range(40):
-        middle = (low + high) / 2
-        count = _count(kernel, lengthscale, bound, middle)
-        low, high = (middle, high) if count and middle <= allowed(count) else (low, middle)
-    return hard_functions(kernel, lengthscale, bound=bound, gap=low)
+    return hard_functions(kernel, lengthscale, bound=bound, gap=bisect(too_wide, 0.0, top, 40)[0])
 
 
 def _count(kernel: str, lengthscale: float, bound: float, gap: float) -> int:

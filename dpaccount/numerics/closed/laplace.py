@@ -13,7 +13,7 @@ from functools import cache
 
 from flint import arb, arb_poly, ctx, fmpz, fmpz_poly
 
-from dpaccount.numerics.bisection import Ends, solve
+from dpaccount.numerics.bisection import Ends, least_integer, solve
 from dpaccount.numerics.intervals import accurate, ball, log_float
 from dpaccount.numerics.work_budget import kept, spend
 
@@ -107,12 +107,12 @@ def _dropped(count: int, loss: Fraction, steps: int) -> arb:
 def _first_part(count: int, loss: Fraction, steps: int, bits: int) -> int:
     """Return the n below which parts are left out; their sum is bounded in `_left_out`."""
     log = _log_terms(count, float(loss), steps) / math.log(2) + bits + 20 - count
-    low, high = 0, count // 2
-    while low < high:
-        middle = (low + high + 1) // 2
-        ways = math.lgamma(count + 1) - math.lgamma(middle + 1) - math.lgamma(count - middle + 1)
-        low, high = (middle, high) if ways / math.log(2) + log < 0 else (low, middle - 1)
-    return low
+
+    def kept(n: int) -> bool:
+        ways = math.lgamma(count + 1) - math.lgamma(n + 1) - math.lgamma(count - n + 1)
+        return ways / math.log(2) + log >= 0
+
+    return least_integer(kept, 0, count // 2 + 1) - 1
 
 
 def _log_terms(count: int, loss: float, steps: int) -> float:

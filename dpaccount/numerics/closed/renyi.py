@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from flint import arb
 
+from dpaccount.numerics.bisection import bisect_ratio
 from dpaccount.numerics.intervals import ball, ceil_of, precision
 
 Bound = Callable[[Fraction], arb | None]  #: α ↦ a ball whose upper end bounds D_α; None: no bound there
@@ -55,12 +56,12 @@ def delta(bound: Bound, epsilon: Fraction, orders: Iterable[Fraction] = ()) -> F
 
 def zcdp_order(rho: float, epsilon: float) -> Fraction:
     """Return about the order of the least δ(ε) of ρ-zCDP: (2α − 1)ρ − ε + ln(1 − 1/α) = 0."""
-    low, high = 1e-9, max(1.0, epsilon / rho) + 1 / math.sqrt(rho)  # of α − 1; the left side rises
-    for _ in range(60):
-        middle = math.sqrt(low * high)
-        rises = (2 * middle + 1) * rho - epsilon - math.log1p(1 / middle) > 0
-        low, high = (low, middle) if rises else (middle, high)
-    return 1 + Fraction(high)
+
+    def past(a: float) -> bool:
+        """Say whether the left side, which rises, is positive at α = 1 + a."""
+        return (2 * a + 1) * rho - epsilon - math.log1p(1 / a) > 0
+
+    return 1 + Fraction(bisect_ratio(past, 1e-9, max(1.0, epsilon / rho) + 1 / math.sqrt(rho), 60)[1])
 
 
 def _least(value: Callable[[Fraction], arb | None], orders: Iterable[Fraction]) -> arb | None:

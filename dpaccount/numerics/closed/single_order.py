@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from flint import arb
 
+from dpaccount.numerics.bisection import bisect
 from dpaccount.numerics.intervals import ball, log_float, precision
 
 ORDER_BITS = 200
@@ -26,28 +27,17 @@ def epsilon(order: Fraction, tau: arb, target: Fraction, high: Fraction, width: 
     with precision(ORDER_BITS + _extra(order, high)):
         if excludes(order, tau, low, target):
             return low
-        while high - low > width:
-            middle = (low + high) / 2
-            if excludes(order, tau, middle, target):
-                high = middle
-            else:
-                low = middle
-    return high
+        return bisect(lambda middle: excludes(order, tau, middle, target), low, high, width=width)[1]
 
 
 def delta(order: Fraction, tau: arb, epsilon: Fraction, high: Fraction) -> Fraction:
     """Return a δ ≤ high that bounds δ(ε); `high` is known to be one by other means."""
-    low = Fraction(0)
+
+    def excluded(delta: Fraction) -> bool:
+        return excludes(order, tau, epsilon, delta)
+
     with precision(ORDER_BITS + _extra(order, epsilon)):
-        for _ in range(60):
-            middle = (low + high) / 2
-            if excludes(order, tau, epsilon, middle):
-                high = middle
-            else:
-                low = middle
-            if high - low <= high / 10**9:
-                break
-    return high
+        return bisect(excluded, Fraction(0), high, 60, relative=Fraction(1, 10**9))[1]
 
 
 def excludes(order: Fraction, tau: arb, epsilon: Fraction, delta: Fraction) -> bool:

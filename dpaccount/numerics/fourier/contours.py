@@ -15,7 +15,7 @@ from typing import Any
 from flint import arb
 
 from dpaccount.cached import cached_property
-from dpaccount.numerics.bisection import Ends
+from dpaccount.numerics.bisection import Ends, bisect
 from dpaccount.numerics.fourier import saddlepoint
 from dpaccount.numerics.fourier.joint_decay import joined, joint_decay, settled
 from dpaccount.numerics.fourier.transforms import Counted, Decay, Transform
@@ -296,19 +296,12 @@ def _cut(product: Product, line: _Candidate, smooth: Fraction, most_nodes: float
     with precision(64 + 2 * max((count for _, count in product.parts), default=1).bit_length()):
         if decays.log_tail(most) > -depth:
             return None
-        low, high = 0.0, most
+        low = 0.0
         start = 2 * math.pi / period
         while start < most and decays.log_tail(start) > -depth:
             low = start
             start *= 2
-        high = min(start, most)
-        for _ in range(12):
-            middle = (low + high) / 2
-            if middle > 0 and decays.log_tail(middle) <= -depth:
-                high = middle
-            else:
-                low = middle
-    return high
+        return bisect(lambda t: t > 0 and decays.log_tail(t) <= -depth, low, min(start, most), 12)[1]
 
 
 def _decaying(parts: Counted) -> Counted:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dpaccount.numerics.bisection import bisect
 from dpaccount.numerics.work_budget import as_rate, spend
 
 MOST_SHIFT = 300  #: of u in joint estimates
@@ -51,12 +52,12 @@ def saddle(log_m: LogM, epsilon: float) -> float:
 
 def _crossing(log_m: LogM, past: Callable[[tuple[float, float]], bool]) -> tuple[float, float]:
     """Return log c just below and above where saddles begin to be `past`, or out of reach."""
-    low, high = -60.0, 40.0
-    for _ in range(30):
-        x = (low + high) / 2
+
+    def beyond(x: float) -> bool:
         found = at(log_m, math.exp(x))
-        low, high = (low, x) if found is None or past(found) else (x, high)
-    return low, high
+        return found is None or past(found)
+
+    return bisect(beyond, -60.0, 40.0, 30)
 
 
 class SampledGaussians:

@@ -15,7 +15,7 @@ from typing import Protocol
 from flint import arb
 
 from dpaccount.exact import Number
-from dpaccount.numerics.bisection import Ends
+from dpaccount.numerics.bisection import Ends, bisect
 from dpaccount.numerics.intervals import ball, between, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.lattice import lattice
 from dpaccount.numerics.lattice.excess import Excess
@@ -315,11 +315,7 @@ def first_where(gone: Callable[[Fraction], bool]) -> Fraction:
     t = Fraction(1, 1 << 40)
     while not gone(t) and t < 1 << 40:
         t *= 2
-    low = t / 2
-    for _ in range(3):
-        middle = (low + t) / 2
-        low, t = (low, middle) if gone(middle) else (middle, t)
-    return t
+    return bisect(gone, t / 2, t, 3)[1]
 
 
 def step_for(parts: Parts, nodes: int, depth: int, *, own: bool = True) -> Fraction:
