@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpaccount.documents import Place, canonical, parse_json, parse_toml, read_bytes
+from dpaccount.documents import Place, canonical, mapped, parse_json, parse_toml, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import read_exact, shown
 from dpaccount.ledger.stores.server_address import SCHEMES
@@ -430,10 +430,10 @@ def _check_day(place: Place) -> None:
 
 def as_written(value: Any) -> Any:
     """Serialise a parsed document for JSON: numbers as doubles if exact, else as text."""
-    if isinstance(value, dict):
-        return {key: as_written(member) for key, member in value.items()}
-    if isinstance(value, list):
-        return [as_written(member) for member in value]
+    return mapped(_number_as_written, value)
+
+
+def _number_as_written(value: Any) -> Any:
     if isinstance(value, Fraction):
         near = float(value) if abs(value) < 10**300 else None
         return near if near is not None and Fraction(repr(near)) == value else shown(value)

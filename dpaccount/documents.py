@@ -5,6 +5,7 @@ Every error names the file and where in it: what is wrong; what would be right.
 
 import csv
 import gc
+import hashlib
 import html
 import io
 import json
@@ -13,7 +14,7 @@ import re
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -232,7 +233,7 @@ def parse_toml(raw: bytes | str, file: str) -> Place:
         raise InputError("nested too deeply", f"at most {MAX_DEPTH} levels are read", file) from None
     except ValueError as error:  # TOMLDecodeError, and integers of more than 4300 digits
         raise InputError(str(error), "give a TOML document", file) from None
-    value = _dates_as_text(value)
+    value = mapped(_date_as_text, value)
     _walk(value, Place(value, file, toml=True))
     return Place(value, file, toml=True)
 
@@ -243,6 +244,11 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 def canonical(value: object) -> bytes:
     """Return canonical JSON: sorted keys, no spaces, UTF-8 (the form that digests are taken over)."""
     return _CANONICAL.encode(value).encode()
+
+
+def digest(value: object) -> str:
+    """Return ``sha256:`` and the hexadecimal digest of a value's canonical JSON."""
+    return f"sha256:{hashlib.sha256(canonical(value)).hexdigest()}"
 
 
 SWEPT = 5.0  #: seconds after which an unlocked temporary file is removed
@@ -379,11 +385,14 @@ def _read_integer(text: str) -> int:
     return int(text)
 
 
-def _dates_as_text(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _dates_as_text(member) for key, member in value.items()}
-    if isinstance(value, list):
-        return [_dates_as_text(member) for member in value]
+def mapped(each: Callable[[Any], Any], value: Any) -> Any:
+    """Return a document with a function of every value in it that is neither a table nor a list."""
+    if isinstance(value, Mapping):
+        return {key: mapped(each, member) for key, member in value.items()}
+    return [mapped(each, member) for member in value] if isinstance(value, list) else each(value)
+
+
+def _date_as_text(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime | date | time) else value
 
 

@@ -212,7 +212,7 @@ def to_digits(value: Number, *, up: bool | None, digits: int = SHOWN_DIGITS) -> 
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     with localcontext(_context(digits, up=up)):  # what the caller's context rounds is not ours
-        short = _decimal(value, digits, up=up).normalize()
+        short = to_decimal(value, digits, up=up).normalize()
     if -5 < short.adjusted() < 16:
         return f"{short:f}"
     mantissa, exponent = f"{short:e}".split("e")
@@ -240,10 +240,10 @@ def formatted(value: Number, spec: str, *, up: bool) -> str:
     if spec[-1:] in "gG" and "." not in spec:
         spec = f"{spec[:-1]}.6{spec[-1]}"  # as of a float
     with localcontext(_context(400, up=up)):
-        return format(_decimal(value, 60, up=up), spec)
+        return format(to_decimal(value, 60, up=up), spec)
 
 
-def _decimal(value: Number, digits: int, *, up: bool | None) -> Decimal:
+def to_decimal(value: Number, digits: int, *, up: bool | None) -> Decimal:
     """Return a decimal of so many significant digits on the asked side of an exact value, if one is."""
     exact = as_exact(value)
     return _context(digits, up=up).divide(Decimal(exact.numerator), Decimal(exact.denominator))
@@ -277,7 +277,7 @@ def printed(value: Number, *, up: bool) -> float | str:
         while (Fraction(repr(near)) < value) if up else (Fraction(repr(near)) > value):
             near = math.nextafter(near, math.inf if up else -math.inf)
         return near
-    return str(_decimal(Fraction(value), 17, up=up))
+    return str(to_decimal(Fraction(value), 17, up=up))
 
 
 class Amount(float):

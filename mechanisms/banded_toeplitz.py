@@ -1,19 +1,15 @@
 """Prefix sums of a vector stream under continual release: banded Toeplitz factorisation."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar
 
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Integers
-from dpaccount.proof import Theorem
-from mechanisms.continual import factors, prefix_sums
-from mechanisms.continual.factor_sums import History, Window
-from mechanisms.continual.prefix_sums import FactorRows
+from mechanisms.sqrt_toeplitz import SqrtToeplitz
 
 
 @dataclass(frozen=True)
-class BandedToeplitz(FactorRows):
+class BandedToeplitz(SqrtToeplitz):
     """Release the sum of the first t vectors after every round t ≤ `rounds`; a unit is one round.
 
     As √Toeplitz, with the first `band` coefficients only: memory and time per round are those of the
@@ -23,7 +19,7 @@ class BandedToeplitz(FactorRows):
     """
 
     source: ClassVar[str] = "Kalinin & Lampert 2024 (banded square root); Choquette-Choo et al. 2023"
-    status: ClassVar[str] = "sound"
+    named: ClassVar[str] = "banded-toeplitz"
 
     band: int = 16
 
@@ -32,13 +28,5 @@ class BandedToeplitz(FactorRows):
         if not 1 <= self.band <= 4096:
             raise InputError(f"band is {self.band}", "needed 1 ... 4096")
 
-    def proof(self, delta: Fraction) -> Theorem:
-        """Measure the first column of the factor, the longest; noise by the better of two Gaussian rules."""
-        return prefix_sums.proof("banded-toeplitz", [self._weights().tolist()], self, delta)
-
-    def history(self, width: int, kind: type) -> History:
-        """Return a window of past rows, each with its weight."""
-        return Window(self._weights(), width, kind)
-
     def _weights(self) -> Integers:
-        return factors.sqrt_toeplitz(self.rounds)[: self.band]
+        return super()._weights()[: self.band]

@@ -1,20 +1,15 @@
 """Prefix sums of a vector stream under continual release: a binary tree of discrete Gaussians."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar
 
-from dpaccount.noise.receipt import Noise
-from dpaccount.proof import Theorem
-from mechanisms.continual.prefix_sums import PrefixSums, tree_proof
+from mechanisms.continual.prefix_sums import TreeNodes
 from mechanisms.continual.spread import Spread, tree
-from mechanisms.continual.tree_sums import TreeSums, levels
-from mechanisms.shared import grid
-from mechanisms.subject import Rows, View
+from mechanisms.continual.tree_sums import TreeSums
 
 
 @dataclass(frozen=True)
-class BinaryTree(PrefixSums):
+class BinaryTree(TreeNodes):
     """Release the sum of the first t vectors after every round t ≤ `rounds`; a unit is one round.
 
     Vectors of `columns` numbers are clipped to ℓ2 norm `radius`; every node gets noise of standard
@@ -23,22 +18,8 @@ class BinaryTree(PrefixSums):
 
     source: ClassVar[str] = "Dwork, Naor, Pitassi & Rothblum 2010; Chan, Shi & Song 2011"
     status: ClassVar[str] = "sound"
-
-    sigma: Fraction = Fraction(16)
-    bits: int = 20
-
-    def proof(self, delta: Fraction) -> Theorem:
-        """Every node is a discrete Gaussian sum; a round lies in at most ⌈log₂ rounds⌉ of them."""
-        return tree_proof("binary-tree", self, delta)
-
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Release node by node; show all prefix sums, in the data's own units."""
-        sums = TreeSums(lambda node, exact: noise.noisy("node", node, exact), levels(self.rounds))
-        return self.shown(sums, data)
-
-    def step(self) -> Fraction:
-        """Return a step of a node."""
-        return grid.step(self.bits)
+    named: ClassVar[str] = "binary-tree"
+    estimates: ClassVar[type[TreeSums]] = TreeSums
 
     def spread(self) -> Spread:
         """Return the spread of the summed nodes of every prefix."""

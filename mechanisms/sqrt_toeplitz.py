@@ -23,10 +23,11 @@ class SqrtToeplitz(FactorRows):
 
     source: ClassVar[str] = "Fichtenberger, Henzinger & Upadhyay 2023; Denisov et al. 2022 (adaptive)"
     status: ClassVar[str] = "sound"
+    named: ClassVar[str] = "sqrt-toeplitz"
 
     def proof(self, delta: Fraction) -> Theorem:
         """Measure the first column of the factor, the longest; noise by the better of two Gaussian rules."""
-        return prefix_sums.proof("sqrt-toeplitz", [self._weights().tolist()], self, delta)
+        return prefix_sums.proof(self.named, [self._weights().tolist()], self, delta)
 
     def history(self, width: int, kind: type) -> History:
         """Return a window of past rows, each with its weight."""

@@ -21,7 +21,7 @@ from dpaccount.checker.accounting.releases import Releases
 from dpaccount.checker.curves import gdp_delta
 from dpaccount.checker.documents import BROKEN, Work, ensure
 from dpaccount.checker.intervals import Interval, exact
-from dpaccount.documents import atomically
+from dpaccount.documents import atomically, mapped
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Number, formatted, to_digits
 from dpaccount.exact import shown as spelled
@@ -146,10 +146,10 @@ def confirming(document: dict[str, Any]) -> str:
 
 def as_json(value: Any) -> Any:
     """Return a document with exact numbers as JSON: a double where it prints as the number, else text."""
-    if isinstance(value, dict):
-        return {key: as_json(member) for key, member in value.items()}
-    if isinstance(value, list):
-        return [as_json(member) for member in value]
+    return mapped(_number_as_json, value)
+
+
+def _number_as_json(value: Any) -> Any:
     if not isinstance(value, Fraction):
         return value
     if value.denominator == 1:

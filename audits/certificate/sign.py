@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 from msgspec import to_builtins
 
 from dpaccount import checker
-from dpaccount.documents import atomically, canonical, read_bytes
+from dpaccount.documents import atomically, canonical, digest, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.schemas.results import SignedMessage
 
@@ -111,7 +111,7 @@ def _message(document: dict[str, Any], signed: str) -> bytes:
         document["digest"],
         document["verdict"],
         claim["name"],
-        "sha256:" + hashlib.sha256(canonical(claim)).hexdigest(),
+        digest(claim),
         document["created"],
         signed,
     )

@@ -250,15 +250,18 @@ def _sums(report: Report) -> Block:
 
 
 def _spending(part: Report) -> tuple[Block, ...]:
-    rows = [{**row, "spent": _inline(row["spent"])} for row in part["rows"]]
-    of = f"“spent” is what unit {part['of_unit']} had spent over its life at the end of the day, or month."
-    return Block("text", (of,)), *_rows({"rows": rows})
+    of = f"what unit {part['of_unit']} had spent over its life at the end of the day, or month"
+    return _spent_rows(part, of)
 
 
 def _teams(part: Report) -> tuple[Block, ...]:
+    of = f"what these charges cost unit {part['of_unit']}; a returned reservation is not deducted"
+    return _spent_rows(part, of)
+
+
+def _spent_rows(part: Report, of: str) -> tuple[Block, ...]:
     rows = [{**row, "spent": _inline(row["spent"])} for row in part["rows"]]
-    of = f"“spent” is what these charges cost unit {part['of_unit']}; a returned reservation is not deducted."
-    return Block("text", (of,)), *_rows({"rows": rows})
+    return Block("text", (f"“spent” is {of}.",)), *_rows({"rows": rows})
 
 
 def _rows(report: Report) -> tuple[Block, ...]:

@@ -1,6 +1,5 @@
 """The private data of a release: digests of its files, and its rows, read in a separate process."""
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -12,7 +11,7 @@ from audits.claim import Claim
 from audits.sandbox.fork import Fork
 from audits.sandbox.frames import pack_array, unpack_array
 from audits.subjects.catalogue import on_table, subject_made
-from dpaccount.documents import canonical
+from dpaccount.documents import digest
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.relation import adjacency
 from mechanisms.subject import Rows, Subject, View
@@ -55,7 +54,7 @@ def digest_of_data(source: Source) -> str:
     if not is_folder(source):
         return next(iter(digests.values()))
     names = [[name, digest] for name, digest in digests.items()]
-    return f"sha256:{hashlib.sha256(canonical(names)).hexdigest()}"
+    return digest(names)
 
 
 def digests_in(source: Source) -> dict[str, str]:

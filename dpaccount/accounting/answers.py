@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpaccount.accounting.accountant import GAP, STANDARD_DELTAS, Accountant
+from dpaccount.accounting.calibrate import Calibration
 from dpaccount.accounting.calibrate_plan import calibrate, settle, unknown_in
 from dpaccount.accounting.worst_unit import Worst
 from dpaccount.documents import Place
@@ -86,14 +87,7 @@ def calibrate_answer(
     """
     begun = time.perf_counter()
     found = calibrate(name, epsilon, delta, sensitivity=sensitivity, count=count, rounds=rounds)
-    return {
-        "schema": CALIBRATION,
-        "event": name,
-        "parameter": found.parameter,
-        "value": found.text,
-        "proved": {"epsilon": found.bounds.as_json(), "delta": shown(delta)},
-        "seconds": round(time.perf_counter() - begun, 6),
-    }
+    return _calibrated({"event": name}, found, delta, begun)
 
 
 def calibrate_plan_answer(place: Place, *, epsilon: Fraction, delta: Fraction) -> dict[str, Any]:
@@ -103,10 +97,13 @@ def calibrate_plan_answer(place: Place, *, epsilon: Fraction, delta: Fraction) -
     """
     begun = time.perf_counter()
     unknown = unknown_in(place)
-    found = settle(unknown, epsilon, delta)
+    return _calibrated({"at": unknown.at}, settle(unknown, epsilon, delta), delta, begun)
+
+
+def _calibrated(what: dict[str, str], found: Calibration, delta: Fraction, begun: float) -> dict[str, object]:
     return {
         "schema": CALIBRATION,
-        "at": unknown.at,
+        **what,
         "parameter": found.parameter,
         "value": found.text,
         "proved": {"epsilon": found.bounds.as_json(), "delta": shown(delta)},

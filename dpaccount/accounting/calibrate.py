@@ -3,14 +3,14 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 from flint import arb
 
 from dpaccount.errors import InputError
-from dpaccount.exact import Enclosure
+from dpaccount.exact import Enclosure, to_decimal
 from dpaccount.numerics.bisection import bisect, least_integer, solve
 from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.numerics.intervals import ball, between, log_float
@@ -259,5 +259,4 @@ def _bracket(enough: Callable[[Fraction], bool], guess: Fraction) -> tuple[Fract
 
 def decimal(value: Fraction, *, up: bool) -> str:
     """Return a decimal of 13 digits at least (at most) an exact value."""
-    context = Context(prec=DIGITS, rounding=ROUND_CEILING if up else ROUND_FLOOR, Emin=-999999, Emax=999999)
-    return str(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
+    return str(to_decimal(value, DIGITS, up=up))

@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -103,7 +103,11 @@ def _csv(points: Sequence[Point]) -> str:
 
 
 def _svg(points: Sequence[Point]) -> str:
-    """Draw δ(ε) as SVG text."""
+    return svg_of(lambda axes: draw_profile(points, axes))
+
+
+def svg_of(draw: Callable[[Any], object]) -> str:
+    """Return what is drawn on new axes as SVG text."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -111,7 +115,7 @@ def _svg(points: Sequence[Point]) -> str:
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6, 4))
-    draw_profile(points, axes)
+    draw(axes)
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
     plt.close(figure)

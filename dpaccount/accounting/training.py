@@ -10,7 +10,6 @@ batch without it.
 (14063, 2.381689727 (±9e-10))
 """
 
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,6 +20,7 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import Calibration
 from dpaccount.accounting.calibrate_plan import Unknown, settle
 from dpaccount.accounting.ftrl import FtrlTraining, check_batches, record
+from dpaccount.accounting.profile import svg_of
 from dpaccount.documents import csv_text
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, as_exact, exact_argument, formatted, shown
@@ -341,23 +341,16 @@ def curve_csv(run: Training, points: Sequence[tuple[int, Enclosure]]) -> str:
 
 def curve_svg(points: Sequence[tuple[int, Enclosure]], delta: Exact) -> str:
     """Draw a curve over steps; the band between the bounds is filled."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    mpl.rcParams["svg.hashsalt"] = "dpaccount"  # the same input draws the same file
-    from matplotlib import pyplot as plt
-
     if any(bounds.upper == math.inf for _, bounds in points):
         raise InputError("an infinite epsilon cannot be drawn", "ask for a .csv file")
-    figure, axes = plt.subplots(figsize=(6, 4))
     steps = [count for count, _ in points]
     upper = [bounds.upper_float for _, bounds in points]
-    axes.fill_between(steps, [bounds.lower_float or 0.0 for _, bounds in points], upper, alpha=0.4)
-    axes.plot(steps, upper)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("steps")
-    axes.set_ylabel(f"ε at δ = {shown(as_exact(delta))}")
-    out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None})
-    plt.close(figure)
-    return out.getvalue()
+
+    def draw(axes: Any) -> None:
+        axes.fill_between(steps, [bounds.lower_float or 0.0 for _, bounds in points], upper, alpha=0.4)
+        axes.plot(steps, upper)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("steps")
+        axes.set_ylabel(f"ε at δ = {shown(as_exact(delta))}")
+
+    return svg_of(draw)

@@ -25,7 +25,7 @@ from dpaccount.numerics.fourier.sampled_gaussian import (
     normal,
 )
 from dpaccount.numerics.fourier.shifted_line import Number
-from dpaccount.numerics.fourier.transforms import log_mean
+from dpaccount.numerics.fourier.transforms import float_odds, log_mean
 from dpaccount.numerics.intervals import ball
 from dpaccount.numerics.work_budget import OutOfReach, as_rate, bearable, kept, spend
 
@@ -217,12 +217,7 @@ def _float_points(factor: SampledMixedTransform, left: int, right: int) -> Any:
     at = np.array([float(t) for t in factor.bounded()])
     mass = np.array([float(m.mid()) for m in factor.bounded().values()])
     if loss:
-        panels = max(1, math.ceil(4 * max(loss, loss / mu)))
-        x, weight = np.polynomial.legendre.leggauss(8)
-        t = np.concatenate([-loss + loss / panels * (2 * j + 1 + x) for j in range(panels)])
-        own = np.tile(weight * loss / panels, panels) * np.exp(-(loss + t) / 2) / 4
-        t, own = np.append(t, [-loss, loss]), np.append(own, [0.5, 0.5 * math.exp(-loss)])
-        at, mass = np.add.outer(at, t).ravel(), np.multiply.outer(mass, own).ravel()
+        at, mass = with_laplace(at, mass, loss, max(1, math.ceil(4 * max(loss, loss / mu))))
     turn = (math.log(1e-3 * (1 - q) / q) + mu * mu / 2) / mu  # left of it z ≈ 1 − q
     step = min(0.1, 0.5 / mu)
     low = -9.0 - most - min(left * mu, max(0.0, -most - turn) + 1)
@@ -231,6 +226,15 @@ def _float_points(factor: SampledMixedTransform, left: int, right: int) -> Any:
     u = np.linspace(low, high, int((high - low) / step) + 2)
     weight = sum(m * np.exp(-((u - s / mu) ** 2) / 2) for s, m in zip(at, mass, strict=True))
     weight = weight * (u[1] - u[0]) / math.sqrt(2 * math.pi)
-    v = u * mu - mu * mu / 2
-    excess = q * np.expm1(np.minimum(v, 600))
-    return weight, np.where(v < 600, np.log1p(excess), v + math.log(q)), excess
+    return weight, *float_odds(u * mu - mu * mu / 2, q)
+
+
+def with_laplace(at: Any, mass: Any, loss: float, panels: int) -> tuple[Any, Any]:
+    """Return float losses and masses together with those of Laplace noise, by quadrature over panels."""
+    import numpy as np
+
+    x, weight = np.polynomial.legendre.leggauss(8)
+    t = np.concatenate([-loss + loss / panels * (2 * j + 1 + x) for j in range(panels)])
+    own = np.tile(weight * loss / panels, panels) * np.exp(-(loss + t) / 2) / 4
+    t, own = np.append(t, [-loss, loss]), np.append(own, [0.5, 0.5 * math.exp(-loss)])
+    return np.add.outer(at, t).ravel(), np.multiply.outer(mass, own).ravel()

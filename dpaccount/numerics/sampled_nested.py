@@ -23,9 +23,9 @@ from dpaccount.cached import cached_property
 from dpaccount.numerics.fourier import exponential_sums, sampled_laplace
 from dpaccount.numerics.fourier.sampled_gaussian import FLOAT_BITS, FLOATS, TiltedSample, float_up
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
-from dpaccount.numerics.fourier.transforms import blurred, log_mean
+from dpaccount.numerics.fourier.transforms import blurred, float_odds, log_mean
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.sampled_mixed import SampledMixedTransform
+from dpaccount.numerics.sampled_mixed import SampledMixedTransform, with_laplace
 from dpaccount.numerics.work_budget import OutOfReach, affordable, as_rate, bearable, log_rest, spend
 
 STRIP = 0.6  #: of the room that the argument of ζe^t has below π, the height of ellipses around panels
@@ -261,24 +261,11 @@ def _float_points(factor: SampledNestedTransform, left: int, right: int) -> Any:
     at, mass = factor.float_losses()
     if loss:
         bearable(loss, sampled_laplace.MOST_NODES)
-        panels = max(1, math.ceil(2 * loss))
-        x, weight = np.polynomial.legendre.leggauss(8)
-        t = np.concatenate([-loss + loss / panels * (2 * j + 1 + x) for j in range(panels)])
-        weight = np.tile(weight * loss / panels, panels) * np.exp(-(loss + t) / 2) / 4
-        t, weight = np.append(t, [-loss, loss]), np.append(weight, [0.5, 0.5 * math.exp(-loss)])
-        at, mass = np.add.outer(at, t).ravel(), np.multiply.outer(mass, weight).ravel()
+        at, mass = with_laplace(at, mass, loss, max(1, math.ceil(2 * loss)))
     turn = (math.log(1e-3) - math.log(q) - math.log(own) + mu * mu / 2 - float(factor.most())) / mu
     low, high, step = -9.0 - min(left * mu, max(0.0, -turn) + 1), 9.0 + right * mu, min(0.1, 0.5 / mu)
     bearable((high - low) / step * len(at), MOST_POINTS)
     u = np.linspace(low, high, int((high - low) / step) + 2)
     bell = -u * u / 2 + math.log((u[1] - u[0]) / math.sqrt(2 * math.pi))
-    _, noise = _on_sample(u * mu - mu * mu / 2, own)
-    return np.add.outer(np.log(mass), bell).ravel(), *_on_sample(np.add.outer(at, noise).ravel(), q)[::-1]
-
-
-def _on_sample(loss: Any, rate: float) -> tuple[Any, Any]:
-    """Return z − 1 and ln z, z = 1 − q + q e^loss, in floats."""
-    import numpy as np
-
-    excess = rate * np.expm1(np.minimum(loss, 600))
-    return excess, np.where(loss < 600, np.log1p(excess), loss + math.log(rate))
+    noise, _ = float_odds(u * mu - mu * mu / 2, own)
+    return np.add.outer(np.log(mass), bell).ravel(), *float_odds(np.add.outer(at, noise).ravel(), q)

@@ -5,14 +5,13 @@ and the digest is taken over the step's canonical JSON with its premises' digest
 A wrong step is caught when it is checked; the list of hypotheses is trusted.
 """
 
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
 
-from dpaccount.documents import canonical
+from dpaccount.documents import digest
 from dpaccount.errors import RuleError
 from dpaccount.relation import written_relation
 
@@ -41,11 +40,11 @@ def write(theorem: Theorem) -> list[dict[str, Any]]:
         given = {name: _written(value) for name, value in part.witness.items()}
         step = {"rule": part.rule, "from": premises, "with": given, "gives": as_json(part.conclusion)}
         chained = {**step, "from": [steps[index]["digest"] for index in premises]}
-        digest = "sha256:" + hashlib.sha256(canonical(chained)).hexdigest()
-        if digest not in index_of:
-            index_of[digest] = len(steps)
-            steps.append({**step, "digest": digest})
-        index_of_theorem[id(part)] = index_of[digest]
+        chain = digest(chained)
+        if chain not in index_of:
+            index_of[chain] = len(steps)
+            steps.append({**step, "digest": chain})
+        index_of_theorem[id(part)] = index_of[chain]
     return steps
 
 

@@ -15,7 +15,7 @@ from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_tree, fact
 from mechanisms.continual import factors
 from mechanisms.continual.factor_sums import FactorSums, History, Sums
 from mechanisms.continual.spread import Spread, toeplitz
-from mechanisms.continual.tree_sums import levels
+from mechanisms.continual.tree_sums import HonakerSums, TreeSums, levels
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Domain, Rows, View, shown, wide
@@ -106,6 +106,34 @@ class FactorRows(PrefixSums):
         return toeplitz(self.history, self.rounds, scale, self.columns, bits=self.finer, floors=floors)
 
 
+@dataclass(frozen=True)
+class TreeNodes(PrefixSums):
+    """Prefix sums from the noisy nodes of a tree, which `estimates` puts together."""
+
+    named: ClassVar[str]
+    estimates: ClassVar[type[TreeSums | HonakerSums]]
+
+    sigma: Fraction = Fraction(16)
+    bits: int = 20
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Every node is a noisy sum; a round lies in at most ⌈log₂ rounds⌉ of them."""
+        inside = assume_ball("prefix-sums", self.radius, REPLACE_ONE, "movement")
+        tree = assume_tree("prefix-sums", self.rounds, "movement", levels(self.rounds))
+        wrap, numbers = partial(nodes_of, tree), self.columns
+        noisy = gaussian(linear(inside), self.sigma, self.step(), numbers, "node", delta, wrap)
+        return shown(noisy, self.named)
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release node by node; show all prefix sums, in the data's own units."""
+        sums = self.estimates(lambda node, exact: noise.noisy("node", node, exact), levels(self.rounds))
+        return self.shown(sums, data)
+
+    def step(self) -> Fraction:
+        """Return a step of a node."""
+        return grid.step(self.bits)
+
+
 def proof(name: str, matrix: Sequence[Sequence[int]], subject: PrefixSums, delta: Fraction) -> Theorem:
     """Prove from a ball: the factor stretches a vector by at most its largest column norm."""
     return row_proof(
@@ -118,15 +146,6 @@ def row_proof(name: str, subject: PrefixSums, delta: Fraction, rows: Callable[[T
     stream = rows(linear(assume_ball("stream", subject.radius, REPLACE_ONE, "movement")))
     step, numbers = grid.step(subject.bits + subject.finer), subject.rounds * subject.columns
     return shown(gaussian(stream, subject.sigma, step, numbers, "row", delta, unchanged), name)
-
-
-def tree_proof(name: str, subject: PrefixSums, delta: Fraction) -> Theorem:
-    """Prove from a ball: every node is a noisy sum, and a round is in one of each level at most."""
-    inside = assume_ball("prefix-sums", subject.radius, REPLACE_ONE, "movement")
-    tree = assume_tree("prefix-sums", subject.rounds, "movement", levels(subject.rounds))
-    step, numbers = grid.step(subject.bits), subject.columns
-    wrap = partial(nodes_of, tree)
-    return shown(gaussian(linear(inside), subject.sigma, step, numbers, "node", delta, wrap), name)
 
 
 def nodes_of(covered: Theorem, leaf: Theorem) -> Theorem:

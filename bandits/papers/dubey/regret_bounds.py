@@ -11,7 +11,6 @@ import numpy as np
 
 from bandits.learning.features import quadrature_features
 from bandits.simulation.information_gain import gain_exponent
-from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError, out_of_range
 
 COSINE_ROUNDING = 1e-12  #: of cosines and their weighted sum in double precision
@@ -55,23 +54,6 @@ def quadrature_error(
     return ApproximationError(
         max(largest - COSINE_ROUNDING, 0.0), dimension * (largest + between + COSINE_ROUNDING)
     )
-
-
-def noisy_features(features: Floats, root: Floats) -> Floats:
-    """Return Definition 5's features with noise H = ΓᵀΓ, `root` being Γ: Φ above Γ.
-
-    Their Gram matrix is ΦᵀΦ + H, as Algorithm 1 has it.  The text prints blocks of a diagonal: then the
-    noise would change no weight of Φ.
-    """
-    return np.vstack([features, root])
-
-
-def proximal_weights(features: Floats, coefficients: Floats) -> Floats:
-    """Return Lemma 1's θ̂ for f = Σ α_i k(x_i, ·): Σ α_i Φ(x_i), rows of `features` being Φ(x_i).
-
-    |f(x) − θ̂·Φ(x)| ≤ Bε with B = Σ|α_i|, wherever Φ errs by at most ε.
-    """
-    return coefficients @ features
 
 
 # ------------------------------------------------------------------ Theorem 3

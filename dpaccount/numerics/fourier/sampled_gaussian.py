@@ -19,7 +19,7 @@ from dpaccount.cached import cached_property
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.saddlepoint import SampledGaussians
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine, Tilted
-from dpaccount.numerics.fourier.transforms import Counted, Decay, OnPoissonSample, Transform
+from dpaccount.numerics.fourier.transforms import Counted, Decay, OnPoissonSample, Transform, float_odds
 from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.numerics.work_budget import as_rate, kept, log_rest, spend
 
@@ -187,11 +187,8 @@ def _cached_grid(rate: Fraction, mu2: Fraction, left: int, right: int) -> Any:
     turn = (math.log(1e-3 * (1 - q) / q) + mu * mu / 2) / mu  # left of it z ≈ 1 − q
     low, high = -9.0 - min(left, max(0.0, -turn) + 1), 9.0 + right
     u = np.linspace(low, high, min(int((high - low) / step) + 2, 200_001))
-    v = u * mu - mu * mu / 2
-    excess = q * np.expm1(np.minimum(v, 600))
-    logz = np.where(v < 600, np.log1p(excess), v + math.log(q) if q else v)
     weight = np.exp(-u * u / 2) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
-    return u, weight, logz, excess
+    return u, weight, *float_odds(u * mu - mu * mu / 2, q)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from dpaccount.numerics.fourier.transforms import (
     OnPoissonSample,
     Transform,
     blurred,
+    float_odds,
     log_mean,
 )
 from dpaccount.numerics.intervals import ball, precision
@@ -347,8 +348,7 @@ def _float_points(rate: Fraction, loss: Fraction) -> Any:
     mass = np.tile(weight * width, panels) * np.exp(-(most + t) / 2) / 4
     t = np.concatenate([[-most, most], t])
     mass = np.concatenate([[0.5, 0.5 * math.exp(-most)], mass])
-    excess = q * np.expm1(np.minimum(t, 600))
-    return mass, np.where(t < 600, np.log1p(excess), t + math.log(q)), excess
+    return mass, *float_odds(t, q)
 
 
 @dataclass(frozen=True)

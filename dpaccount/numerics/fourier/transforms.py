@@ -151,6 +151,14 @@ def log_mean(a: float, mass: Any, logz: Any, excess: Any, *, lost: float = 0.0) 
     return float(top + np.log(mass @ np.exp(power - top) + 1e-300))
 
 
+def float_odds(loss: Any, rate: float) -> tuple[Any, Any]:
+    """Return ln z and z − 1, z = 1 − q + q e^loss, in floats."""
+    import numpy as np
+
+    excess = rate * np.expm1(np.minimum(loss, 600))
+    return np.where(loss < 600, np.log1p(excess), loss + math.log(rate)), excess
+
+
 @dataclass(frozen=True)
 class LaplaceTransform(Transform):
     """Laplace noise, `loss` = sensitivity/scale: M = e^{−ε₀/2}[cosh zε₀ + sinh(zε₀)/(2z)], z = s + 1/2."""
