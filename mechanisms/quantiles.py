@@ -17,7 +17,7 @@ from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem, assume_cell
 from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
-from mechanisms.shared.counts import NoisyCounts
+from mechanisms.shared.counts import NoisyCounts, below_ends
 from mechanisms.subject import EXAMPLE, Domain, Rows, View
 
 BRANCHES = 4  #: subcells of each cell; 4 gives prefixes the least noise, 2 hardly more
@@ -89,25 +89,13 @@ class Quantiles(NoisyCounts):
 
     def publish(self, totals: Integers, noise: Noise) -> View:
         """Release noisy counts; show how many rows lie below every end, and the quantiles."""
-        below = self.below(noise.noisy("counts", 0, totals))
+        below = below_ends(noise.noisy("counts", 0, totals), BRANCHES, self.levels)
         rising = isotonic_regression(
             below
         ).x  # non-decreasing, as a cumulative count is: isotonic regression of the noisy counts
         wanted = [float(rank * self._total(below)) - 1e-9 for rank in self.wanted]
         first = np.minimum(np.searchsorted(rising, wanted, side="left"), self.cells)
         return View(public={"quantiles": self.ends[first], "ranks": below})
-
-    def below(self, counts: Integers) -> Integers:
-        """Return the number of rows below every cell boundary, summed level by level."""
-        ranks, at = np.zeros(self.cells + 1, dtype=np.int64), 0
-        for level in range(1, self.levels + 1):
-            here, at = counts[at : at + BRANCHES**level].reshape(-1, BRANCHES), at + BRANCHES**level
-            partial = np.concatenate([np.zeros((len(here), 1), dtype=np.int64), here.cumsum(axis=1)], axis=1)
-            finer = self.cells // BRANCHES**level  # finest cells in a cell of this level
-            ranks[:-1] += np.repeat(partial[:, :-1].ravel(), finer)
-            if level == 1:
-                ranks[-1] = partial[0, -1]
-        return ranks
 
     @cached_property
     def ends(self) -> NDArray[np.float64]:
@@ -122,7 +110,7 @@ class Quantiles(NoisyCounts):
     def _terms(self) -> Integers:
         """Return the number of counts summed for each boundary: the sum of its digits."""
         ones = np.ones((BRANCHES ** (self.levels + 1) - BRANCHES) // (BRANCHES - 1), dtype=np.int64)
-        return self.below(ones)
+        return below_ends(ones, BRANCHES, self.levels)
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all cumulative counts, and hence of all quantiles."""

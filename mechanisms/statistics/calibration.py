@@ -85,13 +85,13 @@ class StatisticRequest:
             case "count" | "histogram" | "top":
                 return reach[0]
             case "sum":
-                low, high = self._bounds()
+                low, high = self.what.valued.bounds
                 return (reach[0] + self.rows * ROUNDED) * max(abs(low), abs(high))
             case "mean":
-                low, high = self._bounds()
+                low, high = self.what.valued.bounds
                 return min(self._per_row(sum(reach), reach) + ROUNDED, 1) * (high - low) / 2
             case "variance":
-                low, high = self._bounds()
+                low, high = self.what.valued.bounds
                 wide = reach[0] * (1 / float(SQUARE) + 2) + 2.5 * sum(reach[1:])
                 return min(self._per_row(wide, reach) + 3 * ROUNDED, 0.5) * ((high - low) / 2) ** 2
         return None
@@ -146,11 +146,6 @@ class StatisticRequest:
             return width is not None and width <= goal
 
         return bisect_ratio(narrow, low, high, ratio=1 + 1e-6)[1]
-
-    def _bounds(self) -> tuple[float, float]:
-        if self.what.column is None:
-            raise InputError(f"{self.what.name} has no column", "name one")
-        return self.what.column.bounds
 
 
 Planned = tuple[tuple[StatisticRequest, float], ...]  #: statistics, each with its amount

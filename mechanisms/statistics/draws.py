@@ -13,7 +13,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.errors import InputError
 from mechanisms.statistics.statistic import CELLED, Statistic
 
 Floats = NDArray[np.float64]
@@ -102,7 +101,7 @@ def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
         case "count" | "histogram" | "top":
             return (counts(name, groups * what.cells),)
         case "sum":
-            low, high = _bounds(what)
+            low, high = map(Fraction, what.valued.bounds)
             most = max(abs(low), abs(high))
             reach = max((high - low) / most, root(Fraction(2)) if groups > 1 else Fraction(1))
             ends = min(low, Fraction(0)) / most, max(high, Fraction(0)) / most
@@ -133,13 +132,6 @@ def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
             return (Draw(f"{name}/moments", size * (size + 1) // 2, norm, 1 + MARGIN, l1=sizes),)
 
 
-def _bounds(what: Statistic) -> tuple[Fraction, Fraction]:
-    if what.column is None:
-        raise InputError(f"{what.name} has no column", "name one")
-    low, high = what.column.bounds
-    return Fraction(low), Fraction(high)
-
-
 def totals(what: Statistic, draw: Draw, codes: Mapping[str, Floats], bits: int) -> Integers:
     """Return the exact sums of a draw over some rows, in steps of 2^−`bits`, given their codes by column."""
     if not draw.size or not len(next(iter(codes.values()))):
@@ -149,16 +141,14 @@ def totals(what: Statistic, draw: Draw, codes: Mapping[str, Floats], bits: int) 
     group = what.group_of(codes)
     there = group >= 0
     group, some = group[there], {name: column[there] for name, column in codes.items()}
-    if what.column is None:
-        raise InputError(f"{what.name} has no column", "name one")
     if what.what == "sum":
-        most = max(map(abs, what.column.bounds))
-        part = some[what.column.name] / most
+        most = max(map(abs, what.valued.bounds))
+        part = some[what.valued.name] / most
         if draw.interval is None:
             return _summed(group, [part], draw.size, bits)
         low, high = (end * 2**bits for end in draw.interval)  # a quotient may be beyond them
         return np.array([np.clip(_exact(part, bits), ceil(low), floor(high)).sum()], dtype=np.int64)
-    z = what.scaled(what.column, some)
+    z = what.scaled(what.valued, some)
     if what.what == "regression":
         columns = [*(what.scaled(each, some) for each in what.on), z, np.ones(len(z))]
         phi = np.stack(columns) / np.sqrt(len(columns))
@@ -173,10 +163,8 @@ def _counted(what: Statistic, draw: Draw, codes: Mapping[str, Floats]) -> Intege
     if what.what in (*CELLED, "count") or (draw.cells == 1 and not draw.choice):
         cell = what.cell_of(codes) if what.what in CELLED else what.group_of(codes)
         return np.bincount(cell[cell >= 0], minlength=draw.size).astype(np.int64)
-    if what.column is None:
-        raise InputError(f"{what.name} has no column", "name one")
     group, finest = what.group_of(codes), BRANCHES**LEVELS
-    share = (what.scaled(what.column, codes) + 1) / 2
+    share = (what.scaled(what.valued, codes) + 1) / 2
     cell = group * finest + np.minimum((share * finest).astype(np.int64), finest - 1)
     fine = np.bincount(cell[group >= 0], minlength=what.groups * finest).astype(np.int64)
     if draw.choice:

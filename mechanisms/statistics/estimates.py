@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.shared.counts import below_ends
 from mechanisms.statistics.draws import BRANCHES, LEVELS, ROUNDED, SQUARE
 from mechanisms.statistics.statistic import Statistic
 
@@ -38,7 +39,7 @@ def estimate(
         case "sum":
             return _sums(what, noisy[0], reach[0] + rows * ROUNDED)
         case "median" | "quantile" if what.chosen:
-            low, high = _bounds(what)
+            low, high = what.valued.bounds
             nothing = np.full(what.groups, np.nan)
             return np.clip(low + (high - low) * noisy[0] / BRANCHES**LEVELS, low, high), nothing, nothing
         case "median" | "quantile":
@@ -62,7 +63,7 @@ def _counts(noisy: Floats, reach: float) -> Ends:
 
 
 def _sums(what: Statistic, noisy: Floats, reach: float) -> Ends:
-    most = max(map(abs, _bounds(what)))
+    most = max(map(abs, what.valued.bounds))
     wide = reach * (1 + SLACK) + np.abs(noisy) * SLACK
     return noisy * most, (noisy - wide) * most, (noisy + wide) * most
 
@@ -75,7 +76,7 @@ def _quotients(total: Floats, wide: float, sizes: Sizes) -> tuple[Floats, Floats
 
 
 def _means(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty: NDArray[np.bool_]) -> Ends:
-    low, high = _bounds(what)
+    low, high = what.valued.bounds
     ends = [np.clip(end, -1, 1) for end in _quotients(noisy, wide, sizes)]
     ends = [np.where(empty, -1.0, ends[0]), np.where(empty, 1.0, ends[1])]
     means = np.clip(noisy / sizes[0], *ends)
@@ -102,7 +103,7 @@ def _variances(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty:
     ends = np.maximum(square[0] - largest - SLACK, 0), np.maximum(square[1] - least + SLACK, 0)
     middle = np.clip(first / sizes[0], -1, 1)
     variance = np.clip(np.clip(second / sizes[0] / float(SQUARE) + 0.5, 0, 1) - middle**2, *ends)
-    low, high = _bounds(what)
+    low, high = what.valued.bounds
     return tuple(each * ((high - low) / 2) ** 2 for each in (variance, *ends))  # type: ignore[return-value]
 
 
@@ -114,14 +115,14 @@ def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
     larger of q(n − 1) and q(n + 1) − 1: it is at least an end below which at most ⌊qn − 1⌋ rows lie, and at
     most one below which more than ⌈s⌉ do.  Estimates are by `fitted` counts, with less noise.
     """
-    low, high = _bounds(what)
+    low, high = what.valued.bounds
     rank, cells = what.q or Fraction(1, 2), BRANCHES**LEVELS
     ends = low + (high - low) * np.arange(cells + 1) / cells
-    terms = _below(np.ones(noisy.size // what.groups)).astype(np.int64)
+    terms = below_ends(np.ones(noisy.size // what.groups), BRANCHES, LEVELS).astype(np.int64)
     off = np.array([reach[many] for many in range(terms.max() + 1)])[terms]
     intervals = []
     for counts in noisy.reshape(what.groups, -1):
-        below = _below(counts)
+        below = below_ends(counts, BRANCHES, LEVELS)
         least = np.maximum.accumulate(np.maximum(below - off, 0))
         most = np.maximum(np.minimum.accumulate((below + off)[::-1])[::-1], 0)
         fewest, many = ceil(least[-1] - SLACK * cells), floor(most[-1] + SLACK * cells)
@@ -136,19 +137,6 @@ def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
         intervals.append((np.clip(middle, first, last), first - slack, last + slack))
     middles, firsts, lasts = np.array(intervals).T
     return _outward((middles, firsts, lasts), low, high)
-
-
-def _below(counts: Floats) -> Floats:
-    """Return how many rows lie below the end of each finest cell, from the counts of all levels."""
-    cells = BRANCHES**LEVELS
-    ranks, at = np.zeros(cells + 1), 0
-    for level in range(1, LEVELS + 1):
-        here, at = counts[at : at + BRANCHES**level].reshape(-1, BRANCHES), at + BRANCHES**level
-        before = here.cumsum(axis=1) - here  # in a cell of the level above, those before each
-        ranks[:-1] += np.repeat(before.ravel(), cells // BRANCHES**level)
-        if level == 1:
-            ranks[-1] = here.sum()
-    return ranks
 
 
 def fitted(counts: Floats) -> Floats:
@@ -200,7 +188,7 @@ def _coefficients(what: Statistic, noisy: Floats, wide: float) -> Ends:
 
 def _in_units(what: Statistic, solution: Floats, bound: Floats) -> Ends:
     """Return coefficients of z_target on z in the units of the columns: those of x, then the intercept."""
-    low, high = _bounds(what)
+    low, high = what.valued.bounds
     half, middle = (high - low) / 2, (high + low) / 2
     spans = np.array([(each.bounds[1] - each.bounds[0]) / 2 for each in what.on])
     middles = np.array([(each.bounds[1] + each.bounds[0]) / 2 for each in what.on])
@@ -209,12 +197,6 @@ def _in_units(what: Statistic, solution: Floats, bound: Floats) -> Ends:
     wider = half * bound[-1] + wide @ np.abs(middles)
     every, off = np.append(slopes, intercept), np.append(wide, wider)
     return every, every - off, every + off
-
-
-def _bounds(what: Statistic) -> tuple[float, float]:
-    if what.column is None:
-        raise ValueError(what.name)
-    return what.column.bounds
 
 
 def table(

@@ -208,10 +208,15 @@ class Statistic:
         return self._cells.labels if celled else ("",)
 
     @property
-    def _cells(self) -> Cells:
+    def valued(self) -> Column:
+        """Return its column; raises `InputError` for a statistic without one."""
         if self.column is None:
             raise InputError(f"{self.name} has no column", "name one")
-        return _cells_of(self.column, self.bins)
+        return self.column
+
+    @property
+    def _cells(self) -> Cells:
+        return _cells_of(self.valued, self.bins)
 
     @property
     def cells(self) -> int:
