@@ -71,7 +71,7 @@ class SecondMoments(Additive):
         try:
             pairs = [tuple(map(Fraction, pair.split())) for pair in self.bounds.split(";")]
             return [(low, high) for low, high in pairs]
-        except (ValueError, ZeroDivisionError):
+        except (ValueError, ZeroDivisionError):  # dpaccount: never, the field alone decides
             raise InputError(f"bounds is {self.bounds!r}", 'write pairs such as "0 1; -5 5"') from None
 
     @property
@@ -124,14 +124,16 @@ class SecondMoments(Additive):
         """Release the noisy moments; show what they are a row, and what follows, in the data's own units."""
         sums = noise.noisy("moments", 0, totals) * float(STEP)
         size, corner = self.columns, self.columns * (self.columns + 1) // 2
-        count = max(2 * sums[-1], 1.0) if adjacency(self.relation).rows_vary else float(self.rows)
+        count = float(self.rows)
+        if adjacency(self.relation).rows_vary:  # dpaccount: never, the relation alone decides
+            count = max(2 * sums[-1], 1.0)
         upper = np.zeros((size, size))
         upper[np.triu_indices(size)] = sums[:corner] * size / count
         squares, z = upper + np.triu(upper, 1).T, sums[corner : corner + size] * np.sqrt(size) / count
         covariance, half = squares - np.outer(z, z), self._half
         public = {"count": np.array([count]), "squares": squares, "means": self._middle + half * z}
         public["covariances"] = covariance * np.outer(half, half)
-        if self.ridge and size > 1:
+        if self.ridge and size > 1:  # dpaccount: never, the fields alone decide
             public["coefficients"] = self._coefficients(covariance, public["means"])
         return View(public=public)
 

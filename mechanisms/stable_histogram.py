@@ -87,7 +87,8 @@ class StableHistogram:
                 public={"cells": np.array(texts_of(shown[:, :-1]), dtype=str), "counts": shown[:, -1]}
             )
         counts = noise.noisy("counts", 0, self.query(data))
-        return View(public={"cells": np.flatnonzero(counts), "counts": counts[counts > 0]})
+        shown = np.flatnonzero(counts)
+        return View(public={"cells": shown, "counts": counts[shown]})
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the counts that are shown, and of those of all other cells.

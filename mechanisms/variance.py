@@ -89,7 +89,7 @@ class Variance(Additive):
     @property
     def numbers(self) -> int:
         """Return how many numbers get noise, including the count if it is private."""
-        return 3 if adjacency(self.relation).rows_vary else 2
+        return 3 if adjacency(self.relation).rows_vary else 2  # dpaccount: never, the relation alone decides
 
     @property
     def largest(self) -> int:
@@ -119,7 +119,9 @@ class Variance(Additive):
         return View(public={name: np.array([value]) for name, value in values.items()} | {"sums": sums})
 
     def _count(self, sums: Floats) -> float:
-        return float(max(sums[2] * GRID_UNIT / COUNT, 1)) if self.numbers == 3 else float(self.rows)
+        if self.numbers == 2:  # dpaccount: never, the relation alone decides
+            return float(self.rows)
+        return float(max(sums[2] * GRID_UNIT / COUNT, 1))
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the sums, and those of what follows from them by interval arithmetic."""
