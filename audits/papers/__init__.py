@@ -8,7 +8,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -32,17 +31,6 @@ def _entries() -> dict[str, PaperClaim]:
 def names() -> tuple[str, ...]:
     """Return the names of all claims, by paper."""
     return tuple(_entries())
-
-
-def parameters(name: str) -> dict[str, Fraction | str]:
-    """Return a claim's parameters with their defaults."""
-    return {key: kind.default for key, kind in find(name).parameters.items()}
-
-
-def about(name: str) -> dict[str, str]:
-    """Return a claim's source and statement."""
-    entry = find(name)
-    return {"source": entry.source, "says": entry.says}
 
 
 def read_settings(words: Iterable[str]) -> dict[str, Value]:

@@ -49,8 +49,8 @@ CONTRACT = {
 def test_names_and_parameters():
     assert set(CONTRACT) <= set(papers.names())
     for name, expected in CONTRACT.items():
-        assert set(papers.parameters(name)) == expected
-    assert papers.parameters("dubey-lemma2")["rho"] == 0
+        assert set(papers.find(name).parameters) == expected
+    assert papers.find("dubey-lemma2").parameters["rho"].default == 0
 
 
 def test_every_claim_at_its_defaults():
@@ -58,7 +58,7 @@ def test_every_claim_at_its_defaults():
     assert [answer["name"] for answer in listed] == list(papers.names())
     for answer in listed:
         assert answer.keys() == KEYS
-        assert set(papers.about(answer["name"])) == {"source", "says"}
+        assert all((papers.find(answer["name"]).source, papers.find(answer["name"]).says))
         assert answer["schema"] == "dpaccount/claim-check/1"
         assert set(answer["proved"]) == {"epsilon", "delta"}
         assert answer["witness"]
