@@ -1,6 +1,6 @@
 """What is believed of the arms' means, about ½: normal, for every arm apart or linear in its point."""
 
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
@@ -8,22 +8,6 @@ from bandits.space.points import Space
 from bandits.statistics.arrays import Floats
 
 PRIOR_VARIANCE: Final = 0.09  #: of an arm's mean about ½; of linear ones on average
-
-
-class ArmBelief(Protocol):
-    """Normal means of the arms, less ½; what is learned adds up, and may be taken off again."""
-
-    def learn(self, arm: int, precision: float, moment: float) -> None:
-        """Add an observation of an arm, moment/precision, of variance 1/precision."""
-
-    def means(self) -> Floats:
-        """Return the expected means."""
-
-    def precisions(self) -> Floats:
-        """Return one over the variance of every mean."""
-
-    def draw(self, width: float, coins: np.random.Generator) -> Floats:
-        """Return a draw of the means, whose spread is `width` times the belief's."""
 
 
 class ApartBelief:
@@ -78,3 +62,7 @@ class LinearBelief:
         root = np.linalg.cholesky(self._precision)
         away = np.linalg.solve(root.T, coins.normal(size=len(root)))
         return self.means() + width * (self._phi @ away)
+
+
+#: Normal means of the arms, less ½; what is learned adds up, and may be taken off again.
+ArmBelief = ApartBelief | LinearBelief

@@ -32,26 +32,13 @@ class Sums(Protocol):
         """Return the latest released prefix sum; costs nothing."""
 
 
-class History(Protocol):
-    """The past values that a factor's next row needs."""
-
-    def past(self) -> Values:
-        """Return the past's part of the next row: Σ over earlier rounds s of C[t, s]·value[s]."""
-
-    def push(self, value: Values) -> None:
-        """Remember a round's value."""
-
-    def diagonal(self) -> int:
-        """Return the next row's weight of its own round, C[t, t]."""
-
-
 class FactorSums:
     """Prefix sums in grid units from a factor C; `history` makes its memory for a width and a type.
 
     Values are vectors of `width` integers.  The estimate is in floating point; it reads releases only.
     """
 
-    def __init__(self, history: Callable[[int, type], History], width: int, release: Release) -> None:
+    def __init__(self, history: "Callable[[int, type], History]", width: int, release: Release) -> None:
         self._release = release
         self._exact = history(width, np.int64)
         self._solved = history(width, np.float64)
@@ -85,7 +72,7 @@ class Window:
         self._next = 0
 
     def past(self) -> Values:
-        """Return Σ_k c_k·value[t − k]."""
+        """Return the past's part of the next row: Σ_k c_k·value[t − k]."""
         size = len(self._last)
         turned = self._weights[::-1][size - self._next : 2 * size - self._next]
         return turned @ self._last
@@ -97,7 +84,7 @@ class Window:
             self._next = (self._next + 1) % len(self._last)
 
     def diagonal(self) -> int:
-        """Return c_0."""
+        """Return the next row's weight of its own round: c_0."""
         return self._own
 
 
@@ -153,6 +140,10 @@ class AllRows:
     def diagonal(self) -> int:
         """Return the next diagonal entry."""
         return int(self._factor[self._rounds, self._rounds])
+
+
+#: The past values that a factor's next row needs.
+History = Window | Buffers | AllRows
 
 
 class Restarting:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, exp, expm1, floor, tanh
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,37 +41,7 @@ KEY: Final = "answer"
 LAPLACE_GRID_BITS: Final = 20  #: Laplace noise is drawn on multiples of 2^−20 of the clip
 
 
-class Channel(Protocol):
-    """One private message of a number in [−1, 1]."""
-
-    @property
-    def largest(self) -> float:
-        """Return the largest absolute value that a message can have: infinite for Laplace noise."""
-
-    def proof(
-        self, name: str, messages: int, delta: Fraction, source: str = "public", each: int = 1
-    ) -> Theorem:
-        """Return local DP at (ε·`each`, `delta`) of `messages` shown to everyone, `each` of them a person.
-
-        `source` is the origin of the number's reference value: ``dp-output`` of earlier
-        messages.
-        """
-
-    def send(self, noise: Noise, slot: int, unit: float, coin: float = 0.5) -> float:
-        """Return one person's message of `unit`, which is clipped to [−1, 1]; NaN counts as 0.
-
-        `slot` names the person, `coin` is uniform on [0, 1); over coins and noise the expected message is
-        the clipped number.
-        """
-
-    def variance(self, unit: Floats) -> Floats:
-        """Return the variance of a message of `unit`, over coins and noise."""
-
-    def sends(self, message: float) -> bool:
-        """Return whether this channel can send the message; a raw reward seldom qualifies."""
-
-
-def channel(name: str, epsilon: Fraction, steps: int = 8) -> "TableChannel | LaplaceChannel":
+def channel(name: str, epsilon: Fraction, steps: int = 8) -> "Channel":
     """Return the named channel; raises `InputError` if it is unknown, or ε is out of range."""
     if name not in CHANNELS:
         raise InputError(f"channel is {name[:40]!r}", f"known: {', '.join(CHANNELS)}")
@@ -149,7 +119,10 @@ class TableChannel:
     def proof(
         self, name: str, messages: int, delta: Fraction, source: str = "public", each: int = 1
     ) -> Theorem:
-        """Return local DP of `messages`, `each` of them a person."""
+        """Return local DP at (ε·`each`, `delta`) of `messages` shown to everyone, `each` of them a person.
+
+        `source` is the origin of the number's reference value: ``dp-output`` of earlier messages.
+        """
         return tables.proof(name, self.parts[0], self.epsilon, messages, delta, source, each)
 
     def places(self, units: Floats) -> Integers:
@@ -158,7 +131,11 @@ class TableChannel:
         return np.trunc(inside * self.steps).astype(np.int64) + self.steps
 
     def send(self, noise: Noise, slot: int, unit: float, coin: float = 0.5) -> float:
-        """Return one person's message of a number through a `Channel`."""
+        """Return one person's message of `unit`, which is clipped to [−1, 1]; NaN counts as 0.
+
+        `slot` names the person, `coin` is uniform on [0, 1); over coins and noise the expected message is
+        the clipped number.
+        """
         at = floor(bounded(unit) * self.steps + coin) + self.steps
         place = np.array([min(max(at, 0), 2 * self.steps)], dtype=np.int64)
         return float(self.values[noise.noisy(KEY, slot, place)[0]])
@@ -204,7 +181,7 @@ class LaplaceChannel:
         return laplace_proof(name, name, self.scale, messages, delta, source, each)
 
     def send(self, noise: Noise, slot: int, unit: float, coin: float = 0.5) -> float:
-        """Return one person's message of a number through a `Channel`."""
+        """Return one person's message of `unit`, as a `TableChannel` does."""
         return laplace_answer(noise, slot, bounded(unit), coin)
 
     def variance(self, unit: Floats) -> Floats:
@@ -217,6 +194,10 @@ class LaplaceChannel:
     def sends(self, message: float) -> bool:
         """Return whether it is a multiple of 2^−20; a raw reward on this grid is not detected."""
         return (message * 2.0**LAPLACE_GRID_BITS).is_integer()
+
+
+#: One private message of a number in [−1, 1].
+Channel = TableChannel | LaplaceChannel
 
 
 def laplace_proof(
