@@ -25,8 +25,8 @@ from audits.api.requests import (
 from audits.api.verdicts import answer_fields, explained, grid_fields, nothing_in_unit, witness
 from audits.attack.black_box import Attempt, attack
 from audits.attack.pair_search import Stuck
+from audits.attack.power import level_shown
 from audits.attack.runs import MIN_RUNS, Challenge, Progress
-from audits.attack.thresholds import level_shown
 from audits.attack.white_box import Target
 from audits.certificate.document import audited, refused_by_checker, seal, unsealed
 from audits.certificate.kept import spent_when_stopped

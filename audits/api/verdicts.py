@@ -5,8 +5,8 @@ from fractions import Fraction
 from typing import Any
 
 from audits.attack.black_box import Attempt, RoundedBound
-from audits.attack.power import verdict_of
-from audits.attack.thresholds import CountedBound, LowerBound, level_shown
+from audits.attack.power import LowerBound, level_shown, verdict_of
+from audits.attack.thresholds import CountedBound
 from audits.datasets.shape import Neighbourhood
 from audits.tradeoff import CurveClaim, EventClaim
 from dpaccount.exact import shown

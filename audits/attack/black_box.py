@@ -31,7 +31,7 @@ from audits.attack.pair_search import (
     rare_moves,
 )
 from audits.attack.planning import Floats
-from audits.attack.power import leakage_bound, verdict_of, with_missing_runs
+from audits.attack.power import LowerBound, Planner, Rule, leakage_bound, verdict_of, with_missing_runs
 from audits.attack.runs import (
     SHARED_SEEDS,
     THIN,
@@ -43,7 +43,7 @@ from audits.attack.runs import (
     room_for,
     runs_within,
 )
-from audits.attack.thresholds import LowerBound, Planner, Rule, Threshold, plan_event, plan_threshold
+from audits.attack.thresholds import Threshold, plan_event, plan_threshold
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import KEEPS, Crew, TimeUp
 from audits.sandbox.outcomes import WANTED, Outcome

@@ -24,8 +24,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
-from audits.attack.power import leaked_bound
-from audits.attack.thresholds import LowerBound, level_shown
+from audits.attack.power import LowerBound, leaked_bound, level_shown
 from audits.tradeoff import EventClaim
 
 FALSE_ALARM = Fraction(1, 1000)  #: maximum probability that a true claim is refuted
@@ -67,6 +66,6 @@ def could_show(reached: LowerBound, beyond: Callable[[LowerBound], bool], points
     """Return the bound that the runs behind `reached` would give if each revealed its side, as judged."""
 
     def at(risk: Fraction) -> LowerBound:
-        return leaked_bound(replace(reached, risk=risk))  # type: ignore[type-var]
+        return leaked_bound(replace(reached, risk=risk))
 
     return judged(at, beyond, reached.risk, points=points)

@@ -1,5 +1,6 @@
 """The power of an attack: the largest ε that its number of runs could show, had each revealed its side."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -9,8 +10,14 @@ from numpy.typing import NDArray
 from audits.attack.e_process import BetRefutation
 from audits.attack.membership_guessing import Guess, Guessed, largest_rejected
 from audits.attack.planning import Floats
-from audits.attack.thresholds import CountedBound, LowerBound, Rule, clopper_pearson
+from audits.attack.thresholds import CountedBound, Threshold, clopper_pearson
+from audits.tradeoff import EventClaim
 
+#: ε at `delta` is at least `epsilon_lower`, wrong with probability at most `risk`
+LowerBound = CountedBound | Guessed | BetRefutation
+Rule = Threshold | Guess  #: is fixed on training runs, then measured on others
+#: from training scores (left, right), δ, risk and the runs a side to come: a rule and the bound expected
+Planner = Callable[[Floats, Floats, Fraction, Fraction, int], tuple[Rule, float]]
 EVERY = Guess(1.0, -1.0)  #: a guess at the side of every run
 
 
@@ -45,8 +52,15 @@ def leaked_bound(reached: LowerBound) -> LowerBound:
     if isinstance(reached, CountedBound):
         full, empty = np.ones(reached.runs), np.zeros(reached.other_runs)
         return clopper_pearson(full, empty, 0.5, reached.delta, reached.risk, reached.direction)
-    if not isinstance(reached, Guessed | BetRefutation):
-        raise TypeError(f"no power is known for {type(reached).__name__}")
     n = reached.runs
     shown = largest_rejected(n, n, n, float(reached.delta), float(reached.risk))
     return replace(reached, epsilon_lower=max(shown, reached.epsilon_lower))
+
+
+def level_shown(reached: LowerBound, claim: EventClaim | None) -> float:
+    """Return a bound in the claim's unit: ε if `claim` is None, else the level of its trade-off curve."""
+    if claim is None:
+        return reached.epsilon_lower
+    if not isinstance(reached, CountedBound):
+        raise TypeError(f"{type(reached).__name__} has no counts to hold a curve against")
+    return claim.lower(reached.power, reached.false_alarm)

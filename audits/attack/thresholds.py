@@ -1,14 +1,9 @@
-"""Lower bounds on ε with stated confidence from runs: what estimators share, and counts.
-
-An estimator is a `Rule`: fixed on training runs, then measured on others.  `Threshold` counts one
-event on either side (Clopper & Pearson 1934); `membership_guessing.Guess` guesses each run's side.
-"""
+"""Lower bounds on ε with stated confidence, from counts of one event on either side (Clopper & Pearson)."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
@@ -21,37 +16,7 @@ from audits.attack.planning import (
     likelihood_rates,
     modelled_rates,
 )
-from audits.tradeoff import EventClaim
 
-
-class LowerBound(Protocol):
-    """ε at `delta` is at least `epsilon_lower`, wrong with probability at most `risk`."""
-
-    @property
-    def delta(self) -> Fraction:
-        """Return the δ of the bound."""
-
-    @property
-    def epsilon_lower(self) -> float:
-        """Return the lower bound."""
-
-    @property
-    def risk(self) -> Fraction:
-        """Return the probability that it is wrong."""
-
-    def sentence(self) -> str:
-        """Return the evidence in words: the event and its counts."""
-
-
-class Rule(Protocol):
-    """What an estimator fixes before it sees the certifying runs."""
-
-    def measure(self, left: Floats, right: Floats, delta: Fraction, risk: Fraction) -> LowerBound:
-        """Return the bound from the scores of runs on either side."""
-
-
-#: from training scores (left, right), δ, risk and the runs a side to come: a rule and the bound expected
-Planner = Callable[[Floats, Floats, Fraction, Fraction, int], tuple[Rule, float]]
 Levels = Callable[[Floats, Floats], Floats]  #: from confidence ends of an event's rates to what they show
 
 
@@ -141,15 +106,6 @@ def upper_end(hits: Floats | float, runs: float, risk: float) -> Floats:
     few = np.minimum(hits, runs - 1e-9)
     most = np.minimum(betainccinv(few + 1, runs - few, risk) * (1 + 1e-9), 1.0)
     return np.where(np.asarray(hits) < runs, most, 1.0)
-
-
-def level_shown(reached: LowerBound, claim: EventClaim | None) -> float:
-    """Return a bound in the claim's unit: ε if `claim` is None, else the level of its trade-off curve."""
-    if claim is None:
-        return reached.epsilon_lower
-    if not isinstance(reached, CountedBound):
-        raise TypeError(f"{type(reached).__name__} has no counts to hold a curve against")
-    return claim.lower(reached.power, reached.false_alarm)
 
 
 def choose_threshold(left: Floats, right: Floats, delta: Fraction, risk: Fraction) -> float:

@@ -22,8 +22,9 @@ import dpaccount_packages
 from audits.attack.confirmation import STRONG, exceeds, judged
 from audits.attack.e_process import bettor_of, plan_known_bet
 from audits.attack.output_scores import Sample, ShownScore, learn, runs_to_fit, sample_of
+from audits.attack.power import LowerBound, Planner
 from audits.attack.runs import Progress, progress_counter, silent
-from audits.attack.thresholds import LowerBound, Planner, plan_known_threshold
+from audits.attack.thresholds import plan_known_threshold
 from audits.datasets.bases import Pair
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.evidence import WorstPair

@@ -13,7 +13,8 @@ from typing import Any, cast
 from msgspec import convert, to_builtins
 
 import dpaccount
-from audits.attack.thresholds import CountedBound, LowerBound
+from audits.attack.power import LowerBound
+from audits.attack.thresholds import CountedBound
 from audits.attack.white_box import Target
 from audits.claim import Claim
 from audits.subjects import catalogue, sources

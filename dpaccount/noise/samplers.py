@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -23,46 +23,28 @@ LIMIT = 2**62  #: exclusive bound on values, so that value plus noise cannot ove
 MAX_COMPARED_SINGLY = 64  #: array size up to which Python compares faster than NumPy
 
 
-class Sampler(Protocol):
-    """Adds integer noise to values, or chooses a candidate."""
-
-    releasable: bool
-
-    def gaussian(self, values: Integers, scale: float) -> Integers:
-        """Return values plus discrete Gaussian noise, mass ∝ exp(−x²/(2·scale²))."""
-
-    def laplace(self, values: Integers, scale: float) -> Integers:
-        """Return values plus discrete Laplace noise, mass ∝ exp(−|x|/scale)."""
-
-    def choose(self, scores: Integers, scale: float, kind: str) -> int:
-        """Return the index of a candidate: weight ∝ exp(score/scale), or by permute-and-flip."""
-
-    def k_norm(self, values: Integers, scale: float) -> Integers:
-        """Return a vector plus noise v on ℤᵈ, mass ∝ exp(−‖v‖₂/scale)."""
-
-    def below(self, bound: int) -> int:
-        """Return a uniform integer of 0 … bound − 1."""
-
-
 class Secure:
     """OpenDP's exact samplers over the operating system's randomness; cannot be seeded."""
 
     releasable = True
 
     def gaussian(self, values: Integers, scale: float) -> Integers:
-        """Return values plus discrete Gaussian noise (Canonne, Kamath & Steinke 2020, by OpenDP)."""
+        """Return values plus noise of mass ∝ exp(−x²/(2·scale²)) (Canonne et al. 2020, by OpenDP)."""
         return np.array(_opendp("gaussian", scale)(values.tolist()), dtype=np.int64)
 
     def laplace(self, values: Integers, scale: float) -> Integers:
-        """Return values plus discrete Laplace noise (by OpenDP)."""
+        """Return values plus discrete Laplace noise, mass ∝ exp(−|x|/scale) (by OpenDP)."""
         return np.array(_opendp("laplace", scale)(values.tolist()), dtype=np.int64)
 
     def choose(self, scores: Integers, scale: float, kind: str) -> int:
-        """Return the largest of scores plus Gumbel or exponential noise, compared exactly (by OpenDP)."""
+        """Return a candidate, of weight ∝ exp(score/scale) or by permute-and-flip (by OpenDP).
+
+        It has the largest of scores plus Gumbel or exponential noise, compared exactly.
+        """
         return int(_opendp(kind, scale)(scores.tolist()))
 
     def k_norm(self, values: Integers, scale: float) -> Integers:
-        """Return a vector plus noise, by rejection from independent discrete Laplace noise.
+        """Return a vector plus noise v on ℤᵈ, mass ∝ exp(−‖v‖₂/scale), by rejection from Laplace noise.
 
         ‖v‖₁ ≤ √d·‖v‖₂, so with a Laplace scale L ≥ √d·scale the ratio exp(‖v‖₁/L − ‖v‖₂/scale) is at
         most 1: the acceptance probability of v.  The number of trials does not depend on the values.
@@ -123,6 +105,10 @@ class Rehearsal:
         return (
             int(self._rng.integers(bound)) if bound < 2**62 else int(self._rng.random() * 2**53) * bound >> 53
         )
+
+
+#: adds integer noise to values, or chooses a candidate
+Sampler = Secure | Rehearsal
 
 
 def _acceptance(noise: list[int], scale: float, wide: float, bits: int) -> arb:
