@@ -28,7 +28,8 @@ from scipy.stats import nct
 
 from audits.attack.e_process import bettor_of, plan_known_bet
 from audits.attack.membership_guessing import largest_rejected, plan_guess, plan_known_guess
-from audits.attack.thresholds import Planner, plan_known_threshold, plan_threshold
+from audits.attack.power import Planner
+from audits.attack.thresholds import plan_known_threshold, plan_threshold
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import best_score
 from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows
