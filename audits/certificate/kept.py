@@ -89,14 +89,13 @@ def find_run(release: Release, *, again: bool) -> PreparedRelease:
         if release.claim.scope is not None:
             ledger.check_scope(release.claim.scope)
         number, latest = next_number(release, ledger)
-        charged = ledger.run_state(release.numbered(number)).charged
-        if number == 1 and not again and not charged:
-            earlier = _kept_under_code(release, ledger)
-            return PreparedRelease(release, number, again, earlier)
-        if again or number == 1:
-            return PreparedRelease(release, number, again, charged=charged)
-        certificate = stored_certificate(release, ledger, number - 1, latest)
-        return PreparedRelease(release, number - 1, again, certificate)
+        certificate, charged = None, ledger.run_state(release.numbered(number)).charged
+        if number > 1 and not again:
+            number, charged = number - 1, False
+            certificate = stored_certificate(release, ledger, number, latest)
+        elif not again and not charged:
+            certificate = _kept_under_code(release, ledger)
+        return PreparedRelease(release, number, again, certificate, charged)
 
 
 def next_number(release: Release, ledger: Ledger) -> tuple[int, RunState]:
