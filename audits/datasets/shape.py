@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,8 +105,11 @@ class Shape:
         return self.adjacency.adjacent(self.records(left), self.records(right))
 
 
-#: Datasets and their neighbours; the search sees records, one a row.
-Neighbourhood = Shape | Frame
+#: Datasets and their neighbours; the search sees records, one a row.  No request takes them to a process.
+if TYPE_CHECKING:
+    Neighbourhood = Shape | Frame
+else:
+    Neighbourhood = Any
 
 
 @dataclass(frozen=True)
