@@ -35,8 +35,7 @@ def _result(made_by: type, task: Task, progress: Callable[[str], None]) -> Any:
             raise InputError("changed since it was read", "give the command again", asked.claim)
         subject = catalogue.subject_made(claim, made_by)
         effort = AuditBudget(asked.quick, asked.jobs, task.seconds, task.folders)
-        done = certify_subject(asked, claim, subject, effort, progress)
-        return [done.certificate, done.reprinted, done.broken, done.other_code]
+        return certify_subject(asked, claim, subject, effort, progress)
     if isinstance(asked, Audit):
         effort = AuditBudget(jobs=asked.jobs, seconds=task.seconds, folders=task.folders)
         return audit_subject(asked, subject_asked(asked, made_by), effort, progress)

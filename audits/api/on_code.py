@@ -76,8 +76,7 @@ def certify_code(question: Certify, claim: Claim, progress: Progress) -> Certify
             try:
                 path = question.claim.absolute()  # code may change the working directory
                 task = Task(changed(question, claim=path), code.folders, seconds, canonical(claim.written))
-                certificate, reprinted, broken, other = done_by(crew.first, task, progress)
-                return CertifyResult(certificate, reprinted, tuple(broken), other)
+                return msgspec.convert(done_by(crew.first, task, progress), CertifyResult)
             except Stopped as stopped:
                 spent = spent_when_stopped(claim) if stopped.phase == "release" else None
                 if spent is not None:

@@ -119,8 +119,7 @@ class Task(msgspec.Struct, frozen=True):
     claim: bytes = b""
 
 
-@dataclass(frozen=True)
-class CertifyResult:
+class CertifyResult(msgspec.Struct, frozen=True):
     """A sealed certificate; `reprinted` if it was made before; `broken` rules of the policy.
 
     `other_code`: it was made before by code with another digest than today's.

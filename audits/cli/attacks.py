@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import Json, Name, differing, lines, reporting, say, show
+from audits.cli.options import EXIT_CODES, Json, Name, differing, lines, reporting, say, show
 from audits.cli.questions import AuditOptions, SensitivityOptions, TraceOptions, arguments_of
 
-AUDITED = {"NOT REFUTED": 0, "REFUTED": 1, "NOT ATTACKED": 3}
 AUDIT, SENSITIVITY, TRACE = AuditOptions(), SensitivityOptions(), TraceOptions()  #: nothing said
 
 
@@ -47,7 +46,7 @@ def audit(
     for finding in answer["witness"].get("findings", ()):
         say(f"note: {finding}")
     show(answer, json_, lambda shown: lines({**shown, "witness": differing(shown["witness"])}))
-    return AUDITED[answer["verdict"]]
+    return EXIT_CODES[answer["verdict"]]
 
 
 def trace(

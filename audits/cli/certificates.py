@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from audits.cli.options import (
+    EXIT_CODES,
     CatalogueOnly,
     File,
     Flag,
@@ -33,8 +34,6 @@ from dpaccount.errors import InputError
 if TYPE_CHECKING:
     from audits.api.requests import Certify, CertifyResult
     from audits.claim import Claim
-
-VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ def certify(
     show(done.certificate, json_, lambda document: summary(document, path))
     if "file" in done.certificate["claim"].get("data", {}) and not dry_run:
         next_step(f"dpaccount release {claim}")
-    return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
+    return 1 if done.broken else EXIT_CODES[done.certificate["verdict"]]
 
 
 def _certified(question: "Certify", asked: "Claim", out: Path | None) -> tuple["CertifyResult", Path]:
@@ -224,7 +223,7 @@ def release(
         write_release(released, path.parent)
         show(released, json_, lambda _: summary(done.certificate, path.parent / "release.json"))
     next_step(f"open {path.parent / 'report.html'}, or dpaccount check {path}")
-    return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
+    return 1 if done.broken else EXIT_CODES[done.certificate["verdict"]]
 
 
 def plan(study: File, *, json_: Json = False) -> int:

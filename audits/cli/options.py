@@ -22,6 +22,8 @@ from dpaccount.errors import InputError
 from dpaccount.exact import exact_argument, to_digits, whole_argument
 
 ON_TERMINAL = 8  #: significant digits
+#: the exit code of a certificate's or an audit's verdict
+EXIT_CODES = {"CERTIFIED": 0, "NOT REFUTED": 0, "REFUTED": 1, "UNPROVEN": 3, "NOT ATTACKED": 3}
 
 #: What help shows of an option, besides what it says: its kind, and what it may be where that is a list.
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]

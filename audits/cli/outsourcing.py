@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from audits.cli.options import (
+    EXIT_CODES,
     File,
     Flag,
     Folder,
@@ -25,8 +26,6 @@ from audits.cli.options import (
 )
 from dpaccount.errors import InputError
 from dpaccount.schemas.sessions import Answered, CuratedAnswer, Query
-
-VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
 
 def curate(  # noqa: PLR0913
@@ -93,7 +92,7 @@ def curate(  # noqa: PLR0913
         )
     answer = CuratedAnswer(body["verdict"], str(path), str(target), *curation.rows.shape)
     show(answer, json_, lambda _: f"{summary(body, path)}\n{target}: {len(curation.rows)} rows")
-    return VERDICTS[body["verdict"]]
+    return EXIT_CODES[body["verdict"]]
 
 
 @Parameter(name="*")
