@@ -17,7 +17,7 @@ from audits.reports.tables import shown_table, study_of
 from audits.studies import results
 from audits.studies.frame import FRAME_FILE, as_file, header
 from audits.studies.text import MOST_SHOWN
-from dpaccount.documents import Place, html_table, parse_json
+from dpaccount.documents import Place, html_table, mapped, parse_json
 from dpaccount.errors import InputError
 from dpaccount.exact import Exact, as_exact
 from dpaccount.schemas.study import SCHEMA, StudyPlan, StudyRelease
@@ -297,8 +297,8 @@ class FrameTable:
             document["law"] = self.law
         if taken := document.keys() & self.sections.keys():
             raise InputError(f"sections has {min(taken)!r}", "say it by the table's own arguments")
-        document |= _exact(self.sections)
-        place = Place(_exact(document), f"the table {self.name}", toml=True)
+        document |= mapped(_exact, self.sections)
+        place = Place(mapped(_exact, document), f"the table {self.name}", toml=True)
         claim = replace(claim_at(place, Path(f"{self.name}.toml"), self.ledger), ledger=self.ledger)
         study_of(claim)
         there = header(self.frame)
@@ -350,11 +350,7 @@ def _declared(name: str, declared: Any) -> Any:
 
 
 def _exact(value: Any) -> Any:
-    """Return a document with its numbers exact, as a TOML file's are."""
-    if isinstance(value, Mapping):
-        return {key: _exact(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_exact(each) for each in value]
+    """Return a number of a document exact, as a TOML file's are; other values as they are."""
     if isinstance(value, bool | int | str | Fraction):
         return value
     return as_exact(value) if isinstance(value, float | Decimal) or hasattr(value, "__int__") else value

@@ -389,7 +389,8 @@ def mapped(each: Callable[[Any], Any], value: Any) -> Any:
     """Return a document with a function of every value in it that is neither a table nor a list."""
     if isinstance(value, Mapping):
         return {key: mapped(each, member) for key, member in value.items()}
-    return [mapped(each, member) for member in value] if isinstance(value, list) else each(value)
+    several = isinstance(value, list | tuple)
+    return [mapped(each, member) for member in value] if several else each(value)
 
 
 def _date_as_text(value: Any) -> Any:

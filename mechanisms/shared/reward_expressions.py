@@ -5,9 +5,8 @@ A comparison has a number, or a value in quotes, on one side and one column on t
 read and nothing is evaluated as code.  A record's reward depends on that record and declarations alone.
 """
 
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
-from mechanisms.table.columns import NUMERIC_KINDS, Column
+from mechanisms.table.columns import COMPARISONS, NUMERIC_KINDS, Column
 
 Floats = NDArray[np.float64]
 
@@ -27,15 +26,6 @@ RIGHT: Final = (
     "write a column, or comparisons joined by and, such as "
     '"visits >= 1 and (1 - position) * spending <= 60"; names with spaces go in backquotes'
 )
-OPERATORS: Final[dict[str, Callable[[Floats, float], NDArray[np.bool_]]]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    "==": operator.eq,
-    "!=": operator.ne,
-    ">": operator.gt,
-    "<": operator.lt,
-}
-_MIRRORED = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": "!="}
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d{1,3})?|\.\d+)|(?P<name>[^\W\d]\w*)|`(?P<quoted>[^`]+)`"
     r"|\"(?P<text>[^\"]*)\"|'(?P<single>[^']*)'|(?P<sign>>=|<=|==|!=|[><*()-]))"
@@ -57,7 +47,7 @@ class Comparison:
     def holds(self, codes: Floats, arm: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return for every record, with the code of its column and its arm, whether the comparison holds."""
         weights = np.array([float(weight) for weight in self.weights])
-        return OPERATORS[self.sign](weights[arm] * codes, float(self.limit))
+        return COMPARISONS[self.sign][0](weights[arm] * codes, float(self.limit))
 
 
 @dataclass(frozen=True)
@@ -152,11 +142,11 @@ class _Reader:
             _bare(left)
             return Comparison(left.column.name, left.weights, "==", Fraction(1))
         kind, sign = self._next()
-        if kind != "sign" or sign not in OPERATORS:
+        if kind != "sign" or sign not in COMPARISONS:
             raise InputError(f"the reward has {sign[:20]!r} where a comparison belongs", RIGHT)
         right = self._side()
         if left.column is None:
-            left, sign, right = right, _MIRRORED[sign], left
+            left, sign, right = right, COMPARISONS[sign][1], left
         if right.text is not None:
             _bare(left)
         if left.column is None or right.column is not None:

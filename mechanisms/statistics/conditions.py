@@ -2,7 +2,6 @@
 
 import ast
 import math
-import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -16,32 +15,25 @@ from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
 from mechanisms.statistics.arithmetic import FUNCTIONS, Codes, Floats, Term, term
-from mechanisms.table.columns import NUMERIC_KINDS, Column, day_number
+from mechanisms.table.columns import COMPARISONS, NUMERIC_KINDS, Column, day_number
 
 Flags = NDArray[np.bool_]
 Constant = bool | str | float
 Holds = Callable[[Codes], Flags]
+Compared = Callable[[Floats, float | Floats], Flags]
 
 LONGEST: Final = 1000  #: characters of a condition
 MOST_TERMS: Final = 300  #: of its syntax tree, so that no evaluation is nested too deeply
 RIGHT: Final = 'write comparisons such as age - 18 >= 2 * visits and `my ward` == "A", with and, or, not'
 THRESHOLD: Final = "a threshold is a number or a declared value, which is public"
 
-_COMPARED: Final[dict[type[ast.cmpop], Callable[[Floats, float | Floats], Flags]]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
-_MIRRORED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
-    ast.Lt: ast.Gt,
-    ast.LtE: ast.GtE,
-    ast.Gt: ast.Lt,
-    ast.GtE: ast.LtE,
-    ast.Eq: ast.Eq,
-    ast.NotEq: ast.NotEq,
+_SIGNS: Final[dict[type[ast.cmpop], str]] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
 }
 UNREAD: Final = (SyntaxError, ValueError, RecursionError, MemoryError)  #: errors of Python's parser
 #: A text in quotes, a name in backquotes, a number, a bare name, any other character.
@@ -141,7 +133,7 @@ def _compiled(node: ast.expr, known: Mapping[str, Column]) -> Holds:
         case ast.Compare(left=left, ops=ops, comparators=others):
             sides = [left, *others]
             pairs = zip(sides, ops, sides[1:], strict=False)
-            parts = [_comparison(a, type(op), b, known) for a, op, b in pairs]
+            parts = [_comparison(a, op, b, known) for a, op, b in pairs]
             return lambda codes: np.logical_and.reduce([part(codes) for part in parts])
         case ast.Name(id=name) if name in known and known[name].kind == "boolean":
             return lambda codes: codes[name] == 1
@@ -149,28 +141,29 @@ def _compiled(node: ast.expr, known: Mapping[str, Column]) -> Holds:
             raise InputError(f"{ast.unparse(node)[:60]!r} is no comparison", RIGHT)
 
 
-def _comparison(left: ast.expr, op: type[ast.cmpop], right: ast.expr, known: Mapping[str, Column]) -> Holds:
-    if op not in _COMPARED:
+def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr, known: Mapping[str, Column]) -> Holds:
+    sign = _SIGNS.get(type(op))
+    if sign is None:
         raise InputError("a condition has an operator that is not read", RIGHT)
+    names = names_in(ast.Compare(left, [op], [right]), known)
     if _constant(left, known) is not None:
-        left, op, right = right, _MIRRORED[op], left
-    column, value, compared = _column(left, known), _constant(right, known), _COMPARED[op]
+        left, sign, right = right, COMPARISONS[sign][1], left
+    column, value, compared = _column(left, known), _constant(right, known), COMPARISONS[sign][0]
     if column is not None and value is not None:
-        name, limit = column.name, _limit(column, op, value)
+        name, limit = column.name, _limit(column, sign, value)
         return lambda codes: compared(codes[name], limit)
-    names = names_in(ast.Compare(left, [op()], [right]), known)
     if not names:
         raise InputError("a comparison names no column", f"declared: {', '.join(known)}")
-    return _of_terms(term(left, known), op, term(right, known), names)
+    return _of_terms(term(left, known), compared, term(right, known), names)
 
 
-def _of_terms(left: Term, op: type[ast.cmpop], right: Term, names: tuple[str, ...]) -> Holds:
+def _of_terms(left: Term, compared: Compared, right: Term, names: tuple[str, ...]) -> Holds:
     """Return which rows meet a comparison of arithmetic on some columns, decided as by exact numbers.
 
     A cell is the shortest decimal that is read as its number.  Where rounding might decide, rows are
     computed again in fractions.
     """
-    compared, margin = _COMPARED[op], 2 * (left.error + right.error)
+    margin = 2 * (left.error + right.error)
 
     def holds(codes: Codes) -> Flags:
         a, b = left.numbers(codes), right.numbers(codes)
@@ -192,7 +185,7 @@ def _column(node: ast.expr, known: Mapping[str, Column]) -> Column | None:
     return known.get(node.id) if isinstance(node, ast.Name) else None
 
 
-def _limit(column: Column, op: type[ast.cmpop], value: Constant) -> float:
+def _limit(column: Column, sign: str, value: Constant) -> float:
     """Return the code that a column is compared with: a public constant's."""
     if column.kind in NUMERIC_KINDS:
         if isinstance(value, bool | str):
@@ -205,7 +198,7 @@ def _limit(column: Column, op: type[ast.cmpop], value: Constant) -> float:
         if not isinstance(value, str) or math.isnan(day):
             raise InputError(f"{column.name} is a date, compared with {value!r}", 'write "2024-12-31"')
         return day
-    if op not in (ast.Eq, ast.NotEq):
+    if sign not in ("==", "!="):
         raise InputError(f"{column.name} is a {column.kind}, which has no order", "compare by == or !=")
     if column.kind == "boolean":
         if not isinstance(value, bool):

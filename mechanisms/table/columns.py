@@ -7,8 +7,9 @@ So a code depends on no other cell.
 """
 
 import math
+import operator
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -22,9 +23,20 @@ from dpaccount.errors import InputError
 from mechanisms.table.cells import HIGHEST, numbers_of, text_of
 from mechanisms.table.reading import ArrowCells
 
+Floats = NDArray[np.float64]
+
 COLUMN_KINDS: Final = ("number", "integer", "category", "text", "boolean", "date")
 NUMERIC_KINDS: Final = ("number", "integer")
 ORDERED_KINDS: Final = (*NUMERIC_KINDS, "date")  #: those with bounds
+#: by its sign what a comparison of codes says, and its sign where the sides are exchanged
+COMPARISONS: Final[dict[str, tuple[Callable[[Floats, float | Floats], NDArray[np.bool_]], str]]] = {
+    ">=": (operator.ge, "<="),
+    "<=": (operator.le, ">="),
+    "==": (operator.eq, "=="),
+    "!=": (operator.ne, "!="),
+    ">": (operator.gt, "<"),
+    "<": (operator.lt, ">"),
+}
 NOWHERE: Final = -1.0  #: the code of a category's cell that is none of its values, where there is no "other"
 OTHER: Final = "other"
 LONGEST_TEXT: Final = 240  #: bytes that may be declared
@@ -32,8 +44,6 @@ COLUMN_NAME: Final = re.compile(r"[^\x00-\x1f]{1,200}")
 DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _TRUE, _FALSE = frozenset({"true", "t", "yes", "y", "1"}), frozenset({"false", "f", "no", "n", "0"})
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
