@@ -311,14 +311,20 @@ def _csv_cell(value: object) -> object:
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Make a folder if it lacks, for files written within; a failure is an `InputError` naming it."""
+def using(path: Path, right: str, otherwise: str = "unwritable") -> Iterator[None]:
+    """Raise what the system refuses within as an `InputError` naming the path, and what would be `right`."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
-        what = str(error.strerror or "unwritable")
-        raise InputError(what, "name a folder that can be written", folder) from None
+        raise InputError(error.strerror or otherwise, right, path) from None
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Make a folder if it lacks, for files written within; a failure is an `InputError` naming it."""
+    with using(folder, "name a folder that can be written"):
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
 
 
 @contextmanager

@@ -21,8 +21,7 @@ from dpaccount.checker.accounting.releases import Releases
 from dpaccount.checker.curves import gdp_delta
 from dpaccount.checker.documents import BROKEN, Work, ensure
 from dpaccount.checker.intervals import Interval, exact
-from dpaccount.documents import atomically, mapped
-from dpaccount.errors import InputError
+from dpaccount.documents import atomically, mapped, using
 from dpaccount.exact import Enclosure, Number, formatted, to_digits
 from dpaccount.exact import shown as spelled
 from dpaccount.numerics.bisection import bisect
@@ -128,10 +127,8 @@ def written_certificate(
 ) -> dict[str, Any]:
     """Write a certificate to a file, and return it.  Raises `InputError` where it cannot."""
     document = certificate(plan, tight, delta=delta, epsilon=epsilon, group=group)
-    try:
+    with using(path, "give a path in a writable folder"):
         atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
-    except OSError as error:
-        raise InputError(str(error.strerror), "give a path in a writable folder", path) from None
     return document
 
 

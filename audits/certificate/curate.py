@@ -26,7 +26,7 @@ from audits.subjects import catalogue
 from bandits.papers.kharkovskii.po_curator import PoCurator
 from bandits.papers.kharkovskii.published import lifted, width
 from dpaccount import checker
-from dpaccount.documents import csv_text
+from dpaccount.documents import csv_text, using
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.schemas.certificate import Certificate, Draft
@@ -282,10 +282,8 @@ def _hand_out(
 def _new_file(path: Path, raw: bytes) -> None:
     draft = path.with_name(f".{path.name}.{token_hex(8)}")
     try:
-        draft.write_bytes(raw)
-        os.link(draft, path)  # unlike a rename, a link never overwrites a file created concurrently
-    except OSError as error:
-        why = error.strerror or "unwritable"
-        raise InputError(str(why), "name a file that can be made; what is charged is kept", path) from None
+        with using(path, "name a file that can be made; what is charged is kept"):
+            draft.write_bytes(raw)
+            os.link(draft, path)  # unlike a rename, a link never overwrites a file created concurrently
     finally:
         draft.unlink(missing_ok=True)

@@ -22,6 +22,7 @@ from audits.sandbox.crew import Crew, Play
 from audits.sandbox.frames import LENGTH, pack_array, pack_outcome, unpack_outcome
 from audits.sandbox.outcomes import Outcome
 from audits.subjects.code import Code
+from dpaccount.documents import using
 from dpaccount.errors import InputError, posix_module
 
 SCHEMA = "dpaccount/kept-runs/1"
@@ -35,12 +36,8 @@ class KeptRuns:
     def __init__(self, path: Path, asked: dict[str, str]) -> None:
         """Open or begin a file; raises `InputError` if it is not of these runs, or in use."""
         self.path, fcntl = path, posix_module("fcntl")
-        try:
+        with using(path, "name a file that can be written", "unreadable"):
             self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise InputError(
-                error.strerror or "unreadable", "name a file that can be written", path
-            ) from None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from audits.attack.planning import Floats
 from audits.sandbox.foreign import printed_number
 from audits.sandbox.outcomes import Outcome, of_value
+from dpaccount.documents import using
 from dpaccount.errors import InputError
 
 MAX_RESULTS = 5_000_000  #: results of one file
@@ -80,10 +81,8 @@ def read_samples(left: Path, right: Path) -> tuple[DrawnResults, DrawnResults]:
 
 def file_bytes(path: Path) -> bytes:
     """Return a data file's bytes; raises `InputError` if it cannot be read."""
-    try:
+    with using(path, "give the path of a readable file", "unreadable"):
         return path.read_bytes()
-    except OSError as error:
-        raise InputError(error.strerror or "unreadable", "give the path of a readable file", path) from None
 
 
 def _read(path: Path, raw: bytes) -> SampleTable | list[Outcome]:

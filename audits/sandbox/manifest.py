@@ -22,7 +22,7 @@ from pathlib import Path
 from secrets import token_bytes
 from typing import Any, Final
 
-from dpaccount.documents import canonical
+from dpaccount.documents import canonical, using
 from dpaccount.errors import InputError, posix_module
 from mechanisms.table.persons import SECRET_BYTES
 
@@ -51,7 +51,7 @@ def manifest(
         yield fresh, {}, lambda _number, _found: None
         return
     path = folder / MANIFEST
-    try:
+    with using(path, "name a folder to write to"):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+b") as file:
             os.fchmod(file.fileno(), 0o600)
@@ -70,8 +70,6 @@ def manifest(
             if not end:
                 keep({**wanted, "secret": secret.hex()})
             yield secret, found, lambda number, part: keep(_line(number, part, wanted, secret))
-    except OSError as error:
-        raise InputError(str(error.strerror or "unwritable"), "name a folder to write to", path) from None
 
 
 def _line(number: int, part: PartTotals, header: Mapping[str, object], secret: bytes) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from audits.sandbox.manifest import (
 from audits.sandbox.private_data import digest_of_data
 from audits.subjects.catalogue import is_catalogued, on_table, subject_of
 from audits.subjects.sources import digest_of_code
-from dpaccount.documents import canonical
+from dpaccount.documents import canonical, using
 from dpaccount.errors import DpaccountError, InputError, ReceiptError
 from dpaccount.noise import process
 from dpaccount_packages import called
@@ -300,11 +300,8 @@ def _rows_in_parts(
     def work_of(folder: Path) -> list[str]:
         what, file = _summed_in_parts(claim, made_by)
         os.umask(0o077)
-        try:
+        with using(folder, "make room, or name another --work"):
             return process.as_task(divide, what, files_of(file), parts[0], folder, check_awaited)
-        except OSError as error:
-            right = "make room, or name another --work"
-            raise InputError(str(error.strerror), right, folder) from None
 
     def divided(folder: Path) -> list[str]:
         with Fork(_in_one_line("dividing the table", partial(work_of, folder))) as fork:

@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from dpaccount.documents import canonical, sync_folder
+from dpaccount.documents import canonical, sync_folder, using
 from dpaccount.errors import InputError, posix_module
 from dpaccount.ledger.entry import digest
 
@@ -88,11 +88,8 @@ def _make(file: Path, head: Line) -> None:
 def _opened(file: Path) -> int:
     """Open a state file for this process alone."""
     fcntl = posix_module("fcntl")
-    try:
+    with using(file, "give a state file that can be read and written", "unreadable"):
         descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
-    except OSError as error:
-        why = error.strerror or "unreadable"
-        raise InputError(str(why), "give a state file that can be read and written", file) from None
     try:
         if os.fstat(descriptor).st_mode & 0o077:
             raise InputError(f"{file} can be read by others and holds what people told", "chmod 600 it")
