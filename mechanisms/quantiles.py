@@ -17,7 +17,8 @@ from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem, assume_cell
 from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
-from mechanisms.shared.counts import NoisyCounts, below_ends
+from mechanisms.shared.counts import NoisyCounts
+from mechanisms.statistics.estimates import below_ends
 from mechanisms.subject import EXAMPLE, Domain, Rows, View
 
 BRANCHES = 4  #: subcells of each cell; 4 gives prefixes the least noise, 2 hardly more

@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.laws import double_up
@@ -25,7 +23,6 @@ from mechanisms.shared import accuracy, confidence
 from mechanisms.subject import Additive, Rows, View, known_relation, shown_to_all
 
 LAWS = ("laplace", "gaussian")
-Number = TypeVar("Number", np.int64, np.float64)
 
 
 def counts_of(data: Rows, cells: int) -> Integers:
@@ -33,22 +30,6 @@ def counts_of(data: Rows, cells: int) -> Integers:
     cell = np.floor(data[:, 0])
     inside = cell[(cell >= 0) & (cell < cells)].astype(np.int64)
     return np.bincount(inside, minlength=cells).astype(np.int64)
-
-
-def below_ends(counts: NDArray[Number], branches: int, levels: int) -> NDArray[Number]:
-    """Return how many rows lie below the end of each finest cell, from the counts of all levels of cells.
-
-    The coarsest come first; each cell is cut into so many `branches`.
-    """
-    cells = branches**levels
-    ranks, at = np.zeros(cells + 1, dtype=counts.dtype), 0
-    for level in range(1, levels + 1):
-        here, at = counts[at : at + branches**level].reshape(-1, branches), at + branches**level
-        before = here.cumsum(axis=1) - here  # in a cell of the level above, those before each
-        ranks[:-1] += np.repeat(before.ravel(), cells // branches**level)
-        if level == 1:
-            ranks[-1] = here.sum()
-    return ranks
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,16 @@ statistic at once, as long as no draw's noise is beyond its `reach`.
 from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.shared.counts import below_ends
 from mechanisms.statistics.draws import BRANCHES, LEVELS, ROUNDED, SQUARE
 from mechanisms.statistics.statistic import Statistic
 
 Floats = NDArray[np.float64]
+Number = TypeVar("Number", np.int64, np.float64)
 Sizes = tuple[Floats, Floats, Floats]  #: numbers of rows, the fewest and the most that they may be
 Ends = tuple[Floats, Floats, Floats]  #: estimates, lower and upper ends; NaN: no end is known
 
@@ -137,6 +137,22 @@ def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
         intervals.append((np.clip(middle, first, last), first - slack, last + slack))
     middles, firsts, lasts = np.array(intervals).T
     return _outward((middles, firsts, lasts), low, high)
+
+
+def below_ends(counts: NDArray[Number], branches: int, levels: int) -> NDArray[Number]:
+    """Return how many rows lie below the end of each finest cell, from the counts of all levels of cells.
+
+    The coarsest come first; each cell is cut into so many `branches`.
+    """
+    cells = branches**levels
+    ranks, at = np.zeros(cells + 1, dtype=counts.dtype), 0
+    for level in range(1, levels + 1):
+        here, at = counts[at : at + branches**level].reshape(-1, branches), at + branches**level
+        before = here.cumsum(axis=1) - here  # in a cell of the level above, those before each
+        ranks[:-1] += np.repeat(before.ravel(), cells // branches**level)
+        if level == 1:
+            ranks[-1] = here.sum()
+    return ranks
 
 
 def fitted(counts: Floats) -> Floats:

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mechanisms.shared.counts import below_ends
 from mechanisms.statistics import estimates
 from mechanisms.statistics.draws import BRANCHES, LEVELS, cut
-from mechanisms.statistics.estimates import estimate
+from mechanisms.statistics.estimates import below_ends, estimate
 from mechanisms.statistics.statistic import Statistic
 from tests.looped import looped
 from tests.mechanisms.statistics.tables import AGE, SEEN, coded, groups, plain, statistics, study, value
