@@ -20,7 +20,7 @@ from audits.hypothesis_tests.workers import Failed, fail_alike, note, recorded, 
 from audits.subjects.code_constants import Landmarks
 from dpaccount.noise.laws import Law
 from dpaccount.noise.proved import Proved
-from dpaccount.noise.receipt import Noise, NoiseSource, rehearse
+from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Integers, Rehearsal
 from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows, Subject
@@ -58,7 +58,7 @@ CHOICES = (
 
 
 @dataclass
-class ChosenReleases(NoiseSource):
+class ChosenReleases(Noise):
     """A noise source that passes requests to another, to validate them, and returns releases of its choice.
 
     `everywhere`: all its answers are possible on all data.

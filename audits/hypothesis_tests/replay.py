@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpaccount.noise import likelihood
 from dpaccount.noise.laws import Law, side_by_side
-from dpaccount.noise.receipt import Noise, NoiseSource
+from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, in_range
 from mechanisms.subject import Rows, Subject, View
 from mechanisms.subject.isolation import identical, kept, plain, reported, watched
@@ -30,7 +30,7 @@ class ReplayError(Exception):
 
 
 @dataclass
-class Recorder(NoiseSource):
+class Recorder(Noise):
     """A noise source that forwards requests and records their inputs and releases."""
 
     inner: Noise
@@ -46,7 +46,7 @@ class Recorder(NoiseSource):
 
 
 @dataclass
-class Replayer(NoiseSource):
+class Replayer(Noise):
     """A noise source that answers with the releases of an earlier run, and records its inputs.
 
     Raises `ReplayError` for a request that the recorded run did not make, or with another shape (the number

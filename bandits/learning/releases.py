@@ -21,7 +21,7 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.streamed_receipt import ResumableReceipt
 from dpaccount.noise.proved import Proved
-from dpaccount.noise.receipt import NoiseSource, rehearse
+from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Private, Theorem, compose, discrete_gaussian, linear, local, nodes, parallel
 from dpaccount.proof.derivation import digest_of
@@ -71,7 +71,7 @@ def charged(journal: Journal, theorem: Theorem, ledger: Ledger, scope: str | Non
     return Kept(parts, journal)
 
 
-class Kept(NoiseSource):
+class Kept(Noise):
     """Noise from parts of a charge; each new one is noted in the state file after the ledger keeps it."""
 
     releasable = True
@@ -124,7 +124,7 @@ def _gaussian(leaf: Theorem) -> Theorem | None:
     return discrete_gaussian(query, Fraction(leaf.witness["variance"]), grid, leaf.witness["key"])
 
 
-class Rehearsed(NoiseSource):
+class Rehearsed(Noise):
     """Rehearsal noise whose every part has a seed of its own: the same however often it is drawn."""
 
     releasable = False

@@ -26,14 +26,14 @@ from dpaccount.ledger.stores.rows import Rows
 from dpaccount.ledger.stores.store import Store
 from dpaccount.noise import process
 from dpaccount.noise.proved import Proved
-from dpaccount.noise.receipt import NoiseSource, issue
+from dpaccount.noise.receipt import Noise, issue
 from dpaccount.noise.samplers import Integers
 
 Name = list[Any]  #: how, key and part, as JSON values
 After = Callable[[], str]  #: returns the caller's position in its state file, at a draw
 
 
-class ResumableReceipt(NoiseSource):
+class ResumableReceipt(Noise):
     """The result of `Ledger.charge_in_parts`: secure noise, each part drawn and kept once.
 
     `entry` is the charge's number, `after` the caller's position at each part kept before.  Threads

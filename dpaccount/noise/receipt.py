@@ -7,7 +7,7 @@ many parts as the proof pays for.
 
 import threading
 from collections.abc import Callable, Hashable
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 import numpy as np
 
@@ -27,49 +27,39 @@ Mark = Callable[
 ]  #: called with the number of draws including the next, and the number paid for
 
 
-class Noise(Protocol):
-    """The interface through which mechanisms draw noise: a `Receipt`, or a substitute in tests."""
+class Noise:
+    """The interface through which mechanisms draw noise: a `Receipt`, or a substitute in tests.
+
+    Where a class has no methods of its own all three call `_answer`, with the method's name as `how`.
+    """
+
+    __slots__ = ()
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
         """Return the private release of integer values (grid units) by the leaf `key`, in the same shape."""
+        return type(self)._answer(self, "noisy", key, part, values)
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
         """Return a symmetric integer matrix with symmetric noise."""
+        return type(self)._answer(self, "noisy_symmetric", key, part, matrix)
 
     def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
         """Return the cells that a stable histogram shows; a row has the numbers of a name, then the count."""
-
-
-class NoiseSource:
-    """A `Noise` whose three methods call one, `_answer`, with the method's name as `how`."""
-
-    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Answer as `Noise` says."""
-        return self._answer("noisy", key, part, values)
-
-    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
-        """Answer as `Noise` says."""
-        return self._answer("noisy_symmetric", key, part, matrix)
-
-    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
-        """Answer as `Noise` says."""
-        return self._answer("noisy_cells", key, part, cells)
+        return type(self)._answer(self, "noisy_cells", key, part, cells)
 
     def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         raise NotImplementedError
 
 
-class NoNoise:
+class NoNoise(Noise):
     """Returns values without noise: for the non-private baseline of an experiment, never for a release."""
 
-    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
+    def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         """Return the values."""
         return in_range(values)
 
-    noisy_symmetric = noisy_cells = noisy
 
-
-class Receipt:
+class Receipt(Noise):
     """What `charge` returns; `noisy`, `noisy_symmetric` and `noisy_cells` spend it."""
 
     def __init__(

@@ -33,7 +33,7 @@ class NotPlain(InputError):  # noqa: N818
     """The output cannot be compared, so its leakage is unknown."""
 
 
-class Handed:
+class Handed(Noise):
     """The noise that a subject receives; no attribute distinguishes a rehearsal from a release.
 
     `asked` collects the names of other attributes that the code accessed; they do not exist.
@@ -45,17 +45,15 @@ class Handed:
     def __init__(self, inner: Noise, asked: list[str], failed: list[BaseException]) -> None:
         self._inner, self._asked, self._failed = inner, asked, failed
 
-    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
+    def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         """Return the answer of the inner source as a new array."""
-        return _answer(self, "noisy", key, part, values)
-
-    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
-        """Return the answer of the inner source as a new array."""
-        return _answer(self, "noisy_symmetric", key, part, matrix)
-
-    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
-        """Return the answer of the inner source as a new array."""
-        return _answer(self, "noisy_cells", key, part, cells)
+        inner: Noise = object.__getattribute__(self, "_inner")
+        failed: list[BaseException] = object.__getattribute__(self, "_failed")
+        try:
+            return np.array(getattr(inner, how)(key, part, values), dtype=np.int64, order="C")
+        except BaseException as error:
+            failed.append(error)
+            raise
 
     def __getattribute__(self, name: str) -> Any:
         """Return one of the methods; record any other name and raise `AttributeError`."""
@@ -63,16 +61,6 @@ class Handed:
             return object.__getattribute__(self, name)
         object.__getattribute__(self, "_asked").append(name)
         raise AttributeError(f"noise answers {', '.join(ANSWERS)} only; it has no {name}")
-
-
-def _answer(handed: Handed, how: str, key: str, part: Hashable, values: Integers) -> Integers:
-    inner: Noise = object.__getattribute__(handed, "_inner")
-    failed: list[BaseException] = object.__getattribute__(handed, "_failed")
-    try:
-        return np.array(getattr(inner, how)(key, part, values), dtype=np.int64, order="C")
-    except BaseException as error:
-        failed.append(error)
-        raise
 
 
 @dataclass(frozen=True)
