@@ -22,6 +22,7 @@ from audits.attack.pair_search import (
     Screen,
     Stuck,
     Trial,
+    expected_of,
     judge_of,
     more_runs,
     most_suspicious,
@@ -43,7 +44,7 @@ from audits.attack.runs import (
     room_for,
     runs_within,
 )
-from audits.attack.thresholds import Threshold, plan_event, plan_threshold
+from audits.attack.thresholds import Threshold, plan_threshold
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import KEEPS, Crew, TimeUp
 from audits.sandbox.outcomes import WANTED, Outcome
@@ -295,8 +296,7 @@ def _learn(trial: Trial, challenge: Challenge, certify: int) -> tuple[Learned, R
     runs = max(certify // 2, 1)
     learned = best_score(trial.left, trial.right, judge_of(challenge, runs), trial.moved, crossed=True)
     if challenge.curve is not None:
-        levels = challenge.curve.lowers
-        return learned, plan_event(learned.left, learned.right, levels, challenge.risk, runs)[0]
+        return learned, expected_of(challenge, runs, learned.left, learned.right)[0]
     planners: list[Planner] = [plan_threshold]
     if not challenge.for_certificate and not _should_bet(challenge, certify):
         planners.insert(0, plan_guess)  # first, so preferred if both expect 0: it needs the fewest runs

@@ -229,11 +229,8 @@ def _others(
 
 def _neighbour(subject: Subject, domain: Domain, here: Pair) -> Pair:
     """Return the pair in which the first record is mirrored, or missing on the right."""
-    if adjacency(subject.relation).rows_vary:
-        return replace(here, right=here.left[1:])
-    right = here.left.copy()
-    right[0] = np.array(domain.low) + np.array(domain.high) - right[0]
-    return replace(here, right=right)
+    mirrored = np.array(domain.low) + np.array(domain.high) - here.left[0]
+    return replace(here, right=adjacency(subject.relation).neighbour(here.left, 0, mirrored))
 
 
 def difference_shown(run: Run | Failed, other: Run | Failed, unit: int | None) -> str | None:

@@ -14,10 +14,10 @@ from functools import partial
 import numpy as np
 
 from audits.attack.confirmation import could_show, exceeds, judged
-from audits.attack.pair_search import judge_of
+from audits.attack.pair_search import expected_of, judge_of
 from audits.attack.power import LowerBound
 from audits.attack.runs import TRAIN, Challenge
-from audits.attack.thresholds import CountedBound, levels_at, plan_event
+from audits.attack.thresholds import CountedBound
 from audits.samples.reading import DrawnResults
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import best_score
@@ -59,8 +59,7 @@ def compare(left: DrawnResults, right: DrawnResults, challenge: Challenge) -> Co
     train_right, out = _halves(right, rng)
     runs = min(len(held), len(out))
     learned = best_score(train_left, train_right, judge_of(challenge, runs), crossed=True)
-    levels = levels_at(challenge.delta) if challenge.curve is None else challenge.curve.lowers
-    rule, _ = plan_event(learned.left, learned.right, levels, challenge.risk, runs)
+    rule, _ = expected_of(challenge, runs, learned.left, learned.right)
     delta = challenge.delta if challenge.curve is None else Fraction(0)
     at = partial(rule.measure, learned.score.of(held), learned.score.of(out), delta)
     beyond = partial(exceeds, epsilon=challenge.epsilon, curve=challenge.curve)

@@ -5,6 +5,7 @@ double (where floating-point noise leaks), order statistics, repeated values, di
 entries (where noise is reused), and one learned direction.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -238,11 +239,8 @@ def _own_bits(values: Floats) -> Floats:
 
 def _codes(keys: Sequence[Any]) -> dict[Any, float]:
     """Return numbers for the keys that repeat, the most frequent first."""
-    counts: dict[Any, int] = {}
-    for key in keys:
-        counts[key] = counts.get(key, 0) + 1
-    often = sorted((key for key, n in counts.items() if n > 2), key=lambda key: -counts[key])
-    return {key: float(i) for i, key in enumerate(often[:256])}
+    often = [key for key, n in Counter(keys).most_common(256) if n > 2]
+    return {key: float(i) for i, key in enumerate(often)}
 
 
 def _coded(codes: Mapping[Any, float], keys: Sequence[object]) -> Floats:
