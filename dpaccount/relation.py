@@ -143,7 +143,7 @@ class ReplaceOne(_Changed):
 
     def adjacent(self, left: "Rows", right: "Rows") -> bool:
         """Return whether at most one row differs."""
-        return left.shape == right.shape and len(_unlike(left, right)) <= 1
+        return left.shape == right.shape and len(unlike(left, right)) <= 1
 
 
 @dataclass(frozen=True)
@@ -180,8 +180,8 @@ class AddRemove(Adjacency):
         longer, shorter = (left, right) if len(left) > len(right) else (right, left)
         if len(longer) != len(shorter) + 1:
             return False
-        first = min(_unlike(longer[:-1], shorter), default=len(shorter))
-        return not _unlike(longer[first + 1 :], shorter[first:])
+        first = min(unlike(longer[:-1], shorter), default=len(shorter))
+        return not unlike(longer[first + 1 :], shorter[first:])
 
 
 @dataclass(frozen=True)
@@ -235,11 +235,11 @@ class BoundedRow(_Changed):
 
         if not ReplaceOne().adjacent(left, right):
             return False
-        moved = (float(np.linalg.norm(left[unit] - right[unit])) for unit in _unlike(left, right))
+        moved = (float(np.linalg.norm(left[unit] - right[unit])) for unit in unlike(left, right))
         return all(far <= self.radius for far in moved)
 
 
-def _unlike(left: "Rows", right: "Rows") -> list[int]:
+def unlike(left: "Rows", right: "Rows") -> list[int]:
     """Return the rows in which two datasets of one size differ."""
     return (left != right).any(axis=1).nonzero()[0].tolist()
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from audits.datasets.forms import FORMS, MAX_NUMBERS, MISSING, NUMERIC, CodedColumn, Layout, Matrix
 from dpaccount.errors import InputError
-from dpaccount.relation import adjacency, kind_of
+from dpaccount.relation import adjacency, kind_of, unlike
 from mechanisms.table import Column, Table
 
 TEXTS = (
@@ -118,11 +118,6 @@ class Frame:
         one, two = (side[~np.isin(side[:, 0], list(changed))] for side in (left, right))
         return np.array_equal(one, two)
 
-    def _removed(self, longer: Matrix, shorter: Matrix) -> int:
-        """Return the first row in which the longer of two tables differs from the shorter."""
-        unlike = np.flatnonzero((longer[: len(shorter)] != shorter).any(axis=1))
-        return int(unlike[0]) if len(unlike) else len(shorter)
-
     def _changed(self, left: Matrix, right: Matrix) -> set[float]:
         """Return the persons whose rows differ."""
         each: set[float] = set(left[:, 0]) | set(right[:, 0])
@@ -196,7 +191,7 @@ class Frame:
         """
         if self.table.identity is None:
             longer, shorter = (left, right) if len(left) >= len(right) else (right, left)
-            at = self._removed(longer, shorter)
+            at = min(unlike(longer[: len(shorter)], shorter), default=len(shorter))
             unit: object = at
             places = [[at] if at < len(side) and (len(side) == len(longer)) else [] for side in (left, right)]
         else:

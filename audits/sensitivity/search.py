@@ -26,6 +26,7 @@ from audits.sandbox.outcomes import Outcome
 from audits.sensitivity.branch_and_bound import FLOAT_SLACK, Proof, boxes_for
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded, shown
+from dpaccount.relation import unlike
 
 NORMS = ("l1", "l2", "linf")
 EXAMPLES = 300  #: Hypothesis examples
@@ -300,8 +301,7 @@ def changed_row(pair: Pair, shape: Neighbourhood) -> int:
     """Return the row (of the longer side) in which the two sides differ."""
     a, b = shape.records(pair.left), shape.records(pair.right)
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
-    rows = np.flatnonzero((longer[: len(shorter)] != shorter).any(axis=1))
-    return int(rows[0]) if len(rows) else len(longer) - 1
+    return min(unlike(longer[: len(shorter)], shorter), default=len(longer) - 1)
 
 
 def _with_entry(pair: Pair, shape: Neighbourhood, place: Entry, values: Sequence[float]) -> list[Pair]:
