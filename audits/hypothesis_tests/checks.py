@@ -56,11 +56,8 @@ def _check_of(proved: Proved, tested: Hypothesis) -> Check:
             return _numbers_check(tested, [leaf for leaf, _ in drawn])
         case "assume_lipschitz":
             sizes = (Fraction(tested.statement[name]) for name in ("factor", "slack", "reach"))
-            grids = _grids(proved)
-            return LipschitzCheck(
-                Modulus(*sizes),
-                {str(leaf.witness["key"]): grids[str(leaf.witness["key"])] for leaf, _ in drawn},
-            )
+            keys = [str(leaf.witness["key"]) for leaf, _ in drawn]
+            return LipschitzCheck(Modulus(*sizes), {key: proved.grids[key] for key in keys})
         case "assume_choice":
             return _choice_check([set(part) for part in tested.statement["parts"]])
         case _:
@@ -154,11 +151,6 @@ def _moves(run: Run, other: Run, keys: set[str]) -> dict[tuple[str, object], lis
     return {part: moves(run, other, part).tolist() for part in run.exact if part[0] in keys}
 
 
-def _grids(proved: Proved) -> dict[str, Fraction]:
-    """Return, for every key, the value of one unit of its integers."""
-    return {key: Fraction(leaf.parameters.get("grid", "1")) for key, leaf in proved.leaves.items()}
-
-
 def _covers_check(tested: Hypothesis, proved: Proved, keys: set[str]) -> Check:
     statement, alike = tested.statement, (part for part in proved.parts if part.rule == tested.rule)
     declared = next(part.conclusion for part in alike if digest_of(part) == tested.digest)
@@ -177,7 +169,7 @@ def _covers_check(tested: Hypothesis, proved: Proved, keys: set[str]) -> Check:
         first, last = index * 2**level + 1, (index + 1) * 2**level
         return (first, last) if last <= statement["rounds"] else None
 
-    grids = _grids(proved)
+    grids = proved.grids
 
     def check(run: Run, other: Run, unit: int) -> Finding:
         most = Fraction(0)
@@ -245,7 +237,7 @@ def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) ->
     Then the rows' movement is a multiple of that round's column of the transformation.  If a unit may
     enter any round, it is a combination of two columns: of the rounds that it leaves and enters.
     """
-    grids = _grids(proved)
+    grids = proved.grids
     rounds = int(tested.statement["rounds"])
     ends = tested.statement.get("ends", range(1, rounds + 1))
     free = "participations" in tested.statement
@@ -357,7 +349,7 @@ class StreamColumn:
 
 def _movement_check(proved: Proved, drawn: list[tuple[Theorem, Fact]]) -> Check:
     """Return the check that every release moves within its sensitivity; a stream's rounds together."""
-    grids = _grids(proved)
+    grids = proved.grids
 
     def check(run: Run, other: Run, unit: int) -> Finding:
         most = Fraction(0)

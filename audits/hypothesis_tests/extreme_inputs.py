@@ -68,7 +68,7 @@ class ChosenReleases(Noise):
     noise: Mapping[str, Law]
     choice: ReleaseChoice
     number: int
-    units: Mapping[str, float] = field(default_factory=dict)  #: of the noise, by key, in those of the data
+    units: Mapping[str, Fraction] = field(default_factory=dict)  #: of the noise, by key, in those of the data
     everywhere: bool = True
     answered: int = 0  #: numbers that were asked for
     last: int = 0
@@ -80,7 +80,7 @@ class ChosenReleases(Noise):
         drawn = getattr(self.inner, how)(key, part, values)
         if self.choice.value is None or law.kind in UNMARKED:
             return self._chosen(law, values, drawn)
-        return self._marked(law, drawn, self.units[key] if self.choice.in_units else 1.0)
+        return self._marked(law, drawn, float(self.units[key]) if self.choice.in_units else 1.0)
 
     def _marked(self, law: Law, drawn: Integers, unit: float) -> Integers:
         """Return the drawn numbers, every `period`-th replaced by the value, if it is a possible answer."""
@@ -150,14 +150,10 @@ def _choices(proved: Proved, marks: tuple[float, ...], most: int) -> list[Releas
     near = {mark + k for mark in marks for k in (-1, 0, 1)}
     whole = sorted((value for value in near if value == int(value)), key=abs)[:most]
     chosen = [ReleaseChoice(value=value, period=p) for value in (*whole, math.nan) for p in PERIODS]
-    if set(_units(proved).values()) != {1.0}:
+    if set(proved.grids.values()) != {1.0}:
         more = sorted(marks, key=abs)[:most]
         chosen += [ReleaseChoice(value=value, period=p, in_units=True) for value in more for p in PERIODS]
     return [*CHOICES, *chosen]
-
-
-def _units(proved: Proved) -> dict[str, float]:
-    return {key: float(Fraction(leaf.parameters.get("grid", "1"))) for key, leaf in proved.leaves.items()}
 
 
 def difference_on_any_data(
@@ -172,7 +168,7 @@ def difference_on_any_data(
         base = FIRST_DRAWS[number % len(FIRST_DRAWS)]
         left = dataset(domain, base, seed)
         drawn = rehearse(proved, Rehearsal(coins))
-        source = ChosenReleases(drawn, proved.laws, choice, number, _units(proved))
+        source = ChosenReleases(drawn, proved.laws, choice, number, proved.grids)
         run = recorded(subject, left, source, coins)
         released = run.run if isinstance(run, Failed) else run
         if released is None:

@@ -81,6 +81,11 @@ class Proved:
         return MappingProxyType(found)
 
     @cached_property
+    def grids(self) -> Mapping[str, Fraction]:
+        """Return, for every key, the value of one unit of its integers."""
+        return {key: Fraction(leaf.parameters.get("grid", "1")) for key, leaf in self.leaves.items()}
+
+    @cached_property
     def draws(self) -> int:
         """Return the total number of releases that it pays for."""
         return sum(leaf.draws for leaf in self.leaves.values())
