@@ -53,13 +53,10 @@ class JointGaussian(SymmetricGaussian):
         """Rank-one statistics as one vector, Gaussian noise by the better of two rules."""
         person = assume_rank_one("joint-gaussian", self.reward, self.relation, "movement")
         numbers = self.columns * (self.columns + 3) // 2
-        query, step = joint(person, self._weight()), STEP / self.ratio.numerator
+        # 1/ratio² weighs the vector's squared sensitivity relative to the matrix's
+        query, step = joint(person, 1 / self.ratio**2), STEP / self.ratio.numerator
         released = gaussian(query, self.sigma, step, numbers, "moments", delta, unchanged)
         return shown(released, "joint-gaussian")
-
-    def _weight(self) -> Fraction:
-        """Return the weight of the vector's squared sensitivity relative to the matrix's."""
-        return 1 / self.ratio**2
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy moments, in the data's own units."""

@@ -9,12 +9,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from flint import arb
 
 from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed import sampled_curves
+from dpaccount.numerics.closed.laplace import TruncatedPowers
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
@@ -29,18 +30,6 @@ MAX_COUNTED = 256  #: losses of a pair that are counted one by one
 MAX_LISTED = 20_000  #: losses that are listed where a curve in closed form will do
 
 Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass under P)
-
-
-class EqualCopies(Protocol):
-    """A composition of equal pairs that has a closed form."""
-
-    def epsilon(self, target: Fraction, width: Fraction, hint: Ends) -> Ends:
-        """Return an enclosure of ε(target), `width` wide where it can; `hint` is where it is sought first."""
-        ...
-
-    def delta(self, epsilon: Fraction, small: float) -> arb:
-        """Return a ball around δ(epsilon), which is about 2^−small."""
-        ...
 
 
 class Sampling(NamedTuple):
@@ -197,7 +186,7 @@ class LossPair(ABC):
         """Return the losses with their masses and the mass at +∞; None where there are many."""
         return None
 
-    def copies(self, count: int) -> EqualCopies | None:
+    def copies(self, count: int) -> TruncatedPowers | None:
         """Return a closed form of `count` copies; None where there is none or others are better."""
         return None
 

@@ -56,6 +56,10 @@ class PoissonPair(LossPair):
         """Return the pair of the other direction."""
         return replace(self, added=not self.added)
 
+    def resampled(self, rate: Fraction) -> Self:
+        """Return a sample of this sample."""
+        return replace(self, rate=rate * self.rate)
+
     def _between(self, whole: Composition) -> tuple[LossPair, Composition] | None:
         """Return the pair of a smaller rate and the whole, where the rate is too near to 1 for floats."""
         if whole.failures or self.rate <= MOST_RATE:
@@ -137,7 +141,7 @@ class SampledPair(PoissonComposition, ExactPair):
         if inner is None:
             return None
         with precision(1280):
-            low, high = (_image(ball(end), ball(self.rate)) for end in inner)
+            low, high = (shrunk(ball(end), ball(self.rate)) for end in inner)
             if self.inner.reversed().infinite_mass() != 0:
                 low = (-ball(self.rate)).log1p()
             if self.added:
@@ -240,7 +244,7 @@ class SampledPair(PoissonComposition, ExactPair):
             return super().own_span(depth)
         span = composing.span_of(self.inner.parts, depth)
         with precision(128):
-            low, high = (_image(ball(t), ball(self.rate)) for t in span)
+            low, high = (shrunk(ball(t), ball(self.rate)) for t in span)
             return (floor_of(-high), ceil_of(-low)) if self.added else (floor_of(low), ceil_of(high))
 
     def lattice(self, grid: Grid, depth: int) -> Masses:
@@ -273,15 +277,6 @@ class SampledPair(PoissonComposition, ExactPair):
         if transform is None or atoms is None or len(atoms) > MAX_COUNTED:
             return None
         return counted_losses.ordered(atoms), transform.infinite()
-
-    def resampled(self, rate: Fraction) -> "SampledPair":
-        """Return a sample of this sample."""
-        return replace(self, rate=rate * self.rate)
-
-
-def _image(loss: arb, rate: arb) -> arb:
-    """Return ln(1 + q(e^t − 1)) for a loss of either sign."""
-    return shrunk(loss, rate) if loss > 0 else (rate * loss.expm1()).log1p()
 
 
 @dataclass(frozen=True)
@@ -349,10 +344,6 @@ class SampledGaussian(PoissonPair, TransformPair):
     def sampling(self) -> Sampling:
         """Return the sample and its composition; adding a unit costs no more."""
         return Sampling(self.rate, Composition((self.mu2, self.mu2)), exact=not self.added)
-
-    def resampled(self, rate: Fraction) -> "SampledGaussian":
-        """Return a sample of this sample."""
-        return replace(self, rate=rate * self.rate)
 
     def group(self, there: int, gone: int) -> "SampledGroup":
         """Return the mixtures of a group."""

@@ -5,7 +5,7 @@ where the arm is not declared, the chance is that of this record's arm if a colu
 Everything declared is public; a row is a function of its own cells alone.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, product
@@ -267,7 +267,7 @@ def _reading(
 ) -> Reading:
     """Return how codes become rows."""
     extra = [] if chance is None else [chance.name]
-    names = _each_once([arm.name, *contexts, *extra, *reward.columns])
+    names = list(dict.fromkeys([arm.name, *contexts, *extra, *reward.columns]))  # each once
     places = [(names.index(name), cells) for name, cells in contexts.items()]
 
     def encode(codes: Floats) -> Floats:
@@ -286,7 +286,3 @@ def _reading(
         return rows
 
     return Reading(tuple(names), encode, (-1.0, -1.0, 1.0, 0.0))
-
-
-def _each_once(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(names))

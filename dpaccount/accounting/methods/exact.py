@@ -13,13 +13,14 @@ from flint import arb, ctx
 from dpaccount.accounting.methods.answer import within_unit
 from dpaccount.exact import Enclosure, Number
 from dpaccount.numerics.bisection import solve
+from dpaccount.numerics.closed.laplace import TruncatedPowers
 from dpaccount.numerics.fourier import contours, fourier, saddlepoint
 from dpaccount.numerics.intervals import accurate, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.lattice import composing, counted_losses, exact_grids
 from dpaccount.numerics.lattice.exact_grids import OnGrid
 from dpaccount.numerics.work_budget import OutOfReach, over_limit
 from dpaccount.pairs.composition import Composition
-from dpaccount.pairs.pair import EqualCopies, LossPair
+from dpaccount.pairs.pair import LossPair
 
 LOG2 = math.log(2)
 MANY_SAMPLES = 133  #: different ones that leave no work for a second direction or method
@@ -65,7 +66,7 @@ def _only(total: Composition) -> LossPair:
 # ---- equal copies that compose in closed form
 
 
-def equal_copies(total: Composition) -> EqualCopies | None:
+def equal_copies(total: Composition) -> TruncatedPowers | None:
     """Return the closed form of a total of equal pairs; None where there is none."""
     if total.mu2[1] or len(total.pairs) != 1:
         return None

@@ -6,10 +6,10 @@ adding it M(s) = H(−s) (`mean_powers`).
 """
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 from flint import acb, arb, ctx
 
@@ -21,7 +21,7 @@ from dpaccount.numerics.allocation.mean_powers import (
     moments,
     order,
 )
-from dpaccount.numerics.fourier.transforms import Decay, Transform
+from dpaccount.numerics.fourier.transforms import Decay, OfOdds
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import SECOND, OutOfReach, kept, over_limit
 
@@ -49,25 +49,16 @@ class AllocatedDecay(Decay):
 
 
 @dataclass(frozen=True)
-class AllocatedGaussianTransform(Transform):
+class AllocatedGaussianTransform(OfOdds):
     """Gaussian noise of μ² = `mu2` in `steps` steps, one of which holds the unit; `added`: the direction."""
 
     steps: int
     mu2: Fraction
-    added: bool = field(default=False, kw_only=True)
-
-    def reversed(self) -> Self:
-        """Return the transform of the other direction."""
-        return replace(self, added=not self.added)
 
     @property
     def law(self) -> LogNormals:
         """Return what is averaged."""
         return LogNormals(self.steps, self.mu2)
-
-    def power(self, s: Any) -> Any:
-        """Return the a of H(a) that stands for M(s)."""
-        return -s if self.added else 1 + s
 
     def value(self, s: arb) -> arb:
         """Return M(s) for real s; of large |s| a ball that reaches up to a bound."""

@@ -11,7 +11,7 @@ from dpaccount.numerics.intervals import ball, ceil_of, precision
 
 
 def shrunk(loss: arb, rate: arb) -> arb:
-    """Return ln(1 + q(e^ε − 1)) for q > 0, without forming e^ε where ε is large."""
+    """Return ln(1 + q(e^ε − 1)) for q > 0 and ε of either sign, without forming e^ε where ε is large."""
     if loss > 1:
         return loss + rate.log() + ((1 - rate) / rate * (-loss).exp()).log1p()
     return (rate * loss.expm1()).log1p()

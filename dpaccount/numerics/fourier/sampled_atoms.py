@@ -249,7 +249,7 @@ def _points(
                 for t, m in own:
                     merged[s + t] = merged.get(s + t, arb(0)) + p * m
             whole = merged
-    return [(mass, _log_z(ball(t), ball(rate))) for t, mass in whole.items()]
+    return [(mass, shrunk(ball(t), ball(rate))) for t, mass in whole.items()]
 
 
 def _noise_losses(noise: DiscreteGaussianTransform, left: int, right: int) -> list[tuple[Fraction, arb]]:
@@ -257,10 +257,6 @@ def _noise_losses(noise: DiscreteGaussianTransform, left: int, right: int) -> li
     total = discrete_losses.gaussian_total(noise.sigma)
     rate = 1 / (2 * noise.sigma**2)
     return [(_loss(noise, x), ball(-rate * x * x).exp() / total) for x in range(-left, right + 1)]
-
-
-def _log_z(t: arb, rate: arb) -> arb:
-    return shrunk(t, rate) if t > 0 else (rate * t.expm1()).log1p()
 
 
 @kept(64)

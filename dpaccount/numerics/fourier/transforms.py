@@ -119,13 +119,12 @@ Counted = tuple[tuple[Transform, int], ...]
 
 
 @dataclass(frozen=True)
-class OnPoissonSample(Transform):
-    """The transform of a pair (P, Q) on a Poisson sample of rate `rate`, a unit removed or `added`.
+class OfOdds(Transform):
+    """The transform of a unit that is removed, or `added`, by H(a) = E_Q z^a of the odds z = dP/dQ.
 
-    With z = 1 − q + q dP/dQ and H(a) = E_Q z^a, removing a unit has M(s) = H(1 + s), adding one M(s) = H(−s).
+    Removing a unit has M(s) = H(1 + s), adding one M(s) = H(−s).
     """
 
-    rate: Fraction
     added: bool = field(default=False, kw_only=True)
 
     def reversed(self) -> Self:
@@ -135,6 +134,13 @@ class OnPoissonSample(Transform):
     def power(self, s: Number) -> Number:
         """Return the a of H(a) that stands for M(s)."""
         return -s if self.added else 1 + s
+
+
+@dataclass(frozen=True)
+class OnPoissonSample(OfOdds):
+    """The transform of a pair on a Poisson sample of rate `rate`: z = 1 − q + q·(the odds of the pair)."""
+
+    rate: Fraction
 
 
 def log_mean(a: float, mass: Any, logz: Any, excess: Any, *, lost: float = 0.0) -> float:
