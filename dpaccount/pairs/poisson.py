@@ -179,26 +179,17 @@ class SampledPair(PoissonComposition, ExactPair):
     def _mixed(self) -> Transform | None:
         """Return the transform of Gaussian noise, finite losses and at most one Laplace noise.
 
-        The Gaussian noise may be on one sample of its own. Discrete Gaussian noise counts as continuous
-        where it is not, and how far it is from that widens the balls.
+        Discrete Gaussian noise counts as continuous where it is not, and how far it is from that widens the
+        balls.
         """
         parts, mu2, apart = DiscreteParts(), self.inner.mu2[0], Fraction(0)
         others = [(pair, n) for pair, n in self.inner.pairs if not pair.add_discrete(parts, n)]
         laplaces = [loss for pair, n in others if n == 1 and (loss := pair.laplace_loss()) is not None]
-        samples = [
-            pair for pair, n in others if n == 1 and isinstance(pair, SampledGaussian) and not pair.added
-        ]
-        if len(laplaces) + len(samples) != len(others) or len(laplaces) > 1 or bool(mu2) + len(samples) != 1:
+        if len(laplaces) < len(others) or len(laplaces) > 1 or not mu2:
             return None
         if math.prod(atom.size() ** n for atom, n in parts.atoms) > MOST_ATOMS:
             return None
         loss = laplaces[0] if laplaces else Fraction(0)
-        if samples:
-            from dpaccount.numerics.sampled_nested import SampledNestedTransform  # few plans have it
-
-            (own,), inner = samples, tuple(parts.atoms)
-            nested = SampledNestedTransform(self.rate, own.mu2, inner=inner, loss=loss, own=own.rate)
-            return None if parts.noises else nested
         for noise, n in parts.noises:
             apart += n * discrete_losses.beside_gaussian(noise.sigma, noise.shift, mu2)
             mu2 += n * (noise.shift / noise.sigma) ** 2

@@ -195,7 +195,7 @@ def inverted_epsilon(total: Composition, target: Fraction, gap: Fraction, least:
     product = total.transform(summed=True)
     if product is None:
         return None
-    for digits in _digits(total, product, gap):
+    for digits in _digits(total, gap):
         try:
             ends = fourier.epsilon(product, target, log_float(target), gap * 4 / 5, digits)
         except OutOfReach:
@@ -212,7 +212,7 @@ def inverted_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Encl
     product = total.transform(summed=True)
     if product is None:
         return None
-    for digits in _digits(total, product, gap):
+    for digits in _digits(total, gap):
         try:
             ends = fourier.delta(product, epsilon, gap * 4 / 5, digits)
         except OutOfReach:
@@ -224,11 +224,11 @@ def inverted_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Encl
     return None
 
 
-def _digits(total: Composition, product: contours.Product, gap: Fraction) -> tuple[float, ...]:
+def _digits(total: Composition, gap: Fraction) -> tuple[float, ...]:
     """Return the accuracies to try: many digits where they cost little, and what the gap needs."""
     needed = max(4.0, -log_float(gap) / math.log(10) + 2)
     many = max(17.0, needed)
-    if has_many_samples(total) or any(factor.costly for factor, _ in product.parts):
+    if has_many_samples(total):
         return (needed,)
     return (many, needed) if has_transform(total) else (needed, many)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from flint import acb, arb, ctx
 
@@ -28,6 +28,7 @@ MOST_JOINT_MU2 = 16  #: of them
 DEVIATIONS = 30.0  #: turns of a deviation beyond which the bound by parts will do
 FLOATS = 200  #: exponentials of floats in a step of work
 FLOAT_BITS = 100  #: of what becomes floats: rates near 1 lose fifty
+DECAY_BITS = 64  #: of the nodes of a decay
 FLOAT_ERROR = 1e-9  #: of M(c + it)/M(c) in a table
 DECAY_SECONDS = 0.3  #: for the nodes of one decay (a rough estimate)
 
@@ -37,8 +38,6 @@ class ByParts(Transform):
 
     mu2: Fraction
     slow_decay = True
-    decay_bits: ClassVar[int] = 64  #: of the nodes of a decay
-    variance_bits: ClassVar[int] = 100  #: of the variance for it, beyond those lost in a difference
 
     def tilted(self, c: arb) -> Tilted:
         """Return the integrand of M on Re s = c."""
@@ -288,7 +287,7 @@ class SampledDecay(Decay):
     def __init__(self, factor: ByParts, c: arb, depth: float) -> None:
         self.factor = factor
         self.c = c
-        with precision(factor.decay_bits):
+        with precision(DECAY_BITS):
             import numpy as np
 
             self._parts = np.array(factor.by_parts(c)).T
@@ -438,7 +437,7 @@ def _variance(factor: ByParts, c: arb) -> arb:
     # M may explode beyond c: then a small η is better
     best = min((most / 4**k for k in range(5)), key=lambda eta: sides(eta) / eta**2)
     lost = -math.log2(min(max(sides(best), 1e-60), 1.0))  # bits, in the difference
-    with precision(factor.variance_bits + int(lost)):
+    with precision(FLOAT_BITS + int(lost)):
         eta, mean = arb(best), arb(slope)
         here = factor.value(c)
         up, down = factor.value(c + eta), factor.value(c - eta)

@@ -10,7 +10,7 @@ up from −ε₀, across, and down to ε₀: there |z^{iτ}| = e^{−τ arg z} �
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -44,15 +44,13 @@ STRIP = 2.0  #: half the height of those around panels of the real line, below �
 ARCS = 32  #: of an ellipse, each bounded at once
 
 Side = tuple[tuple[acb, acb], float]  #: a panel's ends, and the ρ of its ellipse
-Panel = tuple[Side, arb, int]  #: the same, the largest value of the integrand on the ellipse, how many nodes
 
 
 class SampledNoise(NamedTuple):
-    """Balls that describe Laplace noise on a Poisson sample, where z = 1 − q + q ζe^t."""
+    """Balls that describe Laplace noise on a Poisson sample, where z = 1 − q + q e^t."""
 
     rate: arb
     loss: arb
-    moved: acb = acb(0)  #: ln ζ, of other noise in the sample
 
 
 @dataclass(frozen=True)
@@ -223,20 +221,10 @@ def _rule(
     wanted = log_mean(float(a.mid()), *_float_points(factor.rate, factor.loss)) - bits * math.log(2)
     noise = SampledNoise(ball(factor.rate), ball(factor.loss))
     for sides in (_straight(factor), _path(factor, a, most)):
-        panels = bounded(noise, a, sides, most, wanted)
+        bounds = [_largest(noise, a, *side, most) for side in sides]
+        panels = [(each, b, _size(b, each[1], wanted)) for each, b in zip(sides, bounds, strict=True)]
         if sum(count for *_, count in panels) <= FEW_NODES:
             break
-    return along(noise, a, panels)
-
-
-def bounded(noise: SampledNoise, a: arb, sides: Sequence[Side], most: float, wanted: float) -> list[Panel]:
-    """Return panels with bounds for 0 ≤ τ ≤ `most`, and nodes that bring the error of each to e^wanted."""
-    bounds = [_largest(noise, a, *side, most) for side in sides]
-    return [(side, bound, _size(bound, side[1], wanted)) for side, bound in zip(sides, bounds, strict=True)]
-
-
-def along(noise: SampledNoise, a: arb, panels: Sequence[Panel]) -> tuple[list[tuple[acb, acb]], arb]:
-    """Return (weight·z^a, ln z) at the nodes of the panels, and a bound on their error at any such τ."""
     bearable(sum(count for *_, count in panels), MOST_NODES)
     points, error = [], arb(0)
     for ((start, end), rho), largest, count in panels:
@@ -294,19 +282,19 @@ def _geometric(first: float, last: float) -> list[float]:
 
 def _density(noise: SampledNoise, a: arb, at: acb) -> tuple[acb, acb]:
     """Return ¼e^{−(ε₀+t)/2} z^a and ln z."""
-    log_z = (noise.rate * (at + noise.moved).expm1()).log1p()
+    log_z = (noise.rate * at.expm1()).log1p()
     return (a * log_z - (noise.loss + at) / 2).exp() / 4, log_z
 
 
 def _largest(noise: SampledNoise, a: arb, ends: tuple[acb, acb], rho: float, most: float) -> arb:
-    """Return the largest value of the integrand on an ellipse, for any τ; infinite unless |arg ζe^t| < π."""
+    """Return the largest value of the integrand on an ellipse, for any τ; infinite unless |Im t| < π."""
     middle, half, found = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2, arb(0)
     for j in range(ARCS):  # the integrand is analytic inside, so it is largest on the boundary
         spend()
         angle = arb.pi() * (arb(2 * j + 1) + arb(0).union(arb(1)).union(arb(-1))) / ARCS
         turn = rho * acb(angle.cos(), angle.sin())
         at = middle + half * (turn + 1 / turn) / 2
-        if not abs((at + noise.moved).imag) < arb.pi():
+        if not abs(at.imag) < arb.pi():
             return arb.pos_inf()
         value, log_z = _density(noise, a, at)
         grown = (-most * log_z.imag.min(arb(0))).exp()  # |z^{iτ}|

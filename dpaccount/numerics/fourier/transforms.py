@@ -39,7 +39,6 @@ class Transform:
     """The transform of one copy of a pair."""
 
     slow_decay: ClassVar[bool] = False  #: where `decay` takes many nodes
-    costly: ClassVar[bool] = False  #: where more digits than are asked for are never easy
 
     def value(self, s: acb) -> acb:
         """Return M(s) (an `arb` for a real argument)."""

@@ -15,6 +15,7 @@ from dpaccount.accounting.methods import exact
 from dpaccount.numerics import sampled_mixed
 from dpaccount.numerics.closed import discrete_losses
 from dpaccount.numerics.fourier import fourier
+from dpaccount.numerics.fourier.contours import MOST_OF_FAMILY, Product
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
 from dpaccount.numerics.fourier.transforms import NearTransform
 from dpaccount.numerics.intervals import ball, precision
@@ -172,6 +173,33 @@ def test_losses_too_many_for_a_sum_are_left_to_lattices():
 
 
 # ------------------------------------------------------------------ discrete Gaussian noise beside continuous noise
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rate", "own", "sigma", "other", "known"),  # ε of 100 such releases by double quadrature, to 1e-6
+    [
+        ("0.1", "0.5", 1, Laplace(scale=2), 5.3095115),
+        ("0.01", "0.1", 2, Pure(epsilon="0.5"), 0.1972489),
+    ],
+)
+def test_subsampled_noise_beside_bounded_noise_is_left_to_lattices(rate, own, sigma, other, known):
+    inside = Sequence(of=(other, PoissonSubsampled(rate=own, of=Gaussian(sigma=sigma))))
+    plan = Plan("add-remove", (PoissonSubsampled(rate=rate, of=inside, count=100),))
+    found = Accountant(plan).epsilon("1e-6")
+    assert found.lower < known < found.upper < 1.002 * known
+
+
+@pytest.mark.slow
+def test_what_stands_for_a_large_family_costs_no_less_than_it():
+    """The losses beside the Gaussian noise differ: no μ² orders such transforms."""
+    parts = tuple(
+        (SampledMixedTransform(Fraction(1, 10), 1 + Fraction(k, 999), loss=Fraction(9 - k % 9, 9)), 1)
+        for k in range(MOST_OF_FAMILY + 2)
+    )
+    product = Product((Fraction(0), Fraction(0)), parts)
+    with precision(60):
+        assert not product.above(arb(5)) < product.value(arb(5))
 
 
 def near(sigma, shift, mu2, rate, *, added=False):
