@@ -7,13 +7,8 @@ inputs of width w are rescaled, ν = ℓ/w.
 from dataclasses import dataclass
 from math import e, pi, sqrt
 
-import numpy as np
-
-from bandits.learning.features import quadrature_features
 from bandits.simulation.information_gain import gain_exponent
 from dpaccount.errors import InputError, out_of_range
-
-COSINE_ROUNDING = 1e-12  #: of cosines and their weighted sum in double precision
 
 # ------------------------------------------------------------------ approximation
 
@@ -24,36 +19,6 @@ def theorem2_bound(dimension: int, nodes_per_axis: int, lengthscale: float, widt
         raise out_of_range("dimension >= 1, nodes_per_axis >= 1, lengthscale > 0 and width > 0")
     m, nu = nodes_per_axis, lengthscale / width
     return float(dimension * 2 ** (dimension - 1) * sqrt(pi / 2) * (e / (4 * nu**2 * m)) ** m)
-
-
-@dataclass(frozen=True)
-class ApproximationError:
-    """Limits on sup |k(x, y) − Φ(x)·Φ(y)| over a box."""
-
-    lower: float
-    upper: float
-
-
-def quadrature_error(
-    dimension: int, nodes_per_axis: int, lengthscale: float, width: float
-) -> ApproximationError:
-    """Return limits on the true uniform error of quadrature features on a box of width w.
-
-    Kernel and approximation are products over axes of functions of the difference, of absolute value at
-    most 1 and equal to 1 at difference 0: the error is at least that of one axis and at most d times it.
-    On one axis it is evaluated on a fine grid; near a largest value, where the slope is 0, it falls by at
-    most half the curvature, 1/ℓ² + Σ wω², times the squared distance to the next grid point.
-    """
-    features = quadrature_features(1, nodes_per_axis, lengthscale)
-    apart = np.linspace(0, width, 40_001)
-    kernel = np.exp(-(apart**2) / (2 * lengthscale**2))
-    approximation = np.cos(apart[:, None] * features.frequencies[:, 0]) @ features.weights
-    largest = float(np.abs(kernel - approximation).max())
-    curvature = 1 / lengthscale**2 + float(features.weights @ features.frequencies[:, 0] ** 2)
-    between = curvature * (width / 40_000) ** 2 / 8
-    return ApproximationError(
-        max(largest - COSINE_ROUNDING, 0.0), dimension * (largest + between + COSINE_ROUNDING)
-    )
 
 
 # ------------------------------------------------------------------ Theorem 3
