@@ -137,7 +137,7 @@ def _report(question: Audit, attempt: Attempt, data: Described, *, quick: bool) 
         quick=quick,
         confidence=shown(question.plan.confidence),
         epsilon_lower=attempt.reached.epsilon_lower,
-        points=audited([(target, attempt.reached)], attempt.score),
+        points=[audited(target, attempt.reached, attempt.score)],
         witness=msgspec.convert(witness(attempt, data.shape), AttackedPair),
     )
 

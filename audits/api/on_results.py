@@ -149,7 +149,7 @@ def _certificate(
         quick=False,
         confidence=shown(question.plan.confidence),
         epsilon_lower=compared.reached.epsilon_lower,
-        points=audited([(target, compared.reached)], compared.score),
+        points=[audited(target, compared.reached, compared.score)],
         witness=AttackedPair(
             left=samples["left"],
             right=samples["right"],

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -163,12 +163,8 @@ def _as_number(exact: Fraction, otherwise: float | str | None) -> float | str | 
     return near if Fraction(repr(near)) == exact else otherwise
 
 
-def audited(results: Iterable[tuple[Target, LowerBound]], score: str) -> list[parts.AuditedPoint]:
-    """Return the points of an attack as in certificates, for the checker to recompute."""
-    return [_audited(target, reached, score) for target, reached in results]
-
-
-def _audited(target: Target, reached: LowerBound, score: str) -> parts.AuditedPoint:
+def audited(target: Target, reached: LowerBound, score: str) -> parts.AuditedPoint:
+    """Return a point of an attack as in certificates, for the checker to recompute."""
     if not isinstance(reached, CountedBound):
         raise TypeError("a certificate holds counts of one event")
     return parts.AuditedPoint(

@@ -264,7 +264,7 @@ def _attack(
 
 def _report(claim: Claim, outcome: Attacked, effort: AuditBudget, asked: int) -> AuditResult:
     suspect = outcome.suspect
-    points = audited(outcome.results, "log-likelihood ratio")
+    points = [audited(*result, "log-likelihood ratio") for result in outcome.results]
     pair = describe(suspect.pair, suspect.coins, "the neighbouring pair under attack")
     trials = outcome.trials
     cut = f"; cut by time: {2 * trials} of {2 * asked} runs" if trials < asked else ""

@@ -43,7 +43,7 @@ def refuted(claim: Claim, subject: PoCurator) -> parts.Draft:
     bound = clopper_pearson(held, out, MIN_DIGITS_INSIDE, promise.delta, 1 - confidence, "left")
     apart = (bound.hits, bound.alarms) == (bound.runs, 0)
     beaten = apart or bound.epsilon_lower > promise.epsilon
-    points = audited([(Target("claim", promise.epsilon, promise.delta), bound)], SCORE)
+    points = [audited(Target("claim", promise.epsilon, promise.delta), bound, SCORE)]
     report = parts.AuditResult(
         attack="does Z lie in the column space of the first data? on made-up rows of the same n, d and r",
         trials=2 * RUNS,

@@ -122,6 +122,14 @@ def _seeded(seed: int) -> Any:
     return generator
 
 
+def text_of(error: BaseException) -> str:
+    """Return the text of an error; none if it cannot be written."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
 def _answer(function: Callable[..., Any], data: Any, seed: int | None) -> Any:
     """Return the result of one run; without a seed the function is a query of the data alone."""
     more = () if seed is None else (_seeded(seed),)
@@ -129,11 +137,7 @@ def _answer(function: Callable[..., Any], data: Any, seed: int | None) -> Any:
         return encode(function(data, *more) if more and takes_generator(function) else function(data))
     except BaseException as error:  # whatever it raises is what it did
         name = "SystemExit" if isinstance(error, SystemExit) else type(error).__name__
-        try:
-            text = str(error)
-        except Exception:
-            text = ""
-        return {TAG: "raised", "is": [name, text]}
+        return {TAG: "raised", "is": [name, text_of(error)]}
 
 
 def main() -> None:

@@ -132,11 +132,7 @@ def of_value(value: object) -> Outcome:
 def of_error(error: BaseException) -> Outcome:
     """Return the outcome of a run that raised or exited."""
     kind = "exits" if isinstance(error, SystemExit) else f"raises {type(error).__name__}"
-    try:
-        text = str(error)
-    except Exception:
-        text = ""
-    return Outcome(kind, (_label(text),), np.zeros(0), Ending.FAILED)
+    return Outcome(kind, (_label(foreign_worker.text_of(error)),), np.zeros(0), Ending.FAILED)
 
 
 def run_outcome(function: Callable[..., Any], data: Given, seed: list[int] | None) -> Outcome:
@@ -150,10 +146,7 @@ def run_outcome(function: Callable[..., Any], data: Given, seed: list[int] | Non
         if seed is None:
             value = function(given)
         else:
-            mixed = np.random.SeedSequence(seed)
-            number = int(mixed.generate_state(1)[0])
-            random.seed(number)
-            np.random.seed(number)  # noqa: NPY002  # for code that draws from the old global generator
+            mixed = seeded(seed)
             generator = aligned if seed[1:2] == [ALIGNED] else np.random.default_rng
             more = (generator(mixed),) if takes_generator(function) else ()
             value = function(given, *more)
@@ -161,6 +154,15 @@ def run_outcome(function: Callable[..., Any], data: Given, seed: list[int] | Non
     except BaseException as error:  # whatever it raises is what it did
         outcome = of_error(error)
     return replace(outcome, mutated=True) if data.changed(given) else outcome
+
+
+def seeded(seed: list[int]) -> np.random.SeedSequence:
+    """Seed the global generators; return the seed for a generator of the run's own."""
+    mixed = np.random.SeedSequence(seed)
+    number = int(mixed.generate_state(1)[0])
+    random.seed(number)
+    np.random.seed(number)  # noqa: NPY002  # for code that draws from the old global generator
+    return mixed
 
 
 def aligned(seed: np.random.SeedSequence) -> np.random.Generator:

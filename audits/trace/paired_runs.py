@@ -1,7 +1,6 @@
 """Traces a function on one pair of neighbouring datasets: two or three runs, and their findings."""
 
 import math
-import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from audits.datasets.forms import Given
-from audits.sandbox.outcomes import Outcome, of_error, of_value, takes_generator
+from audits.sandbox.outcomes import Outcome, of_error, of_value, seeded, takes_generator
 from audits.trace.noise_values import without_noise_types
 from audits.trace.patches import generator, patched
 from audits.trace.tape import ROUNDING, NoiseCall, SourcePlace, Sum, Tape
@@ -331,11 +330,7 @@ def _fixed_seed_findings(first: Tape, other_seed: Tape) -> list[str]:
 
 
 def _run(function: Callable[..., Any], data: Given, seed: list[int], tape: Tape) -> Outcome:
-    mixed = np.random.SeedSequence(seed)
-    number = int(mixed.generate_state(1)[0])
-    random.seed(number)
-    np.random.seed(number)  # noqa: NPY002  # for code that draws from the old global generator
-    given = data.fresh()
+    mixed, given = seeded(seed), data.fresh()
     with patched(tape):
         try:
             more = (generator(tape, np.random.PCG64(mixed)),) if takes_generator(function) else ()

@@ -40,11 +40,7 @@ def taped(tape: Tape, library: str, name: str, original: Callable[..., Any]) -> 
             return original(*given, **more)
         frame = caller()
         source, given, more = _positions(library, name, given, more)
-        tape.depth += 1
-        try:
-            value = original(*given, **more)
-        finally:
-            tape.depth -= 1
+        value = tape.inside(lambda: original(*given, **more))
         location, scale, raw = _parameters(name, given, more)
         value = given[0] if name == "shuffle" else value
         number, value = tape.drawn(f"{library}.{name}", scale, value, frame, location)
@@ -174,11 +170,7 @@ def _frozen(tape: Tape, name: str, original: Callable[..., Any]) -> Callable[...
 
     def rvs(*given: Any, loc: Any = 0, scale: Any = 1, **more: Any) -> Any:
         frame = caller()
-        tape.depth += 1
-        try:
-            value = original(*given, loc=loc, scale=scale, **more)
-        finally:
-            tape.depth -= 1
+        value = tape.inside(lambda: original(*given, loc=loc, scale=scale, **more))
         size = float(scale) if np.ndim(scale) == 0 else None
         number, value = tape.drawn(f"scipy.stats.{name}", size, value, frame, loc)
         tape.calls[number].raw = copy(scale)
@@ -194,11 +186,7 @@ def _mechanism(tape: Tape, called: str, original: Callable[..., Any]) -> Callabl
         if tape.depth:
             return original(self, given)
         frame = caller()
-        tape.depth += 1
-        try:
-            value = original(self, given)
-        finally:
-            tape.depth -= 1
+        value = tape.inside(lambda: original(self, given))
         return tape.drawn(called, None, value, frame, given)[1]
 
     return call

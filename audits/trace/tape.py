@@ -7,6 +7,7 @@ and every sum with noise is that of the first run: what still changes is not pro
 import math
 import sys
 import sysconfig
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -125,6 +126,14 @@ class Tape:
                 self._moved(noise_call, first.location, location)
         self.calls.append(noise_call)
         return number, value
+
+    def inside(self, call: Callable[[], Any]) -> Any:
+        """Return what a noise call gives; the calls that it makes itself are not recorded."""
+        self.depth += 1
+        try:
+            return call()
+        finally:
+            self.depth -= 1
 
     def _first(self, number: int) -> NoiseCall | None:
         calls = [] if self.before is None else self.before.calls

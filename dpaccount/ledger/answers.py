@@ -68,7 +68,7 @@ def charge(  # noqa: PLR0913 - options
     with Ledger.open(url) as ledger:
         call = partial(ledger.charge_plan, plan, purpose, key, by=by, dry_run=dry_run)
         call = partial(call, scope=scope, cohort=cohort, certificate=certificate)
-        return _assuming(plan, _decided(call, say))
+        return _decided(plan, call, say)
 
 
 def reserve(
@@ -89,16 +89,12 @@ def reserve(
     plan = read_plan(place)
     with Ledger.open(url) as ledger:
         call = partial(ledger.reserve_plan, plan, purpose, key, by=by)
-        return _assuming(plan, _decided(partial(call, rounds=rounds, scope=scope), say))
+        return _decided(plan, partial(call, rounds=rounds, scope=scope), say)
 
 
-def _assuming(plan: Plan, answer: Answer) -> Answer:
-    """Add the plan's assumptions, for which the user is responsible, if it has any."""
+def _decided(plan: Plan, call: Callable[[], Charge], say: Say) -> Answer:
+    """Return the answer to a charge, with the assumptions for which the user is responsible, if any."""
     assumed = plan.assumptions()
-    return {**answer, "assumptions": assumed} if assumed else answer
-
-
-def _decided(call: Callable[[], Charge], say: Say) -> Answer:
     try:
         done = call()
     except RefusedError as refused:
@@ -114,6 +110,7 @@ def _decided(call: Callable[[], Charge], say: Say) -> Answer:
         "already_charged": done.known,
         "reason": done.reason,
         **({} if done.certificate is None else {"certificate": done.certificate}),
+        **({"assumptions": assumed} if assumed else {}),
     }
 
 

@@ -91,7 +91,7 @@ class Batch:
             entry = self._rows.append(CHARGE, entries.accepted(facts, request), state.text, key=key)
         else:
             state, body = self._state(), entries.accepted(facts, request)
-            self._reserve(state, body)
+            entries.apply(self._rows, state, self._budget, RESERVATION, body)
             entry = self._rows.append(RESERVATION, body, state.text, key=key)
         if reason is None:
             state.nodes.keep(self._nodes)
@@ -163,14 +163,6 @@ class Batch:
         reason = refusal(changes.over(state, self._budget, facts.get("scope"), SEARCHED))
         less = "; such plans add up to less in a ledger made with --measure gdp" if request.takers else ""
         return reason and reason + less
-
-    def _reserve(self, state: State, body: str) -> None:
-        number = self.totals.at.number + 1
-
-        def bodies(which: int) -> str:
-            return body if which == number else entries.body_of(self._rows, which)
-
-        changes.apply(state, self._budget, RESERVATION, number, bodies)
 
     def taken(self, request: Request, error: entries.KeyTakenError) -> Charge:
         """Return the result for a key that belongs to a different charge."""

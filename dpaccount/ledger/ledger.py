@@ -343,11 +343,6 @@ class Ledger(Arrangements):
         """Return the kept release whose document has this digest; None if there is none."""
         return next((body for _, body in self.releases(digest) if body.get("digest") == digest), None)
 
-    def lost(self, key: str) -> bool:
-        """Return whether drawing began for this key, in any process, and no release is kept."""
-        state = self.run_state(key)
-        return state.drawing or state.lost
-
     def paid(self, charge: int | str) -> Charge:
         """Return what an entry charged, given its number or key, with the head after it.
 
@@ -374,12 +369,10 @@ class Ledger(Arrangements):
             if draws <= marked_to:
                 return
             upto, seen = max(draws, min(most, draws + draws // AHEAD)), known.seen.get(entry)
-
-            def write() -> Entry:
-                with self._store.writing() as rows:
-                    return entries.marked(rows, self._totals(rows).text, entry, before, seen, (draws, upto))
-
-            known.marks[entry] = again(write).number, upto
+            mark = self._commit_alone(
+                lambda rows, totals: entries.marked(rows, totals.text, entry, before, seen, (draws, upto))
+            )
+            known.marks[entry] = mark.number, upto
 
     def keep_release(self, charge: int | str, body: dict[str, Any]) -> None:
         """Store the release `body` (JSON) of a charge, durably; call it before showing the release.
@@ -387,12 +380,7 @@ class Ledger(Arrangements):
         `charge` is an entry number or a key.  Raises `LedgerError` if it has a release already.
         """
         text = entries.as_written(body)
-
-        def write() -> Entry:
-            with self._store.writing() as rows:
-                return entries.kept(rows, self._totals(rows).text, charge, text)
-
-        again(write)
+        self._commit_alone(lambda rows, totals: entries.kept(rows, totals.text, charge, text))
 
     # -------------------------------------------------------------- answers
 

@@ -17,7 +17,7 @@ from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import summary
 from dpaccount.ledger.balances import changes
 from dpaccount.ledger.balances import ranges as intervals
-from dpaccount.ledger.balances.bodies import Part, PartsBody, ReservationBody, Written, parts_of, read_body
+from dpaccount.ledger.balances.bodies import Part, PartsBody, parts_of, read_body
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.segment_tree import SpentTree
 from dpaccount.ledger.balances.state import State
@@ -78,13 +78,8 @@ def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa
         "guaranteed": shown["life"],
         "replay": {"valid": bad is None, "first_bad": bad, "digests": True, "totals": whole},
         "scopes": [
-            _standing(None, budget, state.period_tree(), _costs(state, waiting, None)),
-            *(
-                _standing(
-                    name, changes.cap(budget, record), state.scope_tree(record), _costs(state, waiting, name)
-                )
-                for name, record in summary.scopes(state)
-            ),
+            _standing(name, limits, tree, _costs(state, waiting, name))
+            for name, limits, tree in [(None, budget, state.period_tree()), *summary.scopes(state, budget)]
         ],
         "units": units(budget, state.period_tree()),
         "reservations": _reservations(passed, waiting),
@@ -103,7 +98,7 @@ def _standing(name: str | None, budget: Budget, tree: SpentTree, reserved: list[
         "scope": name,
         "unit": budget.unit,
         "relation": budget.relation,
-        "cap": {"epsilon": budget.as_json()["epsilon"], "delta": budget.as_json()["delta"]},
+        "cap": summary.cap(budget),
         "worst_unit": unit,
         "committed": summary.amounts(budget, committed),
         "reserved": summary.amounts(budget, later),
@@ -168,12 +163,10 @@ class Pass:
 
     def take(self, entry: kinds.Entry) -> bool:
         """Process the next entry; if it does not continue the chain, set `bad`, return False."""
-        facts: Report = {}
         try:
             good = entry.number == self.at.number + 1 and entry.follows(self.at.digest)
             if good:
-                facts = facts_of(entry)
-                self._gather(entry, facts)
+                self._gather(entry, facts_of(entry))
         except BAD_ENTRY:
             good = False
         if not good:
@@ -204,44 +197,41 @@ class Pass:
     def _gather(self, entry: kinds.Entry, facts: Report) -> None:
         day = str(facts.get("time", ""))[:10]
         line = self.days.setdefault(day, {**dict.fromkeys(COUNTED, 0), "spent": None})
-        if entry.kind == kinds.CHARGE:
+        if entry.kind in (kinds.CHARGE, kinds.RESERVATION):
             line["charges"] += 1
-            cost = self._spend(read_body(kinds.CHARGE, entry.body).steps)
+            cost = self._cost(entry) if entry.kind == kinds.CHARGE else self._cost_in_parts(entry, facts)
+            self._sum = plus(self._sum, cost)
             self._note("charged", entry, facts, ("purpose", "by", "scope", "key", *CERTIFIED))
             self._of_team(facts, cost)
-        elif entry.kind in kinds.TAKING:
-            self._of_reservation(entry, facts, line)
+        elif entry.kind in (kinds.ROUNDS, kinds.RETURN):
+            self._of_parts(entry, facts, line)
         elif entry.kind == kinds.REFUSAL:
             line["refused"] += 1
             self._note("refused", entry, facts, ("purpose", "by", "scope", "key", "reason"))
         elif entry.kind == kinds.RESET:
             self._note("resets", entry, facts, ("reason", "by"))
         elif entry.kind == kinds.FORFEIT:
-            self._spend(read_body(kinds.FORFEIT, entry.body).steps)
+            self._sum = plus(self._sum, self._cost(entry))
             self._note("forfeits", entry, facts, ("reason", "by"))
         elif entry.kind in (kinds.DRAWING, kinds.RELEASE):
             self._of_drawing(entry, facts, line)
         line["spent"] = self._sum
 
-    def _of_reservation(self, entry: kinds.Entry, facts: Report, line: Report) -> None:
-        if entry.kind == kinds.RESERVATION:
-            line["charges"] += 1
-            body: ReservationBody = read_body(kinds.RESERVATION, entry.body)
-            parts = self._costs[entry.number] = parts_of(body, self.budget.width)
-            named = {name: facts.get(name) for name in ("purpose", "by", "scope")}
-            total = changes.total_of(parts)
-            self.reserved[entry.number] = {
-                "entry": entry.number,
-                "key": entry.key,
-                **named,
-                "parts": total,
-                "returned": 0,
-            }
-            whole = sum_at(changes.cost_of(parts, [(1, total)]), self.worst, self.budget.width)
-            self._sum = plus(self._sum, whole)
-            self._note("charged", entry, facts, ("purpose", "by", "scope", "key", *CERTIFIED))
-            self._of_team(facts, whole)
-            return
+    def _cost(self, entry: kinds.Entry) -> Amounts:
+        """Return what a charge or a forfeit costs the worst unit."""
+        text = at_unit(read_body(entry.kind, entry.body).steps, self.worst, None)
+        return zero(self.budget.width) if text is None else read(text, self.budget.width)
+
+    def _cost_in_parts(self, entry: kinds.Entry, facts: Report) -> Amounts:
+        """Add a reservation to those of the report; return what all its parts cost the worst unit."""
+        parts = parts_of(read_body(kinds.RESERVATION, entry.body), self.budget.width)
+        named = {name: facts.get(name) for name in ("purpose", "by", "scope")}
+        about, total = {"entry": entry.number, "key": entry.key, **named}, changes.total_of(parts)
+        self._costs[entry.number] = parts
+        self.reserved[entry.number] = {**about, "parts": total, "returned": 0}
+        return sum_at(changes.cost_of(parts, [(1, total)]), self.worst, self.budget.width)
+
+    def _of_parts(self, entry: kinds.Entry, facts: Report, line: Report) -> None:
         taken: PartsBody = read_body(entry.kind, entry.body)
         number, which = taken.reservation, intervals.read(taken.parts)
         line["drawn" if entry.kind == kinds.ROUNDS else "returned"] += intervals.count(which)
@@ -289,13 +279,6 @@ class Pass:
         what = {"entry": entry.number, "kind": entry.kind, "time": facts.get("time")}
         chosen = {key: facts.get(key) for key in names}
         self._lists[name].append({**what, **chosen, "head": entry.digest})
-
-    def _spend(self, steps: Written) -> Amounts:
-        """Add a charge at the worst unit; return its cost there."""
-        text = at_unit(steps, self.worst, None)
-        cost = zero(self.budget.width) if text is None else read(text, self.budget.width)
-        self._sum = plus(self._sum, cost)
-        return cost
 
 
 def at_unit(steps: Iterable[tuple[int, T]], unit: int, before: T) -> T:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from dpaccount.accounting.measures import Amounts
+from dpaccount.exact import shown
 from dpaccount.ledger.balances import changes
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.segment_tree import SpentTree
@@ -33,7 +34,7 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
         "year": life if year is None else amounts(budget, year.root.peak),
         "life": life,
         "resets": rows.count(RESET),
-        "scopes": [scope(state, budget, name, record) for name, record in scopes(state)],
+        "scopes": [scope(*one) for one in scopes(state, budget)],
         "entries": rows.count(CHARGE) + rows.count(RESERVATION),
         "refused": rows.count(REFUSAL),
         "head": totals.at.digest,
@@ -46,24 +47,29 @@ def amounts(budget: Budget, spent: Amounts, *, up: bool = True) -> Shown:
     return {**budget.named(spent, up=up), "epsilon": cost(spent, budget.delta).as_amount()}
 
 
-def scopes(state: State) -> Iterator[tuple[str, Shown]]:
-    """Yield the name and record of every scope, sorted by name."""
+def scopes(state: State, budget: Budget) -> Iterator[tuple[str, Budget, SpentTree]]:
+    """Yield the name, the limits and the tree of every scope, sorted by name."""
     if state.register.digest:
-        records = (one for one in state.register.items() if one[0].startswith("scope "))
-        yield from sorted((name.removeprefix("scope "), record) for name, record in records)
+        records = {name: record for name, record in state.register.items() if name.startswith("scope ")}
+        for name, record in sorted(records.items()):
+            yield name.removeprefix("scope "), changes.cap(budget, record), state.scope_tree(record)
 
 
-def scope(state: State, budget: Budget, name: str, record: Shown) -> Shown:
+def scope(name: str, limits: Budget, tree: SpentTree) -> Shown:
     """Return a scope's cap, and what is spent in this period and remains under that cap alone."""
-    limits, tree = changes.cap(budget, record), state.scope_tree(record)
     spent = tree.root.peak
     return {
         "scope": name,
-        "cap": {"epsilon": record["epsilon"], "delta": record["delta"]},
+        "cap": cap(limits),
         "spent": amounts(limits, spent),
         "remaining": amounts(limits, limits.room(spent), up=False),
         "worst_unit": worst_unit(limits, tree),
     }
+
+
+def cap(limits: Budget) -> dict[str, str]:
+    """Return a limit as an entry holds it."""
+    return {"epsilon": shown(limits.epsilon), "delta": shown(limits.delta)}
 
 
 def worst_unit(budget: Budget, tree: SpentTree) -> int | None:

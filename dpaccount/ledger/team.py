@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from secrets import token_hex
-from typing import Any
+from typing import Any, TypeVar
 
 from dpaccount.errors import InputError
 from dpaccount.exact import Exact, exact_argument
@@ -15,7 +15,7 @@ from dpaccount.ledger.balances.state import scope_name
 from dpaccount.ledger.balances.step_functions import Cover
 from dpaccount.ledger.charging import Charge
 from dpaccount.ledger.entry import COHORT, FORFEIT, RESERVATION, RESET, RETURN, ROUNDS, SCOPE, Entry
-from dpaccount.ledger.journal.entries import as_written, body_of, check_own, now, written
+from dpaccount.ledger.journal.entries import apply, as_written, check_own, now, written
 from dpaccount.ledger.journal.totals import Totals
 from dpaccount.ledger.stores.group_commit import again
 from dpaccount.ledger.stores.rows import Rows
@@ -23,6 +23,7 @@ from dpaccount.ledger.stores.store import Store
 from dpaccount.noise import process
 from dpaccount.plan.events import Plan
 
+T = TypeVar("T")
 Taken = tuple[int | None, Ranges]  #: the entry's number (None if no part was left), and its parts
 
 
@@ -128,27 +129,32 @@ class Arrangements:
         facts, steps = ({}, []) if request is None else (request.facts, written(request.steps or []))
         return self._arrange(FORFEIT, {**facts, "steps": steps, "reason": one_line("reason", reason)}, by)
 
-    def _arrange(self, kind: str, facts: dict[str, Any], by: str | None) -> Entry:
-        def write() -> Entry:
+    def _commit_alone(self, act: Callable[[Rows, Totals], T], *, anywhere: bool = False) -> T:
+        """Act in a transaction of its own, and again if it was cut off before anything was changed."""
+
+        def write() -> T:
             with self._store.writing() as rows:
-                return self._append(rows, self._totals(rows, anywhere=kind == FORFEIT), kind, facts, by)
+                return act(rows, self._totals(rows, anywhere=anywhere))
 
         return again(write)
+
+    def _arrange(self, kind: str, facts: dict[str, Any], by: str | None) -> Entry:
+        return self._commit_alone(
+            lambda rows, totals: self._append(rows, totals, kind, facts, by), anywhere=kind == FORFEIT
+        )
 
     def _take(
         self, kind: str, key: str, parts: Ranges | None, which: Callable[[Ranges], Ranges], by: str | None
     ) -> Taken:
-        def write() -> Taken:
-            with self._store.writing() as rows:
-                totals = self._totals(rows)
-                number, left = self._left(rows, totals, key, own=True)
-                taken = which(left) if parts is None else ranges.joined(parts)
-                if not taken:
-                    return None, []
-                facts = {"reservation": number, "parts": taken, "process": process.name()}
-                return self._append(rows, totals, kind, facts, by).number, taken
+        def take(rows: Rows, totals: Totals) -> Taken:
+            number, left = self._left(rows, totals, key, own=True)
+            taken = which(left) if parts is None else ranges.joined(parts)
+            if not taken:
+                return None, []
+            facts = {"reservation": number, "parts": taken, "process": process.name()}
+            return self._append(rows, totals, kind, facts, by).number, taken
 
-        return again(write)
+        return self._commit_alone(take)
 
     def _left(self, rows: Rows, totals: Totals, key: str, *, own: bool = False) -> tuple[int, Ranges]:
         entry = rows.keyed(key)
@@ -165,10 +171,8 @@ class Arrangements:
         """Append an entry that changes the balances."""
         user = {} if by is None else {"by": one_line("name of who asks", by)}
         body = as_written({**facts, **user, **rows.stamp, "time": now(), "salt": token_hex(16)})
-        state, new = totals.state(rows.node), totals.at.number + 1
-        changes.apply(
-            state, self.budget, kind, new, lambda number: body if number == new else body_of(rows, number)
-        )
+        state = totals.state(rows.node)
+        apply(rows, state, self.budget, kind, body)
         state.keep(rows)
         return rows.append(kind, body, state.text)
 

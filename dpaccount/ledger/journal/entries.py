@@ -12,9 +12,10 @@ from msgspec import convert
 
 from dpaccount.documents import canonical
 from dpaccount.errors import InputError, LedgerError, ReceiptError, damaged
-from dpaccount.ledger.balances import step_functions
+from dpaccount.ledger.balances import changes, step_functions
 from dpaccount.ledger.balances.bodies import Part, Spending, formed, parts_of
 from dpaccount.ledger.balances.budget import Budget, read_budget
+from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import BUDGET, CHARGE, DRAWING, FORFEIT, REFUSAL, RELEASE, RESERVATION, Entry
 from dpaccount.ledger.journal.totals import Totals
@@ -245,6 +246,12 @@ def body_of(rows: Rows, number: int) -> str:
     if entry is None:
         raise damaged(f"entry {number} is missing")
     return entry.body
+
+
+def apply(rows: Rows, state: State, budget: Budget, kind: str, body: str) -> None:
+    """Apply the next entry, which is not written yet, to the balances; raises as `changes.apply` does."""
+    new = rows.head()[0] + 1
+    changes.apply(state, budget, kind, new, lambda number: body if number == new else body_of(rows, number))
 
 
 def facts_of(entry: Entry) -> dict[str, Any]:

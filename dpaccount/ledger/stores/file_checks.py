@@ -214,18 +214,20 @@ _PATH_ONLY: Final = getattr(os, "O_PATH", os.O_DIRECTORY)  #: without O_PATH no 
 
 def _mount(held: int) -> str:
     """Return the mount ID of a descriptor, or an empty string where it is not known."""
-    try:
-        lines = (PROC / "fdinfo" / str(held)).read_text().splitlines()
-    except OSError:
-        return ""
+    lines = _lines_of(PROC / "fdinfo" / str(held))
     return next((line.split()[1] for line in lines if line.startswith("mnt_id:")), "")
 
 
 def _kind(mount: str) -> str:
     """Return the file system type of a mount ID, or an empty string where it is not known."""
-    try:
-        lines = (PROC / "mountinfo").read_text(errors="replace").splitlines()
-    except OSError:
-        return ""
+    lines = _lines_of(PROC / "mountinfo")
     mounts = (line for line in lines if mount and line.split(" ", 1)[0] == mount)
     return next((line.partition(" - ")[2].split(" ")[0] for line in mounts), "")
+
+
+def _lines_of(path: Path) -> list[str]:
+    """Return the lines of one of the system's files, or none where it is not there."""
+    try:
+        return path.read_text(errors="replace").splitlines()
+    except OSError:
+        return []

@@ -124,10 +124,14 @@ class Database:
                 self._check_same(link)
         self._checkpoint_when_idle()
 
-    def page_size(self) -> int:
-        """Return the page size in bytes."""
+    def cut(self) -> bool:
+        """Return whether the main file ends inside a page, which only a log could repair.
+
+        SQLite reads the missing part of a page as zeros, so rows would vanish without an error.
+        """
         with self._lent() as link:
-            return int(link.connection.execute("PRAGMA page_size").fetchone()[0])
+            page = int(link.connection.execute("PRAGMA page_size").fetchone()[0])
+        return all(self.path.stat().st_size % page for _ in range(2))  # twice: it may grow
 
     def close(self) -> None:
         """Close the file; closing the last connection moves the log into it."""
@@ -242,18 +246,13 @@ class _Mover(threading.Thread):
                     link.close()
 
 
-def _connected(path: Path, mode: str) -> sqlite3.Connection:
+def _link(path: Path, mode: str) -> FileConnection:
     name = f"file:{quote(str(path))}?mode={mode}"  # rw: never makes a file
     connection = sqlite3.connect(
         name, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
     # `verify` reports invalid UTF-8; the driver must not raise
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-    return connection
-
-
-def _link(path: Path, mode: str) -> FileConnection:
-    connection = _connected(path, mode)
     try:
         # like FULL for a log; with a journal (a copy by VACUUM INTO) its deletion is synced too
         connection.execute("PRAGMA synchronous=EXTRA")

@@ -61,19 +61,12 @@ class Store:
         logged = any(log.exists() for log in companions(where.resolved))
         store = cls(where)
         try:
-            if not logged and store._cut():
+            if not logged and isinstance(store.place, Database) and store.place.cut():
                 raise damaged(f"{where.path} is damaged, cut inside a page")
         except LedgerError:
             store.close()
             raise
         return store
-
-    @property
-    def database(self) -> Database:
-        """Return the ledger's file; raises `LedgerError` for a ledger on a server."""
-        if not isinstance(self.place, Database):
-            raise LedgerError(f"{self.place.name} is in no file; do this on its server")
-        return self.place
 
     @property
     def witnessed(self) -> bool:
@@ -139,17 +132,6 @@ class Store:
         for note in notes:
             if self._witness is not None:
                 self._witness.check(rows, note)
-
-    def _cut(self) -> bool:
-        """Return whether the main file ends inside a page, which only a log could repair.
-
-        SQLite reads the missing part of a page as zeros, so rows would vanish without an error.
-        """
-        page = self.database.page_size()
-        return self._uneven(page) and self._uneven(page)  # twice: it may grow
-
-    def _uneven(self, page: int) -> bool:
-        return self.database.path.stat().st_size % page != 0
 
 
 def grant(url: str, role: str, *, read_only: bool = False, arrange: bool = False) -> None:

@@ -68,11 +68,11 @@ from dpaccount.ledger.ledger import Ledger
 plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 100)),))
 with Ledger.open(sys.argv[1]) as ledger:
     ledger.charge_plan(plan, "before")
-    [link] = ledger._store.database._idle._links()
+    [link] = ledger._store.place._idle._links()
     child = os.fork()
     for turn in range(10):
         ledger.charge_plan(plan, "after")
-    assert link not in ledger._store.database._idle._links()
+    assert link not in ledger._store.place._idle._links()
     if child == 0:
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0

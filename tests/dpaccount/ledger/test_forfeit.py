@@ -118,7 +118,7 @@ def test_what_was_charged_before_and_not_drawn_is_not_drawn(make, url, opened):
         assert one.return_parts("rounds") == (None, [])  # nothing is given back
         assert one.open_parts("rounds")[1] == []
         assert one.release("drawn") == {"value": 5}
-        assert [one.lost(key) for key in ("drawn", "undrawn", "parts", "unknown")] == [
+        assert [one.run_state(key).lost for key in ("drawn", "undrawn", "parts", "unknown")] == [
             False,
             True,
             True,

@@ -453,8 +453,8 @@ def test_a_draw_whose_release_was_lost_is_not_drawn_again(make, url, explicit):
         with pytest.raises(ReceiptError, match="second release"):
             later._mark(receipt.entry, 1, 1)
         assert later.release("a") is None
-        assert later.lost("a")
-        assert not later.lost("b")
+        assert later.run_state("a").lost
+        assert not later.run_state("b").lost
         draw(later.charge(pure("1/2"), "try", key="b"))
         assert spent(later) == 1
 
@@ -465,9 +465,9 @@ def test_a_kept_release_is_printed_again(make, url):
     ledger._mark(receipt.entry, 1, 1)
     body = {"value": draw(receipt).tolist(), "ε": 0.1, "nested": [None, True, {"a": 1e-300}]}
     assert ledger.release("a") is None
-    assert ledger.lost("a")
+    assert ledger.run_state("a").lost
     ledger.keep_release(receipt.entry, body)
-    assert not ledger.lost("a")
+    assert not ledger.run_state("a").lost
     del receipt
     for one in (ledger, Ledger.open(url)):
         assert one.release("a") == body
@@ -560,6 +560,6 @@ def test_level_totals_are_accepted(make, recwarn):
     ledger = make()
     for cover in ((1, 100), (201, 300), (101, 200)):
         ledger.charge(pure("1/10"), "part", cover=cover)
-    assert steps_in(ledger._store.database.path) == [(1, (Fraction(1, 10),)), (301, (Fraction(0),))]
+    assert steps_in(ledger._store.place.path) == [(1, (Fraction(1, 10),)), (301, (Fraction(0),))]
     assert ledger.verify() == VALID
     assert not recwarn.list

@@ -145,7 +145,7 @@ def test_a_copy_of_the_memory_that_no_check_sees_draws_no_marked_part(ledger, mo
 
     def resumed():
         monkeypatch.setattr(process, "identity", lambda: same)
-        place = ledger._store.database  # a real copy would have files of its own
+        place = ledger._store.place  # a real copy would have files of its own
         place._idle, place._mover = type(place._idle)(), None
         return outcome(receipt, 1)
 

@@ -212,7 +212,7 @@ def test_a_kept_part_that_was_changed_is_not_shown(url):
     with Ledger.open(url) as ledger:
         opened(ledger).noisy("sums", 0, ZERO)
         opened(ledger).noisy("sums", 1, ZERO)
-        with sqlite3.connect(ledger._store.database.path) as connection:
+        with sqlite3.connect(ledger._store.place.path) as connection:
             query = "SELECT number, body FROM entries WHERE kind = 'release' ORDER BY number"
             number, body = connection.execute(query).fetchone()
             changed = json.dumps({**json.loads(body), "value": [5, 5]})

@@ -164,7 +164,7 @@ def test_a_fork_waits_for_whoever_looks_at_the_file(ledger, url):
     waited = []
 
     def look():
-        with ledger._store.database._lent():
+        with ledger._store.place._lent():
             inside.set()
             waited.append(not forked.wait(0.2))
 
@@ -173,7 +173,7 @@ def test_a_fork_waits_for_whoever_looks_at_the_file(ledger, url):
     assert inside.wait(60)
     child = os.fork()
     if not child:
-        inherited = [one for one in sqlite_file._OPEN if one.path == ledger._store.database.path]
+        inherited = [one for one in sqlite_file._OPEN if one.path == ledger._store.place.path]
         os._exit(len(inherited))
     forked.set()
     looking.join()

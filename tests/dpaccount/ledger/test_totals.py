@@ -344,7 +344,7 @@ def histories(url, seed, length):
 
 
 def steps_of(ledger):
-    return steps_in(ledger._store.database.path)
+    return steps_in(ledger._store.place.path)
 
 
 def at(steps, unit):
