@@ -141,7 +141,7 @@ def test_the_error_of_all_claims_is_at_most_the_risk(mu):
 def test_catalogued_subjects_are_held_against_curves(dpaccount, tmp_path):
     (tmp_path / "plan.json").write_text(json.dumps(Plan("replace-one", Gaussian(sigma=1000)).as_json()))
     for words, code in ((["--mu", "3"], 0), (["--mu", ".001"], 1), (["--plan", "plan.json"], 1)):
-        found, out, _ = dpaccount("audit", "gaussian-sum", *words, "--trials", "2000", "--json")
+        found, out, _ = dpaccount("audit", "gaussian-sum", *words, "--trials", "8000", "--json")
         assert found == code, out
         assert json.loads(out)["refuted"] == (code == 1)
 
