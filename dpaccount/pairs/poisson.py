@@ -13,13 +13,13 @@ from typing import ClassVar, Self
 from flint import arb
 
 from dpaccount.numerics.bisection import Ends
-from dpaccount.numerics.closed import discrete_losses, gaussian, sampled_curves
+from dpaccount.numerics.closed import gaussian, sampled_curves
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
-from dpaccount.numerics.fourier.transforms import NearTransform, Transform
+from dpaccount.numerics.fourier.transforms import Transform
 from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import composing, counted_losses
 from dpaccount.numerics.lattice.lattice import Grid, Masses
@@ -42,7 +42,6 @@ from dpaccount.pairs.table import TablePair
 
 MOST_RATE = 1 - Fraction(1, 1 << 50)  #: above it a rate stands between this one and 1
 MOST_FACTORS = 64  #: units on a sample whose transform is taken
-MOST_APART = Fraction(1, 10**60)  #: of discrete and continuous noise, where one may stand for the other
 
 
 @dataclass(frozen=True)
@@ -177,27 +176,18 @@ class SampledPair(PoissonComposition, ExactPair):
         return transform.reversed() if self.added else transform
 
     def _mixed(self) -> Transform | None:
-        """Return the transform of Gaussian noise, finite losses and at most one Laplace noise.
-
-        Discrete Gaussian noise counts as continuous where it is not, and how far it is from that widens the
-        balls.
-        """
-        parts, mu2, apart = DiscreteParts(), self.inner.mu2[0], Fraction(0)
+        """Return the transform of Gaussian noise, finite losses and at most one Laplace noise."""
+        parts, mu2 = DiscreteParts(), self.inner.mu2[0]
         others = [(pair, n) for pair, n in self.inner.pairs if not pair.add_discrete(parts, n)]
         laplaces = [loss for pair, n in others if n == 1 and (loss := pair.laplace_loss()) is not None]
-        if len(laplaces) < len(others) or len(laplaces) > 1 or not mu2:
+        if len(laplaces) < len(others) or len(laplaces) > 1 or not mu2 or parts.noises:
             return None
         if math.prod(atom.size() ** n for atom, n in parts.atoms) > MOST_ATOMS:
             return None
+        if not (parts.atoms or laplaces):
+            return SampledGaussianTransform(self.rate, mu2)
         loss = laplaces[0] if laplaces else Fraction(0)
-        for noise, n in parts.noises:
-            apart += n * discrete_losses.beside_gaussian(noise.sigma, noise.shift, mu2)
-            mu2 += n * (noise.shift / noise.sigma) ** 2
-        if apart > MOST_APART:
-            return None
-        mixed = SampledMixedTransform(self.rate, mu2, inner=tuple(parts.atoms), loss=loss)
-        found = mixed if parts.atoms or laplaces else SampledGaussianTransform(self.rate, mu2)
-        return NearTransform(found, 2 * apart) if parts.noises else found  # Π(1 ± η) is within 1 ± 2Ση
+        return SampledMixedTransform(self.rate, mu2, inner=tuple(parts.atoms), loss=loss)
 
     def moment(self, s: arb) -> arb:
         """Return an upper bound on M(s), s > 0; infinite where the inner total has none.

@@ -10,7 +10,7 @@ from math import isqrt
 
 from flint import arb, ctx
 
-from dpaccount.numerics.intervals import ball, ceil_of, precision
+from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import bearable, kept, spend
 
 MOST_POINTS = 2_000_000  #: of one pair
@@ -129,20 +129,6 @@ def gaussian_tails(sigma: Fraction, bits: int) -> list[arb]:
         for each in reversed(weights):
             found.append(found[-1] + each)
         return found[::-1]
-
-
-def beside_gaussian(sigma: Fraction, shift: int, mu2: Fraction) -> Fraction:
-    """Return η: beside a Gaussian pair of μ² the density of the loss is that of continuous noise times 1 ± η.
-
-    The sum of both losses has the density Σ_x p_x φ((l − κx)/μ)/μ up to shifts, κ = shift/σ²: p_x φ is a
-    Gaussian of x of variance v = 1/(1/σ² + κ²/μ²), whose sum over the integers is 1 ± θ times the integral,
-    θ = 2Σ_k e^{−2π²vk²}, wherever its centre is (Poisson summation); so is Σ_x e^{−x²/(2σ²)}, as v < σ².
-    """
-    v = 1 / (1 / sigma**2 + (shift / sigma**2) ** 2 / mu2)
-    with precision(64):
-        first = (-2 * arb.pi() ** 2 * ball(v)).exp()
-        theta = 2 * first / (1 - first)
-        return ceil_of(2 * theta)  # (1 − θ)/(1 + θ) ≥ 1 − 2θ
 
 
 def gaussian_reach(sigma: Fraction, bits: int) -> int:
