@@ -32,7 +32,6 @@ from dpaccount.noise.proved import Proved
 from dpaccount.schemas.certificate import Certificate, Draft
 from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.k_norm import KNorm
-from mechanisms.subject import Subject
 from mechanisms.table.files import Remote
 from mechanisms.table.rows import read_rows
 
@@ -138,13 +137,10 @@ def _certified(order: Order, claim: Claim) -> Curated:
     released = run.certificate or release.make(run, proved, _unreleased(document, hazards))[0]
     rows = np.array(released["release"]["report"]["rows"], dtype=np.float64)
     facts = {"noise_variance": _variance(subject), "radius": float(subject.radius)}
+    chosen = {} if claim.because is None else {"noise_chosen": claim.because}
     names = [f"z{k + 1}" for k in range(rows.shape[1])]
-    _hand_out(order, released, names, rows, {**facts, **_chosen(claim)})
+    _hand_out(order, released, names, rows, {**facts, **chosen})
     return Curated(released, rows, clipped, claim.because)
-
-
-def _chosen(claim: Claim) -> dict[str, str]:
-    return {} if claim.because is None else {"noise_chosen": claim.because}
 
 
 def _unreleased(document: dict[str, Any], hazards: tuple[str, ...]) -> Draft:
@@ -153,11 +149,11 @@ def _unreleased(document: dict[str, Any], hazards: tuple[str, ...]) -> Draft:
     return changed(convert(document, Certificate), release=None, hazards=[*own, *hazards])
 
 
-def _variance(subject: Subject) -> float:
+def _variance(subject: KNorm | GaussianRows) -> float:
     """Return the variance of the noise in a coordinate."""
     if isinstance(subject, KNorm):
         return (subject.columns + 1) / float(subject.rate) ** 2
-    return float(subject.sigma) ** 2 if isinstance(subject, GaussianRows) else 0.0
+    return float(subject.sigma) ** 2
 
 
 # ------------------------------------------------------------------ as published

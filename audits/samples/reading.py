@@ -111,7 +111,7 @@ def read_csv(path: Path, raw: bytes, *, named: bool = False) -> SampleTable:
     if not rows:
         return SampleTable((), ())
     first = rows[0][1]
-    header = named or any(_number(cell) is None for cell in first)
+    header = named or numbers_of(first) is None
     names = tuple(cell.strip() for cell in first) if header else tuple(f"{k}" for k in range(len(first)))
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -129,13 +129,6 @@ def read_csv(path: Path, raw: bytes, *, named: bool = False) -> SampleTable:
             if cell.strip().lower() in ("nan", "+nan", "-nan"):
                 _nan(path, f"line {number} of {name[:70]!r}")
     return SampleTable(names, tuple([row[k] for _, row in body] for k in range(len(names))))
-
-
-def _number(cell: str) -> float | None:
-    try:
-        return float(cell)
-    except ValueError:
-        return None
 
 
 def numbers_of(cells: Cells) -> Floats | None:

@@ -75,7 +75,7 @@ def manifest(
 def _line(number: int, part: PartTotals, header: Mapping[str, object], secret: bytes) -> dict[str, Any]:
     """Return the line of a part, with an HMAC of the line and the header."""
     line = {"part": number, **dict(zip(PART_FIELDS, part, strict=True))}
-    return {**line, "hmac": hmac.digest(secret, canonical([header, line]), "sha256").hex()}
+    return {**line, "hmac": _hmac(header, line, secret)}
 
 
 def remove_manifest(folder: Path | None) -> None:
@@ -219,5 +219,5 @@ def _known(folder: Path, header: Mapping[str, object], secret: bytes) -> list[st
     return None
 
 
-def _hmac(header: Mapping[str, object], digests: list[str], secret: bytes) -> str:
-    return hmac.digest(secret, canonical([dict(header), digests]), "sha256").hex()
+def _hmac(header: Mapping[str, object], content: object, secret: bytes) -> str:
+    return hmac.digest(secret, canonical([dict(header), content]), "sha256").hex()

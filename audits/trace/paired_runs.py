@@ -186,9 +186,7 @@ def trace_rows(
     """
     first = Tape()
     before = _run(function, base, seed, first)
-    same = Tape(before=first)
-    differs = _run(function, base, [*seed, 1], same).key() != before.key()
-    failed = before.failed or differs or any(call.moved for call in same.calls)
+    failed = before.failed or _why_unfollowed(function, base, seed, first, before) is not None
     inside: list[list[bool]] = []
     for row in rows:
         moved = np.zeros(len(first.calls), dtype=bool)

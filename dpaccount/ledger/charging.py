@@ -68,7 +68,7 @@ class Batch:
 
     def __init__(self, rows: Rows, totals: Totals, budget: Budget) -> None:
         self.totals = totals
-        self._rows, self._budget = rows, budget
+        self._rows, self._budget, self._bodies = rows, budget, partial(entries.body_of, rows)
         self._nodes = Overlay(rows.node)
         self._opened: dict[int, Opened] = {}
 
@@ -128,7 +128,7 @@ class Batch:
             return None
         steps = [request.steps or [] for request, _ in run]
         try:
-            changes.charged(state, where[0], steps, partial(entries.body_of, self._rows))
+            changes.charged(state, where[0], steps, self._bodies)
         except TooLargeError:
             return None
         if changes.over(state, self._budget, where[0].scope, SEARCHED_TOGETHER) is not None:
@@ -154,9 +154,7 @@ class Batch:
             right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
             return f"the charge has no bound in this ledger's measure, {self._budget.measure.name} ({right})"
         try:
-            changes.charged(
-                state, convert(facts, Spending), [request.steps], partial(entries.body_of, self._rows)
-            )
+            changes.charged(state, convert(facts, Spending), [request.steps], self._bodies)
         except TooLargeError:
             limit = shown(self._budget.epsilon)
             return f"the charge would bring a unit beyond any budget, and the budget's ε is {limit}"

@@ -42,27 +42,18 @@ class Store:
     @classmethod
     def open(cls, url: str) -> "Store":
         """Open an existing ledger, changing nothing; raises `LedgerError` if it is not a ledger."""
-        where = address(url)
-        store = cls(where) if isinstance(where, ServerAddress) else cls.on_file(where)
-        try:
-            with store.checked() as rows:
-                rows.check()
-        except LedgerError:
-            store.close()
-            raise
-        return store
-
-    @classmethod
-    def on_file(cls, where: Address) -> "Store":
-        """Open a file without checking its contents; raises where it could be overspent."""
-        if not where.path.is_file():
-            raise NoLedgerError(where.path)
-        check_file(where)
-        logged = any(log.exists() for log in companions(where.resolved))
+        where, logged = address(url), False
+        if isinstance(where, Address):
+            if not where.path.is_file():
+                raise NoLedgerError(where.path)
+            check_file(where)
+            logged = any(log.exists() for log in companions(where.resolved))
         store = cls(where)
         try:
-            if not logged and isinstance(store.place, Database) and store.place.cut():
+            if isinstance(store.place, Database) and not logged and store.place.cut():
                 raise damaged(f"{where.path} is damaged, cut inside a page")
+            with store.checked() as rows:
+                rows.check()
         except LedgerError:
             store.close()
             raise
