@@ -6,11 +6,12 @@ operands that are combined with the data.  A number that both runs have and the 
 
 import contextlib
 import sys
-from dataclasses import replace
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from types import FrameType, SimpleNamespace
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from audits.subjects.code_constants import Landmarks, landmarks, numbers_in
 from audits.subjects.sources import modules_of
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
-from dpaccount.noise.receipt import rehearse
-from dpaccount.noise.samplers import Rehearsal
+from dpaccount.noise.receipt import Noise, rehearse
+from dpaccount.noise.samplers import Integers, Rehearsal
 from dpaccount.relation import adjacency
 from mechanisms.subject import Rows, Subject
 from mechanisms.subject.isolation import fresh
@@ -43,6 +44,17 @@ class RecordingArray(np.ndarray[Any, np.dtype[np.float64]]):
 
     def __array_function__(self, function: Any, types: Any, given: Any, more: Any) -> Any:
         return _record_operands(function, given, more)
+
+
+@dataclass
+class _OfPlainArrays(Noise):
+    """Noise whose answers record nothing."""
+
+    inner: Noise
+
+    def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
+        found: Integers = getattr(self.inner, how)(key, part, np.asarray(values))
+        return found
 
 
 def _record_operands(call: Any, given: Any, more: Any) -> Any:
@@ -96,11 +108,7 @@ def _watched(subject: Subject, proved: Proved, data: Rows, coins: int) -> list[A
     RecordingArray.notes = set()
     for profile, given in ((None, data), (tally, data), (watch, data.view(RecordingArray))):
         with contextlib.suppress(Exception, SystemExit):
-            inner = rehearse(proved, Rehearsal(coins))
-            noise: Any = SimpleNamespace(
-                noisy=lambda key, part, exact: inner.noisy(key, part, np.asarray(exact)),  # noqa: B023
-                noisy_symmetric=lambda key, part, exact: inner.noisy_symmetric(key, part, np.asarray(exact)),  # noqa: B023
-            )
+            noise = _OfPlainArrays(rehearse(proved, Rehearsal(coins)))
             sys.setprofile(profile)
             try:
                 fresh(subject).play(given.copy(), noise, coins)

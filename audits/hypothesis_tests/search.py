@@ -197,7 +197,7 @@ def run_tours(
     walks = list(tours.walks(domain, relation, marks.numbers)) if radius_of(relation) is None else []
     between = list(tours.crowds(domain, relation, marks.together)) if walks else []
     walks = chosen("sequences of changes", [*between, *walks], room // 120)
-    ways = [tours.by_unit(domain, relation, "low", units[:1])] * min(len(coins), COINS)
+    ways = [tours.by_unit(domain, relation, "low", units[:1]) for _ in coins[:COINS]]
     ways += [tours.star(domain, relation, base, middle, changed) for base in ("uniform", *given)]
     ways += [tours.by_unit(domain, relation, base, units) for base in ("low", "uniform", *given)]
     ways += [tours.by_unit(domain, relation, base, sorted({1, middle, domain.rows})) for base in bases]

@@ -1,17 +1,20 @@
 """What the property tests construct: places in time, odd entries of tables, series, totals; nobody's field."""
 
 import sys
-from dataclasses import make_dataclass
+from dataclasses import make_dataclass, replace
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from audits.claim import read_claim
 from audits.datasets.bases import dataset, times
+from audits.hypothesis_tests.search import run_tours
 from audits.subjects.catalogue import subject_made
-from audits.subjects.code_constants import odd_numbers
+from audits.subjects.code_constants import landmarks, odd_numbers
+from mechanisms.sparse_vector import SparseVector
 from mechanisms.subject import Domain, View
 from mechanisms.subject.isolation import NotPlain, hidden
 
@@ -36,6 +39,22 @@ def test_entries_that_are_there_twice_or_weigh_more_are_odd():
     assert set(odd_numbers({code: 1 + (code == 41) for code in range(500)})) == {41}
     assert set(odd_numbers([(code, 1 + (code == 41)) for code in range(500)])) == {41}
     assert list(odd_numbers(np.arange(500) % 7)) == list(odd_numbers({"a": 1, "b": 2})) == []
+
+
+def test_pairs_are_tried_at_every_public_coin_that_code_may_name():
+    tried, subject = dict[int, int](), SparseVector()
+    marks = replace(landmarks(subject), numbers=tuple(map(float, range(5, 50))))
+    judge = SimpleNamespace(
+        seen=SimpleNamespace(),
+        subject=subject,
+        along=lambda tour, coins: tried.setdefault(coins, sum(1 for _ in tour)),  # of the first tour
+        along_coins=lambda *_: None,
+        along_records=lambda *_: None,
+        along_walk=lambda *_: None,
+    )
+    run_tours(judge, subject.domain(), subject.relation, marks, [], 3)
+    assert set(tried) == {0, 1, 3, *range(5, 50)}
+    assert min(tried.values()) > 0
 
 
 @pytest.mark.parametrize("low", [-121.0, 0.0, 3.0])
