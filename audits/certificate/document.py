@@ -1,6 +1,5 @@
 """The certificate document: its parts (proof, subject, attack), serialisation, and seal."""
 
-import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from audits.claim import Claim
 from audits.subjects import catalogue, sources
 from audits.subjects.calibrated import TARGETS
 from dpaccount import checker
-from dpaccount.documents import canonical
+from dpaccount.documents import digest
 from dpaccount.exact import Enclosure, shown
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.search import lower_end
@@ -93,8 +92,7 @@ def seal(document: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in document.items()
         if name not in ("digest", "signature")
     }
-    digest = "sha256:" + hashlib.sha256(canonical(body)).hexdigest()
-    return {**body, "digest": digest, "signature": None}
+    return {**body, "digest": digest(body), "signature": None}
 
 
 def _unsigned_zeros(value: Any, zero: object) -> Any:

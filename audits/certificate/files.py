@@ -15,7 +15,7 @@ from audits.certificate.document import describe_subject
 from audits.certificate.summary import beaten
 from audits.claim import Claim, output_folder
 from audits.reports.ci import sarif
-from audits.reports.page import html
+from audits.reports.page import html, one_line
 from dpaccount import checker
 from dpaccount.documents import OPEN, OWN, atomically, canonical, read_bytes, writing
 from dpaccount.errors import InputError
@@ -167,14 +167,10 @@ def junit(certificate: dict[str, Any]) -> str:
         )
         cases.append((f"audit of the {point['of']} at epsilon {point['limit']}", what))
     failures = sum(wrong is not None for _, wrong in cases)
-    name = quoteattr(_plain(certificate["claim"]["name"]))
+    name = quoteattr(one_line(certificate["claim"]["name"]))
     head = f'<testsuite name={name} tests="{len(cases)}" failures="{failures}">'
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', head]
     for case, wrong in cases:
-        failure = "" if wrong is None else f"<failure message={quoteattr(_plain(wrong))}/>"
-        lines.append(f"  <testcase classname={name} name={quoteattr(_plain(case))}>{failure}</testcase>")
+        failure = "" if wrong is None else f"<failure message={quoteattr(one_line(wrong))}/>"
+        lines.append(f"  <testcase classname={name} name={quoteattr(one_line(case))}>{failure}</testcase>")
     return "\n".join([*lines, "</testsuite>", ""])
-
-
-def _plain(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in text)

@@ -13,9 +13,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from dpaccount.documents import canonical, sync_folder, using
+from dpaccount.documents import canonical, digest, sync_folder, using
 from dpaccount.errors import InputError, posix_module
-from dpaccount.ledger.entry import digest
 
 SCHEMA = "dpaccount/bandit-state/2"
 OURS = 0o600  #: read and written by their owner only

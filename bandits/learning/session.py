@@ -44,8 +44,8 @@ from bandits.learning.contextual import on_offer
 from bandits.learning.journal import Journal, Line
 from bandits.learning.releases import SECURE, Kept, Rehearsed, charged, configuration, proof_of, same_run
 from bandits.statistics.arrays import Floats, as_row
+from dpaccount.documents import digest
 from dpaccount.errors import InputError
-from dpaccount.ledger.entry import digest
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise import process
 from dpaccount.noise.proved import Proved

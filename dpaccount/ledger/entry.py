@@ -8,11 +8,10 @@ A copy of the head (the last digest) elsewhere detects any later change; without
 who rewrites every entry, all balances and the head leaves no trace.
 """
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import Final
 
-from dpaccount.documents import canonical
+from dpaccount.documents import digest
 
 BUDGET: Final = "budget"
 CHARGE: Final = "charge"
@@ -77,8 +76,3 @@ def seal(
 ) -> str:
     """Return the digest of an entry with these fields that follows the digest `before`."""
     return digest([before, number, kind, key, about, body, root])
-
-
-def digest(value: object) -> str:
-    """Return ``sha256:`` and the hexadecimal digest of a value's canonical JSON."""
-    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()

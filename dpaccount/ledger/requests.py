@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from dpaccount.accounting.measures import MEASURES, Amounts, Measure
-from dpaccount.documents import canonical
+from dpaccount.documents import canonical, digest
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import Budget, one_line
 from dpaccount.ledger.balances.step_functions import LAST_UNIT, MOST_PARTS, Cover, Step, spent_on, total, zero
-from dpaccount.ledger.entry import digest
 from dpaccount.noise import process
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan

@@ -19,7 +19,7 @@ from dpaccount.documents import canonical
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances import ranges
 from dpaccount.ledger.balances.budget import read_limit
-from dpaccount.ledger.balances.segment_tree import changed
+from dpaccount.ledger.balances.segment_tree import changed, text_digest
 
 DEPTH: Final = 42  #: of the trie: names whose digests share these first bits share a node
 PERIOD, YEAR, SCOPES = 1, 2, 3  #: areas of trees; area 0 is the register, areas from 3 on are scopes
@@ -149,7 +149,7 @@ class Register:
     def _read(self, node: int, digest: str) -> list[Record] | Inner:
         """Read, verify and parse a node."""
         text = self._nodes.node(-node)
-        if not isinstance(text, str) or _digest(text) != digest:
+        if not isinstance(text, str) or text_digest(text) != digest:
             raise changed()
         if text.startswith("["):
             try:
@@ -164,7 +164,7 @@ class Register:
 
     def _stored(self, node: int, text: str | None) -> str:
         self._nodes.changed[-node] = text
-        return "" if text is None else _digest(text)
+        return "" if text is None else text_digest(text)
 
 
 def _is_record(name: object, value: object) -> bool:
@@ -225,7 +225,3 @@ def _way(name: str) -> int:
 def _side(way: int, node: int) -> int:
     """Return the half of a node that a name belongs to: the next bit of its digest."""
     return way >> (64 - node.bit_length()) & 1
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

@@ -319,7 +319,7 @@ class SpentTree:
         if opened is not None and opened[0] == digest:
             return opened[1], opened[2]
         text = self.changed[node] if node in self.changed else self._fetch(node)
-        if not isinstance(text, str) or _digest(text) != digest:
+        if not isinstance(text, str) or text_digest(text) != digest:
             raise changed()
         known = self._known.get(node)
         if known is None or known[0] != digest:
@@ -338,7 +338,7 @@ class SpentTree:
             self.changed[node] = None
             return _edge_of(mark, self._level.mark, "")
         self.changed[node] = text = f"{left.text}|{right.text}"
-        digest = _digest(text)
+        digest = text_digest(text)
         self._opened[node] = digest, left, right
         return _edge_of(mark, _most(left.top, right.top), digest)
 
@@ -362,7 +362,8 @@ def changed() -> LedgerError:
     return damaged("the ledger's totals were changed")
 
 
-def _digest(text: str) -> str:
+def text_digest(text: str) -> str:
+    """Return the digest of a stored text, which may hold bytes that are no text."""
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -192,7 +192,7 @@ def test_what_is_remembered_is_what_the_text_says():
 def test_the_broken_twin_that_checks_no_digest_believes_a_lowered_total(monkeypatch):
     """What the tests above rest on: without the digests a lowered node is read as it stands."""
     tree, nodes = one_by_one([spent_on((3, 5), (Fraction(1, 2), Fraction(0)))])
-    monkeypatch.setattr(segment_tree, "_digest", lambda _: "same")
+    monkeypatch.setattr(segment_tree, "text_digest", lambda _: "same")
     monkeypatch.setattr(segment_tree, "_MEANT", {})
     lowered = {node: re.sub("[0-9a-f]{64}", "same", body.replace("1/2", "0")) for node, body in nodes.items()}
     edge = tree.root.edge._replace(digest="same")
