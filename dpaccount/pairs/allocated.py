@@ -1,7 +1,7 @@
 """Pairs of random allocation: each unit takes part in one of t steps, drawn uniformly."""
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from statistics import NormalDist
@@ -21,7 +21,7 @@ from dpaccount.numerics.lattice import mean_weights
 from dpaccount.numerics.work_budget import OutOfReach, bearable, kept
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.gaussian import GaussianPair
-from dpaccount.pairs.pair import MAX_LISTED, Atoms, CommonSupport, ExactPair, TransformPair, Unbounded
+from dpaccount.pairs.pair import MAX_LISTED, Atoms, CommonSupport, ExactPair, OneWay, TransformPair, Unbounded
 from dpaccount.pairs.poisson import SampledGaussian, SampledPair
 from dpaccount.pairs.response import ResponsePair
 from dpaccount.pairs.table import LossTable
@@ -34,7 +34,7 @@ MAX_REFINEMENTS = 2  #: of a contour for one point of a curve
 
 
 @dataclass(frozen=True)
-class AllocatedGaussian(Unbounded, TransformPair):
+class AllocatedGaussian(OneWay, Unbounded, TransformPair):
     """Gaussian noise of μ² = `mu2` in `steps` ≥ 2 steps, one of which holds the unit (docs/numerics.md).
 
     The pair when the unit is removed, or `added`.
@@ -42,12 +42,7 @@ class AllocatedGaussian(Unbounded, TransformPair):
 
     steps: int
     mu2: Fraction
-    added: bool = field(default=False, kw_only=True)
     rank: ClassVar[int] = 12
-
-    def reversed(self) -> Self:
-        """Return the pair of the other direction."""
-        return replace(self, added=not self.added)
 
     def transform(self) -> AllocatedGaussianTransform:
         """Return the transform by quadrature."""
@@ -89,7 +84,7 @@ class AllocatedGaussian(Unbounded, TransformPair):
 
 
 @dataclass(frozen=True)
-class AllocatedResponse(LossTable):
+class AllocatedResponse(OneWay, LossTable):
     """Randomised response of `epsilon`, which dominates every ε-DP mechanism, in one of `steps` steps.
 
     With e^{±ε} for the odds of one step, j of t steps in favour have the odds (je^ε + (t − j)e^{−ε})/t.
@@ -97,12 +92,7 @@ class AllocatedResponse(LossTable):
 
     steps: int
     epsilon: Fraction
-    added: bool = field(default=False, kw_only=True)
     rank: ClassVar[int] = 13
-
-    def reversed(self) -> Self:
-        """Return the pair of the other direction."""
-        return replace(self, added=not self.added)
 
     def losses(self) -> Atoms:
         """Return the finite losses, each with its mass under P."""
@@ -152,7 +142,7 @@ class AllocatedResponse(LossTable):
 
 
 @dataclass(frozen=True)
-class AllocatedMean(CommonSupport, Unbounded, ExactPair):
+class AllocatedMean(OneWay, CommonSupport, Unbounded, ExactPair):
     """Allocation in `steps` steps, by a curve above its own (`numerics.lattice.mean_weights`).
 
     Of Gaussian noise of μ² = `mu2`, or randomised response of `epsilon`; the other one is 0. What is stated
@@ -162,13 +152,8 @@ class AllocatedMean(CommonSupport, Unbounded, ExactPair):
     steps: int
     mu2: Fraction
     epsilon: Fraction
-    added: bool = field(default=False, kw_only=True)
     rank: ClassVar[int] = 16
     closed_curve: ClassVar[bool] = True
-
-    def reversed(self) -> Self:
-        """Return the pair of the other direction."""
-        return replace(self, added=not self.added)
 
     def own_curve(self, bits: int) -> Curve:
         """Return the bound on E(S − e^t)₊, added on E(1 − e^t S)₊."""

@@ -7,7 +7,7 @@ default could make unsound is abstract; each class states it. A default is alway
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -287,6 +287,17 @@ class Symmetric(LossPair):
     def reversed(self) -> Self:
         """Return the pair itself."""
         return self
+
+
+@dataclass(frozen=True)
+class OneWay(LossPair):
+    """States the pair of a unit that is removed, or `added`."""
+
+    added: bool = field(default=False, kw_only=True)
+
+    def reversed(self) -> Self:
+        """Return the pair of the other direction."""
+        return replace(self, added=not self.added)
 
 
 class CommonSupport(LossPair):

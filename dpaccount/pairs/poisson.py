@@ -6,7 +6,7 @@ one (Q, zQ) (Zhu, Dong & Wang 2022).
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -34,6 +34,7 @@ from dpaccount.pairs.pair import (
     CommonSupport,
     ExactPair,
     LossPair,
+    OneWay,
     Sampling,
     TransformPair,
     UpperPair,
@@ -45,15 +46,10 @@ MOST_FACTORS = 64  #: units on a sample whose transform is taken
 
 
 @dataclass(frozen=True)
-class PoissonPair(LossPair):
+class PoissonPair(OneWay):
     """A pair on a Poisson sample of rate `rate`, when a unit is removed or `added`."""
 
     rate: Fraction
-    added: bool = field(default=False, kw_only=True)
-
-    def reversed(self) -> Self:
-        """Return the pair of the other direction."""
-        return replace(self, added=not self.added)
 
     def resampled(self, rate: Fraction) -> Self:
         """Return a sample of this sample."""
