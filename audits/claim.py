@@ -142,7 +142,7 @@ def _with_noise(claim: Claim, place: Place) -> Claim:
 
 def claim_at(place: Place, path: Path, ledger_url: str | None = None) -> Claim:
     """Return the claim in a parsed document; `ledger_url` is the full URL of its ledger, if known."""
-    lists = _schema(place) == study.SCHEMA
+    lists = isinstance(place.value, dict) and place.value.get("schema") == study.SCHEMA
     place = _completed(_of_study(place) if lists else place, path)
     needed, optional = keys(tables.ClaimFile)
     top = place.table(("schema", *needed), optional)
@@ -199,10 +199,6 @@ def _continued(claim: Claim, place: Place, follows: Place) -> Claim:
     pairs = zip((claim_at(each, claim.path) for each in before), documents, strict=True)
     bare = None if later.parameters is None else replace(later.parameters, at="")
     return replace(later, parameters=bare, earlier=tuple(pairs))
-
-
-def _schema(place: Place) -> object:
-    return place.value.get("schema") if isinstance(place.value, dict) else None
 
 
 def _of_study(place: Place) -> Place:

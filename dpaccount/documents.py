@@ -17,7 +17,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -249,6 +249,11 @@ def canonical(value: object) -> bytes:
 def digest(value: object) -> str:
     """Return ``sha256:`` and the hexadecimal digest of a value's canonical JSON."""
     return f"sha256:{hashlib.sha256(canonical(value)).hexdigest()}"
+
+
+def now() -> str:
+    """Return the time to the second, in UTC, as certificates write it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 SWEPT = 5.0  #: seconds after which an unlocked temporary file is removed

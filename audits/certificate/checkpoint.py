@@ -6,14 +6,13 @@ entry 0 and the time.
 
 import base64
 import binascii
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from cryptography.exceptions import InvalidSignature
 
 from audits.certificate.sign import fingerprint, read_key, read_private_key
-from dpaccount.documents import canonical, parse_json, read_bytes
+from dpaccount.documents import canonical, now, parse_json, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.ledger.answers import standing
 
@@ -28,7 +27,7 @@ def checkpoint(url: str, private: Path) -> dict[str, Any]:
     if the chain was changed.
     """
     key = read_private_key(private)
-    content = {"schema": SCHEMA, **standing(url), "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+    content = {"schema": SCHEMA, **standing(url), "time": now()}
     value = base64.b64encode(key.sign(canonical(content))).decode()
     return {**content, "key": fingerprint(key.public_key()), "value": value}
 

@@ -4,7 +4,6 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import metadata
 from typing import Any, cast
@@ -19,7 +18,7 @@ from audits.claim import Claim
 from audits.subjects import catalogue, sources
 from audits.subjects.calibrated import TARGETS
 from dpaccount import checker
-from dpaccount.documents import digest
+from dpaccount.documents import digest, now
 from dpaccount.exact import Enclosure, shown
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.search import lower_end
@@ -34,11 +33,6 @@ def environment() -> dict[str, str]:
     packages = ("numpy", "scipy", "opendp", "python-flint", "hypothesis")
     versions = {name: metadata.version(name) for name in packages}
     return {"dpaccount": dpaccount.__version__, "python": platform.python_version(), **versions}
-
-
-def now() -> str:
-    """Return the time to the second, in UTC, as certificates write it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def draft(

@@ -8,7 +8,6 @@ import base64
 import hashlib
 import json
 import stat
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 from msgspec import to_builtins
 
 from dpaccount import checker
-from dpaccount.documents import atomically, canonical, digest, read_bytes
+from dpaccount.documents import atomically, canonical, digest, now, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.schemas.results import SignedMessage
 
@@ -34,7 +33,7 @@ def sign(certificate: Path, private: Path) -> dict[str, Any]:
     raw = read_bytes(certificate)
     document = _confirmed(raw, certificate)
     key = read_private_key(private)
-    signed = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    signed = now()
     if signed < document["created"]:
         raise InputError(
             f"made at {document['created']}, and it is {signed} here", "set the clock", certificate

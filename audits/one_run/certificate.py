@@ -1,7 +1,6 @@
 """The certificate of one run: counts of guesses, and a bound that the checker confirms."""
 
 import json
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from audits.one_run.guessing import by_score
 from audits.tradeoff import CurveClaim, MuClaim
 from dpaccount.checker.certificate import one_run as checked
 from dpaccount.checker.documents import Rejected, digest
-from dpaccount.documents import atomically, writing
+from dpaccount.documents import atomically, now, writing
 from dpaccount.errors import InputError
 from dpaccount.exact import shown, to_digits
 
@@ -64,7 +63,7 @@ def certificate(one_run: OneRun, canaries: Canaries, confidence: Fraction, seed:
         "best": {"each": rule.each, "right": one_run.best.right},
         "hazards": list(checked.HAZARDS),
         "environment": {"dpaccount": dpaccount.__version__},
-        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "created": now(),
     }
     if len(ordered) <= checked.MAX_CANARIES:
         document["canaries"]["coins"] = "".join("1" if coin else "0" for coin in ordered)

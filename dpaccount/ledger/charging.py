@@ -19,7 +19,7 @@ from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.records import Overlay
 from dpaccount.ledger.balances.segment_tree import Opened, TooLargeError, marks_of, read_by, remember
 from dpaccount.ledger.balances.state import State
-from dpaccount.ledger.entry import CHARGE, RESERVATION
+from dpaccount.ledger.entry import CHARGE, REFUSAL, RESERVATION
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.totals import Totals
 from dpaccount.ledger.requests import CERTIFIED, Request
@@ -86,7 +86,8 @@ class Batch:
         if dry_run:
             return self._answer(request, None, reason)
         if reason is not None:
-            entry = entries.refused(self._rows, self.totals, facts, key, reason)
+            body = entries.as_written({**facts, "key": key, "reason": reason})
+            entry = self._rows.append(REFUSAL, body, self.totals.text)
         elif request.parts is None:
             entry = self._rows.append(CHARGE, entries.accepted(facts, request), state.text, key=key)
         else:

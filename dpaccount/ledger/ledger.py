@@ -93,7 +93,7 @@ class Ledger(Arrangements):
     def __init__(self, store: Store, origin: Entry) -> None:
         self.budget = entries.budget_of(origin)
         self._store, self._origin = store, origin
-        self._known = _Known(self._commit, self._store.held)
+        self._known = _Known(self._commit, self._store.place.held)
 
     @classmethod
     def open(cls, url: str) -> "Ledger":
@@ -253,7 +253,7 @@ class Ledger(Arrangements):
     def _commit(self, jobs: list[ToCharge]) -> None:
         """Decide the jobs of several threads in one transaction."""
         oldest = min(job.asked for job in jobs)
-        with self._store.alone():  # until the cache is up to date with the commit
+        with self._store.place.alone():  # until the cache is up to date with the commit
             with self._store.writing(self._wanted(jobs), oldest) as rows:
                 batch = Batch(rows, self._totals(rows), self.budget)
                 for job in jobs:
@@ -287,7 +287,7 @@ class Ledger(Arrangements):
     def _own(self) -> _Known:
         """Return this process's cache, which is new after a fork."""
         if self._known.process != process.identity():
-            self._known = _Known(self._commit, self._store.held)
+            self._known = _Known(self._commit, self._store.place.held)
         return self._known
 
     def _totals(self, rows: Rows, *, anywhere: bool = False) -> Totals:

@@ -17,7 +17,7 @@ from dpaccount.ledger.balances.bodies import Part, Spending, formed, parts_of
 from dpaccount.ledger.balances.budget import Budget, read_budget
 from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.balances.step_functions import Step
-from dpaccount.ledger.entry import BUDGET, CHARGE, DRAWING, FORFEIT, REFUSAL, RELEASE, RESERVATION, Entry
+from dpaccount.ledger.entry import BUDGET, CHARGE, DRAWING, FORFEIT, RELEASE, RESERVATION, Entry
 from dpaccount.ledger.journal.totals import Totals
 from dpaccount.ledger.requests import Request
 from dpaccount.ledger.stores.rows import Rows, watched
@@ -68,11 +68,6 @@ def accepted(facts: dict[str, Any], request: Request) -> str:
     if request.parts is None:
         return as_written({**facts, "steps": written(request.steps or [])})
     return as_written({**facts, "parts": [[count, written(steps)] for count, steps in request.parts]})
-
-
-def refused(rows: Rows, totals: Totals, facts: dict[str, Any], key: str | None, reason: str) -> Entry:
-    """Write the entry of a refused request."""
-    return rows.append(REFUSAL, as_written({**facts, "key": key, "reason": reason}), totals.text)
 
 
 def written(steps: list[Step]) -> list[list[Any]]:

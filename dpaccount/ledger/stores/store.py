@@ -64,14 +64,6 @@ class Store:
         """Return whether there is a witness, whose noted heads must be on the chain."""
         return self._witness is not None
 
-    def alone(self) -> AbstractContextManager[object]:
-        """Lock out the other threads of this process, and for a file their forks too."""
-        return self.place.alone()
-
-    def held(self) -> bool:
-        """Return whether this thread holds the lock of `alone`."""
-        return self.place.held()
-
     @contextmanager
     def writing(self, wants: Prefetch | None = None, asked: float | None = None) -> Iterator[Rows]:
         """Hold the write lock and commit durably at the end; an exception rolls back.
@@ -90,7 +82,7 @@ class Store:
             nodes = () if wants is None else wants.nodes
         else:
             opened = self.place.writing(began, wants)
-        with self.alone(), line:
+        with self.place.alone(), line:
             with opened as rows:
                 if nodes:
                     rows.bring(nodes)
@@ -104,7 +96,7 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Rows]:
         """Yield the rows of one snapshot."""
-        with self.alone(), self.place.reading() as rows:
+        with self.place.alone(), self.place.reading() as rows:
             yield rows
 
     @contextmanager
