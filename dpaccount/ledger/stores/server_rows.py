@@ -106,7 +106,7 @@ class ServerRows(Rows):
         self._entries: dict[int, Entry] = {}
         self._keyed: dict[str, Entry | None] = {}
         self._tail: tuple[int, list[Entry]] | None = None
-        self._added: Entry | None = None
+        self.added: Entry | None = None  #: the last entry that this transaction added
         self.rewrote = False  #: whether the head was changed without an entry, as by a repair
         self._unwritten: tuple[list[Entry], dict[int, str]] = [], {}  #: entries and nodes
         query = f"SELECT format, last, head, {opening} LIMIT 2"
@@ -162,7 +162,7 @@ class ServerRows(Rows):
 
     def entries(self, first: int = LOWEST) -> Iterator[Entry]:
         """Yield entries from number `first` on (by default all) in order, a page at a time."""
-        if self._tail is not None and self._tail[0] == first and self._added is None:
+        if self._tail is not None and self._tail[0] == first and self.added is None:
             yield from self._tail[1]
             return
         self.finish()
@@ -175,7 +175,7 @@ class ServerRows(Rows):
     def add(self, entry: Entry) -> None:
         """Queue an entry; it is inserted by `finish`, at the latest before the next query."""
         self._unwritten[0].append(entry)
-        self._entries[entry.number] = self._added = entry
+        self._entries[entry.number] = self.added = entry
         if entry.key is not None:
             self._keyed[entry.key] = entry
 
@@ -238,8 +238,3 @@ class ServerRows(Rows):
         """Set the head to an entry that is stored."""
         super().point(end)
         self.rewrote = True
-
-    @property
-    def added(self) -> Entry | None:
-        """Return the last entry that this transaction added, or None."""
-        return self._added

@@ -263,7 +263,7 @@ def cutting(monkeypatch, committed: bool, times: int = 1) -> list[int]:
     cuts = []
 
     def commit(transaction):
-        if transaction.rows._added is None or len(cuts) >= times:
+        if transaction.rows.added is None or len(cuts) >= times:
             return real(transaction)
         cuts.append(1)
         if committed:
@@ -332,7 +332,7 @@ def test_whose_mark_was_cut_does_not_take_anothers_for_it(ledger, team, monkeypa
         drawn = []
 
         def commit(transaction):
-            if transaction.rows._added is None or drawn:
+            if transaction.rows.added is None or drawn:
                 return real(transaction)
             transaction.drop()
             drawn.append("another")
@@ -466,7 +466,7 @@ def test_a_server_that_restarts_is_waited_for_and_one_that_stays_away_is_named(o
         real = server._Transaction.commit
 
         def commit(transaction):
-            if transaction.rows._added is not None:
+            if transaction.rows.added is not None:
                 real(transaction)
                 own.end(signal.SIGQUIT)
                 raise psycopg.errors.CrashShutdown("terminating connection because of crash")
