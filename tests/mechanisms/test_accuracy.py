@@ -28,12 +28,13 @@ from mechanisms.local_mean import LocalMean
 from mechanisms.noisy_statistics import EXAMPLES
 from mechanisms.permute_and_flip import PermuteAndFlip
 from mechanisms.quantile import Quantile
-from mechanisms.quantiles import Quantiles
+from mechanisms.quantiles import BRANCHES, Quantiles
 from mechanisms.randomised_response import RandomisedResponse
 from mechanisms.row_sketch import RowSketch
 from mechanisms.shared import confidence, grid
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.stable_histogram import StableHistogram
+from mechanisms.statistics.estimates import below_ends
 from mechanisms.subject import READS, released
 from tests.looped import looped
 
@@ -59,7 +60,7 @@ def exact(subject, data, view):  # noqa: PLR0911
             chosen = int(np.flatnonzero(places == public["quantile"][0])[0])
             return {"quantile": [(scores.max() - scores[chosen]) / subject._denominator]}
         case Quantiles():
-            below = subject.below(subject.query(data))
+            below = below_ends(subject.query(data), BRANCHES, subject.levels)
             first = [int((below >= rank * len(data)).argmax()) for rank in subject.wanted]
             return {"quantiles": subject.ends[first], "ranks": below}
         case SparseVector():
