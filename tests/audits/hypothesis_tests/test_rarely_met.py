@@ -48,9 +48,7 @@ def test_pairs_are_tried_at_every_public_coin_that_code_may_name():
         seen=SimpleNamespace(),
         subject=subject,
         along=lambda tour, coins: tried.setdefault(coins, sum(1 for _ in tour)),  # of the first tour
-        along_coins=lambda *_: None,
-        along_records=lambda *_: None,
-        along_walk=lambda *_: None,
+        **dict.fromkeys(("along_coins", "along_records", "along_walk"), lambda *_: None),
     )
     run_tours(judge, subject.domain(), subject.relation, marks, [], 3)
     assert set(tried) == {0, 1, 3, *range(5, 50)}
