@@ -297,7 +297,7 @@ class FrameTable:
             document["law"] = self.law
         if taken := document.keys() & self.sections.keys():
             raise InputError(f"sections has {min(taken)!r}", "say it by the table's own arguments")
-        document |= mapped(_exact, self.sections)
+        document |= self.sections
         place = Place(mapped(_exact, document), f"the table {self.name}", toml=True)
         claim = replace(claim_at(place, Path(f"{self.name}.toml"), self.ledger), ledger=self.ledger)
         study_of(claim)

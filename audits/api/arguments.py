@@ -98,7 +98,7 @@ class Arguments:
 
     @classmethod
     def read(cls, said: Mapping[str, Any], named: Named = str) -> "Arguments":
-        """Return the arguments among what is said, numbers as texts or as Python has them.
+        """Return the arguments that a mapping gives by name; numbers may be texts or Python numbers.
 
         Raises `InputError` for what is no number.
         """
@@ -252,7 +252,7 @@ class Arguments:
             raise InputError(f"{named('seconds')} is {shown(self.seconds)}", right)
 
     def _effort(self, usual: AuditPlan = USUAL) -> AuditPlan:
-        """Return the usual effort of an attack, with what is said in its place."""
+        """Return the usual effort of an attack, overridden by the arguments that are given."""
         given = given_only(
             trials=whole_argument(self.named("trials"), self.trials, 10, MAX_TRIALS),
             confidence=self.confidence,

@@ -135,9 +135,8 @@ def _allowed(question: TraceRequest) -> dict[str, float | None]:
         return most
     mu = question.mu
     if mu is None and question.epsilon is not None and question.delta > 0:
-        mu = Fraction(
-            mu_of(question.epsilon, question.delta, 40)[1]
-        )  # rounded up, so that rounding causes no finding
+        # the upper end, so that rounding causes no finding
+        mu = Fraction(mu_of(question.epsilon, question.delta, 40)[1])
     return {
         "laplace": None if question.epsilon is None else float(question.epsilon),
         "gaussian": None if mu is None else float(mu),

@@ -59,7 +59,7 @@ class AuditBudget:
     refuse: bool = False
 
     def planned(self, trials: int, plan: AuditPlan) -> AttackPlan:
-        """Return the attack on a class with so many runs a side."""
+        """Return the plan of an attack with `trials` runs on each side."""
         risk = 1 - plan.confidence
         return AttackPlan(trials, risk, plan.seed, self.jobs, self.seconds, self.folders, self.counted)
 

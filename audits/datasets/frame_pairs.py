@@ -60,7 +60,7 @@ class _Ends:
         )
 
     def counted(self, steps: NDArray[np.int64]) -> Floats:
-        """Return the low ends and so many whole steps, modulo the range."""
+        """Return each column's low end plus a number of whole steps, modulo its range."""
         return np.minimum(self.low + np.mod(steps[:, :, None], self.top - self.low + 1), self.top)
 
     def rounded(self, cells: Floats) -> Floats:

@@ -29,7 +29,7 @@ def bisect(
 ) -> tuple[N, N]:
     """Return the ends of a bracket of the point from which on numbers are `past` it.
 
-    [low, high] is halved until it is at most `width`, or `relative` times its upper end, or so many times.
+    The bracket is halved at most `halvings` times, until it is no wider than `width` + `relative`·high.
     """
     for _ in range(halvings):
         if high - low <= width + relative * high:

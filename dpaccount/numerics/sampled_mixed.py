@@ -217,7 +217,7 @@ def _float_points(factor: SampledMixedTransform, left: int, right: int) -> Any:
     at = np.array([float(t) for t in factor.bounded()])
     mass = np.array([float(m.mid()) for m in factor.bounded().values()])
     if loss:
-        at, mass = with_laplace(at, mass, loss, max(1, math.ceil(4 * max(loss, loss / mu))))
+        at, mass = _with_laplace(at, mass, loss, max(1, math.ceil(4 * max(loss, loss / mu))))
     turn = (math.log(1e-3 * (1 - q) / q) + mu * mu / 2) / mu  # left of it z ≈ 1 − q
     step = min(0.1, 0.5 / mu)
     low = -9.0 - most - min(left * mu, max(0.0, -most - turn) + 1)
@@ -229,7 +229,7 @@ def _float_points(factor: SampledMixedTransform, left: int, right: int) -> Any:
     return weight, *float_odds(u * mu - mu * mu / 2, q)
 
 
-def with_laplace(at: Any, mass: Any, loss: float, panels: int) -> tuple[Any, Any]:
+def _with_laplace(at: Any, mass: Any, loss: float, panels: int) -> tuple[Any, Any]:
     """Return float losses and masses together with those of Laplace noise, by quadrature over panels."""
     import numpy as np
 

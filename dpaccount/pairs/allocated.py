@@ -145,8 +145,8 @@ class AllocatedResponse(OneWay, LossTable):
 class AllocatedMean(OneWay, CommonSupport, Unbounded, ExactPair):
     """Allocation in `steps` steps, by a curve above its own (`numerics.lattice.mean_weights`).
 
-    Of Gaussian noise of μ² = `mu2`, or randomised response of `epsilon`; the other one is 0. What is stated
-    beside the curve holds of allocation itself.
+    Of Gaussian noise of μ² = `mu2`, or randomised response of `epsilon`; the other one is 0. All
+    statements but the curve are about allocation itself.
     """
 
     steps: int

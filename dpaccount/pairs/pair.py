@@ -291,7 +291,7 @@ class Symmetric(LossPair):
 
 @dataclass(frozen=True)
 class OneWay(LossPair):
-    """States the pair of a unit that is removed, or `added`."""
+    """States that the pair is of one direction: a unit is removed, or `added`."""
 
     added: bool = field(default=False, kw_only=True)
 

@@ -142,7 +142,7 @@ def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
 def below_ends(counts: NDArray[Number], branches: int, levels: int) -> NDArray[Number]:
     """Return how many rows lie below the end of each finest cell, from the counts of all levels of cells.
 
-    The coarsest come first; each cell is cut into so many `branches`.
+    The coarsest level comes first; each cell is split into `branches` cells of the next level.
     """
     cells = branches**levels
     ranks, at = np.zeros(cells + 1, dtype=counts.dtype), 0

@@ -188,7 +188,7 @@ def test_subsampled_or_discrete_noise_beside_other_noise_is_left_to_lattices(rat
 
 @pytest.mark.slow
 def test_what_stands_for_a_large_family_costs_no_less_than_it():
-    """The losses beside the Gaussian noise differ: no μ² orders such transforms."""
+    """Their bounded losses differ, so that μ² alone does not order these transforms."""
     parts = tuple(
         (SampledMixedTransform(Fraction(1, 10), 1 + Fraction(k, 999), loss=Fraction(9 - k % 9, 9)), 1)
         for k in range(MOST_OF_FAMILY + 2)
