@@ -1,6 +1,6 @@
-"""Finds the packages `mechanisms`, `bandits` and `audits`, and never in place of a project's own.
+"""Finds the packages `mechanisms`, `audits`, `bandits` and `papers`, and never in place of a project's own.
 
-The three names are common words.  A wheel therefore keeps them beside this module, in a folder that is not on
+The names are common words.  A wheel therefore keeps them beside this module, in a folder that is not on
 `sys.path`, and `import dpaccount` calls `install`.  In a source tree they stand beside this file too.  Every
 other finder is asked before this one answers, whatever kind of project it knows: a folder on the path, an
 editable installation with a finder of its own, or the parts of a namespace package, which are joined with
@@ -19,14 +19,19 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-NAMES = ("mechanisms", "bandits", "audits")
+CORE = ("mechanisms", "audits")
+RESEARCH = (
+    "bandits",
+    "papers",
+)  #: found by entry points, as other packages are: the core does without
+NAMES = (*CORE, *RESEARCH)
 FOLDER = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 (`pathlib` costs every start 5 ms)
 
 
 class Finder:
-    """A finder on `sys.meta_path` that knows three names."""
+    """A finder on `sys.meta_path` that knows four names."""
 
-    ours_win = False
+    ours_win: tuple[str, ...] = ()
 
     @classmethod
     def find_spec(
@@ -41,34 +46,45 @@ class Finder:
             found: ModuleSpec | None = ask(name, None, target) if ask else None
             if found is not None and found.loader is None:  # a namespace, of which others may know more
                 parts += found.submodule_search_locations or ()
-            elif found is not None and not cls.ours_win:
+            elif found is not None and name not in cls.ours_win:
                 return found
         if ours is not None and ours.submodule_search_locations is not None:
             folders = list(ours.submodule_search_locations)
             parts = [part for part in parts if part not in folders]
-            ours.submodule_search_locations = folders + parts if cls.ours_win else parts + folders
+            ours.submodule_search_locations = folders + parts if name in cls.ours_win else parts + folders
         return ours
 
 
 def install() -> None:
-    """Let this process find the three packages."""
+    """Let this process find the four packages."""
     if Finder not in sys.meta_path:
         sys.meta_path.insert(0, Finder)
 
 
 def folders() -> dict[str, str]:
-    """Return where each of our four packages stands."""
+    """Return where each of our packages stands; of those for research, if it is installed."""
     beside = os.path.dirname(FOLDER) if __file__.endswith("__init__.py") else FOLDER  # noqa: PTH120
-    return {"dpaccount": f"{beside}/dpaccount", **{name: f"{FOLDER}/{name}" for name in NAMES}}
+    there = [name for name in NAMES if name in CORE or os.path.isdir(f"{FOLDER}/{name}")]  # noqa: PTH112
+    return {"dpaccount": f"{beside}/dpaccount", **{name: f"{FOLDER}/{name}" for name in there}}
 
 
-def need() -> None:
-    """Raise `ImportError`, in one sentence, where a package of another project hides one of ours."""
+def is_ours(module: str) -> bool:
+    """Return whether a loaded module is of one of our packages, not of a project's own of that name."""
+    top = module.partition(".")[0]
+    places = getattr(sys.modules.get(top), "__path__", ())
+    return top in folders() and os.path.realpath(folders()[top]) in map(os.path.realpath, places)
+
+
+def need(*names: str) -> None:
+    """Raise `ImportError`, in one sentence, where a package of another project hides one of ours.
+
+    Without names, one of those that every command needs.
+    """
     from importlib.util import find_spec
 
     install()
-    for name, folder in folders().items():
-        spec = find_spec(name)
+    for name in names or ("dpaccount", *CORE):
+        folder, spec = folders().get(name, ""), find_spec(name)
         places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
         found = next(filter(None, places), None)
         if found is None or os.path.realpath(found) != os.path.realpath(f"{folder}/__init__.py"):
@@ -79,12 +95,15 @@ def need() -> None:
             )
 
 
-def run(module: str, function: str = "main") -> None:
-    """Run a function of one of our modules, in a process where our packages win."""
+def run(module: str, function: str = "main", names: tuple[str, ...] = CORE) -> None:
+    """Run a function of one of our modules, in a process where our packages of these names win.
+
+    Those for research do not where audited code runs: a function of a project's own `papers` is meant.
+    """
     import gc
     from importlib import import_module
 
-    Finder.ours_win = True
+    Finder.ours_win = names
     install()
     gc.disable()  # what is imported stays: to seek garbage in it takes a tenth of a short command
     main = getattr(import_module(module), function)
@@ -103,4 +122,4 @@ def called(function: bytes, *given: Any) -> Any:
 
 def command() -> None:
     """Run the command line."""
-    run("audits.cli")
+    run("audits.cli", names=NAMES)

@@ -1,9 +1,9 @@
-"""Build the proofs of tests/formal, name what each rests on, and write which rule is proved.
+"""Build the proofs of formal, name what each rests on, and write which rule is proved.
 
 usage: python .ci/formal.py          (what `make formal` runs)
 
 Fails on anything that is left open, and on an axiom that neither the real numbers of Coq's library need nor
-Assumed.v states.  Writes tests/formal/rules.toml, the table of docs/formal.md, what reports say of rules, and
+Assumed.v states.  Writes formal/rules.toml, the table of docs/formal.md, what reports say of rules, and
 the extracted checker.
 """
 
@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FORMAL = ROOT / "tests" / "formal"
+FORMAL = ROOT / "formal"
 STATUSES = ROOT / "audits" / "reports" / "proved_by_machine.json"  #: what reports say of rules
 BUILD = ROOT / "build" / "formal"
 NEEDED = "coq libcoq-coquelicot libcoq-interval ocaml-findlib libzarith-ocaml-dev"
@@ -61,7 +61,7 @@ def without_comments(text: str) -> str:
 
 
 def sources() -> dict[str, str]:
-    """Return every source, by its path from tests/formal, without comments."""
+    """Return every source, by its path from formal, without comments."""
     return {
         file.relative_to(FORMAL).as_posix(): without_comments(file.read_text())
         for file in sorted(FORMAL.rglob("*.v"))
@@ -181,7 +181,7 @@ def assumes(row: dict[str, str]) -> list[str]:
 
 
 def as_toml(rows: list[dict[str, str]]) -> str:
-    """Return the rows as tests/formal/rules.toml holds them."""
+    """Return the rows as formal/rules.toml holds them."""
     head = "# Written by `make formal` from the Coq sources.\n"
     return head + "".join(
         "\n[[rule]]\n" + "".join(f'{key} = "{value}"\n' for key, value in row.items()) for row in rows

@@ -1,4 +1,4 @@
-"""Puts three of our packages into a folder of their own in a wheel (see dpaccount_packages.py)."""
+"""Puts four of our packages into a folder of their own in a wheel (see dpaccount_packages.py)."""
 
 from typing import Any
 
@@ -13,6 +13,6 @@ class Packages(BuildHookInterface):  # type: ignore[type-arg]
         if version == "standard":
             folder = "dpaccount_packages"
             build_data["force_include"] |= {
-                **{name: f"{folder}/{name}" for name in ("mechanisms", "bandits", "audits")},
+                **{name: f"{folder}/{name}" for name in ("mechanisms", "audits", "bandits", "papers")},
                 "dpaccount_packages.py": f"{folder}/__init__.py",
             }

@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from dpaccount.documents import Place, canonical, mapped, parse_json, parse_toml, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import read_exact, shown
+from dpaccount.extensions import PARAMETERS, SUBJECTS, extension
 from dpaccount.ledger.stores.server_address import SCHEMES
 from dpaccount.relation import RELATION_CLASSES, Observer, check_radius, stated
 from dpaccount.schemas import claim as tables
@@ -22,7 +24,6 @@ from mechanisms.table.declaration import FILE_WORDS, Table, read_table, word
 from mechanisms.table.files import Remote, Source, one_file
 
 NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
-OPEN = "row-noise"  #: the subject of a claim that leaves the choice of row noise open
 MODELS = tuple(Observer)
 STUDY = "noisy-statistics"  #: the subject of a study
 STUDY_KEYS = ("derived", "join")  #: keys of ``[data]`` that only a study has
@@ -117,27 +118,32 @@ def read_claim(path: Path) -> Claim:
     """Return the claim in a TOML file; raises `InputError` naming what is unknown or out of range."""
     place = parse_toml(read_bytes(path), str(path))
     claim = claim_at(place, path)
-    return claim if claim.use != OPEN else _with_noise(claim, place)
-
-
-def _with_noise(claim: Claim, place: Place) -> Claim:
-    """Return a claim about `OPEN` with its row noise chosen from public numbers."""
-    from bandits.outsourced_optimisation.row_noise import choose
-
-    if claim.table is None or claim.parameters is None:
-        raise place.wrong(f"{OPEN} is about a table", "declare [data.columns], and name columns and a radius")
-    given = claim.parameters.table(("radius",), ("column", "columns"))
-    if ("column" in given) == ("columns" in given):
-        raise claim.parameters.wrong("the columns are not named", "give column or columns")
-    count = 1 if "column" in given else len(list(given["columns"].items()))
-    promise, radius = claim.guarantee, given["radius"].positive()
-    selection = choose(
-        count, promise.epsilon, promise.delta, promise.radius or Fraction(0), radius, claim.table.rows
-    )
-    parameters = {**claim.parameters.value, **selection.parameters}
-    subject = {"use": selection.subject, "parameters": parameters}
+    registered = None if _in_core(claim.use) else extension(SUBJECTS, claim.use)
+    # a user's own class is code that only a worker loads
+    choose = getattr(registered.load(), "completed", None) if registered and registered.ours else None
+    if choose is None:
+        return claim
+    subject, because = choose(claim)
     chosen = claim_at(Place({**place.value, "subject": subject}, place.file, toml=True), claim.path)
-    return replace(chosen, because=selection.because)
+    return replace(chosen, because=because)
+
+
+def _in_core(use: str) -> bool:
+    """Return whether a subject's name needs no entry point: a user's own code, or a mechanism's file."""
+    return ":" in use or NAME.fullmatch(use) is None or find_spec(f"mechanisms.{_module(use)}") is not None
+
+
+def _module(use: str) -> str:
+    return use.replace("-", "_").replace(".", "_")
+
+
+def spelled(use: str) -> str:
+    """Return a subject's name, as ``package.module:name`` where another distribution registers it.
+
+    Whoever reads the claim then sees whose code it is, and it is treated as a user's own code.
+    """
+    registered = None if _in_core(use) else extension(SUBJECTS, use)
+    return use if registered is None or registered.ours else registered.value
 
 
 def claim_at(place: Place, path: Path, ledger_url: str | None = None) -> Claim:
@@ -224,18 +230,28 @@ def _completed(place: Place, path: Path) -> Place:
     if not isinstance(place.value, dict):
         return place
     value = dict(place.value)
-    subject: Any = value.get("subject")
-    parameters = subject.get("parameters") if isinstance(subject, dict) else None
-    # a user's own class may have another parameter of this name
-    if isinstance(parameters, dict) and isinstance(parameters.get("space"), dict):
-        space = place.child("subject").child("parameters").child("space")
-        digested = _with_digests(space, path, _private(place, path))
-        value["subject"] = {**subject, "parameters": {**parameters, "space": digested}}
+    if isinstance(value.get("subject"), dict):
+        value["subject"] = _completed_subject(place.child("subject"), path, _private(place, path))
     if isinstance(value.get("data"), dict) and isinstance(value["data"].get("join"), dict):
         joined, private = place.child("data").child("join"), _private(place, path)
         members = {name: _joined(joined.child(name), path, private) for name in joined.value}
         value["data"] = {**value["data"], "join": members}
     return replace(place, value=value)
+
+
+def _completed_subject(subject: Place, path: Path, private: Source | None) -> dict[str, Any]:
+    """Return the table of a subject, with the digests of the files that its parameters name."""
+    completed = dict(subject.value)
+    if isinstance(completed.get("use"), str):
+        completed["use"] = spelled(completed["use"])
+    parameters = completed.get("parameters")
+    for key, given in parameters.items() if isinstance(parameters, dict) else ():
+        # a user's own class may have another parameter of such a name
+        registered = extension(PARAMETERS, key) if isinstance(given, dict) else None
+        if registered is not None:
+            digested = _with_digests(registered.load(), subject.child("parameters").child(key), path, private)
+            completed["parameters"] = {**completed["parameters"], key: digested}
+    return completed
 
 
 def _joined(join: Place, path: Path, private: Source | None) -> dict[str, Any]:
@@ -250,14 +266,12 @@ def _joined(join: Place, path: Path, private: Source | None) -> dict[str, Any]:
     return {**join.value, "digest": digest}
 
 
-def _with_digests(space: Place, path: Path, private: Source | None) -> dict[str, Any]:
-    """Return the table of a space with the digests of its files."""
-    from bandits.space.reading import as_claimed, files_named  # few claims have a space
-
-    for named in files_named(space):
+def _with_digests(kind: Any, given: Place, path: Path, private: Source | None) -> Any:
+    """Return a parameter that is a table with the digests of its public files."""
+    for named in kind.files_named(given):
         if private is not None and _is_within(inside(path.parent, named), private):
             raise named.wrong("this is the data file itself", "name a file of public points")
-    return as_claimed(space)
+    return kind.as_claimed(given)
 
 
 def _private(place: Place, path: Path) -> Source | None:

@@ -20,6 +20,9 @@ from typing import ClassVar, Final, Self
 import numpy as np
 
 from bandits.learning.arm_posterior import ArmPosterior, ArmPrior, posterior
+from bandits.logged import arm_estimates as estimates
+from bandits.logged.arm_counts import ArmCounts
+from bandits.logged.logged_trials import SHARE_ROUNDING, WHOLE, normalised, read_trial, trial_domain
 from bandits.simulation.replay import Offer, Offers, Replay
 from bandits.statistics.arrays import Floats, Integers
 from dpaccount.documents import Place
@@ -28,9 +31,6 @@ from dpaccount.noise.receipt import Noise, NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_covers, assume_view, billboard, nodes
 from dpaccount.proof.search import approximate
-from mechanisms.shared import arm_estimates as estimates
-from mechanisms.shared.arm_counts import ArmCounts
-from mechanisms.shared.logged_trials import SHARE_ROUNDING, WHOLE, normalised, read_trial, trial_domain
 from mechanisms.subject import Domain, Rows, View
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.declaration import Table

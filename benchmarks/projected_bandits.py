@@ -7,8 +7,6 @@ from fractions import Fraction
 import numpy as np
 
 from bandits.function_release import FunctionRelease
-from bandits.papers.pavlovic.errors import DELTA, JOINT_LENGTH, JOINT_SIDE, LENGTH, SIDE
-from bandits.papers.pavlovic.kernel_draws import CONTEXTS, KernelWorld, drawn
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.private_prediction.public_grid import PublicGrid
 from bandits.statistics.first_moments import HALF
@@ -17,6 +15,8 @@ from benchmarks.rows import Rows
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from examples.random_projections.random_projections import Projections
+from papers.pavlovic.errors import DELTA, JOINT_LENGTH, JOINT_SIDE, LENGTH, SIDE
+from papers.pavlovic.kernel_draws import CONTEXTS, KernelWorld, drawn
 
 SEEDS = range(7000, 7024)
 #: by people: deviations of the bounds (½ or 1), and people for each who learns for `function-release` (2, 4,

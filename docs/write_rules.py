@@ -23,7 +23,7 @@ FAMILIES = {
 }
 #: Rules that speak of no bound of their own.
 KEPT = ("post_process", "billboard", "to_approximate", "to_near_gdp", "apart", "refute")
-ROWS = tomllib.loads((PAGE.parents[1] / "tests" / "formal" / "rules.toml").read_text())["rule"]
+ROWS = tomllib.loads((PAGE.parents[1] / "formal" / "rules.toml").read_text())["rule"]
 TAG = re.compile(r" ?\((R\d+(?:, R\d+)*)\)")
 AWAY = re.compile(r" \((?:R\d+(?:, R\d+)*|docs/proofs.md|[^()]*\b(?:19|20)\d\d\b[^()]*)\)")
 SOURCE = re.compile(r"\(([^()]*\b(?:19|20)\d\d\b[^()]*)\)")

@@ -115,3 +115,21 @@ class Copy:
 def copy_of(tmp_path: Path):
     """Return a function that copies parts of the project."""
     return lambda *parts: Copy(tmp_path, parts)
+
+
+@pytest.fixture
+def dpaccount(capsys, tmp_path, monkeypatch):
+    """Run a command in a temporary folder; return (exit code, standard output, standard error)."""
+    from audits import cli  # most tests need no command
+    from tests.documents import follows_its_schema
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        code = cli.run([str(word) for word in words])
+        out, err = capsys.readouterr()
+        if "--json" in words and (out or code == 0):  # a refusal is a sentence on standard error
+            follows_its_schema(list(map(str, words)), out)
+        return code, out, err
+
+    return run

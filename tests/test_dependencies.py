@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-OURS = {"dpaccount", "mechanisms", "bandits", "audits", "pytest_dpaccount", "dpaccount_packages"}
+OURS = {"dpaccount", "mechanisms", "audits", "bandits", "papers", "pytest_dpaccount", "dpaccount_packages"}
 #: Asked for and never imported: programs that the Makefile or a test starts, and plugins of pytest or mypy.
 STARTED = {
     "build": "tests/audits builds the wheel",

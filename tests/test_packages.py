@@ -1,4 +1,4 @@
-"""Our packages `mechanisms`, `bandits` and `audits` stand in no project's way, and the command finds them anyway."""
+"""Our packages `mechanisms`, `audits`, `bandits` and `papers` stand in no project's way, and the command finds them."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-NAMES = ("mechanisms", "bandits", "audits")
+NAMES = ("mechanisms", "audits", "bandits", "papers")
 
 #: An editable installation that knows its packages by a finder of its own, appended as setuptools does.
 FINDER = """
@@ -106,7 +106,7 @@ def test_nothing_else_is_found_otherwise(tmp_path, wheel):
     """Without a project of such names ours are there; names below them and of others are not asked for."""
     place = Place(tmp_path, wheel)
     code = """
-import sys, dpaccount, dpaccount_packages, mechanisms, bandits, audits, audits.claim, mechanisms.subject
+import sys, dpaccount, dpaccount_packages, mechanisms, bandits, audits, papers, audits.claim, mechanisms.subject
 assert all(folder not in sys.path for folder in dpaccount_packages.folders().values())
 assert dpaccount_packages.FOLDER not in sys.path
 dpaccount_packages.need()
@@ -175,7 +175,7 @@ print(function(*given))
     assert "no claim" in json.loads(done.stdout)[0]
 
 
-IMPORT = re.compile(r"(?:>>> )?((?:import|from) (?:dpaccount|mechanisms|bandits|audits)\b.*)")
+IMPORT = re.compile(r"(?:>>> )?((?:import|from) (?:dpaccount|mechanisms|audits|bandits|papers)\b.*)")
 
 
 def pages():

@@ -347,7 +347,7 @@ class World:
         Errors of the machine or of our own code are raised again: they may occur on one side only, and a
         score based on them could refute a true claim.
         """
-        ours = type(self.subject).__module__.partition(".")[0] in dpaccount_packages.folders()
+        ours = dpaccount_packages.is_ours(type(self.subject).__module__)
         if isinstance(error, MemoryError | OSError) or (ours and not isinstance(error, ReplayError)):
             raise error
 

@@ -10,19 +10,10 @@ from typing import Annotated, Any, cast
 from cyclopts import App, CycloptsError, MissingArgumentError
 
 import dpaccount
-from audits.cli import (
-    accounting,
-    attacks,
-    certificates,
-    ledger,
-    outsourcing,
-    papers,
-    reports,
-    sessions,
-    training,
-)
+from audits.cli import accounting, attacks, certificates, ledger, reports, training, work
 from audits.cli.options import one_of
 from dpaccount.errors import DpaccountError
+from dpaccount.extensions import COMMANDS, extension, loaded
 
 app = App(
     name="dpaccount",
@@ -39,7 +30,6 @@ app.command(training.import_plan, name="import")
 app.command(certificates.certify)
 app.command(certificates.plan)
 app.command(certificates.release)
-app.command(outsourcing.curate)
 app.command(certificates.check)
 app.command(certificates.sign)
 app.command(reports.report)
@@ -47,17 +37,11 @@ app.command(reports.diff)
 app.command(attacks.audit)
 app.command(attacks.sensitivity)
 app.command(attacks.trace)
-app.command(papers.claims)
-app.command(papers.reproduce)
-app.command(papers.run_file, name="run")
 app.command(work_app)
-work_app.command(papers.work_list, name="list")
-work_app.command(papers.work_prune, name="prune")
+work_app.command(work.work_list, name="list")
+work_app.command(work.work_prune, name="prune")
 app.command(attacks.list_subjects, name="list")
 app.command(certificates.schema)
-app.command(sessions.ask)
-app.command(sessions.tell)
-app.command(sessions.serve_lines, name="session")
 ledger_app.command(ledger.init)
 ledger_app.command(ledger.charge)
 ledger_app.command(ledger.reserve)
@@ -76,6 +60,26 @@ ledger_app.command(ledger.checkpoint)
 ledger_app.command(ledger.export)
 ledger_app.command(ledger.import_ledger, name="import")
 ledger_app.command(ledger.grant)
+
+HELP = ("", "--help", "-h", "completion")  #: first words that show every command
+
+
+def add_commands(first: str = "") -> None:
+    """Add the command that another package has, if it is the `first` word, or all of them for help.
+
+    A command of ours is never replaced, and needs no entry points.
+    """
+    known = set(app)
+    if first not in HELP and (first in known or first == "--version"):
+        return
+    asked = extension(COMMANDS, first)
+    if asked is not None:
+        app.command(asked.load(), name=asked.name)
+        return
+    for each, command in loaded(COMMANDS):
+        if each.name not in known:
+            app.command(command, name=each.name)
+
 
 #: Earlier names of commands and, by command, of options: they work, and help does not show them.
 _EARLIER_COMMANDS = {("subjects",): ("list",), ("ledger", "draw"): ("ledger", "use")}
@@ -160,7 +164,9 @@ def _usage_error(error: CycloptsError) -> str:
 def run(words: list[str]) -> int:  # noqa: PLR0911
     """Run a command; return its exit code."""
     try:
-        result = app(_current(words), exit_on_error=False, print_error=False, result_action="return_value")
+        words = _current(words)
+        add_commands(words[0] if words else "")
+        result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         return _failed(_usage_error(error), 2)
     except DpaccountError as error:

@@ -13,7 +13,7 @@ from dpaccount.documents import OPEN, OWN, atomically
 from dpaccount.errors import InputError
 
 if TYPE_CHECKING:
-    from audits.reports.regret import Curve
+    from audits.reports.sections import Section
 
 OF_LEDGERS = ("html", "json", "csv")
 FORMATS = ("html", "md", "pdf-ready", "registry", "nist")
@@ -28,7 +28,8 @@ def report(  # noqa: PLR0913 - options
     registry: Flag = False,
     nist: Flag = False,
     ledger: Url | None = None,
-    regret: File | None = None,
+    part: Annotated[list[str] | None, Parameter(metavar="NAME=FILE")] = None,
+    regret: Annotated[File | None, Parameter(show=False)] = None,
     output: File | None = None,
 ) -> int:
     """Write a report of certificates: an HTML page next to each, or text on standard output.
@@ -57,8 +58,9 @@ def report(  # noqa: PLR0913 - options
         The same as --format nist.
     ledger
         The URL of the ledger that was charged, to report what is spent and left today.
-    regret
-        curves.csv of `dpaccount reproduce NAME --out FOLDER`, to draw regret over rounds with its bands.
+    part
+        A section that another package makes of a file, such as regret=curves.csv of `dpaccount
+        reproduce`: regret over rounds with its bands; may be repeated.
     output
         Where to write (default: pages next to the certificate, text on standard output).
     """
@@ -71,9 +73,11 @@ def report(  # noqa: PLR0913 - options
         return _index(files, output)
     if output is not None and len(files) > 1:
         raise InputError("--output takes one certificate", "leave it out for several")
-    additions = _additions(ledger, regret)
-    if additions.curves and kind in ("registry", "nist"):
-        raise InputError(f"--regret is drawn on pages, and --format is {kind}", "leave one of them out")
+    named = [*(part or ()), *([] if regret is None else [f"regret={regret}"])]
+    if named and kind in ("registry", "nist"):
+        option = "--part" if part else "--regret"
+        raise InputError(f"{option} is drawn on pages, and --format is {kind}", "leave one of them out")
+    additions = _additions(ledger, named)
     for file in files:
         _one(file, kind, additions, output)
     return 0
@@ -202,23 +206,32 @@ def _kind(stated: str, flags: dict[str, bool]) -> str:
 
 @dataclass(frozen=True)
 class Additions:
-    """What a report shows in addition to its certificate: a ledger today, and curves of rehearsals."""
+    """What a report shows in addition to its certificate: a ledger today, and sections of other packages."""
 
     ledger: dict[str, Any] | None
-    curves: list["Curve"]
+    sections: list["Section"]
 
 
-def _additions(ledger: str | None, regret: Path | None) -> Additions:
-    shown, curves = None, list["Curve"]()
+def _additions(ledger: str | None, parts: list[str]) -> Additions:
+    shown = None
     if ledger is not None:
         from dpaccount.ledger import answers
 
         shown = answers.show(ledger)
-    if regret is not None:
-        from audits.reports.regret import read_curves
+    return Additions(shown, [_part(each) for each in parts])
 
-        curves = read_curves(regret)
-    return Additions(shown, curves)
+
+def _part(text: str) -> "Section":
+    """Return the section that NAME=FILE asks for."""
+    from dpaccount.extensions import REPORTS, extension, extensions
+
+    name, equals, file = text.partition("=")
+    made_by = extension(REPORTS, name) if equals else None
+    if made_by is None:
+        known = ", ".join(each.name for each in extensions(REPORTS)) or "none"
+        raise InputError(f"--part has {text[:60]!r}", f"write NAME=FILE; the names are: {known}")
+    section: Section = made_by.load()(Path(file))
+    return section
 
 
 def _one(file: Path, kind: str, additions: Additions, output: Path | None) -> None:
@@ -245,12 +258,12 @@ def _text(certificate: dict[str, Any], kind: str, additions: Additions) -> str:
     from audits.reports import page, standards
 
     if kind == "md":
-        return page.markdown(certificate, additions.ledger, additions.curves)
+        return page.markdown(certificate, additions.ledger, additions.sections)
     if kind == "registry":
         return standards.registry(certificate)
     if kind == "nist":
         return "".join(f"{point}: {answer}\n" for point, answer in standards.nist(certificate))
-    return page.html(certificate, additions.ledger, additions.curves, unfolded=kind == "pdf-ready")
+    return page.html(certificate, additions.ledger, additions.sections, unfolded=kind == "pdf-ready")
 
 
 def _warned(text: str, checked: str) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from audits.reports.regret import Curve
 from audits.reports.sections import Block, Section, sections
 from audits.reports.words import CertifyResult
 
@@ -15,15 +14,15 @@ from audits.reports.words import CertifyResult
 def html(
     certificate: CertifyResult,
     ledger: Mapping[str, Any] | None = None,
-    curves: Sequence[Curve] = (),
+    added: Sequence[Section] = (),
     *,
     unfolded: bool = False,
 ) -> str:
     """Return the page; all text is escaped, and its policy forbids scripts and anything from outside.
 
-    `unfolded`: every step of the proof is open, for paper.
+    `added` are sections of other packages.  `unfolded`: every step of the proof is open, for paper.
     """
-    parts = sections(certificate, ledger, curves)
+    parts = sections(certificate, ledger, added)
     return of_sections(certificate["verdict"], certificate["claim"]["name"], parts, unfolded=unfolded)
 
 
@@ -53,11 +52,11 @@ def index(entries: list[dict[str, str]]) -> str:
 
 
 def markdown(
-    certificate: CertifyResult, ledger: Mapping[str, Any] | None = None, curves: Sequence[Curve] = ()
+    certificate: CertifyResult, ledger: Mapping[str, Any] | None = None, added: Sequence[Section] = ()
 ) -> str:
     """Return the same as Markdown, without the pictures."""
     parts = [f"# {certificate['verdict']}: {_plain(certificate['claim']['name'])}"]
-    for section in sections(certificate, ledger, curves):
+    for section in sections(certificate, ledger, added):
         blocks = [text for text in map(_block, section.blocks) if text]
         if blocks:
             parts += [f"## {section.title}", *blocks]

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from audits.claim import STUDY
-from audits.reports import attacks, pictures, regret
-from audits.reports.regret import Curve
+from audits.reports import attacks, pictures
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
 from audits.reports.tables import released_tables
 from audits.reports.words import (
@@ -67,33 +66,34 @@ class Section:
 
 
 def sections(
-    certificate: CertifyResult, ledger: Mapping[str, Any] | None = None, curves: Sequence[Curve] = ()
+    certificate: CertifyResult, ledger: Mapping[str, Any] | None = None, added: Sequence[Section] = ()
 ) -> list[Section]:
     """Return the report of a certificate.
 
-    `ledger` is the result of `Ledger.show`; `curves` are those of rehearsals, if available.
+    `ledger` is the result of `Ledger.show`; `added` are sections of other packages.
     """
     return [
         Section("In plain words", "words", _words(certificate), first=True),
         *_published(certificate),
         Section("What is not covered", "not-covered", (_not_covered(certificate),), first=True),
         Section("How to verify this", "verify", _verified(certificate), first=True),
-        Section("Sign-off", "sign-off", (_table([(who, "") for who in SIGNED]),), first=True),
+        Section("Sign-off", "sign-off", (table_block([(who, "") for who in SIGNED]),), first=True),
         Section("What is promised", "promised", _terms(certificate)),
         Section("Pictures", "pictures", _pictures(certificate)),
         Section("Proof", "proof", _proof(certificate)),
         Section(ASSUMED, "assumed", _assumed(certificate)),
         Section("Attack", "attack", _attack(certificate)),
-        *_regret(curves),
-        Section("Budget", "budget", (_table(_budget(certificate, ledger)),)),
-        Section("Accountability", "governance", (_table(_governance(certificate)),)),
-        Section("Points of NIST SP 800-226", "nist", (_table(nist(certificate), ("point", "answer")),)),
+        *added,
+        Section("Budget", "budget", (table_block(_budget(certificate, ledger)),)),
+        Section("Accountability", "governance", (table_block(_governance(certificate)),)),
+        Section("Points of NIST SP 800-226", "nist", (table_block(nist(certificate), ("point", "answer")),)),
         Section("Limits and hazards", "limits", (Block("list", tuple(certificate["hazards"])),)),
-        Section("This document", "document", (_table(_document(certificate)),)),
+        Section("This document", "document", (table_block(_document(certificate)),)),
     ]
 
 
-def _table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...] = ()) -> Block:
+def table_block(rows: Sequence[tuple[str, ...]], head: tuple[str, ...] = ()) -> Block:
+    """Return a table of texts below its head."""
     return Block("table", head=head, rows=tuple(rows))
 
 
@@ -109,7 +109,7 @@ def _words(certificate: CertifyResult) -> tuple[Block, ...]:
     ]
     return (
         Block("text", (VERDICTS[certificate["verdict"]] + refuted, *short, *accepted)),
-        _table(_decided(certificate)),
+        table_block(_decided(certificate)),
         Block("text", (" ".join(promise(certificate)),)),
         Block("text", (" ".join(meant),)),
     )
@@ -172,7 +172,7 @@ def _verified(certificate: CertifyResult) -> tuple[Block, ...]:
         ("Code", certificate["subject"]["code"] or "no digest"),
         ("Data", "no data were read" if release is None else f"{release['data']}, {compared}"),
     ]
-    return Block("list", VERIFY if certificate["subject"]["code"] else VERIFY[:-1]), _table(digests)
+    return Block("list", VERIFY if certificate["subject"]["code"] else VERIFY[:-1]), table_block(digests)
 
 
 def _promised(certificate: CertifyResult) -> list[tuple[str, str]]:
@@ -199,18 +199,18 @@ def _terms(certificate: CertifyResult) -> tuple[Block, ...]:
     data = claim.get("data", {})
     columns = [{"column": name, **each} for name, each in data.get("columns", {}).items()]
     columns += [{"column": name, "formula": text} for name, text in data.get("derived", {}).items()]
-    blocks = [_table(_promised(certificate))]
+    blocks = [table_block(_promised(certificate))]
     for rows in ([{"name": each.get("name"), **each} for each in listed], columns):
         head = tuple(dict.fromkeys(name for row in rows for name in row))
         cells = [tuple(flat(row[name])[0][1] if name in row else "" for name in head) for row in rows]
-        blocks += [_table(cells, head)] if rows else []
+        blocks += [table_block(cells, head)] if rows else []
     return tuple(blocks)
 
 
 def _pictures(certificate: CertifyResult) -> tuple[Block, ...]:
     return (
-        _picture(pictures.profile(certificate), PROFILE),
-        _picture(pictures.trade_off(certificate), TRADE_OFF),
+        picture_block(pictures.profile(certificate), PROFILE),
+        picture_block(pictures.trade_off(certificate), TRADE_OFF),
     )
 
 
@@ -276,8 +276,8 @@ def _assumed(certificate: CertifyResult) -> tuple[Block, ...]:
             if entry["rule"] == rule
         ]
         head = ("of", "declared", "result", "pairs tried", most)
-        blocks += [Block("text", (rule_summary(rule),)), _table(rows, head)]
-    blocks += [_table(flat(entry["counterexample"])) for entry in entries if entry["counterexample"]]
+        blocks += [Block("text", (rule_summary(rule),)), table_block(rows, head)]
+    blocks += [table_block(flat(entry["counterexample"])) for entry in entries if entry["counterexample"]]
     return tuple(blocks)
 
 
@@ -302,7 +302,7 @@ def _attack(certificate: CertifyResult) -> tuple[Block, ...]:
     about = "The two sets of results:" if elsewhere else "The attacked pair of datasets is synthetic:"
     pair = Block("text", (*quick, about))
     witness = {key: each for key, each in audit["witness"].items() if key != "wrong"}  # no counterexample
-    return lines, Block("table", head=head, rows=rows), pair, _table(flat(witness))
+    return lines, Block("table", head=head, rows=rows), pair, table_block(flat(witness))
 
 
 def _published(certificate: CertifyResult) -> list[Section]:
@@ -315,8 +315,8 @@ def _published(certificate: CertifyResult) -> list[Section]:
         blocks.append(Block("text", (f"{each.name}: {each.of}" if each.of else each.name,)))
         if len(each.bars) > 1:
             caption = f"Each dot is a released number; its line is the {each.head[-1]}."
-            blocks.append(_picture(pictures.strips(each.bars[:MAX_DRAWN], each.name), caption))
-        blocks.append(_table([tuple(row) for row in each.rows[:MAX_ROWS]], tuple(each.head)))
+            blocks.append(picture_block(pictures.strips(each.bars[:MAX_DRAWN], each.name), caption))
+        blocks.append(table_block([tuple(row) for row in each.rows[:MAX_ROWS]], tuple(each.head)))
         if len(each.rows) > MAX_ROWS:
             blocks.append(
                 Block("text", (f"{len(each.rows) - MAX_ROWS} more rows are in the released files.",))
@@ -331,7 +331,7 @@ def _published(certificate: CertifyResult) -> list[Section]:
     scores = certificate["release"].get("evaluation")
     if scores:
         figures = {key: _short(each) for key, each in scores.items() if key != "note"}
-        blocks += [Block("text", (str(scores["note"]).capitalize() + ".",)), _table(flat(figures))]
+        blocks += [Block("text", (str(scores["note"]).capitalize() + ".",)), table_block(flat(figures))]
     return [Section("What was published", "release", tuple(blocks), first=True)]
 
 
@@ -340,17 +340,8 @@ def _short(value: Any) -> Any:
     return to_digits(value, up=None, digits=6) if isinstance(value, float) else value
 
 
-def _regret(curves: Sequence[Curve]) -> list[Section]:
-    if not curves:
-        return []
-    head = ("cell", "rounds", "regret ± two standard errors")
-    table = _table([curve.last for curve in curves], head)
-    return [
-        Section("Regret in rehearsals", "regret", (_picture(regret.picture(curves), regret.CAPTION), table))
-    ]
-
-
-def _picture(svg: str, caption: str) -> Block:
+def picture_block(svg: str, caption: str) -> Block:
+    """Return a picture in SVG with the words below it."""
     return Block("picture", (svg, caption))
 
 

@@ -1,4 +1,4 @@
-"""The checker extracted from the Coq proofs of tests/formal, run on the derivation of a document.
+"""The checker extracted from the Coq proofs of formal/, run on the derivation of a document.
 
 `make formal` builds it.  docs/formal.md lists what its verdict rests on.
 """
@@ -15,7 +15,7 @@ from audits.reports.words import standing
 from dpaccount.errors import InputError
 
 VARIABLE = "DPACCOUNT_VERIFIED_CHECKER"  #: the environment variable that names the program
-BUILT = Path(__file__).parents[2] / "tests" / "formal" / "check" / "checker"  #: where `make formal` puts it
+BUILT = Path(__file__).parents[2] / "formal" / "check" / "checker"  #: where `make formal` puts it
 SECONDS = 600
 
 

@@ -15,12 +15,11 @@ from typing import Any
 from audits.claim import NAME, Claim
 from audits.subjects.broken.table import TABLE, ListedFunction, function_named
 from audits.subjects.calibrated import TARGETS, noise_of, with_noise
-from audits.subjects.sources import OURS
-from bandits.space.points import Space
-from bandits.space.reading import read_space
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
+from dpaccount.extensions import SUBJECTS, Extension, extension, extensions, loaded
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
+from dpaccount_packages import is_ours
 from mechanisms.subject import EXAMPLE, Subject
 from mechanisms.table.bind_columns import KEYS as TABLE_KEYS
 from mechanisms.table.bind_columns import Promise, bind
@@ -32,8 +31,6 @@ CLIPS = ("low", "high", "radius", "reward")  #: parameters that a table gives an
 RADIUS_PARAMETER = (
     "unit"  #: parameter of a class whose neighbours' rows move so far; a claim says it as its radius
 )
-LAYERS = ("mechanisms", "bandits")
-UNSOUND = "po-curator"  #: listed and named by claims, without a proof: `curate --published-unsound` runs it
 
 
 @dataclass(frozen=True)
@@ -55,9 +52,17 @@ class CatalogueEntry:
         }
 
 
+def packages() -> list[str]:
+    """Return the packages of ours in which each file is one subject."""
+    return [
+        "mechanisms",
+        *(each.value for each in extensions(SUBJECTS) if each.ours and ":" not in each.value),
+    ]
+
+
 def entries() -> Iterator[CatalogueEntry]:
-    """Yield all catalogued subjects: every module of a layer whose one class is named after the file."""
-    for layer in LAYERS:
+    """Yield all catalogued subjects: every module of a package whose one class is named after the file."""
+    for layer in packages():
         package = importlib.import_module(layer)
         for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
             entry = _entry(layer, info.name)
@@ -75,25 +80,44 @@ def _entry(layer: str, module_name: str) -> CatalogueEntry | None:
     return CatalogueEntry(module_name.replace("_", "-"), layer, made_by)
 
 
-def _unsound() -> CatalogueEntry:
-    from bandits.papers.kharkovskii.po_curator import PoCurator
+def _registered() -> Iterator[CatalogueEntry]:
+    """Yield the subjects whose class an entry point names, ours first."""
+    for each, made_by in loaded(SUBJECTS):
+        if ":" in each.value and hasattr(made_by, "status"):
+            yield _of_class(each, made_by)
 
-    return CatalogueEntry(UNSOUND, "bandits", PoCurator)
+
+def _of_class(each: Extension, made_by: type) -> CatalogueEntry:
+    return CatalogueEntry(each.name, each.package, made_by)
 
 
 def find(name: str) -> CatalogueEntry:
     """Return a catalogued subject; raises `InputError` with the known names."""
-    if name == UNSOUND:
-        return _unsound()
-    if NAME.fullmatch(name) is not None and "." not in name:  # a dot would name a package to import
-        module_name = name.replace("-", "_")
-        for layer in LAYERS:
-            if importlib.util.find_spec(f"{layer}.{module_name}") is not None:
-                match = _entry(layer, module_name)
-                if match is not None and match.name == name:
-                    return match
+    found = _found(name)
+    if found is not None:
+        return found
     names = ", ".join(entry.name for entry in entries())
     raise InputError(f"unknown subject {name[:70]!r}", f"known: {names}, or package.module:name of your own")
+
+
+def _found(name: str) -> CatalogueEntry | None:
+    """Return a catalogued subject; None if there is none of this name."""
+    if NAME.fullmatch(name) is None or "." in name:  # a dot would name a package to import
+        return None
+    module_name = name.replace("-", "_")
+    if importlib.util.find_spec(f"mechanisms.{module_name}") is not None:
+        layers = ["mechanisms"]
+    else:
+        layers = [layer for layer in packages() if importlib.util.find_spec(f"{layer}.{module_name}")]
+    for layer in layers:
+        match = _entry(layer, module_name)
+        if match is not None and match.name == name:
+            return match
+    registered = None if layers else extension(SUBJECTS, name)
+    if registered is None or ":" not in registered.value:
+        return None
+    made_by = registered.load()
+    return _of_class(registered, made_by) if hasattr(made_by, "status") else None
 
 
 def listed(name: str | None) -> list[dict[str, Any]] | dict[str, Any]:
@@ -103,7 +127,7 @@ def listed(name: str | None) -> list[dict[str, Any]] | dict[str, Any]:
         return _listed_function(function)
     if name is not None:
         return _listed_class(find(name))
-    return [*map(_listed_class, (*entries(), _unsound())), *map(_listed_function, TABLE)]
+    return [*map(_listed_class, (*entries(), *_registered())), *map(_listed_function, TABLE)]
 
 
 def _listed_class(entry: CatalogueEntry) -> dict[str, Any]:
@@ -202,7 +226,7 @@ def _measured(claim: Claim, table: Table, reading: Reading) -> None:
 
 def _unit(claim: Claim, made_by: type) -> dict[str, object]:
     """Return how far a neighbour's row moves, if a class of ours has it, not a user's own."""
-    ours = (base for base in made_by.__mro__ if base.__module__.partition(".")[0] in OURS)
+    ours = (base for base in made_by.__mro__ if is_ours(base.__module__))
     known = any(RADIUS_PARAMETER in vars(base).get("__annotations__", {}) for base in ours)
     return {RADIUS_PARAMETER: claim.guarantee.radius or Fraction(0)} if known else {}
 
@@ -273,8 +297,9 @@ def _frozen(made_by: type) -> None:
 
 def _value_at(place: Place, hint: Any) -> object:
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    if Space in kinds:
-        return read_space(place)
+    for kind in kinds:
+        if hasattr(kind, "from_claim"):  # public points, say: a table that reads itself
+            return kind.from_claim(place)
     if Fraction in kinds:
         return _moderate(place)
     if bool in kinds:
@@ -305,7 +330,9 @@ def _type_name(hint: Any) -> str:
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if typing.get_origin(hint) is tuple:
         return "of a table"
-    names = {Fraction: "number", int: "integer", str: "text", bool: "flag", Space: "table"}
+    if any(hasattr(kind, "from_claim") for kind in kinds):
+        return "table"
+    names = {Fraction: "number", int: "integer", str: "text", bool: "flag"}
     return next((names[kind] for kind in kinds if kind in names), "text")
 
 
@@ -336,10 +363,8 @@ def values_of(subject: Subject) -> dict[str, object]:
 
 def is_catalogued(made_by: type) -> bool:
     """Return whether a class is catalogued; a subclass of a catalogued class is not."""
-    try:
-        return find(name_of(made_by)).made_by is made_by
-    except InputError:
-        return False
+    found = _found(name_of(made_by)) if is_ours(made_by.__module__) else None
+    return found is not None and found.made_by is made_by
 
 
 def name_of(made_by: type) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from dpaccount.errors import InputError
-from dpaccount_packages import folders
+from dpaccount_packages import folders, is_ours
 
 OURS = folders()
 INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -36,7 +36,7 @@ def modules_of(made_by: type) -> list[Path]:
     """
     bases = [base for base in made_by.__mro__ if base.__module__ not in ("builtins", "typing", "abc")]
     files = {source_file(base) for base in bases if base is made_by or _has_source(base)}
-    if made_by.__module__.split(".")[0] in OURS:
+    if is_ours(made_by.__module__):
         return sorted(files)
     root = _root(made_by)
     return files_with([file for file in files if file == source_file(made_by) or _below(root, file)], root)
@@ -83,9 +83,12 @@ def uncovered(made_by: type) -> tuple[str, ...]:
     That is other files of the class's folder, found under computed names, and installed packages.
     """
     root, files = _root(made_by), modules_of(made_by)
-    tops = {name.partition(".")[0] for file in files for name in _imported(file, root)} - {*OURS, *UNDERNEATH}
+    tops = {name.partition(".")[0] for file in files for name in _imported(file, root)} - {
+        *filter(is_ours, OURS),
+        *UNDERNEATH,
+    }
     others = set[str]()
-    for name, module in list(sys.modules.items()) if made_by.__module__.split(".")[0] not in OURS else ():
+    for name, module in list(sys.modules.items()) if not is_ours(made_by.__module__) else ():
         file = Path(getattr(module, "__file__", None) or "/")
         if _below(root, file.resolve()) and file.resolve() not in files:
             others.add(str(file.resolve().relative_to(root)))

@@ -7,7 +7,9 @@ dimension; Gaussian noise does not.  The choice reads the promise, the dimension
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
+from typing import Any
 
+from audits.claim import Claim
 from bandits.statistics.calibration import least_sigma
 from dpaccount.errors import InputError, out_of_range
 from mechanisms.gaussian_rows import GaussianRows
@@ -27,6 +29,23 @@ class RowNoise:
     parameters: dict[str, Fraction | int]
     deviation: float
     because: str
+
+    @classmethod
+    def completed(cls, claim: Claim) -> tuple[dict[str, Any], str]:
+        """Return the subject of a claim that leaves the noise open, and why that one; reads no data."""
+        if claim.table is None or claim.parameters is None:
+            right = "declare [data.columns], and name columns and a radius"
+            raise InputError(f"{claim.use} is about a table", right, claim.path)
+        given = claim.parameters.table(("radius",), ("column", "columns"))
+        if ("column" in given) == ("columns" in given):
+            raise claim.parameters.wrong("the columns are not named", "give column or columns")
+        count = 1 if "column" in given else len(list(given["columns"].items()))
+        promise, radius = claim.guarantee, given["radius"].positive()
+        noise = choose(
+            count, promise.epsilon, promise.delta, promise.radius or Fraction(0), radius, claim.table.rows
+        )
+        parameters = {**claim.parameters.value, **noise.parameters}
+        return {"use": noise.subject, "parameters": parameters}, noise.because
 
 
 def choose(

@@ -13,9 +13,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.logged.arm_counts import ArmCounts
+from bandits.logged.logged_trials import ARM, CELL, REWARD, taking_part
 from bandits.statistics.arrays import Floats, Integers
-from mechanisms.shared.arm_counts import ArmCounts
-from mechanisms.shared.logged_trials import ARM, CELL, REWARD, taking_part
 from mechanisms.subject import Rows
 
 PURPOSES = ("part", "rounding", "partner", "kept", "drawn")  #: of coins

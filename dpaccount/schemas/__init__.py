@@ -6,10 +6,10 @@ from typing import Annotated, Any, Final
 
 from msgspec.json import schema_components
 
-from dpaccount.schemas import costs, results, sessions
+from dpaccount.extensions import SCHEMAS, loaded
+from dpaccount.schemas import costs, results
 from dpaccount.schemas.certificate import Certificate
 from dpaccount.schemas.claim import ClaimFile
-from dpaccount.schemas.experiment import ExperimentFile
 from dpaccount.schemas.fields import one_of
 from dpaccount.schemas.study import StudyFile, StudyPlan, StudyRelease
 
@@ -18,7 +18,6 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 FILES = {
     "certificate": Certificate,
     "claim": ClaimFile,
-    "experiment": ExperimentFile,
     "study": StudyFile,
     "study-plan": StudyPlan,
     "study-release": StudyRelease,
@@ -27,12 +26,9 @@ FILES = {
 ANSWERS: Final[dict[str, Any]] = {
     "account": costs.Account,
     "account-certificate": costs.AccountCertificate,
-    "answered": sessions.Answered,
     "audit": results.AuditAnswer,
     "calibration": Annotated[costs.CalibrationAnswer, one_of("event", "at")],
     "check": results.Check,
-    "claim-check": results.ClaimAnswer,
-    "curated": sessions.CuratedAnswer,
     "derivation": results.Derivation,
     "diff": results.Diff,
     "dp-event": costs.ForeignPlan,
@@ -47,27 +43,24 @@ ANSWERS: Final[dict[str, Any]] = {
     "ledger-report": costs.LedgerReport,
     "ledger-verify": costs.Verification,
     "one-run-certificate": results.OneRunCertificate,
-    "query": sessions.Query,
     "release": results.ReleaseAnswer,
-    "reproduction": results.ReproductionAnswer,
-    "run": results.RunAnswer,
     "sensitivity": results.SensitivityAnswer,
-    "session": sessions.PublicSession,
-    "session-error": sessions.SessionError,
     "sgd": (costs.SgdRun, costs.CorrelatedRun),
     "signature": results.SignedMessage,
     "subjects": (results.DescribedEntry, list[results.DescribedEntry]),
-    "ticket": sessions.TicketAnswer,
-    "told": sessions.Told,
     "trace": results.Trace,
 }
 
 
 @cache
 def schemas() -> dict[str, Schema]:
-    """Return the schema of every kind of document, each complete by itself."""
-    files = {name: _made_of(f"{name}/1", kind) for name, kind in FILES.items()}
-    return {**files, **{name: _made_of(name, kind) for name, kind in ANSWERS.items()}}
+    """Return the schema of every kind of document, each complete by itself.
+
+    That of a file is named with its version; an entry point of another package is named in the same way.
+    """
+    kinds = {**{f"{name}/1": kind for name, kind in FILES.items()}, **ANSWERS}
+    kinds |= {each.name: kind for each, kind in loaded(SCHEMAS) if each.name not in kinds}
+    return {name.partition("/")[0]: _made_of(name, kind) for name, kind in kinds.items()}
 
 
 def _made_of(name: str, kind: Any) -> Schema:

@@ -1,4 +1,4 @@
-"""Answers about proofs, certificates, audits and papers, as they are printed with ``--json``.
+"""Answers about proofs, certificates, and audits, as they are printed with ``--json``.
 
 A member that is `Absent` by default is left out where it does not apply; what is not `Closed` may have
 more members.
@@ -13,8 +13,6 @@ from dpaccount.schemas.fields import (
     Absent,
     AnyMembers,
     Audited,
-    Bound,
-    BoundEnds,
     Closed,
     Count,
     Digest,
@@ -23,7 +21,6 @@ from dpaccount.schemas.fields import (
     Moment,
     Positive,
     Size,
-    Two,
     WithOrWithoutRow,
     one_of,
 )
@@ -260,91 +257,6 @@ class SensitivityAnswer(Closed, frozen=True, kw_only=True, tag_field="schema", t
     hypotheses: list[AnyMembers] | Absent = UNSET
     proof: SensitivityProof | Absent = UNSET
     seconds: Size | Absent = UNSET
-
-
-class ClaimedPoint(Closed, frozen=True):
-    """What a paper claims."""
-
-    epsilon: Bound | None
-    delta: Bound | None
-
-
-class ProvedOfPaper(Closed, frozen=True):
-    """What is proved of its mechanism."""
-
-    epsilon: BoundEnds | None
-    delta: Bound | None
-
-
-class NoiseOfPaper(Closed, frozen=True):
-    """The noise that a paper publishes, and what its claim needs."""
-
-    published: Bound | None
-    needed: Bound | None
-
-
-class ClaimAnswer(Closed, frozen=True, tag_field="schema", tag="dpaccount/claim-check/1"):
-    """A published claim, and what is proved of it."""
-
-    name: str
-    parameters: AnyMembers
-    claimed: ClaimedPoint
-    proved: ProvedOfPaper
-    delta_at_claimed_epsilon: BoundEnds | None
-    mu: Bound | None
-    noise: NoiseOfPaper | None
-    verdict: Literal["REFUTED", "SOUND", "LOOSE", "UNPROVEN"]
-    factor: Bound | None
-    derivation: list[DerivationStep] | None
-    witness: Any
-
-
-class ReproductionAnswer(Closed, frozen=True, tag_field="schema", tag="dpaccount/reproduction/1"):
-    """A published figure or table, simulated again."""
-
-    name: str
-    source: str
-    trials: Count
-    rounds: Count
-    seed: int
-    assumed: list[str]
-    measure: str
-    rows: list[AnyMembers]
-    exponents: Any
-    sentences: list[AnyMembers]
-    releasable: Literal[False]
-    seconds: Size
-
-
-class RunRow(Struct, frozen=True):
-    """An algorithm in a world: its mean over trials, and what is proved of it."""
-
-    world: Any
-    algorithm: Any
-    value: Any
-    standard_error: Any
-    median: Any
-    proved: AnyMembers | None
-
-
-class RunPair(Closed, frozen=True):
-    """The paired difference of two rows."""
-
-    rows: Two
-    difference: float
-    standard_error: Size
-
-
-class RunAnswer(Closed, frozen=True, tag_field="schema", tag="dpaccount/run/1"):
-    """The results of an experiment."""
-
-    name: str
-    trials: Annotated[int, Meta(ge=2)]
-    seed: Count
-    measure: str
-    rows: list[RunRow]
-    pairs: list[RunPair]
-    releasable: Literal[False]
 
 
 class KeptWorkRow(Closed, frozen=True):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import dpaccount  # noqa: F401 (it finds the package bandits)
-from bandits.papers.kharkovskii.fields import gaussian_field
+from papers.kharkovskii.fields import gaussian_field
 
 
 def main(target: Path) -> None:

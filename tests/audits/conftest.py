@@ -1,29 +1,12 @@
-"""The command line, called in this process from a temporary folder; and crews without processes or clocks."""
+"""Crews without processes or clocks."""
 
 import numpy as np
 import pytest
 
-from audits import cli
 from audits.datasets.forms import Given
 from audits.sandbox import crew
 from audits.sandbox.outcomes import Ending, Outcome, run_outcome
 from audits.subjects.code import import_subject
-from tests.documents import follows_its_schema
-
-
-@pytest.fixture
-def dpaccount(capsys, tmp_path, monkeypatch):
-    """Run a command in a temporary folder; return (exit code, standard output, standard error)."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words):
-        code = cli.run([str(word) for word in words])
-        out, err = capsys.readouterr()
-        if "--json" in words and (out or code == 0):  # a refusal is a sentence on standard error
-            follows_its_schema(list(map(str, words)), out)
-        return code, out, err
-
-    return run
 
 
 class InProcess(crew.Crew):

@@ -340,7 +340,7 @@ def test_ours(dp_private):
 """
 
 
-NAMES = ["audits", "mechanisms", "bandits", "dpaccount"]
+NAMES = ["audits", "mechanisms", "dpaccount"]
 WAYS = [
     (name, start, mode)
     for name in NAMES
@@ -374,6 +374,23 @@ def test_a_project_with_a_package_of_our_name_is_not_disturbed(tmp_path, name, s
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["bandits", "papers"])
+def test_a_function_of_a_project_s_own_bandits_or_papers_is_tested(tmp_path, name):
+    """Which is not ours: the process that runs it finds the project's."""
+    package = tmp_path / name
+    package.mkdir()
+    (package / "__init__.py").write_text("def raw(data, rng):\n    return float(data.sum())\n")
+    (tmp_path / "test_theirs.py").write_text(
+        f"from {name} import raw\n\ndef test_raw(dp_private):\n"
+        "    dp_private(raw, shape=(2,), low=0, high=1, dtype='int', epsilon=1)\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "1 failed" in done.stdout, done.stdout + done.stderr
+    assert "REFUTED" in done.stdout
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["a module", "a namespace"])
 def test_other_things_of_our_name(tmp_path, kind):
     if kind == "a module":
@@ -400,7 +417,7 @@ def test_the_plugin_loads_nothing_of_ours():
 
 
 def test_a_package_that_is_not_there_is_said(monkeypatch):
-    monkeypatch.setattr(dpaccount_packages, "NAMES", ("no_such_package_here",))
+    monkeypatch.setattr(dpaccount_packages, "CORE", ("no_such_package_here",))
     with pytest.raises(WrongRequest, match="its package no_such_package_here is not installed"):
         pytest_dpaccount.ours()
 

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from bandits import phased_posterior
 from bandits.learning import arm_posterior, features, nystrom
-from bandits.papers.kharkovskii import fields
-from bandits.papers.pavlovic import kernel_draws
 from bandits.private_prediction import public_grid
 from bandits.private_prediction.function_learner import FunctionLearner
 from bandits.private_prediction.public_grid import PublicGrid
@@ -20,6 +18,8 @@ from bandits.statistics import axes
 from bandits.statistics.additive_model import AdditiveModel
 from dpaccount.errors import InputError
 from mechanisms.continual import factors
+from papers.kharkovskii import fields
+from papers.pavlovic import kernel_draws
 
 EIGH = np.linalg.eigh
 SQUARE = np.stack(np.meshgrid(*[np.linspace(0, 1, 6)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)

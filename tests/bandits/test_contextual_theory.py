@@ -7,11 +7,11 @@ from math import inf, log
 import numpy as np
 import pytest
 
-from bandits.papers.pavlovic.kernel_draws import drawn
 from bandits.private_prediction import covariance
 from bandits.private_prediction.public_grid import PublicGrid
 from bandits.usca import Usca, gain_bound
 from dpaccount.errors import InputError
+from papers.pavlovic.kernel_draws import drawn
 from tests.bandits import usca_bounds as bounds
 
 GRID = PublicGrid(6, 6, "squared-exponential", Fraction(1, 2))

@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from audits.papers.reproduce import find
 from bandits.learning.features import (
     BASES,
     MAP_KERNELS,
@@ -17,8 +16,9 @@ from bandits.learning.features import (
     quadrature_features,
     squared_exponential,
 )
-from bandits.papers.dubey.regret_bounds import theorem2_bound
 from dpaccount.errors import InputError
+from papers.dubey.regret_bounds import theorem2_bound
+from papers.reproduce import find
 from tests.looped import looped
 
 POINTS = np.random.default_rng(0).uniform(-1, 1, (60, 2))

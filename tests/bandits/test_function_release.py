@@ -9,7 +9,6 @@ from audits.hypothesis_tests.replay import record
 from bandits.function_release import FunctionRelease
 from bandits.learning.releases import Rehearsed, proof_of
 from bandits.learning.session import Session
-from bandits.papers.pavlovic.kernel_draws import drawn
 from bandits.private_prediction.function_learner import water_filled
 from bandits.private_prediction.public_grid import PublicGrid
 from dpaccount.errors import InputError
@@ -17,6 +16,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import point
+from papers.pavlovic.kernel_draws import drawn
 from tests.looped import looped
 
 SMALL = FunctionRelease(rounds=24, served=3, actions=4, contexts=4, sigma=Fraction(1, 2))

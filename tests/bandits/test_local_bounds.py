@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandits.papers.zhou.local_bounds import Setting, functions, lower_rate
 from dpaccount.errors import InputError
+from papers.zhou.local_bounds import Setting, functions, lower_rate
 from tests.bandits.local_rates import (
     corollary1_rate,
     divergence,

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from bandits.learning.features import squared_exponential
-from bandits.papers.zhou import hard_functions as hard
-from bandits.papers.zhou.kernel_functions import kernel_function
 from bandits.simulation.delays import FILES, FOLDER, delays
 from bandits.simulation.potential_rewards import PotentialRewards
 from dpaccount.errors import InputError
+from papers.zhou import hard_functions as hard
+from papers.zhou.kernel_functions import kernel_function
 
 GRID = np.linspace(0, 1, 100)
 KERNEL = squared_exponential(GRID[:, None], GRID[:, None], 0.2)

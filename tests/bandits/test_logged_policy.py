@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from bandits.learning.arm_posterior import ArmPrior, posterior
+from bandits.logged.arm_counts import ArmCounts
 from bandits.logged_policy import LoggedPolicy
 from bandits.simulation.replay import Offers, Replay
 from dpaccount.documents import parse_toml
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
-from mechanisms.shared.arm_counts import ArmCounts
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.declaration import read_table
+from tests.bandits import shop_logs
+from tests.bandits.shop_logs import CONVERSIONS, DELTA, EVEN, UNEVEN
 from tests.looped import looped
-from tests.mechanisms import shop_logs
-from tests.mechanisms.shop_logs import CONVERSIONS, DELTA, EVEN, UNEVEN
 
 SEEN = "md_visits >= 1"
 WHOLE_SET = ArmCounts(3, passed=True)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from audits.hypothesis_tests.replay import record
-from bandits.papers.pavlovic.kernel_draws import drawn
 from bandits.private_prediction import covariance
 from bandits.private_prediction.predictor import BOUND_STEPS, REACH
 from bandits.private_prediction.public_grid import PublicGrid
@@ -17,6 +16,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import point
+from papers.pavlovic.kernel_draws import drawn
 from tests.looped import looped
 
 FEW = {"rounds": 12, "actions": 4, "contexts": 5}

@@ -10,15 +10,12 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from audits.cli import run
-from audits.papers import reproduce
-from audits.papers.experiment_worlds import PeopleWorld
 from bandits.doubling_gp_ucb import DoublingGpUcb, ended
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.contextual import together
 from bandits.learning.gp_ucb import GpUcb, SolvedPosterior, raised
 from bandits.local_gp_ucb import LocalGpUcb
 from bandits.moment_gp_ucb import MomentBelief, MomentGpUcb, contribution
-from bandits.papers.dubey.regret import contextual, contextual_at_random, surface, surface_at_random
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import WEIGHTS, PhasedPosterior
 from bandits.phased_posterior import Learner as PosteriorLearner
@@ -37,6 +34,9 @@ from dpaccount.proof.decide import ANYONE
 from dpaccount.proof.derivation import point
 from mechanisms.continual import factors
 from mechanisms.continual.tree_sums import TreeSums
+from papers import reproduce
+from papers.dubey.regret import contextual, contextual_at_random, surface, surface_at_random
+from papers.experiment_worlds import PeopleWorld
 from tests.looped import looped
 
 ONE, TENTH, SMALL = Fraction(1), Fraction(1, 10), Fraction(1, 10**6)

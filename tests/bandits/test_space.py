@@ -264,7 +264,7 @@ def test_every_bandit_on_points_takes_a_file_plays_it_and_proves_the_same_as_wit
 
 def test_all_that_choose_among_points_take_a_space():
     without = {entry.name for entry in entries() if entry.layer == "bandits"} - set(BANDITS)
-    assert without == {"logged-policy", "policy-value"}
+    assert without == {"arm-means", "logged-policy", "policy-value"}
 
 
 def test_a_changed_file_is_another_claim(tmp_path):

@@ -8,11 +8,11 @@ import pytest
 
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.features import quadrature_features, squared_exponential
-from bandits.papers.dubey import regret_bounds
 from bandits.simulation import information_gain
 from bandits.statistics import published_noise
 from dpaccount.errors import InputError
 from dpaccount.proof.derivation import point
+from papers.dubey import regret_bounds
 from tests.looped import looped
 
 TENTH = Fraction(1, 10)

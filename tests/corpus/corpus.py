@@ -108,7 +108,7 @@ def rehearsals() -> Answers:
 
     found = {}
     for entry in entries():
-        if entry.layer == "mechanisms":
+        if entry.layer == "mechanisms" or entry.name == "arm-means":
             subject = entry.made_by(**example_values(entry.made_by))
             proved = Proved(subject.proof(Fraction(1, 10**6)))
             view = played(subject, dataset(subject.domain(), "uniform", 1), rehearse(proved, Rehearsal(1)), 0)
@@ -156,7 +156,7 @@ def without(value: Any) -> Any:
 
 def reproductions() -> Answers:
     """Digests of the papers' tables and figures, short; without two that choose algorithms for minutes."""
-    from audits.papers import reproduce
+    from papers import reproduce
 
     long = ("dubey2021-figure1", "dubey2021-figure2")
     names = [each.name for each in reproduce.reproductions() if each.name not in long]

@@ -30,7 +30,7 @@ ASKED = parse_json(
     ' "events": [{"event": "gaussian", "sigma": "?"}, {"event": "laplace", "scale": 20}]}',
     "made up",
 )
-PRODUCT = ("dpaccount", "mechanisms", "bandits", "audits")
+PRODUCT = ("dpaccount", "mechanisms", "audits", "bandits", "papers")
 
 
 def forget() -> None:

@@ -11,7 +11,7 @@ from tests.dpaccount.rules.programs import WITNESSES
 from tests.looped import looped
 
 ROOT = Path(__file__).parents[2]
-FORMAL = ROOT / "tests" / "formal"
+FORMAL = ROOT / "formal"
 
 
 def loaded():

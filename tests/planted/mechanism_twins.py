@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from bandits.arm_means import ArmMeans
 from dpaccount.proof import assume_cell, assume_points, assume_range, discrete_gaussian, exponential, linear
-from mechanisms.arm_means import ArmMeans
 from mechanisms.banded_toeplitz import BandedToeplitz
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.buffered_toeplitz import BufferedToeplitz

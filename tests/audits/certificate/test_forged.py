@@ -15,7 +15,6 @@ import shutil
 import pytest
 
 from audits.certificate import kept, release
-from audits.certificate.curate import Order, curate
 from audits.certificate.document import seal, unsealed
 from audits.certificate.files import write_all
 from audits.certificate.make import AuditBudget, certify
@@ -25,6 +24,7 @@ from dpaccount import checker
 from dpaccount.checker import conversions
 from dpaccount.checker.certificate import counts
 from dpaccount.ledger.ledger import init
+from papers.kharkovskii.curate import Order, curate
 from tests.audits.certificate.test_tables import claim_on, table
 from tests.conftest import ROOT
 from tests.dpaccount.checker.test_forgeries import accepted, memory, same, wrong

@@ -15,12 +15,13 @@ from msgspec.structs import fields
 from audits.certificate import make
 from audits.claim import read_claim
 from audits.hypothesis_tests.replay import Recorder
-from audits.subjects.catalogue import UNSOUND, listed, subject_of
+from audits.subjects.catalogue import listed, subject_of
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import write
 from dpaccount.schemas.study import StatisticTable
+from papers.kharkovskii.curate import PUBLISHED as UNSOUND
 from tests.audits.cli.subject_runs import BANDITS, MECHANISMS, TRIALS, toml
 from tests.audits.cli.test_subject_options import RUNS as KERNEL_BANDITS
 from tests.audits.studies.test_studies import EVERY, WORDS

@@ -11,7 +11,7 @@ from audits.certificate import figures, sign
 from dpaccount.schemas import schemas
 from tests.audits.certificate.test_sign import keys
 from tests.audits.cli.test_schemas import RECEIVED, answers
-from tests.audits.cli.test_sessions import CLAIM, CONTEXT
+from tests.bandits.test_sessions import CLAIM, CONTEXT
 from tests.documents import kind_of, wrong
 
 REHEARSED = ("--state", "people.state", "--rehearse", 1, "--json")

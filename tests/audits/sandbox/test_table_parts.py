@@ -849,7 +849,7 @@ def test_a_worker_of_before_is_refused_as_one(tmp_path, cluster, root):
     table(tmp_path)
     cluster.scale(0)
     old = tmp_path / "old"
-    for name in ("dpaccount", "mechanisms", "bandits", "audits"):
+    for name in ("dpaccount", "mechanisms", "audits", "bandits", "papers"):
         shutil.copytree(root / name, old / name, ignore=shutil.ignore_patterns("__pycache__"))
     file = old / "audits" / "sandbox" / "table_parts.py"
     now = file.read_text()

@@ -9,12 +9,12 @@ import pytest
 from bandits.ldp_ctl_gp_ucb import LdpCtlGpUcb
 from bandits.ldp_gp_ucb import PointGpUcb, PointPosterior, prior_of
 from bandits.local_posterior import MIN_CLIP, LocalPosterior, ResidualPosterior
-from bandits.papers.zhou.kernel_functions import kernel_function
 from bandits.space.points import grid
 from bandits.statistics.axes import eigenfeatures
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
+from papers.zhou.kernel_functions import kernel_function
 from tests.looped import looped
 
 KERNEL = grid(12).kernel("matern-5/2", 0.2)

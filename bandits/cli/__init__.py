@@ -1,0 +1,1 @@
+"""The commands `ask`, `tell` and `session`, and what they print."""

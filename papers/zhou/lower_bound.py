@@ -1,0 +1,95 @@
+"""Theorem 1 of Zhou & Tan 2020: its order against regret on the hard functions that its proof is about."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from math import log
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bandits.local_privacy.subject import LocalRewards
+from bandits.simulation.potential_rewards import PotentialRewards
+from bandits.statistics.arrays import Floats
+from bandits.statistics.calibration import one_of
+from dpaccount.errors import out_of_range
+from papers.reproduction import TrialWorld
+from papers.zhou.hard_functions import HARD_KERNELS, SMOOTHNESS, HardFunctions, hardest
+from papers.zhou.local_bounds import Setting, lower_rate
+from papers.zhou.panels import LENGTHSCALE, PANEL_POINTS, course, rational
+
+SE = HARD_KERNELS[0]
+
+
+@dataclass(frozen=True)
+class HardWorld(TrialWorld):
+    """The hard functions of appendix A for one ε and horizon, ‖f‖ ≤ 1 and E y² ≤ 1."""
+
+    serves: ClassVar[type[Any]] = LocalRewards
+
+    rounds: int
+    kernel: str = SE
+    lengthscale: Fraction = LENGTHSCALE
+    epsilon: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        """Refuse a kernel that is none, and what makes no functions."""
+        one_of("kernel", self.kernel, HARD_KERNELS)
+        if not (1 <= 1000 * self.epsilon <= 30_000 and 1 <= 1000 * self.lengthscale <= 1000):
+            raise out_of_range("epsilon in [.001, 30] and lengthscale in [.001, 1]")
+
+    @property
+    def row(self) -> dict[str, object]:
+        """Return the kernel and ε."""
+        return {"data": "hard functions", "kernel": self.kernel, "epsilon": float(self.epsilon)}
+
+    @property
+    def functions(self) -> HardFunctions:
+        """Return them, Δ as the proof has it with C = 1; above ε = ln 2 those of ln 2: none are harder."""
+        return _hardest(self.kernel, float(self.lengthscale), min(float(self.epsilon), log(2)), self.rounds)
+
+    def people(self, seed: int) -> PotentialRewards:
+        """Return one trial's people, under one of the functions drawn uniformly."""
+        return self.functions.rewards(np.linspace(0, 1, PANEL_POINTS), self.rounds, seed, moment=1.0)
+
+    def given(self, made_by: type[Any]) -> dict[str, object]:
+        """Return the points, their kernel and ε, with B = 2Δ and B + R, the size of a non-zero reward."""
+        peak, size = 2 * self.functions.gap, self.functions.size(1.0)
+        return {
+            "rounds": self.rounds,
+            "kernel": self.kernel,
+            "lengthscale": self.lengthscale,
+            "points": PANEL_POINTS,
+            "epsilon": self.epsilon,
+            "bound": rational(peak),
+            "noise_bound": rational(size - peak),
+        }
+
+    def regrets(self, bandit: Any, seed: int) -> Floats:
+        """Return largest mean − mean of every point played."""
+        return course(bandit, self.people(seed), seed)
+
+    def by_chance(self, seed: int) -> Floats:
+        """Return largest mean − mean over the points."""
+        return np.full(self.rounds, self.people(seed).at_random)
+
+    def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, object]:
+        """Return Theorem 1's orders, without their constants, and what was measured over the larger."""
+        name, smooth = (SE, None) if self.kernel == SE else ("matern", SMOOTHNESS)
+        rate = lower_rate(Setting(name, self.rounds, float(self.epsilon), smoothness=smooth))
+        measured = float(runs.sum(axis=1).mean())
+        return {
+            "random": round(sum(self.people(seed).at_random for seed in seeds) / len(seeds), 2),
+            "gap": round(self.functions.gap, 6),
+            "functions": self.functions.count,
+            "rate": round(rate.value, 2),
+            "rate_without_privacy": round(rate.without, 2),
+            "measured_over_rate": round(measured / rate.value, 4),
+            "outside": list(rate.outside),
+        }
+
+
+@cache
+def _hardest(kernel: str, lengthscale: float, epsilon: float, rounds: int) -> HardFunctions:
+    return hardest(kernel, lengthscale, bound=1.0, epsilon=epsilon, rounds=rounds, moment=1.0)
