@@ -5,77 +5,111 @@ Exit codes: 0 done and it holds, 1 it does not hold, 2 the request is wrong, 3 n
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
-from cyclopts import App, CycloptsError, MissingArgumentError
+from cyclopts import App, CycloptsError, Group, MissingArgumentError
 
 import dpaccount
-from audits.cli import (
-    accounting,
-    attacks,
-    certificates,
-    ledger,
-    outsourcing,
-    papers,
-    reports,
-    sessions,
-    training,
-)
 from audits.cli.options import one_of
 from dpaccount.errors import DpaccountError
 
 app = App(
     name="dpaccount",
+    usage="Usage: dpaccount [--version] COMMAND",
     help="Privacy accounting with proofs, audits and certificates that anyone can re-check.",
     version=dpaccount.__version__,
 )
+for flag in ("--help", "-h", "--version"):
+    app[flag].show = False
 ledger_app = App(name="ledger", help="The durable budget ledger: charges before noise.")
-app.command(ledger_app)  # commands are named in this order where one is unknown
 work_app = App(name="work", help="Stored results of long work, so that none is repeated.")
-app.command(accounting.account)
-app.command(accounting.calibrate)
-app.command(training.sgd)
-app.command(training.import_plan, name="import")
-app.command(certificates.certify)
-app.command(certificates.plan)
-app.command(certificates.release)
-app.command(outsourcing.curate)
-app.command(certificates.check)
-app.command(certificates.sign)
-app.command(reports.report)
-app.command(reports.diff)
-app.command(attacks.audit)
-app.command(attacks.sensitivity)
-app.command(attacks.trace)
-app.command(papers.claims)
-app.command(papers.reproduce)
-app.command(papers.run_file, name="run")
-app.command(work_app)
-work_app.command(papers.work_list, name="list")
-work_app.command(papers.work_prune, name="prune")
-app.command(attacks.list_subjects, name="list")
-app.command(certificates.schema)
-app.command(sessions.ask)
-app.command(sessions.tell)
-app.command(sessions.serve_lines, name="session")
-ledger_app.command(ledger.init)
-ledger_app.command(ledger.charge)
-ledger_app.command(ledger.reserve)
-ledger_app.command(ledger.use)
-ledger_app.command(ledger.release)
-ledger_app.command(ledger.scope)
-ledger_app.command(ledger.cohort)
-ledger_app.command(ledger.reset)
-ledger_app.command(ledger.forfeit)
-ledger_app.command(reports.show_ledger, name="show")
-ledger_app.command(reports.ledger_log, name="log")
-ledger_app.command(reports.ledger_report, name="report")
-ledger_app.command(ledger.verify)
-ledger_app.command(ledger.repair)
-ledger_app.command(ledger.checkpoint)
-ledger_app.command(ledger.export)
-ledger_app.command(ledger.import_ledger, name="import")
-ledger_app.command(ledger.grant)
+
+#: Commands by what a person wants to do, the usual ones first: help shows them in this order.  A command is
+#: the place of its function, which is imported when the command is run and for help, or an app of its own.
+COMMANDS: dict[str, dict[str, str | App]] = {
+    "Publish": {
+        "release": "certificates:release",
+        "certify": "certificates:certify",
+        "plan": "certificates:plan",
+        "list": "attacks:list_subjects",
+    },
+    "Train": {"sgd": "training:sgd", "import": "training:import_plan"},
+    "Attack": {"audit": "attacks:audit", "sensitivity": "attacks:sensitivity", "trace": "attacks:trace"},
+    "Budget": {
+        "account": "accounting:account",
+        "calibrate": "accounting:calibrate",
+        "ledger": ledger_app,
+    },
+    "Check": {
+        "check": "certificates:check",
+        "report": "reports:report",
+        "diff": "reports:diff",
+        "sign": "certificates:sign",
+        "schema": "certificates:schema",
+        "completion": "app:completion",
+    },
+    "Research": {
+        "claims": "papers:claims",
+        "reproduce": "papers:reproduce",
+        "run": "papers:run_file",
+        "session": "sessions:serve_lines",
+        "ask": "sessions:ask",
+        "tell": "sessions:tell",
+        "curate": "outsourcing:curate",
+        "work": work_app,
+    },
+}
+LEDGER = {
+    "init": "ledger:init",
+    "charge": "ledger:charge",
+    "show": "reports:show_ledger",
+    "log": "reports:ledger_log",
+    "report": "reports:ledger_report",
+    "reserve": "ledger:reserve",
+    "use": "ledger:use",
+    "release": "ledger:release",
+    "scope": "ledger:scope",
+    "cohort": "ledger:cohort",
+    "reset": "ledger:reset",
+    "verify": "ledger:verify",
+    "checkpoint": "ledger:checkpoint",
+    "export": "ledger:export",
+    "import": "ledger:import_ledger",
+    "repair": "ledger:repair",
+    "forfeit": "ledger:forfeit",
+    "grant": "ledger:grant",
+}
+WORK = {"list": "papers:work_list", "prune": "papers:work_prune"}
+
+
+def register(to: App, commands: Mapping[str, str | App], group: Group | None = None) -> None:
+    """Add commands to an app, in this order, under a group of its help."""
+    for place, (name, command) in enumerate(commands.items()):
+        if isinstance(command, App):
+            command.group, command.sort_key = group or (), place
+            to.command(command)
+        else:
+            to.command(f"audits.cli.{command}", name=name, group=group, sort_key=place)
+
+
+register(ledger_app, LEDGER)
+register(work_app, WORK)
+for number, (title, commands) in enumerate(COMMANDS.items()):
+    register(app, commands, Group(title, sort_key=number))
+
+
+def load(words: list[str]) -> None:
+    """Import the commands that help will list, which names each one's purpose; none where one is run."""
+    of = app
+    for word in words:
+        if word not in ("--help", "-h"):
+            if word not in of or of[word].default_command:
+                return
+            of = of[word]
+    for name in of:
+        of[name]
+
 
 #: Earlier names of commands and, by command, of options: they work, and help does not show them.
 _EARLIER_COMMANDS = {("subjects",): ("list",), ("ledger", "draw"): ("ledger", "use")}
@@ -103,7 +137,6 @@ def _current(words: list[str]) -> list[str]:
     return [current(word) for word in words]
 
 
-@app.command
 def completion(shell: Annotated[str, one_of("bash", "zsh", "fish")]) -> int:
     """Print a script that completes commands, options and their values in a shell.
 
@@ -160,6 +193,7 @@ def _usage_error(error: CycloptsError) -> str:
 def run(words: list[str]) -> int:  # noqa: PLR0911
     """Run a command; return its exit code."""
     try:
+        load(words)
         result = app(_current(words), exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         return _failed(_usage_error(error), 2)
