@@ -16,7 +16,7 @@ from audits.certificate.make import AuditBudget
 from audits.claim import Claim, read_claim
 from audits.sensitivity.search import Search
 from audits.subjects import catalogue
-from audits.subjects.broken.table import function_named
+from audits.subjects.listed import function_named
 from dpaccount.errors import InputError
 
 

@@ -43,8 +43,8 @@ from audits.samples.task_runs import TaskCrew
 from audits.sandbox.crew import Crew, Tally, at_once
 from audits.sandbox.foreign import check_command
 from audits.sensitivity.search import Search, prove_sensitivity, test_sensitivity
-from audits.subjects.broken.table import function_named
 from audits.subjects.code import Code, code_of
+from audits.subjects.listed import function_named
 from audits.tradeoff import CurveClaim
 from dpaccount import __version__
 from dpaccount.documents import canonical

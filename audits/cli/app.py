@@ -5,61 +5,104 @@ Exit codes: 0 done and it holds, 1 it does not hold, 2 the request is wrong, 3 n
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
-from cyclopts import App, CycloptsError, MissingArgumentError
+from cyclopts import App, CycloptsError, Group, MissingArgumentError
 
 import dpaccount
-from audits.cli import accounting, attacks, certificates, ledger, reports, training, work
 from audits.cli.options import one_of
 from dpaccount.errors import DpaccountError
 from dpaccount.extensions import COMMANDS, extension, loaded
 
 app = App(
     name="dpaccount",
+    usage="Usage: dpaccount [--version] COMMAND",
     help="Privacy accounting with proofs, audits and certificates that anyone can re-check.",
     version=dpaccount.__version__,
 )
+for flag in ("--help", "-h", "--version"):
+    app[flag].show = False
 ledger_app = App(name="ledger", help="The durable budget ledger: charges before noise.")
-app.command(ledger_app)  # commands are named in this order where one is unknown
 work_app = App(name="work", help="Stored results of long work, so that none is repeated.")
-app.command(accounting.account)
-app.command(accounting.calibrate)
-app.command(training.sgd)
-app.command(training.import_plan, name="import")
-app.command(certificates.certify)
-app.command(certificates.plan)
-app.command(certificates.release)
-app.command(certificates.check)
-app.command(certificates.sign)
-app.command(reports.report)
-app.command(reports.diff)
-app.command(attacks.audit)
-app.command(attacks.sensitivity)
-app.command(attacks.trace)
-app.command(work_app)
-work_app.command(work.work_list, name="list")
-work_app.command(work.work_prune, name="prune")
-app.command(attacks.list_subjects, name="list")
-app.command(certificates.schema)
-ledger_app.command(ledger.init)
-ledger_app.command(ledger.charge)
-ledger_app.command(ledger.reserve)
-ledger_app.command(ledger.use)
-ledger_app.command(ledger.release)
-ledger_app.command(ledger.scope)
-ledger_app.command(ledger.cohort)
-ledger_app.command(ledger.reset)
-ledger_app.command(ledger.forfeit)
-ledger_app.command(reports.show_ledger, name="show")
-ledger_app.command(reports.ledger_log, name="log")
-ledger_app.command(reports.ledger_report, name="report")
-ledger_app.command(ledger.verify)
-ledger_app.command(ledger.repair)
-ledger_app.command(ledger.checkpoint)
-ledger_app.command(ledger.export)
-ledger_app.command(ledger.import_ledger, name="import")
-ledger_app.command(ledger.grant)
+#: Commands by what a person wants to do, the usual ones first: help shows them in this order.  A command is
+#: the place of its function, which is imported when the command is run and for help, or an app of its own.
+BUILT_IN: dict[str, dict[str, str | App]] = {
+    "Publish": {
+        "release": "certificates:release",
+        "certify": "certificates:certify",
+        "plan": "certificates:plan",
+        "list": "attacks:list_subjects",
+    },
+    "Train": {"sgd": "training:sgd", "import": "training:import_plan"},
+    "Attack": {"audit": "attacks:audit", "sensitivity": "attacks:sensitivity", "trace": "attacks:trace"},
+    "Budget": {
+        "account": "accounting:account",
+        "calibrate": "accounting:calibrate",
+        "ledger": ledger_app,
+    },
+    "Check": {
+        "check": "certificates:check",
+        "report": "reports:report",
+        "diff": "reports:diff",
+        "sign": "certificates:sign",
+        "schema": "certificates:schema",
+        "completion": "app:completion",
+    },
+    "Research": {"work": work_app},
+}
+OTHERS = "Other packages"  #: the group of commands that other distributions add; ours are of research
+LEDGER = {
+    "init": "ledger:init",
+    "charge": "ledger:charge",
+    "show": "reports:show_ledger",
+    "log": "reports:ledger_log",
+    "report": "reports:ledger_report",
+    "reserve": "ledger:reserve",
+    "use": "ledger:use",
+    "release": "ledger:release",
+    "scope": "ledger:scope",
+    "cohort": "ledger:cohort",
+    "reset": "ledger:reset",
+    "verify": "ledger:verify",
+    "checkpoint": "ledger:checkpoint",
+    "export": "ledger:export",
+    "import": "ledger:import_ledger",
+    "repair": "ledger:repair",
+    "forfeit": "ledger:forfeit",
+    "grant": "ledger:grant",
+}
+WORK = {"list": "work:work_list", "prune": "work:work_prune"}
+
+
+def register(to: App, commands: Mapping[str, str | App], group: Group | None = None) -> None:
+    """Add commands to an app, in this order, under a group of its help."""
+    for place, (name, command) in enumerate(commands.items()):
+        if isinstance(command, App):
+            command.group, command.sort_key = group or (), place
+            to.command(command)
+        else:
+            to.command(f"audits.cli.{command}", name=name, group=group, sort_key=place)
+
+
+register(ledger_app, LEDGER)
+register(work_app, WORK)
+GROUPS = {title: Group(title, sort_key=number) for number, title in enumerate([*BUILT_IN, OTHERS])}
+for title, commands in BUILT_IN.items():
+    register(app, commands, GROUPS[title])
+
+
+def load(words: list[str]) -> None:
+    """Import the commands that help will list, which names each one's purpose; none where one is run."""
+    of = app
+    for word in words:
+        if word not in ("--help", "-h"):
+            if word not in of or of[word].default_command:
+                return
+            of = of[word]
+    for name in of:
+        of[name]
+
 
 HELP = ("", "--help", "-h", "completion")  #: first words that show every command
 
@@ -73,12 +116,9 @@ def add_commands(first: str = "") -> None:
     if first not in HELP and (first in known or first == "--version"):
         return
     asked = extension(COMMANDS, first)
-    if asked is not None:
-        app.command(asked.load(), name=asked.name)
-        return
-    for each, command in loaded(COMMANDS):
+    for each, command in loaded(COMMANDS) if asked is None else [(asked, asked.load())]:
         if each.name not in known:
-            app.command(command, name=each.name)
+            app.command(command, name=each.name, group=GROUPS["Research" if each.ours else OTHERS])
 
 
 #: Earlier names of commands and, by command, of options: they work, and help does not show them.
@@ -107,7 +147,6 @@ def _current(words: list[str]) -> list[str]:
     return [current(word) for word in words]
 
 
-@app.command
 def completion(shell: Annotated[str, one_of("bash", "zsh", "fish")]) -> int:
     """Print a script that completes commands, options and their values in a shell.
 
@@ -166,6 +205,7 @@ def run(words: list[str]) -> int:  # noqa: PLR0911
     try:
         words = _current(words)
         add_commands(words[0] if words else "")
+        load(words)
         result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         return _failed(_usage_error(error), 2)

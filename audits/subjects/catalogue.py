@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from audits.claim import NAME, Claim
-from audits.subjects.broken.table import TABLE, ListedFunction, function_named
 from audits.subjects.calibrated import TARGETS, noise_of, with_noise
+from audits.subjects.listed import TABLE, ListedFunction, function_named
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.extensions import SUBJECTS, Extension, extension, extensions, loaded

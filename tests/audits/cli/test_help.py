@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import subprocess
+import sys
 
 import pytest
 from rich.console import Console
@@ -45,6 +46,24 @@ def options(said):
         if line.startswith("│"):
             cells = re.split(r"\s{2,}", line.strip("│ *").strip(), maxsplit=1)
             yield (*cells, "")[:2]
+
+
+def test_help_lists_every_command_in_six_groups_with_its_purpose(dpaccount):
+    """The commands are imported one by one, so that their purposes are not known before help asks for them."""
+    _, shown, _ = dpaccount("--help")
+    assert re.findall(r"╭─ (\w+) ─", shown) == ["Publish", "Train", "Attack", "Budget", "Check", "Research"]
+    for words, listed in [((), set(app)), (("ledger",), set(app["ledger"])), (("work",), set(app["work"]))]:
+        _, shown, _ = dpaccount(*words, "--help")
+        purposes = dict(re.findall(r"^│ ([a-z-]+) +(\S.*) │$", shown, re.M))
+        assert purposes.keys() == {name for name in listed if not name.startswith("-")}
+
+
+def test_a_command_imports_no_other_s_module():
+    code = "import sys; from audits.cli.app import run; run(['schema', 'account']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    imported = set(done.stdout.split())
+    assert {"audits.cli.app", "audits.cli.certificates"} <= imported
+    assert not {"audits.cli.ledger", "audits.cli.attacks", "audits.cli.reports"} & imported
 
 
 def test_every_command_is_walked():

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.subjects.broken.counts import geometric
+from audits.subjects.broken import geometric
 
 Data = NDArray[np.int64]
 
@@ -16,11 +16,6 @@ def reused_noise(data: Data, rng: np.random.Generator) -> NDArray[np.int64]:
 def separate_noise(data: Data, rng: np.random.Generator) -> NDArray[np.int64]:
     """Add a draw of its own to each column, ε = 1 each, 2 in all.  Sound."""
     return np.asarray(data.sum(axis=0) + geometric(rng, 1.0, data.shape[1]))
-
-
-def fixed_seed(data: Data, rng: np.random.Generator) -> int:
-    """Draw from a generator with a fixed seed."""
-    return int(data.sum() + geometric(np.random.default_rng(20240101), 1.0))
 
 
 def tree(data: Data, rng: np.random.Generator) -> list[int]:

@@ -1,25 +1,16 @@
-"""Counts, sums, means and histograms, right and wrong.  All claim ε = 1 (δ as the table says)."""
+"""Counts, sums, means and histograms, right and wrong.  All claim ε = 1 (δ as the test's table says)."""
 
 import numpy as np
 from numpy.typing import NDArray
+
+from audits.subjects.broken import geometric
 
 Data = NDArray[np.int64]
 BINS = 4
 
 
-def geometric(rng: np.random.Generator, scale: float, size: int | None = None) -> NDArray[np.int64]:
-    """Return two-sided geometric noise: integers k with weight exp(−|k|/scale) (Ghosh et al. 2009)."""
-    p = 1 - np.exp(-1 / scale)
-    return np.asarray(rng.geometric(p, size) - rng.geometric(p, size))
-
-
-def geometric_count(data: Data, rng: np.random.Generator) -> int:
-    """Count the ones with two-sided geometric noise.  Sound."""
-    return int(data.sum() + geometric(rng, 1.0))
-
-
 def clamped_count(data: Data, rng: np.random.Generator) -> int:
-    """Clamp that count to what a count may be: post-processing.  Sound."""
+    """Clamp a count to what a count may be: post-processing.  Sound."""
     return int(np.clip(data.sum() + geometric(rng, 1.0), 0, 10))
 
 
@@ -43,11 +34,6 @@ def unclipped(data: NDArray[np.float64], rng: np.random.Generator) -> float:
     return int(total + geometric(rng, 256.0)) / 256
 
 
-def floating_laplace(data: NDArray[np.float64], rng: np.random.Generator) -> float:
-    """Add Laplace noise in floating point: low bits show what was added to (Mironov 2012)."""
-    return float(np.clip(data, 0, 1).sum() + rng.laplace(0, 1.0))
-
-
 def floating_gaussian(data: NDArray[np.float64], rng: np.random.Generator) -> float:
     """Add Gaussian noise in floating point (Jin et al. 2022); σ = 4.22 gives (1, 1e-5) in the reals."""
     return float(np.clip(data, 0, 1).sum() + rng.normal(0, 4.22))
@@ -61,11 +47,6 @@ def rounded_gaussian(data: Data, rng: np.random.Generator) -> int:
 def histogram(data: Data, rng: np.random.Generator) -> NDArray[np.int64]:
     """Count values 0 … 3 with noise of scale 2: a replaced record moves two bins.  Sound."""
     return np.bincount(data, minlength=BINS)[:BINS] + geometric(rng, 2.0, BINS)
-
-
-def histogram_half(data: Data, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Take scale 1, right under add-remove, claimed under replace-one."""
-    return np.bincount(data, minlength=BINS)[:BINS] + geometric(rng, 1.0, BINS)
 
 
 def histogram_seen(data: Data, rng: np.random.Generator) -> dict[str, int]:
