@@ -16,9 +16,9 @@ from dpaccount.exact import Enclosure, printed, shown
 from dpaccount.ledger.balances import changes, step_functions
 from dpaccount.ledger.balances.bodies import Spending
 from dpaccount.ledger.balances.budget import Budget
-from dpaccount.ledger.balances.records import Overlay
+from dpaccount.ledger.balances.records import Overlay, rows_of
 from dpaccount.ledger.balances.segment_tree import Opened, TooLargeError, marks_of, read_by, remember
-from dpaccount.ledger.balances.state import State
+from dpaccount.ledger.balances.state import State, lineage
 from dpaccount.ledger.entry import CHARGE, REFUSAL, RESERVATION
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.totals import Totals
@@ -239,7 +239,15 @@ class ToCharge(Job):
         """Return the nodes that deciding will read, as predicted from the totals `before`."""
         wide, state = before.width, before.state(lambda _: None)
         marks = [mark for request, _ in self.requests for mark in marks_of(request.steps or [], wide)[1]]
-        return read_by(marks, state.life.height)
+        return read_by(marks, state.life.height) | self._records(state)
+
+    def _records(self, state: State) -> set[int]:
+        if not state.register.digest:
+            return set()
+        facts = [request.facts for request, _ in self.requests]
+        scopes = {f"scope {name}" for one in facts for name in lineage(one.get("scope"))}
+        cohorts = {f"cohort {one['cohort']}" for one in facts if "cohort" in one}
+        return rows_of({"period", "year", *scopes, *cohorts})
 
     def _committed(self, rows: Rows) -> bool:
         """Return whether the chain holds this job's last entry, by (salted) digest."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dpaccount.documents import digest
+from dpaccount.errors import LedgerError
 
 BUDGET: Final = "budget"
 CHARGE: Final = "charge"
@@ -33,6 +34,7 @@ CHANGING: Final = (CHARGE, *TAKING, *ARRANGING)  #: kinds that change the state
 KINDS: Final = (BUDGET, REFUSAL, DRAWING, RELEASE, *CHANGING)  #: every kind that there is
 
 ORIGIN: Final = "dpaccount/ledger/2"  #: the format; takes the place of a digest before entry 0
+RECORDS: Final = "records/2:"  #: before the digest of the records in a root; says how they are stored
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,17 @@ class Entry:
     def begins(self) -> bool:
         """Return whether this is an unchanged entry 0."""
         return self.number == 0 and self.follows(ORIGIN)
+
+    def check_records(self) -> None:
+        """Raise `LedgerError` if its root has a digest of records as an earlier version stored them.
+
+        Chains without records are the same in both, so the format of the ledger does not say it.
+        """
+        if isinstance(self.root, str) and self.root.count("|") == 5 and f"|{RECORDS}" not in self.root:
+            raise LedgerError(
+                "the ledger's scopes, cohorts and reservations are stored as an earlier version stored them;"
+                " use that version, or charge what was spent to a new ledger by `dpaccount ledger forfeit`"
+            )
 
 
 def seal(

@@ -49,10 +49,9 @@ def amounts(budget: Budget, spent: Amounts, *, up: bool = True) -> Shown:
 
 def scopes(state: State, budget: Budget) -> Iterator[tuple[str, Budget, SpentTree]]:
     """Yield the name, the limits and the tree of every scope, sorted by name."""
-    if state.register.digest:
-        records = {name: record for name, record in state.register.items() if name.startswith("scope ")}
-        for name, record in sorted(records.items()):
-            yield name.removeprefix("scope "), changes.cap(budget, record), state.scope_tree(record)
+    records = {name: record for name, record in state.register.items() if name.startswith("scope ")}
+    for name, record in sorted(records.items()):
+        yield name.removeprefix("scope "), changes.cap(budget, record), state.scope_tree(record)
 
 
 def scope(name: str, limits: Budget, tree: SpentTree) -> Shown:

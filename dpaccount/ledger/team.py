@@ -52,8 +52,7 @@ class Arrangements:
     def check_scope(self, name: str) -> None:
         """Raise `InputError` if there is no such scope."""
         with self._store.reading() as rows:
-            if self._totals(rows).state(rows.node).scope(scope_name(name)) is None:
-                raise InputError(f"there is no scope {name}", "make it with `dpaccount ledger scope`")
+            self._totals(rows).state(rows.node).existing_scope(scope_name(name))
 
     def name_cohort(self, name: str, units: list[Cover], by: str | None = None) -> Entry:
         """Define a cohort, as ranges of units; once charged it cannot change.  Return the entry."""
@@ -165,7 +164,7 @@ class Arrangements:
         if own:
             check_own(rows, entry)
         record = totals.state(rows.node).register.get(f"reservation {entry.number}")
-        return entry.number, [] if record is None else ranges.read(record["open"])
+        return entry.number, [] if record is None else record.open
 
     def _append(self, rows: Rows, totals: Totals, kind: str, facts: dict[str, Any], by: str | None) -> Entry:
         """Append an entry that changes the balances."""

@@ -9,7 +9,9 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
+
+from msgspec import structs
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import BudgetError, InputError, damaged
@@ -31,7 +33,16 @@ from dpaccount.ledger.balances.bodies import (
 )
 from dpaccount.ledger.balances.budget import Budget, one_line, read_limit
 from dpaccount.ledger.balances.ranges import Ranges
-from dpaccount.ledger.balances.records import MOST_AREAS, SCOPES
+from dpaccount.ledger.balances.records import (
+    MOST_AREAS,
+    SCOPES,
+    Cohort,
+    Period,
+    Reservation,
+    Scope,
+    Scopes,
+    Year,
+)
 from dpaccount.ledger.balances.state import State, change_of, lineage, scope_name
 from dpaccount.ledger.balances.step_functions import MOST_PARTS, Cover, Step
 from dpaccount.ledger.entry import COHORT, FORFEIT, RESERVATION, RESET, RETURN, ROUNDS, SCOPE
@@ -39,7 +50,6 @@ from dpaccount.ledger.entry import COHORT, FORFEIT, RESERVATION, RESET, RETURN, 
 Bodies = Callable[[int], str]  #: returns the body of an entry, by its number
 
 MOST_RANGES: Final = 1000  #: of a cohort; pieces of a reservation's parts that are open
-Value = dict[str, Any]  #: of a record
 Over = tuple[str | None, Budget, int, Amounts]  #: a scope (None: the ledger), its limits, a unit, its sum
 
 
@@ -84,8 +94,8 @@ def _charge_cohort(state: State, functions: list[list[Step]], where: Spending, c
                     f"the charge is for {name} and touches other units", "charge them by themselves"
                 )
     record = state.register.get(name)
-    if not record["charged"]:
-        state.register.put(name, {**record, "charged": True})
+    if not record.charged:
+        state.register.put(name, structs.replace(record, charged=True))
 
 
 def total_of(parts: list[Part]) -> int:
@@ -109,7 +119,7 @@ def _reservation(state: State, _: Budget, body: ReservationBody, number: int, bo
     if everything[0][1] > MOST_PARTS:
         raise InputError("the reservation has too many parts", "reserve at most 2^53")
     _charge(state, list(cost_of(parts, everything)), body)
-    record = {"body": _digest(bodies(number)), "open": everything}
+    record = Reservation(_digest(bodies(number)), everything)
     state.register.put(f"reservation {number}", record)
 
 
@@ -124,7 +134,7 @@ def _take(state: State, body: PartsBody, bodies: Bodies) -> tuple[ReservationBod
     number, taken = body.reservation, ranges.read(body.parts)
     name = f"reservation {number}"
     record = state.register.get(name)
-    left = None if record is None else ranges.without(ranges.read(record["open"]), taken)
+    left = None if record is None else ranges.without(record.open, taken)
     if left is None:
         raise BudgetError(
             f"of the parts {ranges.text(taken)} of entry {number} some are not open: they were drawn or"
@@ -133,7 +143,7 @@ def _take(state: State, body: PartsBody, bodies: Bodies) -> tuple[ReservationBod
     if len(left) > MOST_RANGES:
         raise BudgetError(f"the open parts of entry {number} are in too many pieces; take them in order")
     reserved = _reserved(record, number, bodies)
-    state.register.put(name, {**record, "open": left} if left else None)
+    state.register.put(name, structs.replace(record, open=left) if left else None)
     return reserved, taken
 
 
@@ -142,12 +152,12 @@ def open_reservations(state: State, bodies: Bodies) -> Iterator[tuple[int, Reser
     for name, record in list(state.register.items()):
         word, _, number = name.partition(" ")
         if word == "reservation":
-            yield int(number), _reserved(record, int(number), bodies), ranges.read(record["open"])
+            yield int(number), _reserved(record, int(number), bodies), record.open
 
 
-def _reserved(record: Value, number: int, bodies: Bodies) -> ReservationBody:
+def _reserved(record: Reservation, number: int, bodies: Bodies) -> ReservationBody:
     text = bodies(number)
-    if _digest(text) != record["body"]:
+    if _digest(text) != record.body:
         raise damaged(f"entry {number} was changed")
     return read_body(RESERVATION, text)
 
@@ -157,25 +167,24 @@ def _scope(state: State, budget: Budget, body: ScopeBody, number: int, bodies: B
     for above in lineage(name)[:-1]:
         if state.scope(above) is None:
             raise InputError(f"there is no scope {above}", f"make it before {name}")
+    capped = cap(budget, body)
+    limits = {"epsilon": shown(capped.epsilon), "delta": shown(capped.delta)}
     record = state.scope(name)
     if record is None:
-        area = SCOPES + (state.register.get("scopes") or 0)
+        made = state.register.get("scopes") or Scopes(0)
+        area = SCOPES + made.count
         if area >= MOST_AREAS:
             raise InputError("the ledger has as many scopes as it can have", "use those that there are")
-        state.register.put("scopes", area - SCOPES + 1)
-        record = {"area": area, "period": 0, "root": segment_tree.nothing(state.width).text}
-        if state.period is not None:
-            record["period"] = state.period["number"]
-    capped = cap(budget, {"epsilon": body.epsilon, "delta": body.delta})
+        state.register.put("scopes", Scopes(made.count + 1))
+        record = Scope(area, state.period_number, segment_tree.nothing(state.width).text, **limits)
     if state.scope_tree(record).beyond(capped.fits) is not None:
         raise BudgetError(f"more is spent in the scope {name} than its new cap allows; nothing was changed")
-    limits = {"epsilon": shown(capped.epsilon), "delta": shown(capped.delta)}
-    state.register.put(f"scope {name}", {**record, **limits})
+    state.register.put(f"scope {name}", structs.replace(record, **limits))
 
 
-def cap(budget: Budget, limits: Value) -> Budget:
+def cap(budget: Budget, limits: ScopeBody | Scope) -> Budget:
     """Return the budget with a scope's limits in place of its own."""
-    epsilon, delta = (read_limit(limits[name]) for name in ("epsilon", "delta"))
+    epsilon, delta = read_limit(limits.epsilon), read_limit(limits.delta)
     if not (epsilon >= 0 and 0 <= delta < 1):
         raise InputError(
             "a scope's cap is out of range", "give an epsilon of at least 0 and a delta in [0, 1)"
@@ -190,7 +199,7 @@ def over(state: State, budget: Budget, scope: str | None, sought: int | None = N
     """
     limited: list[tuple[str | None, Budget, segment_tree.SpentTree]] = [(None, budget, state.period_tree())]
     for name in lineage(scope):
-        record = state.scope(name) or {}
+        record = state.existing_scope(name)
         limited.append((name, cap(budget, record), state.scope_tree(record)))
     for which, limits, spent in limited:
         excess = spent.beyond(limits.fits, sought)
@@ -207,9 +216,9 @@ def _cohort(state: State, _: Budget, body: CohortBody, number: int, bodies: Bodi
             "a cohort is too large", f"give at most {MOST_RANGES} ranges of units up to 2^63 - 2"
         )
     record = state.register.get(name)
-    if record is not None and record["charged"]:
+    if record is not None and record.charged:
         raise BudgetError(f"{name} was charged and cannot be changed; give the other units another name")
-    state.register.put(name, {"units": units, "charged": False})
+    state.register.put(name, Cohort(units, charged=False))
 
 
 def cohort_name(name: str) -> str:
@@ -221,24 +230,23 @@ def cohort_name(name: str) -> str:
 
 def cohort(state: State, name: str) -> list[Cover]:
     """Return the units of a cohort."""
-    record = state.register.get(f"cohort {cohort_name(name)}") if state.register.digest else None
+    record: Cohort | None = state.register.get(f"cohort {cohort_name(name)}")
     if record is None:
         raise InputError(f"there is no cohort {name}", "make it with `dpaccount ledger cohort`")
-    return ranges.read(record["units"])
+    return record.units
 
 
 def _reset(state: State, _: Budget, body: ResetBody, number: int, bodies: Bodies) -> None:
     """Begin a period in which only open reservations count as spent."""
     one_line("reason", body.reason)
     waiting = list(open_reservations(state, bodies))
-    before = state.period
+    before = state.period_number
     nothing = segment_tree.nothing(state.width).text
-    if before is None:
-        state.register.put("year", {"year": body.year, "root": None})
+    if before == 0:
+        state.register.put("year", Year(body.year, None))
     state.drop(1, 1)
     state.drop(SCOPES, MOST_AREAS - 1)
-    count = 1 if before is None else before["number"] + 1
-    state.register.put("period", {"number": count, "entry": number, "root": nothing})
+    state.register.put("period", Period(before + 1, number, nothing))
     for _number, reserved, left in waiting:
         costs = list(cost_of(parts_of(reserved, state.width), left))
         state.add_period(change_of(costs, state.width), reserved.scope)
@@ -256,12 +264,12 @@ def _forfeit(state: State, budget: Budget, body: ForfeitBody, number: int, bodie
 
 def _turn_year(state: State, body: Body, bodies: Bodies) -> None:
     """Begin a year, if the entry is of a later one, in which only open reservations count as spent."""
-    year = state.register.get("year") if state.register.digest else None
-    if year is None or body.year <= year["year"]:
+    year = state.register.get("year")
+    if year is None or body.year <= year.year:
         return
     waiting = list(open_reservations(state, bodies))
     state.drop(2, 2)
-    state.register.put("year", {"year": body.year, "root": segment_tree.nothing(state.width).text})
+    state.register.put("year", Year(body.year, segment_tree.nothing(state.width).text))
     for _number, reserved, left in waiting:
         state.add_year(change_of(cost_of(parts_of(reserved, state.width), left), state.width))
 
@@ -273,7 +281,7 @@ def _spend(state: State, functions: Iterable[list[Step]], scope: str | None, *, 
         state.add_year(change)
         state.add_period(change, scope)
     elif scope is not None:
-        raise InputError(f"there is no scope {scope}", "make it with `dpaccount ledger scope`")
+        state.existing_scope(scope)
 
 
 def _digest(body: str) -> str:

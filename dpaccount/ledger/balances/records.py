@@ -1,32 +1,96 @@
-"""Records by name (scopes, cohorts, open reservations, period, year), authenticated as a Merkle trie.
+"""Records by name (scopes, cohorts, open reservations, period, year), in buckets below a tree of digests.
 
-A sparse binary trie over the SHA-256 of names.  A node with one record below it holds that record;
-any other holds the digests of its halves, and the digest of a node is SHA-256 of its text.  So the
-root depends only on the records, reading or changing one of n touches about log₂ n nodes, and a
-text that was changed in the file is detected: the root's digest is part of the line of balances
-that entries hold.
+SHA-256 of a name chooses one of 32 groups and in it one of 32 buckets.  A bucket's row holds its
+records, a group's row the digests of its buckets, and row 0 those of the groups; its own digest is
+part of the line of balances that entries hold, so a row that was changed or put back in the file is
+detected when it is next read.  To read or change a record takes three rows, however many there are.
+
+Buckets have fixed places, so that a server's rows can be asked for beforehand, and nothing is ever
+split or joined, as in a trie.  The price is paid by many names: 10⁵ make buckets of 10 kB.
 """
 
 import hashlib
-import json
-import math
 import re
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, Any, Final, Protocol
 
-from dpaccount.documents import canonical
-from dpaccount.errors import InputError
+import msgspec
+
+from dpaccount.errors import DpaccountError
 from dpaccount.ledger.balances import ranges
 from dpaccount.ledger.balances.budget import read_limit
+from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.segment_tree import changed, text_digest
 
-DEPTH: Final = 42  #: of the trie: names whose digests share these first bits share a node
+FAN: Final = 32  #: groups, and buckets of each
 PERIOD, YEAR, SCOPES = 1, 2, 3  #: areas of trees; area 0 is the register, areas from 3 on are scopes
 MOST_AREAS: Final = 2**20  #: including the trees of the period and the year
 _NAME: Final = re.compile("period|year|scopes|reservation [1-9][0-9]{0,17}|(scope|cohort) [a-z0-9._/-]+")
-Record = tuple[str, Any]
-Inner = tuple[str, str]
+_NONE: Final = [""] * FAN  #: the digests of a row that is not there
+_Digests = Annotated[list[str], msgspec.Meta(min_length=FAN, max_length=FAN)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag=str.lower):
+    """What is stored under a name, whose first word is its kind; checked when it is read."""
+
+
+class Cohort(Record, frozen=True):
+    """A cohort's units, and whether they were charged and are fixed by that."""
+
+    units: Ranges
+    charged: bool
+
+    def __post_init__(self) -> None:
+        ranges.read(self.units)
+
+
+class Period(Record, frozen=True):
+    """The current period: its number, the reset that began it, and the root of its tree."""
+
+    number: _Count
+    entry: _Count
+    root: str
+
+
+class Reservation(Record, frozen=True):
+    """The digest of a reservation's body, and its open parts."""
+
+    body: str
+    open: Ranges
+
+    def __post_init__(self) -> None:
+        ranges.read(self.open)
+
+
+class Scope(Record, frozen=True):
+    """A scope's area, the period that its root is of, and its cap."""
+
+    area: Annotated[int, msgspec.Meta(ge=SCOPES, lt=MOST_AREAS)]
+    period: _Count
+    root: str
+    epsilon: str
+    delta: str
+
+    def __post_init__(self) -> None:
+        if not (read_limit(self.epsilon) >= 0 and 0 <= read_limit(self.delta) < 1):
+            raise ValueError("not a cap")
+
+
+class Scopes(Record, frozen=True):
+    """How many scopes there are."""
+
+    count: Annotated[int, msgspec.Meta(ge=0, lt=MOST_AREAS)]
+
+
+class Year(Record, frozen=True):
+    """The current year, and the root of its tree; None while that is the tree of the ledger's life."""
+
+    year: _Count
+    root: str | None
+
+
+_Bucket = dict[str, Cohort | Period | Reservation | Scope | Scopes | Year]
 
 
 class Nodes(Protocol):
@@ -76,152 +140,85 @@ class Overlay:
 
 
 class Register:
-    """Records by name; their nodes have negative numbers, next to those of the trees."""
+    """The records; their rows have negative numbers, next to those of the trees."""
 
     def __init__(self, digest: str, nodes: Overlay) -> None:
         self.digest, self._nodes = digest, nodes
-        self._known: dict[tuple[int, str], list[Record] | Inner] = {}  #: cache of verified nodes
+        self._known: dict[tuple[int, str], Any] = {}  #: cache of verified rows
 
     def get(self, name: str) -> Any:
-        """Return the value of a name, or None; raises `LedgerError` for a node that was changed."""
-        node, digest, way = 1, self.digest, _way(name)
-        while True:
-            content = self._opened(node, digest)
-            if isinstance(content, list):
-                return dict(content).get(name)
-            side = _side(way, node)
-            node, digest = 2 * node + side, content[side]
+        """Return the record of a name, or None; raises `LedgerError` for a row that was changed."""
+        if not self.digest:
+            return None
+        group, place, bucket = _way(name)
+        digest = self._digests(group, self._digests(0, self.digest)[group - 1])[place]
+        return self._records(bucket, digest).get(name)
 
-    def put(self, name: str, value: Any) -> None:
-        """Set the value of a name; None deletes the record."""
-        self.digest = self._put(1, self.digest, name, value)
+    def put(self, name: str, record: Record | None) -> None:
+        """Set the record of a name; None deletes it."""
+        group, place, bucket = _way(name)
+        groups = self._digests(0, self.digest)
+        buckets = self._digests(group, groups[group - 1])
+        records = {**self._records(bucket, buckets[place]), name: record}
+        below = self._stored(bucket, {name: one for name, one in records.items() if one is not None})
+        within = self._stored(group, [*buckets[:place], below, *buckets[place + 1 :]])
+        self.digest = self._stored(0, [*groups[: group - 1], within, *groups[group:]])
 
-    def items(self) -> Iterator[Record]:
-        """Yield all records, in the order of their names' digests."""
-        left = [(1, self.digest)]
-        while left:
-            node, digest = left.pop()
-            content = self._opened(node, digest)
-            if isinstance(content, list):
-                yield from content
-            else:
-                left += [(2 * node + 1, content[1]), (2 * node, content[0])]
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Yield all records."""
+        for group, below in enumerate(self._digests(0, self.digest), 1):
+            for place, digest in enumerate(self._digests(group, below)):
+                yield from self._records(_bucket(group, place), digest).items()
 
-    def _put(self, node: int, digest: str, name: str, value: Any) -> str:
-        content = self._opened(node, digest)
-        if isinstance(content, list):
-            kept = {**dict(content), name: value}
-            return self._spread(node, sorted(record for record in kept.items() if record[1] is not None))
-        side = _side(_way(name), node)
-        halves = list(content)
-        halves[side] = self._put(2 * node + side, halves[side], name, value)
-        return self._joined(node, (halves[0], halves[1]))
-
-    def _spread(self, node: int, records: list[Record]) -> str:
-        """Write these records below a node: a single one at the node, more of them in its halves."""
-        if len(records) <= 1 or node.bit_length() > DEPTH:
-            return self._stored(node, canonical(records).decode() if records else None)
-        halves = [
-            self._spread(2 * node + side, [one for one in records if _side(_way(one[0]), node) == side])
-            for side in (0, 1)
-        ]
-        return self._stored(node, " ".join(halves))
-
-    def _joined(self, node: int, halves: Inner) -> str:
-        """Write a node with these halves; if a single record is left below, the node holds that record."""
-        for side in (0, 1):
-            below = None if halves[1 - side] else self._opened(2 * node + side, halves[side])
-            if isinstance(below, list):
-                self._stored(2 * node + side, None)
-                return self._spread(node, below)
-        return self._stored(node, " ".join(halves))
-
-    def _opened(self, node: int, digest: str) -> list[Record] | Inner:
-        """Return the records at a node, or the digests of its halves."""
-        if not digest:
-            return []
-        if node.bit_length() > DEPTH + 1:
-            raise changed()
-        if (node, digest) not in self._known:
-            self._known[node, digest] = self._read(node, digest)
-        return self._known[node, digest]
-
-    def _read(self, node: int, digest: str) -> list[Record] | Inner:
-        """Read, verify and parse a node."""
-        text = self._nodes.node(-node)
-        if not isinstance(text, str) or text_digest(text) != digest:
-            raise changed()
-        if text.startswith("["):
-            try:
-                records = [(name, value) for name, value in json.loads(text)]
-            except (ValueError, TypeError, RecursionError):  # of many brackets
-                raise changed() from None
-            if not all(_is_record(*record) for record in records):
-                raise changed()
-            return records
-        left, _, right = text.partition(" ")
-        return left, right
-
-    def _stored(self, node: int, text: str | None) -> str:
-        self._nodes.changed[-node] = text
+    def _stored(self, row: int, content: dict[str, Any] | list[str]) -> str:
+        """Write a row and return its digest; one without records below it is deleted, and has none."""
+        text = msgspec.json.encode(content, order="sorted").decode() if any(content) else None
+        self._nodes.changed[-1 - row] = text
         return "" if text is None else text_digest(text)
 
+    def _digests(self, row: int, digest: str) -> list[str]:
+        return self._read(row, digest, _DIGESTS) if digest else _NONE
 
-def _is_record(name: object, value: object) -> bool:
-    """Return whether a value has the fields that records of this name have."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        return False
-    shape = _SHAPES[name.partition(" ")[0]]
-    if not isinstance(shape, dict):
-        return bool(shape(value))
-    if not isinstance(value, dict) or value.keys() != shape.keys():
-        return False
-    return all(fits(value[key]) for key, fits in shape.items())
+    def _records(self, row: int, digest: str) -> dict[str, Any]:
+        return self._read(row, digest, _RECORDS) if digest else {}
 
-
-def _is_whole(value: object, least: int = 0, beyond: int = 2**63) -> bool:
-    return type(value) is int and least <= value < beyond
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value.isascii()
-
-
-def _are_ranges(value: object) -> bool:
-    try:
-        return bool(ranges.read(value))
-    except InputError:
-        return False
+    def _read(self, row: int, digest: str, decoder: "msgspec.json.Decoder[Any]") -> Any:
+        """Read, verify and parse a row."""
+        if (row, digest) not in self._known:
+            text = self._nodes.node(-1 - row)
+            if not isinstance(text, str) or text_digest(text) != digest:
+                raise changed()
+            try:
+                content = decoder.decode(text)
+            except (msgspec.MsgspecError, DpaccountError, ValueError, ArithmeticError, RecursionError):
+                raise changed() from None
+            if decoder is _RECORDS and not all(map(_is_named, content, content.values())):
+                raise changed()
+            self._known[row, digest] = content
+        return self._known[row, digest]
 
 
-def _is_limit(value: object, beyond: float = math.inf) -> bool:
-    try:
-        return 0 <= read_limit(value) < beyond
-    except (InputError, ValueError, ArithmeticError):
-        return False
+_DIGESTS: Final = msgspec.json.Decoder(_Digests)
+_RECORDS: Final = msgspec.json.Decoder(_Bucket)
 
 
-#: the fields of records by the first word of their name, or a check of the value itself
-_SHAPES: Final[dict[str, Any]] = {
-    "cohort": {"units": _are_ranges, "charged": lambda value: type(value) is bool},
-    "period": {"number": _is_whole, "entry": _is_whole, "root": _is_text},
-    "reservation": {"body": _is_text, "open": _are_ranges},
-    "scope": {
-        "area": partial(_is_whole, least=SCOPES, beyond=MOST_AREAS),
-        "period": _is_whole,
-        "root": _is_text,
-        "epsilon": _is_limit,
-        "delta": partial(_is_limit, beyond=1),
-    },
-    "scopes": partial(_is_whole, beyond=MOST_AREAS),
-    "year": {"year": _is_whole, "root": lambda value: value is None or _is_text(value)},
-}
+def rows_of(names: Iterable[str]) -> set[int]:
+    """Return the rows that reading or changing these records reads."""
+    ways = [_way(name) for name in names]
+    return {-1, *(-1 - row for group, _, bucket in ways for row in (group, bucket))}
 
 
-def _way(name: str) -> int:
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
+def _is_named(name: str, record: Record) -> bool:
+    kind = record.__struct_config__.tag
+    return bool(_NAME.fullmatch(name)) and name.partition(" ")[0] == kind
 
 
-def _side(way: int, node: int) -> int:
-    """Return the half of a node that a name belongs to: the next bit of its digest."""
-    return way >> (64 - node.bit_length()) & 1
+def _way(name: str) -> tuple[int, int, int]:
+    """Return the row of a name's group, its place there, and the row of its bucket."""
+    first, second = hashlib.sha256(name.encode()).digest()[:2]
+    group, place = 1 + first % FAN, second % FAN
+    return group, place, _bucket(group, place)
+
+
+def _bucket(group: int, place: int) -> int:
+    return FAN * group + 1 + place

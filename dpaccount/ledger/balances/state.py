@@ -9,14 +9,17 @@ their nodes are stored under numbers below zero, each tree's in an area of its o
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, cast
+
+from msgspec import structs
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances import segment_tree
-from dpaccount.ledger.balances.records import PERIOD, YEAR, Nodes, Overlay, Register
+from dpaccount.ledger.balances.records import PERIOD, YEAR, Nodes, Overlay, Period, Register, Scope
 from dpaccount.ledger.balances.segment_tree import Mark, Opened, Root, SpentTree
 from dpaccount.ledger.balances.step_functions import Step
+from dpaccount.ledger.entry import RECORDS
 
 UNIT_BITS: Final = 42  #: of units in a scope, or after a reset
 MOST_DEEP: Final = 16
@@ -44,41 +47,52 @@ class State:
     def text(self) -> str:
         """Return the line that authenticates all balances, as entries hold it."""
         try:
-            return self.life.text + (f"|{self.register.digest}" if self.register.digest else "")
+            return self.life.text + (f"|{RECORDS}{self.register.digest}" if self.register.digest else "")
         except segment_tree.TooLargeError:  # sums that fit a budget have fewer digits
             raise segment_tree.changed() from None
 
     @property
-    def period(self) -> dict[str, Any] | None:
+    def period(self) -> Period | None:
         """Return the record of the current period; None before the first reset: then it is the whole life."""
-        return self.register.get("period") if self.register.digest else None
+        return cast("Period | None", self.register.get("period"))
+
+    @property
+    def period_number(self) -> int:
+        """Return the number of resets, which is that of the period."""
+        period = self.period
+        return 0 if period is None else period.number
 
     def period_tree(self) -> SpentTree:
         """Return the tree of the current period, which the budget limits."""
         period = self.period
-        return self.tree(None, self.life) if period is None else self.tree(PERIOD, self._root(period["root"]))
+        return self.tree(None, self.life) if period is None else self.tree(PERIOD, self._root(period.root))
 
     def year_tree(self, now: int | None = None) -> SpentTree | None:
         """Return the tree of the current year; None if there is none, and the life's sum must be used.
 
         A year later than `now` was begun by a wrong clock; then there is none either.
         """
-        year = self.register.get("year") if self.register.digest else None
-        if year is None or year["root"] is None or (now is not None and year["year"] > now):
+        year = self.register.get("year")
+        if year is None or year.root is None or (now is not None and year.year > now):
             return None
-        return self.tree(YEAR, self._root(year["root"]))
+        return self.tree(YEAR, self._root(year.root))
 
-    def scope(self, name: str) -> dict[str, Any] | None:
+    def scope(self, name: str) -> Scope | None:
         """Return the record of a scope, or None."""
-        return self.register.get(f"scope {name}") if self.register.digest else None
+        return cast("Scope | None", self.register.get(f"scope {name}"))
 
-    def scope_tree(self, record: dict[str, Any]) -> SpentTree:
+    def existing_scope(self, name: str) -> Scope:
+        """Return the record of a scope; raises `InputError` if there is none."""
+        record = self.scope(name)
+        if record is None:
+            raise InputError(f"there is no scope {name}", "make it with `dpaccount ledger scope`")
+        return record
+
+    def scope_tree(self, record: Scope) -> SpentTree:
         """Return the tree of a scope in the current period."""
-        period = self.period
-        stale = record["period"] != (0 if period is None else period["number"])
-        return self.tree(
-            record["area"], segment_tree.nothing(self.width) if stale else self._root(record["root"])
-        )
+        stale = record.period != self.period_number
+        root = segment_tree.nothing(self.width) if stale else self._root(record.root)
+        return self.tree(record.area, root)
 
     def tree(self, area: int | None, root: Root) -> SpentTree:
         """Return the tree of an area (None: that of the ledger's life)."""
@@ -94,21 +108,19 @@ class State:
         tree = self.year_tree()
         if tree is not None:
             year = self.register.get("year")
-            self.register.put("year", {**year, "root": self._added(YEAR, tree, change).text})
+            self.register.put("year", structs.replace(year, root=self._added(YEAR, tree, change).text))
 
     def add_period(self, change: Change, scope: str | None) -> None:
         """Add marks to the trees of the period, of a scope, and of all scopes above it."""
         period = self.period
         if period is not None:
             root = self._added(PERIOD, self.period_tree(), change)
-            self.register.put("period", {**period, "root": root.text})
+            self.register.put("period", structs.replace(period, root=root.text))
         for name in lineage(scope):
-            record = self.scope(name)
-            if record is None:
-                raise InputError(f"there is no scope {name}", "make it with `dpaccount ledger scope`")
-            root = self._added(record["area"], self.scope_tree(record), change)
-            number = 0 if period is None else period["number"]
-            self.register.put(f"scope {name}", {**record, "period": number, "root": root.text})
+            record = self.existing_scope(name)
+            root = self._added(record.area, self.scope_tree(record), change)
+            new = structs.replace(record, period=self.period_number, root=root.text)
+            self.register.put(f"scope {name}", new)
 
     def drop(self, first: int, last: int) -> None:
         """Delete the nodes of these areas."""
@@ -139,9 +151,9 @@ def split(text: object) -> tuple[str, str]:
     if not isinstance(text, str):
         raise segment_tree.changed()
     root, digest = "|".join(text.split("|")[:5]), text.split("|")[5:]
-    if len(digest) > 1 or digest == [""]:
+    if len(digest) > 1 or not all(one.startswith(RECORDS) for one in digest):
         raise segment_tree.changed()
-    return root, digest[0] if digest else ""
+    return root, digest[0].removeprefix(RECORDS) if digest else ""
 
 
 def place(area: int | None, node: int) -> int:

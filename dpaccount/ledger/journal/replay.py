@@ -68,7 +68,11 @@ def chain_of(entries: Iterable[Entry], scratch: Rows) -> "Chain":
     for entry in entries:
         try:
             chain = Chain.begin(entry, scratch) if chain is None else chain.take(entry)
-        except BAD_ENTRY:
+        except (Fault, *BAD_ENTRY) as error:
+            if chain is not None and entry.follows(chain.at.digest):
+                entry.check_records()
+            if isinstance(error, Fault):
+                raise
             raise Fault(0 if chain is None else chain.at.number + 1) from None
     if chain is None:
         raise Fault(0)

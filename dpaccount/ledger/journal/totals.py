@@ -66,6 +66,7 @@ def totals(rows: Rows, width: int) -> Totals:
     _check_known(end, width, before)
     if not (end.begins() if before is None else end.follows(before.digest)):
         raise _broken()
+    end.check_records()
     number = rows.unlawful()
     if number is not None:
         raise _unlawful(number)

@@ -90,22 +90,21 @@ def records(digest, nodes, seen):
     """Return the register that a digest stands for, checking every digest on the way, and every place."""
     by_name = {}
 
-    def walk(node, digest):
-        if not digest:
-            return
-        seen.add(-node)
-        text = nodes[-node]
-        check(sha(text.encode()) == digest, f"digest of node {-node}")
-        if text.startswith("["):
-            for name, value in json.loads(text):
-                bits = f"1{int(sha(name.encode())[:16], 16):064b}"
-                check(bits.startswith(f"{node:b}"), f"{name} is in another place")
-                by_name[name] = value
-            return
-        for side, below in enumerate(text.split(" ")):
-            walk(2 * node + side, below)
+    def row(number, digest):
+        seen.add(number)
+        check(sha(nodes[number].encode()) == digest, f"digest of node {number}")
+        below = json.loads(nodes[number])
+        check(any(below), f"node {number} holds nothing")
+        return below
 
-    walk(1, digest)
+    check(not digest or digest.startswith("records/2:"), "records of another kind")
+    for group, within in enumerate(row(-1, digest.removeprefix("records/2:")) if digest else ()):
+        for place, under in enumerate(row(-2 - group, within) if within else ()):
+            for name, value in (row(-34 - 32 * group - place, under) if under else {}).items():
+                first, second = hashlib.sha256(name.encode()).digest()[:2]
+                check((first % 32, second % 32) == (group, place), f"{name} is in another place")
+                check(value.pop("kind") == name.split()[0], f"{name} is a record of another kind")
+                by_name[name] = value
     return by_name
 
 
@@ -302,7 +301,7 @@ class Books:
             check(year["year"] == self.label and (year["root"] is None) == self.whole_life, "year")
             if year["root"] is not None:
                 self._same(2, year["root"], nodes, self.year, seen)
-        check(stored.pop("scopes", 0) == len(self.scopes), "number of scopes")
+        check(stored.pop("scopes", {"count": 0}) == {"count": len(self.scopes)}, "number of scopes")
         for name, scope in self.scopes.items():
             record = stored.pop(f"scope {name}")
             check(all(record[key] == scope[key] for key in ("area", "epsilon", "delta")), name)

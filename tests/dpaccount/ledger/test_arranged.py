@@ -12,11 +12,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError
 from dpaccount.ledger import review
 from dpaccount.ledger.balances import changes
 from dpaccount.ledger.balances.bodies import PartsBody, steps_of
+from dpaccount.ledger.balances.records import Cohort, Period, Scopes
 from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.entry import COHORT, RESET, RETURN, ROUNDS, SCOPE
 from dpaccount.ledger.journal import export
@@ -236,7 +238,7 @@ def test_a_charge_to_a_cohort_that_others_pay_is_found(make, url):
 
     def change(state):
         state.add_life(changes.change_of([steps_of(facts["steps"], 1)], 1))
-        state.register.put("cohort adults", {"units": [[1, 5]], "charged": True})
+        state.register.put("cohort adults", Cohort([(1, 5)], charged=True))
 
     number = forge(url, "charge", facts, change)
     assert verify(url)["first_bad"] == number
@@ -687,14 +689,34 @@ def test_every_edit_is_found(full, tmp_path, step):
     assert tried > 40 / step
 
 
+def test_records_of_an_earlier_version_are_refused_in_one_sentence(full, tmp_path):
+    """Their digests have no name; where that is taken away from an entry, it was changed like any other."""
+    file, lines = Path(full.removeprefix("sqlite:///")), tmp_path / "lines"
+    with sqlite3.connect(file) as database:
+        roots = dict(database.execute("SELECT number, root FROM entries WHERE root LIKE '%records/2:%'"))
+        database.execute("UPDATE entries SET root = replace(root, 'records/2:', '')")
+    database.close()
+    assert verify(full) == {"valid": False, "first_bad": min(roots)}
+    for number, root in roots.items():
+        sealed(file, number, root=root.replace("records/2:", ""))
+    lines.write_bytes(b"".join(export.lines(full)))
+    for act in (
+        *(verify, repair, review.report, lambda url: review.report(url, replay=False)),
+        lambda _: export.imported(lines, f"sqlite:///{tmp_path}/new.db"),
+        lambda url: Ledger.open(url).charge_plan(plan("1/100"), "x"),
+    ):
+        with pytest.raises(LedgerError, match="are stored as an earlier version stored them; use that"):
+            act(full)
+
+
 @pytest.mark.parametrize("name", ["reservation ", "scope ", "period"])
 def test_a_register_that_was_changed_stops_what_reads_it(full, name):
     file = full.removeprefix("sqlite:///")
     with sqlite3.connect(file) as database:
         [(node, body)] = [
             row
-            for row in database.execute("SELECT node, body FROM nodes WHERE node < 0 AND body LIKE '[%'")
-            if json.loads(row[1])[0][0].startswith(name)
+            for row in database.execute("SELECT node, body FROM nodes WHERE body LIKE '{%'")
+            if any(one.startswith(name) for one in json.loads(row[1]))
         ]
         wrong = (
             body.replace("[[3,3]]", "[[1,4]]").replace('"0.5"', '"0.9"').replace('"number":1', '"number":2')
@@ -730,7 +752,7 @@ def gives(number, parts):
         record = PartsBody(time="2026-01-01", reservation=number, parts=[tuple(one) for one in parts])
         named = f"reservation {number}"
         kept = state.register.get(named)
-        state.register.put(named, {**kept, "open": [(1, 99)]})
+        state.register.put(named, structs.replace(kept, open=[(1, 99)]))
         changes._return(state, None, record, 0, lambda _: BODY[0])
         state.register.put(named, kept)
 
@@ -750,13 +772,13 @@ FORGED = {
     "a cohort that was charged": (
         COHORT,
         {"cohort": "adults", "units": [[1, 9]]},
-        put("cohort adults", {"units": [[1, 9]], "charged": False}),
+        put("cohort adults", Cohort([(1, 9)], charged=False)),
     ),
     "a cap below what is spent": (
         SCOPE,
         {"scope": "team", "epsilon": "0.01", "delta": "0"},
         lambda state: state.register.put(
-            "scope team", {**state.register.get("scope team"), "epsilon": "0.01", "delta": "0"}
+            "scope team", structs.replace(state.register.get("scope team"), epsilon="0.01", delta="0")
         ),
     ),
     "a scope below nothing": (SCOPE, {"scope": "x/y", "epsilon": "1", "delta": "0"}, None),
@@ -766,11 +788,11 @@ FORGED = {
         lambda state: (
             state.drop(1, 1),
             state.drop(3, 9),
-            state.register.put("period", {"number": 2, "entry": 11, "root": "0|0|0|0|"}),
+            state.register.put("period", Period(2, 11, "0|0|0|0|")),
         ),
     ),
     "a reset without a reason": (RESET, {}, None),
-    "a record from nowhere": ("release", {}, put("scope gift", {})),
+    "a record from nowhere": ("release", {}, put("scope gift", Scopes(3))),
     "an unknown kind": ("gift", {}, None),
     "nonsense": (RETURN, {"reservation": None, "parts": 7}, None),
 }

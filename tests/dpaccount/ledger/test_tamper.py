@@ -300,23 +300,29 @@ def test_a_sealed_register_that_says_nonsense_ends_in_one_sentence(url, tmp_path
         ledger.charge(pure("1/100"), "one", scope="team")
     file = tmp_path / "budget.db"
     with sqlite3.connect(file) as database:
-        texts = [row[0] for row in database.execute("SELECT body FROM nodes WHERE node < 0").fetchall()]
+        rows = dict(database.execute("SELECT node, body FROM nodes WHERE node BETWEEN -1057 AND -1"))
     database.close()
-    records = [record for text in texts if text.startswith("[[") for record in json.loads(text)]
-    assert records
-    bad = ["[" * 100_000, "[1]", "[[1]]", '["ab"]', "["]
-    for place, (name, value) in enumerate(records):
-        nonsense = [None, -3, 5, 2**40, "x", [], {}, [None], {"a": 1}]
-        if isinstance(value, dict):
-            strange = ("x", "\ud800", "1e999999999", "-5", -1, 0, 10**30, ["x"], [[5, 1]])
-            nonsense += [{**value, key: one} for key in value for one in strange if one != value[key]]
-        bad += [json.dumps([*records[:place], [name, one], *records[place + 1 :]]) for one in nonsense]
-    opened = {"body": "", "open": [[1, 1]]}
-    names = ["reservation x", "reservation -1", "reservation 01", f"reservation {'9' * 30}"]
-    bad += [json.dumps([*records, [name, opened]]) for name in names]
-    bad += [json.dumps([*records, ["cohort \ud800", {"units": [[1, 1]], "charged": False}]])]
-    for text in bad:
-        sealed_register(file, text)
+    shapeless = ["[" * 100_000, "[1]", "[[1]]", '["ab"]', "[", "{}", "[]", '{"a": {}}', "null"]
+    bad = [(node, text) for node in rows for text in shapeless]
+    buckets = {node: json.loads(body) for node, body in rows.items() if body.startswith("{")}
+    assert {name for records in buckets.values() for name in records} == {"scope team", "scopes"}
+    opened, units = (
+        {"kind": "reservation", "body": "", "open": [[1, 1]]},
+        {"units": [[1, 1]], "charged": False},
+    )
+    for node, records in buckets.items():
+        [(name, value)] = records.items()
+        nonsense = [None, -3, 5, 2**40, "x", [], {}, [None], {"a": 1}, {**value, "more": 1}, opened]
+        strange = ("x", "\ud800", "1e999999999", "-5", -1, 0, 10**30, ["x"], [[5, 1]])
+        nonsense += [{**value, key: one} for key in value for one in strange if one != value[key]]
+        nonsense += [{one: value[one] for one in value if one != key} for key in value]
+        bad += [(node, json.dumps({name: one})) for one in nonsense]
+        names = ["reservation x", "reservation -1", "reservation 01", f"reservation {'9' * 30}"]
+        bad += [(node, json.dumps({**records, other: opened})) for other in names]
+        bad += [(node, json.dumps({**records, "cohort \ud800": {"kind": "cohort", **units}}))]
+        bad += [(node, json.dumps({**records, "scope x": {"kind": "cohort", **units}}))]
+    for node, text in bad:
+        sealed_register(file, rows, node, text)
         assert not verify(url)["valid"]
         for act in (
             lambda ledger: ledger.show(),
@@ -325,7 +331,7 @@ def test_a_sealed_register_that_says_nonsense_ends_in_one_sentence(url, tmp_path
             lambda ledger: ledger.set_scope("other", Fraction(1, 4)),
             lambda ledger: ledger.reset("new data"),
         ):
-            sealed_register(file, text)
+            sealed_register(file, rows, node, text)
             try:
                 with Ledger.open(url) as ledger:
                     act(ledger)
@@ -357,12 +363,20 @@ def test_a_sealed_sum_of_endless_digits_ends_in_one_sentence(url, tmp_path):
         ledger.charge(pure("1/100"), "three")
 
 
-def sealed_register(file: Path, text: str) -> None:
-    """Let the register's first node be this text, the last root fit it, and the chain end there."""
+def sealed_register(file: Path, rows: dict[int, str], node: int, text: str) -> None:
+    """Let a row of the register be this text, those above it and the last root fit it, and the chain end there."""
+    new = {**rows, node: text}
+    while node < -1:
+        group, place = divmod(-34 - node, 32) if node < -33 else (-1, -2 - node)
+        digests, digest = json.loads(rows[-2 - group]), hashlib.sha256(new[node].encode()).hexdigest()
+        node = -2 - group
+        new[node] = json.dumps([*digests[:place], digest, *digests[place + 1 :]], separators=(",", ":"))
     with sqlite3.connect(file) as database:
         database.execute("DELETE FROM entries WHERE number > 2")
-        database.execute("UPDATE nodes SET body = ? WHERE node = -1", (text,))
+        database.execute("DELETE FROM nodes WHERE node BETWEEN -1057 AND -1")
+        database.executemany("INSERT INTO nodes VALUES (?, ?)", new.items())
         database.execute("UPDATE ledger SET last = 2")
         [(root,)] = database.execute("SELECT root FROM entries WHERE number = 2")
     database.close()
-    sealed(file, 2, root=root.rpartition("|")[0] + "|" + hashlib.sha256(text.encode()).hexdigest())
+    digest = hashlib.sha256(new[-1].encode()).hexdigest()
+    sealed(file, 2, root=f"{root.rpartition(':')[0]}:{digest}")
