@@ -51,8 +51,8 @@ BUILT_IN: dict[str, dict[str, str | App]] = {
     },
     "Research": {"work": work_app},
 }
-OTHERS = "Other packages"  #: the group of commands that other distributions add; ours are of research
-LEDGER = {
+OF_OTHERS = "Other packages"  #: the group of commands that other distributions add; ours are of research
+LEDGER_COMMANDS = {
     "init": "ledger:init",
     "charge": "ledger:charge",
     "show": "reports:show_ledger",
@@ -72,7 +72,7 @@ LEDGER = {
     "forfeit": "ledger:forfeit",
     "grant": "ledger:grant",
 }
-WORK = {"list": "work:work_list", "prune": "work:work_prune"}
+WORK_COMMANDS = {"list": "work:work_list", "prune": "work:work_prune"}
 
 
 def register(to: App, commands: Mapping[str, str | App], group: Group | None = None) -> None:
@@ -85,11 +85,11 @@ def register(to: App, commands: Mapping[str, str | App], group: Group | None = N
             to.command(f"audits.cli.{command}", name=name, group=group, sort_key=place)
 
 
-register(ledger_app, LEDGER)
-register(work_app, WORK)
-GROUPS = {title: Group(title, sort_key=number) for number, title in enumerate([*BUILT_IN, OTHERS])}
+register(ledger_app, LEDGER_COMMANDS)
+register(work_app, WORK_COMMANDS)
+HELP_GROUPS = {title: Group(title, sort_key=number) for number, title in enumerate([*BUILT_IN, OF_OTHERS])}
 for title, commands in BUILT_IN.items():
-    register(app, commands, GROUPS[title])
+    register(app, commands, HELP_GROUPS[title])
 
 
 def load(words: list[str]) -> None:
@@ -118,7 +118,7 @@ def add_commands(first: str = "") -> None:
     asked = extension(COMMANDS, first)
     for each, command in loaded(COMMANDS) if asked is None else [(asked, asked.load())]:
         if each.name not in known:
-            app.command(command, name=each.name, group=GROUPS["Research" if each.ours else OTHERS])
+            app.command(command, name=each.name, group=HELP_GROUPS["Research" if each.ours else OF_OTHERS])
 
 
 #: Earlier names of commands and, by command, of options: they work, and help does not show them.

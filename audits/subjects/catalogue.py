@@ -17,7 +17,7 @@ from audits.subjects.calibrated import TARGETS, noise_of, with_noise
 from audits.subjects.listed import TABLE, ListedFunction, function_named
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.extensions import SUBJECTS, Extension, extension, extensions, loaded
+from dpaccount.extensions import PARAMETERS, SUBJECTS, Extension, extension, extensions, loaded
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
 from dpaccount_packages import is_ours
 from mechanisms.subject import EXAMPLE, Subject
@@ -297,9 +297,6 @@ def _frozen(made_by: type) -> None:
 
 def _value_at(place: Place, hint: Any) -> object:
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    for kind in kinds:
-        if hasattr(kind, "from_claim"):  # public points, say: a table that reads itself
-            return kind.from_claim(place)
     if Fraction in kinds:
         return _moderate(place)
     if bool in kinds:
@@ -308,7 +305,15 @@ def _value_at(place: Place, hint: Any) -> object:
         return place.integer(-(10**6), 10**6)
     if typing.get_origin(hint) is tuple:
         raise place.wrong("this follows from a table", "declare [data.columns], and name its columns")
+    for reader in _readers(kinds):
+        return reader.read(place)
     return place.text()
+
+
+def _readers(kinds: tuple[Any, ...]) -> Iterator[Any]:
+    """Yield what reads a parameter that is a table of its own kind, such as public points."""
+    if not {Fraction, bool, int, str}.intersection(kinds):
+        yield from (each for _, each in loaded(PARAMETERS) if each.KIND in kinds)
 
 
 def _moderate(place: Place) -> Fraction:
@@ -330,10 +335,9 @@ def _type_name(hint: Any) -> str:
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if typing.get_origin(hint) is tuple:
         return "of a table"
-    if any(hasattr(kind, "from_claim") for kind in kinds):
-        return "table"
     names = {Fraction: "number", int: "integer", str: "text", bool: "flag"}
-    return next((names[kind] for kind in kinds if kind in names), "text")
+    known = next((names[kind] for kind in kinds if kind in names), None)
+    return known or ("table" if any(_readers(kinds)) else "text")
 
 
 def _default(field: dataclasses.Field[Any]) -> object:

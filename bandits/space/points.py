@@ -17,7 +17,6 @@ import numpy as np
 from bandits.statistics import kernels
 from bandits.statistics.arrays import Floats
 from bandits.statistics.axes import eigenfeatures
-from dpaccount.documents import Place
 from dpaccount.errors import InputError, out_of_range
 
 MAX_POINTS: Final = 2000  #: points, of which the kernel is kept in full
@@ -83,13 +82,6 @@ class Space:
     clipped: int = 0
     source: str = ""
     reach: float = 0.0  #: if above 0, coordinates are turned from [0, 1] to plus or minus this
-
-    @classmethod
-    def from_claim(cls, place: Place) -> "Space":
-        """Return the points that a claim's parameter says; raises `InputError` with what is wrong."""
-        from bandits.space.reading import read_space  # which makes spaces
-
-        return read_space(place)
 
     def __len__(self) -> int:
         return len(self.names)

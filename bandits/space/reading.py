@@ -21,6 +21,7 @@ from bandits.statistics.arrays import Floats
 from dpaccount.documents import Place, read_bytes
 from dpaccount.errors import InputError
 
+KIND: Final = Space  #: what a parameter of this kind is: see docs/extending.md
 CALLED: Final = "name"  #: the column that says what a point is called; without it points have numbers
 UNIT: Final = re.compile(r"\s*[\[(]([^\])]*)[\])]\s*$")  #: after a column's name: dose (mg), or dose [mg]
 CONTEXT_KEYS: Final = ("file", "digest", "box", "kernel", "weight", "clipped")
@@ -36,7 +37,7 @@ def as_claimed(place: Place) -> Any:
     Raises `InputError` where it says others.
     """
     written = _with_digests(place)
-    space = read_space(replace(place, value=written))
+    space = read(replace(place, value=written))
     return {**written, "clipped": space.clipped} if space.clipped else written
 
 
@@ -48,7 +49,7 @@ def _with_digests(place: Place) -> Any:
 
 
 def files_named(place: Place) -> Iterator[Place]:
-    """Yield every `file` in a space, however deep: `as_claimed` and `read_space` open no other."""
+    """Yield every `file` in a space, however deep: `as_claimed` and `read` open no other."""
     for key in place.value if isinstance(place.value, dict) else ():
         inner = place.child(key)
         if key == "file" and isinstance(inner.value, str):
@@ -56,7 +57,7 @@ def files_named(place: Place) -> Iterator[Place]:
         yield from files_named(inner)
 
 
-def read_space(place: Place) -> Space:
+def read(place: Place) -> Space:
     """Return the public points at `place`; raises `InputError` with the key, or file, that is wrong.
 
     ``file``: a CSV file, a point a line: a column `name`, numbers, with their unit in brackets after the

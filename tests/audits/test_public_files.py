@@ -66,7 +66,7 @@ def test_a_space_opens_no_file_that_is_not_named_first(tmp_path, monkeypatch):
     for way in PATHS:
         place = Place({"space": nested(way, "last.csv")}, str(tmp_path / "claim.toml"), toml=True)
         known = {each.value for each in reading.files_named(place.child("space"))}
-        for read in (reading.as_claimed, reading.read_space):
+        for read in (reading.as_claimed, reading.read):
             opened.clear()
             with nullcontext() if way in ((), ("contexts",)) else suppress(InputError):
                 read(place.child("space"))

@@ -18,7 +18,7 @@ from bandits.learning import contextual
 from bandits.learning.contextual import in_ball
 from bandits.learning.session import Session
 from bandits.space.points import MAX_POINTS, Axis, grid, of_matrix
-from bandits.space.reading import read_space
+from bandits.space.reading import read as read_space
 from bandits.statistics import clipped_sums, first_moments, kernels
 from dpaccount.documents import parse_toml
 from dpaccount.errors import InputError
