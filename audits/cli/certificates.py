@@ -428,7 +428,7 @@ def schema(name: Name, *, json_: Json = False) -> int:
         The kind of document: certificate, account, audit, ledger, ... (an unknown one lists them
         all).
     """
-    from dpaccount.schemas import printed, schemas
+    from dpaccount.schemas.catalogue import printed, schemas
 
     known = schemas()
     if name not in known:

@@ -67,7 +67,7 @@ def init(
     measure
         Privacy measure used for composition; the default takes whatever `release` makes.
     """
-    from audits.reports.of_ledger import shown
+    from audits.reports.terminal import shown
     from dpaccount.ledger import answers
 
     budget = {"epsilon": required(epsilon, "--epsilon"), "delta": required(delta, "--delta")}

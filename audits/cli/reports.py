@@ -88,7 +88,7 @@ def show_ledger(url: LedgerUrl, *, json_: Json = False) -> int:
 
     Example: `dpaccount ledger show sqlite:///team.db`
     """
-    from audits.reports.of_ledger import shown
+    from audits.reports.terminal import shown
     from dpaccount.ledger import answers
 
     show(answers.show(url), json_, shown)
@@ -122,7 +122,7 @@ def ledger_log(
     csv
         Print CSV.
     """
-    from audits.reports.of_ledger import logged
+    from audits.reports.terminal import logged
     from dpaccount.ledger import answers
 
     entries = answers.log(url, answers.LogFilter(day(since, "--since"), day(until, "--until"), by, scope))

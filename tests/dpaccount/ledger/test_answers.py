@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from audits.reports import of_ledger
-from audits.reports.of_ledger import logged
+from audits.reports.terminal import logged
 from dpaccount import proof
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError, LedgerError
