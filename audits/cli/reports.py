@@ -28,7 +28,7 @@ def report(  # noqa: PLR0913 - options
     registry: Flag = False,
     nist: Flag = False,
     ledger: Url | None = None,
-    part: Annotated[list[str] | None, Parameter(metavar="NAME=FILE")] = None,
+    part: Annotated[list[str] | None, Parameter(metavar="NAME=FILE", negative="")] = None,
     regret: Annotated[File | None, Parameter(show=False)] = None,
     output: File | None = None,
 ) -> int:
