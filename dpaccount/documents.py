@@ -293,6 +293,11 @@ def flat(value: Any) -> Iterator[Any]:
         yield from flat(each) if isinstance(each, list) else (each,)
 
 
+def plain(text: str) -> str:
+    """Return a text that a terminal shows as it is: what is not printable is escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
     """Return a table for a notebook, every text escaped."""
     top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)

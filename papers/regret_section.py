@@ -8,8 +8,7 @@ from pathlib import Path
 
 from audits.reports.pictures import Dot, banded
 from audits.reports.sections import Section, picture_block, table_block
-from dpaccount.checker.documents import plain
-from dpaccount.documents import read_bytes
+from dpaccount.documents import plain, read_bytes
 from dpaccount.errors import InputError
 
 HEAD = ["cell", "round", "mean", "standard_error"]

@@ -5,7 +5,7 @@ import json
 
 import jsonschema
 
-from dpaccount.schemas import schemas
+from dpaccount.schemas.catalogue import schemas
 
 LEDGER = {
     "init": "ledger",

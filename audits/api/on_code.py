@@ -38,7 +38,7 @@ from audits.datasets.named_pairs import walk
 from audits.datasets.neighbours import candidates
 from audits.datasets.shape import Described, Neighbourhood, Shape
 from audits.hypothesis_tests.search import digest_of_files
-from audits.samples.kept_runs import KeepingCrew, KeptRuns
+from audits.samples.kept_runs import KeepingCrew, kept_runs
 from audits.samples.task_runs import TaskCrew
 from audits.sandbox.crew import Crew, Tally, at_once
 from audits.sandbox.foreign import check_command
@@ -390,7 +390,7 @@ def _crew(code: Code, question: Audit, seconds: float, progress: Progress) -> Cr
         # how many runs there are, and in which blocks, follows from it
         "number of jobs": f"{max(question.jobs, 1)}, of which {at_once(question.jobs)} at once",
     }
-    kept = KeptRuns(question.keep, asked)
+    kept = kept_runs(question.keep, asked)
     try:
         return KeepingCrew(code, kept, seconds=seconds, jobs=question.jobs)
     except InputError:

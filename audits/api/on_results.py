@@ -58,7 +58,7 @@ class OneRunAudit:
 
 
 def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
-    """Return the answer of `dpaccount audit --one-run`, without its seconds."""
+    """Return the answer of `dpaccount audit-one-run`, without its seconds."""
     plan, claim = question.plan, question.claim
     canaries = read_canaries(question.file)
     included, scores = canaries.included, canaries.scores
@@ -105,7 +105,7 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
 
 
 def audit_samples(question: SamplesAudit, progress: Progress) -> dict[str, Any]:
-    """Return the answer of `dpaccount audit --samples`, without its seconds."""
+    """Return the answer of `dpaccount audit-samples`, without its seconds."""
     plan = question.plan
     left, right = read_samples(question.left, question.right)
     runs = len(left.results) + len(right.results)

@@ -14,7 +14,7 @@ from cryptography.exceptions import InvalidSignature
 from audits.certificate.sign import fingerprint, read_key, read_private_key
 from dpaccount.documents import canonical, now, parse_json, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.ledger.answers import standing
+from dpaccount.ledger.journal.verify import standing
 
 SCHEMA: Final = "dpaccount/ledger-checkpoint/1"
 _SIGNED: Final = ("schema", "number", "head", "root", "first", "time")

@@ -35,7 +35,15 @@ BUILT_IN: dict[str, dict[str, str | App]] = {
         "list": "attacks:list_subjects",
     },
     "Train": {"sgd": "training:sgd", "import": "training:import_plan"},
-    "Attack": {"audit": "attacks:audit", "sensitivity": "attacks:sensitivity", "trace": "attacks:trace"},
+    "Attack": {
+        "audit": "attacks:audit",
+        "audit-curve": "attacks:audit_curve",
+        "audit-program": "attacks:audit_program",
+        "audit-samples": "attacks:audit_samples",
+        "audit-one-run": "attacks:audit_one_run",
+        "sensitivity": "attacks:sensitivity",
+        "trace": "attacks:trace",
+    },
     "Budget": {
         "account": "accounting:account",
         "calibrate": "accounting:calibrate",

@@ -1,22 +1,65 @@
-"""`audit`, `sensitivity` and `list`: attacks without a certificate, and what can be attacked."""
+"""`audit…`, `sensitivity`, `trace` and `list`: attacks without a certificate, and what can be attacked."""
 
 import sys
 import time
-from contextlib import redirect_stdout
-from typing import Annotated, Any
+from contextlib import nullcontext, redirect_stdout
+from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from audits.cli.options import (
+    EXIT_CODES,
+    CatalogueOnly,
+    File,
+    Json,
+    Kept,
+    Name,
+    Text,
+    Whole,
+    WorkOptions,
+    differing,
+    lines,
+    reporting,
+    say,
+    show,
+)
+from audits.cli.questions import (
+    HIDDEN,
+    RUNS,
+    AnyCurve,
+    Certified,
+    Claimed,
+    Curve,
+    Data,
+    Declared,
+    Elsewhere,
+    Level,
+    Limits,
+    Point,
+    Program,
+    Python,
+    Runs,
+    StoppingRuns,
+    Traced,
+    arguments_of,
+    option,
+)
+from dpaccount.errors import InputError
 
-from audits.cli.options import EXIT_CODES, Json, Name, differing, lines, reporting, say, show
-from audits.cli.questions import AuditOptions, SensitivityOptions, TraceOptions, arguments_of
+if TYPE_CHECKING:
+    from audits.api.on_results import OneRunAudit, SamplesAudit
+    from audits.api.requests import Audit
 
-AUDIT, SENSITIVITY, TRACE = AuditOptions(), SensitivityOptions(), TraceOptions()  #: nothing said
+AS_USUAL, HERE = Kept(), Elsewhere()  #: nothing said
 
 
 def audit(
     subject: Name | None = None,
     *,
-    options: Annotated[AuditOptions, Parameter(name="*")] = AUDIT,
+    claimed: Claimed | None = None,
+    data: Data | None = None,
+    runs: StoppingRuns | None = None,
+    work: Annotated[Kept, RUNS] = AS_USUAL,
+    elsewhere: Annotated[Elsewhere, HIDDEN] = HERE,
+    catalogue_only: CatalogueOnly = False,
     json_: Json = False,
 ) -> int:
     """Attack a subject: a lower bound on its epsilon at DELTA; exit 1 if above the claim.
@@ -34,13 +77,130 @@ def audit(
     subject
         A name from `dpaccount list`, or package.module:name.
     """
+    arguments = arguments_of(claimed, data, runs, work, elsewhere, catalogue_only=catalogue_only)
+    files = [name for name in ("samples", "one_run") if getattr(elsewhere, name) is not None]
+    if len(files) > 1 or (files and subject is not None):
+        others = " and ".join(option(name.replace("_", "-")) for name in files)
+        raise InputError(f"{others} takes the place of a subject", "give one of them, and no subject")
+    if elsewhere.samples is not None:
+        return _attacked(arguments.samples(*elsewhere.samples), json_)
+    if elsewhere.one_run is not None:
+        return _attacked(arguments.one_run(elsewhere.one_run), json_)
+    where = WorkOptions(work.jobs, work.store, elsewhere.backend, elsewhere.scheduler)
+    return _attacked(arguments.request(subject), json_, where)
+
+
+def audit_curve(
+    subject: Name,
+    *,
+    curve: AnyCurve | None = None,
+    data: Data | None = None,
+    runs: Runs | None = None,
+    jobs: Whole = None,
+    catalogue_only: CatalogueOnly = False,
+    json_: Json = False,
+) -> int:
+    """Attack a claim of zCDP, Gaussian or Rényi differential privacy, or of a whole privacy curve.
+
+    Example: `dpaccount audit-curve clinic:noisy_count --rho 0.5 --shape 20 --low 0 --high 3 --dtype int`
+
+    Parameters
+    ----------
+    subject
+        A name from `dpaccount list`, or package.module:name.
+    jobs
+        Processes (default: the number of cores); the result does not depend on it.
+    """
+    arguments = arguments_of(curve, data, runs, jobs=jobs, catalogue_only=catalogue_only)
+    return _attacked(arguments.request(subject), json_)
+
+
+def audit_program(
+    program: Text,
+    *,
+    claimed: Point | None = None,
+    data: Data | None = None,
+    runs: StoppingRuns | None = None,
+    elsewhere: Program | None = None,
+    jobs: Whole = None,
+    json_: Json = False,
+) -> int:
+    """Attack a program of any language, or a function that another Python runs.
+
+    Example: `dpaccount audit-program "./noisy_sum {seed} {data}" --epsilon 1 --shape 20 --low 0 --high 3`
+
+    Parameters
+    ----------
+    program
+        Such as "prog {seed} {data}": a whole number, and the path of a CSV file ({data.json} or
+        {data.arrow}: of another one); it prints its result as JSON.  With --python, package.module:name.
+    jobs
+        Processes (default: the number of cores); the result does not depend on it.
+    """
+    python = elsewhere is not None and elsewhere.python is not None
+    command = None if python else program
+    arguments = arguments_of(claimed, data, runs, elsewhere, command=command, jobs=jobs)
+    return _attacked(arguments.request(program if python else None), json_)
+
+
+def audit_samples(
+    left: File,
+    right: File,
+    *,
+    claimed: Claimed | None = None,
+    curve: AnyCurve | None = None,
+    level: Level | None = None,
+    certified: Certified | None = None,
+    json_: Json = False,
+) -> int:
+    """Compare results that were drawn elsewhere, on two neighbouring datasets.
+
+    A file has one result per row: CSV, JSON lines, NPY or Parquet.
+
+    Example: `dpaccount audit-samples left.csv right.csv --epsilon 1 --delta 1e-6`
+
+    Parameters
+    ----------
+    left
+        The results on one dataset.
+    right
+        The results on its neighbour.
+    """
+    return _attacked(arguments_of(claimed, curve, level, certified).samples(left, right), json_)
+
+
+def audit_one_run(
+    scores: File,
+    *,
+    claimed: Point | None = None,
+    curve: Curve | None = None,
+    level: Level | None = None,
+    certified: Certified | None = None,
+    json_: Json = False,
+) -> int:
+    """Audit one training run by the scores of its canaries.
+
+    Example: `dpaccount audit-one-run canaries.csv --epsilon 8 --delta 1e-5`
+
+    Parameters
+    ----------
+    scores
+        A CSV file, one line per canary, with the columns included (0 or 1, a fair coin each) and score.
+    """
+    return _attacked(arguments_of(claimed, curve, level, certified).one_run(scores), json_)
+
+
+def _attacked(
+    question: "Audit | SamplesAudit | OneRunAudit", json_: Json, where: WorkOptions | None = None
+) -> int:
+    """Attack, print the answer, and return its exit code."""
     from audits.api import dispatch
 
-    question = options.question(subject)
-    if options.store or options.backend:
+    if where is not None and (where.store or where.backend):
         question = dispatch.as_tasks(question)
     begun = time.perf_counter()
-    with reporting() as report, redirect_stdout(sys.stderr), options.work():
+    working = nullcontext() if where is None else where.work()
+    with reporting() as report, redirect_stdout(sys.stderr), working:
         answer = dispatch.audit(question, report)
     answer["seconds"] = round(time.perf_counter() - begun, 3)
     for finding in answer["witness"].get("findings", ()):
@@ -50,7 +210,13 @@ def audit(
 
 
 def trace(
-    function: Name, *, options: Annotated[TraceOptions, Parameter(name="*")] = TRACE, json_: Json = False
+    function: Name,
+    *,
+    claimed: Traced | None = None,
+    data: Data | None = None,
+    limits: Limits | None = None,
+    catalogue_only: CatalogueOnly = False,
+    json_: Json = False,
 ) -> int:
     """Trace noise calls on neighbouring datasets: how far the input of each one moves.
 
@@ -67,7 +233,7 @@ def trace(
     """
     from audits.api import tracing
 
-    question = arguments_of(options).trace(function)
+    question = arguments_of(claimed, data, limits, catalogue_only=catalogue_only).trace(function)
     with reporting() as report, redirect_stdout(sys.stderr):
         answer = tracing.trace(question, report)
     show(answer, json_, _traced_lines)
@@ -94,7 +260,12 @@ def _known(value: float | str | None) -> str:
 def sensitivity(
     target: Name,
     *,
-    options: Annotated[SensitivityOptions, Parameter(name="*")] = SENSITIVITY,
+    declared: Declared | None = None,
+    data: Data | None = None,
+    limits: Limits | None = None,
+    python: Python | None = None,
+    jobs: Whole = None,
+    catalogue_only: CatalogueOnly = False,
     json_: Json = False,
 ) -> int:
     """Search for two neighbours on which a query differs by more than BOUND; exit 1 if found.
@@ -107,12 +278,15 @@ def sensitivity(
     ----------
     target
         package.module:name of a function of the data alone, or a subject's name.
+    jobs
+        Processes (default 1); the result does not depend on it.
     """
     from audits.api import dispatch
     from audits.sensitivity.search import answer, runnable
 
+    arguments = arguments_of(declared, data, limits, python, jobs=jobs, catalogue_only=catalogue_only)
     with redirect_stdout(sys.stderr):
-        search = dispatch.sensitivity(arguments_of(options).query(target))
+        search = dispatch.sensitivity(arguments.query(target))
     if isinstance(search, dict):
         show(search, json_, _declared_lines)
         return 1 if search["refuted"] else 0

@@ -307,7 +307,7 @@ def check(
     """Re-verify a certificate with the independent checker: every step, digest and the verdict.
 
     Exit code: 0 valid and CERTIFIED, 1 not valid or REFUTED, 3 UNPROVEN, 2 no certificate at all.
-    For a certificate of account: 0 if it confirms the upper bound, else 1; of audit --one-run: 1 or 3.
+    For a certificate of account: 0 if it confirms the upper bound, else 1; of audit-one-run: 1 or 3.
 
     Example: `dpaccount check certificate.json --rules`
 
@@ -428,7 +428,7 @@ def schema(name: Name, *, json_: Json = False) -> int:
         The kind of document: certificate, account, audit, ledger, ... (an unknown one lists them
         all).
     """
-    from dpaccount.schemas import printed, schemas
+    from dpaccount.schemas.catalogue import printed, schemas
 
     known = schemas()
     if name not in known:

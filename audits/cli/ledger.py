@@ -67,11 +67,12 @@ def init(
     measure
         Privacy measure used for composition; the default takes whatever `release` makes.
     """
-    from audits.reports.of_ledger import shown
+    from audits.reports.terminal import shown
     from dpaccount.ledger import answers
+    from dpaccount.ledger.ledger import init as create
 
     budget = {"epsilon": required(epsilon, "--epsilon"), "delta": required(delta, "--delta")}
-    answer = answers.init(url, **budget, unit=unit, relation=relation, measure=measure)
+    answer = create(url, **budget, unit=unit, relation=relation, measure=measure)
     show(answer, json_, lambda _: shown(answers.show(url)))
     next_step("dpaccount release CLAIM.toml, or dpaccount ledger charge")
     return 0
@@ -319,9 +320,9 @@ def repair(url: LedgerUrl, *, head: Digest | None = None, json_: Json = False) -
         The digest of the last entry, if you know that none after it was lost; an error says when it
         is needed.
     """
-    from dpaccount.ledger import answers
+    from dpaccount.ledger.journal.repair import repair as rebuild
 
-    show(answers.repair(url, head), json_, lines)
+    show(rebuild(url, head), json_, lines)
     return 0
 
 
@@ -346,9 +347,9 @@ def export(url: LedgerUrl) -> int:
 
     Example: `dpaccount ledger export sqlite:///team.db > team.jsonl`
     """
-    from dpaccount.ledger import answers
+    from dpaccount.ledger.journal.export import lines as exported
 
-    for line in answers.export(url):
+    for line in exported(url):
         sys.stdout.buffer.write(line)
     return 0
 
@@ -365,10 +366,10 @@ def import_ledger(file: File, url: Url, *, json_: Json = False) -> int:
     url
         Where the new ledger will be.
     """
-    from dpaccount.ledger import answers
+    from dpaccount.ledger.journal.export import imported
 
     with watching():
-        answer = answers.import_(file, url)
+        answer = imported(file, url)
     show(answer, json_, lines)
     return 0
 
@@ -391,9 +392,9 @@ def grant(
     arrange
         Allow it also to make scopes, cohorts, resets and forfeits.
     """
-    from dpaccount.ledger import answers
+    from dpaccount.ledger.stores.store import grant as give
 
-    answers.grant(url, role, read_only=read_only, arrange=arrange)
+    give(url, role, read_only=read_only, arrange=arrange)
     may = "read" if read_only else "charge and arrange" if arrange else "charge"
     return answered({"role": role, "may": may}, json_)
 
@@ -426,7 +427,7 @@ def verify(
         What charge --certificate wrote (may be repeated): it must be confirmed, and the charges that
         name it must have charged its plan.
     """
-    from dpaccount.ledger import answers
+    from dpaccount.ledger.journal.verify import verify as recompute
 
     given: dict[str, str | None] = {"head": head, "since": since}
     if checkpoint or key or since is not None:
@@ -434,7 +435,7 @@ def verify(
 
         given = given_by(checkpoint, key, **given)
     with watching():
-        answer = answers.verify(url, **given)
+        answer = recompute(url, **given)
         if certificate and answer["valid"]:
             from audits.accounts.charged import compared
 

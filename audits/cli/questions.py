@@ -1,21 +1,21 @@
-"""The options of `audit` and `sensitivity`, and how their texts are read."""
+"""The options of attacks, each declared once in a table that its commands share, and how texts are read."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from audits.cli.options import (
-    CatalogueOnly,
+    Cluster,
     File,
     Flag,
     Number,
     Numbers,
     Text,
     Whole,
-    WorkOptions,
     one_of,
 )
 from dpaccount.documents import Place, parse_json, read_bytes
@@ -25,128 +25,223 @@ from dpaccount.relation import RELATION_CLASSES
 
 if TYPE_CHECKING:
     from audits.api.arguments import Arguments
-    from audits.api.on_results import OneRunAudit, SamplesAudit
-    from audits.api.requests import Audit
 
-OF_ENTRIES = "value of every entry: a number, or one per column, separated by commas."
-COLUMNS_OF = "Instead of --shape: a TOML file with rows, columns, and id, max_rows, as."
-WITH_RADIUS = "replace-one (default), add-remove, or bounded-row with --radius."
-
-#: Options that several commands have; `audit` says more of shape, columns and relation.
-Rows = Annotated[str, Parameter(metavar="ROWS[,COLUMNS]")]
-Shape = Annotated[Rows, Parameter(help="ROWS or ROWS,COLUMNS.")]
-Columns = Annotated[File, Parameter(help=COLUMNS_OF)]
-RelationName = Annotated[str, one_of(*RELATION_CLASSES)]
-Relation = Annotated[RelationName, Parameter(help=WITH_RADIUS)]
-Low = Annotated[Numbers, Parameter(help=f"The smallest {OF_ENTRIES}")]
-High = Annotated[Numbers, Parameter(help=f"The largest {OF_ENTRIES}")]
-Radius = Annotated[Number, Parameter(help="How far a row moves, if the relation is bounded-row.")]
-Dtype = Annotated[str, one_of("float", "int"), Parameter(help="float (default) or int.")]
-Data = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="JSON|FILE")]
-Right = Annotated[Data, Parameter(help="Its neighbour.")]
-Seed = Annotated[Whole, Parameter(help="Random seed (default 1).")]
 Points = Annotated[str, Parameter(metavar="NUMBERS")]
+Dataset = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="JSON|FILE")]
 
 
+def _table(title: str, place: int) -> Parameter:
+    """Return what makes a class a table of options in help, under a title of its own."""
+    return Parameter(name="*", group=Group(title, sort_key=place))
+
+
+CLAIM, DATA, RUNS = _table("Claim", 1), _table("Data of your own function", 2), _table("Runs", 3)
+#: What a command takes and help does not show, because another command is for it.
+HIDDEN = Parameter(name="*", show=False)
+
+
+@CLAIM
 @dataclass(frozen=True)
-class AuditOptions(WorkOptions):
-    """The options of `audit`."""
+class Point:
+    """A claimed point."""
+
+    epsilon: Number = None
+    """The claimed epsilon, at least 0."""
+    delta: Number = None
+    """The claimed delta, from 0 to 1 (default 0)."""
+
+
+@CLAIM
+@dataclass(frozen=True)
+class Claimed(Point):
+    """A claim of (ε, δ)."""
 
     claim: File | None = None
-    """A TOML file of schema dpaccount/claim/1."""
-    epsilon: Number = None
-    """The claimed epsilon, at least 0; overrides the claim's."""
-    delta: Number = None
-    """The claimed delta, from 0 to 1 (default 0, or the claim's)."""
-    rho: Number = None
-    """Instead of epsilon and delta: the claimed rho of zCDP, at least 0."""
+    """A TOML file of schema dpaccount/claim/1, whose claim --epsilon and --delta override."""
+
+
+@CLAIM
+@dataclass(frozen=True)
+class Curve:
+    """A claim of a whole privacy curve, as it can be tested on one training run too."""
+
     mu: Number = None
-    """Instead of epsilon and delta: the claimed mu of Gaussian differential privacy, at least 0."""
-    points: Points | None = None
-    """Instead of epsilon and delta: a list EPSILON:DELTA,… of points that are all claimed."""
-    renyi: Points | None = None
-    """Instead of epsilon and delta: a list ORDER:EPSILON,… of Rényi bounds that are all claimed."""
+    """The claimed mu of Gaussian differential privacy, at least 0."""
     plan: File | None = None
-    """Instead of epsilon and delta: a JSON file of schema dpaccount/events/1, whose whole privacy curve is
-    claimed."""
-    samples: Annotated[tuple[Path, Path], Parameter(metavar="FILE FILE")] | None = None
-    """Instead of a subject: two files of results that were drawn elsewhere, one per row, on two
-    neighbouring datasets (CSV, JSON lines, NPY or Parquet)."""
-    one_run: File | None = None
-    """Instead of a subject: a CSV file of one training run, one line per canary, with the columns
-    included (0 or 1, a fair coin each) and score."""
+    """A JSON file of schema dpaccount/events/1, whose whole privacy curve is claimed."""
+    points: Points | None = None
+    """A list EPSILON:DELTA,… of points that are all claimed."""
+
+
+@CLAIM
+@dataclass(frozen=True)
+class AnyCurve(Curve):
+    """A claim of a privacy curve, or of Rényi divergences."""
+
+    rho: Number = None
+    """The claimed rho of zCDP, at least 0."""
+    renyi: Points | None = None
+    """A list ORDER:EPSILON,… of Rényi bounds that are all claimed."""
+
+
+@DATA
+@dataclass(frozen=True)
+class Data:
+    """The data of a function or program of the user's own."""
+
+    shape: Annotated[str, Parameter(metavar="ROWS[,COLUMNS]")] | None = None
+    """Shape of an array: ROWS or ROWS,COLUMNS."""
+    low: Numbers = None
+    """The smallest value of every entry: a number, or one per column, separated by commas."""
+    high: Numbers = None
+    """The largest value of every entry, likewise."""
+    dtype: Annotated[str, one_of("float", "int")] | None = None
+    """float (default) or int."""
+    relation: Annotated[str, one_of(*RELATION_CLASSES)] | None = None
+    """replace-one (default), add-remove, or bounded-row with --radius."""
+    radius: Number = None
+    """How far a row moves, if the relation is bounded-row."""
+    columns: File | None = None
+    """Instead of --shape, of a table: a TOML file with rows, columns, and id, max_rows, as."""
+    left: Dataset | None = None
+    """A dataset, as JSON or a JSON file: only this pair is tried."""
+    right: Dataset | None = None
+    """Its neighbour."""
+
+
+@RUNS
+@dataclass(frozen=True)
+class Seed:
+    """Where randomness begins."""
+
+    seed: Whole = None
+    """Random seed (default 1)."""
+
+
+@RUNS
+@dataclass(frozen=True)
+class Limits(Seed):
+    """How long a search goes on, from which seed."""
+
+    seconds: Number = None
+    """Time limit of all runs of your own code (default 60): slow code is run fewer times, as is reported."""
+
+
+@RUNS
+@dataclass(frozen=True)
+class Level(Seed):
+    """How sure a lower bound is, and the seed of what is drawn for it."""
+
+    confidence: Number = None
+    """Confidence level of the lower bound (default 0.95)."""
+
+
+@RUNS
+@dataclass(frozen=True)
+class Trials:
+    """How many runs an attack has."""
+
+    trials: Whole = None
+    """Runs on the pair under attack (default 20000)."""
+
+
+@RUNS
+@dataclass(frozen=True)
+class Runs(Level, Limits, Trials):
+    """The runs of an attack."""
+
+
+@RUNS
+@dataclass(frozen=True)
+class StoppingRuns(Runs):
+    """The runs of an attack on a point, which need not all be made."""
+
+    stop_early: Flag = False
+    """Stop at the first refutation; the lower bound is then just above the claim. Weaker close to the
+    claim."""
+
+
+@RUNS
+@dataclass(frozen=True)
+class Python:
+    """Another interpreter."""
+
     python: File | None = None
     """The Python interpreter in which a function of your own runs, 3.8 or later; nothing is installed
     there."""
-    command: Text | None = None
-    """Instead of a subject: a program of any language, such as "prog {seed} {data}": a whole number, and
-    the path of a CSV file ({data.json} or {data.arrow}: of another one); it prints its result as JSON."""
+
+
+@RUNS
+@dataclass(frozen=True)
+class Program(Python):
+    """What runs outside this interpreter."""
+
     keep: File | None = None
-    """A file in which the runs of a function or program are kept as they are made: after an
-    interruption, the same command resumes."""
+    """A file in which the runs are kept as they are made: after an interruption, the same command resumes."""
+
+
+@RUNS
+@dataclass(frozen=True)
+class Certified:
+    """A certificate of results that were drawn elsewhere."""
+
     certificate: File | None = None
-    """A file for the certificate of --one-run, or of --samples about the claim in a file: it says that
-    the code was not seen."""
-    trials: Whole = None
-    """Runs on the pair under attack (default 20000)."""
-    confidence: Number = None
-    """Confidence level of the lower bound (default 0.95)."""
-    seed: Seed = None
-    seconds: Number = None
-    """Time limit of all runs (default 60 for your own code): slow code is run fewer times; this is
-    reported. With --store or --backend, ten times the limit of one run of your own code."""
-    relation: RelationName | None = None
-    """For your own function: replace-one (default), add-remove, or bounded-row with --radius."""
-    radius: Radius = None
-    shape: Rows | None = None
-    """Shape of your own function's data: ROWS or ROWS,COLUMNS."""
-    low: Low = None
-    high: High = None
-    dtype: Dtype | None = None
-    columns: File | None = None
-    """For your own function of a table, instead of --shape: a TOML file with rows, columns, and
-    id, max_rows, as."""
-    left: Data | None = None
-    """A dataset for your own function, as JSON or a JSON file; no other pair is searched for."""
-    right: Right | None = None
-    stop_early: Flag = False
-    """Stop at the first refutation; the lower bound is then just above the claim. Weaker close to
-    the claim."""
-    catalogue_only: CatalogueOnly = False
-
-    def question(self, subject: str | None) -> "Audit | SamplesAudit | OneRunAudit":
-        """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
-        arguments = arguments_of(self, early=self.stop_early)
-        files = [
-            name
-            for name, value in (("samples", self.samples), ("one-run", self.one_run))
-            if value is not None
-        ]
-        if len(files) > 1 or (files and subject is not None):
-            others = " and ".join(map(option, files))
-            raise InputError(f"{others} takes the place of a subject", "give one of them, and no subject")
-        if self.samples is not None:
-            return arguments.samples(*self.samples)
-        return arguments.request(subject) if self.one_run is None else arguments.one_run(self.one_run)
+    """A file for the certificate, which says that the code was not seen; of samples, with --claim."""
 
 
-def arguments_of(
-    options: "AuditOptions | SensitivityOptions | TraceOptions", *, early: bool = False
-) -> "Arguments":
-    """Return the arguments that the options say; raises `InputError` for what cannot be read."""
+@dataclass(frozen=True)
+class Elsewhere(AnyCurve, Program, Certified, Cluster):
+    """What `audit` takes too: each of these has a command in whose help it stands."""
+
+    command: Text | None = None
+    samples: Annotated[tuple[Path, Path], Parameter(negative="")] | None = None
+    one_run: File | None = None
+
+
+@CLAIM
+@dataclass(frozen=True)
+class Traced(Point):
+    """What is claimed of the noise in a function."""
+
+    mu: Number = None
+    """By how many standard deviations the input of Gaussian noise may move (default: what epsilon and delta
+    allow)."""
+    sensitivity: Number = None
+    """How far every input of noise may move; for sums over a sample, without epsilon and mu."""
+    plan: File | None = None
+    """Instead of these: a JSON file of schema dpaccount/events/1. No input of noise may move by more of
+    its scale than the plan says, or more often, and no row be sampled more often."""
+
+
+@CLAIM
+@dataclass(frozen=True)
+class Declared:
+    """The declared sensitivity of a query."""
+
+    norm: Annotated[str, one_of("l1", "l2", "linf")] | None = None
+    """l1, l2 or linf."""
+    bound: Number = None
+    """The declared sensitivity."""
+    prove: Flag = False
+    """If nothing is found, prove the bound by interval branch and bound; exit 3 if that is
+    undecided."""
+
+
+def arguments_of(*given: Any, **more: object) -> "Arguments":
+    """Return the arguments that tables of options say; raises `InputError` for what cannot be read."""
     from audits.api.arguments import Arguments
     from dpaccount.plan.plan_file import read_events
 
-    said = vars(options)
+    said = {name: value for table in given if table is not None for name, value in vars(table).items()} | more
     plan, python = said.get("plan"), said.get("python")
     read = {
         "plan": None if plan is None else read_events(plan),
         "points": _points(said.get("points"), "--points"),
         "renyi": _points(said.get("renyi"), "--renyi"),
-        "terms": terms_of(options),
+        "terms": terms_of(said),
         "python": None if python is None else str(python),
-        "early": early,
-        "allow_code": not options.catalogue_only,
+        "early": said.get("stop_early", False),
+        "allow_code": not said.get("catalogue_only", False),
     }
     return Arguments.read({**said, **read}, option)
 
@@ -167,19 +262,19 @@ def option(name: str) -> str:
     return "--" + name
 
 
-def terms_of(options: "AuditOptions | SensitivityOptions | TraceOptions") -> dict[str, Place]:
+def terms_of(said: Mapping[str, Any]) -> dict[str, Place]:
     """Return the data that the options describe, as documents; raises `InputError` if unreadable."""
     from audits.api import arguments
 
-    values: dict[str, Any] = {"dtype": options.dtype, "columns": options.columns}
-    values["shape"] = _numbers(options.shape, "--shape")
-    for name, text in (("low", options.low), ("high", options.high)):
-        ends = _numbers(text, option(name))
-        values[name] = ends if ends is None or len(ends) > 1 else ends[0]
-    given = {name: value for name, value in values.items() if value is not None}
-    terms = arguments.terms_of(given, option)
-    for name, text in (("left", options.left), ("right", options.right)):
-        if text is not None:
+    ends = {name: _numbers(said.get(name), option(name)) for name in ("shape", "low", "high")}
+    of_array = {
+        name: each if each is None or name == "shape" or len(each) > 1 else each[0]
+        for name, each in ends.items()
+    }
+    values = {"dtype": said.get("dtype"), "columns": said.get("columns"), **of_array}
+    terms = arguments.terms_of(arguments.given_only(**values), option)
+    for name in ("left", "right"):
+        if (text := said.get(name)) is not None:
             terms[name] = _json_or_file(text, option(name))
     return terms
 
@@ -193,66 +288,3 @@ def _json_or_file(text: str, name: str) -> Place:
     if text.lstrip().startswith("["):
         return parse_json(text, name)
     return parse_json(read_bytes(Path(text)), text)
-
-
-@dataclass(frozen=True)
-class TraceOptions:
-    """The options of `trace`."""
-
-    epsilon: Number = None
-    """The claimed epsilon, at least 0: by how many scales of Laplace noise its input may move."""
-    delta: Number = None
-    """The claimed delta, from 0 to 1 (default 0)."""
-    mu: Number = None
-    """By how many standard deviations the input of Gaussian noise may move (default: what epsilon and delta
-    allow)."""
-    sensitivity: Number = None
-    """How far every input of noise may move; for sums over a sample, without epsilon and mu."""
-    plan: File | None = None
-    """Instead of these: a JSON file of schema dpaccount/events/1. No input of noise may move by more of
-    its scale than the plan says, or more often, and no row be sampled more often."""
-    shape: Shape | None = None
-    low: Low = None
-    high: High = None
-    relation: Relation | None = None
-    radius: Radius = None
-    dtype: Dtype | None = None
-    columns: Columns | None = None
-    left: Data | None = None
-    """A dataset, in JSON or in a JSON file: only this pair is traced."""
-    right: Right | None = None
-    seed: Seed = None
-    seconds: Number = None
-    """Limit on the time of all runs (default 60)."""
-    catalogue_only: CatalogueOnly = False
-
-
-@dataclass(frozen=True)
-class SensitivityOptions:
-    """The options of `sensitivity`."""
-
-    norm: Annotated[str, one_of("l1", "l2", "linf")] | None = None
-    """l1, l2 or linf."""
-    bound: Number = None
-    """The declared sensitivity."""
-    shape: Shape | None = None
-    low: Low = None
-    high: High = None
-    relation: Relation | None = None
-    radius: Radius = None
-    dtype: Dtype | None = None
-    columns: Columns | None = None
-    left: Data | None = None
-    """A dataset, as JSON or a JSON file; no other pair is searched for."""
-    right: Right | None = None
-    python: File | None = None
-    """The Python interpreter in which a query of your own runs, 3.8 or later; nothing is installed there."""
-    seed: Seed = None
-    seconds: Number = None
-    """Limit on the time of all runs of your own code (default 60)."""
-    jobs: Whole = None
-    """Processes (default 1); the result does not depend on it."""
-    prove: Flag = False
-    """If nothing is found, prove the bound by interval branch and bound; exit 3 if that is
-    undecided."""
-    catalogue_only: CatalogueOnly = False

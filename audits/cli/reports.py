@@ -28,7 +28,7 @@ def report(  # noqa: PLR0913 - options
     registry: Flag = False,
     nist: Flag = False,
     ledger: Url | None = None,
-    part: Annotated[list[str] | None, Parameter(metavar="NAME=FILE")] = None,
+    part: Annotated[list[str] | None, Parameter(metavar="NAME=FILE", negative="")] = None,
     regret: Annotated[File | None, Parameter(show=False)] = None,
     output: File | None = None,
 ) -> int:
@@ -88,7 +88,7 @@ def show_ledger(url: LedgerUrl, *, json_: Json = False) -> int:
 
     Example: `dpaccount ledger show sqlite:///team.db`
     """
-    from audits.reports.of_ledger import shown
+    from audits.reports.terminal import shown
     from dpaccount.ledger import answers
 
     show(answers.show(url), json_, shown)
@@ -122,12 +122,12 @@ def ledger_log(
     csv
         Print CSV.
     """
-    from audits.reports.of_ledger import logged
-    from dpaccount.ledger import answers
+    from audits.reports.terminal import logged
+    from dpaccount.ledger.journal.log import LogFilter, log, table
 
-    entries = answers.log(url, answers.LogFilter(day(since, "--since"), day(until, "--until"), by, scope))
+    entries = log(url, LogFilter(day(since, "--since"), day(until, "--until"), by, scope))
     if csv and not json_:
-        sys.stdout.write(answers.table(entries))
+        sys.stdout.write(table(entries))
     else:
         show(entries, json_, logged)
     return 0
@@ -169,10 +169,10 @@ def ledger_report(  # noqa: PLR0913 - options
         Recompute totals, too, if the ledger has more than 200,000 entries.
     """
     from audits.reports import of_ledger
-    from dpaccount.ledger import answers
+    from dpaccount.ledger.journal.log import LogFilter
     from dpaccount.ledger.review import report as reported
 
-    only = answers.LogFilter(day(since, "--since"), day(until, "--until"), by, scope)
+    only = LogFilter(day(since, "--since"), day(until, "--until"), by, scope)
     kind = "json" if json_ else format_
     if kind == "html" and output is None and sys.stdout.isatty():
         right = "give --output report.html, or see ledger show"

@@ -10,8 +10,7 @@ from audits.reports.standards import SILENT, governance, proved_text
 from audits.reports.words import CertifyResult
 from dpaccount import checker
 from dpaccount.checker.certificate.shapes import CERTIFICATE
-from dpaccount.checker.documents import plain
-from dpaccount.documents import read_bytes
+from dpaccount.documents import plain, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import as_exact
 

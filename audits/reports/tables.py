@@ -1,6 +1,5 @@
-"""Tables of a certificate's release, with rounded and exact numbers, and for a terminal."""
+"""Tables of a certificate's release, with rounded and exact numbers."""
 
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -12,8 +11,7 @@ from typing import Any
 from audits.claim import STUDY, Claim, claim_at
 from audits.reports.pictures import Bar
 from audits.subjects.catalogue import subject_of
-from dpaccount.checker import plain
-from dpaccount.documents import flat, parse_json
+from dpaccount.documents import flat, parse_json, plain
 from dpaccount.errors import InputError
 from dpaccount.exact import to_digits, to_noise
 from dpaccount.schemas.study import StudyTable
@@ -23,7 +21,6 @@ from mechanisms.statistics.statistic import NUMBERS, Statistic
 from mechanisms.table.user_level import named
 
 APART = ("accuracy", "labels")  #: members of a report that are not released numbers
-TERMINAL_WIDTH = 100  #: columns of a terminal that a table may take
 SHOWN: tuple[str, str] = ("estimate", "95% interval of the noise")
 SAMPLED: tuple[str, str] = ("estimate", "95% interval of noise and sampling")  #: of means of arms
 REPORTED: tuple[str, str] = ("estimate", "interval that the code reports")  #: of a user's own code
@@ -218,19 +215,3 @@ def tables(claim: Claim, certificate: dict[str, Any]) -> dict[str, StudyTable]:
         rows = table(what, (report[what.name], ends["low"], ends["high"]), texts)
         study[what.name] = StudyTable(rows, ends.get("ranks"))
     return study
-
-
-def grid(head: list[str], rows: list[list[str]]) -> str:
-    """Return rows of text under a head, aligned; control characters in cells are escaped."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in head:
-        drawn.add_column(plain(name), overflow="fold")
-    for row in rows:
-        drawn.add_row(*map(plain, row))
-    out = io.StringIO()
-    Console(file=out, width=TERMINAL_WIDTH, highlight=False, markup=False, no_color=True).print(drawn)
-    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n"))

@@ -1,9 +1,8 @@
 """The folder `--work` of a table that is summed in parts, from which an interrupted command resumes.
 
-The manifest has exact totals of private data, and the key that hashes persons: only its owner may read
-it.  Every line has an HMAC under that key, of the part's number, its totals and the header, so that
-a line that was changed, or copied to another part or manifest, is refused.  This is no signature:
-whoever has the file has the key.
+The manifest is a `Journal`: exact totals of private data, and the key that hashes persons, for its owner
+alone.  Its digests are no signature: whoever has the file can write another, so what it says is also compared
+with what rows can give (`table_parts`).
 
 The folder also contains the table's rows, one file per part, with mode 700.  A command removes them when
 it ends, even with an error, but not if it is killed.
@@ -15,24 +14,36 @@ import os
 import stat
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from operator import index
 from pathlib import Path
 from secrets import token_bytes
-from typing import Any, Final
+from typing import Final
 
 from dpaccount.documents import canonical, using
-from dpaccount.errors import InputError, posix_module
+from dpaccount.errors import InputError
+from dpaccount.work.journal import Journal, Kind
 from mechanisms.table.persons import SECRET_BYTES
 
-TOTALS: Final = "dpaccount/totals/2"
 MANIFEST: Final = "manifest.jsonl"
 ROW_FOLDER: Final = "rows-of-parts"
 DIGESTS: Final = "digests.json"  #: of the files in that folder; it is written last
 PartTotals = tuple[list[int], int, str]  #: a part's totals, its number of units, and its marks in base64
 PART_FIELDS: Final = ("totals", "units", "marks")  #: of a line of the manifest, after the part's number
 MAX_TOTAL: Final = 2**62  #: exclusive bound on the absolute value of a total
+WRITABLE: Final = "name a folder to write to"
+DAMAGED: Final = ("no manifest of totals", "remove it, or name another --work")
+DIFFERS: Final = "the manifest and this release differ in {}"
+ANOTHER: Final = "name another --work, or remove it"
+KIND: Final = Kind(
+    "dpaccount/totals/3",
+    (WRITABLE, WRITABLE),
+    busy=("another command is working there", "wait, or name another --work"),
+    damaged=DAMAGED,
+    other=(DIFFERS.format("schema"), ANOTHER),
+    again=True,
+)
 Keep = Callable[[int, PartTotals], None]
 
 
@@ -46,92 +57,48 @@ def manifest(
     a new manifest (default: a random one).  Raises `InputError` if the manifest is of other work, is
     in use by another command, or cannot be written.
     """
-    fresh = secret or token_bytes(SECRET_BYTES)
+    secret = secret or token_bytes(SECRET_BYTES)
     if folder is None:
-        yield fresh, {}, lambda _number, _found: None
+        yield secret, {}, lambda _number, _found: None
         return
     path = folder / MANIFEST
-    with using(path, "name a folder to write to"):
+    with using(path, WRITABLE):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+b") as file:
-            os.fchmod(file.fileno(), 0o600)
-            _lock(file.fileno(), path)
-            wanted = {"schema": TOTALS, **wanted}
-            known, found, end = _read(file.read(), wanted, path)
-            secret = known or fresh
-            file.truncate(end)
-            file.seek(end)
+        with closing(Journal(path, {**wanted, "secret": secret.hex()}, KIND)) as journal:
 
-            def keep(document: dict[str, Any]) -> None:
-                file.write(json.dumps(document).encode() + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
+            def keep(number: int, part: PartTotals) -> None:
+                journal.append({"part": number, **dict(zip(PART_FIELDS, part, strict=True))})
 
-            if not end:
-                keep({**wanted, "secret": secret.hex()})
-            yield secret, found, lambda number, part: keep(_line(number, part, wanted, secret))
+            yield *_read(journal, wanted), keep
 
 
-def _line(number: int, part: PartTotals, header: Mapping[str, object], secret: bytes) -> dict[str, Any]:
-    """Return the line of a part, with an HMAC of the line and the header."""
-    line = {"part": number, **dict(zip(PART_FIELDS, part, strict=True))}
-    return {**line, "hmac": _hmac(header, line, secret)}
+def _read(journal: Journal, wanted: Mapping[str, object]) -> tuple[bytes, dict[int, PartTotals]]:
+    """Return secret and parts; raises `InputError` if they are of other work."""
+    head, found = journal.head, dict[int, PartTotals]()
+    if other := [name for name, value in wanted.items() if not _same(head.get(name), value)]:
+        raise journal.refused((DIFFERS.format(", ".join(other)), ANOTHER))
+    try:
+        secret = bytes.fromhex(head["secret"])
+        if len(secret) != SECRET_BYTES:
+            raise ValueError
+        for event in journal.events:
+            number, part = index(event["part"]), checked_part(*(event[name] for name in PART_FIELDS))
+            if number in found or not 0 <= number < head["partitions"]:
+                raise ValueError
+            found[number] = part
+    except (ValueError, TypeError, KeyError):
+        raise journal.refused(DAMAGED) from None
+    return secret, found
+
+
+def _same(one: object, other: object) -> bool:
+    return (one, type(one)) == (other, type(other))
 
 
 def remove_manifest(folder: Path | None) -> None:
     """Remove a folder's manifest: its parts may have been summed from other data."""
     if folder is not None:
         (folder / MANIFEST).unlink(missing_ok=True)
-
-
-def _lock(descriptor: int, path: Path) -> None:
-    fcntl = posix_module("fcntl")
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise InputError("another command is working there", "wait, or name another --work", path) from None
-
-
-def _read(text: bytes, wanted: dict[str, Any], path: Path) -> tuple[bytes | None, dict[int, PartTotals], int]:
-    """Return secret, parts and end of the last complete line; raises `InputError` for invalid lines."""
-    end = text.rfind(b"\n") + 1
-    lines = text[:end].splitlines()
-    if not lines:
-        return None, {}, 0
-    try:
-        header, *done = map(json.loads, lines)
-        secret = bytes.fromhex(header.pop("secret"))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise InputError("no manifest of totals", "remove it, or name another --work", path) from None
-    given = {name: header.get(name) for name in wanted}
-    other = [
-        name for name, value in wanted.items() if (given[name], type(given[name])) != (value, type(value))
-    ]
-    if other:
-        raise InputError(
-            f"the manifest and this release differ in {', '.join(other)}",
-            "name another --work, or remove it",
-            path,
-        )
-    if len(secret) != SECRET_BYTES:
-        raise InputError(
-            "no manifest of totals: its secret is cut", "remove it, or name another --work", path
-        )
-    found: dict[int, PartTotals] = {}
-    try:
-        for each in done:
-            number, part = index(each["part"]), checked_part(*(each[name] for name in PART_FIELDS))
-            own = _line(number, part, wanted, secret)
-            fits = 0 <= number < wanted["partitions"] and number not in found
-            if not fits or not hmac.compare_digest(own["hmac"].encode(), str(each["hmac"]).encode()):
-                raise ValueError
-            found[number] = part
-    except (ValueError, TypeError, KeyError):
-        what = "no manifest of totals: a part appears twice, or is not as it was written"
-        raise InputError(what, "remove the manifest, or name another --work", path) from None
-    if len({len(sums) for sums, *_ in found.values()}) > 1:
-        raise InputError("no manifest of totals", "remove it, or name another --work", path)
-    return secret, found, end
 
 
 def checked_part(totals: list[int], units: int, marks: str) -> PartTotals:

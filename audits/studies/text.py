@@ -3,8 +3,9 @@
 from typing import Any
 
 from audits.certificate.summary import summary
-from audits.reports.tables import grid, shown_table
-from dpaccount.checker import plain
+from audits.reports.tables import shown_table
+from audits.reports.terminal import grid
+from dpaccount.documents import plain
 from dpaccount.schemas.study import StudyPlan, StudyRelease
 
 MOST_SHOWN = 40  #: rows of a statistic on a terminal; its file has them all

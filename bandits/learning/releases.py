@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from bandits.learning.journal import Journal, Line
 from bandits.statistics.arrays import Integers
 from dpaccount.accounting.measures import Measure
 from dpaccount.documents import canonical
@@ -25,6 +24,7 @@ from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Private, Theorem, compose, discrete_gaussian, linear, local, nodes, parallel
 from dpaccount.proof.derivation import digest_of
+from dpaccount.work.journal import Journal, Line
 from mechanisms.subject import Subject
 
 SECURE = "secure"

@@ -7,9 +7,10 @@ names the run and its charge; it holds no record.
 
 from pathlib import Path
 
-from bandits.learning.journal import Journal
 from bandits.learning.releases import SECURE, charged, configuration, proof_of, same_run
+from bandits.learning.state import STATE
 from dpaccount.ledger.ledger import Ledger
+from dpaccount.work.journal import Journal
 from mechanisms.subject import Rows, Subject, View
 
 
@@ -27,7 +28,7 @@ def play(
     domain.admit(data, subject.relation)
     theorem = proof_of(subject)
     ours = configuration(subject, theorem, coins, SECURE, "a dataset")
-    journal = Journal(file, ours)
+    journal = Journal(file, ours, STATE)
     try:
         same_run(journal.head, ours)
         return subject.play(domain.clamped(data), charged(journal, theorem, ledger, scope), coins)

@@ -41,8 +41,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from bandits.learning.arrivals import Checked, Course, Live
 from bandits.learning.contextual import on_offer
-from bandits.learning.journal import Journal, Line
 from bandits.learning.releases import SECURE, Kept, Rehearsed, charged, configuration, proof_of, same_run
+from bandits.learning.state import STATE
 from bandits.statistics.arrays import Floats, as_row
 from dpaccount.documents import digest
 from dpaccount.errors import InputError
@@ -50,6 +50,7 @@ from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise import process
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import Theorem
+from dpaccount.work.journal import Journal, Line
 from mechanisms.local.shuffled import in_order
 from mechanisms.subject import View
 
@@ -428,7 +429,7 @@ def _begun(
         raise InputError(f"{type(subject).__name__} serves nobody one by one", "give it a dataset")
     theorem = proof_of(subject, delta)
     ours = configuration(subject, theorem, coins, noise, "arrivals")
-    journal = Journal(file, ours)
+    journal = Journal(file, ours, STATE)
     with _or_closed(journal):
         same_run(journal.head, ours)
     return journal, theorem

@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from bandits.learning.journal import Journal
+from bandits.learning.state import STATE
 from bandits.outsourced_optimisation.kernels import MAX_KERNEL_NUMBER, RowKernel, scaled
 from bandits.outsourced_optimisation.modeler import AS_PUBLISHED, NOISE_AWARE, Modeler
 from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
+from dpaccount.work.journal import Journal
 
 ABOUT = "outsourced-table"
 
@@ -107,7 +108,7 @@ def opened(
     if settings.lengths is not None:
         scaled(points, np.array(settings.lengths))  # refused before a file is made
     _computable(settings)
-    journal = Journal(state, begin)
+    journal = Journal(state, begin, STATE)
     try:
         yield _resumed(journal, state, points, facts, begin)
     finally:

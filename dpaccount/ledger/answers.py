@@ -12,17 +12,11 @@ from typing import Any
 from dpaccount.documents import Place
 from dpaccount.errors import BudgetError
 from dpaccount.exact import Exact, as_exact, to_digits
-from dpaccount.ledger import ledger as durable
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.charging import Charge, RefusedError
 from dpaccount.ledger.entry import Entry
-from dpaccount.ledger.journal import export as exported
-from dpaccount.ledger.journal import log as history
-from dpaccount.ledger.journal import repair as mended
-from dpaccount.ledger.journal import verify as heads
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import Certificate
-from dpaccount.ledger.stores import store
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
 
@@ -32,17 +26,6 @@ Say = Callable[[str], object]
 
 def silent(_: str) -> None:
     """Discard a message."""
-
-
-#: create a ledger and return `Ledger.show`; recompute one: ``{"valid", "first_bad"}``
-init, verify = durable.init, heads.verify
-standing = heads.standing  #: number, head and root of the last entry, and the digest of the first
-table = history.table  #: a log as CSV
-LogFilter = history.LogFilter  #: which entries of a log
-log = history.log  #: a line for every entry: who charged what, why, and why it was refused
-repair = mended.repair  #: rebuild balances and head from the entries
-export, import_ = exported.lines, exported.imported  #: a ledger as JSON lines; back
-grant = store.grant  #: grant a role of a server the right to read, charge or arrange a ledger
 
 
 def charge(  # noqa: PLR0913 - options

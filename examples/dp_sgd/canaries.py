@@ -70,7 +70,7 @@ def unsteadiness(steps, included):
 
 
 def write_canaries(name, included, values):
-    """Write a file for `dpaccount audit --one-run`: a line for each canary."""
+    """Write a file for `dpaccount audit-one-run`: a line for each canary."""
     with Path(name).open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["included", "score"])

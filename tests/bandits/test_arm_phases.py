@@ -35,7 +35,7 @@ NOBODY = np.zeros(0, dtype=np.int64)
 @pytest.fixture(autouse=True)
 def unsynced(monkeypatch):
     """Leave the disk alone."""
-    monkeypatch.setattr("bandits.learning.journal.os.fsync", lambda _: None)
+    monkeypatch.setattr("dpaccount.work.journal.os.fsync", lambda _: None)
 
 
 def world(seed, arms, rounds):

@@ -24,7 +24,7 @@ PURE = ArmPhases(epsilon=Fraction(1))
 @pytest.fixture(autouse=True)
 def unsynced(monkeypatch):
     """Leave the disk alone."""
-    monkeypatch.setattr("bandits.learning.journal.os.fsync", lambda _: None)
+    monkeypatch.setattr("dpaccount.work.journal.os.fsync", lambda _: None)
 
 
 def run(subject, means, seed):

@@ -100,7 +100,7 @@ def test_a_session_that_ends_within_a_phase_releases_what_came(tmp_path, asked):
 
 
 def test_a_session_is_charged_once_whoever_comes(tmp_path, monkeypatch):
-    monkeypatch.setattr("bandits.learning.journal.os.fsync", lambda _: None)
+    monkeypatch.setattr("dpaccount.work.journal.os.fsync", lambda _: None)
     address = f"sqlite:///{tmp_path}/budget.db"
     init(
         address,

@@ -50,7 +50,7 @@ PHASES = PhasedGpUcb(rounds=30, sigma=Fraction(2), delays=True, **SMALL)
 
 @pytest.fixture(autouse=True)
 def unsynced(monkeypatch):
-    monkeypatch.setattr("bandits.learning.journal.os.fsync", lambda _: None)
+    monkeypatch.setattr("dpaccount.work.journal.os.fsync", lambda _: None)
 
 
 def people(subject, seed=5):

@@ -48,7 +48,7 @@ class PowerCutError(Exception):
 @pytest.fixture
 def url(tmp_path, monkeypatch):
     """Return a roomy ledger; the n-th noise that is drawn is the rehearsal's of seed n."""
-    monkeypatch.setattr("bandits.learning.journal.os.fsync", lambda _: None)  # processes stop, not machines
+    monkeypatch.setattr("dpaccount.work.journal.os.fsync", lambda _: None)  # processes stop, not machines
     return roomy(tmp_path / "budget.db", monkeypatch)
 
 

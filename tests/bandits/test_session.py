@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from bandits.arm_phases import ArmPhases
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
-from bandits.learning.journal import Journal
 from bandits.learning.releases import Rehearsed, proof_of
 from bandits.learning.session import Session, Ticket
+from bandits.learning.state import STATE
 from bandits.local_gp_ucb import Client, LocalGpUcb
 from bandits.logged_policy import LoggedPolicy
 from bandits.moment_gp_ucb import MomentGpUcb
@@ -31,6 +31,7 @@ from dpaccount.errors import BudgetError, InputError, LedgerError
 from dpaccount.ledger.entry import DRAWING, RELEASE
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.streamed_receipt import ResumableReceipt
+from dpaccount.work.journal import Journal
 
 HERE = Path(__file__).parent
 SMALL = {"rounds": 9, "candidates": 3, "nodes_per_axis": 2}
@@ -72,7 +73,7 @@ def url(tmp_path):
 @pytest.fixture(autouse=True)
 def unsynced(monkeypatch):
     """Leave the disk alone: here processes are stopped, not machines."""
-    monkeypatch.setattr("bandits.learning.journal.os.fsync", lambda _: None)
+    monkeypatch.setattr("dpaccount.work.journal.os.fsync", lambda _: None)
 
 
 def ledger_at(folder, epsilon=100, measure="approximate"):
@@ -294,7 +295,7 @@ def test_another_persons_data_reach_nobody_but_through_a_release(subject, tmp_pa
             def noisy_symmetric(self, key, part, matrix, fixed=fixed):
                 return fixed.noisy_symmetric(key, part, np.zeros_like(matrix))
 
-        session = Session(subject, Journal(tmp_path / str(changed), {}), Same(), 7)
+        session = Session(subject, Journal(tmp_path / str(changed), {}, STATE), Same(), 7)
         views.append(feed(session, subject, data).result().own["action"])
     assert (np.delete(views[0], 1) == np.delete(views[1], 1)).all()
 

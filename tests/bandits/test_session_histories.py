@@ -13,7 +13,6 @@ import pytest
 
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning import resumable
-from bandits.learning.journal import Journal
 from bandits.learning.releases import proof_of
 from bandits.learning.session import Session
 from bandits.local_gp_ucb import Client, LocalGpUcb
@@ -22,6 +21,7 @@ from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
+from dpaccount.work.journal import Journal
 
 SMALL = {"rounds": 9, "candidates": 3, "nodes_per_axis": 2}
 ROWS = MomentGpUcb(**SMALL, size=4, refresh=2, sigma=Fraction(2))
@@ -44,7 +44,7 @@ def ledger(tmp_path):
 
 @pytest.fixture(autouse=True)
 def unsynced(monkeypatch):
-    monkeypatch.setattr("bandits.learning.journal.os.fsync", lambda _: None)
+    monkeypatch.setattr("dpaccount.work.journal.os.fsync", lambda _: None)
 
 
 def serve(session, people, seed):

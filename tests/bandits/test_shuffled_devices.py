@@ -26,7 +26,7 @@ BITS = BANDIT.bits
 
 @pytest.fixture(autouse=True)
 def unsynced(monkeypatch):
-    monkeypatch.setattr("bandits.learning.journal.os.fsync", lambda _: None)
+    monkeypatch.setattr("dpaccount.work.journal.os.fsync", lambda _: None)
 
 
 class Coins:

@@ -203,8 +203,9 @@ def ledger(commands: list[list[str]]) -> Any:
 
 def helps() -> Answers:
     """The help of every command."""
-    from audits.cli.app import app
+    from audits.cli.app import add_commands, app
 
+    add_commands()
     found = {}
     os.environ["COLUMNS"] = "100"
     for words in commands(app):

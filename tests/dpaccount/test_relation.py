@@ -12,7 +12,7 @@ from dpaccount.errors import InputError, RuleError
 from dpaccount.proof import assume_ball, assume_cell, assume_clipped, assume_event, assume_persons
 from dpaccount.proof.decide import neighbouring
 from dpaccount.relation import RELATION_CLASSES, AddRemove, BoundedRow, ReplaceOne, adjacency, radius_of
-from dpaccount.schemas import schemas
+from dpaccount.schemas.catalogue import schemas
 from tests.looped import looped
 
 VALUES = range(4)  #: of a record; steps of 1 between them stand for a convex set

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from audits.api.arguments import Arguments, declared_sensitivity, described, terms_of
-from audits.cli.questions import AuditOptions, SensitivityOptions, arguments_of
+from audits.cli.questions import Data, Declared, Point, Runs, arguments_of
 from dpaccount.errors import InputError
 from tests.looped import looped
 
@@ -24,7 +24,8 @@ SAME = [
 
 @looped(("texts", "values"), SAME)
 def test_both_ask_the_same_attack(texts, values):
-    line = AuditOptions(epsilon="0.5", delta="1e-6", trials="1e3", jobs="1", **texts).question("m:f")
+    tables = Point(epsilon="0.5", delta="1e-6"), Runs(trials="1e3"), Data(**texts)
+    line = arguments_of(*tables, jobs="1").request("m:f")
     python = Arguments(
         epsilon=Fraction(1, 2),
         delta=Fraction(1, 10**6),
@@ -46,7 +47,7 @@ def test_both_ask_the_same_attack(texts, values):
 
 @looped(("texts", "values"), SAME)
 def test_both_ask_the_same_test_of_sensitivity(texts, values):
-    line = arguments_of(SensitivityOptions(norm="l2", bound="1/3", **texts)).query("m:f").declared
+    line = arguments_of(Declared(norm="l2", bound="1/3"), Data(**texts)).query("m:f").declared
     python = declared_sensitivity("l2", Fraction(1, 3), described(terms_of(values), None, None))
     assert (line.norm, line.bound, line.shape) == (python.norm, python.bound, python.shape)
 

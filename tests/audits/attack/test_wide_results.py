@@ -17,7 +17,7 @@ from audits.attack.membership_guessing import plan_guess
 from audits.attack.pair_search import Screen, _compared
 from audits.attack.runs import Challenge, silent, survey_for
 from audits.datasets.bases import Pair
-from audits.samples.kept_runs import KeepingCrew, KeptRuns
+from audits.samples.kept_runs import KeepingCrew, kept_runs
 from audits.sandbox.crew import PATIENCE, Crew
 from audits.sandbox.outcomes import ALIGNED, of_value
 from audits.scores.learned_scores import best_score
@@ -246,7 +246,7 @@ def test_processes_and_kept_runs_do_not_change_the_answer(tmp_path):
     alone = attacked(tmp_path, "sound", 700)
     assert attacked(tmp_path, "sound", 700, jobs=2).reached == alone.reached
     for _ in range(2):  # the second time, all runs are taken from the file
-        kept = KeptRuns(tmp_path / "kept", {"claim": "4"})
+        kept = kept_runs(tmp_path / "kept", {"claim": "4"})
         assert attacked(tmp_path, "sound", 700, kept=kept).reached == alone.reached
     assert (tmp_path / "kept").stat().st_size < 2_000_000  # features alone are kept
 

@@ -11,7 +11,8 @@ from audits.certificate.checkpoint import checkpoint, noted
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger import answers
 from dpaccount.ledger.entry import ORIGIN, seal
-from dpaccount.ledger.journal import verify
+from dpaccount.ledger.journal import verify as verifying
+from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
 
@@ -39,8 +40,8 @@ def test_a_checkpoint_is_on_the_chain_for_ever(url, tmp_path):
     assert (made["number"], made["head"]) == (1, answers.show(url)["head"])
     charge(url)
     head = noted(file, public)["head"]
-    assert answers.verify(url, head=head)["valid"]
-    assert answers.verify(url, since=head)["valid"]
+    assert verify(url, head=head)["valid"]
+    assert verify(url, since=head)["valid"]
 
 
 def test_another_history_does_not_stand_on_it(url, tmp_path):
@@ -51,9 +52,9 @@ def test_another_history_does_not_stand_on_it(url, tmp_path):
     file.write_text(json.dumps(checkpoint(url, private)))
     older.replace(tmp_path / "budget.db")
     charge(url, Fraction(1, 7))
-    assert answers.verify(url)["valid"]
+    assert verify(url)["valid"]
     wrong = {"valid": False, "first_bad": "noted head"}
-    assert answers.verify(url, head=noted(file, public)["head"]) == wrong
+    assert verify(url, head=noted(file, public)["head"]) == wrong
 
 
 def test_rows_of_another_history_that_were_put_back_do_not_hold_a_head(url, tmp_path):
@@ -76,11 +77,11 @@ def test_rows_of_another_history_that_were_put_back_do_not_hold_a_head(url, tmp_
     database.close()
     first, witnessed = note["first"], f"{url}?witness={witness}"
     told = [
-        answers.verify(url, head=note["head"]),
-        answers.verify(url, since=later[-1], head=note["head"]),
-        answers.verify(url, since=later[-1], head=note["head"], first=first),
-        answers.verify(witnessed, since=later[-1], first=first),
-        answers.verify(witnessed, since=later[-1], head=first),
+        verify(url, head=note["head"]),
+        verify(url, since=later[-1], head=note["head"]),
+        verify(url, since=later[-1], head=note["head"], first=first),
+        verify(witnessed, since=later[-1], first=first),
+        verify(witnessed, since=later[-1], head=first),
     ]
     assert all(one == {"valid": False, "first_bad": 4} for one in told)
 
@@ -111,7 +112,7 @@ def test_what_the_key_did_not_sign_is_refused(url, tmp_path):
 @pytest.mark.parametrize("value", [None, 5, [], {}, True])
 def test_a_signed_head_is_a_text(url, tmp_path, monkeypatch, name, value):
     private, public = keys(tmp_path, "one")
-    standing = {**verify.standing(url), name: value}
+    standing = {**verifying.standing(url), name: value}
     monkeypatch.setattr("audits.certificate.checkpoint.standing", lambda _: standing)
     file = tmp_path / "note.json"
     file.write_text(json.dumps(checkpoint(url, private)))
@@ -126,11 +127,11 @@ def test_what_it_says_of_entry_0_holds_to_the_head(url, tmp_path):
     note = checkpoint(url, private)
     charge(url)
     assert note["first"] == checkpoint(url, private)["first"]
-    assert answers.verify(url, since=note["head"], first=note["first"])["valid"]
+    assert verify(url, since=note["head"], first=note["first"])["valid"]
     raise_budget(tmp_path / "budget.db")
     wrong = {"valid": False, "first_bad": 1}
-    assert answers.verify(url, since=note["head"], first=note["first"]) == wrong
-    assert answers.verify(url) == wrong
+    assert verify(url, since=note["head"], first=note["first"]) == wrong
+    assert verify(url) == wrong
     with pytest.raises(LedgerError, match="entry 1 was changed"):
         checkpoint(url, private)
 
@@ -152,8 +153,8 @@ def test_entries_before_the_note_are_not_read_again(url, tmp_path, monkeypatch):
     note = checkpoint(url, private)
     charge(url)
     walks = []
-    monkeypatch.setattr(verify, "check_linked", lambda rows, number: walks.append(number))
-    assert answers.verify(url, since=note["head"], first=note["first"])["valid"]
+    monkeypatch.setattr(verifying, "check_linked", lambda rows, number: walks.append(number))
+    assert verify(url, since=note["head"], first=note["first"])["valid"]
     assert walks == []
-    assert answers.verify(url, since=note["head"])["valid"]
+    assert verify(url, since=note["head"])["valid"]
     assert walks == [0]

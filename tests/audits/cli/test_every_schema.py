@@ -8,7 +8,7 @@ import tomllib
 import pytest
 
 from audits.certificate import figures, sign
-from dpaccount.schemas import schemas
+from dpaccount.schemas.catalogue import schemas
 from tests.audits.certificate.test_sign import keys
 from tests.audits.cli.test_schemas import RECEIVED, answers
 from tests.bandits.test_sessions import CLAIM, CONTEXT

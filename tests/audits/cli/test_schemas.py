@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from audits.claim import read_claim
-from dpaccount.schemas import schemas
+from dpaccount.schemas.catalogue import schemas
 from tests.documents import kind_of, validator, wrong
 from tests.dpaccount.checker.made import HONEST, edited
 

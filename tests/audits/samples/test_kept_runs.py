@@ -14,7 +14,7 @@ from audits.api import on_code
 from audits.api.requests import Audit
 from audits.claim import AuditPlan
 from audits.datasets.forms import CodedColumn, Layout
-from audits.samples.kept_runs import KeepingCrew, KeptRuns, _records
+from audits.samples.kept_runs import KeepingCrew, kept_runs
 from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import of_value
 from audits.subjects.code import Code
@@ -32,66 +32,20 @@ def answer_of(text):
     return answer
 
 
-def test_records_come_back_and_a_torn_end_is_cut(tmp_path):
-    kept = KeptRuns(tmp_path / "k", ASKED)
-    for n in range(5):
-        kept.append("left", n / 7)
-    kept.close()
-    whole = (tmp_path / "k").read_bytes()
-    ends = [0]
-    for record in range(6):
-        ends.append(
-            next(n for n in range(ends[-1] + 1, len(whole) + 1) if len(_records(whole[:n])[0]) == record + 1)
-        )
-    for size in range(ends[1], len(whole) + 1):
-        (tmp_path / "k").write_bytes(whole[:size])
-        kept = KeptRuns(tmp_path / "k", ASKED)
-        complete = sum(end <= size for end in ends[1:])
-        assert [record[1] for record in kept.records] == [n / 7 for n in range(complete - 1)]
-        kept.append("left", 9.0)
-        kept.close()
-        assert _records((tmp_path / "k").read_bytes())[0][-1] == ["left", 9.0]
-
-
-def test_an_edit_ends_what_is_read(tmp_path):
-    kept = KeptRuns(tmp_path / "k", ASKED)
-    kept.append("left", 1.0)
-    kept.append("left", 2.0)
-    kept.close()
-    raw = bytearray((tmp_path / "k").read_bytes())
-    for place in range(len(raw)):
-        edited = raw.copy()
-        edited[place] ^= 1
-        assert len(_records(bytes(edited))[0]) < 3
-
-
 def test_a_file_of_other_runs_is_refused(tmp_path):
-    KeptRuns(tmp_path / "k", ASKED).close()
+    kept_runs(tmp_path / "k", ASKED).close()
     with pytest.raises(InputError, match="another seed"):
-        KeptRuns(tmp_path / "k", {**ASKED, "seed": "2"})
+        kept_runs(tmp_path / "k", {**ASKED, "seed": "2"})
     (tmp_path / "text").write_text("claim = 1\n" * 9)
     with pytest.raises(InputError, match="no kept runs"):
-        KeptRuns(tmp_path / "text", ASKED)
+        kept_runs(tmp_path / "text", ASKED)
     assert (tmp_path / "text").read_text() == "claim = 1\n" * 9
     with pytest.raises(InputError, match="directory"):
-        KeptRuns(tmp_path, ASKED)
-    held = KeptRuns(tmp_path / "k", ASKED)
+        kept_runs(tmp_path, ASKED)
+    held = kept_runs(tmp_path / "k", ASKED)
     with pytest.raises(InputError, match="another audit"):
-        KeptRuns(tmp_path / "k", ASKED)
+        kept_runs(tmp_path / "k", ASKED)
     held.close()
-
-
-def test_zeros_at_the_end_are_cut(tmp_path):
-    kept = KeptRuns(tmp_path / "k", ASKED)
-    kept.append("left", 1.0)
-    kept.close()
-    whole = (tmp_path / "k").read_bytes()
-    for zeros in (1, 8, 4096):  # what a file system shows of blocks that a power failure lost
-        (tmp_path / "k").write_bytes(whole + bytes(zeros))
-        kept = KeptRuns(tmp_path / "k", ASKED)
-        assert list(kept.records) == [["left", 1.0]]
-        kept.close()
-        assert (tmp_path / "k").read_bytes() == whole
 
 
 def test_the_code_of_kept_runs_is_all_that_decides(tmp_path, monkeypatch):
@@ -123,7 +77,7 @@ def test_data_that_reach_the_function_in_another_form_are_other_data(tmp_path, m
     monkeypatch.setattr(Crew, "_delayed", lambda _: 0.0)
 
     def keep(layout):
-        kept = KeptRuns(tmp_path / "k", ASKED)
+        kept = kept_runs(tmp_path / "k", ASKED)
         crew = KeepingCrew(Code("shop:f", ()), kept, seconds=1.0)
         crew.layout = layout
         try:
@@ -152,7 +106,7 @@ def made(monkeypatch):
 
 
 def outcomes(path, plays):
-    kept = KeptRuns(path, ASKED)
+    kept = kept_runs(path, ASKED)
     crew = KeepingCrew(Code("shop:f", ()), kept, seconds=9.0, jobs=2)
     try:
         return [outcome.numbers.tolist() for outcome in crew._run_plays(plays)]
@@ -192,7 +146,7 @@ def test_the_number_of_jobs_is_a_part_of_what_was_asked(tmp_path, monkeypatch):
         monkeypatch.setattr("os.cpu_count", lambda: processors)
         plan = AuditPlan()
         question = Audit("shop:f", Fraction(1), Fraction(0), plan, jobs=jobs, keep=tmp_path / "k")
-        on_code._crew(Code("shop:f", ()), question, 9.0, lambda _: None)._kept_runs.close()
+        on_code._crew(Code("shop:f", ()), question, 9.0, lambda _: None)._kept.close()
 
     begun(4, 2)
     begun(4, 2)

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 from audits.reports import of_ledger
-from audits.reports.of_ledger import logged
+from audits.reports.terminal import logged
 from dpaccount import proof
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger import answers
 from dpaccount.ledger.charging import RefusedError
-from dpaccount.ledger.journal.log import in_decimal
-from dpaccount.ledger.ledger import Ledger
+from dpaccount.ledger.journal.log import in_decimal, log, table
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.review import report
 from dpaccount.plan.events import Approximate, Plan, Pure, Zcdp
 from tests.looped import looped
@@ -38,7 +39,7 @@ TIGHT = {"event": "gaussian", "sigma": 4.22467889}
 
 
 def test_a_charge_answers_as_the_contract_prints_it(url):
-    created = answers.init(url, **BUDGET)
+    created = init(url, **BUDGET)
     explained = answers.show(url).pop("explained")
     assert {**created, "explained": explained} == answers.show(url)
     answer = answers.charge(url, place(TIGHT))
@@ -53,12 +54,12 @@ def test_a_charge_answers_as_the_contract_prints_it(url):
     assert set(shown) == names
     assert shown["head"] == answer["head"]
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
-    assert answers.verify(url) == {"valid": True, "first_bad": None}
-    assert answers.exit_code(answers.verify(url)) == answers.exit_code(shown) == 0
+    assert verify(url) == {"valid": True, "first_bad": None}
+    assert answers.exit_code(verify(url)) == answers.exit_code(shown) == 0
 
 
 def test_a_refused_charge_is_an_answer(url):
-    answers.init(url, **BUDGET)
+    init(url, **BUDGET)
     messages: list[str] = []
     answer = answers.charge(url, place({**GAUSSIAN, "sigma": 1}), say=messages.append)
     assert (answer["accepted"], answer["entry"], answers.exit_code(answer)) == (False, 1, 1)
@@ -70,13 +71,13 @@ def test_a_refused_charge_is_an_answer(url):
 
 
 def test_a_refusal_for_delta_says_so_and_no_infinite_epsilon(url):
-    answers.init(url, **{**BUDGET, "measure": "approximate"})
+    init(url, **{**BUDGET, "measure": "approximate"})
     reason = answers.charge(url, place({"event": "approximate", "epsilon": 0.5, "delta": 3e-6}))["reason"]
     assert "unit 1 to δ 3e-06, beyond the budget's δ 1e-06" in reason
 
 
 def test_a_given_pair_of_laws_is_said_to_be_assumed(url):
-    answers.init(url, **BUDGET)
+    init(url, **BUDGET)
     pair = place({"event": "dominating_pair", "p": ["0.51", "0.49"], "q": ["0.49", "0.51"]})
     answer = answers.charge(url, pair)
     assert answer["accepted"]
@@ -84,7 +85,7 @@ def test_a_given_pair_of_laws_is_said_to_be_assumed(url):
 
 
 def test_a_charge_without_a_bound_is_refused(url):
-    answers.init(url, **BUDGET)
+    init(url, **BUDGET)
     messages: list[str] = []
     answer = answers.charge(url, place(GAUSSIAN, {"event": "zcdp", "rho": 0.1}), say=messages.append)
     assert answer["accepted"] is False
@@ -99,7 +100,7 @@ def test_a_charge_without_a_bound_is_refused(url):
 
 
 def test_the_remaining_epsilon_can_be_spent(url):
-    answers.init(url, **{**BUDGET, "delta": Fraction(0), "measure": "pure"})
+    init(url, **{**BUDGET, "delta": Fraction(0), "measure": "pure"})
     answers.charge(url, place({"event": "pure", "epsilon": 0.7}))
     left = answers.show(url)["remaining"]["epsilon"]["lower"]
     assert answers.charge(url, place({"event": "pure", "epsilon": left}))["accepted"]
@@ -107,7 +108,7 @@ def test_the_remaining_epsilon_can_be_spent(url):
 
 
 def test_keys_and_dry_runs(url):
-    answers.init(url, **BUDGET)
+    init(url, **BUDGET)
     dry = answers.charge(url, place(GAUSSIAN), key="a", dry_run=True)
     assert (dry["accepted"], dry["entry"]) == (True, None)
     first = answers.charge(url, place(GAUSSIAN), key="a")
@@ -118,7 +119,7 @@ def test_keys_and_dry_runs(url):
 
 
 def test_wrong_requests_have_no_answer(url):
-    answers.init(url, **BUDGET)
+    init(url, **BUDGET)
     with pytest.raises(InputError, match="add-remove"):
         answers.charge(url, place(GAUSSIAN, relation="add-remove"))
     with pytest.raises(InputError, match=r"events\.json"):
@@ -129,19 +130,19 @@ def test_wrong_requests_have_no_answer(url):
 @pytest.mark.parametrize("sigma", ["1e-5000", "1e5000", "1e-300"])
 @pytest.mark.parametrize("measure", ["gdp", "zcdp"])
 def test_extreme_numbers_end_in_an_answer(url, sigma, measure):
-    answers.init(url, **{**BUDGET, "measure": measure})
+    init(url, **{**BUDGET, "measure": measure})
     text = (
         '{"schema":"dpaccount/events/1","relation":"replace-one","events":[{"event":"gaussian","sigma":%s}]}'
     )
     answer = answers.charge(url, parse_json(text % sigma, "events.json"))
     assert answer["accepted"] == (sigma == "1e5000")
-    assert answers.verify(url)["valid"]
+    assert verify(url)["valid"]
     answers.show(url)
 
 
 def test_what_is_spent_and_what_remains_are_explained(url):
     """Of gdp the two ε do not add up to the budget, which looks wrong and is right."""
-    answers.init(url, **BUDGET)
+    init(url, **BUDGET)
     answers.charge(url, place(GAUSSIAN))
     shown = answers.show(url)
     match = re.fullmatch(
@@ -170,7 +171,7 @@ def test_what_is_spent_and_what_remains_are_explained(url):
 )  # fmt: skip
 def test_what_is_said_to_fit_fits(url, measure, first, said, fits, not_):
     """No single ε says it: a charge of less ε was refused, of a δ that is used up or in a measure that is full."""
-    answers.init(url, **{**BUDGET, "measure": measure})
+    init(url, **{**BUDGET, "measure": measure})
     with Ledger.open(url) as ledger:
         ledger.charge_plan(Plan("replace-one", first), "first")
         assert re.search(f"another charge of {said} fits", answers.show(url)["explained"])
@@ -183,7 +184,7 @@ def test_what_is_said_to_fit_fits(url, measure, first, said, fits, not_):
 
 
 def test_a_repeated_key_is_said(url):
-    answers.init(url, **BUDGET)
+    init(url, **BUDGET)
     messages: list[str] = []
     for _ in range(2):
         answer = answers.charge(url, place(GAUSSIAN), key="a", say=messages.append)
@@ -208,46 +209,46 @@ def test_numbers_of_an_entrys_plan_are_decimals_for_readers(held, read):
 
 
 def test_the_log_says_who_spent_what_on_what(url):
-    answers.init(url, **BUDGET)
+    init(url, **BUDGET)
     answers.charge(url, place({**GAUSSIAN, "cover": [3, 9]}), key="a", purpose="mean age", by="=Ada")
     answers.charge(url, place({**GAUSSIAN, "sigma": 1}), purpose="too much", by="Bob")
     answers.charge(url, place(GAUSSIAN), purpose="all")
-    log = answers.log(url)
-    assert [line["kind"] for line in log] == ["budget", "charge", "refusal", "charge"]
-    charge = log[1]
+    lines = log(url)
+    assert [line["kind"] for line in lines] == ["budget", "charge", "refusal", "charge"]
+    charge = lines[1]
     assert (charge["purpose"], charge["by"], charge["key"]) == ("mean age", "=Ada", "a")
     assert (charge["first"], charge["last"], charge["spends"]) == (3, 9, {"mu_squared": 0.01})
     assert charge["plan"] == [{**GAUSSIAN, "sigma": str(GAUSSIAN["sigma"]), **IN_FULL}]
-    assert (log[2]["by"], log[2]["spends"]) == ("Bob", None)
-    assert "beyond the budget" in log[2]["reason"]
-    assert (log[3]["first"], log[3]["last"]) == (None, None)
-    assert log[3]["head"] == answers.show(url)["head"]
-    assert json.loads(json.dumps(log, allow_nan=False)) == log
-    rows = list(csv.DictReader(answers.table(log).splitlines()))
+    assert (lines[2]["by"], lines[2]["spends"]) == ("Bob", None)
+    assert "beyond the budget" in lines[2]["reason"]
+    assert (lines[3]["first"], lines[3]["last"]) == (None, None)
+    assert lines[3]["head"] == answers.show(url)["head"]
+    assert json.loads(json.dumps(lines, allow_nan=False)) == lines
+    rows = list(csv.DictReader(table(lines).splitlines()))
     assert [row["entry"] for row in rows] == ["0", "1", "2", "3"]
     assert rows[1]["by"] == "'=Ada"  # no formula in a spreadsheet
-    shown = [" ".join(line.split()) for line in logged(log).splitlines()]
-    assert shown[4].split()[:6] == ["1", *log[1]["time"][:16].split("T"), "charge", "μ²", "0.01"]
+    shown = [" ".join(line.split()) for line in logged(lines).splitlines()]
+    assert shown[4].split()[:6] == ["1", *lines[1]["time"][:16].split("T"), "charge", "μ²", "0.01"]
     assert shown[4].endswith("3 to 9 purpose mean age, by =Ada, key a")
     assert "beyond the budget" in " ".join(shown[5:])
 
 
 def test_every_draw_is_logged_with_the_charge_that_paid_for_it(url):
-    answers.init(url, **BUDGET)
+    init(url, **BUDGET)
     twice = [proof.compose(pure("1/20", key="x"), pure("1/20", key=key)) for key in "yz"]
     with Ledger.open(url) as ledger:
         receipts = [ledger.charge(theorem, "two draws") for theorem in twice]
         for receipt, key in zip((*receipts, *receipts), "xxyz", strict=True):
             receipt.noisy(key, 0, np.array([5]))
-    draws = [line["about"] for line in answers.log(url) if line["kind"] == "drawing"]
+    draws = [line["about"] for line in log(url) if line["kind"] == "drawing"]
     assert draws == [1, 2, 1, 2]
 
 
 def test_a_log_of_a_changed_chain_is_not_printed(url, tmp_path):
-    answers.init(url, **BUDGET)
+    init(url, **BUDGET)
     answers.charge(url, place(GAUSSIAN), purpose="mean age", by="Ada")
     with sqlite3.connect(tmp_path / "budget.db") as database:
         database.execute("UPDATE entries SET body = replace(body, 'Ada', 'Eve')")
     database.close()
     with pytest.raises(LedgerError, match="changed or removed; close this process"):
-        answers.log(url)
+        log(url)

@@ -10,8 +10,8 @@ import pytest
 from dpaccount import proof
 from dpaccount.accounting.measures import MEASURES, MOST_NEAR, NEAR_WEIGHT
 from dpaccount.errors import InputError
-from dpaccount.ledger import answers
 from dpaccount.ledger.charging import RefusedError
+from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, Relation, Sequence, Zcdp
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
@@ -149,8 +149,8 @@ def test_releases_are_charged_in_the_measure_that_they_were_proved_in(make, url)
     file = Path(url.removeprefix("sqlite:///"))
     assert recount(file)["counts"]["charge"] == 23
     lines = file.with_suffix(".jsonl")
-    lines.write_bytes(b"".join(answers.export(url)))
-    answers.import_(lines, f"sqlite:///{file.with_suffix('.copy.db')}")
+    lines.write_bytes(b"".join(export.lines(url)))
+    export.imported(lines, f"sqlite:///{file.with_suffix('.copy.db')}")
 
 
 def test_distances_use_up_their_half_of_delta(make):

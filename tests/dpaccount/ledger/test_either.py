@@ -8,7 +8,10 @@ import pytest
 from dpaccount.errors import InputError
 from dpaccount.ledger import answers
 from dpaccount.ledger.charging import RefusedError
+from dpaccount.ledger.journal import export
+from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import init
 from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, RandomizedResponse, Relation, Zcdp
 
 from .recount import recount
@@ -39,8 +42,8 @@ def test_units_may_end_under_different_measures(make, url):
     counted = recount(file)
     assert (counted["counts"]["charge"], counted["counts"]["refusal"]) == (4, 2)
     lines = file.with_suffix(".jsonl")
-    lines.write_bytes(b"".join(answers.export(url)))
-    answers.import_(lines, f"sqlite:///{file.with_suffix('.copy.db')}")
+    lines.write_bytes(b"".join(export.lines(url)))
+    export.imported(lines, f"sqlite:///{file.with_suffix('.copy.db')}")
 
 
 def test_a_measure_that_was_exceeded_stays_so(make):
@@ -72,7 +75,7 @@ def test_it_is_shown(make, url):
     assert 0 < shown["spent"]["epsilon"]["upper"] < 1
     assert 0 < shown["remaining"]["epsilon"]["upper"] < 1
     assert shown["worst_unit"] is None
-    [_, line] = answers.log(url)
+    [_, line] = log(url)
     assert line["spends"] == {"mu_squared": 0.0025, "rho": 0.00125, "pure": 1e9}
 
 
@@ -80,4 +83,4 @@ def test_it_is_shown(make, url):
 def test_budgets_without_sense_are_refused(url, wrong):
     given = {"epsilon": 1, "delta": MILLIONTH, "unit": "person", "relation": "replace-one", **wrong}
     with pytest.raises(InputError, match=r"either|delta 0"):
-        answers.init(url, **given, measure="either")
+        init(url, **given, measure="either")

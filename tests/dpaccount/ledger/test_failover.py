@@ -11,12 +11,14 @@ import pytest
 from psycopg import sql
 
 from dpaccount.errors import BudgetError, LedgerError
-from dpaccount.ledger.answers import export, grant, import_
 from dpaccount.ledger.journal import verify as heads
+from dpaccount.ledger.journal.export import imported as import_
+from dpaccount.ledger.journal.export import lines as export
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import sqlite_file
 from dpaccount.ledger.stores.server_address import server_address
+from dpaccount.ledger.stores.store import grant
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import NUMBERS, pure

@@ -9,8 +9,10 @@ import pytest
 
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger import review
-from dpaccount.ledger.answers import export, import_, log
 from dpaccount.ledger.journal import verify as heads
+from dpaccount.ledger.journal.export import imported as import_
+from dpaccount.ledger.journal.export import lines as export
+from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, Relation

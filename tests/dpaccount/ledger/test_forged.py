@@ -11,12 +11,12 @@ import pytest
 
 from dpaccount.errors import LedgerError
 from dpaccount.ledger import requests
-from dpaccount.ledger.answers import grant
 from dpaccount.ledger.entry import CHARGE, DRAWING, REFUSAL, RELEASE, RETURN, ROUNDS, seal
 from dpaccount.ledger.journal.repair import repair
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.server_address import server_address
+from dpaccount.ledger.stores.store import grant
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import pure
@@ -275,7 +275,8 @@ def test_an_entry_in_another_scope_pays_for_nothing_in_this_one(forger):
 
 def test_an_imported_ledger_knows_no_authors(forger, tmp_path):
     """Whoever may charge goes on there: the server saw the owner write all of it."""
-    from dpaccount.ledger.answers import export, import_
+    from dpaccount.ledger.journal.export import imported as import_
+    from dpaccount.ledger.journal.export import lines as export
 
     lines = tmp_path / "lines"
     lines.write_bytes(b"".join(export(forger.team)))

@@ -16,16 +16,19 @@ import pytest
 
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger import team as arrangements
-from dpaccount.ledger.answers import export, grant, import_, log
 from dpaccount.ledger.entry import ARRANGING, DRAWING, RELEASE, seal
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal import repair as repairs
 from dpaccount.ledger.journal import verify as heads
+from dpaccount.ledger.journal.export import imported as import_
+from dpaccount.ledger.journal.export import lines as export
+from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.repair import repair
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import group_commit, server, server_rows, sqlite_file
 from dpaccount.ledger.stores.server_address import server_address
+from dpaccount.ledger.stores.store import grant
 from dpaccount.plan.events import Plan, Pure, Relation
 from tests.looped import looped
 

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
-from dpaccount.ledger.answers import grant
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.server_address import server_address
+from dpaccount.ledger.stores.store import grant
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, RandomizedResponse, Relation
 
 from .conftest import NUMBERS, steps_on

@@ -7,7 +7,7 @@ import pytest
 
 from audits.cli.ledger import init as command
 from dpaccount.errors import BudgetError
-from dpaccount.ledger.answers import standing
+from dpaccount.ledger.journal.verify import standing
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Approximate, Gaussian, Plan, Relation
 

@@ -1,0 +1,107 @@
+"""Tables of text for a terminal, and a ledger's balances and log as such tables.
+
+They are apart from the pages of reports, so that a command that prints them imports none of those.
+"""
+
+import io
+import math
+from fractions import Fraction
+from typing import Any
+
+from dpaccount.documents import plain
+from dpaccount.exact import to_digits
+from dpaccount.ledger.requests import CERTIFIED
+
+Report = dict[str, Any]
+WIDTH = 100  #: columns of a terminal that a table may take
+LONGEST_KEY = 20  #: characters of a key that is shown
+NAMES = {"epsilon": "ε", "delta": "δ", "mu_squared": "μ²", "rho": "ρ", "pure": "pure ε"}  #: of amounts
+#: fields of a log entry that are shown after its amounts, before its key
+NOTED = ("purpose", "by", "role", "scope", "cohort", "parts", "about", "reason", *CERTIFIED)
+SAID = {"drawing": "noise drawn", "release": "result stored", "about": "for entry"}
+BAR = 10  #: characters of a bar for a whole cap
+
+
+def grid(head: list[str], rows: list[list[str]]) -> str:
+    """Return rows of text under a head, aligned; control characters in cells are escaped."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in head:
+        drawn.add_column(plain(name), overflow="fold")
+    for row in rows:
+        drawn.add_row(*map(plain, row))
+    out = io.StringIO()
+    Console(file=out, width=WIDTH, highlight=False, markup=False, no_color=True).print(drawn)
+    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n"))
+
+
+def shown(report: Report) -> str:
+    """Return the result of `Ledger.show` for a terminal: a row for each scope, the whole ledger first."""
+    budget = report["budget"]
+    whole = {**report, "scope": "(all)", "cap": budget}
+    rows = [_scope_row(each) for each in (whole, *report["scopes"])]
+    head = ["scope", "cap", "spent", "left", "", "most-exposed unit"]
+    about = f"{budget['unit']}, under {budget['relation']}, measure: {budget['measure']}"
+    counted = f"charges {report['entries']}, refused {report['refused']}, resets {report['resets']}"
+    return f"{plain(about)}\n{grid(head, rows)}\n{report['explained']}\n{counted}; head {report['head']}"
+
+
+def logged(lines: list[Report]) -> str:
+    """Return a ledger's log for a terminal: a row for each entry, amounts rounded up."""
+    head = ["entry", "time (UTC)", "kind", "charged", "units", "details"]
+    return grid(head, [_log_row(line) for line in lines])
+
+
+def _log_row(line: Report) -> list[str]:
+    spends = (line["spends"] or {}).items()
+    words = [f"{SAID.get(name, name)} {line[name]}" for name in NOTED if line[name] is not None]
+    key = line["key"] and str(line["key"])
+    words += [f"key {key if len(key) <= LONGEST_KEY else key[:LONGEST_KEY] + '…'}"] if key else []
+    covered = "all" if line["first"] is None else f"{line['first']} to {line['last']}"
+    return [
+        str(line["entry"]),
+        (line["time"] or "")[:16].replace("T", " "),
+        str(SAID.get(line["kind"], line["kind"])),
+        ", ".join(f"{NAMES.get(name, name)} {_up(amount)}" for name, amount in spends),
+        covered if spends else "",
+        ", ".join(words),
+    ]
+
+
+def _up(amount: float | str) -> str:
+    return amount if isinstance(amount, str) else to_digits(amount, up=True, digits=6)
+
+
+def _scope_row(each: Report) -> list[str]:
+    cap, unit = each["cap"], each["worst_unit"]
+    spent, left = _ends(each["spent"], up=True), _ends(each["remaining"], up=False)
+    limit = f"ε {cap['epsilon']}" + (f", δ {cap['delta']}" if cap.get("delta") not in (None, "0") else "")
+    if each["spent"]["epsilon"]["upper"] == 0 and not each["spent"].get("delta"):
+        left = limit  # as it was given: rounded down it would seem less
+    share = float(each["spent"]["epsilon"]["upper"]) / max(float(Fraction(cap["epsilon"])), 1e-300)
+    full = min(math.ceil(share * BAR), BAR) if share > 0 else 0
+    return [
+        each["scope"],
+        limit,
+        spent,
+        left,
+        "█" * full + "░" * (BAR - full),
+        "all" if unit is None else str(unit),
+    ]
+
+
+def _ends(amounts: Report, *, up: bool) -> str:
+    """Return ε and δ to four digits: of what is spent rounded up, of what is left rounded down.
+
+    If no lower end is known of the ε that is left, these are the measure's amounts.
+    """
+    epsilon = amounts["epsilon"]["upper" if up else "lower"]
+    parts = [("ε", epsilon)]
+    if "delta" in amounts and "rho" not in amounts:  # approximate zCDP has no δ that belongs to this ε
+        parts.append(("δ", amounts["delta"]))
+    if epsilon is None:
+        parts = [(NAMES[name], amount) for name, amount in amounts.items() if name != "epsilon"]
+    return ", ".join(f"{name} {to_digits(value, up=up, digits=4)}" for name, value in parts)

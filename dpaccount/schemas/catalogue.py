@@ -1,0 +1,78 @@
+"""JSON schemas (draft 2020-12) of the files that are written, and of what is printed with ``--json``."""
+
+import json
+from functools import cache
+from typing import Annotated, Any, Final
+
+from msgspec.json import schema_components
+
+from dpaccount.extensions import SCHEMAS, loaded
+from dpaccount.schemas import costs, results
+from dpaccount.schemas.certificate import Certificate
+from dpaccount.schemas.claim import ClaimFile
+from dpaccount.schemas.fields import one_of
+from dpaccount.schemas.study import StudyFile, StudyPlan, StudyRelease
+
+Schema = dict[str, Any]
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+FILES = {
+    "certificate": Certificate,
+    "claim": ClaimFile,
+    "study": StudyFile,
+    "study-plan": StudyPlan,
+    "study-release": StudyRelease,
+}
+#: structures by the kind of document; one of several where there is a tuple
+ANSWERS: Final[dict[str, Any]] = {
+    "account": costs.Account,
+    "account-certificate": costs.AccountCertificate,
+    "audit": results.AuditAnswer,
+    "calibration": Annotated[costs.CalibrationAnswer, one_of("event", "at")],
+    "check": results.Check,
+    "derivation": results.Derivation,
+    "diff": results.Diff,
+    "dp-event": costs.ForeignPlan,
+    "events": costs.EventsFile,
+    "kept-work": results.KeptWork,
+    "ledger": costs.LedgerAnswer,
+    "ledger-charge": costs.ChargeAnswer,
+    "ledger-checkpoint": costs.Checkpoint,
+    "ledger-export": (costs.ExportHead, costs.ExportedEntry),
+    "ledger-log": list[costs.LoggedEntry],
+    "ledger-repair": costs.Repair,
+    "ledger-report": costs.LedgerReport,
+    "ledger-verify": costs.Verification,
+    "one-run-certificate": results.OneRunCertificate,
+    "release": results.ReleaseAnswer,
+    "sensitivity": results.SensitivityAnswer,
+    "sgd": (costs.SgdRun, costs.CorrelatedRun),
+    "signature": results.SignedMessage,
+    "subjects": (results.DescribedEntry, list[results.DescribedEntry]),
+    "trace": results.Trace,
+}
+
+
+@cache
+def schemas() -> dict[str, Schema]:
+    """Return the schema of every kind of document, each complete by itself.
+
+    That of a file is named with its version; an entry point of another package is named in the same way.
+    """
+    kinds = {**{f"{name}/1": kind for name, kind in FILES.items()}, **ANSWERS}
+    kinds |= {each.name: kind for each, kind in loaded(SCHEMAS) if each.name not in kinds}
+    return {name.partition("/")[0]: _made_of(name, kind) for name, kind in kinds.items()}
+
+
+def _made_of(name: str, kind: Any) -> Schema:
+    """Return the schema of a structure, or of any of several."""
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    wholes, parts = schema_components(kinds)
+    schema: Schema = {"anyOf": list(wholes)} if len(wholes) > 1 else wholes[0]
+    if "$ref" in schema:  # the structure itself, which no part refers to
+        schema = {**parts.pop(schema.pop("$ref").rpartition("/")[2]), **schema}
+    return {"$schema": DRAFT, "$id": f"dpaccount/{name}", **schema, "$defs": parts}
+
+
+def printed(schema: Schema) -> str:
+    """Return a schema as it is printed."""
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
