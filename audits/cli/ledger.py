@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from msgspec import convert
+from msgspec.structs import replace
 
 from audits.cli.options import (
     By,
@@ -114,16 +116,17 @@ def charge(  # noqa: PLR0913 - options
         Report what would happen, and charge nothing.
     """
     from dpaccount.ledger import answers
+    from dpaccount.schemas.fields import Confirmed
 
-    place, named, more = parse_json(source(events), events), None, {}
+    place, named, confirmed = parse_json(source(events), events), None, None
     if certificate is not None:
         from audits.accounts.charged import of_charge
 
         document, named = of_charge(url, place, certificate)
-        more = {"confirmed": document["confirmed"]}
+        confirmed = convert(document["confirmed"], Confirmed)
     asked = partial(answers.charge, url, place, key=key, dry_run=dry_run, certificate=named)
     done = asked(purpose=purpose, by=by, within=(scope, cohort), say=say)
-    return answered({**done, **more}, json_)
+    return answered(done if confirmed is None else replace(done, confirmed=confirmed), json_)
 
 
 def reserve(

@@ -19,7 +19,7 @@ from msgspec import Struct, to_builtins
 
 from dpaccount.documents import MAX_BYTES, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import exact_argument, to_digits, whole_argument
+from dpaccount.exact import Amount, exact_argument, to_digits, whole_argument
 
 ON_TERMINAL = 8  #: significant digits
 #: the exit code of a certificate's or an audit's verdict
@@ -93,7 +93,7 @@ def whole(text: str | None, option: str, least: int = 1, most: int | None = None
 def show(answer: Any, as_json: bool, person: Callable[[Any], str]) -> None:  # noqa: FBT001
     """Print an answer as JSON, or as `person` words it; it is a structure, or what JSON holds."""
     if isinstance(answer, Struct):
-        answer = to_builtins(answer)
+        answer = to_builtins(answer, builtin_types=(Amount,))  # whose text is a decimal
     text = json.dumps(answer, ensure_ascii=False, allow_nan=False) if as_json else person(answer)
     if as_json and not text.isprintable():  # a text of JSON stays what it is, and a terminal shows it
         text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
@@ -328,7 +328,7 @@ def ranges_of(text: str | None, option: str) -> list[tuple[int, int]] | None:
     return ranges
 
 
-def answered(answer: dict[str, Any], json_: Json) -> int:
+def answered(answer: dict[str, Any] | Struct, json_: Json) -> int:
     """Print a ledger's answer; return its exit code."""
     from dpaccount.ledger import answers
 

@@ -1,4 +1,4 @@
-"""The results of the commands of `dpaccount ledger`, as dicts that are printed as JSON.
+"""The results of the commands of `dpaccount ledger`, as structures that are printed as JSON.
 
 `exit_code` maps a result to an exit code: 1 for a refused charge or an invalid ledger, else 0.
 An invalid request raises (exit 2).  `url` is a ledger's URL, `by` a name for the log (not
@@ -8,6 +8,9 @@ authenticated), and `say` receives one sentence for standard error, such as a re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+
+from msgspec import UNSET, Struct
+from msgspec.structs import asdict
 
 from dpaccount.documents import Place
 from dpaccount.errors import BudgetError
@@ -19,6 +22,8 @@ from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import Certificate
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
+from dpaccount.schemas.fields import BoundEnds
+from dpaccount.schemas.ledgers import ArrangedAnswer, ChargeAnswer, PartsAnswer
 
 Answer = dict[str, Any]
 Say = Callable[[str], object]
@@ -39,13 +44,14 @@ def charge(  # noqa: PLR0913 - options
     within: tuple[str | None, str | None] = (None, None),
     certificate: Certificate | None = None,
     say: Say = silent,
-) -> Answer:
-    """Charge the plan in `place`; ``{"accepted", "entry", "head", "epsilon", "already_charged", "reason"}``.
+) -> ChargeAnswer:
+    """Charge the plan in `place`.
 
-    `entry` is the number of the charge or of the recorded refusal, null for a dry run; `epsilon` is
-    what this charge alone costs at the ledger's δ; `reason` is null unless it is refused.  `key`
-    makes the charge idempotent, `purpose` is a line for the log, a `dry_run` writes nothing, and
-    `within` is (scope that must have room, cohort to charge).  The entry names a `certificate`.
+    In the answer, `entry` is the number of the charge or of the recorded refusal, null for a dry
+    run; `epsilon` is what this charge alone costs at the ledger's δ; `reason` is null unless it is
+    refused.  `key` makes the charge idempotent, `purpose` is a line for the log, a `dry_run` writes
+    nothing, and `within` is (scope that must have room, cohort to charge).  The entry names a
+    `certificate`.
     """
     plan, (scope, cohort) = read_plan(place), within
     with Ledger.open(url) as ledger:
@@ -64,7 +70,7 @@ def reserve(
     by: str | None = None,
     scope: str | None = None,
     say: Say = silent,
-) -> Answer:
+) -> ChargeAnswer:
     """Charge the plan in `place` as the reservation `key`, drawn in parts; returns as `charge`.
 
     The parts are `rounds` (at least 1) times the plan, or by default each run of each event.
@@ -75,7 +81,7 @@ def reserve(
         return _decided(plan, partial(call, rounds=rounds, scope=scope), say)
 
 
-def _decided(plan: Plan, call: Callable[[], Charge], say: Say) -> Answer:
+def _decided(plan: Plan, call: Callable[[], Charge], say: Say) -> ChargeAnswer:
     """Return the answer to a charge, with the assumptions for which the user is responsible, if any."""
     assumed = plan.assumptions()
     try:
@@ -85,16 +91,16 @@ def _decided(plan: Plan, call: Callable[[], Charge], say: Say) -> Answer:
         say(str(refused))
     if done.known:
         say(f"entry {done.entry} charged this under the same key before; nothing more was charged")
-    return {
-        "accepted": done.reason is None,
-        "entry": done.entry,
-        "head": done.head,
-        "epsilon": done.epsilon.as_amount(),
-        "already_charged": done.known,
-        "reason": done.reason,
-        **({} if done.certificate is None else {"certificate": done.certificate}),
-        **({"assumptions": assumed} if assumed else {}),
-    }
+    return ChargeAnswer(
+        done.reason is None,
+        done.entry,
+        done.head,
+        BoundEnds(**done.epsilon.as_amount()),  # type: ignore[arg-type] # an upper end is always there
+        done.known,
+        done.reason,
+        done.certificate or UNSET,
+        assumed or UNSET,
+    )
 
 
 def draw(
@@ -105,8 +111,8 @@ def draw(
     count: int = 1,
     by: str | None = None,
     say: Say = silent,
-) -> Answer:
-    """Mark parts of a reservation as drawn; ``{"accepted", "entry", "parts", "open", "reason"}``.
+) -> PartsAnswer:
+    """Mark parts of a reservation as drawn.
 
     `parts` are ranges of part numbers, from 1; by default the first `count` open ones.
     """
@@ -115,12 +121,12 @@ def draw(
 
 def release(
     url: str, key: str, parts: Ranges | None = None, *, by: str | None = None, say: Say = silent
-) -> Answer:
+) -> PartsAnswer:
     """Refund open `parts` (by default all) of the reservation `key`; returns what `draw` does."""
     return _taken(url, key, lambda ledger: ledger.return_parts(key, parts, by=by), say)
 
 
-def _taken(url: str, key: str, take: Callable[[Ledger], tuple[int | None, Ranges]], say: Say) -> Answer:
+def _taken(url: str, key: str, take: Callable[[Ledger], tuple[int | None, Ranges]], say: Say) -> PartsAnswer:
     with Ledger.open(url) as ledger:
         entry: int | None = None
         parts, reason = Ranges(), None
@@ -130,42 +136,42 @@ def _taken(url: str, key: str, take: Callable[[Ledger], tuple[int | None, Ranges
             reason = str(refused)
             say(reason)
         left = ledger.open_parts(key)[1]
-    return {"accepted": reason is None, "entry": entry, "parts": parts, "open": left, "reason": reason}
+    return PartsAnswer(reason is None, entry, parts, left, reason)
 
 
 def scope(
     url: str, name: str, epsilon: Exact, delta: Exact | None, *, by: str | None = None, say: Say = silent
-) -> Answer:
-    """Create a scope or change its cap (ε, δ); ``{"accepted", "entry", "head", "reason"}``."""
+) -> ArrangedAnswer:
+    """Create a scope or change its cap (ε, δ)."""
     return _arranged(url, lambda ledger: ledger.set_scope(name, epsilon, delta, by), say)
 
 
-def cohort(url: str, name: str, units: Ranges, *, by: str | None = None, say: Say = silent) -> Answer:
+def cohort(url: str, name: str, units: Ranges, *, by: str | None = None, say: Say = silent) -> ArrangedAnswer:
     """Define the cohort `name` as ranges of `units`; returns what `scope` does."""
     return _arranged(url, lambda ledger: ledger.name_cohort(name, units, by), say)
 
 
-def reset(url: str, reason: str, *, by: str | None = None, say: Say = silent) -> Answer:
+def reset(url: str, reason: str, *, by: str | None = None, say: Say = silent) -> ArrangedAnswer:
     """Begin a period, in which only open reservations are spent; returns what `scope` does."""
     return _arranged(url, lambda ledger: ledger.reset(reason, by), say)
 
 
 def forfeit(
     url: str, place: Place | None, reason: str, *, by: str | None = None, say: Say = silent
-) -> Answer:
+) -> ArrangedAnswer:
     """Charge the events in `place` (None: nothing) that may have been lost; returns as `scope`."""
     lost = None if place is None else read_plan(place)
     return _arranged(url, lambda ledger: ledger.forfeit(lost, reason, by), say)
 
 
-def _arranged(url: str, arrange: Callable[[Ledger], Entry], say: Say) -> Answer:
+def _arranged(url: str, arrange: Callable[[Ledger], Entry], say: Say) -> ArrangedAnswer:
     with Ledger.open(url) as ledger:
         try:
             entry = arrange(ledger)
         except BudgetError as refused:
             say(str(refused))
-            return {"accepted": False, "entry": None, "head": None, "reason": str(refused)}
-    return {"accepted": True, "entry": entry.number, "head": entry.digest, "reason": None}
+            return ArrangedAnswer(accepted=False, entry=None, head=None, reason=str(refused))
+    return ArrangedAnswer(accepted=True, entry=entry.number, head=entry.digest, reason=None)
 
 
 def show(url: str) -> Answer:
@@ -209,6 +215,7 @@ def _short(value: object, *, up: bool) -> str:
     return to_digits(as_exact(value), up=up, digits=4) if isinstance(value, float) else str(value)
 
 
-def exit_code(answer: Answer) -> int:
+def exit_code(answer: Answer | Struct) -> int:
     """Return the exit code of a command with this result."""
-    return 0 if answer.get("accepted", True) and answer.get("valid", True) else 1
+    members = asdict(answer) if isinstance(answer, Struct) else answer
+    return 0 if members.get("accepted", True) and members.get("valid", True) else 1

@@ -38,7 +38,6 @@ from dpaccount.ledger.stores.file_checks import address
 from dpaccount.ledger.stores.group_commit import MAX_CHARGES, Group, again
 from dpaccount.ledger.stores.rows import Prefetch, Rows, begin
 from dpaccount.ledger.stores.store import Store, create
-from dpaccount.ledger.summary import shown_at
 from dpaccount.ledger.team import Arrangements, for_units
 from dpaccount.noise import process
 from dpaccount.plan.events import Plan
@@ -390,6 +389,8 @@ class Ledger(Arrangements):
         ``spent`` (rounded up) and ``remaining`` (rounded down) hold ε at the budget's δ and the
         measure's amounts.
         """
+        from dpaccount.ledger.summary import shown_at  # no charge needs it
+
         with self._store.reading() as rows:
             return shown_at(rows, self._totals(rows), self.budget)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 from msgspec.json import schema_components
 
 from dpaccount.extensions import SCHEMAS, loaded
-from dpaccount.schemas import costs, results
+from dpaccount.schemas import costs, ledgers, results
 from dpaccount.schemas.certificate import Certificate
 from dpaccount.schemas.claim import ClaimFile
 from dpaccount.schemas.fields import one_of
@@ -34,14 +34,14 @@ ANSWERS: Final[dict[str, Any]] = {
     "dp-event": costs.ForeignPlan,
     "events": costs.EventsFile,
     "kept-work": results.KeptWork,
-    "ledger": costs.LedgerAnswer,
-    "ledger-charge": costs.ChargeAnswer,
-    "ledger-checkpoint": costs.Checkpoint,
-    "ledger-export": (costs.ExportHead, costs.ExportedEntry),
-    "ledger-log": list[costs.LoggedEntry],
-    "ledger-repair": costs.Repair,
-    "ledger-report": costs.LedgerReport,
-    "ledger-verify": costs.Verification,
+    "ledger": ledgers.LedgerAnswer,
+    "ledger-charge": ledgers.ChargeAnswer,
+    "ledger-checkpoint": ledgers.Checkpoint,
+    "ledger-export": (ledgers.ExportHead, ledgers.ExportedEntry),
+    "ledger-log": list[ledgers.LoggedEntry],
+    "ledger-repair": ledgers.Repair,
+    "ledger-report": ledgers.LedgerReport,
+    "ledger-verify": ledgers.Verification,
     "one-run-certificate": results.OneRunCertificate,
     "release": results.ReleaseAnswer,
     "sensitivity": results.SensitivityAnswer,

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import UNSET, Meta, field
 
 from dpaccount.relation import Observer
-from dpaccount.schemas.claim import ClaimFile, RelationName
-from dpaccount.schemas.fields import Absent, Closed, Count, Digest, Moment, Neighbours, Number
+from dpaccount.schemas.claim import ClaimFile
+from dpaccount.schemas.fields import Absent, Closed, Count, Digest, Moment, Neighbours, Number, RelationName
 
 Verdict = Literal["CERTIFIED", "REFUTED", "UNPROVEN"]
 Refuted = Literal["claim", "proof", "hypothesis", None]

@@ -7,12 +7,11 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, field
 
-from dpaccount.relation import RELATION_CLASSES, Observer
-from dpaccount.schemas.fields import Absent, Closed, Digest, Number
+from dpaccount.relation import Observer
+from dpaccount.schemas.fields import Absent, Closed, Digest, Number, RelationName
 
 SCHEMA: Final = "dpaccount/claim/1"
 CLAIM_NAME: Final = "[a-z0-9][a-z0-9._-]{0,63}"
-RelationName = Annotated[str, Meta(extra_json_schema={"enum": list(RELATION_CLASSES)})]
 
 
 class GuaranteeTable(Closed, frozen=True):

@@ -1,27 +1,25 @@
-"""Answers about costs and ledgers, as they are printed with ``--json``.
+"""Answers about costs, as they are printed with ``--json``.
 
 A member that is `Absent` by default is left out where it does not apply; what is not `Closed` may have
 more members.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, field
 
-from dpaccount.schemas.claim import RelationName
 from dpaccount.schemas.fields import (
     Absent,
-    Amounts,
     AnyMembers,
     AtDelta,
     Bound,
     BoundEnds,
     Closed,
     Confirmed,
-    Count,
     Digest,
     Exact,
     Positive,
+    RelationName,
     Size,
     Unit,
     WithOrWithoutRow,
@@ -156,149 +154,3 @@ class CorrelatedRun(Closed, frozen=True, kw_only=True, tag_field="schema", tag="
     epsilon: BoundEnds
     statement: str
     confirmed: Confirmed | Absent = UNSET
-
-
-class LedgerBudget(Struct, frozen=True):
-    """The budget that a ledger was opened with."""
-
-    epsilon: Exact
-    delta: Exact
-    unit: str
-    relation: RelationName
-    measure: str
-
-
-class LedgerAnswer(Struct, frozen=True, kw_only=True):
-    """A ledger: budget, what the worst unit has spent, what remains."""
-
-    budget: LedgerBudget
-    spent: Amounts
-    remaining: Amounts
-    worst_unit: Unit
-    entries: Count
-    refused: Count
-    head: Digest
-    explained: str | Absent = UNSET
-
-
-class LedgerReplay(Closed, frozen=True):
-    """Whether the entries replay, and the first that does not."""
-
-    valid: bool
-    first_bad: Count | str | None
-    digests: bool
-    totals: bool
-
-
-class Heads(Closed, frozen=True):
-    """The head that is reported, and the first."""
-
-    entries: Count
-    head: Digest
-    root: str
-    first: Digest
-
-
-class LedgerReport(Struct, frozen=True, tag_field="schema", tag="dpaccount/ledger-report/1"):
-    """A report of a ledger."""
-
-    budget: AnyMembers
-    period: Amounts
-    year: Amounts
-    life: Amounts
-    guaranteed: Amounts
-    replay: LedgerReplay
-    scopes: list[AnyMembers]
-    units: AnyMembers
-    reservations: AnyMembers
-    heads: Heads
-
-
-class ChargeAnswer(Struct, frozen=True):
-    """Whether a charge was accepted, as which entry, and what it costs."""
-
-    accepted: bool
-    entry: Count | None
-    head: Digest
-    epsilon: BoundEnds
-    already_charged: bool
-    reason: str | None
-    certificate: Digest | Absent = UNSET
-    confirmed: Confirmed | Absent = UNSET
-
-
-class ChargedCertificate(Closed, frozen=True):
-    """A certificate of a cost, the entries that it was charged by, and what is wrong."""
-
-    file: str
-    digest: Digest | None
-    epsilon: Exact | None
-    entries: list[Positive]
-    wrong: str | None
-
-
-class Verification(Struct, frozen=True):
-    """Whether a ledger is as its entries say, and the first entry that is not."""
-
-    valid: bool
-    first_bad: Count | str | None
-    certificates: list[ChargedCertificate] | Absent = UNSET
-
-
-class Repair(Struct, frozen=True):
-    """What was rebuilt from the entries."""
-
-    repaired: list[Literal["balances", "head"]]
-    entries: Count
-    head: str
-
-
-class LoggedEntry(Struct, frozen=True, kw_only=True):
-    """An entry of a ledger's log."""
-
-    entry: Count
-    kind: str
-    time: str | None
-    purpose: str | None
-    by: str | None
-    reason: str | None
-    key: str | None
-    spends: Amounts | None
-    first: Count | None
-    last: Count | None
-    plan: Any
-    certificate: Digest | Absent | None = UNSET
-    confirmed: Exact | Absent | None = UNSET
-    head: Digest
-
-
-class ExportHead(Closed, frozen=True, tag_field="schema", tag="dpaccount/ledger-export/1"):
-    """The first line of an export."""
-
-    format: str
-    head: Digest
-    last: Count
-
-
-class ExportedEntry(Struct, frozen=True):
-    """Another line of an export: an entry."""
-
-    number: Count
-    kind: str
-    body: str
-    digest: Digest
-    root: str
-    key: str | None
-    about: Unit
-
-
-class Checkpoint(Closed, frozen=True, tag_field="schema", tag="dpaccount/ledger-checkpoint/1"):
-    """A signed head of a ledger."""
-
-    number: Count
-    head: Digest
-    root: str
-    first: Digest
-    time: str
-    key: str
-    value: str

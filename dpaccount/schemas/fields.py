@@ -17,6 +17,7 @@ Number = Annotated[
 Count = Annotated[int, Meta(ge=0)]
 Digest = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$")]
 Moment = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
+RelationName = Annotated[str, Meta(extra_json_schema={"enum": list(RELATION_CLASSES)})]
 Neighbours = Annotated[str, Meta(pattern=f"^({WORDS})$")]  #: a relation, with its radius if it has one
 _DECIMAL: Final = r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?"
 Exact = Annotated[

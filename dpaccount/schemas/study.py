@@ -6,8 +6,8 @@ from msgspec import UNSET, Meta, Struct
 
 from dpaccount.documents import html_table
 from dpaccount.exact import to_noise
-from dpaccount.schemas.claim import CLAIM_NAME, AuditTable, DataTable, RelationName
-from dpaccount.schemas.fields import Absent, Closed, Digest, Number
+from dpaccount.schemas.claim import CLAIM_NAME, AuditTable, DataTable
+from dpaccount.schemas.fields import Absent, Closed, Digest, Number, RelationName
 
 SCHEMA: Final = "dpaccount/study/1"
 STATISTICS: Final = (

@@ -8,12 +8,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from msgspec import structs, to_builtins
 
 from audits.reports import of_ledger
 from audits.reports.terminal import logged
 from dpaccount import proof
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError, LedgerError
+from dpaccount.exact import Amount
 from dpaccount.ledger import answers
 from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.journal.log import in_decimal, log, table
@@ -21,6 +23,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.review import report
 from dpaccount.plan.events import Approximate, Plan, Pure, Zcdp
+from dpaccount.schemas.fields import BoundEnds
 from tests.looped import looped
 
 from .conftest import pure
@@ -43,16 +46,23 @@ def test_a_charge_answers_as_the_contract_prints_it(url):
     explained = answers.show(url).pop("explained")
     assert {**created, "explained": explained} == answers.show(url)
     answer = answers.charge(url, place(TIGHT))
-    assert set(answer) == {"accepted", "entry", "head", "epsilon", "already_charged", "reason"}
-    assert (answer["accepted"], answer["entry"], answers.exit_code(answer)) == (True, 1, 0)
+    assert set(to_builtins(answer, builtin_types=(Amount,))) == {
+        "accepted",
+        "entry",
+        "head",
+        "epsilon",
+        "already_charged",
+        "reason",
+    }
+    assert (answer.accepted, answer.entry, answers.exit_code(answer)) == (True, 1, 0)
     # the least standard deviation of (1, 10⁻⁶) at sensitivity 1 (Balle & Wang 2018)
-    assert answer["epsilon"]["lower"] <= answer["epsilon"]["upper"] <= 1
-    assert answer["epsilon"]["lower"] == pytest.approx(1, abs=1e-9)
+    assert answer.epsilon.lower <= answer.epsilon.upper <= 1
+    assert answer.epsilon.lower == pytest.approx(1, abs=1e-9)
     shown = answers.show(url)
     names = {"budget", "spent", "remaining", "worst_unit", "entries", "refused", "head", "explained"}
     names |= {"period", "year", "life", "resets", "scopes"}
     assert set(shown) == names
-    assert shown["head"] == answer["head"]
+    assert shown["head"] == answer.head
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
     assert verify(url) == {"valid": True, "first_bad": None}
     assert answers.exit_code(verify(url)) == answers.exit_code(shown) == 0
@@ -62,17 +72,17 @@ def test_a_refused_charge_is_an_answer(url):
     init(url, **BUDGET)
     messages: list[str] = []
     answer = answers.charge(url, place({**GAUSSIAN, "sigma": 1}), say=messages.append)
-    assert (answer["accepted"], answer["entry"], answers.exit_code(answer)) == (False, 1, 1)
+    assert (answer.accepted, answer.entry, answers.exit_code(answer)) == (False, 1, 1)
     assert len(messages) == 1
     assert messages[0].endswith("nothing was charged and no noise was drawn")
-    assert messages[0].startswith(answer["reason"])
+    assert messages[0].startswith(answer.reason)
     shown = answers.show(url)
-    assert (shown["entries"], shown["refused"], shown["head"]) == (0, 1, answer["head"])
+    assert (shown["entries"], shown["refused"], shown["head"]) == (0, 1, answer.head)
 
 
 def test_a_refusal_for_delta_says_so_and_no_infinite_epsilon(url):
     init(url, **{**BUDGET, "measure": "approximate"})
-    reason = answers.charge(url, place({"event": "approximate", "epsilon": 0.5, "delta": 3e-6}))["reason"]
+    reason = answers.charge(url, place({"event": "approximate", "epsilon": 0.5, "delta": 3e-6})).reason
     assert "unit 1 to δ 3e-06, beyond the budget's δ 1e-06" in reason
 
 
@@ -80,16 +90,16 @@ def test_a_given_pair_of_laws_is_said_to_be_assumed(url):
     init(url, **BUDGET)
     pair = place({"event": "dominating_pair", "p": ["0.51", "0.49"], "q": ["0.49", "0.51"]})
     answer = answers.charge(url, pair)
-    assert answer["accepted"]
-    assert [assumption.endswith("nothing here checks it") for assumption in answer["assumptions"]] == [True]
+    assert answer.accepted
+    assert [assumption.endswith("nothing here checks it") for assumption in answer.assumptions] == [True]
 
 
 def test_a_charge_without_a_bound_is_refused(url):
     init(url, **BUDGET)
     messages: list[str] = []
     answer = answers.charge(url, place(GAUSSIAN, {"event": "zcdp", "rho": 0.1}), say=messages.append)
-    assert answer["accepted"] is False
-    assert answer["epsilon"] == {"lower": None, "upper": "inf"}
+    assert answer.accepted is False
+    assert answer.epsilon == BoundEnds(None, "inf")
     assert "a ledger in approximate-zcdp or zcdp or either takes it" in messages[0]
     answer = answers.charge(
         url, place({"event": "approximate", "epsilon": 0.1, "delta": 1e-9}, GAUSSIAN), say=messages.append
@@ -103,17 +113,17 @@ def test_the_remaining_epsilon_can_be_spent(url):
     init(url, **{**BUDGET, "delta": Fraction(0), "measure": "pure"})
     answers.charge(url, place({"event": "pure", "epsilon": 0.7}))
     left = answers.show(url)["remaining"]["epsilon"]["lower"]
-    assert answers.charge(url, place({"event": "pure", "epsilon": left}))["accepted"]
-    assert not answers.charge(url, place({"event": "pure", "epsilon": 1e-300}))["accepted"]
+    assert answers.charge(url, place({"event": "pure", "epsilon": left})).accepted
+    assert not answers.charge(url, place({"event": "pure", "epsilon": 1e-300})).accepted
 
 
 def test_keys_and_dry_runs(url):
     init(url, **BUDGET)
     dry = answers.charge(url, place(GAUSSIAN), key="a", dry_run=True)
-    assert (dry["accepted"], dry["entry"]) == (True, None)
+    assert (dry.accepted, dry.entry) == (True, None)
     first = answers.charge(url, place(GAUSSIAN), key="a")
     again = answers.charge(url, place(GAUSSIAN), key="a")
-    assert {**first, "already_charged": True} == again
+    assert structs.replace(first, already_charged=True) == again
     with pytest.raises(LedgerError, match="use a new key"):
         answers.charge(url, place({**GAUSSIAN, "sigma": 11}), key="a")
 
@@ -135,7 +145,7 @@ def test_extreme_numbers_end_in_an_answer(url, sigma, measure):
         '{"schema":"dpaccount/events/1","relation":"replace-one","events":[{"event":"gaussian","sigma":%s}]}'
     )
     answer = answers.charge(url, parse_json(text % sigma, "events.json"))
-    assert answer["accepted"] == (sigma == "1e5000")
+    assert answer.accepted == (sigma == "1e5000")
     assert verify(url)["valid"]
     answers.show(url)
 
@@ -188,7 +198,7 @@ def test_a_repeated_key_is_said(url):
     messages: list[str] = []
     for _ in range(2):
         answer = answers.charge(url, place(GAUSSIAN), key="a", say=messages.append)
-    assert answer["already_charged"]
+    assert answer.already_charged
     assert messages == ["entry 1 charged this under the same key before; nothing more was charged"]
 
 
