@@ -7,6 +7,7 @@ certificate and all earlier ones.
 import json
 from typing import Any
 
+from audits import consistency
 from dpaccount import checker
 from dpaccount.documents import Place, canonical
 from dpaccount.errors import InputError
@@ -35,7 +36,7 @@ def kept_before(url: str, digest: str) -> tuple[Document, ...]:
                     f"the ledger kept no release {digest[:19]}…", "give that of a certificate of it"
                 )
             try:
-                checker.check(json.dumps({k: v for k, v in body.items() if k != OPENING}).encode())
+                consistency.check(json.dumps({k: v for k, v in body.items() if k != OPENING}).encode())
             except (checker.Rejected, checker.Unreadable) as why:
                 raise InputError(
                     f"the ledger kept a release that is not valid ({why})", "see ledger verify"

@@ -25,7 +25,6 @@ LISTED = 2_000  #: losses of discrete noise that are taken one by one
 MOVED = Fraction(1, 10**6)  #: of δ, and of the law, that may be moved in tails
 STEPS = 20  #: in which it is moved
 SPARE = 8  #: digits of masses beyond those of δ, of counts and of nodes
-PLACES = 500  #: in an octave of odds, of steps of deviation 1
 WORST_DELTA = Fraction(1, 10**300)
 
 
@@ -106,8 +105,7 @@ def _lot(
     *,
     back: bool,
 ) -> _Lot:
-    moved = [MOVED * share / (STEPS * count), MOVED / (STEPS * count)]
-    part = _made(i, release, on.mu_squared, digits, share, fineness, moved, back=back)
+    part = _made(i, release, on.mu_squared, digits, share, fineness, back=back)
     spacing = Fraction(part.get("spacing", 0))
     if release is None:
         measure = gaussian(i, spacing, on.mu_squared)
@@ -123,7 +121,6 @@ def _made(
     digits: int,
     share: Fraction,
     fineness: Fineness,
-    moved: list[Fraction],
     *,
     back: bool,
 ) -> Part:
@@ -134,8 +131,6 @@ def _made(
     if kind in ("replaced", "sampled-group") and inner is not None:
         loss = inner.mu_squared or _largest(inner.others[0][0]) ** 2
         return {"spacing": str(_cell(loss, fineness))}
-    if kind == "allocated" and inner is not None:
-        return _allocated(release.numbers[0], inner, digits, moved, fineness)
     if inner is None:
         spacing = _spacing(release, fineness)
         return {"spacing": str(spacing)} if spacing else {}
@@ -152,41 +147,11 @@ def _made(
     return fields
 
 
-def _allocated(steps: int, on: Releases, digits: int, moved: list[Fraction], fineness: Fineness) -> Part:
-    """Return how an epoch's odds are added up: places of relative error 2^−bits, which fall as sums grow.
-
-    Each split adds a part of FINE² or so to the variance of the odds.
-    """
-    if on.mu_squared:
-        square, mu = float(on.mu_squared), math.sqrt(on.mu_squared)
-        variance, far = math.expm1(min(square, 1.0)), mu * (mu / 2 + math.sqrt(5 * digits))
-        low = (mu * mu / 2 + 6 * mu) / math.sqrt(steps)
-        fields = {"spacing": str(_cell(on.mu_squared, Fineness(fineness.coarser / 2)))}
-    else:
-        low = far = float(on.others[0][0].numbers[0])
-        variance, fields = min(far * far, 1.0), Part()
-    first = max(4, round(math.log2(PLACES / float(fineness.coarser) / math.sqrt(min(variance, 1.0)))))
-    doublings = steps.bit_length() - 1
-    last = first + max(0, doublings // 2 - 1)
-    bits = [first, *(first + (k + 1) // 2 for k in range(1, doublings + 1)), last]
-    unit = Fraction(1, 2 ** (first + math.ceil(low / math.log(2))))
-    inside = {
-        "unit": str(unit),
-        "digits": digits + math.ceil(far / math.log(10)) + 2,
-        "moved": [str(_short(each)) for each in moved],
-        "bits": bits,
-    }
-    return {**fields, "inside": inside}
-
-
 def _spacing(release: PlanRelease, fineness: Fineness) -> Fraction:
     """Return how far the losses of one release are apart; 0: each is taken by itself."""
     kind, numbers, _ = release
     if kind in ("laplace", "range"):
         return Fraction(numbers[0]) * fineness.coarser / DENSE
-    if kind == "shuffled":  # about the deviation of the loss
-        odds, users = math.exp(min(numbers[0], 50)), numbers[1]
-        return _cell(min(Fraction((odds - 1) ** 2 / (odds + 1) * 2 / users), numbers[0] ** 2), fineness)
     if kind == "geometric":
         return Fraction(0) if numbers[1] <= LISTED else Fraction(2 * numbers[1]) / numbers[0] / LISTED
     if kind == "discrete-gaussian":

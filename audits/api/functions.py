@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from audits import consistency
 from audits.api import dispatch
 from audits.api.arguments import DATA, Arguments, terms_of
 from audits.api.cores import cores
@@ -152,7 +153,7 @@ def check(certificate: str | Path, *, at: date | None = None) -> dict[str, Any]:
     """
     raw = read_bytes(Path(certificate))
     try:
-        verdict, sentence = checker.examined(raw, at)
+        verdict, sentence = consistency.examined(raw, at)
     except checker.Unreadable as why:
         raise InputError(str(why), "give a certificate", certificate) from None
     except checker.Rejected as why:

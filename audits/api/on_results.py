@@ -14,6 +14,7 @@ from audits.attack.white_box import Target
 from audits.certificate.document import audited, refused_by_checker, seal, unsealed
 from audits.certificate.verdict import certificate_of
 from audits.claim import AuditPlan, Claim
+from audits.consistency.hazards import ELSEWHERE
 from audits.one_run.audit import audit_canaries
 from audits.one_run.canaries import COINS, REPLACED, REVERSED, read_canaries
 from audits.one_run.certificate import write_certificate
@@ -23,7 +24,6 @@ from audits.samples.reading import read_samples
 from audits.samples.two_samples import UNSEEN, Compared, compare
 from audits.subjects.code import Code
 from audits.tradeoff import CurveClaim, EventClaim, MuClaim, PointClaim
-from dpaccount.checker.certificate.hazards import ELSEWHERE
 from dpaccount.documents import atomically, writing
 from dpaccount.errors import InputError
 from dpaccount.exact import shown, to_digits

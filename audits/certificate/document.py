@@ -8,9 +8,10 @@ from fractions import Fraction
 from importlib import metadata
 from typing import Any, cast
 
-from msgspec import convert, to_builtins
+from msgspec import UNSET, convert, to_builtins
 
 import dpaccount
+from audits import consistency
 from audits.attack.power import LowerBound
 from audits.attack.thresholds import CountedBound
 from audits.attack.white_box import Target
@@ -71,7 +72,7 @@ def draft(
 def unsealed(certificate: parts.Draft) -> dict[str, Any]:
     """Return a certificate's document without its seal."""
     document = to_builtins(certificate, enc_hook=_number)
-    return {**document, "hazards": [*checker.hazards_of(document), *certificate.hazards]}
+    return {**document, "hazards": [*consistency.hazards_of(document), *certificate.hazards]}
 
 
 def _number(value: object) -> object:
@@ -98,9 +99,9 @@ def _unsigned_zeros(value: Any, zero: object) -> Any:
 
 
 def refused_by_checker(document: Mapping[str, Any]) -> str | None:
-    """Return why the stand-alone checker would reject this document, or None."""
+    """Return why the checker, or what runs after it, would reject this document, or None."""
     try:
-        checker.check(json.dumps(seal(document)).encode())
+        consistency.check(json.dumps(seal(document)).encode())
     except (checker.Rejected, checker.Unreadable) as why:
         return str(why)
     return None
@@ -113,13 +114,23 @@ def describe_subject(claim: Claim, subject: Subject) -> parts.DescribedSubject:
     """Return a certificate's description of the subject: name, source, status, all parameters."""
     made_by = type(named(subject))
     values = {name: _plain(value) for name, value in catalogue.values_of(subject).items()}
+    catalogued, own_epsilon = ":" not in claim.use, "epsilon" in values
     given = claim.written["subject"].get("parameters", {})
     if claim.table is not None:  # what it reads of the table is the claim's word
         values |= given
     values |= {key: given[key] for key in TARGETS if key in given and key not in values}
     values |= {"space": given["space"]} if "space" in given else {}  # the digests of its files are in it
     name, code = catalogue.name_of(made_by), sources.digest_of_code(made_by)
-    return parts.DescribedSubject(name, claim.use, made_by.source, made_by.status, values, code)
+    return parts.DescribedSubject(
+        name,
+        claim.use,
+        made_by.source,
+        made_by.status,
+        values,
+        code,
+        own_epsilon=(catalogued and own_epsilon) or UNSET,
+        family=(catalogued and hasattr(made_by, "member")) or UNSET,
+    )
 
 
 def _plain(value: object) -> object:

@@ -11,6 +11,7 @@ from xml.sax.saxutils import quoteattr
 
 from msgspec import to_builtins
 
+from audits import consistency
 from audits.certificate.document import describe_subject
 from audits.certificate.summary import beaten
 from audits.claim import Claim, output_folder
@@ -137,7 +138,7 @@ def valid_certificate(claim: Claim, subject: Subject, path: Path | None) -> dict
         raise InputError(f"{path} does not exist", "certify the claim first, or name its --certificate")
     raw = read_bytes(path)
     try:
-        verdict, _ = checker.judged(raw, datetime.now(UTC).date())
+        verdict, _ = consistency.judged(raw, datetime.now(UTC).date())
     except (checker.Rejected, checker.Unreadable) as why:
         raise InputError(str(why), "certify the claim anew", path) from None
     if verdict != "CERTIFIED":

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from audits import consistency
 from audits.certificate.summary import cost_of, init_command
 from audits.claim import Claim
 from audits.editions import OPENING
@@ -171,7 +172,7 @@ def spent_when_stopped(claim: Claim) -> str | None:
 def _mismatch(release: Release, body: dict[str, Any], data: str, paid: Charge) -> str | None:
     """Return why a stored certificate is not for this claim, data and charge, or None."""
     try:
-        checker.check(json.dumps(body).encode())
+        consistency.check(json.dumps(body).encode())
     except (checker.Rejected, checker.Unreadable) as why:
         return f"the checker refuses it ({why})"
     made = body["release"]

@@ -11,6 +11,7 @@ from audits.attack.white_box import Attacked, AttackPlan, attack, targets
 from audits.certificate.document import audited, describe_subject, refused_by_checker, unsealed
 from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import AuditPlan, Claim
+from audits.consistency.hazards import NO_TEST
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.evidence import WorstPair, describe, refuted_by
 from audits.hypothesis_tests.gather import gather
@@ -29,7 +30,6 @@ from audits.sandbox.data_guard import access
 from audits.sandbox.private_data import digests_in, rows_of
 from audits.subjects import catalogue, sources
 from audits.subjects.marks import MARKS, NOT_RECORDED, constants_of
-from dpaccount import checker
 from dpaccount.checker.documents import brief
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import shown
@@ -103,7 +103,7 @@ def certify(
     late = late_in_session(fresh(few), about) if certificate.verdict == "CERTIFIED" else None
     if late is not None:
         return certificate_of(claim, described, None, late), None
-    open_ = [each for each in lines if each.startswith(checker.NO_TEST)]
+    open_ = [each for each in lines if each.startswith(NO_TEST)]
     if open_ and (effort.refuse or claim.audit.refuse) and certificate.verdict == "CERTIFIED":
         return certificate_of(claim, described, None, f"refused: {open_[0]}", notes=notes), None
     refusal = refused_by_checker(unsealed(certificate))

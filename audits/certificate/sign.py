@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 from msgspec import to_builtins
 
+from audits import consistency
 from dpaccount import checker
 from dpaccount.documents import atomically, canonical, digest, now, read_bytes
 from dpaccount.errors import InputError
@@ -97,7 +98,7 @@ def fingerprint(key: Ed25519PublicKey) -> str:
 
 def _confirmed(raw: bytes, path: Path) -> dict[str, Any]:
     try:
-        checker.judged(raw)
+        consistency.judged(raw)
     except (checker.Rejected, checker.Unreadable) as why:
         raise InputError(str(why), "sign a certificate that `dpaccount check` calls valid", path) from None
     return json.loads(raw)  # a parser that keeps numbers as written

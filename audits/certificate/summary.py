@@ -5,9 +5,9 @@ from fractions import Fraction
 from typing import Any
 
 from audits.claim import Guarantee
+from audits.consistency.hazards import NO_TEST
 from audits.reports.words import missing, upper_end
 from dpaccount.accounting.measures import UNBOUNDED
-from dpaccount.checker import NO_TEST
 from dpaccount.documents import flat, plain
 from dpaccount.exact import shown, to_digits
 from dpaccount.ledger.charging import Charge

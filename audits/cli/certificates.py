@@ -327,9 +327,10 @@ def check(
         Also check every step with the checker extracted from the Coq proofs (`make formal` builds it); a
         bare derivation then needs no --derivation.  Reports which rules are proved by machine.
     """
+    from audits import consistency
+    from audits.consistency.one_run import SCHEMA
     from audits.reports.verified import followed, is_derivation
     from dpaccount import checker
-    from dpaccount.checker.certificate.one_run import SCHEMA
 
     today = day(valid_on, "--valid-on")
     if derivation and key is not None:
@@ -338,7 +339,7 @@ def check(
     derivation = derivation or (verified and is_derivation(raw))
     signature = None if derivation else "not looked at"
     try:
-        verdict, sentence = checker.examined(raw, today, derivation=derivation)
+        verdict, sentence = consistency.examined(raw, today, derivation=derivation)
     except checker.Unreadable as why:
         raise InputError(f"{checker.plain(str(certificate))}: {why}", "give a certificate") from None
     except checker.Rejected as why:
@@ -352,7 +353,7 @@ def check(
         "verdict": verdict,
         "said": sentence,
         "signature": signature,
-        **(checker.to_read(raw) if rules and verdict is not None else {}),
+        **(consistency.to_read(raw) if rules and verdict is not None else {}),
     }
     if verified and (verdict == "CONFIRMED" or SCHEMA.encode() in raw):
         right = "leave --verified out"

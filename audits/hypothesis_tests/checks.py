@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from audits.consistency.evidence import promised
 from audits.datasets.bases import Pair
 from audits.hypothesis_tests.replay import Run, differing, moves
-from dpaccount.checker import promised
 from dpaccount.errors import InputError
 from dpaccount.noise.leaves import rows
 from dpaccount.noise.proved import Proved

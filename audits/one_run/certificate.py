@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 import dpaccount
+from audits.consistency import one_run as checked
 from audits.one_run.audit import OneRun
 from audits.one_run.canaries import Canaries
 from audits.one_run.guessing import by_score
 from audits.tradeoff import CurveClaim, MuClaim
-from dpaccount.checker.certificate import one_run as checked
 from dpaccount.checker.documents import Rejected, digest
 from dpaccount.documents import atomically, now, writing
 from dpaccount.errors import InputError

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from audits.attack.thresholds import clopper_pearson
+from audits.consistency.hazards import ELSEWHERE
 from audits.reports.words import CertifyResult
-from dpaccount.checker.certificate.hazards import ELSEWHERE
 from dpaccount.exact import as_exact, to_digits
 
 

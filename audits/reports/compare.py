@@ -6,10 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from audits import consistency
+from audits.consistency.shapes import check_shape
 from audits.reports.standards import SILENT, governance, proved_text
 from audits.reports.words import CertifyResult
 from dpaccount import checker
-from dpaccount.checker.certificate.shapes import CERTIFICATE
 from dpaccount.documents import plain, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import as_exact
@@ -19,7 +20,7 @@ def read_certificate(path: Path) -> tuple[dict[str, Any], str]:
     """Return a certificate and the checker's verdict; raises `InputError` for other documents."""
     raw = read_bytes(path)
     try:
-        _, conclusion = checker.judged(raw)
+        _, conclusion = consistency.judged(raw)
         checked = f"valid: {conclusion}"
     except checker.Unreadable as why:
         raise InputError(str(why), "give a certificate", path) from None
@@ -27,7 +28,7 @@ def read_certificate(path: Path) -> tuple[dict[str, Any], str]:
         checked = f"NOT VALID: {why}"
     certificate: dict[str, Any] = json.loads(raw)
     try:  # what is not valid is still shown, if it has the members of a certificate
-        CERTIFICATE(certificate, "the certificate")
+        check_shape(certificate)
     except checker.Rejected as why:
         raise InputError(str(why), "give a whole certificate", path) from None
     return _printable(certificate), checked

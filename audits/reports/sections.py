@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from audits.claim import STUDY
+from audits.consistency.hazards import ELSEWHERE, HAZARDS, UNPROVED_HAZARDS
+from audits.consistency.widths import unchecked
 from audits.reports import attacks, pictures
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
 from audits.reports.tables import released_tables
@@ -30,8 +32,6 @@ from audits.reports.words import (
     trusted,
     what_it_means,
 )
-from dpaccount.checker.certificate.hazards import ELSEWHERE, HAZARDS, UNPROVED_HAZARDS
-from dpaccount.checker.certificate.widths import unchecked
 from dpaccount.checker.facts import ANYONE
 from dpaccount.exact import as_exact, to_digits
 from dpaccount.ledger.answers import room

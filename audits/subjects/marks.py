@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaccount.checker import NO_TEST
+from audits.consistency.hazards import NO_TEST
 from dpaccount.relation import adjacency
 
 NO_ROWS = {"__init__", "__post_init__", "__new__", "domain", "proof"}  #: methods without marks

@@ -12,22 +12,11 @@ holds.  The evidence for the hypotheses is recorded in the certificate, and can 
 from .accounting import EXIT as EXIT
 from .accounting import examined as examined
 from .accounting import to_read as to_read
-from .certificate import check as check
 from .certificate import judged as judged
 from .certificate import signature_of as signature_of
-from .certificate.evidence import promised as promised
-from .certificate.hazards import NO_TEST as NO_TEST
-from .certificate.hazards import hazards_of as hazards_of
 from .derivation import check_derivation as check_derivation
 from .derivation import in_words as in_words
 from .documents import Rejected as Rejected
 from .documents import Unreadable as Unreadable
 from .documents import digest as digest
 from .documents import plain as plain
-
-
-def main(arguments: list[str]) -> int:
-    """Run the command line; return the exit code."""
-    from .__main__ import main as run
-
-    return run(arguments)

@@ -2,10 +2,11 @@
 
 usage: python3 -I -S checker FILE [--at YYYY-MM-DD] [--derivation] [--rules]
 
-`checker` is this folder, or one zip file of it.  Exit 0: valid, and the claim is CERTIFIED.  1: not valid,
-with the first thing that fails, or valid and REFUTED.  3: valid and UNPROVEN.  2: not a JSON object of this
-schema.  Signatures are not checked.  With --derivation FILE is a bare derivation; exit 0: every step
-follows.  With --rules the rules that a valid document rests on are listed, and the files to read.
+`checker` is this folder, or one zip file of it.  Exit 0: the claim follows from the derivation.  1: it does
+not, with the first thing that fails, or the document states a refutation.  3: the document states that the
+claim is unproven.  2: not a JSON object of this schema.  Tests, attacks, what is read of a table, intervals
+and signatures are not looked at: `dpaccount check` does that.  With --derivation FILE is a bare derivation;
+exit 0: every step follows.  With --rules the rules that a document rests on are listed, and files to read.
 """
 
 import sys

@@ -4,7 +4,8 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any
 
@@ -67,6 +68,15 @@ def spend(units: int) -> None:
     """Count work, and reject a document that asks for too much of it."""
     Work.spent += units
     ensure(Work.spent <= Work.limit, "the document asks for more arithmetic than this checker does")
+
+
+@contextmanager
+def unbroken() -> Iterator[None]:
+    """Reject a document over whose fields the checks within break."""
+    try:
+        yield
+    except BROKEN as why:
+        raise Rejected(f"a field has the wrong shape ({type(why).__name__}: {str(why)[:80]})") from None
 
 
 def ensure(holds: bool, why: str) -> None:  # noqa: FBT001

@@ -20,7 +20,11 @@ HAZARDS: Final = "First what is taken on trust, then what no certificate covers,
 
 
 class DescribedSubject(Closed, frozen=True):
-    """The subject: where it comes from, all its parameters, and the digest of its code."""
+    """The subject: where it comes from, all its parameters, the digest of its code, and what it declares.
+
+    `own_epsilon`: its parameter `epsilon` is its own, such as of one answer, and not the guarantee's.
+    `family`: tests and attack ran on a smaller member of its family.
+    """
 
     name: str
     use: str
@@ -28,6 +32,8 @@ class DescribedSubject(Closed, frozen=True):
     status: str
     parameters: dict[str, Any]
     code: Digest | None
+    own_epsilon: bool | Absent = UNSET
+    family: bool | Absent = UNSET
 
 
 class StatedGuarantee(Closed, frozen=True):

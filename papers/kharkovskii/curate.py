@@ -22,8 +22,8 @@ from audits.certificate import kept, release
 from audits.certificate.document import seal, unsealed
 from audits.certificate.files import check_outputs, valid_certificate, write_all
 from audits.claim import Claim, read_claim
+from audits.consistency import hazards_of
 from audits.subjects import catalogue
-from dpaccount import checker
 from dpaccount.documents import csv_text, using
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
@@ -146,7 +146,7 @@ def _certified(order: Order, claim: Claim) -> Curated:
 
 def _unreleased(document: dict[str, Any], hazards: tuple[str, ...]) -> Draft:
     """Return a valid certificate as a draft without a release, with hazards for the table's readers."""
-    own = document["hazards"][len(checker.hazards_of(document)) :]
+    own = document["hazards"][len(hazards_of(document)) :]
     return changed(convert(document, Certificate), release=None, hazards=[*own, *hazards])
 
 

@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 import pytest
 
+from audits import consistency
 from audits.certificate.document import refused_by_checker, seal, unsealed
 from audits.certificate.make import AuditBudget, certify
 from audits.certificate.summary import summary
@@ -17,6 +18,7 @@ from audits.reports.page import html
 from audits.subjects.code import on_path
 from dpaccount import checker
 from dpaccount.checker import derivation
+from dpaccount.checker.__main__ import main
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import REPLACE_ONE, to_approximate
@@ -199,7 +201,7 @@ def accepted(document):
     body = {name: value for name, value in document.items() if name not in ("digest", "signature")}
     forged = {**body, "digest": checker.digest(body), "signature": None}
     try:
-        checker.check(json.dumps(forged).encode())
+        consistency.check(json.dumps(forged).encode())
     except (checker.Rejected, checker.Unreadable):
         return False
     return True
@@ -279,12 +281,12 @@ def test_rule_names_do_not_reach_the_terminal_raw(tmp_path, capsys):
     file.write_text(
         '{"schema": "dpaccount/derivation/1", "steps": [{"rule": "x\\n\\u001b[1mvalid: yes", "from": []}]}'
     )
-    assert checker.main([str(file), "--derivation"]) == 1
+    assert main([str(file), "--derivation"]) == 1
     out = capsys.readouterr().out
     assert len(out.splitlines()) == 1
     assert "\x1b" not in out
     file.write_text('{"schema": "dpaccount/derivation/1", "steps": [{"rule": "\\ud800"}]}')
-    assert checker.main([str(file), "--derivation"]) == 2
+    assert main([str(file), "--derivation"]) == 2
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ IN_THE_KERNEL = {
     "sequence": (proof.Gdp(F(1, 16) + F(1, 40)), False),  # ε-DP of 1/8 is μ-GDP, μ² < 1/40
 }
 AT_ORDERS = {"zcdp": [(F(a), F(a, 50)) for a in (2, 4, 16, 64)], "rdp": SAMPLES["rdp"].points}
+UNCONFIRMED = ("random_allocation", "shuffled")  #: kinds of which the checker confirms nothing
 #: By how much the checker's δ may exceed the accountant's, relatively.
 WIDER = {"rdp": F(2), "sampled_without_replacement": F(1, 50)}
 AT = F(1, 5)
@@ -98,6 +99,9 @@ def test_kernel_accountant_and_checker_say_the_same(name, monkeypatch):
         assert found.upper <= high * (1 + F(1, 10**6)) + F(1, 10**9)
         assert not same or low <= found.upper
     document = certificate(kind.plan.as_json(), found.as_json(), epsilon=AT)
+    if name in UNCONFIRMED:
+        assert "does not confirm" in document["confirmed"]["why"]
+        return
     assert document["confirmed"]["upper"] is not None, document["confirmed"]
     confirmed = F(document["confirmed"]["upper"])  # of AT, the last one
     assert (found.lower or 0) <= confirmed <= found.upper * (1 + WIDER.get(name, F(1, 1000))) + F(1, 10**9)
@@ -111,15 +115,11 @@ ONE_SIDED = {
         rate="1/2", of=ev.Sequence(of=(ev.Pure(epsilon="0.5"), ev.DiscreteLaplace(scale=2)))
     ),
     "sample of Gaussian noise": ev.PoissonSubsampled(rate="1/4", of=ev.Gaussian(sigma="1.5")),
-    "allocation": ev.RandomAllocation(steps=4, of=ev.Pure(epsilon=1)),
-    "allocation of Gaussian noise": ev.RandomAllocation(steps=3, of=ev.Gaussian(sigma="1.5")),
     "pair": ev.DominatingPair(p=["0.5", "0.3", "0.2"], q=["0.3", "0.3", "0.4"]),
 }
 
 
-@pytest.mark.parametrize(
-    "name", slowly(ONE_SIDED, "sample of Gaussian noise", "allocation of Gaussian noise")
-)
+@pytest.mark.parametrize("name", slowly(ONE_SIDED, "sample of Gaussian noise"))
 def test_accountant_and_checker_say_the_same_of_each_direction(name, monkeypatch):
     """Of each by itself: the whole answer would hide a smaller direction that drifts."""
     monkeypatch.setattr(lattice_witness, "LEAST", 4000)
@@ -155,6 +155,10 @@ def test_all_three_say_the_same_of_two_units(name, monkeypatch):
     plan = accountant(SAMPLES[name]).plan
     found, most = Accountant(plan, 2).delta(AT, "1e-6"), group_of_kernel(name, AT)
     document = certificate(plan.as_json(), found.as_json(), epsilon=AT, group=2)
+    if name in UNCONFIRMED:
+        assert (found.lower or 0) <= most
+        assert "does not confirm" in document["confirmed"]["why"]
+        return
     assert document["confirmed"]["upper"] is not None, document["confirmed"]
     confirmed = F(document["confirmed"]["upper"])
     assert (found.lower or 0) <= min(most, confirmed)

@@ -69,7 +69,7 @@ def missed(program: str, count: int) -> list[str]:
     parts = {part for module, _ in wanted for part in test_mutation.RUNS[module]}
     survivors._settle()
     modules = {module: importlib.import_module(module) for module, _ in wanted}
-    checks = default_checks([TESTS / "dpaccount" / f"{part}.py" for part in sorted(parts)])
+    checks = default_checks([test_mutation.file_of(part) for part in sorted(parts)])
     seconds = survivors.killer(lambda: survivors.durations(checks), 1800)
     if not seconds.startswith("{"):
         raise SystemExit(f"the tests fail without any change ({seconds}); run them with pytest")

@@ -109,8 +109,8 @@ def _called_at_import(module: ModuleType, code: CodeType) -> set[str]:
 
 
 def _later(module: ModuleType) -> list[ModuleType]:
-    """Return the modules of the checker that were imported after this one of them."""
-    names = [name for name in sys.modules if name.startswith(f"{CHECKER}.")]
+    """Return the modules of the checker, and of what builds on it, that were imported after this one of them."""
+    names = [name for name in sys.modules if name.startswith((f"{CHECKER}.", "audits.consistency."))]
     later = names[names.index(module.__name__) + 1 :] if module.__name__ in names else []
     return [sys.modules[name] for name in later]
 

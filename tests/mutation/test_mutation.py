@@ -191,21 +191,21 @@ def explained(program: str) -> list[tuple[str, str]]:
 
 
 TABLES = {
-    "checker": ["checker/**/*.py"],
-    "kernel": ["proof/**/*.py"],
-    "charges": ["numerics/domination.py", "accounting/gdp_of_plan.py", "accounting/measures.py"],
-}  #: of survivors, and the files of dpaccount that each is about
+    "checker": ["dpaccount/checker/**/*.py"],
+    "consistency": ["audits/consistency/*.py"],
+    "kernel": ["dpaccount/proof/**/*.py"],
+    "charges": [
+        *("dpaccount/numerics/domination.py", "dpaccount/accounting/gdp_of_plan.py"),
+        "dpaccount/accounting/measures.py",
+    ],
+}  #: of survivors, and the files that each is about
 
 
 def table(module: str) -> str:
     """Return the table of a module's survivors."""
     file = TESTS.parent.joinpath(*module.split("."))
     file = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
-    [found] = [
-        name
-        for name, files in TABLES.items()
-        if any(file in (TESTS.parent / "dpaccount").glob(f) for f in files)
-    ]
+    [found] = [name for name, files in TABLES.items() if any(file in TESTS.parent.glob(f) for f in files)]
     return found
 
 
@@ -222,7 +222,7 @@ def test_every_row_is_about_a_change_that_can_be_made():
     """A row whose function or statement is gone would explain whatever comes to bear its name."""
     mutants = loaded("mutants")
     for program, patterns in TABLES.items():
-        files = [file for pattern in patterns for file in (TESTS.parent / "dpaccount").glob(pattern)]
+        files = [file for pattern in patterns for file in TESTS.parent.glob(pattern)]
         made = [mutant.name for file in files for mutant in mutants.mutants(file.read_text())]
         rows = explained(program)
         assert len(set(rows)) == len(rows)
@@ -234,7 +234,7 @@ FAMILIES = ("hypotheses", "sensitivity", "noise", "composition", "conversions", 
 RULES = [f"rules/test_{name}" for name in (*FAMILIES, "bounded_row")]
 PROOF = ("noise_rules", "release_rules", "refutations", "kernel", "curves", "derivation", "shuffled")
 KERNEL = [*RULES, *(f"proof/test_{name}" for name in PROOF), "numerics/test_participations"]
-AROUND = ("certificates", "evidence", "hazards", "persons", "replaced", "shapes")
+AROUND = ("certificates", "persons", "replaced", "shapes")
 INSIDE = ("numbers", "limits", "derivations", "reading_list")
 CHECKER = [
     *(*RULES, "rules/test_two_programs", "proof/test_release_rules", "numerics/test_participations"),
@@ -254,16 +254,20 @@ PARTS = [
         "derivation",
         "certificate",
     ),
-    *(f"certificate.{name}" for name in ("shapes", "replaced", "hazards", "evidence", "counts", "verdict")),
+    *(f"certificate.{name}" for name in ("shapes", "verdict")),
 ]
 ACCOUNTS = [
-    f"checker/test_account_{name}"
-    for name in ("bounds", "events", "parts", "forgeries", "groups", "allocated", "truth")
+    f"checker/test_account_{name}" for name in ("bounds", "events", "parts", "forgeries", "groups", "truth")
+]
+BESIDE = [
+    *(f"checker/test_{name}" for name in AROUND),
+    *(f"../audits/consistency/test_{name}" for name in ("evidence", "hazards", "said_twice")),
 ]
 ACCOUNTING = sorted(file.stem for file in (TESTS.parent / "dpaccount/checker/accounting").glob("*.py"))
 RUNS = {
     **{f"dpaccount.checker.accounting.{part}".removesuffix(".__init__"): ACCOUNTS for part in ACCOUNTING},
     **{f"dpaccount.checker.{part}": CHECKER for part in PARTS},
+    **{f"audits.consistency.{part}": BESIDE for part in ("hazards", "evidence", "counts", "verdict")},
     **{
         f"dpaccount.proof.{part}": KERNEL
         for part in (*FAMILIES, "judgements", "theorem", "decide", "derivation")
@@ -277,11 +281,16 @@ FUNCTIONS = {
 }  #: of a module of which only these are tried
 
 
+def file_of(name: str) -> Path:
+    """Return the file of a name in `RUNS`: tests of dpaccount, or of its neighbours."""
+    return (TESTS / "dpaccount" / f"{name}.py").resolve()
+
+
 def test_the_files_that_are_tried_and_their_tests_are_there():
     for module, names in RUNS.items():
         assert importlib.util.find_spec(module) is not None, module
         assert table(module) in TABLES
-        assert all((TESTS / "dpaccount" / f"{name}.py").exists() for name in names)
+        assert all(file_of(name).exists() for name in names)
     for module, functions in FUNCTIONS.items():
         assert module in RUNS
         assert all(hasattr(importlib.import_module(module), name) for name in functions)
@@ -292,7 +301,7 @@ def test_the_files_that_are_tried_and_their_tests_are_there():
 def test_every_survivor_is_explained(module, tmp_path):
     """A few minutes on an idle core for each file of the checker, ten for each of the kernel."""
     out = tmp_path / "survivors.json"
-    files = [str(TESTS / "dpaccount" / f"{name}.py") for name in RUNS[module]]
+    files = [str(file_of(name)) for name in RUNS[module]]
     command = [sys.executable, str(HERE / "survivors.py"), module, *files, "--out", str(out)]
     command += ["--functions", *FUNCTIONS[module]] if module in FUNCTIONS else []
     subprocess.run([*command, "--most", "0.3"], check=True, timeout=4 * 3600)

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from audits import consistency
 from audits.certificate.document import unsealed
 from audits.claim import read_claim
 from audits.cli import run
-from dpaccount import checker
 from dpaccount.errors import InputError
 from dpaccount.ledger import answers
 from papers.kharkovskii import published_certificate as published
@@ -85,7 +85,7 @@ def test_what_is_handed_out_is_charged_once_and_the_checker_takes_its_certificat
     assert np.array_equal(shown, made.rows)
     assert np.array_equal(made.rows, again.rows)
     assert (shown != data).all()  # no row stays as it is
-    assert checker.judged(json.dumps(made.certificate).encode())[0] == "CERTIFIED"
+    assert consistency.judged(json.dumps(made.certificate).encode())[0] == "CERTIFIED"
     facts = json.loads((tmp_path / "out.csv.json").read_text())
     assert facts["noise_variance"] == pytest.approx(3 / 4)
     assert facts["outputs"] == "in the clear: not protected"

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import pytest
 
+from audits import consistency
 from audits.certificate.document import seal, unsealed
 from audits.certificate.summary import summary
 from audits.claim import read_claim
 from audits.cli import run
-from dpaccount import checker
 from dpaccount.checker import Rejected
 from dpaccount.proof import REPLACE_ONE, assume_event, refute
 from dpaccount.proof.derivation import write
@@ -34,7 +34,7 @@ def document(tmp_path_factory):
 
 
 def judged(document):
-    return checker.judged(json.dumps(seal(document)).encode())[0]
+    return consistency.judged(json.dumps(seal(document)).encode())[0]
 
 
 def event(

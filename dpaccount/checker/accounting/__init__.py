@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 from .. import certificate
-from ..certificate import one_run
 from ..derivation import listed
 from ..documents import (
     BROKEN,
@@ -24,6 +23,7 @@ from ..documents import (
     items,
     parse,
     text,
+    unbroken,
 )
 from ..intervals import at_most
 from .bounds import chained
@@ -44,20 +44,16 @@ def examined(raw: bytes, at: date | None = None, *, derivation: bool = False) ->
 
     Raises `Rejected` naming what fails, or `Unreadable`.
     """
-    if derivation or not any(each.encode() in raw for each in (SCHEMA, one_run.SCHEMA)):
+    if derivation or SCHEMA.encode() not in raw:
         return certificate.judged(raw, at, derivation=derivation)
     document = parse(raw)
     schema = document.get("schema") if isinstance(document, dict) else None
-    if schema == one_run.SCHEMA:
-        return one_run.judged(document)
     return judged(document) if schema == SCHEMA else certificate.judged(raw, at)
 
 
 def to_read(raw: bytes) -> dict[str, list[dict[str, Any]]]:
     """Return the reading list of a valid document: its rules, and the files that they need."""
     document = json.loads(raw)
-    if document.get("schema") == one_run.SCHEMA:
-        return one_run.to_read()
     if document.get("schema") != SCHEMA:
         return certificate.to_read(raw)
     rules = {**METHODS, LAST: infer_units, CHAIN: infer}
@@ -66,25 +62,21 @@ def to_read(raw: bytes) -> dict[str, list[dict[str, Any]]]:
 
 
 def judged(document: dict[str, Any]) -> tuple[str, str]:
-    """Return CONFIRMED, and what is; raise `Rejected` naming what does not follow, or why nothing is."""
+    """Return CONFIRMED, and what is; raise `Rejected` naming what does not follow, or why nothing is.
+
+    Where the digest is another one, it says also which step does not follow.
+    """
     Work.begin(MAX_WORK)
-    try:
-        return _judged(document)
-    except BROKEN as why:
-        raise Rejected(f"a field has the wrong shape ({type(why).__name__}: {str(why)[:80]})") from None
-
-
-def _judged(document: dict[str, Any]) -> tuple[str, str]:
-    """Return what is confirmed; where the digest is another one, say also which step does not follow."""
-    check_members(document, MEMBERS)
-    body = {name: value for name, value in document.items() if name != "digest"}
-    same, other = document["digest"] == digest(body), "the document's digest does not match its content"
-    try:
-        answer = _followed(document)
-    except Rejected as why:
-        raise Rejected(str(why) if same else f"{other}; {why}") from None
-    ensure(same, other)
-    return answer
+    with unbroken():
+        check_members(document, MEMBERS)
+        body = {name: value for name, value in document.items() if name != "digest"}
+        same, other = document["digest"] == digest(body), "the document's digest does not match its content"
+        try:
+            answer = _followed(document)
+        except Rejected as why:
+            raise Rejected(str(why) if same else f"{other}; {why}") from None
+        ensure(same, other)
+        return answer
 
 
 def _followed(document: dict[str, Any]) -> tuple[str, str]:

@@ -23,7 +23,7 @@ def largest(i: Interval, on: Releases, *, back: bool) -> Ends:
 def largest_of(i: Interval, release: PlanRelease, *, back: bool) -> Ends:
     """Enclose those of one release."""
     kind, numbers, on = release
-    if kind in ("laplace", "response", "range", "shuffled"):
+    if kind in ("laplace", "response", "range"):
         return i.of(numbers[0]), ZERO
     if kind == "geometric":
         return i.of(numbers[1] / numbers[0]), ZERO
@@ -44,8 +44,6 @@ def on_sample(i: Interval, kind: str, rate: Fraction, on: Releases, *, back: boo
         return i.add(i.of(1 - rate), i.mul(i.of(rate), i.exp(loss)))
 
     most, lost = largest(i, on, back=back)
-    if kind == "allocated":  # a mean of odds is at most the largest and at least the least
-        return most, lost
     if kind == "replaced":  # of the sum in both directions
         return i.sub(i.ln(mixed(most)), i.ln(mixed(i.neg(most)))), ZERO
     if kind == "poisson" and back:
@@ -70,10 +68,10 @@ def renyi_of(i: Interval, release: PlanRelease, order: Fraction) -> Pair:
 
     ε-DP has min(ε, αε²/2) and η-bounded range min(η, αη²/8) (Bun & Steinke 2016; Cesar & Rogers 2021), a
     discrete Gaussian that of the continuous one (Canonne, Kamath & Steinke 2020); D_α rises with α; on a
-    sample, and where a step is drawn, P^α Q^{1−α} is jointly convex.
+    sample P^α Q^{1−α} is jointly convex.
     """
     kind, numbers, on = release
-    if kind in ("laplace", "response", "geometric", "shuffled"):
+    if kind in ("laplace", "response", "geometric"):
         loss = numbers[1] / numbers[0] if kind == "geometric" else numbers[0]
         return i.of(min(loss, order * loss**2 / 2))
     if kind == "range":
@@ -86,8 +84,6 @@ def renyi_of(i: Interval, release: PlanRelease, order: Fraction) -> Pair:
         known = [bound for listed, bound in numbers[0] if listed >= order]
         ensure(known != [], "the order lies beyond the listed ones")
         return i.of(min(known))
-    if kind == "allocated" and on is not None:
-        return renyi(i, on, order)
     if kind not in ("poisson", "without-replacement") or on is None:
         raise Rejected(f"no Rényi bound is known of {kind}")
     inner = i.exp(i.mul(i.of(order - 1), renyi(i, on, order)))

@@ -8,7 +8,6 @@ from typing import Any
 from ..curves import gdp_delta
 from ..documents import Rejected, check_members, ensure, integer, items
 from ..intervals import Interval, Pair, at_most, exact, number, positive
-from .allocated import allocated
 from .bounds import largest, renyi
 from .lattice import Lattice, Limits, as_measure, delta, place, power, together
 from .measures import UpperMeasure, added, removed
@@ -19,7 +18,7 @@ from .upper import renyi_delta, without_replacement
 
 GUARD = 14  # digits of intervals beyond those of masses
 MOST_DIGITS = 400
-SAMPLES = ("poisson", "without-replacement", "allocated")
+SAMPLES = ("poisson", "without-replacement")
 
 Given = dict[str, Any]
 
@@ -121,10 +120,6 @@ def measure_of(
     if kind == "poisson":
         inner = sampled(i, on, inside, digits, back=back)
         return (added if back else removed)(i, inner, numbers[0])
-    if kind == "allocated":
-        step = one_release(i, *on.others[0][0][:2], spacing, back=back) if on.others else None
-        step = step or gaussian(i, positive(str(spacing), "spacing"), on.mu_squared)
-        return allocated(i, step, numbers[0], inside, MOST_DIGITS, back=back)
     ensure(kind == "without-replacement", f"no measure is known of {kind}")
     there, turned = (sampled(i, on, inside, digits, back=way) for way in (False, True))
     return without_replacement(i, spacing, numbers[0], there, turned)
@@ -152,9 +147,7 @@ METHODS: dict[str, Callable[..., bool]] = {
 
 def symmetric(on: Releases) -> bool:
     """Say whether both directions of the relation cost the same by these measures."""
-    return all(
-        release.kind not in ("poisson", "table", "allocated", "sampled-group") for release, _ in on.others
-    )
+    return all(release.kind not in ("poisson", "table", "sampled-group") for release, _ in on.others)
 
 
 def holds(

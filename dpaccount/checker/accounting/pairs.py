@@ -15,7 +15,6 @@ from ..documents import ensure
 from ..intervals import Interval, Pair
 from . import upper
 from .measures import MAX_ATOMS, NONE, ONE, Atoms, MeasureCell, UpperMeasure, gathered, of_tails, split
-from .shuffled import shuffled
 
 UNIT: Pair = (ONE, ONE)
 
@@ -201,6 +200,5 @@ KINDS: dict[str, Callable[..., UpperMeasure]] = {
     "approximate": approximate,
     "geometric": geometric,
     "discrete-gaussian": discrete_gaussian,
-    "shuffled": shuffled,
     **upper.CURVES,
 }

@@ -8,9 +8,8 @@ from typing import Any
 
 from ..documents import check_members, ensure, items, spend
 from ..relation import relation_of
-from .events import add_event
+from .events import add_event, drawn_from, names_in
 from .releases import Releases, ReleaseTally, real, whole
-from .samples import drawn_from, names_in
 from .streams import root_square, tree_runs
 
 SCHEMA = "dpaccount/events/1"

@@ -1,59 +1,44 @@
-"""A claim's declared table against its copies: parameters, persons, witness, labels."""
+"""A claim's declared table: bounds, persons and the parameters that it fixes are those of the proof."""
 
+from datetime import date
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from ..documents import Rejected, brief, ensure, integer, spend, text
 from ..intervals import number
-from ..relation import ADDED
-from .conditions import ORDERED
-from .derived import every_column, in_days
-from .draws import STUDY
-from .reads import NAMING, check_read
-from .shapes import COUNT, TEXT, amount, closed, either, exact_of, listed
+from .shapes import exact_of
 
 Table = dict[str, Any]
+ORDERED = ("number", "integer", "date")  # kinds of columns that have bounds
 COLUMN_KINDS = (*ORDERED, "category", "text", "boolean")
 MEMBERS = {"category": {"values", "other"}, "text": {"length"}} | {k: {"low", "high"} for k in ORDERED}
 MOST_ROWS, MOST_OF_ONE, MOST_CELLS = 10**9, 1000, 10_000
 FARTHEST = 10**15  # of a bound
+STUDY = "noisy-statistics"  # the subject whose parameters list statistics
+NAMING = ("column", "columns", "by", "bins")  # parameters that select what is read of a table
 CLIPS = ("low", "high", "radius", "reward")  # follow from a table; a claim may narrow them
-WITNESS = closed(
-    {
-        **dict.fromkeys(("unit", "rows", "coins"), COUNT),
-        **{"left": listed(amount(None)), "right": either(listed(amount(None))), "wrong": TEXT},
-        "other_rows": closed({"base": TEXT, "seed": COUNT}),
-    }
-)
 
 
 def check_tables(document: dict[str, Any]) -> None:
-    """Verify what the claim declares of its table, or of a function's, and all that follows from it."""
+    """Verify what the claim declares of its table, and that the proof has the same bounds and persons."""
     data, asked = document["claim"].get("data", {}), document["claim"]["subject"]
-    edition = {"edition", "follows"} & document["claim"].keys()
-    right = len(edition) == 2 and asked["use"] == STUDY and document["claim"]["edition"] >= 2
-    ensure(not edition or right, "a later edition is of a study, and follows another")
-    described = asked.get("data", {})
     ensure(("file" in data) == ("ledger" in data), "a data file goes with the ledger that pays")
     ensure("file" in data or ("columns" in data) == bool(data), "data are a file, or a declared table")
     ensure("file" in data or "scope" not in data, "a scope is of a ledger")
-    for table in (data, described):
-        check_declared(table)
-    if document["proved"]["derivation"]:
-        ensure(not described, "a subject with a proof has data of its own")
-        held, steps = document["subject"]["parameters"], document["proved"]["derivation"]
-        study = asked["use"] == STUDY
-        ensure(study or not {"derived", "join"} & data.keys(), "derived columns are a study's")
-        check_read(asked, held, every_column(data), steps)
-        check_witness(document)
-        if ":" not in asked["use"]:
-            moves = document["guarantee"].get("radius", 0)
-            check_bounds(held, steps, centred=asked["use"] == "clipped-mean")
-            same = exact_of(held.get("unit", moves), "unit") == exact_of(moves, "radius")
-            ensure(same, "the parameter unit is not the radius of the guarantee")
-        if data.get("columns"):
-            check_following(document, data)
+    check_declared(data)
+    held, steps = document["subject"]["parameters"], document["proved"]["derivation"]
+    if not steps:
+        return
+    if asked["use"] != STUDY:
+        check_named(asked, held, data.get("columns", {}))
+    if ":" not in asked["use"]:
+        moves = document["guarantee"].get("radius", 0)
+        check_bounds(held, steps, centred=asked["use"] == "clipped-mean")
+        same = exact_of(held.get("unit", moves), "unit") == exact_of(moves, "radius")
+        ensure(same, "the parameter unit is not the radius of the guarantee")
+    if data.get("columns"):
+        check_following(document, data)
 
 
 # ------------------------------------------------------------------ the declaration itself
@@ -69,9 +54,8 @@ def check_declared(table: Table) -> None:
     ensure(rows <= MOST_ROWS, f"a table has at most {MOST_ROWS} rows")
     ensure(most <= MOST_OF_ONE and (most == 1 or "id" in table), "max_rows goes with id, up to 1000")
     ensure(table["columns"] != {}, "a table has columns")
-    for columns in (table["columns"], *(join["columns"] for join in table.get("join", {}).values())):
-        for name, column in columns.items():
-            check_column(name, column)
+    for name, column in table["columns"].items():
+        check_column(name, column)
 
 
 def counted(table: Table) -> tuple[int, int]:
@@ -108,6 +92,23 @@ def check_column(name: str, column: Table) -> None:
         ensure(fits, f"{about} has a default of another type")
 
 
+def in_days(column: Table) -> Table:
+    """Return a declaration with the bounds of dates as numbers of days."""
+    if column["type"] != "date":
+        return column
+    days = {key: day_of(column[key]) for key in ("low", "high", "missing") if column.get(key) is not None}
+    return {**column, **days}
+
+
+def day_of(value: object) -> int:
+    """Return the number of the day that YYYY-MM-DD names, 1 for 0001-01-01."""
+    try:
+        ensure(len(text(value)) == 10, f"{brief(value)} is no date")
+        return date.fromisoformat(text(value)).toordinal()
+    except ValueError:
+        raise Rejected(f"{brief(value)} is no date, as YYYY-MM-DD") from None
+
+
 def check_bounds(held: Table, steps: list[Table], *, centred: bool) -> None:
     """Verify that rows are clipped as proved: bounds, on a grid, or their width; and the radius."""
     assumed = [s["with"] for s in steps if s["rule"] in ("assume_clipped", "assume_ball")]
@@ -131,7 +132,7 @@ def check_bounds(held: Table, steps: list[Table], *, centred: bool) -> None:
 
 
 def check_following(document: dict[str, Any], data: Table) -> None:
-    """Verify the parameters that a table fixes, and sizes of its witness and its release."""
+    """Verify the parameters that a table fixes."""
     asked, held = document["claim"]["subject"], document["subject"]["parameters"]
     parameters, steps = asked.get("parameters", {}), document["proved"]["derivation"]
     persons = next((s["with"] for s in steps if s["rule"] == "assume_persons"), None)
@@ -142,10 +143,8 @@ def check_following(document: dict[str, Any], data: Table) -> None:
     fixed: dict[str, Any] = {"rows": rows * most, "rounds": rows * most, "relation": relation}
     if persons is not None:
         fixed |= {"persons": rows, "max_rows": most, "relation": persons["rows"]}
-    labels: dict[str, list[str]] | None = None
     if ("column" in parameters or "columns" in parameters) and ":" not in asked["use"]:
-        more, labels = read_off(parameters, held, data["columns"])
-        fixed |= more
+        fixed |= read_off(parameters, held, data["columns"])
     elif ":" not in asked["use"]:
         fixed["slots"] = rows
         if "arm" in parameters:
@@ -159,24 +158,19 @@ def check_following(document: dict[str, Any], data: Table) -> None:
         if name not in CLIPS or name not in parameters:
             same = alike(held[name], fixed[name])
             ensure(same, f"the parameter {brief(name)} is not the table's")
-    seen = document["audit"]["witness"] if document["audit"] is not None else {"rows": 1}
-    ensure(seen["rows"] <= rows, "the pair under attack has more rows than the table")
-    if document["release"] is not None and labels is not None:
-        reported = document["release"]["report"].get("labels", {})
-        ensure(reported == labels, "the labels of what was released are not the table's")
 
 
-def check_witness(document: dict[str, Any]) -> None:
-    """Verify that the pair under attack are neighbours of the claim: one record is changed, or gone."""
-    if document["audit"] is None:
-        return
-    seen, gone = document["audit"]["witness"], document["guarantee"]["relation"] == ADDED
-    WITNESS(seen, "the pair under attack")
-    left, right = seen["left"], seen["right"]
-    ensure(1 <= seen["unit"] <= seen["rows"], "the record that is changed is none of the rows")
-    apart = right is None if gone else right is not None and len(left) == len(right) and left != right
-    asked = document["guarantee"]["relation"]
-    ensure(apart, f"the pair under attack are no neighbours under {asked}; the subject must run under it too")
+def check_named(asked: Table, held: Table, columns: Table) -> None:
+    """Verify that the columns that parameters name are declared, and the same for claim and subject."""
+    parameters, own = asked.get("parameters", {}), ":" in asked["use"]
+    ensure(not {"column", "columns"} <= parameters.keys(), "column and columns are not both given")
+    named = [parameters[key] for key in ("column", "by", "arm") if type(parameters.get(key)) is str]
+    named = [] if own and not columns else named  # a class of one's own may read files by itself
+    named += parameters["columns"] if type(parameters.get("columns")) is list else []
+    ensure(all(name in columns for name in named), f"a column among {brief(named)} is not declared")
+    ensure(own or not columns or named != [], "no column of the table is read")
+    alone = [key for key in NAMING if type(held.get(key)) in (str, list) and key not in parameters]
+    ensure(own or alone == [], f"the parameter {brief(alone)} is the claim's to say")
 
 
 def alike(held: object, fixed: object) -> bool:
@@ -186,8 +180,8 @@ def alike(held: object, fixed: object) -> bool:
     return held == fixed
 
 
-def read_off(args: Table, held: Table, columns: Table) -> tuple[Table, dict[str, list[str]] | None]:
-    """Return the parameters that columns fix, and the labels of what is released of them."""
+def read_off(args: Table, held: Table, columns: Table) -> Table:
+    """Return the parameters that columns fix."""
     names = [args["column"]] if "column" in args else args["columns"]
     read = [columns[name] for name in names]
     groups = labels_of(columns[args["by"]], None) if "by" in args else [""]
@@ -197,12 +191,11 @@ def read_off(args: Table, held: Table, columns: Table) -> tuple[Table, dict[str,
             lengths = {column.get("length", 48) for column in read}
             one = len(lengths) == 1 and {column["type"] for column in read} == {"text"}
             ensure(one and "text" in held, "a text is read where others are listed")
-            return {"text": lengths.pop(), "keys": len(read)}, None
+            return {"text": lengths.pop(), "keys": len(read)}
         if labels is None or groups is None:
             raise Rejected(f"the column {brief(names[0])}, or its groups, has no cells")
-        every = [f"{group}, {label}" for group in groups for label in labels] if "by" in args else labels
         keys = {"keys": len(names)} if len(names) > 1 else {}
-        return {"cells": len(every), **keys}, {"cells": every}
+        return {"cells": len(groups) * len(labels), **keys}
     ends = [bounds_of(column) for column in read]
     fixed: Table = {"low": min(low for low, _ in ends), "high": max(high for _, high in ends)}
     target = ends.pop() if "reward" in held and len(ends) > 1 else None
@@ -219,8 +212,7 @@ def read_off(args: Table, held: Table, columns: Table) -> tuple[Table, dict[str,
         fixed |= dict.fromkeys(("candidates", "questions"), len(ends) * len(groups or [""]))
     if "by" not in args:
         fixed["bounds"] = "; ".join(f"{low} {high}" for low, high in ends)
-        return fixed, {"columns": names}
-    return fixed, {"columns": [f"{group}, {name}" for group in groups or [] for name in names]}
+    return fixed
 
 
 def bounds_of(column: Table) -> tuple[Fraction, Fraction]:

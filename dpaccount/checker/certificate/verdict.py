@@ -1,44 +1,68 @@
-"""What follows for the claim: that it is proved, that something is refuted, or neither."""
+"""What follows for the claim from the derivation alone: that it is proved, that it is refuted, or neither.
 
-import re
+Of rows that move by a radius a second proof says what holds of one that is replaced.
+"""
+
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..derivation import NOISE, Step, conclusions, reachable
-from ..documents import brief, ensure, integer, text
-from ..facts import Fact, Private, Refuted
+from ..curves import Approximate, implies
+from ..derivation import Step, conclusions, inferred, reachable
+from ..documents import Rejected, brief, ensure
+from ..facts import Fact, Private, Refuted, fact_of
 from ..intervals import number
-from ..relation import OF_PERSONS, has_radius, written_relation
-from .counts import attacked, audited
-from .draws import STUDY
-from .evidence import Entry, evidence
-from .hazards import ELSEWHERE, NO_TEST
-from .replaced import check_point, neighbours_of
+from ..relation import OF_PERSONS, REPLACED, has_radius, moving, written_relation
 from .shapes import exact_of
 
-LEAST_RUNS = 30  #: a side, as an attack on a proof makes
+#: Rules whose conclusion is the exact cost or movement of some neighbours that meet their premises.
+ATTAINED = ("linear", "differences", "gaussian", "lattice_gaussian", "nodes", "compose")
+DOUBLE_ROUNDING = Fraction(1, 2**50)  # of an upper end that is written as a double
+MARGIN = Fraction(1, 10**30)  # by which a comparison that is not decided may err
 
-SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+class Concluded(NamedTuple):
+    """What the derivation says of the claim."""
+
+    facts: list[Fact]  #: what its steps prove
+    missing: str | None  #: what it lacks for the claim
+    refuted: bool  #: another derivation shows the claim false, where its event is as certain as is assumed
+
+    @property
+    def final(self) -> Fact | None:
+        """Return what the last step proves."""
+        return self.facts[-1] if self.facts else None
+
+
+def concluded(document: dict[str, Any], facts: list[Fact]) -> Concluded:
+    """Return what follows for the claim; verify that the verdict does not say more."""
+    final, verdict, reason = facts[-1] if facts else None, document["verdict"], document["proved"]["reason"]
+    missing, refuted = unproved(document, final), separated(document)
+    fits = missing is None or verdict != "CERTIFIED"
+    ensure(fits, f"the verdict {verdict!r} does not follow: {missing}")
+    ensure(not refuted or verdict == "REFUTED", f"the verdict {verdict!r} does not follow")
+    absent = (reason is None) == (final is not None)
+    ensure(absent, "a reason is given where nothing is proved, and only there")
+    ensure(reason is None or reason.strip() != "", "the reason is empty")
+    return Concluded(facts, missing, refuted)
 
 
 def unproved(document: dict[str, Any], final: Fact | None) -> str | None:
-    """Return why the claim is not proved by the derivation and its evidence, or None if it is."""
+    """Return why the claim is not proved by the derivation, or None if it is."""
     proved = document["proved"]
     if final is None or proved["epsilon"] is None:
         nothing = final is None and proved["epsilon"] is None and proved["delta"] is None
         ensure(nothing, "a proved epsilon and a derivation go together")
-        ensure(document["sensitivity"] == [], "evidence on a hypothesis that the derivation does not use")
         return "there is no derivation"
     ensure(isinstance(final, Private), "the last step is not a statement about privacy")
     ensure(final.subject == document["subject"]["name"], f"the derivation is about {brief(final.subject)}")
     seen = [step["gives"][:2] for step in reachable(proved["derivation"])]
     ensure(["View", final.subject] in seen, "what the subject shows is not among the steps")
     check_point(proved, final)
-    return shortfall(document, evidence(document), final)
+    return shortfall(document, final)
 
 
-def shortfall(document: dict[str, Any], entries: dict[str, Entry], final: Private) -> str | None:
-    """Return what the derivation and its evidence lack for the claim, or None."""
+def shortfall(document: dict[str, Any], final: Private) -> str | None:
+    """Return what the derivation lacks for the claim, or None."""
     promise, proved = document["guarantee"], document["proved"]
     relation = written_relation(final.relation)
     if relation != neighbours_of(promise):
@@ -52,34 +76,8 @@ def shortfall(document: dict[str, Any], entries: dict[str, Entry], final: Privat
         return "the proved delta exceeds the claim's"
     if wanted is not None and (upper is None or upper > wanted):
         return "the proved epsilon exceeds the claim's"
-    if document["audit"] is None or not attacked(document["audit"]):
-        return "there is no audit" + ("" if document["audit"] is None else " of any event that was ever seen")
     fewer = uncounted(proved["derivation"], final, document["claim"].get("data", {}))
-    if fewer is not None:
-        return fewer
-    further = unmeasured(document["claim"]) or uncovered(document)
-    if further is not None:
-        return further
-    about = relations(proved["derivation"], relation)
-    return next(filter(None, (untested(name, entries[name], about[name]) for name in entries)), None)
-
-
-def uncovered(document: dict[str, Any]) -> str | None:
-    """Return that the claim refuses code that no test covers, of which there is some; or None."""
-    refuses = document["claim"].get("audit", {}).get("uncovered") == "refuse"
-    some = any(each.startswith(NO_TEST) for each in document["hazards"])
-    return "the claim refuses code that no test covers" if refuses and some else None
-
-
-def relations(steps: list[Step], relation: str) -> dict[str, str]:
-    """Return the relation of each step, by digest: on rows, below a statement on persons."""
-    about = {len(steps) - 1: relation}
-    for index in sorted(range(len(steps)), reverse=True):
-        for premise in steps[index]["from"] if index in about else ():
-            of_rows = steps[index]["rule"] == "persons" and premise == steps[index]["from"][0]
-            speaks = steps[steps[index]["from"][1]]["with"]["rows"] if of_rows else about[index]
-            ensure(about.setdefault(premise, speaks) == speaks, "one step is about rows and about persons")
-    return {steps[index]["digest"]: speaks for index, speaks in about.items()}
+    return fewer or unmeasured(document["claim"])
 
 
 def uncounted(steps: list[Step], final: Private, data: dict[str, Any]) -> str | None:
@@ -114,32 +112,10 @@ def unmeasured(claim: dict[str, Any]) -> str | None:
     return f"the column {brief(wrong[0])} moves further in a row than in the file" if wrong else None
 
 
-def untested(name: str, entry: Entry, relation: str) -> str | None:
-    """Return what evidence on a hypothesis lacks, or None."""
-    if entry["status"] not in ("tested", "accepted") or entry["examples"] < 1:
-        return f"the hypothesis {name[:15]}… has no passing evidence"
-    if entry["relation"] != relation:
-        return f"the hypothesis {name[:15]}… was tested for {brief(entry['relation'])}"
-    return None
-
-
-def refutation(document: dict[str, Any], final: Fact | None) -> bool:
-    """Return whether the certificate holds a refutation, re-checking the counts of its audits."""
-    false = any(entry["status"] == "refuted" for entry in document["sensitivity"])
-    beaten = audited(document, final) if document["audit"] is not None else set()
-    apart = separated(document)
-    kinds = {"claim": "claim" in beaten or apart, "proof": "proof" in beaten, "hypothesis": false}
-    if document["refutes"] is not None:
-        first = next((name for name, holds in kinds.items() if holds), "")
-        ensure(document["refutes"] == first, f"what is refuted first is {first or 'nothing'}")
-    return any(kinds.values())
-
-
 def separated(document: dict[str, Any]) -> bool:
-    """Return whether there is a refutation, of this claim and with its event in each run.
+    """Return whether there is a refutation, of this claim: one event is certain here and impossible there.
 
-    The event is assumed certain for one neighbour and impossible for the other: a single other
-    outcome would contradict this.
+    That the runs showed this event each time is not confirmed here.
     """
     steps = document["proved"].get("refutation")
     if steps is None:
@@ -156,71 +132,96 @@ def separated(document: dict[str, Any]) -> bool:
     assumed = [s["with"] for s in steps if s["rule"].startswith("assume_")]
     certain = [(given.get("likely"), given.get("rarely")) for given in assumed] == [("1", "0")]
     ensure(certain, "the refutation should assume one event, certain here and impossible there")
-    ensure(document["audit"] is not None, "no run showed the event of the refutation")
-    for seen in document["audit"]["points"]:
-        enough = min(seen["runs"], seen["other_runs"]) >= LEAST_RUNS
-        ensure(enough, f"fewer than {LEAST_RUNS} runs a side showed the event of the refutation")
-        shown = seen["hits"] == seen["runs"] and seen["alarms"] == 0
-        ensure(shown, "a run contradicts the event of the refutation")
     return True
 
 
-# ------------------------------------------------------------------ members that say one thing twice
+# ------------------------------------------------------------------ the point that is proved
 
 
-def check_samples(document: dict[str, Any]) -> None:
-    """Verify that counts of results drawn elsewhere are of the files named: the half that chose no event."""
-    audit = document["audit"]
-    if audit is None or not audit["attack"].startswith(ELSEWHERE):
+def neighbours_of(promise: dict[str, Any]) -> str:
+    """Return the relation of a guarantee as derivations write it, with its radius if any."""
+    radius = exact_of(promise["radius"], "radius") if "radius" in promise else None
+    return str(promise["relation"]) if radius is None else moving(radius)
+
+
+def check_point(proved: dict[str, Any], final: Private) -> None:
+    """Verify that the numbers stated as proved are those of the last step, rounded outward."""
+    point = final.curve
+    if not isinstance(point, Approximate):
+        raise Rejected(f"the last step should give (epsilon, delta), it gives {final.law[0]}")
+    upper = exact_of(proved["epsilon"]["upper"], "proved.epsilon.upper")
+    ensure(
+        upper is not None and upper >= point.epsilon,
+        "proved.epsilon.upper is below what the derivation proves",
+    )
+    near = upper is not None and upper <= point.epsilon * (1 + DOUBLE_ROUNDING)
+    ensure(near, "proved.epsilon.upper is above what the derivation proves, and its rounding")
+    ensure(exact_of(proved["delta"], "proved.delta") == point.delta, "proved.delta is not the derivation's")
+    if proved["epsilon"]["lower"] is not None:
+        check_lower(proved["derivation"], exact_of(proved["epsilon"]["lower"], "proved.epsilon.lower"))
+
+
+def check_lower(steps: list[Step], lower: Fraction | None) -> None:
+    """Verify a lower end of what the releases cost: the curve is attained, and its δ there is larger."""
+    last = len(steps) - 1
+    while steps[last]["rule"] in ("post_process", "billboard"):
+        last = steps[last]["from"][0]
+    of_curve = steps[last]["rule"] == "to_approximate" and attained(steps, steps[last]["from"][0])
+    ensure(of_curve, "proved.epsilon.lower: only an upper bound follows from the derivation")
+    curve, delta = fact_of(steps[steps[last]["from"][0]]["gives"]).curve, number(steps[last]["with"]["delta"])
+    below = lower is not None and (lower == 0 or not implies(curve, lower, delta * (1 + MARGIN)))
+    ensure(below, "proved.epsilon.lower is above what the derivation proves")
+
+
+def attained(steps: list[Step], index: int) -> bool:
+    """Return whether some neighbours and queries attain a step's curve."""
+
+    def exact(step: Step) -> bool:
+        symmetric = getattr(fact_of(step["gives"]), "norm", "") == "frobenius-squared"  # an upper bound
+        parts = [fact_of(steps[k]["gives"]).units for k in step["from"]] if step["rule"] == "compose" else []
+        return step["rule"] in ATTAINED and not symmetric and not any(parts)
+
+    # two different hypotheses about one query may leave less than either alone
+    reached, hypotheses = list(reachable(steps[: index + 1])), dict[str, list[Any]]()
+    met = [step["gives"] for step in reached if step["rule"].startswith("assume_")]
+    alone = all(hypotheses.setdefault(str(gives[:2]), gives) == gives for gives in met)
+    return alone and all(step["rule"].startswith("assume_") or exact(step) for step in reached)
+
+
+# ------------------------------------------------------------------ a row that is replaced
+
+
+def check_replaced(document: dict[str, Any]) -> None:
+    """Verify the second proof, on a replaced row, of a certificate on rows that move by a radius.
+
+    It rests on the same hypotheses, which are tested on replaced rows too, so on the same releases.
+    """
+    proved, promise = document["proved"], document["guarantee"]
+    bounded = has_radius(promise["relation"]) and proved["derivation"] != []
+    ensure(
+        ("replace_one" in proved) == bounded, "what holds of a replaced row goes with the proof of a radius"
+    )
+    other = proved.get("replace_one")
+    if other is None:
         return
-    seen = audit["witness"]
-    sides, at = [seen["left"], seen["right"]], text(seen["event"])
-    for side in sides:
-        ensure(side.keys() == {"file", "sha256", "results"}, "a file is named, with digest and results")
-        ensure(SHA256.fullmatch(text(side["sha256"])) is not None, "a file's sha256 is no digest")
-    ensure(sides[0]["sha256"] != sides[1]["sha256"], "one file is given for both datasets")
-    drawn = [integer(side["results"]) for side in sides]
-    ensure(sum(drawn) == audit["trials"], "the files hold other results than the audit has trials")
-    held = [most - most // 2 for most in drawn]
-    for point in audit["points"]:
-        runs = [point["runs"], point["other_runs"]]
-        ensure(runs == (held if " on the left, " in at else held[::-1]), "the counts are of other results")
-        ensure(point["event"] == f"{text(seen['score'])}: {at}", "the event is not that of the witness")
+    done, steps = inferred(other["derivation"]), list(reachable(other["derivation"]))
+    final = done.facts[-1]
+    ensure(len(steps) == len(other["derivation"]), "the second derivation holds a step that it does not need")
+    ensure(isinstance(final, Private), "the second proof is no statement about privacy")
+    name = document["subject"]["name"]
+    same = (final.subject, final.relation, final.observer) == (name, REPLACED, promise["model"])
+    ensure(same, "the second proof is not about the subject's replaced rows, as they are seen")
+    ensure(
+        ["View", name] in [step["gives"][:2] for step in steps], "what it shows is not among the second steps"
+    )
+    same = assumed(steps) == assumed(proved["derivation"])  # less: a departure that the proof pays for
+    ensure(same, "the second proof assumes more of the code, or less")
+    # one cover, or one transformation, that is left out would make the same noise cheaper
+    alike = done.drawn[-1] == inferred(proved["derivation"]).drawn[-1]
+    ensure(alike, "the second proof draws its noise on other queries, or over other covers")
+    check_point(other, final)
 
 
-def check_noise(document: dict[str, Any]) -> None:
-    """Verify that a catalogued subject's parameters `scale` and `law` are those of noise that is proved."""
-    held = document["subject"]["parameters"]
-    drawn = [step for step in document["proved"]["derivation"] if step["rule"] in NOISE]
-    if not drawn or ":" in document["subject"]["use"] or document["subject"]["use"] == STUDY:
-        return
-    laws = {"laplace" if step["rule"] == "laplace" else "gaussian" for step in drawn}
-    ensure("law" not in held or laws == {held["law"]}, "the parameter law is not the proof's")
-    if "scale" in held:
-        scale = exact_of(held["scale"], "scale") or Fraction(0)
-        noise = [("scale", scale), ("variance", scale**2)]
-        same = [number(s["with"][name]) == x for s in drawn for name, x in noise if name in s["with"]]
-        ensure(any(same), "the parameter scale is not the proof's")
-
-
-def check_sizes(document: dict[str, Any]) -> None:
-    """Verify that reported counts are of the cells, and intervals of the numbers, and around counts."""
-    if document["release"] is None or ":" in document["subject"]["use"]:
-        return
-    report, held = document["release"]["report"], document["subject"]["parameters"]
-    around, cells = report.get("accuracy", {}), report.get("cells")
-    if "counts" in report and ("cells" in held or cells is not None):
-        most = held["cells"] if cells is None else len(cells)
-        ensure(len(report["counts"]) == most, "the counts that are reported are not of the cells")
-    for name in around.keys() & report.keys():
-        low, shown, high = map(flat, (around[name]["low"], report[name], around[name]["high"]))
-        ensure(len(low) == len(shown) == len(high), f"the intervals of {brief(name)} are of other numbers")
-        known = [each for each in zip(low, shown, high, strict=True) if None not in each]
-        # a noisy count below 0 is of a count that is not
-        inside = name != "counts" or all(a <= max(x, 0) <= b for a, x, b in known)
-        ensure(inside, f"a number of {brief(name)} is beyond its interval")
-
-
-def flat(value: Any) -> list[Any]:
-    """Return the numbers that lists hold, in their order."""
-    return [x for each in value for x in flat(each)] if isinstance(value, list) else [value]
+def assumed(steps: list[Step]) -> set[str]:
+    """Return the hypotheses of a derivation, by their digests."""
+    return {step["digest"] for step in steps if step["rule"].startswith("assume_")}

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.attack.thresholds import choose_threshold, clopper_pearson
+from audits.consistency import counts
 from dpaccount import checker
 from dpaccount.checker import documents
-from dpaccount.checker.certificate import counts
 from tests.looped import looped
 
 F = Fraction

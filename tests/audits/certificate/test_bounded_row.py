@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 
+from audits import consistency
 from audits.certificate import make
 from audits.certificate.document import seal, unsealed
 from audits.certificate.make import AuditBudget, certify
@@ -61,7 +62,7 @@ def document(tmp_path_factory):
 
 def refused(document):
     with pytest.raises(checker.Rejected) as why:
-        checker.check(json.dumps(seal(document)).encode())
+        consistency.check(json.dumps(seal(document)).encode())
     return str(why.value)
 
 
@@ -98,7 +99,7 @@ def test_what_the_proof_lacks_for_the_claim_is_named(document, key, value, said)
 
 def test_it_certifies_the_radius_and_says_what_a_replaced_row_costs(document):
     assert document["verdict"] == "CERTIFIED"
-    assert checker.check(json.dumps(document).encode())
+    assert consistency.check(json.dumps(document).encode())
     final, beside = (part["derivation"][-1]["gives"] for part in (document["proved"], said(document)))
     assert final[3] == "bounded-row, radius 1/2"
     assert beside[3] == "replace-one"
@@ -142,12 +143,12 @@ def test_what_is_said_of_a_replaced_row_is_checked(document):
     assert refused(edited(document, (*beside, "derivation"), steps))
     assert "not listed first" in refused(edited(document, beside, None))
     nothing = edited(document, beside, None)
-    assert checker.check(json.dumps(seal(with_hazards(nothing))).encode())
+    assert consistency.check(json.dumps(seal(with_hazards(nothing))).encode())
 
 
 def with_hazards(document):
     few = [said for said in document["hazards"] if said.startswith("The attack's runs could have shown")]
-    return {**document, "hazards": [*checker.hazards_of(document), *few]}
+    return {**document, "hazards": [*consistency.hazards_of(document), *few]}
 
 
 def test_another_noise_or_more_assumptions_beside_are_refused(document):
@@ -274,7 +275,7 @@ def test_rows_of_a_large_ball_are_certified_though_nothing_is_proved_of_a_replac
     assert document["verdict"] == "CERTIFIED"
     assert said(document) is None
     assert "Nothing is proved if a row is replaced" in "\n".join(document["hazards"])
-    assert checker.check(json.dumps(document).encode())
+    assert consistency.check(json.dumps(document).encode())
 
 
 @pytest.mark.parametrize(

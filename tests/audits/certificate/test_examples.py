@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from audits import consistency
 from audits.certificate.make import example_tables
 from audits.claim import read_claim
 from audits.hypothesis_tests.gather import gather
 from audits.subjects.catalogue import subject_of
-from dpaccount import checker
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from mechanisms.laplace_sum import LaplaceSum
@@ -150,7 +150,7 @@ def test_a_certificate_says_that_examples_were_tried(dpaccount, tmp_path):
     said = [line for line in found["hazards"] if "example tables" in line]
     assert len(said) == 1
     silent = {**found, "hazards": [line for line in found["hazards"] if line not in said]}
-    assert checker.hazards_of(silent) == found["hazards"][: len(checker.hazards_of(found))]
+    assert consistency.hazards_of(silent) == found["hazards"][: len(consistency.hazards_of(found))]
     assert dpaccount("check", tmp_path / "certificates" / "sums" / "certificate.json")[0] == 0
 
 

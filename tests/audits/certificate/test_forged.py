@@ -14,15 +14,16 @@ import shutil
 
 import pytest
 
+from audits import consistency
 from audits.certificate import kept, release
 from audits.certificate.document import seal, unsealed
 from audits.certificate.files import write_all
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
+from audits.consistency import counts
 from audits.subjects.catalogue import subject_of
 from dpaccount import checker
 from dpaccount.checker import conversions
-from dpaccount.checker.certificate import counts
 from dpaccount.ledger.ledger import init
 from papers.kharkovskii.curate import Order, curate
 from tests.audits.certificate.test_tables import claim_on, table
@@ -152,9 +153,9 @@ def fitting(new, document):
     for part in ("derivation", "refutation"):
         chained(new, document, part)
     with contextlib.suppress(Exception):  # a forgery of any shape
-        own = document["hazards"][len(checker.hazards_of(document)) :]
+        own = document["hazards"][len(consistency.hazards_of(document)) :]
         if new["hazards"] == document["hazards"]:
-            new["hazards"] = [*checker.hazards_of(new), *own]
+            new["hazards"] = [*consistency.hazards_of(new), *own]
         for point in new["audit"]["points"]:
             counts_of = "seen {hits} of {runs} against {alarms} of {other_runs}".format(**point)
             point["event"] = re.sub(r"seen \S+ of \S+ against \S+ of \S+$", counts_of, point["event"])
@@ -386,7 +387,7 @@ def test_what_contradicts_itself_is_refused(documents, kind):
     for path, value in edits(document):
         new = put(new, path, value)
     with pytest.raises(checker.Rejected, match=reason):
-        checker.judged(json.dumps(fitting(new, document)).encode())
+        consistency.judged(json.dumps(fitting(new, document)).encode())
 
 
 @pytest.mark.slow
@@ -404,4 +405,4 @@ def test_bounds_are_those_of_the_proof(documents):
         for path, value in edits:
             new = put(new, path, value)
         with pytest.raises(checker.Rejected, match=reason):
-            checker.judged(json.dumps(fitting(new, document)).encode())
+            consistency.judged(json.dumps(fitting(new, document)).encode())

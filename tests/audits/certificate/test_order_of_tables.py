@@ -6,12 +6,12 @@ import random
 import pytest
 from msgspec.structs import replace as changed
 
+from audits import consistency
 from audits.certificate import kept, release
 from audits.certificate.document import describe_subject, seal, unsealed
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import claim_at
 from audits.subjects.catalogue import find, on_table, subject_of
-from dpaccount import checker
 from dpaccount.documents import Place, canonical, parse_json, parse_toml, read_bytes
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.plan_file import read_plan
@@ -79,7 +79,7 @@ def test_verdict_digest_and_release_are_the_same_in_every_order(tmp_path, use, r
         assert (run.certificate is None) == (seed == 0)
         released.append(run.certificate or release.make(run, proved, certificate)[0])
         for document in orders(released[-1]):
-            assert checker.judged(json.dumps(document).encode())[0] == "CERTIFIED"
+            assert consistency.judged(json.dumps(document).encode())[0] == "CERTIFIED"
     assert len(sealed) == 1
     assert all(each == released[0] for each in released)
     with Ledger.open(url) as ledger:

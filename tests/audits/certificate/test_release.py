@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bandits  # noqa: F401  part of the digest of the code that runs
+from audits import consistency
 from audits.api.on_subject import certify_subject
 from audits.api.requests import Certify
 from audits.certificate import kept, make, release
@@ -28,7 +29,6 @@ from audits.claim import read_claim
 from audits.reports.sections import _spending
 from audits.sandbox import private_data
 from audits.subjects.catalogue import subject_made
-from dpaccount import checker
 from dpaccount.documents import canonical
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError
 from dpaccount.ledger.journal import entries
@@ -165,7 +165,7 @@ def test_a_release_holds_the_digests_of_data_and_code_and_the_ledgers_head(tmp_p
     assert report["Spent before this release"].startswith("ε ≤ 0 at the budget's δ = ")
     assert heads[0] == before
     assert made["ledger_head"] == heads[1]
-    assert "CERTIFIED" in str(checker.check(json.dumps(done.certificate).encode()))
+    assert "CERTIFIED" in str(consistency.check(json.dumps(done.certificate).encode()))
     again = run(claim)
     assert again.reprinted
     assert canonical(again.certificate) == canonical(done.certificate)
@@ -183,7 +183,7 @@ def test_a_release_is_charged_in_the_scope_that_the_claim_names(tmp_path):
         ledger.set_scope("team/ada", "1/2")
     done = run(claim)
     assert not wrong("certificate", json.loads(json.dumps(done.certificate)))
-    assert "CERTIFIED" in str(checker.check(json.dumps(done.certificate).encode()))
+    assert "CERTIFIED" in str(consistency.check(json.dumps(done.certificate).encode()))
     assert run(claim).reprinted
     with pytest.raises(BudgetError, match="the scope team"):
         run(claim, again=True)

@@ -9,11 +9,12 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from msgspec import to_builtins
 
-from audits import cli
+from audits import cli, consistency
 from audits.certificate.document import describe_proof
 from audits.certificate.sign import fingerprint, problem, read_key, sign
 from audits.cli.options import show
 from dpaccount import checker
+from dpaccount.checker.__main__ import main
 from dpaccount.errors import InputError
 
 
@@ -45,7 +46,7 @@ def unproven(name="a-claim", unit="one row"):
         "environment": {},
         "created": "2026-11-20T10:00:00Z",
     }
-    body["hazards"] = checker.hazards_of(body)
+    body["hazards"] = consistency.hazards_of(body)
     return {**body, "digest": checker.digest(body), "signature": None}
 
 
@@ -69,7 +70,7 @@ def test_the_right_key_and_no_other(tmp_path, certificate):
     assert "does not belong" in problem(read(certificate), other)
     assert signature["key"] == fingerprint(read_key(public))
     assert read(certificate)["guarantee"]["delta"] == 1e-06
-    assert checker.judged(certificate.read_bytes())[0] == "UNPROVEN"  # a signed one is still valid
+    assert consistency.judged(certificate.read_bytes())[0] == "UNPROVEN"  # a signed one is still valid
 
 
 @pytest.mark.parametrize(
@@ -162,7 +163,7 @@ def test_exit_codes(certificate, capsys, member, code):
     if member is not None:
         certificate.write_text(json.dumps({**unproven(), member: "CERTIFIED"}))
     assert cli.run(["check", str(certificate)]) == code
-    assert checker.main([str(certificate)]) == code
+    assert main([str(certificate)]) == code
     out, err = capsys.readouterr()
     assert (out == "") == (code == 2)
     assert (err == "") == (code != 2)

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from audits.consistency import evidence
+from audits.consistency.evidence import promised
 from audits.hypothesis_tests import search
 from audits.hypothesis_tests.checks import _in_cells, check_of, untested
 from audits.hypothesis_tests.search import gather
 from audits.subjects import catalogue
 from audits.subjects.code import on_path
-from dpaccount import checker
-from dpaccount.checker.certificate import evidence
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import (
     ADD_REMOVE,
@@ -230,7 +230,7 @@ def test_the_checker_takes_as_tested_what_has_a_test():
             continue  # two statements about one cell there draw by different keys, which no receipt does
         for each in hypotheses(theorem):
             check, words = check_of(Proved(theorem), each)
-            known = checker.promised(steps, each.digest)[1]
+            known = promised(steps, each.digest)[1]
             assert known == (check is not untested)
             assert known == (not words.startswith("no "))
             rules.add(each.rule)
@@ -240,7 +240,7 @@ def test_the_checker_takes_as_tested_what_has_a_test():
     subjects = [GaussianSum(rows=4), SqrtToeplitz(rounds=4), BufferedToeplitz(rounds=4)]
     for subject in subjects:
         for each in hypotheses(subject.proof(DELTA)):
-            assert checker.promised(write(subject.proof(DELTA)), each.digest)[1]
+            assert promised(write(subject.proof(DELTA)), each.digest)[1]
 
 
 def test_what_a_certificate_says_it_found_is_within_what_it_promises():

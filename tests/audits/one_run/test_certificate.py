@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from audits.consistency import one_run
 from audits.one_run import MuClaim, PointClaim, audit_canaries
 from audits.one_run.canaries import Canaries
 from audits.one_run.certificate import _points_of_mu, certificate
 from audits.one_run.guessing import Guesses, by_score, falls, refutes
-from dpaccount.checker.certificate import one_run
 from dpaccount.checker.documents import Rejected, Work, digest
 from dpaccount.errors import InputError
 from tests.looped import looped

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from audits import cli
 from audits.certificate.document import seal
+from audits.consistency import hazards
 from audits.reports import attacks, ci, page, pictures, standards
 from audits.reports.compare import differences
 from audits.reports.sections import sections
@@ -32,7 +33,6 @@ from audits.reports.words import (
     step_text,
     what_it_means,
 )
-from dpaccount.checker.certificate import hazards
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.columns import Column
 from tests.looped import looped

@@ -12,11 +12,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from audits.consistency.hazards import NO_TEST
 from audits.samples import task_runs
 from audits.samples.task_runs import SandboxedRuns
 from audits.subjects.code import Code
 from audits.subjects.marks import NOT_RECORDED
-from dpaccount.checker import NO_TEST
 from dpaccount.errors import InputError
 from dpaccount.work import run as runner
 

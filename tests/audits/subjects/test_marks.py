@@ -17,14 +17,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audits import consistency
 from audits.api.functions import certify
 from audits.certificate.document import seal
 from audits.certificate.summary import summary
+from audits.consistency.hazards import NO_TEST
 from audits.sandbox.crew import Crew
 from audits.subjects.code import Code
 from audits.subjects.marks import NOT_RECORDED, ROWS, RUNS, Marks, marked
 from dpaccount import checker
-from dpaccount.checker import NO_TEST
 from dpaccount.errors import InputError
 
 CONSTRUCTS = Path(__file__).with_name("constructs.txt")
@@ -400,7 +401,7 @@ def certified(folder, comment="", audit="", **terms):
     (folder / "own_proof.py").write_text(PROOF)
     (folder / "claim.toml").write_text(CLAIM.format(audit=audit))
     done = certify(folder / "claim.toml", out=folder / "out", quick=True, jobs=2, **terms)
-    assert checker.check(json.dumps(done).encode())
+    assert consistency.check(json.dumps(done).encode())
     return done["verdict"], [each for each in done["hazards"] if "careless.py" in each], done
 
 
@@ -419,7 +420,7 @@ def test_a_branch_that_no_test_entered_is_named_refused_or_answered(tmp_path):
     assert said[:2] == ("CERTIFIED", ["The author says of careless.py:10, which no test met: it is unlikely"])
     forged = {**said[2], "hazards": [*said[2]["hazards"], line]}
     with pytest.raises(checker.Rejected, match="no test covers"):
-        checker.check(json.dumps(seal(forged)).encode())
+        consistency.check(json.dumps(seal(forged)).encode())
     (tmp_path / "policy.toml").write_text('uncovered = "refuse"\n')
     with pytest.raises(InputError, match="UNPROVEN"):
         certified(tmp_path / "policy", require=tmp_path / "policy.toml")

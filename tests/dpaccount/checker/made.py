@@ -4,10 +4,12 @@ import json
 import pickle
 from fractions import Fraction
 
+from audits import consistency
+from audits.consistency import hazards
+from audits.consistency.counts import asserted
+from audits.consistency.evidence import promised
 from dpaccount import checker
 from dpaccount.checker import Rejected
-from dpaccount.checker.certificate import hazards
-from dpaccount.checker.certificate.counts import asserted
 from dpaccount.checker.derivation import infer, reachable
 
 R = "replace-one"
@@ -36,7 +38,7 @@ def evidence(steps):
     return [
         {
             **{"rule": s["rule"], "query": s["with"]["query"], "step": s["digest"], "relation": R},
-            **{"value": checker.promised(steps, s["digest"])[0], "test": s["with"]["because"]},
+            **{"value": promised(steps, s["digest"])[0], "test": s["with"]["because"]},
             **{"status": "tested", "examples": 200, "counterexample": None},
             **{"worst": "0" if s["rule"] == "assume_view" else "1", "source": "sha256:" + "5" * 64},
         }
@@ -118,7 +120,7 @@ def certificate(steps=None, points=(), verdict="CERTIFIED", refutes=None):
         "sensitivity": evidence(steps),
         **{"audit": audit, "release": None, "releasable": verdict == "CERTIFIED", "signature": None},
     }
-    document["hazards"] = checker.hazards_of(document) + few(points)
+    document["hazards"] = consistency.hazards_of(document) + few(points)
     return sealed(document)
 
 
@@ -135,7 +137,7 @@ def sealed(document):
 
 def accepted(document, at=None):
     try:
-        checker.check(json.dumps(sealed(document)).encode(), at)
+        consistency.check(json.dumps(sealed(document)).encode(), at)
     except Rejected:
         return False
     return True

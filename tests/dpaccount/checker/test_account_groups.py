@@ -90,7 +90,7 @@ CHAINED = {
         [ev.PoissonExamples(rate="0.1", examples=2, of=ev.Gaussian(sigma=8))],
     ),
     "bands": ("add-remove", [ev.BandedPoisson(rounds=2, sigma=6, rate="0.1", parts=2)]),
-    "allocated": ("add-remove", [ev.RandomAllocation(steps=3, of=ev.Pure(epsilon="0.2"))]),
+    "Laplace": ("add-remove", [ev.PoissonSubsampled(rate="0.1", of=ev.Laplace(scale=5))]),
 }
 
 

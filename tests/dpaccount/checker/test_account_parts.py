@@ -1,16 +1,14 @@
 """Each operation on upper measures gives an upper measure, at so few digits that every rounding shows."""
 
 import itertools
-import math
 import random
-from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 from mpmath import mp, mpf
 
-from dpaccount.checker.accounting import allocated, lattice, pairs, replaced, shuffled, streams, upper
+from dpaccount.checker.accounting import lattice, pairs, replaced, streams, upper
 from dpaccount.checker.accounting.lattice import Lattice, Limits
 from dpaccount.checker.accounting.measures import UpperMeasure, added, height, of_curve, of_tails, removed
 from dpaccount.checker.accounting.plan import classes
@@ -106,53 +104,6 @@ def test_chords_between_heights_above_a_curve_are_above_it():
                 assert v <= u + (w - u) * (b - a) / (c - a) + mpf(10) ** -25
 
 
-def drawn(p, q, steps):
-    """One of so many steps holds the unit, drawn uniformly: the laws of all results in order."""
-    there, back = [], []
-    for outcome in itertools.product(range(len(p)), repeat=steps):
-        terms = [[(p if k == chosen else q)[x] for k, x in enumerate(outcome)] for chosen in range(steps)]
-        there.append(sum(map(math.prod, terms), Fraction(0)) / steps)
-        back.append(math.prod((q[x] for x in outcome), start=Fraction(1)))
-    return there, back
-
-
-def test_an_epoch_of_drawn_steps_is_an_upper_measure():
-    """In both directions, with so few places and digits, and so much that is moved, that all of it shows."""
-    for seed in range(3 * ROUNDS):
-        chance, i = random.Random(seed), Interval(20)
-        (p, q), steps = law(chance, 3), chance.choice([1, 2, 3, 4])
-        moved = chance.choice(["0", "1/1000", "1/30"])
-        witness = {
-            "unit": chance.choice(["1/1024", "1/7", "1"]),
-            "digits": chance.choice([2, 4, 12]),
-            "moved": [moved, moved],
-            "bits": [chance.choice([2, 3, 8]) for _ in range(steps.bit_length() + 1)],
-        }
-        there, back = drawn(p, q, steps)
-        measure = allocated.allocated(i, pairs.table(i, p, q), steps, witness, 30, back=False)
-        above(lambda x, m=measure: curve(m, x), cost(there, back))
-        measure = allocated.allocated(i, pairs.table(i, q, p), steps, witness, 30, back=True)
-        above(lambda x, m=measure: curve(m, x), cost(back, there))
-
-
-def test_weights_that_grow_are_refused_before_they_do():
-    """At one digit rounding up doubles the mass: the length of numbers would double with each doubling."""
-    i, p, q = Interval(40), [Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]
-    witness = {"unit": "1", "digits": 1, "moved": ["1000000000000"] * 2, "bits": [2] * 61}
-    with pytest.raises(Rejected, match="too few digits"):
-        allocated.allocated(i, pairs.table(i, p, q), 2**59, witness, 30, back=False)
-
-
-def test_empty_octaves_and_wide_runs_are_work():
-    i, p, q = Interval(400), [Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]
-    for unit, bits, most in ((f"1/{2**1500}", [2] * 32, 10**5), ("1/1000000", [19] * 32, 10**5)):
-        Work.begin(10**9)
-        witness = {"unit": unit, "digits": 390, "moved": ["0", "0"], "bits": bits}
-        with suppress(Rejected):
-            allocated.allocated(i, pairs.table(i, p, q), 2**30, witness, 400, back=False)
-        assert Work.spent > most
-
-
 def test_sums_of_many_long_fractions_are_refused_early():
     events = [{"event": "zcdp", "rho": f"1/{10**396 + 2 * k + 1}"} for k in range(300)]
     Work.begin(10**8)
@@ -162,18 +113,6 @@ def test_sums_of_many_long_fractions_are_refused_early():
     pair = {"event": "dominating_pair", "p": laws, "q": laws}
     with pytest.raises(Rejected, match="a sum of more digits"):
         classes({"schema": "dpaccount/events/1", "relation": "add-remove", "events": [pair]})
-
-
-def test_fine_places_of_drawn_steps_lose_little():
-    i, p, q = Interval(40), [Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]
-    witness = {"unit": "1/1048576", "digits": 25, "moved": ["0", "0"], "bits": [12, 13, 14, 14]}
-    there, back = drawn(p, q, 5)
-    for way, one, two in ((False, there, back), (True, back, there)):
-        measure = allocated.allocated(
-            i, pairs.table(i, *((q, p) if way else (p, q))), 5, witness, 30, back=way
-        )
-        for x in AT:
-            assert curve(measure, x) <= cost(one, two)(x) * (1 + mpf(10) ** -6) + mpf(10) ** -8
 
 
 def test_cells_keep_the_curve_from_above():
@@ -313,19 +252,3 @@ def test_no_pattern_is_under_more_nodes_of_a_tree_than_is_counted(rounds, apart)
         found = streams.tree_square(rounds, times, apart)
         assert most <= found
         assert most == found or rounds < 8 or apart > 1
-
-
-@looped("digits", [0, 1, 2, 4])
-def test_tails_of_fair_coins_lie_within_their_error(digits):
-    """In units of the middle's mass, of so few digits that what is rounded down counts."""
-    for coins in (*range(60), 400):
-        found, middle = shuffled.fair_coins(coins, digits), (coins + 1) // 2
-        unit = Fraction(10**digits, math.comb(coins, middle))
-        tails = itertools.accumulate(math.comb(coins, x) * unit for x in range(coins, middle - 1, -1))
-        for part, tail in itertools.zip_longest(found.parts, [*tails][::-1], fillvalue=0):
-            assert part <= tail <= part + found.error
-        assert found.whole <= unit * 2**coins <= found.whole + 2 * found.error
-        for heads in range(middle, coins + 1):
-            truth = sum(math.comb(coins, x) for x in range(heads, coins + 1)) / Fraction(2) ** coins
-            low, high = found.at_least(Interval(30), heads)
-            assert Fraction(low) <= truth <= Fraction(high)

@@ -18,7 +18,7 @@ from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
 from tests.looped import looped
 
-KINDS = sorted(ev.VOCABULARY)
+KINDS = sorted(set(ev.VOCABULARY) - {"random_allocation", "shuffled"})  #: these are not confirmed
 #: Kinds of which the accountant knows more than one curve, or an adaptive optimum: confirmed, not as close.
 LOOSER = ("rdp", "exponential", "bounded_range", "sampled_without_replacement")
 SIZES = ("0.01", "0.1", "0.25", "0.5", "1")
@@ -63,7 +63,6 @@ def event(rng, kind):
         "matrix_factorisation": lambda: ev.MatrixFactorisation(rounds=50, sigma=noise(rng, 4 * n)),
         "dp_ftrl": lambda: ev.DpFtrl(rounds=60, sigma=noise(rng, 9 * n), participations=3, separation=20),
         "dominating_pair": lambda: ev.DominatingPair(p=["0.55", "0.3", "0.15"], q=["0.5", "0.3", "0.2"]),
-        "shuffled": lambda: ev.Shuffled(epsilon=small(rng, 1), population=rng.choice([5, 100, 10**5])),
         "sequence": lambda: ev.Sequence(of=(ev.Gaussian(sigma=noise(rng, n)), ev.Pure(epsilon=small(rng, n)))),
         "poisson_subsampled": lambda: ev.PoissonSubsampled(rate=rate, of=inside(rng, 1)),
         "poisson_examples": lambda: ev.PoissonExamples(
@@ -75,10 +74,6 @@ def event(rng, kind):
         "poisson_replaced": lambda: ev.PoissonReplaced(rate=rate, of=inside(rng, 1)),
         "sampled_without_replacement": lambda: ev.SampledWithoutReplacement(
             size=1, population=rng.choice([5, 50]), of=inside(rng, 1, gaussian=True)
-        ),
-        "random_allocation": lambda: ev.RandomAllocation(
-            steps=rng.choice([2, 10, 50, 300]),
-            of=rng.choice([ev.Gaussian(sigma=noise(rng, 1)), ev.Pure(epsilon=small(rng, 1))]),
         ),
     }  # fmt: skip
     return plain[kind]() * n

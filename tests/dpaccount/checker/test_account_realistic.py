@@ -6,14 +6,12 @@ from audits.accounts.certificate import certificate
 from benchmarks.account_rows import REALISTIC
 from dpaccount.checker.documents import Work
 from dpaccount.exact import as_exact
-from dpaccount.plan import events as ev
 from tests.dpaccount.accounting.test_metamorphic import accountant
 
 ROWS = {
     **{name: (events, delta) for name, (_, events, delta) in REALISTIC.items()},
-    "two steps": ((ev.RandomAllocation(steps=2, of=ev.Pure(epsilon="0.5"), count=30),), "1e-6"),
 }
-QUICK = ("1000 Laplaces", "daily, ten years", "daily reports", "1024 answers", "two steps")
+QUICK = ("1000 Laplaces", "daily, ten years", "daily reports", "1024 answers")
 
 
 @pytest.mark.parametrize(

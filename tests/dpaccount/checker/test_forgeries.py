@@ -10,9 +10,12 @@ import re
 
 import pytest
 
+from audits import consistency
+from audits.consistency import counts
 from dpaccount import checker
 from dpaccount.checker import conversions, intervals
-from dpaccount.checker.certificate import counts, shapes
+from dpaccount.checker.__main__ import main
+from dpaccount.checker.certificate import shapes
 from dpaccount.checker.documents import Work
 from tests.documents import validator
 from tests.dpaccount.checker import made as sides
@@ -106,7 +109,7 @@ def memory(decide):
 def accepted(document):
     Work.spent = 0
     try:
-        checker.check(json.dumps(document).encode())
+        consistency.check(json.dumps(document).encode())
     except (checker.Rejected, checker.Unreadable):
         return False
     return True
@@ -198,7 +201,7 @@ def test_numbers_are_written_in_one_way():
 
 def accepts(text):
     try:
-        checker.check(text.encode())
+        consistency.check(text.encode())
     except (checker.Rejected, checker.Unreadable):
         return False
     return True
@@ -248,7 +251,7 @@ def test_no_name_or_text_of_a_file_controls_the_terminal(tmp_path, capsys):
     for document, options in documents:
         Work.spent = 0
         file.write_text(json.dumps(document))
-        code = checker.main([str(file), *options])
+        code = main([str(file), *options])
         out, err = capsys.readouterr()
         assert quiet(out), repr(out)
         assert quiet(err), repr(err)

@@ -9,6 +9,7 @@ import pytest
 
 from dpaccount import checker
 from dpaccount.checker import Rejected, check_derivation, derivation, documents
+from dpaccount.checker.__main__ import main
 from tests.looped import looped
 
 MUCH = "more arithmetic"
@@ -129,7 +130,7 @@ def test_what_fails_is_said_in_any_encoding(tmp_path, monkeypatch):
     path = tmp_path / "c.json"
     path.write_text(json.dumps({"schema": "dpaccount/derivation/1", "steps": steps}), encoding="utf-8")
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
-    assert checker.main([str(path), "--derivation"]) == 1
+    assert main([str(path), "--derivation"]) == 1
 
 
 def test_a_transformed_query_is_not_released_as_a_raw_one():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpaccount import checker
-from dpaccount.checker.certificate.verdict import relations
+from audits import consistency
+from audits.consistency.verdict import relations
 from tests.dpaccount.checker.made import R, accepted, certificate, edited, point, step
 from tests.looped import looped
 
@@ -65,7 +65,7 @@ def on_table(steps, max_rows=2):
     edits += [(("claim", "subject", "parameters"), {"column": "x"}), (("subject", "parameters"), held)]
     edits += [(("proved", "epsilon"), {"lower": None, "upper": end[1]}), (("proved", "delta"), end[2])]
     document = edited(document, *edits)
-    return edited(document, (("hazards",), checker.hazards_of(document)))
+    return edited(document, (("hazards",), consistency.hazards_of(document)))
 
 
 @pytest.mark.parametrize(("rows", "most"), [(A, 4), (R, 2)])

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpaccount import checker
+from audits import consistency
 from dpaccount.checker import Rejected
 from dpaccount.checker.curves import implies
 from dpaccount.checker.facts import fact_of
@@ -70,13 +70,13 @@ def moved(*edits, steps=None, second=None):
         (SECOND, second_proof() if second is None else second),
         *edits,
     )
-    hazards = [*checker.hazards_of(document), *few(document["audit"]["points"])]
+    hazards = [*consistency.hazards_of(document), *few(document["audit"]["points"])]
     return sealed({**document, "hazards": hazards})
 
 
 def why(document):
     with pytest.raises(Rejected) as refusal:
-        checker.check(json.dumps(sealed(document)).encode())
+        consistency.check(json.dumps(sealed(document)).encode())
     return str(refusal.value)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from audits.consistency.agreement import check_columns, check_table, check_witness, labels_shown
 from dpaccount.checker.certificate.tables import (
     bounds_of,
     check_bounds,
@@ -9,7 +10,6 @@ from dpaccount.checker.certificate.tables import (
     check_declared,
     check_following,
     check_tables,
-    check_witness,
     counted,
     labels_of,
     read_off,
@@ -45,7 +45,6 @@ def refused(check, *args, **named):
         ({"columns": None}, False),
         ({"columns": {}}, False),
         ({"columns": {"x": {**X, "low": 2}}}, False),
-        ({"join": {"t": {"columns": {"x": {**X, "low": 2}}}}}, False),
         ({"rows": 10**9 + 1}, False),
         ({"rows": 2.5}, False),
         ({"rows": "inf"}, False),
@@ -129,25 +128,25 @@ def test_cells_and_bounds_of_a_column():
 
 
 def test_parameters_that_columns_fix():
-    bounds = {"low": -3, "high": 4}
-    one = {"low": -3, "high": 1, "bounds": "-3 1"}
-    assert read_off({"column": "x"}, {}, COLUMNS) == (one, {"columns": ["x"]})
-    both = {**bounds, "candidates": 2, "questions": 2, "bounds": "-3 1; 0 4"}
-    assert read_off({"columns": ["x", "y"]}, {}, COLUMNS) == (both, {"columns": ["x", "y"]})
-    fixed, labels = read_off({"columns": ["x", "y"], "by": "ward"}, {}, COLUMNS)
+    bounds, one = {"low": -3, "high": 4}, {"low": -3, "high": 1, "bounds": "-3 1"}
     names = [f"{group}, {name}" for group in ("A", "B", "other") for name in "xy"]
-    assert fixed == {**bounds, "candidates": 6, "questions": 6}
-    assert labels == {"columns": names}
-    fixed, _ = read_off({"columns": ["y", "x"]}, {"reward": 3}, COLUMNS)
-    assert fixed["reward"] == 3
-    assert (fixed["candidates"], fixed["bounds"]) == (1, "0 4")
-    cells = ["A", "B", "other"]
-    assert read_off({"column": "ward"}, {}, COLUMNS) == ({"cells": 3}, {"cells": cells})
-    assert read_off({"columns": ["ward", "seen"]}, {}, COLUMNS)[0] == {"cells": 3, "keys": 2}
-    assert read_off({"column": "x"}, {"reward": 3}, COLUMNS)[0] == one
+    cells, both = ["A", "B", "other"], {"candidates": 2, "questions": 2, "bounds": "-3 1; 0 4"}
     crossed = [f"{group}, {seen}" for group in cells for seen in ("false", "true")]
-    assert read_off({"column": "seen", "by": "ward"}, {"cells": 6}, COLUMNS)[1] == {"cells": crossed}
-    assert read_off({"columns": ["note", "note"]}, {"text": 6}, COLUMNS) == ({"text": 6, "keys": 2}, None)
+    by = {"columns": ["x", "y"], "by": "ward"}
+    for args, held, fixed, labels in (
+        ({"column": "x"}, {}, one, {"columns": ["x"]}),
+        ({"columns": ["x", "y"]}, {}, {**bounds, **both}, {"columns": ["x", "y"]}),
+        (by, {}, {**bounds, "candidates": 6, "questions": 6}, {"columns": names}),
+        ({"column": "ward"}, {}, {"cells": 3}, {"cells": cells}),
+        ({"columns": ["ward", "seen"]}, {}, {"cells": 3, "keys": 2}, {"cells": cells}),
+        ({"column": "x"}, {"reward": 3}, one, {"columns": ["x"]}),
+        ({"column": "seen", "by": "ward"}, {"cells": 6}, {"cells": 6}, {"cells": crossed}),
+        ({"columns": ["note", "note"]}, {"text": 6}, {"text": 6, "keys": 2}, None),
+    ):
+        assert read_off(args, held, COLUMNS) == fixed
+        assert labels_shown(args, held, COLUMNS) == labels
+    fixed = read_off({"columns": ["y", "x"]}, {"reward": 3}, COLUMNS)
+    assert (fixed["reward"], fixed["candidates"], fixed["bounds"]) == (3, 1, "0 4")
     for args, held in (
         ({"column": "x"}, {"cells": 2}),
         ({"column": "seen", "by": "x"}, {"cells": 2}),
@@ -260,7 +259,8 @@ def test_what_follows_from_a_table_is_in_the_document(changes, fine):
     parameters = whole["claim"]["subject"]["parameters"]
     if parameters["column"] is None:
         del parameters["column"]
-    assert refused(check_following, whole, whole["claim"]["data"]) is not fine
+    seen = refused(check_following, whole, whole["claim"]["data"]) or refused(check_columns, whole)
+    assert seen is not fine
 
 
 def test_some_parameter_says_how_many_rows_there_are():
@@ -308,12 +308,14 @@ OWN = {"columns": {"x": X}, "rows": 9}
         ({"rows": 9}, {}, False),
         ({**OWN, "rows": 2.5}, {}, False),
         ({}, {**OWN, "rows": 2.5}, False),
+        ({**FILE, **OWN, "join": {"t": {"columns": {"z": {**X, "low": 2}}}}}, {}, False),
     ],
 )
 def test_data_are_a_file_with_its_ledger_or_a_table(data, described, fine):
     """Without a proof; with one, a subject has no data of its own."""
     claim = {"data": data, "subject": {"use": "own:f", "data": described}}
-    assert refused(check_tables, {"claim": claim, "proved": {"derivation": []}}) is not fine
+    whole = {"claim": claim, "subject": {"parameters": {}}, "proved": {"derivation": []}}
+    assert (refused(check_tables, whole) or refused(check_table, whole)) is not fine
 
 
 @looped(
@@ -338,4 +340,4 @@ def test_a_proved_table_is_checked_in_every_part(changes, fine):
     whole = document(**{"steps": [CLIPPED, SHOWN], "pair": pair, **changes})
     whole["claim"]["data"] |= FILE
     whole["claim"]["subject"]["data"] = described
-    assert refused(check_tables, whole) is not fine
+    assert (refused(check_tables, whole) or refused(check_table, whole)) is not fine

@@ -1,7 +1,6 @@
 """Shuffled reports: the event against all extreme randomisers, its pair, closed formulas, and another program."""
 
 import itertools
-import json
 import math
 from collections import Counter
 from fractions import Fraction
@@ -9,11 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from audits.accounts.certificate import certificate
-from dpaccount import Accountant, Gaussian, Plan, Pure, Shuffled, checker
-from dpaccount.checker.accounting import shuffled as measure
-from dpaccount.checker.accounting.measures import height
-from dpaccount.checker.intervals import Interval
+from dpaccount import Accountant, Gaussian, Plan, Pure, Shuffled
 from dpaccount.errors import InputError
 from dpaccount.numerics import clones
 from tests.looped import looped
@@ -226,31 +221,3 @@ def test_it_is_counted_under_replace_one_and_whole_covers_only():
         Shuffled(epsilon=1, population=5, cover=(6, 10)),
     ]
     assert Accountant(Plan("replace-one", shared)).epsilon(DELTA) == plan("1", 5).epsilon(DELTA)
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "users", "count"),
-    [("1", 6, 1), ("0.5", 3, 2), pytest.param("2", 10**5, 3, marks=pytest.mark.slow)],
-)
-def test_the_checker_confirms_it_by_its_own_measure(epsilon, users, count):
-    account, delta = plan(epsilon, users, count=count), Fraction(1, 1000)
-    found = account.epsilon(delta)
-    document = certificate(account.plan.as_json(), found.as_json(), delta=delta)
-    assert checker.accounting.examined(json.dumps(document).encode())[0] == "CONFIRMED"
-    confirmed = Fraction(document["confirmed"]["upper"])
-    assert confirmed <= found.upper * (
-        1 + Fraction(1, 500)
-    )  # its numbers of clones lie half a deviation apart
-    if users < 10:
-        laws = pair_of(float(epsilon), users)
-        there, back = (x if count == 1 else np.multiply.outer(x, x).ravel() for x in laws)
-        assert cost(there, back, float(confirmed)) <= delta
-
-
-def test_a_measure_of_more_clones_is_not_confirmed():
-    """A checker that counts one report more than there are would confirm too little."""
-    at, step = Fraction(3, 10), Fraction(1, 100)
-    i = Interval(40)
-    truth = cost(*pair_of(1.0, 3), float(at))
-    found = [height(i, measure.shuffled(i, step, Fraction(1), n))(i.exp(i.of(at))) for n in (3, 4)]
-    assert found[1] < truth <= found[0] < truth * 1.001

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from audits.subjects.catalogue import entries, make
 from dpaccount.checker import Rejected
-from dpaccount.checker.certificate.replaced import ATTAINED as CHECKERS
-from dpaccount.checker.certificate.replaced import check_lower
+from dpaccount.checker.certificate.verdict import ATTAINED as CHECKERS
+from dpaccount.checker.certificate.verdict import check_lower
 from dpaccount.errors import RuleError
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import (

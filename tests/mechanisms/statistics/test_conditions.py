@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaccount.checker.certificate.conditions import where_reads
-from dpaccount.checker.certificate.derived import every_column
+from audits.consistency.formulas import every_column, where_reads
 from dpaccount.checker.documents import Rejected
 from dpaccount.errors import InputError
 from mechanisms.statistics.conditions import condition

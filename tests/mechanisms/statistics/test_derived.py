@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaccount.checker.certificate.derived import every_column
+from audits.consistency.formulas import every_column
 from dpaccount.checker.documents import Rejected
 from dpaccount.errors import InputError
 from mechanisms.noisy_statistics import NoisyStatistics

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from audits.attack.white_box import targets
+from audits.consistency.counts import asserts
 from audits.subjects.catalogue import make
-from dpaccount.checker.certificate.counts import asserts
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved

@@ -1,0 +1,75 @@
+"""What a certificate says beside its proof: evidence, attack, columns, intervals, hazards; and one run.
+
+`dpaccount check` runs this after the checker, on which it builds.  Nothing here makes a guarantee hold: the
+checker alone decides whether a claim follows from its derivation.  What is found here is that the document
+contradicts itself, or lacks evidence, so that its verdict is another one.
+"""
+
+import json
+from datetime import date
+from typing import Any
+
+from audits.consistency import one_run
+from audits.consistency.agreement import check_agreement
+from audits.consistency.hazards import hazards_of as hazards_of
+from audits.consistency.releases import check_shares, check_study_release
+from audits.consistency.shapes import check_shape
+from audits.consistency.verdict import check_verdict
+from audits.consistency.widths import unchecked
+from dpaccount import checker
+from dpaccount.checker.accounting import SCHEMA as ACCOUNT
+from dpaccount.checker.certificate import followed, opened
+from dpaccount.checker.certificate.verdict import Concluded
+from dpaccount.checker.documents import brief, ensure, parse, unbroken
+
+OTHERS = (ACCOUNT, one_run.SCHEMA)  #: schemas of other documents than certificates of a claim
+
+
+def examined(raw: bytes, at: date | None = None, *, derivation: bool = False) -> tuple[str, str]:
+    """Return the verdict of any valid document, and what was confirmed in words.
+
+    Raises `Rejected` naming what fails, or `Unreadable`.
+    """
+    if derivation or not any(schema.encode() in raw for schema in OTHERS):
+        return judged(raw, at, derivation=derivation)
+    document = parse(raw)
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema == one_run.SCHEMA:
+        return one_run.judged(document)
+    return checker.examined(raw, at) if schema == ACCOUNT else judged(raw, at)
+
+
+def judged(raw: bytes, at: date | None = None, *, derivation: bool = False) -> tuple[str, str]:
+    """Return the verdict of a valid certificate, and what was confirmed in words.
+
+    A bare `derivation` is the checker's alone.  Raises `Rejected` naming what fails, or `Unreadable`.
+    """
+    if derivation:
+        return checker.judged(raw, at, derivation=True)
+    document = opened(raw, derivation=False)
+    with unbroken():
+        check_consistent(document, followed(document, at))
+    steps, verdict = len(document["proved"]["derivation"]), document["verdict"]
+    rest = f" (not checked again: {left})" if (left := unchecked(document)) else ""
+    return verdict, f"{verdict}: digest, {steps} proof steps and verdict confirmed{rest}"
+
+
+def check(raw: bytes, at: date | None = None, *, derivation: bool = False) -> str:
+    """Return what was confirmed; raise `Rejected` naming what fails, or `Unreadable`."""
+    return judged(raw, at, derivation=derivation)[1]
+
+
+def check_consistent(document: dict[str, Any], concluded: Concluded) -> None:
+    """Verify all that the checker does not look at, and that the verdict follows from it too."""
+    check_shape(document)
+    check_agreement(document, concluded.final)
+    check_shares(document)
+    check_study_release(document)
+    first = hazards_of(document)
+    ensure(document["hazards"][: len(first)] == first, f"not listed first among the hazards: {brief(first)}")
+    check_verdict(document, concluded)
+
+
+def to_read(raw: bytes) -> dict[str, list[dict[str, Any]]]:
+    """Return the reading list of a valid document: its rules, and the files that they need."""
+    return one_run.to_read() if json.loads(raw).get("schema") == one_run.SCHEMA else checker.to_read(raw)

@@ -1,0 +1,156 @@
+"""What a certificate says first of its limits, and the one way to write the numbers of a guarantee."""
+
+import contextlib
+from fractions import Fraction
+
+import pytest
+
+from audits.consistency import hazards
+from audits.consistency.agreement import short_numbers
+from audits.subjects.catalogue import entries, example_values, values_of
+from dpaccount.checker import Rejected, documents
+from tests.dpaccount.checker.made import HONEST, ON_DATA, accepted, certificate, derivation, edited, step
+from tests.looped import looped
+
+
+def setup_function(_):
+    """Forget the arithmetic of earlier tests: the checker counts it within one document."""
+    documents.Work.spent = 0
+
+
+def with_examples():
+    document = edited(HONEST, (("claim", "subject", "examples"), "made.csv"))
+    return edited(document, (("hazards",), hazards.hazards_of(document)))
+
+
+def beyond(use, held):
+    """Return a certificate of a catalogued subject, whose attacked pair has 4 units of one number."""
+    document = edited(
+        certificate(derivation(name=use)),
+        *[((*place, "use"), use) for place in (("claim", "subject"), ("subject",))],
+        *[((*place, "parameters"), held) for place in (("claim", "subject"), ("subject",))],
+        (("subject", "name"), use.partition(":")[0]),
+    )
+    with contextlib.suppress(KeyError):
+        return edited(document, (("hazards",), hazards.hazards_of(document)))
+    return document
+
+
+ROWS = {"rows": 10**7}
+PEOPLE = {"rounds": 10**6, "candidates": 1, "dimension": 0}
+
+
+@pytest.mark.parametrize(("file", "lines"), [("t.csv", True), ("parts", True), ("t.PARQUET", False)])
+def test_a_table_says_what_one_row_is(file, lines):
+    data = {"file": file, "rows": 9, "columns": {"city": {"type": "category"}}}
+    listed = hazards.table_hazards({"guarantee": {"relation": "add-remove"}}, data)
+    assert (hazards.LINES in listed, hazards.EACH_ROW in listed) == (lines, True)
+    owned = hazards.table_hazards({"guarantee": {"relation": "add-remove"}}, {**data, "id": "who"})
+    assert hazards.EACH_ROW not in owned
+
+
+@looped(
+    "document",
+    [
+        HONEST,
+        edited(HONEST, *ON_DATA),
+        with_examples(),
+        beyond("gaussian-sum", ROWS),
+        beyond("arm-phases", PEOPLE),
+    ],
+    ids=["bare", "released", "examples", "few rows", "family"],
+)
+def test_no_hazard_may_be_left_out(document):
+    listed = document["hazards"]
+    assert accepted(document)
+    assert accepted(edited(document, (("hazards",), [*listed, "More of its author's."])))
+    for at in range(len(listed)):
+        assert not accepted(edited(document, (("hazards",), listed[:at] + listed[at + 1 :]))), listed[at]
+
+
+def scope(use, held, units=4, late=False):
+    document = edited(beyond(use, held), (("audit", "witness", "rows"), units))
+    if late:
+        step(document["proved"]["derivation"], "assume_rounds", [], **LATE)
+    return list(hazards.scope(document))
+
+
+LATE = {"query": "sum", "rounds": 9, "participations": 2, "separation": 9, "because": "movement"}
+
+
+def test_what_ran_on_fewer_units_than_the_claims_says_so():
+    for held, few in (
+        *((ROWS, True), ({"rows": 4}, False), ({"rows": 5}, True), ({"rows": "inf"}, True), ({}, False)),
+        *(({"persons": 4, "rows": 8}, False), ({"persons": 5, "rows": 10}, True)),
+    ):
+        assert bool(scope("gaussian-sum", held)) == few
+        assert not scope("own:Sum", held)  # a class of one's own is tested at its own size
+    (hazard,) = scope("phased-gp-ucb", PEOPLE)
+    assert "4 units, not on 1000000. The proof is the same" in hazard
+    with pytest.raises(KeyError):
+        scope("phased-gp-ucb", {})
+
+
+def test_a_family_that_takes_late_answers_says_where_no_test_had_any():
+    """A record of the pair holds one number: of one candidate of no coordinate, and not when it answers."""
+    whole = {**PEOPLE, "rounds": 4}
+    assert scope("moment-gp-ucb", whole, late=True) == [hazards.NONE_LATE]
+    assert scope("moment-gp-ucb", {**whole, "candidates": 0}, late=True) == []
+    assert scope("moment-gp-ucb", {**whole, "candidates": "inf"}, late=True) == [hazards.NONE_LATE]
+    assert scope("moment-gp-ucb", whole) == []
+
+
+def test_every_size_that_the_checker_reads_is_that_of_the_tests():
+    """Of the whole catalogue, by its example parameters: no certificate says that less was tested than was."""
+    for entry in entries():
+        subject = entry.made_by(**example_values(entry.made_by))
+        held = {name: str(value) for name, value in values_of(subject).items()}
+        assert scope(entry.name, held, subject.domain().rows) == []
+        smaller = "rows" in held or entry.name in hazards.EARLIER
+        assert bool(scope(entry.name, held, 1)) == smaller == ("rows" in held or hasattr(subject, "member"))
+
+
+def promised(delta):
+    return edited(HONEST, (("guarantee", "delta"), delta))
+
+
+def test_a_delta_above_1e_5_is_a_hazard():
+    """Beyond 1/100000 by however little, and not at it; 0 is none."""
+    least = "1.0000000000000000000000000000001e-5"
+    for delta, large in ((0, False), ("1/100000", False), (1e-5, False), (least, True), (0.1, True)):
+        lines = [line for line in hazards.hazards_of(promised(delta)) if line.startswith("delta = ")]
+        assert len(lines) == large, delta
+        assert all(line.startswith(f"delta = {float(Fraction(delta)):.6g} is large") for line in lines)
+
+
+def in_one_way(value):
+    try:
+        short_numbers({"guarantee": {"epsilon": value}})
+    except Rejected:
+        return False
+    return True
+
+
+@looped("extra", ["0", "e0", "e+0", "e-01", "e"])
+def test_a_long_decimal_has_one_form(extra):
+    """No double is 2.00…01, so it is a text; another text of the same number would be another document."""
+    long = "2.00000000000000000000001"
+    assert in_one_way(long)
+    assert in_one_way(long + "e-1")
+    for other in (long + extra, "0" + long, "+" + long, " " + long, long + "\n"):
+        assert not in_one_way(other), other
+
+
+def test_a_fraction_is_a_text_where_no_decimal_is_exact():
+    assert in_one_way("1/3")
+    assert not in_one_way("1/2")
+    assert not in_one_way("2/6")
+
+
+def test_a_text_is_for_what_no_json_number_says():
+    """Integers from 2^63 on and decimals up to 1e-300 are texts, like all that are not a double's repr."""
+    for value, text in (
+        *((0.1, False), (2**63 - 808, False), (2**63, True), (2**63 + 192, True), (10**19, True)),
+        *(("1.1e-300", False), ("2e-300", False), ("1e-300", True), ("9e-301", True), ("1e-323", True)),
+    ):
+        assert in_one_way(str(value)) is text, value
