@@ -62,9 +62,10 @@ def words_of(document: dict[str, Any], found: Concluded) -> str:
 def exceeded(document: dict[str, Any], final: Fact | None) -> Any:
     """Return the parameter epsilon that the claim gives its subject, if more is proved; None otherwise."""
     given = document["claim"]["subject"].get("parameters", {}).get("epsilon")
-    proved = final.curve if given is not None and isinstance(final, Private) else None
-    wanted = numeric(given) if isinstance(proved, Approximate) else None
-    return given if wanted is not None and proved.epsilon > wanted else None
+    if given is None or not isinstance(final, Private) or not isinstance(final.curve, Approximate):
+        return None
+    wanted = numeric(given)
+    return given if wanted is not None and final.curve.epsilon > wanted else None
 
 
 def check_content(document: dict[str, Any], at: date | None) -> None:
