@@ -148,9 +148,13 @@ def calibrate(  # noqa: PLR0913 - options
     work
         Do at most this many times the usual work before a simpler bound is given (default 1).
     """
-    from dpaccount.accounting.answers import calibrate_answer, calibrate_plan_answer
+    from msgspec import convert
+    from msgspec.structs import asdict, replace
+
     from dpaccount.accounting.calibrate import PARAMETERS, plan_of
     from dpaccount.accounting.calibrate_plan import unknown_in
+    from dpaccount.accounting.calibration_answers import calibrate_answer, calibrate_plan_answer
+    from dpaccount.schemas.fields import Confirmed
 
     target, share = required(epsilon, "--epsilon"), required(delta, "--delta")
     if event == "-" or event.endswith(".json") or (event not in PARAMETERS and Path(event).is_file()):
@@ -171,8 +175,9 @@ def calibrate(  # noqa: PLR0913 - options
     if certificate is not None:
         from audits.accounts.certificate import written_certificate
 
-        plan, tight = make(Fraction(answer["value"])).as_json(), answer["proved"]["epsilon"]
-        answer["confirmed"] = written_certificate(certificate, plan, tight, delta=share)["confirmed"]
+        plan, tight = make(Fraction(answer.value)).as_json(), asdict(answer.proved.epsilon)
+        confirmed = written_certificate(certificate, plan, tight, delta=share)["confirmed"]
+        answer = replace(answer, confirmed=convert(confirmed, Confirmed))
     show(answer, json_, lines)
     return 0
 

@@ -13,7 +13,6 @@ from cyclopts import App, CycloptsError, Group, MissingArgumentError
 import dpaccount
 from audits.cli.options import one_of
 from dpaccount.errors import DpaccountError
-from dpaccount.extensions import COMMANDS, extension, loaded
 
 app = App(
     name="dpaccount",
@@ -123,6 +122,8 @@ def add_commands(first: str = "") -> None:
     known = set(app)
     if first not in HELP and (first in known or first == "--version"):
         return
+    from dpaccount.extensions import COMMANDS, extension, loaded
+
     asked = extension(COMMANDS, first)
     for each, command in loaded(COMMANDS) if asked is None else [(asked, asked.load())]:
         if each.name not in known:

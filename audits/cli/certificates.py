@@ -329,14 +329,13 @@ def check(
     """
     from audits import consistency
     from audits.consistency.one_run import SCHEMA
-    from audits.reports.verified import followed, is_derivation
     from dpaccount import checker
 
     today = day(valid_on, "--valid-on")
     if derivation and key is not None:
         raise InputError("a bare derivation is not signed", "leave --key or --derivation out")
     raw, verdict = read_bytes(certificate), None
-    derivation = derivation or (verified and is_derivation(raw))
+    derivation = derivation or (verified and _is_derivation(raw))
     signature = None if derivation else "not looked at"
     try:
         verdict, sentence = consistency.examined(raw, today, derivation=derivation)
@@ -359,6 +358,8 @@ def check(
         right = "leave --verified out"
         raise InputError("the verified checker follows no certificates of accounts or of one run", right)
     if verified:
+        from audits.reports.verified import followed
+
         third = followed(raw if verdict is not None else None)
         answer |= asdict(third)
         if third.rejected is not None:
@@ -366,6 +367,15 @@ def check(
             answer |= {"valid": False, "verdict": None, "said": sentence}
     show(answer, json_, _checked)
     return 1 if verdict is None else checker.EXIT[verdict]
+
+
+def _is_derivation(raw: bytes) -> bool:
+    """Return whether a file is declared as a bare derivation."""
+    try:
+        document = json.loads(raw)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and document.get("schema") == "dpaccount/derivation/1"
 
 
 def _checked(answer: dict[str, Any]) -> str:

@@ -28,15 +28,6 @@ def program() -> Path:
     return place
 
 
-def is_derivation(raw: bytes) -> bool:
-    """Return whether a file is declared as a bare derivation."""
-    try:
-        document = json.loads(raw)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(document, dict) and document.get("schema") == "dpaccount/derivation/1"
-
-
 @dataclass(frozen=True)
 class Followed:
     """The extracted checker's verdict on a document, and what that rests on."""

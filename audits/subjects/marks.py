@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from audits.consistency.hazards import NO_TEST
 from dpaccount.relation import adjacency
 
 NO_ROWS = {"__init__", "__post_init__", "__new__", "domain", "proof"}  #: methods without marks
@@ -27,6 +26,7 @@ PREDICATES |= {"greater", "greater_equal", "less", "less_equal", "logical_and", 
 RUNS, SETS = 100, 10  #: runs of a function on each of two datasets that count; or on ten in all
 SHOWN_LINES = 10  #: lines that are named; of more their number
 ROWS, OPEN = "the number of rows", frozenset({"?"})
+NO_TEST = "Code that no test covers: "  #: `consistency.hazards` knows them; it loads the checker
 NOT_RECORDED = f"{NO_TEST}it was not marked, so which lines the tests met is not known."
 UNMARKED = "could not be marked, so not known to be met"
 HELD, CALLED = "__dpaccount_marks__", "__dpaccount_met__"  #: in the place of constants while code is compiled

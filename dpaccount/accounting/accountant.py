@@ -18,7 +18,6 @@ from typing import Any, Never
 
 from dpaccount.accounting import account
 from dpaccount.accounting.methods.answer import Answer, largest_answer
-from dpaccount.accounting.profile import plotted
 from dpaccount.accounting.worst_unit import Scalar, Worst, delta_scalar, epsilon_scalar, worst
 from dpaccount.cached import cached_property
 from dpaccount.errors import BudgetError, InputError
@@ -129,6 +128,8 @@ class Accountant:
 
         Raises `InputError` for another kind.
         """
+        from dpaccount.accounting.profile import plotted
+
         return plotted(self, kind, axes)
 
     @cached_property

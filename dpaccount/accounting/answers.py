@@ -1,4 +1,4 @@
-"""The answers of `account` and `calibrate`, exactly as their files print them."""
+"""The answer of `account`, exactly as it is printed."""
 
 import math
 import time
@@ -6,8 +6,6 @@ from fractions import Fraction
 from typing import Any
 
 from dpaccount.accounting.accountant import GAP, STANDARD_DELTAS, Accountant
-from dpaccount.accounting.calibrate import Calibration
-from dpaccount.accounting.calibrate_plan import calibrate, settle, unknown_in
 from dpaccount.accounting.worst_unit import Worst
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
@@ -16,7 +14,6 @@ from dpaccount.numerics.work_budget import ANSWER, allowance
 from dpaccount.plan.plan_file import read_plan
 
 ACCOUNT = "dpaccount/account/1"
-CALIBRATION = "dpaccount/calibration/1"
 
 
 @allowance(ANSWER)
@@ -70,45 +67,6 @@ def scalars(accountant: Accountant) -> dict[str, Any]:
     """Return the zCDP ρ and the GDP μ of the worst unit, rounded up; null where there is none."""
     mu2 = accountant.gdp()
     return {"zcdp": _upper(accountant.zcdp()), "gdp": None if mu2 is None else _root(mu2)}
-
-
-def calibrate_answer(
-    name: str,
-    *,
-    epsilon: Fraction,
-    delta: Fraction,
-    sensitivity: Fraction = Fraction(1),
-    count: int = 1,
-    rounds: int | None = None,
-) -> dict[str, Any]:
-    """Return the least noise (or largest parameter) that is proved to meet (epsilon, delta).
-
-    Raises `InputError` where the event has no such parameter, or a number is out of range.
-    """
-    begun = time.perf_counter()
-    found = calibrate(name, epsilon, delta, sensitivity=sensitivity, count=count, rounds=rounds)
-    return _calibrated({"event": name}, found, delta, begun)
-
-
-def calibrate_plan_answer(place: Place, *, epsilon: Fraction, delta: Fraction) -> dict[str, Any]:
-    """Return the same for the one number that is written ``"?"`` in a document of events.
-
-    Raises `InputError` where there is none or more than one, or it has no such value.
-    """
-    begun = time.perf_counter()
-    unknown = unknown_in(place)
-    return _calibrated({"at": unknown.at}, settle(unknown, epsilon, delta), delta, begun)
-
-
-def _calibrated(what: dict[str, str], found: Calibration, delta: Fraction, begun: float) -> dict[str, object]:
-    return {
-        "schema": CALIBRATION,
-        **what,
-        "parameter": found.parameter,
-        "value": found.text,
-        "proved": {"epsilon": found.bounds.as_json(), "delta": shown(delta)},
-        "seconds": round(time.perf_counter() - begun, 6),
-    }
 
 
 def _whose(worst: Worst) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """From events to the pairs that dominate them, for one unit and for groups.
 
-Each kind of event adds its own to a total.
+Each kind of event adds its own to a total.  Pairs of samples and of noise other than Gaussian are imported by
+the event that needs them: a plan has few kinds, and each one's numerics would be loaded by every account.
 """
 
 from collections import Counter
@@ -11,16 +12,9 @@ from typing import Any
 
 from dpaccount.errors import InputError
 from dpaccount.numerics.bisection import Ends
-from dpaccount.pairs import poisson
 from dpaccount.pairs.composition import Attained, Composition, sort_key
-from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair
-from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.pair import LossPair
-from dpaccount.pairs.replaced import ReplacedGaussian, replaced
-from dpaccount.pairs.response import ResponsePair
-from dpaccount.pairs.table import TablePair
 from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
-from dpaccount.pairs.without_replacement import WithoutReplacement
 from dpaccount.plan import events as ev
 from dpaccount.plan.event_base import Event, walk
 
@@ -143,16 +137,22 @@ def _ftrl(total: Total, event: ev.DpFtrl, count: int) -> None:
 
 
 def _laplace(total: Total, event: ev.Laplace, count: int) -> None:
+    from dpaccount.pairs.laplace import LaplacePair
+
     if event.sensitivity:
         total.pair(LaplacePair(event.sensitivity / event.scale), count)
 
 
 def _discrete_laplace(total: Total, event: ev.DiscreteLaplace, count: int) -> None:
+    from dpaccount.pairs.discrete import GeometricPair
+
     if event.sensitivity:
         total.pair(GeometricPair(event.scale, int(event.sensitivity)), count)
 
 
 def _discrete_gaussian(total: Total, event: ev.DiscreteGaussian, count: int) -> None:
+    from dpaccount.pairs.discrete import DiscreteGaussianPair
+
     if event.sensitivity and event.dimension == 1:
         total.pair(DiscreteGaussianPair(event.sigma, int(event.sensitivity)), count)
     elif event.sensitivity:
@@ -160,12 +160,16 @@ def _discrete_gaussian(total: Total, event: ev.DiscreteGaussian, count: int) -> 
 
 
 def _response(total: Total, event: ev.RandomizedResponse, count: int) -> None:
+    from dpaccount.pairs.response import ResponsePair
+
     if event.epsilon:
         total.pair(ResponsePair(event.epsilon, event.k), count)
 
 
 def _pure(total: Total, event: ev.Pure, count: int) -> None:
     """Add the pair that dominates every ε-DP mechanism."""
+    from dpaccount.pairs.response import ResponsePair
+
     if event.epsilon:
         total.pair(ResponsePair(event.epsilon), count)
 
@@ -182,6 +186,8 @@ def _range(total: Total, event: ev.BoundedRange, count: int) -> None:
 
 def _permute_and_flip(total: Total, event: ev.PermuteAndFlip, count: int) -> None:
     """Add the Laplace pair of the same ε, which one release attains point by point (docs/numerics.md)."""
+    from dpaccount.pairs.laplace import LaplacePair
+
     if event.epsilon:
         total.pair(LaplacePair(event.epsilon), count)
         total.attained(Attained.ALONE)
@@ -192,6 +198,8 @@ def _approximate(total: Total, event: ev.Approximate, count: int) -> None:
 
     Kairouz, Oh & Viswanath 2015.
     """
+    from dpaccount.pairs.response import ResponsePair
+
     if event.epsilon:
         total.pair(ResponsePair(event.epsilon), count)
     if event.delta:
@@ -200,7 +208,8 @@ def _approximate(total: Total, event: ev.Approximate, count: int) -> None:
 
 def _shuffled(total: Total, event: ev.Shuffled, count: int) -> None:
     """Add the pair of a report among clones; that of the randomiser for one report, or where no clone is."""
-    from dpaccount.pairs.shuffled import ShuffledPair  # likewise for few plans
+    from dpaccount.pairs.response import ResponsePair
+    from dpaccount.pairs.shuffled import ShuffledPair
 
     users, epsilon = event.population, event.epsilon
     if epsilon:
@@ -210,6 +219,8 @@ def _shuffled(total: Total, event: ev.Shuffled, count: int) -> None:
 
 
 def _given_pair(total: Total, event: ev.DominatingPair, count: int) -> None:
+    from dpaccount.pairs.table import TablePair
+
     if event.p != event.q:
         total.pair(TablePair(event.p, event.q), count)
 
@@ -224,13 +235,15 @@ def _rdp(total: Total, event: ev.Rdp, count: int) -> None:
 
 
 def _poisson(total: Total, event: ev.PoissonSubsampled, count: int) -> None:
+    from dpaccount.pairs.poisson import on_sample
+
     inner = composition_of([(event.of, 1)])
     if event.rate == 0 or inner.empty:
         return
     if event.rate == 1:
         total.add(event.of, count)
         return
-    total.pair(poisson.on_sample(_sampled(total, inner), event.rate), count)
+    total.pair(on_sample(_sampled(total, inner), event.rate), count)
 
 
 def _examples(total: Total, event: ev.PoissonExamples, count: int) -> None:
@@ -239,26 +252,30 @@ def _examples(total: Total, event: ev.PoissonExamples, count: int) -> None:
     A group with none on the other side (docs/numerics.md, "Groups on Poisson samples", where vectors may be
     0: fewer examples cost no more; Charles et al. 2024, arXiv 2407.07737: example-level sampling).
     """
+    from dpaccount.pairs.poisson import SampledGaussian, SampledGroup
+
     mu2, held = composition_of([(event.of, 1)]).mu2[1], event.examples
     if event.rate == 0 or mu2 == 0:
         return
     if event.rate == 1:
         total.gaussian(held**2 * mu2, held**2 * mu2, count)
     elif held == 1:
-        total.pair(poisson.SampledGaussian(event.rate, mu2), count)
+        total.pair(SampledGaussian(event.rate, mu2), count)
     else:
-        total.pair(poisson.SampledGroup(event.rate, mu2, held, 0), count)
+        total.pair(SampledGroup(event.rate, mu2, held, 0), count)
 
 
 def _banded(total: Total, event: ev.BandedPoisson, count: int) -> None:
     """Add a sample of Gaussian noise for each round that may hold the unit."""
+    from dpaccount.pairs.poisson import SampledGaussian
+
     squares, attained = event.squares()
     total.attained(Attained.ALWAYS if attained else Attained.NEVER)
     for mu2, times in squares.items():
         if event.rate == 1:
             total.gaussian(mu2, mu2, count * times)
         elif event.rate and mu2:
-            total.pair(poisson.SampledGaussian(event.rate, mu2), count * times)
+            total.pair(SampledGaussian(event.rate, mu2), count * times)
 
 
 def _sampled(total: Total, inner: Composition) -> Composition:
@@ -270,6 +287,8 @@ def _sampled(total: Total, inner: Composition) -> Composition:
 
 def _replaced(total: Total, event: ev.PoissonReplaced, count: int) -> None:
     """Add the pair of a row that is replaced in a Poisson sample."""
+    from dpaccount.pairs.replaced import ReplacedGaussian, replaced
+
     inner = composition_of([(event.of, 1)])
     if event.rate == 0 or inner.empty:
         return
@@ -287,6 +306,8 @@ def _replaced(total: Total, event: ev.PoissonReplaced, count: int) -> None:
 
 
 def _without_replacement(total: Total, event: ev.SampledWithoutReplacement, count: int) -> None:
+    from dpaccount.pairs.without_replacement import WithoutReplacement
+
     inner = composition_of([(event.of, 1)])
     if event.size == event.population:
         total.add(event.of, count)
@@ -296,7 +317,6 @@ def _without_replacement(total: Total, event: ev.SampledWithoutReplacement, coun
 
 def _allocated(total: Total, event: ev.RandomAllocation, count: int) -> None:
     """Add one epoch of ⌊steps/times⌋ steps for each time (docs/numerics.md)."""
-    # few plans have it, and every charge would load its numerics
     from dpaccount.pairs.allocated import AllocatedGaussian, AllocatedResponse
 
     inner, steps, copies = composition_of([(event.of, 1)]), event.steps // event.times, count * event.times

@@ -21,10 +21,10 @@ from audits import consistency
 from audits.api.functions import certify
 from audits.certificate.document import seal
 from audits.certificate.summary import summary
-from audits.consistency.hazards import NO_TEST
+from audits.consistency import hazards
 from audits.sandbox.crew import Crew
 from audits.subjects.code import Code
-from audits.subjects.marks import NOT_RECORDED, ROWS, RUNS, Marks, marked
+from audits.subjects.marks import NO_TEST, NOT_RECORDED, ROWS, RUNS, Marks, marked
 from dpaccount import checker
 from dpaccount.errors import InputError
 
@@ -424,3 +424,7 @@ def test_a_branch_that_no_test_entered_is_named_refused_or_answered(tmp_path):
     (tmp_path / "policy.toml").write_text('uncovered = "refuse"\n')
     with pytest.raises(InputError, match="UNPROVEN"):
         certified(tmp_path / "policy", require=tmp_path / "policy.toml")
+
+
+def test_the_consistency_check_knows_the_hazard_by_its_first_words():
+    assert NO_TEST == hazards.NO_TEST

@@ -7,9 +7,9 @@ from statistics import NormalDist
 import pytest
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.answers import calibrate_answer
 from dpaccount.accounting.calibrate import CLOSED, FINE, GAP, PARAMETERS, first_met
 from dpaccount.accounting.calibrate_plan import calibrate
+from dpaccount.accounting.calibration_answers import calibrate_answer
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.plan.events import VOCABULARY, Plan, Relation
@@ -129,9 +129,8 @@ def test_one_step_by_hand():
 
 
 def test_known_values():
-    assert calibrate_answer("gaussian", epsilon=Fraction(1), delta=Fraction(1, 10**5))["value"].startswith(
-        "3.7306316"
-    )
+    answer = calibrate_answer("gaussian", epsilon=Fraction(1), delta=Fraction(1, 10**5))
+    assert answer.value.startswith("3.7306316")
     many = calibrate("gaussian", Fraction(1), Fraction(1, 10**5), count=10**9, sensitivity=Fraction(2))
     assert abs(float(many.value) / (2 * 10**4.5 * 3.730631634816) - 1) < 1e-9
 
