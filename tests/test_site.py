@@ -16,7 +16,7 @@ import dpaccount
 from audits.cli.app import app
 
 ROOT_PAGES = (
-    "index", "tutorial-statistics", "tutorial-budget", "tutorial-review", "tutorial-claims", "ci",
+    "index", "studies", "tutorial-budget", "tutorial-review", "claims", "ci",
 )  # fmt: skip
 TUTORIALS = ("tutorial-training", "tutorial-release")
 
@@ -59,7 +59,7 @@ def test_every_command_of_every_page_is_one_that_is_taken(root):
     assert taken > 100
 
 
-@pytest.mark.parametrize("name", ["index", "tutorial-claims"])
+@pytest.mark.parametrize("name", ["index", "claims"])
 def test_python_of_a_page_runs(root, name):
     found = doctest.testfile(str(root / "docs" / f"{name}.md"), module_relative=False)
     assert (found.failed, found.attempted > 2) == (0, True)
@@ -145,16 +145,16 @@ def test_a_failing_cell_ends_a_tutorial(root, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_pictures_of_the_gallery_are_what_is_drawn_today(root):
+def test_the_pictures_are_what_is_drawn_today(root):
     """In a process of its own: a picture follows Matplotlib's settings, which other tests may have set."""
-    code = "import json, runpy; print(json.dumps(runpy.run_path('docs/draw_gallery.py')['drawn']()))"
+    code = "import json, runpy; print(json.dumps(runpy.run_path('docs/draw_pictures.py')['drawn']()))"
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     stale = [
         name
         for name, text in json.loads(done.stdout).items()
         if (root / "docs" / "pictures" / name).read_text() != text
     ]
-    assert stale == [], "run: python docs/draw_gallery.py"
+    assert stale == [], "run: python docs/draw_pictures.py"
 
 
 def test_every_public_name_is_in_the_reference(root):

@@ -1,4 +1,4 @@
-"""The programs of docs/auditing-languages.md, built and audited as the page says, where their tools are installed.
+"""The programs of docs/auditing-elsewhere.md, built and audited as the page says, where their tools are installed.
 
 Each is 1-DP: that claim is not refuted (a false alarm has probability 1e-3), and a smaller one is.
 """
@@ -16,7 +16,7 @@ PAIR = ["--left", str([3] + [0] * 19), "--right", str([0] * 20), "--trials", "40
 
 def section(root, name):
     """Return the page's section of a language: its program, and the words of the commands below it."""
-    text = (root / "docs" / "auditing-languages.md").read_text().partition(f"\n## {name}\n")[2]
+    text = (root / "docs" / "auditing-elsewhere.md").read_text().partition(f"\n### {name}\n")[2]
     program, commands = re.search(r"```\w+\n(.*?)```.*?```text\n(.*?)```", text, re.DOTALL).groups()
     return program, [shlex.split(line) for line in commands.splitlines()]
 
@@ -47,7 +47,7 @@ def test_a_program_of_the_page_keeps_its_claim_and_no_smaller_one(
     audit = prepared(root, tmp_path, name, file, tool)
     monkeypatch.chdir(tmp_path)
     for epsilon, code in ((1, 0), (0.4, 1)):
-        more = [] if "--samples" in audit else PAIR
+        more = [] if audit[0] == "audit-samples" else PAIR
         assert dpaccount(*claims(audit, epsilon), *more)[0] == code, epsilon
 
 

@@ -671,7 +671,7 @@ def test_a_right_to_arrange_ends_when_it_is_taken_away(ledger, team, postgres, r
     with Ledger.open(team) as late, pytest.raises(LedgerError, match="entry 2 arranges the ledger"):
         late.charge_plan(plan("1/100"), "z")
     assert verify(team)["first_bad"] == 2
-    with postgres.connect() as owner:  # the way out, as docs/ledger-postgres.md says
+    with postgres.connect() as owner:  # the way out, as docs/ledger-team.md says
         owner.execute(f"SET search_path = {schema}")
         owner.execute("GRANT DELETE ON entries TO CURRENT_USER")
         owner.execute("DELETE FROM entries WHERE number >= 2")

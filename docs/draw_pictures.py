@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/gallery.md that follow from numbers alone: `python docs/draw_gallery.py`."""
+"""Draws the pictures in docs/pictures that follow from numbers alone: `python docs/draw_pictures.py`."""
 
 import json
 import re
