@@ -1,7 +1,6 @@
 """`dpaccount ledger …`: a durable budget, its charges, and what a team arranges in it."""
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -124,8 +123,14 @@ def charge(  # noqa: PLR0913 - options
 
         document, named = of_charge(url, place, certificate)
         confirmed = convert(document["confirmed"], Confirmed)
-    asked = partial(answers.charge, url, place, key=key, dry_run=dry_run, certificate=named)
-    done = asked(purpose=purpose, by=by, within=(scope, cohort), say=say)
+    done = answers.charged(
+        url,
+        place,
+        lambda ledger, plan: ledger.charge_plan(
+            plan, purpose, key, by=by, scope=scope, cohort=cohort, certificate=named, dry_run=dry_run
+        ),
+        say,
+    )
     return answered(done if confirmed is None else replace(done, confirmed=confirmed), json_)
 
 
@@ -159,9 +164,14 @@ def reserve(
     """
     from dpaccount.ledger import answers
 
-    plan, times = parse_json(source(events), events), whole(rounds, "--rounds")
-    asked = partial(answers.reserve, url, plan, key, rounds=times)
-    return answered(asked(purpose=purpose, by=by, scope=scope, say=say), json_)
+    place, times = parse_json(source(events), events), whole(rounds, "--rounds")
+    done = answers.charged(
+        url,
+        place,
+        lambda ledger, plan: ledger.reserve_plan(plan, purpose, key, rounds=times, by=by, scope=scope),
+        say,
+    )
+    return answered(done, json_)
 
 
 def use(
@@ -193,7 +203,8 @@ def use(
     if parts is not None and count is not None:
         raise InputError("--parts and --count name parts twice", "give one of them")
     times, wanted = whole(count, "--count") or 1, ranges_of(parts, "--parts")
-    return answered(answers.draw(url, key, wanted, count=times, by=by, say=say), json_)
+    done = answers.taken(url, key, lambda ledger: ledger.draw_parts(key, wanted, count=times, by=by), say)
+    return answered(done, json_)
 
 
 def release(
@@ -214,7 +225,9 @@ def release(
     """
     from dpaccount.ledger import answers
 
-    return answered(answers.release(url, key, ranges_of(parts, "--parts"), by=by, say=say), json_)
+    wanted = ranges_of(parts, "--parts")
+    done = answers.taken(url, key, lambda ledger: ledger.return_parts(key, wanted, by=by), say)
+    return answered(done, json_)
 
 
 def scope(
@@ -242,7 +255,7 @@ def scope(
     from dpaccount.ledger import answers
 
     limits = required(epsilon, "--epsilon"), number(delta, "--delta")
-    return answered(answers.scope(url, name, *limits, by=by, say=say), json_)
+    return answered(answers.arranged(url, lambda ledger: ledger.set_scope(name, *limits, by), say), json_)
 
 
 def cohort(url: LedgerUrl, name: Text, *units: Text, by: By | None = None, json_: Json = False) -> int:
@@ -262,7 +275,7 @@ def cohort(url: LedgerUrl, name: Text, *units: Text, by: By | None = None, json_
     covers = ranges_of(",".join(units) if units else None, "units")
     if covers is None:
         raise InputError("no units", "give ranges, such as 1-500 801-900")
-    return answered(answers.cohort(url, name, covers, by=by, say=say), json_)
+    return answered(answers.arranged(url, lambda ledger: ledger.name_cohort(name, covers, by), say), json_)
 
 
 def reset(url: LedgerUrl, *, reason: Text, by: By | None = None, json_: Json = False) -> int:
@@ -277,7 +290,7 @@ def reset(url: LedgerUrl, *, reason: Text, by: By | None = None, json_: Json = F
     """
     from dpaccount.ledger import answers
 
-    return answered(answers.reset(url, reason, by=by, say=say), json_)
+    return answered(answers.arranged(url, lambda ledger: ledger.reset(reason, by), say), json_)
 
 
 def forfeit(
@@ -305,11 +318,12 @@ def forfeit(
         Nothing was lost, as in a planned move to another server.
     """
     from dpaccount.ledger import answers
+    from dpaccount.plan.plan_file import read_plan
 
     if (events is None) is not nothing:
         raise InputError("state once what was lost", "give its events, or --nothing")
-    lost = None if events is None else parse_json(source(events), events)
-    return answered(answers.forfeit(url, lost, reason, by=by, say=say), json_)
+    lost = None if events is None else read_plan(parse_json(source(events), events))
+    return answered(answers.arranged(url, lambda ledger: ledger.forfeit(lost, reason, by), say), json_)
 
 
 def repair(url: LedgerUrl, *, head: Digest | None = None, json_: Json = False) -> int:

@@ -1,12 +1,11 @@
 """The results of the commands of `dpaccount ledger`, as structures that are printed as JSON.
 
 `exit_code` maps a result to an exit code: 1 for a refused charge or an invalid ledger, else 0.
-An invalid request raises (exit 2).  `url` is a ledger's URL, `by` a name for the log (not
-authenticated), and `say` receives one sentence for standard error, such as a refusal's reason.
+An invalid request raises (exit 2).  `url` is a ledger's URL, and `say` receives one sentence for
+standard error, such as a refusal's reason.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -14,12 +13,11 @@ from msgspec.structs import asdict
 
 from dpaccount.documents import Place
 from dpaccount.errors import BudgetError
-from dpaccount.exact import Exact, as_exact, to_digits
+from dpaccount.exact import as_exact, to_digits
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.charging import Charge, RefusedError
 from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.ledger import Ledger
-from dpaccount.ledger.requests import Certificate
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
 from dpaccount.schemas.fields import BoundEnds
@@ -33,62 +31,23 @@ def silent(_: str) -> None:
     """Discard a message."""
 
 
-def charge(  # noqa: PLR0913 - options
-    url: str,
-    place: Place,
-    *,
-    key: str | None = None,
-    dry_run: bool = False,
-    purpose: str = "plan",
-    by: str | None = None,
-    within: tuple[str | None, str | None] = (None, None),
-    certificate: Certificate | None = None,
-    say: Say = silent,
+def charged(
+    url: str, place: Place, charge: Callable[[Ledger, Plan], Charge], say: Say = silent
 ) -> ChargeAnswer:
-    """Charge the plan in `place`.
+    """Let the ledger at `url` decide the plan in `place`, by `charge` or as a reservation.
 
     In the answer, `entry` is the number of the charge or of the recorded refusal, null for a dry
     run; `epsilon` is what this charge alone costs at the ledger's δ; `reason` is null unless it is
-    refused.  `key` makes the charge idempotent, `purpose` is a line for the log, a `dry_run` writes
-    nothing, and `within` is (scope that must have room, cohort to charge).  The entry names a
-    `certificate`.
-    """
-    plan, (scope, cohort) = read_plan(place), within
-    with Ledger.open(url) as ledger:
-        call = partial(ledger.charge_plan, plan, purpose, key, by=by, dry_run=dry_run)
-        call = partial(call, scope=scope, cohort=cohort, certificate=certificate)
-        return _decided(plan, call, say)
-
-
-def reserve(
-    url: str,
-    place: Place,
-    key: str,
-    *,
-    rounds: int | None = None,
-    purpose: str = "plan",
-    by: str | None = None,
-    scope: str | None = None,
-    say: Say = silent,
-) -> ChargeAnswer:
-    """Charge the plan in `place` as the reservation `key`, drawn in parts; returns as `charge`.
-
-    The parts are `rounds` (at least 1) times the plan, or by default each run of each event.
+    refused; the user is responsible for the `assumptions`, if any.
     """
     plan = read_plan(place)
-    with Ledger.open(url) as ledger:
-        call = partial(ledger.reserve_plan, plan, purpose, key, by=by)
-        return _decided(plan, partial(call, rounds=rounds, scope=scope), say)
-
-
-def _decided(plan: Plan, call: Callable[[], Charge], say: Say) -> ChargeAnswer:
-    """Return the answer to a charge, with the assumptions for which the user is responsible, if any."""
     assumed = plan.assumptions()
-    try:
-        done = call()
-    except RefusedError as refused:
-        done = refused.charge
-        say(str(refused))
+    with Ledger.open(url) as ledger:
+        try:
+            done = charge(ledger, plan)
+        except RefusedError as refused:
+            done = refused.charge
+            say(str(refused))
     if done.known:
         say(f"entry {done.entry} charged this under the same key before; nothing more was charged")
     return ChargeAnswer(
@@ -103,30 +62,10 @@ def _decided(plan: Plan, call: Callable[[], Charge], say: Say) -> ChargeAnswer:
     )
 
 
-def draw(
-    url: str,
-    key: str,
-    parts: Ranges | None = None,
-    *,
-    count: int = 1,
-    by: str | None = None,
-    say: Say = silent,
+def taken(
+    url: str, key: str, take: Callable[[Ledger], tuple[int | None, Ranges]], say: Say = silent
 ) -> PartsAnswer:
-    """Mark parts of a reservation as drawn.
-
-    `parts` are ranges of part numbers, from 1; by default the first `count` open ones.
-    """
-    return _taken(url, key, lambda ledger: ledger.draw_parts(key, parts, count=count, by=by), say)
-
-
-def release(
-    url: str, key: str, parts: Ranges | None = None, *, by: str | None = None, say: Say = silent
-) -> PartsAnswer:
-    """Refund open `parts` (by default all) of the reservation `key`; returns what `draw` does."""
-    return _taken(url, key, lambda ledger: ledger.return_parts(key, parts, by=by), say)
-
-
-def _taken(url: str, key: str, take: Callable[[Ledger], tuple[int | None, Ranges]], say: Say) -> PartsAnswer:
+    """Draw or return parts of the reservation `key`, and say which are open then."""
     with Ledger.open(url) as ledger:
         entry: int | None = None
         parts, reason = Ranges(), None
@@ -139,32 +78,8 @@ def _taken(url: str, key: str, take: Callable[[Ledger], tuple[int | None, Ranges
     return PartsAnswer(reason is None, entry, parts, left, reason)
 
 
-def scope(
-    url: str, name: str, epsilon: Exact, delta: Exact | None, *, by: str | None = None, say: Say = silent
-) -> ArrangedAnswer:
-    """Create a scope or change its cap (ε, δ)."""
-    return _arranged(url, lambda ledger: ledger.set_scope(name, epsilon, delta, by), say)
-
-
-def cohort(url: str, name: str, units: Ranges, *, by: str | None = None, say: Say = silent) -> ArrangedAnswer:
-    """Define the cohort `name` as ranges of `units`; returns what `scope` does."""
-    return _arranged(url, lambda ledger: ledger.name_cohort(name, units, by), say)
-
-
-def reset(url: str, reason: str, *, by: str | None = None, say: Say = silent) -> ArrangedAnswer:
-    """Begin a period, in which only open reservations are spent; returns what `scope` does."""
-    return _arranged(url, lambda ledger: ledger.reset(reason, by), say)
-
-
-def forfeit(
-    url: str, place: Place | None, reason: str, *, by: str | None = None, say: Say = silent
-) -> ArrangedAnswer:
-    """Charge the events in `place` (None: nothing) that may have been lost; returns as `scope`."""
-    lost = None if place is None else read_plan(place)
-    return _arranged(url, lambda ledger: ledger.forfeit(lost, reason, by), say)
-
-
-def _arranged(url: str, arrange: Callable[[Ledger], Entry], say: Say) -> ArrangedAnswer:
+def arranged(url: str, arrange: Callable[[Ledger], Entry], say: Say = silent) -> ArrangedAnswer:
+    """Make or change a scope or a cohort, reset, or forfeit."""
     with Ledger.open(url) as ledger:
         try:
             entry = arrange(ledger)

@@ -41,11 +41,16 @@ GAUSSIAN = {"event": "gaussian", "sigma": 10}
 TIGHT = {"event": "gaussian", "sigma": 4.22467889}
 
 
+def charge(url, events, say=answers.silent, purpose="plan", **options):
+    """Charge events as the command does."""
+    return answers.charged(url, events, lambda one, plan: one.charge_plan(plan, purpose, **options), say)
+
+
 def test_a_charge_answers_as_the_contract_prints_it(url):
     created = init(url, **BUDGET)
     explained = answers.show(url).pop("explained")
     assert {**created, "explained": explained} == answers.show(url)
-    answer = answers.charge(url, place(TIGHT))
+    answer = charge(url, place(TIGHT))
     assert set(to_builtins(answer, builtin_types=(Amount,))) == {
         "accepted",
         "entry",
@@ -71,7 +76,7 @@ def test_a_charge_answers_as_the_contract_prints_it(url):
 def test_a_refused_charge_is_an_answer(url):
     init(url, **BUDGET)
     messages: list[str] = []
-    answer = answers.charge(url, place({**GAUSSIAN, "sigma": 1}), say=messages.append)
+    answer = charge(url, place({**GAUSSIAN, "sigma": 1}), say=messages.append)
     assert (answer.accepted, answer.entry, answers.exit_code(answer)) == (False, 1, 1)
     assert len(messages) == 1
     assert messages[0].endswith("nothing was charged and no noise was drawn")
@@ -82,14 +87,14 @@ def test_a_refused_charge_is_an_answer(url):
 
 def test_a_refusal_for_delta_says_so_and_no_infinite_epsilon(url):
     init(url, **{**BUDGET, "measure": "approximate"})
-    reason = answers.charge(url, place({"event": "approximate", "epsilon": 0.5, "delta": 3e-6})).reason
+    reason = charge(url, place({"event": "approximate", "epsilon": 0.5, "delta": 3e-6})).reason
     assert "unit 1 to δ 3e-06, beyond the budget's δ 1e-06" in reason
 
 
 def test_a_given_pair_of_laws_is_said_to_be_assumed(url):
     init(url, **BUDGET)
     pair = place({"event": "dominating_pair", "p": ["0.51", "0.49"], "q": ["0.49", "0.51"]})
-    answer = answers.charge(url, pair)
+    answer = charge(url, pair)
     assert answer.accepted
     assert [assumption.endswith("nothing here checks it") for assumption in answer.assumptions] == [True]
 
@@ -97,43 +102,43 @@ def test_a_given_pair_of_laws_is_said_to_be_assumed(url):
 def test_a_charge_without_a_bound_is_refused(url):
     init(url, **BUDGET)
     messages: list[str] = []
-    answer = answers.charge(url, place(GAUSSIAN, {"event": "zcdp", "rho": 0.1}), say=messages.append)
+    answer = charge(url, place(GAUSSIAN, {"event": "zcdp", "rho": 0.1}), say=messages.append)
     assert answer.accepted is False
     assert answer.epsilon == BoundEnds(None, "inf")
     assert "a ledger in approximate-zcdp or zcdp or either takes it" in messages[0]
-    answer = answers.charge(
+    answer = charge(
         url, place({"event": "approximate", "epsilon": 0.1, "delta": 1e-9}, GAUSSIAN), say=messages.append
     )
     assert "a ledger in approximate-zcdp takes it" in messages[1]
-    answer = answers.charge(url, place({"event": "rdp", "points": [[2, 1]]}), say=messages.append)
+    answer = charge(url, place({"event": "rdp", "points": [[2, 1]]}), say=messages.append)
     assert "prove it at one (ε, δ)" in messages[2]
 
 
 def test_the_remaining_epsilon_can_be_spent(url):
     init(url, **{**BUDGET, "delta": Fraction(0), "measure": "pure"})
-    answers.charge(url, place({"event": "pure", "epsilon": 0.7}))
+    charge(url, place({"event": "pure", "epsilon": 0.7}))
     left = answers.show(url)["remaining"]["epsilon"]["lower"]
-    assert answers.charge(url, place({"event": "pure", "epsilon": left})).accepted
-    assert not answers.charge(url, place({"event": "pure", "epsilon": 1e-300})).accepted
+    assert charge(url, place({"event": "pure", "epsilon": left})).accepted
+    assert not charge(url, place({"event": "pure", "epsilon": 1e-300})).accepted
 
 
 def test_keys_and_dry_runs(url):
     init(url, **BUDGET)
-    dry = answers.charge(url, place(GAUSSIAN), key="a", dry_run=True)
+    dry = charge(url, place(GAUSSIAN), key="a", dry_run=True)
     assert (dry.accepted, dry.entry) == (True, None)
-    first = answers.charge(url, place(GAUSSIAN), key="a")
-    again = answers.charge(url, place(GAUSSIAN), key="a")
+    first = charge(url, place(GAUSSIAN), key="a")
+    again = charge(url, place(GAUSSIAN), key="a")
     assert structs.replace(first, already_charged=True) == again
     with pytest.raises(LedgerError, match="use a new key"):
-        answers.charge(url, place({**GAUSSIAN, "sigma": 11}), key="a")
+        charge(url, place({**GAUSSIAN, "sigma": 11}), key="a")
 
 
 def test_wrong_requests_have_no_answer(url):
     init(url, **BUDGET)
     with pytest.raises(InputError, match="add-remove"):
-        answers.charge(url, place(GAUSSIAN, relation="add-remove"))
+        charge(url, place(GAUSSIAN, relation="add-remove"))
     with pytest.raises(InputError, match=r"events\.json"):
-        answers.charge(url, place({"event": "gaussian", "sigma": 0}))
+        charge(url, place({"event": "gaussian", "sigma": 0}))
     assert answers.show(url)["refused"] == 0
 
 
@@ -144,7 +149,7 @@ def test_extreme_numbers_end_in_an_answer(url, sigma, measure):
     text = (
         '{"schema":"dpaccount/events/1","relation":"replace-one","events":[{"event":"gaussian","sigma":%s}]}'
     )
-    answer = answers.charge(url, parse_json(text % sigma, "events.json"))
+    answer = charge(url, parse_json(text % sigma, "events.json"))
     assert answer.accepted == (sigma == "1e5000")
     assert verify(url)["valid"]
     answers.show(url)
@@ -153,7 +158,7 @@ def test_extreme_numbers_end_in_an_answer(url, sigma, measure):
 def test_what_is_spent_and_what_remains_are_explained(url):
     """Of gdp the two ε do not add up to the budget, which looks wrong and is right."""
     init(url, **BUDGET)
-    answers.charge(url, place(GAUSSIAN))
+    charge(url, place(GAUSSIAN))
     shown = answers.show(url)
     match = re.fullmatch(
         r"charges cost ε (.*) of 1, and another charge of ε (.*) fits \(μ² adds up, ε does not\)",
@@ -197,7 +202,7 @@ def test_a_repeated_key_is_said(url):
     init(url, **BUDGET)
     messages: list[str] = []
     for _ in range(2):
-        answer = answers.charge(url, place(GAUSSIAN), key="a", say=messages.append)
+        answer = charge(url, place(GAUSSIAN), key="a", say=messages.append)
     assert answer.already_charged
     assert messages == ["entry 1 charged this under the same key before; nothing more was charged"]
 
@@ -220,15 +225,15 @@ def test_numbers_of_an_entrys_plan_are_decimals_for_readers(held, read):
 
 def test_the_log_says_who_spent_what_on_what(url):
     init(url, **BUDGET)
-    answers.charge(url, place({**GAUSSIAN, "cover": [3, 9]}), key="a", purpose="mean age", by="=Ada")
-    answers.charge(url, place({**GAUSSIAN, "sigma": 1}), purpose="too much", by="Bob")
-    answers.charge(url, place(GAUSSIAN), purpose="all")
+    charge(url, place({**GAUSSIAN, "cover": [3, 9]}), key="a", purpose="mean age", by="=Ada")
+    charge(url, place({**GAUSSIAN, "sigma": 1}), purpose="too much", by="Bob")
+    charge(url, place(GAUSSIAN), purpose="all")
     lines = log(url)
     assert [line["kind"] for line in lines] == ["budget", "charge", "refusal", "charge"]
-    charge = lines[1]
-    assert (charge["purpose"], charge["by"], charge["key"]) == ("mean age", "=Ada", "a")
-    assert (charge["first"], charge["last"], charge["spends"]) == (3, 9, {"mu_squared": 0.01})
-    assert charge["plan"] == [{**GAUSSIAN, "sigma": str(GAUSSIAN["sigma"]), **IN_FULL}]
+    line = lines[1]
+    assert (line["purpose"], line["by"], line["key"]) == ("mean age", "=Ada", "a")
+    assert (line["first"], line["last"], line["spends"]) == (3, 9, {"mu_squared": 0.01})
+    assert line["plan"] == [{**GAUSSIAN, "sigma": str(GAUSSIAN["sigma"]), **IN_FULL}]
     assert (lines[2]["by"], lines[2]["spends"]) == ("Bob", None)
     assert "beyond the budget" in lines[2]["reason"]
     assert (lines[3]["first"], lines[3]["last"]) == (None, None)
@@ -256,7 +261,7 @@ def test_every_draw_is_logged_with_the_charge_that_paid_for_it(url):
 
 def test_a_log_of_a_changed_chain_is_not_printed(url, tmp_path):
     init(url, **BUDGET)
-    answers.charge(url, place(GAUSSIAN), purpose="mean age", by="Ada")
+    charge(url, place(GAUSSIAN), purpose="mean age", by="Ada")
     with sqlite3.connect(tmp_path / "budget.db") as database:
         database.execute("UPDATE entries SET body = replace(body, 'Ada', 'Eve')")
     database.close()
