@@ -17,10 +17,10 @@ from dpaccount.errors import InputError
 from dpaccount.ledger import requests
 from dpaccount.ledger.balances.bodies import ChargeBody, read_body
 from dpaccount.ledger.balances.budget import Budget
-from dpaccount.ledger.entry import CHARGE, Entry
+from dpaccount.ledger.entry import CERTIFIED, CHARGE, Entry
 from dpaccount.ledger.journal.entries import budget_of, facts_of, first_entry
 from dpaccount.ledger.ledger import Ledger
-from dpaccount.ledger.requests import CERTIFIED, Certificate
+from dpaccount.ledger.requests import Certificate
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.ledger.stores.store import Store
 from dpaccount.ledger.team import for_units

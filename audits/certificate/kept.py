@@ -17,9 +17,9 @@ from audits.subjects.catalogue import subject_made
 from dpaccount import checker
 from dpaccount.documents import canonical
 from dpaccount.errors import InputError, LedgerError, NoLedgerError
-from dpaccount.ledger.charging import Charge
 from dpaccount.ledger.journal.entries import RunState
 from dpaccount.ledger.ledger import Ledger
+from dpaccount.ledger.requests import Charge
 from mechanisms.subject import Rows, Subject
 from mechanisms.table.totals import TableTotals
 

@@ -41,7 +41,8 @@ from audits.sandbox.table_parts import IN_ONE, TableWork, digests_of, summed_que
 from audits.subjects.catalogue import on_table
 from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, InputError, LedgerError, ReceiptError
-from dpaccount.ledger.journal.entries import KeyTakenError, RunState
+from dpaccount.ledger.charging import KeyTakenError
+from dpaccount.ledger.journal.entries import RunState
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, Receipt, rehearse

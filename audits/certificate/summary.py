@@ -10,7 +10,7 @@ from audits.reports.words import missing, upper_end
 from dpaccount.accounting.measures import UNBOUNDED
 from dpaccount.documents import flat, plain
 from dpaccount.exact import shown, to_digits
-from dpaccount.ledger.charging import Charge
+from dpaccount.ledger.requests import Charge
 
 SYMBOLS = {"mu_squared": "μ²", "rho": "ρ", "pure": "pure ε"}  #: of a ledger's amounts
 MAX_SHOWN = 12  #: maximum numbers of an array in a summary

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpaccount.documents import plain
 from dpaccount.exact import to_digits
-from dpaccount.ledger.requests import CERTIFIED
+from dpaccount.ledger.entry import CERTIFIED
 
 Report = dict[str, Any]
 WIDTH = 100  #: columns of a terminal that a table may take

@@ -15,9 +15,9 @@ from dpaccount.documents import Place
 from dpaccount.errors import BudgetError
 from dpaccount.exact import as_exact, to_digits
 from dpaccount.ledger.balances.ranges import Ranges
-from dpaccount.ledger.charging import Charge, RefusedError
 from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.ledger import Ledger
+from dpaccount.ledger.requests import Charge, RefusedError
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
 from dpaccount.schemas.fields import BoundEnds

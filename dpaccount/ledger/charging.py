@@ -1,28 +1,25 @@
 """Decides whether a charge fits the budget, and builds the result."""
 
-import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from msgspec import convert
 
-from dpaccount.accounting.measures import Amounts
-from dpaccount.cached import cached_property
-from dpaccount.errors import BudgetError
-from dpaccount.exact import Enclosure, printed, shown
+from dpaccount.errors import LedgerError, damaged
+from dpaccount.exact import printed, shown
 from dpaccount.ledger.balances import changes, step_functions
-from dpaccount.ledger.balances.bodies import Spending
+from dpaccount.ledger.balances.bodies import Part, Spending, formed, parts_of
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.records import Overlay, rows_of
 from dpaccount.ledger.balances.segment_tree import Opened, TooLargeError, marks_of, read_by, remember
 from dpaccount.ledger.balances.state import State, lineage
-from dpaccount.ledger.entry import CHARGE, REFUSAL, RESERVATION
+from dpaccount.ledger.entry import CERTIFIED, CHARGE, REFUSAL, RESERVATION, Entry
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.totals import Totals
-from dpaccount.ledger.requests import CERTIFIED, Request
+from dpaccount.ledger.requests import Charge, Request
 from dpaccount.ledger.stores.group_commit import Job
 from dpaccount.ledger.stores.rows import Rows
 
@@ -30,37 +27,8 @@ SEARCHED = 4096  #: maximum nodes searched for a unit that exceeds a limit
 SEARCHED_TOGETHER = 64  #: the same for charges that are decided together
 
 
-@dataclass(frozen=True)
-class Charge:
-    """A decided charge: its entry (None: a dry run), the head after it, and what it spends.
-
-    `spends` holds the amounts at the worst unit, or None if the measure has no bound.  `reason` is
-    None unless it is refused; `known`: the key was charged before, and nothing is charged now.
-    `certificate` is the digest that its entry names.
-    """
-
-    entry: int | None
-    head: str
-    spends: Amounts | None
-    budget: Budget
-    reason: str | None = None
-    known: bool = False
-    certificate: str | None = None
-
-    @cached_property
-    def epsilon(self) -> Enclosure:
-        """Return the charge's own ε at the budget's δ."""
-        if self.spends is None:
-            return Enclosure(None, math.inf)
-        return self.budget.measure.enclosure(self.spends, self.budget.delta)
-
-
-class RefusedError(BudgetError):
-    """A charge was refused; `charge` holds the refusal's entry and the requested amounts."""
-
-    def __init__(self, message: str, charge: Charge) -> None:
-        super().__init__(message)
-        self.charge = charge
+class KeyTakenError(LedgerError):
+    """A key belongs to a different charge."""
 
 
 class Batch:
@@ -79,9 +47,9 @@ class Batch:
         """
         known = None if key is None else self._rows.keyed(key)
         if known is not None:
-            paid = entries.same_charge(self._rows, known, request, self._budget.width)
+            paid = same_charge(self._rows, known, request, self._budget.width)
             return self._answer(paid, known.number, known=True)
-        state, facts = self._state(), entries.facts_to_charge(request, self._rows.stamp)
+        state, facts = self._state(), self._facts(request)
         reason = self._tried(state, request, facts)
         if dry_run:
             return self._answer(request, None, reason)
@@ -89,9 +57,9 @@ class Batch:
             body = entries.as_written({**facts, "key": key, "reason": reason})
             entry = self._rows.append(REFUSAL, body, self.totals.text)
         elif request.parts is None:
-            entry = self._rows.append(CHARGE, entries.accepted(facts, request), state.text, key=key)
+            entry = self._rows.append(CHARGE, accepted(facts, request), state.text, key=key)
         else:
-            state, body = self._state(), entries.accepted(facts, request)
+            state, body = self._state(), accepted(facts, request)
             entries.apply(self._rows, state, self._budget, RESERVATION, body)
             entry = self._rows.append(RESERVATION, body, state.text, key=key)
         if reason is None:
@@ -123,7 +91,7 @@ class Batch:
     def _accepted_together(self, run: list[tuple[Request, str | None]]) -> list[Charge] | None:
         """Accept charges of one scope and year if all fit together; only the last gets a root."""
         state = self._state()
-        bodies = [entries.facts_to_charge(request, self._rows.stamp) for request, _ in run]
+        bodies = [self._facts(request) for request, _ in run]
         where = [convert(facts, Spending) for facts in bodies]
         if len({(one.scope, one.year) for one in where}) > 1:
             return None
@@ -137,7 +105,7 @@ class Batch:
         charges = []
         for place, ((request, key), facts) in enumerate(zip(run, bodies, strict=True), 1):
             root = state.text if place == len(run) else None
-            entry = self._rows.append(CHARGE, entries.accepted(facts, request), root, key=key)
+            entry = self._rows.append(CHARGE, accepted(facts, request), root, key=key)
             self.totals = self.totals.next(entry)
             charges.append(self._answer(request, entry.number))
         state.nodes.keep(self._nodes)
@@ -163,7 +131,7 @@ class Batch:
         less = "; such plans add up to less in a ledger made with --measure gdp" if request.takers else ""
         return reason and reason + less
 
-    def taken(self, request: Request, error: entries.KeyTakenError) -> Charge:
+    def taken(self, request: Request, error: KeyTakenError) -> Charge:
         """Return the result for a key that belongs to a different charge."""
         return self._answer(request, None, str(error))
 
@@ -172,6 +140,9 @@ class Batch:
         self._nodes.keep(self._rows)
         remember(self._opened, self._state().life.height)
         return self.totals
+
+    def _facts(self, request: Request) -> dict[str, Any]:
+        return entries.stamped({**request.facts, "digest": request.digest}, self._rows.stamp)
 
     def _state(self) -> State:
         return self.totals.state(self._nodes.node, self._opened)
@@ -212,7 +183,7 @@ class ToCharge(Job):
             [(request, key)] = run
             try:
                 self.charges.append(batch.decide(request, key))
-            except entries.KeyTakenError as error:
+            except KeyTakenError as error:
                 if self.raises:
                     self.error = error
                 else:
@@ -256,6 +227,51 @@ class ToCharge(Job):
             return False
         entry = rows.entry(written[-1].entry)
         return entry is not None and entry.digest == written[-1].head
+
+
+def accepted(facts: dict[str, Any], request: Request) -> str:
+    """Return the body of the entry of an accepted request, a charge or a reservation."""
+    if request.parts is None:
+        return entries.as_written({**facts, "steps": entries.written(request.steps or [])})
+    parts = [[count, entries.written(steps)] for count, steps in request.parts]
+    return entries.as_written({**facts, "parts": parts})
+
+
+def same_charge(rows: Rows, known: Entry, request: Request, width: int) -> Request:
+    """Return what the charge that has this key paid, if the request is the same; else raise `KeyTakenError`.
+
+    The entry is not believed: it must pay at least what the request costs now, in the same scope.
+    """
+    entries.check_unchanged(rows, known)
+    try:
+        paid, body = formed(known, width)
+        if body.digest != request.digest or known.kind != (CHARGE if request.parts is None else RESERVATION):
+            raise KeyTakenError(
+                f"the key {known.key!r} belongs to entry {known.number}, a different charge; use a new key"
+            )
+        parts = [(1, paid)] if request.parts is None else parts_of(body, width)
+    except ValueError as error:
+        raise damaged(f"entry {known.number} is no charge ({error})") from None
+    costs = None if request.steps is None else request.parts or [(1, request.steps)]
+    where = convert({"time": body.time, **request.facts}, Spending)
+    same = (body.scope, body.cohort, body.units) == (where.scope, where.cohort, where.units)
+    if not same or costs is None or not _pays(parts, costs, width):
+        raise KeyTakenError(
+            f"entry {known.number} has the key {known.key!r} and pays less than this charge costs now, or"
+            " elsewhere, so nothing is drawn for it; use a new key"
+        )
+    return replace(request, facts=entries.facts_of(known), steps=request.steps if request.parts else paid)
+
+
+def _pays(paid: list[Part], costs: list[Part], width: int) -> bool:
+    """Return whether parts are as many, and each pays each unit no less than the other's cost."""
+    if [count for count, _ in paid] != [count for count, _ in costs]:
+        return False
+    for (_, more), (_, cost) in zip(paid, costs, strict=True):
+        back = [(unit, tuple(-one for one in amounts)) for unit, amounts in cost]
+        if any(one < 0 for _, rest in step_functions.total([more, back], width) for one in rest):
+            return False
+    return True
 
 
 def refusal(over: changes.Over | None) -> str | None:

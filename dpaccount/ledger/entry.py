@@ -33,6 +33,9 @@ MOVING: Final = (*TAKING, RESET)  #: kinds that always change the register
 CHANGING: Final = (CHARGE, *TAKING, *ARRANGING)  #: kinds that change the state
 KINDS: Final = (BUDGET, REFUSAL, DRAWING, RELEASE, *CHANGING)  #: every kind that there is
 
+#: facts of a charge: a certificate's digest, the ε that it confirms
+CERTIFIED: Final = ("certificate", "confirmed")
+
 ORIGIN: Final = "dpaccount/ledger/2"  #: the format; takes the place of a digest before entry 0
 RECORDS: Final = "records/2:"  #: before the digest of the records in a root; says how they are stored
 

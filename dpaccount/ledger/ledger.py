@@ -28,12 +28,12 @@ from dpaccount.ledger.balances.bodies import formed
 from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, budget, one_line
 from dpaccount.ledger.balances.segment_tree import nothing
 from dpaccount.ledger.balances.step_functions import Cover, most
-from dpaccount.ledger.charging import Batch, Charge, RefusedError, ToCharge
+from dpaccount.ledger.charging import Batch, ToCharge
 from dpaccount.ledger.entry import BUDGET, DRAWING, FORFEIT, ORIGIN, RELEASE, Entry, seal
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.totals import Totals
 from dpaccount.ledger.journal.totals import totals as read_totals
-from dpaccount.ledger.requests import Request
+from dpaccount.ledger.requests import Charge, RefusedError, Request
 from dpaccount.ledger.stores.file_checks import address
 from dpaccount.ledger.stores.group_commit import MAX_CHARGES, Group, again
 from dpaccount.ledger.stores.rows import Prefetch, Rows, begin

@@ -1,4 +1,4 @@
-"""Requests to a ledger: converts a theorem or a plan into exact amounts for each unit."""
+"""Requests to a ledger: converts a theorem or a plan into exact amounts for each unit.  What is decided."""
 
 import hashlib
 import math
@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 
 from dpaccount.accounting.measures import MEASURES, Amounts, Measure
+from dpaccount.cached import cached_property
 from dpaccount.documents import canonical, digest
-from dpaccount.errors import InputError
+from dpaccount.errors import BudgetError, InputError
+from dpaccount.exact import Enclosure
 from dpaccount.ledger.balances.budget import Budget, one_line
 from dpaccount.ledger.balances.step_functions import LAST_UNIT, MOST_PARTS, Cover, Step, spent_on, total, zero
+from dpaccount.ledger.entry import CERTIFIED
 from dpaccount.noise import process
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
@@ -28,7 +31,6 @@ AMOUNT_BITS = 128  #: significant bits of an amount that is rounded up
 PLANS = 16  #: plans that a ledger of ε and δ takes at a part of its δ each
 MOST_EVENTS = 50  #: maximum events of a plan that are stored in the entry
 MOST_PIECES = 1000  #: maximum events of a plan whose runs are reserved one by one
-CERTIFIED = ("certificate", "confirmed")  #: facts of an entry: a certificate's digest, the ε that it confirms
 MAX_DENOMINATOR_BITS = 2048  #: keeps sums below the 4300 digits that Python parses
 
 Certificate = tuple[str, str]  #: a document's digest, and the ε at the budget's δ that it confirms, exact
@@ -72,6 +74,39 @@ class Request:
             one_line(f"certificate's {name}", each) for name, each in zip(CERTIFIED, certificate, strict=True)
         )
         return replace(self, facts={**self.facts, **dict(zip(CERTIFIED, names, strict=True))})
+
+
+@dataclass(frozen=True)
+class Charge:
+    """A decided charge: its entry (None: a dry run), the head after it, and what it spends.
+
+    `spends` holds the amounts at the worst unit, or None if the measure has no bound.  `reason` is
+    None unless it is refused; `known`: the key was charged before, and nothing is charged now.
+    `certificate` is the digest that its entry names.
+    """
+
+    entry: int | None
+    head: str
+    spends: Amounts | None
+    budget: Budget
+    reason: str | None = None
+    known: bool = False
+    certificate: str | None = None
+
+    @cached_property
+    def epsilon(self) -> Enclosure:
+        """Return the charge's own ε at the budget's δ."""
+        if self.spends is None:
+            return Enclosure(None, math.inf)
+        return self.budget.measure.enclosure(self.spends, self.budget.delta)
+
+
+class RefusedError(BudgetError):
+    """A charge was refused; `charge` holds the refusal's entry and the requested amounts."""
+
+    def __init__(self, message: str, charge: Charge) -> None:
+        super().__init__(message)
+        self.charge = charge
 
 
 def of_theorem(

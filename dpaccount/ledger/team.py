@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from secrets import token_hex
 from typing import Any, TypeVar
 
 from dpaccount.errors import InputError
@@ -13,10 +12,10 @@ from dpaccount.ledger.balances.budget import Budget, one_line, write_limit
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.state import scope_name
 from dpaccount.ledger.balances.step_functions import Cover
-from dpaccount.ledger.charging import Charge
 from dpaccount.ledger.entry import COHORT, FORFEIT, RESERVATION, RESET, RETURN, ROUNDS, SCOPE, Entry
-from dpaccount.ledger.journal.entries import apply, as_written, check_own, now, written
+from dpaccount.ledger.journal.entries import apply, as_written, check_own, stamped, written
 from dpaccount.ledger.journal.totals import Totals
+from dpaccount.ledger.requests import Charge
 from dpaccount.ledger.stores.group_commit import again
 from dpaccount.ledger.stores.rows import Rows
 from dpaccount.ledger.stores.store import Store
@@ -169,7 +168,7 @@ class Arrangements:
     def _append(self, rows: Rows, totals: Totals, kind: str, facts: dict[str, Any], by: str | None) -> Entry:
         """Append an entry that changes the balances."""
         user = {} if by is None else {"by": one_line("name of who asks", by)}
-        body = as_written({**facts, **user, **rows.stamp, "time": now(), "salt": token_hex(16)})
+        body = as_written(stamped({**facts, **user}, rows.stamp))
         state = totals.state(rows.node)
         apply(rows, state, self.budget, kind, body)
         state.keep(rows)

@@ -2,30 +2,22 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from secrets import token_hex
 from typing import Any
 
-from msgspec import convert
-
 from dpaccount.documents import canonical
 from dpaccount.errors import InputError, LedgerError, ReceiptError, damaged
 from dpaccount.ledger.balances import changes, step_functions
-from dpaccount.ledger.balances.bodies import Part, Spending, formed, parts_of
 from dpaccount.ledger.balances.budget import Budget, read_budget
 from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.balances.step_functions import Step
-from dpaccount.ledger.entry import BUDGET, CHARGE, DRAWING, FORFEIT, RELEASE, RESERVATION, Entry
+from dpaccount.ledger.entry import BUDGET, CHARGE, DRAWING, FORFEIT, RELEASE, Entry
 from dpaccount.ledger.journal.totals import Totals
-from dpaccount.ledger.requests import Request
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.noise import process
-
-
-class KeyTakenError(LedgerError):
-    """A key belongs to a different charge."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +36,13 @@ class RunState:
     lost: bool = False
 
 
-def facts_to_charge(request: Request, stamp: Mapping[str, str]) -> dict[str, Any]:
-    """Return the facts of a request's entry, except amounts; `stamp` is what the server knows of the client.
+def stamped(facts: Mapping[str, Any], stamp: Mapping[str, str]) -> dict[str, Any]:
+    """Return the facts of a new entry with its time, a salt, and what a server knows of the client.
 
-    The salt keeps the head from revealing the key, which may depend on private data.
+    The salt keeps the head from revealing a key, which may depend on private data, and makes the
+    entry unique: after an interrupted commit it is looked up by its digest.
     """
-    return {**request.facts, **stamp, "digest": request.digest, "time": now(), "salt": token_hex(16)}
+    return {**facts, **stamp, "time": now(), "salt": token_hex(16)}
 
 
 def check_server(rows: Rows, totals: Totals) -> None:
@@ -63,53 +56,9 @@ def check_server(rows: Rows, totals: Totals) -> None:
         )
 
 
-def accepted(facts: dict[str, Any], request: Request) -> str:
-    """Return the body of the entry of an accepted request, a charge or a reservation."""
-    if request.parts is None:
-        return as_written({**facts, "steps": written(request.steps or [])})
-    return as_written({**facts, "parts": [[count, written(steps)] for count, steps in request.parts]})
-
-
 def written(steps: list[Step]) -> list[list[Any]]:
     """Return amounts over units as an entry holds them."""
     return [[first, step_functions.written(amounts)] for first, amounts in steps]
-
-
-def same_charge(rows: Rows, known: Entry, request: Request, width: int) -> Request:
-    """Return what the charge that has this key paid, if the request is the same; else raise `KeyTakenError`.
-
-    The entry is not believed: it must pay at least what the request costs now, in the same scope.
-    """
-    check_unchanged(rows, known)
-    try:
-        paid, body = formed(known, width)
-        if body.digest != request.digest or known.kind != (CHARGE if request.parts is None else RESERVATION):
-            raise KeyTakenError(
-                f"the key {known.key!r} belongs to entry {known.number}, a different charge; use a new key"
-            )
-        parts = [(1, paid)] if request.parts is None else parts_of(body, width)
-    except ValueError as error:
-        raise damaged(f"entry {known.number} is no charge ({error})") from None
-    costs = None if request.steps is None else request.parts or [(1, request.steps)]
-    where = convert({"time": body.time, **request.facts}, Spending)
-    same = (body.scope, body.cohort, body.units) == (where.scope, where.cohort, where.units)
-    if not same or costs is None or not _pays(parts, costs, width):
-        raise KeyTakenError(
-            f"entry {known.number} has the key {known.key!r} and pays less than this charge costs now, or"
-            " elsewhere, so nothing is drawn for it; use a new key"
-        )
-    return replace(request, facts=facts_of(known), steps=request.steps if request.parts else paid)
-
-
-def _pays(paid: list[Part], costs: list[Part], width: int) -> bool:
-    """Return whether parts are as many, and each pays each unit no less than the other's cost."""
-    if [count for count, _ in paid] != [count for count, _ in costs]:
-        return False
-    for (_, more), (_, cost) in zip(paid, costs, strict=True):
-        back = [(unit, tuple(-one for one in amounts)) for unit, amounts in cost]
-        if any(one < 0 for _, rest in step_functions.total([more, back], width) for one in rest):
-            return False
-    return True
 
 
 def check_own(rows: Rows, entry: Entry) -> None:
@@ -178,12 +127,8 @@ def marked(
 
 
 def mark_of(first: int, last: int, stamp: Mapping[str, str]) -> dict[str, Any]:
-    """Return the body of the entry that marks these draws.
-
-    The salt makes it unique: after an interrupted commit the entry is looked up by its digest.
-    """
-    writer = {**stamp, "time": now(), "process": process.name(), "salt": token_hex(16)}
-    return {**writer, "draws": [first, last]}
+    """Return the body of the entry that marks these draws."""
+    return stamped({"process": process.name(), "draws": [first, last]}, stamp)
 
 
 def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:

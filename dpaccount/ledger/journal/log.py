@@ -15,10 +15,9 @@ from dpaccount.ledger.balances import changes, ranges, step_functions
 from dpaccount.ledger.balances.bodies import parts_of, read_body, steps_of
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.step_functions import Step
-from dpaccount.ledger.entry import CHARGE, DRAWING, FORFEIT, RESERVATION, RETURN, ROUNDS, Entry
+from dpaccount.ledger.entry import CERTIFIED, CHARGE, DRAWING, FORFEIT, RESERVATION, RETURN, ROUNDS, Entry
 from dpaccount.ledger.journal.entries import budget_of, check_linked, facts_of, first_entry
 from dpaccount.ledger.journal.replay import BAD_ENTRY
-from dpaccount.ledger.requests import CERTIFIED
 from dpaccount.ledger.stores.store import Store
 
 Line = dict[str, Any]

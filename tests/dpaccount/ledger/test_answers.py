@@ -17,10 +17,10 @@ from dpaccount.documents import parse_json
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.exact import Amount
 from dpaccount.ledger import answers
-from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.journal.log import in_decimal, log, table
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.requests import RefusedError
 from dpaccount.ledger.review import report
 from dpaccount.plan.events import Approximate, Plan, Pure, Zcdp
 from dpaccount.schemas.fields import BoundEnds

@@ -10,9 +10,9 @@ import pytest
 from dpaccount import proof
 from dpaccount.accounting.measures import MEASURES, MOST_NEAR, NEAR_WEIGHT
 from dpaccount.errors import InputError
-from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, Relation, Sequence, Zcdp
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
 from tests.looped import looped

@@ -19,7 +19,6 @@ from dpaccount.ledger import review
 from dpaccount.ledger.balances import changes
 from dpaccount.ledger.balances.bodies import PartsBody, steps_of
 from dpaccount.ledger.balances.records import Cohort, Period, Scopes
-from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.entry import COHORT, RESET, RETURN, ROUNDS, SCOPE
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal import verify as heads
@@ -28,6 +27,7 @@ from dpaccount.ledger.journal.log import log, table
 from dpaccount.ledger.journal.repair import repair
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Gaussian, Gdp, Plan, Pure, Relation, Tree
 
 from .conftest import pure, sealed
@@ -522,16 +522,14 @@ def test_the_year_turns_with_the_clock_of_charges(make, url, monkeypatch):
     ledger.reset("first")
     year = int(now()[:4])
     ledger.reserve_plan(plan("1/10"), "b", "k", rounds=3)
-    for module in ("journal.entries", "team"):
-        monkeypatch.setattr(f"dpaccount.ledger.{module}.now", lambda: f"{year + 1}-01-01T00:00:00+00:00")
+    monkeypatch.setattr("dpaccount.ledger.journal.entries.now", lambda: f"{year + 1}-01-01T00:00:00+00:00")
     ledger.charge_plan(plan("2/10"), "c")
     shown = ledger.show()
     epsilons = [shown[sum_]["epsilon"]["upper"] for sum_ in ("period", "year", "life")]
     assert epsilons == [pytest.approx(x) for x in (0.5, 0.5, 0.6)]
     ledger.reset("second")
     ledger.return_parts("k", [(1, 1)])
-    for module in ("journal.entries", "team"):
-        monkeypatch.setattr(f"dpaccount.ledger.{module}.now", lambda: f"{year}-01-01T00:00:00+00:00")
+    monkeypatch.setattr("dpaccount.ledger.journal.entries.now", lambda: f"{year}-01-01T00:00:00+00:00")
     ledger.charge_plan(plan("1/100"), "a clock that was set back")
     shown = ledger.show()
     epsilons = [shown[sum_]["epsilon"]["upper"] for sum_ in ("period", "year", "life")]
@@ -545,8 +543,7 @@ def test_no_clock_that_is_ahead_lowers_the_sum_of_a_year(make, url, monkeypatch,
     dice, ledger, year, spent = random.Random(seed), make(100), 2030, {}
 
     def at(moment: int) -> None:
-        for module in ("journal.entries", "team"):
-            monkeypatch.setattr(f"dpaccount.ledger.{module}.now", lambda: f"{moment}-06-01T00:00:00+00:00")
+        monkeypatch.setattr("dpaccount.ledger.journal.entries.now", lambda: f"{moment}-06-01T00:00:00+00:00")
 
     at(year)
     ledger.reset("first")
@@ -575,8 +572,7 @@ def test_what_is_drawn_before_the_first_charge_of_a_year_is_in_its_sum(make, url
     ledger.reset("first")
     year = int(now()[:4])
     ledger.reserve_plan(plan("1/10"), "b", "k", rounds=3)
-    for module in ("journal.entries", "team"):
-        monkeypatch.setattr(f"dpaccount.ledger.{module}.now", lambda: f"{year + 1}-01-01T00:00:00+00:00")
+    monkeypatch.setattr("dpaccount.ledger.journal.entries.now", lambda: f"{year + 1}-01-01T00:00:00+00:00")
     ledger.draw_parts("k")
     ledger.charge_plan(plan("2/10"), "c")
     ledger.return_parts("k", [(3, 3)])

@@ -7,11 +7,11 @@ import pytest
 
 from dpaccount.errors import InputError
 from dpaccount.ledger import answers
-from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import init
+from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, RandomizedResponse, Relation, Zcdp
 
 from .recount import recount

@@ -10,7 +10,6 @@ from itertools import count
 import pytest
 
 from dpaccount.errors import BudgetError
-from dpaccount.ledger import team
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
@@ -35,9 +34,8 @@ def still(monkeypatch):
     """Let every entry be made at one moment, with a salt that is its number among those made."""
     numbers = count()
     monkeypatch.setattr(process, "name", lambda: "a process")
-    for place in (entries, team):
-        monkeypatch.setattr(place, "token_hex", lambda size: f"{next(numbers):0{2 * size}x}")
-        monkeypatch.setattr(place, "now", lambda: "2026-02-03T04:05:06+00:00")
+    monkeypatch.setattr(entries, "token_hex", lambda size: f"{next(numbers):0{2 * size}x}")
+    monkeypatch.setattr(entries, "now", lambda: "2026-02-03T04:05:06+00:00")
 
 
 def plans(measure: str) -> list[Plan]:

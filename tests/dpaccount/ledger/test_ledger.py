@@ -12,9 +12,9 @@ import pytest
 from dpaccount import proof
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger.balances.step_functions import LAST_UNIT
-from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.requests import RefusedError
 from dpaccount.ledger.stores import store
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, Relation, Tree
 from tests.looped import looped

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpaccount.accounting.gdp_of_plan import mu_squared
-from dpaccount.ledger.charging import RefusedError
+from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import BoundedRange, Gaussian, Laplace, Plan, Pure, Relation
 
 from .conftest import steps_in

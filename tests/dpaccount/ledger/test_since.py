@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount.ledger.balances import changes
-from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.entry import CHARGE, ORIGIN, seal
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal import verify as heads
 from dpaccount.ledger.journal.entries import as_written
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import sealed
