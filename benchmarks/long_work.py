@@ -13,32 +13,38 @@ import time
 from functools import partial
 from pathlib import Path
 
-from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows
-from dpaccount.work.archive import archived
-from dpaccount.work.results import kept_in
-from dpaccount.work.run import Series, run
-
-TASKS = """
-import time
 import numpy as np
-def naps(pause, seeds):
-    time.sleep(pause)
-    return np.array(seeds, dtype=float)
-def sums(pause, seeds):
-    end = time.process_time() + pause
-    while time.process_time() < end:
-        sum(range(1000))
-    return np.array(seeds, dtype=float)
-"""
+
+from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows
+from dpaccount.work.results import kept_in
+from dpaccount.work.run import Floats, NamedPlay, Series, run
+
 EMPTY, GROUPS, PAUSE = 1000, 80, 0.1
 COMMAND = [sys.executable, "-m", "benchmarks.long_work"]
 
 
+def naps(pause: float, seeds: range) -> Floats:
+    """Sleep."""
+    time.sleep(pause)
+    return np.array(seeds, dtype=float)
+
+
+def sums(pause: float, seeds: range) -> Floats:
+    """Compute."""
+    end = time.process_time() + pause
+    while time.process_time() < end:
+        sum(range(1000))
+    return np.array(seeds, dtype=float)
+
+
+TASKS = {"naps": naps, "sums": sums}
+
+
 def work(folder: Path, task: str, pause: float, groups: int) -> None:
     """Do so many tasks of a kind, kept in the folder's store."""
-    play = archived(folder / "tasks.py", f"tasks:{task}")
+    play = NamedPlay(f"{task} {pause}", partial(TASKS[task], pause))
     with kept_in(folder / f"{task}.db"):
-        run([Series("benchmark", partial(play, pause), range(groups))])
+        run([Series("benchmark", play, range(groups))])
 
 
 def together(folder: Path, task: str, commands: int) -> tuple[float, float]:
@@ -58,7 +64,6 @@ def together(folder: Path, task: str, commands: int) -> tuple[float, float]:
 def rows(_: BenchmarkSetting) -> Rows:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        (folder / "tasks.py").write_text(TASKS)
         work(folder, "naps", 0, 1)
         before = resource.getrusage(resource.RUSAGE_SELF)
         work(folder, "naps", 0, EMPTY)

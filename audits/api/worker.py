@@ -7,6 +7,7 @@ neither: its input is empty, its output is redirected.
 
 import contextlib
 import functools
+import importlib
 import os
 import pickle
 import queue
@@ -28,9 +29,9 @@ from audits.sandbox.outcomes import ALIGNED, WRONG_CODE, Ending, Outcome, of_err
 from audits.scores.sketch import WIDE_NUMBERS, Sketch, surveyed, unguided
 from audits.subjects.code import check_imports, compile_from_source, import_subject, same_file, stay_on_path
 from audits.subjects.marks import MARKS, public
+from audits.subjects.travelling import Archive, ArchiveImporter
 from dpaccount.errors import InputError
 from dpaccount.noise.process import as_task
-from dpaccount.work.archive import ArchivedFunction, check_nothing_refused
 
 SURVEYS = 1000  #: seeds of a survey begin here
 KEPT_SKETCHES = 8
@@ -53,7 +54,7 @@ class Worker:
         self.survey: list[int] | None = None
         self.pair: tuple[Any, ...] = ()  #: the datasets and the survey
         self.sketches: dict[tuple[Any, ...], Sketch] = {}
-        self.held = contextlib.ExitStack()
+        self.importer: ArchiveImporter | None = None  #: of code that travels
         self.kept = 0  #: how many times datasets were
 
     def guard(self, path: str) -> None:
@@ -71,14 +72,16 @@ class Worker:
             return
         write_frame(self.answers, ["loaded", "function" if callable(self.subject) else "no function"])
 
-    def load_archive(self, raw: bytes, digest: str, module: str, name: str, memory: int) -> None:
-        """Load a function from an archive of its modules; its runs count as tasks."""
+    def load_archive(self, archive: Archive, use: str, memory: int) -> None:
+        """Load a function from the files that came with the request; its runs count as tasks."""
         limit_memory(memory)
-        function = ArchivedFunction(raw, digest, module, name)
+        module, _, name = use.partition(":")
         try:
-            function.watch()
-            found = self.held.enter_context(function.opened())
-            check_nothing_refused()
+            self.importer = ArchiveImporter(archive)
+            found = getattr(importlib.import_module(module), name, None)
+            self.importer.check()
+            if not callable(found):
+                raise InputError(f"the archive's {module} has no function {name}", "name one that is")
         except InputError as error:
             write_frame(self.answers, ["failed", str(error)])
             return
@@ -146,7 +149,8 @@ class Worker:
                 outcome = self._sketch(len(outcome.numbers)).of(outcome)
             try:
                 check_imports()
-                check_nothing_refused()
+                if self.importer is not None:
+                    self.importer.check()
             except InputError as error:  # the code that ran is not the project's
                 outcome = Outcome(f"{WRONG_CODE} {error}", (), np.zeros(0), Ending.FAILED)
             write_frame(self.answers, pack_outcome(outcome))

@@ -42,7 +42,7 @@ class UnhurriedCrew(Crew):
 
 @dataclass(frozen=True)
 class SandboxedRuns:
-    """Some runs of archived code on datasets; a single one may take a tenth of `seconds`."""
+    """Some runs of code that travels, on datasets; a single one may take a tenth of `seconds`."""
 
     code: Code
     seconds: float
@@ -98,7 +98,7 @@ class TaskCrew(UnhurriedCrew):
     """A crew whose runs are tasks; see `dpaccount.work.run`, whose errors they raise."""
 
     def __init__(self, code: Code, *, seconds: float, jobs: int, progress: Progress) -> None:
-        """Import the archive here first; raises `InputError` where that fails or it is a class."""
+        """Import the code here first; raises `InputError` where that fails or it is a class."""
         super().__init__(code, seconds=seconds)
         if self.kind != "function":
             self.close()

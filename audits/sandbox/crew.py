@@ -105,7 +105,7 @@ class Process:
             answer, text = "failed", str(gone)
         if answer == "failed":
             self.kill()
-            if (self.code.command or self.code.python or self.code.archived) is not None:
+            if (self.code.command or self.code.python or self.code.archive) is not None:
                 raise InputError(text)
             raise InputError(f"importing {self.code.use.partition(':')[0]} failed ({text})", "fix it")
         self.kind = text
@@ -121,8 +121,8 @@ class Process:
             return ["load_python", self.code.python, self.code.use, folders]
         if self.code.value is not None:
             return ["load_value", self.code.value, folders, self.memory]
-        if (made := self.code.archived) is not None:
-            return ["load_archive", made.archive, made.digest, made.module, made.name, self.memory]
+        if self.code.archive is not None:
+            return ["load_archive", self.code.archive, self.code.use, self.memory]
         return ["load", self.code.use, folders, self.memory, self.code.meant()]
 
     def send(self, request: Sequence[object]) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 from audits.subjects import marks
 from audits.subjects.sources import OURS, files_with
+from audits.subjects.travelling import Archive, archived
 from dpaccount.errors import InputError
-from dpaccount.work.archive import ArchivedFunction, archived
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Code:
     """A user's code: ``package.module:name``, found in `folders` (at the end of the path) or installed.
 
     It may not open the file `guarded` (`audits.sandbox.data_guard`).  `value` is a function pickled by value,
-    `archived` one with an archive of its modules.  `python` is the interpreter to run it in, `command` a
+    `archive` has the files of one that travels.  `python` is the interpreter to run it in, `command` a
     program in place of a function; None: neither.
     """
 
@@ -33,7 +33,7 @@ class Code:
     value: bytes | None = None
     python: str | None = None
     command: str | None = None
-    archived: ArchivedFunction | None = None
+    archive: Archive | None = None
 
     @property
     def name(self) -> str:
@@ -62,7 +62,7 @@ class Code:
         return files_with([file], file.parents[depth + (file.name == "__init__.py")])
 
     def travelling(self) -> "Code":
-        """Return it with an archive of what it imports; raises `InputError` if that cannot travel."""
+        """Return it with its file and what that imports; raises `InputError` if that cannot travel."""
         file, module = self.file(), self.use.partition(":")[0]
         if file is None or not file.is_file():
             raise InputError(f"{module} is no file of Python", "leave out --store and --backend")
@@ -71,11 +71,11 @@ class Code:
         above = [root.joinpath(*parts[:k], "__init__.py") for k in range(1, len(parts))]
         files = files_with([file, *filter(Path.is_file, above)], root, in_text=False)
         try:
-            made = archived(root, self.use, files)
+            made = archived(root, files)
         except InputError as error:
             right = f"{error.right}, or leave out --store and --backend: then it runs here"
             raise InputError(error.what, right, error.where) from None
-        return Code(self.use, (), archived=made)
+        return Code(self.use, (), archive=made)
 
     def meant(self) -> str | None:
         """Return the file to which the name must refer: files in the folders take precedence."""
