@@ -238,17 +238,16 @@ def _reward(
 ) -> _Reward:
     text = place.text()
     named = next((column for column in table.columns if column.name == text.strip()), None)
+    others = [column for column in table.columns if column is not named]
     try:
-        meant = condition(text, table.columns, positions, len(arms))
+        meant = condition(text, others, positions, len(arms))
     except InputError as error:
         if named is None:
             raise place.placed(error) from None
-    else:
-        if named is not None and meant.columns != (named.name,):
-            raise place.wrong(f"{text[:60]!r} is a condition, and the name of a column", "rename the column")
-    if named is not None:
         steps = _steps(named, place, places)
         return _Reward(text, steps, (named.name,), lambda codes, _: codes[named.name])
+    if named is not None:
+        raise place.wrong(f"{text[:60]!r} is a condition, and the name of a column", "rename the column")
     return _Reward(text, 1, meant.columns, lambda codes, arm: meant.holds(codes, arm).astype(np.float64))
 
 
