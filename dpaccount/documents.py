@@ -168,6 +168,7 @@ def _short(text: str) -> str:
 def read_bytes(path: Path) -> bytes:
     """Return a file's bytes; refuses what is missing, a directory, unreadable or above 64 MB."""
     try:
+        # Read and counted, not asked for its size: pipes have none, and a file may grow.
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
@@ -186,6 +187,8 @@ def parse_json(raw: bytes | str, file: str) -> Place:
 
     def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
         table = dict(members)
+        # Parsers disagree on which of two equal keys counts: readers of one file could see two different
+        # plans.
         if len(table) != len(members):
             names = [name for name, _ in members]
             twice = next(name for name in names if names.count(name) > 1)
@@ -269,6 +272,7 @@ def atomically(path: Path, text: str, *, mode: int = OPEN) -> None:
             posix_module("fcntl").flock(handle, 2)  # LOCK_EX: what is not locked is nobody's
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
+            # Durable before it is renamed, or a crash could leave the new name with an empty file.
             file.flush()
             os.fsync(file.fileno())
         Path(name).chmod(mode)
@@ -415,6 +419,7 @@ def _date_as_text(value: Any) -> Any:
 
 def _walk(root: object, place: Place) -> None:
     """Refuse what is nested too deeply, has oversized integers, or holds unpaired surrogates."""
+    # Level by level: a recursive walk would end at Python's own limit before it could refuse a deep file.
     level, depth = [root], 0
     while level:
         depth += 1

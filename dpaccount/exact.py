@@ -67,6 +67,7 @@ def as_exact(value: "Exact") -> Fraction:
     So is a number of NumPy in whatever precision: ``np.float32(1.1)`` is 11/10.
     Raises `InputError` for NaN, infinities, booleans and what is no number.
     """
+    # To Python True is an integer, and would count as 1.
     if isinstance(value, bool):
         raise InputError(f"{value!r} is a truth value", "give a number")
     if isinstance(value, Amount):

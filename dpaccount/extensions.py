@@ -56,6 +56,7 @@ class Extension:
                 need(self.package)
             loaded = import_module(module.strip())
             return getattr(loaded, name.strip()) if name else loaded
+        # Whatever it is: another project's package may even exit while it is imported.
         except (Exception, SystemExit) as error:
             what = f"{self.name} of {self.distribution} cannot be loaded ({type(error).__name__}: {error})"
             raise InputError(" ".join(what.split()), "mend or remove that package") from None

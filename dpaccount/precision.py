@@ -52,6 +52,8 @@ def give_way() -> None:
     """Let a thread that waits compute for a while; a long computation calls this between two steps."""
     if len(_inside) > 1 and _held():
         before, ctx.prec = ctx.prec, _outside
+        # The lock is held several levels deep; only these private methods, which `Condition` uses too, leave
+        # all at once.
         depth = _lock._release_save()  # type: ignore[attr-defined]
         try:
             time.sleep(_MOMENT)  # taken back at once, the lock would rarely change hands

@@ -200,6 +200,7 @@ class BoundedRow(_Changed):
         """Return the relation where the text is its word and a radius above 0 in lowest terms."""
         pattern = cls.word + r", radius ([1-9]\d{0,999}(?:/[1-9]\d{0,999})?)"
         known = re.fullmatch(pattern, text, re.ASCII)
+        # One text for one relation, as theorems compare relations by their texts: 2/4 is not 1/2 here.
         found = cls(Fraction(known[1])) if known else None
         return found if str(found) == text else None
 
@@ -223,6 +224,7 @@ class BoundedRow(_Changed):
 
         far = float(np.linalg.norm(other - here))
         pulled = other if far <= self.radius else here + (other - here) * (float(self.radius) / far)
+        # Rounding may leave the pulled record a little too far away, so the exact test has the last word.
         for _ in range(60):
             if self.within(here.tolist(), pulled.tolist()):
                 return pulled

@@ -64,6 +64,8 @@ class Method:
     delta: Callable[[Composition, Fraction, Fraction], Enclosure | None]
 
 
+# Exact sums come first, as their width is rounding alone; then what gets wider with the parts, lattices last:
+# every pair has them, and how close they come depends on the work that is left.
 #: For known pairs, in this order, in each direction of the relation; the last one always gives something.
 EXACT = (
     Method("one step", exact.has_curve, exact.one_step_epsilon, exact.one_step_delta),
@@ -255,6 +257,7 @@ def close_delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
 
 def _cross_checked(answer: Answer, bound: Callable[[], Fraction | None]) -> Answer:
     """Return the answer, intersected with a Rényi bound where that is within reach."""
+    # The two share little code: if their bounds do not meet, one is wrong, and that is raised, not answered.
     try:
         return intersect_upper(answer, bound())
     except UNREACHED:

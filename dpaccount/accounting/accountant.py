@@ -195,6 +195,8 @@ class Accountant:
         """Return the worst answer for single units, or for groups as tightly as the events allow."""
         if self.group == 1:
             return self._single(asked)
+        # From close to loose: one group is worst for all events at once; all are Gaussian, so that k units
+        # cost kμ wherever they lie; or only the chain of neighbours is left.
         plan = self.plan.events
         joint, first = group_compositions(plan, self.group), groups.common(plan, self.group)
         if joint is not None and first is not None:

@@ -27,6 +27,11 @@ def account_answer(
 ) -> dict[str, Any]:
     """Return what the events in `place` cost: ε at `delta`, δ at `epsilon`, or a summary of both.
 
+    `place`: a plan document, with its file for messages.
+    `delta`: in [0, 1]; `epsilon`: at least 0.  At most one of them; without either ε is given at four δ.
+    `gap`: the width above 0 that is sought, relative to max(1, ε) or to δ; 1e-6 where it is None.
+    `group`: how many units are protected at once, at least 1; one where it is None.
+
     Raises `InputError` naming the place in the document, or the option that is out of range.
     """
     begun = time.perf_counter()
@@ -37,10 +42,10 @@ def account_answer(
         raise InputError("--delta and --epsilon are both given", "give one of them")
     if delta is not None:
         worst = accountant.worst_epsilon(_within("--delta", delta, 1), width)
-        answer |= {"delta": shown(delta), "epsilon": worst.bounds.as_json(), **_whose(worst)}
+        answer |= {"delta": shown(delta), "epsilon": worst.bounds.as_json(), **_worst_unit_fields(worst)}
     elif epsilon is not None:
         worst = accountant.worst_delta(_within("--epsilon", epsilon, None), width)
-        answer |= {"epsilon": shown(epsilon), "delta": worst.bounds.as_json(), **_whose(worst)}
+        answer |= {"epsilon": shown(epsilon), "delta": worst.bounds.as_json(), **_worst_unit_fields(worst)}
     else:
         answer |= summary(accountant, width)
     answer |= scalars(accountant)
@@ -59,7 +64,7 @@ def summary(accountant: Accountant, gap: Fraction = GAP) -> dict[str, Any]:
         "epsilons": [
             {"delta": shown(Fraction(at)), "epsilon": worst.bounds.as_json()} for at, worst in found.items()
         ],
-        **_whose(first),
+        **_worst_unit_fields(first),
     }
 
 
@@ -69,7 +74,7 @@ def scalars(accountant: Accountant) -> dict[str, Any]:
     return {"zcdp": _upper(accountant.zcdp()), "gdp": None if mu2 is None else _root(mu2)}
 
 
-def _whose(worst: Worst) -> dict[str, Any]:
+def _worst_unit_fields(worst: Worst) -> dict[str, Any]:
     return {"worst_unit": worst.unit, "method": worst.method}
 
 

@@ -110,7 +110,12 @@ def least(
     guess: Fraction,
     coarse: Callable[[], bool] = lambda: False,
 ) -> Fraction:
-    """Return the least noise, within 1e-11 (`coarse`: 1e-4), whose ε is proved to be at most the target."""
+    """Return the least noise, within 1e-11 (`coarse`: 1e-4), whose ε is proved to be at most the target.
+
+    `loss`: noise ↦ an enclosure of ε at `delta`, which falls as the noise grows.
+    `epsilon`: the target, at least 0; `delta`: that of the costs, in [0, 1).
+    `guess`: a noise above 0 to begin at; `coarse`: whether costs are too dear for a close search, asked once.
+    """
     low, high = _bracket(lambda noise: loss(noise).upper <= epsilon, guess)
     rough = coarse()
 

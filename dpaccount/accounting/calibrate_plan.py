@@ -84,10 +84,15 @@ def calibrate(
 ) -> Calibration:
     """Return the least noise that is proved to meet (epsilon, delta).
 
-    `of` makes an event or a plan from the unknown number; its cost falls with that number, or
-    `grows`: then the largest is returned.  Or `of` names an event with the given `sensitivity`,
-    `count` and `rounds`, whose noise or largest ε is found.  `group` is the number of units to
-    protect at once.  Raises `InputError` if there is no such number.
+    `of`: a function that makes an event or a plan from the unknown number, or the name of an event, such as
+    gaussian, whose noise or largest ε is sought.
+    `epsilon`: the target, at least 0; `delta`: in [0, 1).
+    `sensitivity`: of a named event, above 0, in the unit of its noise.
+    `count`: how often a named event is released; `rounds`: of a named stream.
+    `grows`: the cost of the function's plans rises with the number, so that the largest is returned.
+    `group`: how many units are protected at once, at least 1.
+
+    Raises `InputError` if there is no such number.
     """
     target, share = exact_argument("epsilon", epsilon), exact_argument("delta", delta)
     if isinstance(of, str):
@@ -209,6 +214,7 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction) -> Calibration:
         return found
 
     try:
+        # One search asks dozens of similar questions, which share contours and values of transforms.
         with allowance(CALIBRATION), shared():
             if unknown.whole:
                 return _whole(unknown, cost, epsilon)

@@ -71,6 +71,7 @@ class FtrlTraining:
         object.__setattr__(self, "separation", self.separation or self.examples // self.batch)
         most = -(-self.steps // self.separation) if self.separation > 0 else 1
         object.__setattr__(self, "participations", self.participations or most)
+        # Built once here, so that what the event refuses is refused now and not at the first question.
         self.plan()
 
     def plan(self) -> Plan:

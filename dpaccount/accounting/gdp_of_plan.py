@@ -124,6 +124,7 @@ def _curve(pairs: Exact) -> tuple[domination.Curve, Fraction]:
     """Return ε ↦ an upper bound on δ(ε) of the composition, and its largest loss."""
     end = sum((count * _largest(pair) for pair, count in pairs), Fraction(0))
     variance = float(sum(count * _largest(pair) ** 2 for pair, count in pairs))
+    # By Hoeffding's inequality δ falls to about e^{−end²/(2·variance)} before the largest loss ends it.
     depth = min(MAX_LOG_DELTA, 30 + float(end) ** 2 / (2 * variance))
     lattice = _lattice(pairs, -depth / math.log(2))
     rates = [Fraction(float(rate)) for rate in RATES / math.sqrt(variance)]

@@ -270,6 +270,8 @@ class Training:
 
     def _other_loops(self, delta: Fraction) -> str:
         """Return what holds for a shuffled pass, or how to do better than one."""
+        # Many training loops shuffle while their accountant assumes Poisson samples (Chua et al. 2024), so
+        # the sentences say what that costs.
         if self.sampling != SHUFFLE:
             loose = formatted(self.shuffled(delta).upper, ".4g", up=True)
             whose = "example is" if self.examples_per_user == 1 else "user is"
@@ -310,9 +312,13 @@ def sgd(  # noqa: PLR0913 - what a run is
 ) -> Training:
     """Return a run of DP-SGD with the given noise, or with the noise that a target needs.
 
-    A step samples `batch` of the `examples` on average.  Give `epochs` (steps are rounded up) or
-    `steps`, and `sigma`, the noise multiplier, or `target_epsilon` with its `delta`.  `sampling`,
-    `relation` and `examples_per_user` are those of `Training`.  Raises `InputError`.
+    `examples`: how many there are; `batch`: how many of them a step samples, on average.
+    `epochs`: passes over the examples, from which steps are rounded up; or `steps`, at least 1.
+    `sigma`: the noise multiplier, above 0: the noise's deviation over the clipping norm.
+    `target_epsilon`, `delta`: in place of `sigma`, what the least noise is found for; δ in [0, 1).
+    `sampling`, `relation`, `examples_per_user`: as in `Training`.
+
+    Raises `InputError` for numbers of no training run.
 
     >>> run = sgd(60000, 256, epochs=60, sigma=1.1)
     >>> run.epsilon(1e-5)

@@ -150,6 +150,7 @@ def draw(law: Law, values: Integers, sampler: Sampler) -> Integers:
         case "symmetric":
             return _symmetric_gaussian(law, exact, sampler)
         case "k-norm":
+            # it is proposed by Laplace noise √d times as wide, which has to fit as well
             checked_width(Law("k-norm", math.sqrt(exact.size) * law.scale), "a K-norm release")
             return sampler.k_norm(exact.ravel(), law.scale).reshape(exact.shape)
         case "table" | "shuffled":

@@ -108,6 +108,7 @@ def _start_time(number: int) -> str:
     """Return the start time of a running process in clock ticks; empty if it has ended or is unknown."""
     try:
         facts = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
+        # The command's name, which comes first and in parentheses, may itself hold spaces and parentheses.
         state, *more = facts.rpartition(")")[2].split()
         return "" if state in "ZX" else more[18]  # Z: a zombie, X: dead
     except (OSError, ValueError, IndexError):

@@ -126,6 +126,8 @@ class Receipt(Noise):
         if key not in self._leaves:
             raise ReceiptError(f"this proof pays for {', '.join(self._leaves)}; it has no leaf {key!r}")
         with self._gate:
+            # A part counts as served before its size is checked and before its noise is drawn: whatever fails
+            # after that is spent, and never drawn a second time.
             self._check_branch(self._leaves[key])
             noise = self._serve_once(key, part)
             self._check_room(self._leaves[key], numbers)

@@ -177,6 +177,7 @@ def root_up(variance: Fraction) -> float:
     """Return the least double whose exact square is at least `variance`."""
     low, high = variance.numerator, variance.denominator
     scale = 1 << max(0, 140 - low.bit_length() + high.bit_length())
+    # The float is a start, and exact squares decide: one that is a little too small adds too little noise.
     near = math.isqrt(low * scale * scale // high) / scale
     while Fraction(near) ** 2 >= variance:
         near = math.nextafter(near, 0)

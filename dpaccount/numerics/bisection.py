@@ -69,6 +69,8 @@ def solve(
     `low` is not asked for. The interval is at most `width` wide where the balls are thin enough.
     `hint` is where the crossing is thought to be; a wrong one costs time only.
     """
+    # The search may be wrong in any way: the two sign tests after it are the proof, and they need no more of
+    # the curve than that it falls.
     guess = _search(curve, target, low, high, width / 8, hint)
     reach = width / 3
     below = guess - reach
@@ -86,6 +88,8 @@ def solve(
 
 def _closely(end: Callable[[arb], Fraction], value: arb) -> Fraction:
     """Return an end of a ball, rounded no more coarsely than its middle is."""
+    # Rounded outward at fewer bits, the end of a thin ball could cross the target, and its test would fail
+    # for good.
     with precision(max(USUAL, value.bits() + 8)):
         return end(value)
 

@@ -82,6 +82,8 @@ class Clones:
             p, e = ball(self.epsilon).exp(), ball(t).exp()
             right, wrong = e * ball(self.epsilon - t).expm1(), ball(self.epsilon + t).expm1()
             share = wrong / (right + wrong)
+            # x is at least ½; rounded below it, `beyond` would be negative and index the tails from their
+            # other end.
             cut = max(math.floor(floor_of(share) * 2**self.bits), 1 << (self.bits - 1))
             first = second = 0
             for coins, least, mass, tails in self.cells:

@@ -33,6 +33,7 @@ def precision(bits: int) -> AbstractContextManager[None]:
 
 def ball(value: Fraction | int) -> arb:
     """Return the smallest ball of the current precision around an exact number."""
+    # Exact numbers only: 0.01 as a double is 2e-19 too large, which a composition multiplies by its steps.
     spend(1 + ctx.prec / 512 * max(1.0, ctx.prec / LONG_NUMBER))
     if value.denominator == 1:
         return arb(fmpz(value.numerator))

@@ -65,6 +65,8 @@ class SampledMixture:
         x = low.union(high)
         if t >= 0:
             return mass(x, here, mu, 1) - at.exp() * mass(x, other, -mu, 1)
+        # Left of 0 by the complement: both masses right of x are near 1 there, and their difference would
+        # cancel.
         return -at.expm1() + at.exp() * mass(x, other, -mu, -1) - mass(x, here, mu, -1)
 
     def _threshold(self, t: Fraction) -> tuple[arb | None, arb | None]:

@@ -71,7 +71,7 @@ class AllocatedGaussian(OneWay, Unbounded, TransformPair):
         return value
 
     def own_span(self, depth: int) -> Ends:
-        """Return it by Chernoff's bound at estimated moments."""
+        """Return the span by Chernoff's bound at estimated moments."""
         transform, depth_nats = self.transform(), depth * math.log(2)
         high = min((transform.log_m(s, 1) + depth_nats) / s for s in ORDERS)
         low = min((transform.log_m(-s, 1) + depth_nats) / s for s in ORDERS)
@@ -192,6 +192,7 @@ def _mean(steps: int, mu2: Fraction, epsilon: Fraction) -> mean_weights.MeanCurv
         call, most = partial(mean_weights.response_call, epsilon), float(epsilon)
         return mean_weights.mean_curves(call, 2 * math.cosh(most) - 2, -most, most, steps)
     mu, rare = math.sqrt(mu2), math.log(2) * mean_weights.LOST_DEPTH
+    # The largest of `steps` standard normals is below this quantile with probability e^−rare only.
     low = mu * NormalDist().inv_cdf(math.exp(-rare / steps)) - mu * mu / 2
     call, far = partial(mean_weights.log_normal_call, mu2), mu * (mu / 2 + math.sqrt(2 * rare))
     return mean_weights.mean_curves(call, math.expm1(mu * mu), low, far, steps)

@@ -64,7 +64,7 @@ class Composition:
 
     @property
     def parts(self) -> Counted:
-        """Return the same, and the Gaussians as one pair."""
+        """Return the counted pairs and upper bounds, and all Gaussians as one pair."""
         gaussian: Counted = ((GaussianPair(self.mu2), 1),) if self.mu2[1] else ()
         return (*self.counted, *gaussian)
 
@@ -174,6 +174,8 @@ class Composition:
     def failure(self) -> Ends:
         """Return an enclosure of the probability of the failures, 1 − Π(1 − δ_i)^{n_i}."""
         sizes = sum(n * d.denominator.bit_length() for d, n in self.failures)
+        # Exact while the power of all denominators is short; a million failures would make it millions of
+        # digits.
         if sizes <= 1 << 16:
             exact = 1 - math.prod(((1 - d) ** n for d, n in self.failures), start=Fraction(1))
             return exact, exact
@@ -321,6 +323,7 @@ def _renyi_side(total: Composition) -> Curve:
         if not known:
             return ball(1)
         at = float(t)
+        # Floats choose the order, at which the bound is then proved: any order gives a valid one.
         _, index = min(
             (a * (tau - at) + a * math.log(a) - (a + 1) * math.log1p(a), i)
             for i, (a, tau) in enumerate(slopes)

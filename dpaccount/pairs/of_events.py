@@ -34,6 +34,8 @@ class Total:
 
     def add(self, event: Event, count: int) -> None:
         """Add `count` times `event`, whose own count multiplies it."""
+        # One place multiplies by the count: dp_accounting 0.6.0, where each kind of event does, counts a
+        # repeated randomised response once.
         _ADD[type(event)](self, event, count * event.count)
 
     def gaussian(self, low: Fraction, high: Fraction, count: int) -> None:
@@ -155,7 +157,7 @@ def _discrete_gaussian(total: Total, event: ev.DiscreteGaussian, count: int) -> 
 
     if event.sensitivity and event.dimension == 1:
         total.pair(DiscreteGaussianPair(event.sigma, int(event.sensitivity)), count)
-    elif event.sensitivity:
+    elif event.sensitivity:  # in several dimensions no worst pair is known, but zCDP is proved
         total.pair(ZcdpBound((event.sensitivity / event.sigma) ** 2 / 2), count)
 
 
@@ -335,6 +337,7 @@ def _sequence(total: Total, event: ev.Sequence, count: int) -> None:
         total.add(part, count)
 
 
+# A table and not a chain of conditions: an event that is not in it raises, and is never counted as nothing.
 _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.Gaussian: _gaussian,
     ev.Gdp: _gdp,

@@ -139,7 +139,7 @@ class LossPair(ABC):
         return _span(self, depth)
 
     def own_span(self, depth: int) -> Ends:
-        """Return it, from the ends or the curve."""
+        """Return the span, from the ends of the loss where they are known, else from the curve."""
         known = self.ends()
         if known is not None:
             return known

@@ -138,6 +138,7 @@ class TablePair(LossTable):
 
     def losses(self) -> Atoms:
         """Return the finite losses, each with its mass under P."""
+        # The exact difference from 1, as the logarithm of odds near 1 would keep few of its digits.
         return tuple((ball(odds - 1).log1p(), ball(mass)) for odds, mass in self.odds.items())
 
     def failing(self) -> Fraction:

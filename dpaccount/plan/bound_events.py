@@ -112,6 +112,7 @@ class DominatingPair(Event):
             law = tuple(exact_argument(self.name, each) for each in getattr(self, key))
             if min(law, default=0) < 0:
                 raise InputError(f"{key} holds {shown(min(law))}", "a probability is at least 0", self.name)
+            # Never normalised: only the user knows whether missing mass is rounding or an outcome left out.
             if sum(law) != 1:
                 raise InputError(
                     f"{key} sums to {shown(sum(law, Fraction(0)))}, not to 1",

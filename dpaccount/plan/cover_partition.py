@@ -76,6 +76,7 @@ def _sweep(
     """
     kinds, ids = _numbered(pieces)
     weights = [secrets.randbits(128) for _ in kinds]
+    # Ends (0) sort before starts (1) at the same unit, so that no segment counts an event that is over.
     changes = sorted(
         [(first, 1, times, kind) for (first, _, times, _), kind in zip(pieces, ids, strict=True)]
         + [(last + 1, 0, times, kind) for (_, last, times, _), kind in zip(pieces, ids, strict=True)]

@@ -121,6 +121,8 @@ class Event:
         """Return this event on units first … last (cheap: a plan may hold a million of them)."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__, cover=(first, last), _bare=self.bare())
+        # A plan may hold a million covers; only these kinds can have a population that one of them is too
+        # small for.
         if hasattr(self, "of") or hasattr(self, "population"):
             twin._check_cover()
         return twin

@@ -348,6 +348,7 @@ class Plan:
         object.__setattr__(self, "events", (held,) if isinstance(held, Event) else tuple(held))
         if not all(isinstance(event, Event) for event in self.events):
             raise InputError("a plan holds something that is no event", "give events of dpaccount.events")
+        # By identity: the covers of one kind share its bare event, so that each kind is walked through once.
         for kind in {id(bare): bare for bare in map(Event.bare, self.events)}.values():
             refused = next((e.name for e in walk(kind) if not allowed(e.name, self.relation)), None)
             if refused is not None:

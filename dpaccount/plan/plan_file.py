@@ -30,6 +30,7 @@ def read_plan(place: Place) -> Plan:
     relation = Relation(table["relation"].text(*Relation))
     listed = table["events"]
     listed.items()
+    # A large plan repeats a few events on other covers, so only the first of each is read with all checks.
     seen: dict[tuple[Any, ...], Event] = {}
     with collector_paused():
         events = tuple(

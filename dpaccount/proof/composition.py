@@ -88,6 +88,8 @@ def nodes(leaf: Theorem, covered: Theorem) -> Theorem:
     need(spread.query == fact.subject, rule, f"covers of {spread.query!r}, a leaf of {fact.subject!r}")
     need(fact.observer == CENTRAL, rule, f"the leaf must be centrally private, found {fact.observer}")
     need(fact.units is None, rule, f"the leaf reads the units {fact.units} already")
+    # `most` counts the covers over one unit, and a group may lie under more: groups are formed after this
+    # rule.
     need(of_one_row(fact.relation), rule, f"covers are of rows, and the leaf is for {fact.relation}")
     curve = fact.curve
     if isinstance(curve, Lattice):
@@ -146,6 +148,7 @@ def partition(split: Theorem, *cells: Theorem) -> Theorem:
         for name, swap, step in zip(kind.cells, cells, cells[len(swaps) :], strict=False):
             alike = draws([swap], rule) == draws([step], rule)
             need(alike, rule, f"the cell {name!r} draws other noise for one relation than for the other")
+        # A record that changes its value leaves one cell and enters another: at worst the two that cost most.
         moving = [sum(sorted(column)[-2:], Fraction(0)) for column in _columns(steps, rule)]
         inside = [max(column) for column in _columns(swaps, rule)]
         curve = rebuilt(curve, [max(pair) for pair in zip(moving, inside, strict=True)])

@@ -29,6 +29,7 @@ MAX_BITS = 8192  #: the precision at which a comparison is given up
 
 def need(holds: bool, rule: str, needed: str) -> None:  # noqa: FBT001
     """Refuse unless a side condition is exactly True."""
+    # Exactly True: a value that is merely truthy, or a comparison that was not decided, must refuse.
     if holds is not True:
         raise RuleError(f"{rule}: {needed}")
 
@@ -216,6 +217,7 @@ def shuffled_delta(ratio: Fraction, size: int, epsilon: Fraction) -> arb:
     The event is more than (C + 1)x heads, x = (ratio·e^ε − 1)/((ratio − 1)(1 + e^ε)); at ε = 0 exactly ½.
     """
     p, t = ball(ratio), ball(epsilon).exp()
+    # NaN passes no comparison, so a precision that does not decide is doubled, and at last refused.
     if not bool(p > t):
         return arb(0) if bool(p <= t) else arb("nan")
     right, wrong, odds = p - t, p * t - 1, ball(2 / (ratio - 1))

@@ -39,6 +39,7 @@ def write(theorem: Theorem) -> list[dict[str, Any]]:
         premises = [index_of_theorem[id(premise)] for premise in part.premises]
         given = {name: _written(value) for name, value in part.witness.items()}
         step = {"rule": part.rule, "from": premises, "with": given, "gives": as_json(part.conclusion)}
+        # Premises by digest and not by place, so that a step has one digest wherever it stands.
         chained = {**step, "from": [steps[index]["digest"] for index in premises]}
         chain = digest(chained)
         if chain not in index_of:

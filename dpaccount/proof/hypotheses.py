@@ -51,6 +51,7 @@ def assume_points(
     wide = {len(point) for point in points}
     need(len(wide) == 1 and 0 not in wide, rule, "points must be vectors of one dimension, at least one")
     need(all(type(v) is int for point in points for v in point), rule, "points must be integer vectors")
+    # One order for one set, so that equal hypotheses are one step of a derivation.
     listed = tuple(sorted(set(map(tuple, points))))
     fact = Contribution(query, "points", Fraction(0), Fraction(0), listed, relation, source)
     return _added(rule, fact, points=[list(p) for p in listed], because=because)

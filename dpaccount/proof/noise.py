@@ -108,6 +108,7 @@ def fine_gaussian(
     grid, distance = positive(grid, rule, "grid"), number(distance, rule, "distance")
     square = variance / grid**2
     need(square >= 1, rule, f"the grid {grid} is coarser than the noise")
+    # From below, as the distance falls with s: rounding may only ask for a larger one.
     low = Fraction(math.isqrt(math.floor(square * 10**18)), 10**9)  # at most s
     each = (Fraction(201643, 10**7) + Fraction(1573, 10**5) / low) / square
     need(distance >= whole(coordinates, rule, "coordinates") * each, rule, f"{brief(distance)} is too small")
@@ -190,6 +191,8 @@ def sparse_vector(
     Laplace noise of scale `threshold` on the threshold, once, and of `scale` on each number.  The threshold
     moves by Δ; a number above makes up for 2Δ, one below for nothing (Lyu, Su & Li 2017, Algorithm 1) (R5).
     """
+    # Variants in print that add no noise to the numbers, or go on after any number of answers above, are not
+    # private (Lyu, Su & Li 2017).
     fact = stable(query, rule := "sparse_vector", "each")
     t, s = positive(threshold, rule, "threshold"), positive(scale, rule, "scale")
     curve = Pure(fact.bound / t + 2 * whole(limit, rule, "limit") * fact.bound / s)

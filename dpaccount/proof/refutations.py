@@ -106,6 +106,7 @@ def refute(pair: Theorem, epsilon: Fraction, delta: Fraction) -> Theorem:
                 return ball(likely) - ball(epsilon).exp() * ball(rarely)
         raise RuleError(f"{rule}: {fact.law!r} is not a pair of laws; say what noise hides it")
 
+    # Undecided is not refuted: only a proved excess counts.
     beaten = compare(reached, delta) is False
     need(beaten, rule, f"δ({brief(epsilon)}) is not shown to exceed {brief(delta)}")
     out = Refuted(fact.query, epsilon, delta, fact.relation, fact.observer)

@@ -197,4 +197,5 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
     order = Fraction(1 + math.exp((low + high) / 2)).limit_denominator(10**9)
     epsilon = max(cost(float(order)), 0.0)
     steps = math.ceil(epsilon * GRID)
+    # A step more than floats say: if it is still too little, the rule refuses and nothing false is proved.
     return Fraction(steps + 1, GRID), order

@@ -171,6 +171,7 @@ def _stretch(rows: list[list[int]], rounds: int, times: int, apart: int, rule: s
     Toeplitz matrix an inner product at lag d is a prefix sum of Σ_i c_i c_{i+d}; with l rounds before i and
     the others after it w_i is g₀ + h_l + h_{k−1−l}, h_m the most that m later rounds have.
     """
+    # Written apart from `numerics.closed.toeplitz`, which bounds plans and which the kernel must not trust.
     if len(rows) != 1:
         shape = len(rows) == rounds and all(len(row) == i + 1 for i, row in enumerate(rows))
         need(shape, rule, f"row i of a matrix for {rounds} rounds holds i + 1 integers, up to its diagonal")

@@ -11,6 +11,7 @@ from .decide import need
 from .judgements import Contribution, Judgement, Private, Stable
 
 TRANSFORMS: Final = ("joint", "centred", "factorised", "buffered")  #: public, of a query before its noise
+# It stops accidents, not intent: what others rely on is that the checker infers the written derivation anew.
 _SEAL = object()
 
 

@@ -198,6 +198,7 @@ def inverted_epsilon(total: Composition, target: Fraction, gap: Fraction, least:
     for digits in _digits(total, gap):
         try:
             ends = fourier.epsilon(product, target, log_float(target), gap * 4 / 5, digits)
+        # So many digits may be out of reach where fewer are not; spent work ends the method.
         except OutOfReach:
             if over_limit():
                 raise

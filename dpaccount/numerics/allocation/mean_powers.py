@@ -63,6 +63,7 @@ class LogNormals:
 def moments(law: LogNormals, most: int) -> list[arb]:
     """Return log E S^m, m = 0 … most at least, as balls."""
     bearable(most, MOST_POWER)
+    # A power of two, so that a search that goes on to larger orders finds its moments in the cache.
     return _moments(law, max(32, 1 << most.bit_length()))
 
 
@@ -98,6 +99,8 @@ def _power(row: list[Any], count: int) -> list[Any]:
         found = kind([arb("nan")])
         if row[0] != 0:
             found = ((kind(row) / row[0]).log() * count).exp() * row[0] ** count
+        # A first coefficient whose ball holds 0 cannot be divided by; squaring takes longer and divides by
+        # nothing.
         if not all(each.is_finite() for each in found):
             found = kind(row) ** count
     finally:
@@ -179,6 +182,8 @@ class MeanPowers:
     def line(self, at: arb, step: arb, count: int, most: arb | None = None) -> list[acb]:
         """Return H(at + i·n·step), n < count; `most` is a bound on H(at), where one is known."""
         whole, turn = order(float(at.mid())), step * max(count - 1, 0)
+        # Sound for any turn, as the aliases below are those of this one; but beyond what the step was
+        # designed for they are too large to be of use.
         if not turn <= arb(self.turn) * (1 + arb(1) / 1000) + arb(1) / 1000:
             raise OutOfReach("powers of larger imaginary part than were prepared")
         with precision(self.design.bits):
@@ -291,6 +296,8 @@ def _on_ray(law: LogNormals, low: float, high: float, turn: float, bits: int, ra
             lefts = [(want - math.lgamma(whole - p) - size(p)) / (p - a) for p in _lefts(a, whole)]
             rights = [(math.lgamma(whole - p) + size(p) - want) / (a - p) for p in _rights(a, beta)]
             first, last = min(first, max(lefts) - cosine), max(last, min(rights) - cosine)
+    # Turning the inner line by ψ multiplies its terms by up to e^{ψ²/(2μ²)}, all of which cancels: at most
+    # e^18.
     turned = min(ray, 6 * mu)
     spare = SPARE + (turned / mu) ** 2 / 2 - steepest * cosine
     inner = depth + spare

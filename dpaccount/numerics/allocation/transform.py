@@ -76,6 +76,7 @@ class AllocatedGaussianTransform(OfOdds):
         try:
             return count * _float_log(self.law, self.power(s))
         except OutOfReach:
+            # One power out of reach rules out this line only; an exhausted budget must end the search.
             if over_limit():
                 raise
             return math.inf

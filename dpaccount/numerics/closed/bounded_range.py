@@ -49,6 +49,8 @@ class Adaptive:
             self._prepare(eta, cells)
             nodes = range(-self.width, self.width + 1)
             start = [_up(-(ball(i * self.step).expm1())) if i < 0 else 0.0 for i in nodes]
+        # Vectors of floats rounded up, not balls: a table takes up to `WORK` steps, too many to take one by
+        # one.
         self.values = np.array(start)
         for _ in range(count):
             self.values = self._next(self.values, cells)

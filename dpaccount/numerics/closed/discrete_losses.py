@@ -125,6 +125,8 @@ def gaussian_tails(sigma: Fraction, bits: int) -> list[arb]:
             spend()
             weights.append(weight)
             weight, ratio = weight * ratio, ratio * fall
+        # From the far end: as 1 less a sum from the near end, a far tail would lose all its digits to
+        # cancellation.
         found = [arb(0).union(gaussian_tail(sigma, reach).upper())]
         for each in reversed(weights):
             found.append(found[-1] + each)

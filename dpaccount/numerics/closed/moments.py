@@ -63,6 +63,7 @@ class Moments:
         """Add a kind whose m and W hold for upper bounds; how far down its loss goes is not known."""
         self.above += mean
         self.width_above += width
+        # The lower bound by the largest losses needs all parts to reach theirs at once: one unknown voids it.
         self.odds *= 0
 
     def settled(self) -> "Moments":

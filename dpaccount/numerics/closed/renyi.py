@@ -82,6 +82,8 @@ def _best(value: Callable[[Fraction], arb | None]) -> tuple[Fraction, ...]:
             cache[x] = math.inf if found is None or not found.is_finite() else float(found.mid())
         return cache[x]
 
+    # The scan comes first because golden sections need a single valley, and bounds may be missing at some
+    # orders.
     best = min((step / 2 for step in range(-60, 121)), key=height)
     low, high, golden = best - 0.5, best + 0.5, (math.sqrt(5) - 1) / 2
     for _ in range(44):

@@ -44,6 +44,7 @@ def on_sample(rate: Fraction, there: Curve, back: Curve, bits: int, *, added: bo
         with precision(bits + 64):
             room = 1 - (1 - ball(rate)) * ball(t).exp()
             if not room > 0:
+                # δ is 0 where room is not positive, and at most room elsewhere: a ball that holds 0 has both.
                 return arb(0).union(room.upper().max(arb(0)))
             return room * _at(back, (ball(rate) * ball(t).exp() / room).log())
 

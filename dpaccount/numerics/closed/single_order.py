@@ -85,6 +85,8 @@ class _Pairs:
             middle = (low + high) / 2
             if not low < middle < high:
                 break
+            # An undecided sign turns left: the tangent at any x is a bound, so a wrong turn costs sharpness
+            # only.
             if self.at(middle)[1] > 0:
                 high = middle
             else:

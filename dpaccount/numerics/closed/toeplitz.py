@@ -171,6 +171,7 @@ def matrix_stretch(rows: Rows, k: int, b: int) -> Ends:
     Σ_{i in S} w_i, w_i at least the largest Σ_{j in S} |⟨C_i, C_j⟩| over patterns S; of a large factor
     k² times the longest column.  At least what 0, b, 2b, … or any single round moves.
     """
+    # Integers over one denominator: fractions would be reduced at each of about n³/6 additions.
     many, scale = len(rows), math.lcm(*(x.denominator for row in rows for x in row))
     columns = [[int(row[j] * scale) for row in rows[j:]] for j in range(many)]
     longest, times = max(sum(x * x for x in column) for column in columns), rounds_met(many, k, b)

@@ -224,6 +224,8 @@ class DiscreteGaussianTransform(Transform):
         """Return M(s); adding 2πij/step to s, step = shift/σ², multiplies it by (−1)^{j·shift}."""
         step = float(self.shift / self.sigma**2)
         if isinstance(s, acb) and (turns := round(float(s.imag.mid()) * step / (2 * math.pi))):
+            # Far up the line the waves grow faster than g_k falls, and cancel; one period holds all there is
+            # to know.
             near = s - acb(0, 2 * turns) * arb.pi() * ball(self.sigma) ** 2 / self.shift
             return self._value(near) * (-1) ** (turns * self.shift)
         return self._value(s)
@@ -362,6 +364,7 @@ class TableTransform(Transform):
 
     def decay(self, c: arb, depth: float) -> Decay:
         """Return how |M(c + it)/M(c)| falls, where tabulated: few losses come back too soon."""
+        # Their phases nearly meet again after a short stretch, so a table of the decay would not pay.
         if len(kept_losses(self.table, 64)) < LEAST_LOSSES:
             return Decay()
         return _kept_decay(self.table, float(c.mid()), depth)

@@ -112,6 +112,8 @@ class Inversion:
     def _aliases(self, at: arb) -> tuple[arb, arb, arb, arb]:
         """Return Λ, 𝓡, and what the left sum may exceed Λ by, or stay below it by."""
         s, v = arb(self.chosen.right), arb(self.chosen.left)
+        # The left sum is subtracted, up to a small rest. Bounded by δ ≤ 1 alone it would have to be small
+        # itself: the period would have to grow until e^{−cD} is below the tolerance.
         r, r1 = (-self.c * self.period).exp(), (-(self.c + 1) * self.period).exp()
         w = (-(s - self.c) * self.period).exp()
         right = self.right * (-s * at).exp() * w / (1 - w)
@@ -221,6 +223,8 @@ def epsilon(
     log_target = min(log_target, log_float(rest))
     at, share = estimate_epsilon(product, log_target), 1.0
     least = FEWEST_DIGITS
+    # The contour depends on ε, of which only an estimate (some per cent off for heavy tails) is known at
+    # first.
     for power in (1, 1, 2, 2):
         width = Fraction(max(at.epsilon, 1.0)) * gap
         needed = max(least, MARGIN - math.log10(at.c) - log_float(width) / math.log(10))

@@ -87,6 +87,7 @@ class OwnDecay(Tabulated):
         split = ((left, mass * (1 - place + left)), (left + 1, mass * (place - left)))
         row = sum(np.bincount(np.mod(j, GRID).astype(int), m, GRID) for j, m in split)
         t = cell * np.arange(1 + int(min(MOST_MOVED / step, most) / cell))
+        # The three terms added bound what the grid hides, the radii of the masses, and those of the losses.
         phi = np.abs(np.fft.rfft(row)[: len(t)]) + (t * step) ** 2 / 8 + len(mass) * unsure + t * moved
         high = np.maximum(phi[:-1], phi[1:]) + (cell * deviation) ** 2 / 8 + FLOAT_SLACK
         self._keep(t, np.log(np.minimum(high, 1.0)))

@@ -16,6 +16,7 @@ def guess(log_m: LogM, log_delta: float) -> tuple[float, float]:
 
     log δ(ε) ≈ K(c) − ½ log 2πK″(c) with K(c) = log M(c) − cε − log c(c + 1) and K′(c) = 0; by bisection in c.
     """
+    # The saddle point before Chernoff's bound, whose ε is too crude a start where tails are heavy.
     c = math.exp(_crossing(log_m, lambda found: found[1] < log_delta)[0])
     found = at(log_m, c)
     if found and abs(found[1] - log_delta) < 1 - 0.01 * log_delta:

@@ -54,6 +54,7 @@ class SampledAtomsTransform(OnPoissonSample):
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
         a, wide = self.power(c), self._near_gaussian()
+        # At frequencies where the lattice does not show yet, the continuous integral needs far fewer nodes.
         if wide is not None and wide.apart(a, h * count) < arb(2) ** -ctx.prec:
             return wide.nodes(c, h, count)
         points = [(mass * (a * at).exp(), at) for mass, at in self._points(a)]

@@ -72,6 +72,8 @@ class ShiftedLine:
     @staticmethod
     def shifted(law: Tilted) -> "ShiftedLine":
         """Return a line for all τ ≥ 0, accurate relative to ∫ φw."""
+        # On the real line |r^{iτ}| would grow upwards, and the nodes with τ: 470,000 of them at τ = 10^5, not
+        # 300.
         return ShiftedLine.at(law, max((*_shifted_step(law, y), y) for y in _heights(law)), _depth())
 
     @staticmethod

@@ -221,6 +221,7 @@ def compose(parts: Parts, step: Fraction, log2_delta: float, *, own: bool = True
     rounds = sum(2 * count.bit_length() for _, count in parts) + len(parts)
     most = max(count for _, count in parts).bit_length()
     bits = int(-log2_delta) + 56 + 2 * rounds.bit_length() + 2 * most
+    # What one product may trim: that of all products stays about 2^44 times below δ.
     grid = Grid(step, bits, max(0, 2 ** (bits + int(log2_delta) - 44 - rounds.bit_length())))
     depth = int(-log2_delta) + 40 + most
     steps = [_balanced(step, n) if own else step for _, n in parts]

@@ -47,6 +47,8 @@ def spread(
 
 
 def _connected(dots: list[arb], share: arb, grid: Grid) -> list[fmpz]:
+    # Second differences cancel 2·log₂(1/h) bits of the dots, so curves come in far thinner balls than masses
+    # need.
     row = []
     for i, dot in enumerate(dots):
         right = share * (dots[i + 1] - dot) if i + 1 < len(dots) else arb(0)

@@ -72,6 +72,7 @@ def _multinomial(atoms: Atoms, count: int, depth: int) -> Iterator[tuple[arb, ar
         return
     share = mass / sum((m for _, m in atoms), arb(0))
     ways = arb(0)
+    # A rare loss occurs few times, so counting it first leaves few branches to follow.
     for times in _likely(count, float(share.mid()), depth):
         spend()  # from one binomial coefficient to the next; the first one exactly
         ways = ways * (count - times + 1) / times if ways > 0 else arb(fmpz.bin_uiui(count, times))

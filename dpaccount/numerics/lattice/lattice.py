@@ -178,6 +178,8 @@ def power(base: Masses, count: int, cap: int | None = None) -> Masses:
         if not count:
             return found if found is not None else identity(base.grid)
         square = compose(square, square)
+        # Coarser grids keep sizes bounded; as the step then grows like the root of the copies made so far,
+        # the error grows with the number of squarings, not of copies.
         while cap is not None and square.size > cap and count * square.grid.step**2 <= budget / LITTLE:
             square = coarser(square)
 
