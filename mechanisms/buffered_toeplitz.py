@@ -43,6 +43,7 @@ class BufferedToeplitz(FactorRows):
     def proof(self, delta: Fraction) -> Theorem:
         """Measure a column, floors included; noise by the better of two Gaussian rules."""
         step = grid.step(self.bits + DECAY)
+        # A proposal in floats: whether it bounds the movement, the rule `buffered` decides in balls.
         most = factors.buffered_movement_squared(
             self._pairs(), self.rounds, self.columns, 2 * float(self.radius), step
         )

@@ -53,6 +53,8 @@ class FixedMap(moved_rows.ClippedRows):
         drawn = np.random.default_rng(self.seed).standard_normal((self.columns, self.dimension))
         tall = drawn if self.columns >= self.dimension else drawn.T
         orthonormal = np.linalg.qr(tall)[0]
+        # In steps, so that rows on the grid times M are exact integers, and the proof is of the M that is
+        # used.
         return moved_rows.in_steps(orthonormal if self.columns >= self.dimension else orthonormal.T)
 
     def query(self, data: Rows) -> Integers:

@@ -54,6 +54,8 @@ class KNorm(moved_rows.ClippedRows):
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
         """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
+        # Noise on the whole lattice: conditioned on a box, its normaliser would depend on the row, and an ε
+        # of 1 would in truth be 1.4 or more.
         points = moved_rows.follows("rows", self.radius, self.columns, self.bits)
         query, bound = moved_rows.bound_on(points, unit)
         pure = k_norm(query, self.rate, bound, grid.step(self.bits), moved_rows.KEY)

@@ -96,6 +96,7 @@ class LinearQueries(Additive):
         by_root, by_weight = confidence.combined(((scale, queries),), self.cells, alpha)
         wide = by_root * scale * np.sqrt((fit**2).sum(axis=1)) + by_weight * np.abs(fit).sum(axis=1)
         reach = confidence.gaussian(scale, alpha / queries)
+        # A millionth more for the counts, as the fit by least squares is in floats.
         return {
             "answers": accuracy.around(view.public["answers"], reach, level, "the answers"),
             "counts": accuracy.around(view.public["counts"], wide + 1e-6, level, "the counts of all cells"),

@@ -338,6 +338,8 @@ def planned(
             raise InputError("unlisted values need Gaussian noise", "leave law out")
         return _planned_unlisted(statistics, rows, max_rows, promise)
     calibration.total_amount(promise.epsilon, promise.delta)  # refuses a total that is out of range
+    # Laplace noise is narrower for few draws and Gaussian noise for many: where no law is asked for, both are
+    # calibrated and their intervals compared.
     both = all(map(calibration.has_pure_width, statistics)) and law is None
     laws = ("gaussian", "laplace") if both else (law or "gaussian",)
     plans, failed = [], []

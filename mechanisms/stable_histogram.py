@@ -69,6 +69,7 @@ class StableHistogram:
         if self.text:
             return unlisted.counted(data, self.keys)
         named = np.sort(np.floor(np.nan_to_num(data, nan=-1.0)), axis=1)
+        # A row that names a cell twice counts once: else it would move that count by 2, and the proof says 1.
         again = np.zeros(named.shape, dtype=bool)
         again[:, 1:] = named[:, 1:] == named[:, :-1]
         inside = (named >= 0) & (named < self.cells) & ~again

@@ -40,6 +40,8 @@ class FactorSums:
 
     def __init__(self, history: "Callable[[int, type], History]", width: int, release: Release) -> None:
         self._release = release
+        # Two memories of one shape that never meet: exact private values on the way in, and on the way out
+        # what released rows say of them.
         self._exact = history(width, np.int64)
         self._solved = history(width, np.float64)
         self._total = np.zeros(width)

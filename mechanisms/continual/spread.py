@@ -54,6 +54,8 @@ def tree(rounds: int, scale: float, columns: int) -> Spread:
 def honaker(rounds: int, scale: float, columns: int) -> Spread:
     """Return the spread of a tree whose nodes are refined from below; all weights are positive."""
     top = levels(rounds) - 1
+    # Refining weighs halves against a node's own noise with the weights that `HonakerSums` uses; here the sum
+    # of their absolute values is followed, as the tail bound needs it.
     weight = [1.0]
     for level in range(top):
         w = 2 * variance_from_below(level)

@@ -40,6 +40,7 @@ def ratio(epsilon: Fraction) -> Fraction:
         raise InputError(
             f"epsilon is {float(epsilon):g}", f"a table of outcomes needed at least {float(MIN_EPSILON):g}"
         )
+    # Below e^ε by more than a double errs: an answer with a ratio above it would be refused by the rule.
     return Fraction(math.floor(math.exp(float(epsilon)) * (1 - 1e-12) * 2**30), 2**30)
 
 

@@ -125,6 +125,7 @@ def combined(draws: tuple[tuple[float, int], ...], outputs: int, alpha: Fraction
     apart = Fraction(1)
     if all(scale >= 1 for scale, _ in draws):
         apart = sum((distance(Fraction(scale), Fraction(1), count) for scale, count in draws), Fraction(0))
+    # Nearness to Gaussian noise spends some of α itself: worth it while that is less than half.
     if apart < alpha / 2:
         return _normal((alpha - apart) / outputs), 0.5
     with precision(TAIL_PRECISION):

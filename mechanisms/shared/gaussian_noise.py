@@ -42,10 +42,13 @@ def gaussian(
 ) -> Theorem:
     """Return the theorem `wrap` of Gaussian noise on a query, at (ε, `delta`), by the better rule.
 
-    The `query` is ℓ2-stable, or symmetric and stable in Frobenius norm; then its `coordinates` are
-    those of the upper triangle, and the noise is symmetric.  `sigma` is the standard deviation and
-    `grid` the step of the noise, both in the query's units; `key` names the draw.  `like`, another
-    stability statement about the query, selects the rule instead, so that one certificate has one
+    `query`: a theorem that it is ℓ2-stable; or symmetric and stable in Frobenius norm, with symmetric noise.
+    `sigma`: the noise's standard deviation, and `grid` its step, above 0 and in the query's units.
+    `coordinates`: how many numbers get noise, those of the upper triangle of a symmetric query.
+    `key`: the name of the draw, for receipts.
+    `delta`: that of the theorem, in [0, 1]; at 0 only the exact rule applies.
+    `wrap`: what follows the noise in the proof, such as its release over many covers.
+    `like`: another stability of the same query that selects the rule instead, so that one certificate has one
     distribution, even if that rule proves nothing for `query`.
     """
     far = distance(sigma, grid, coordinates)

@@ -96,4 +96,6 @@ def in_ball(rows: Floats, radius: Fraction, bits: int) -> Integers:
     length = np.maximum(np.sqrt(squares), 1e-300)
     limit = float(radius) * (1 - 2.0**-40)
     shrunk = unit * np.minimum(largest, limit / length)
+    # Integers from here on: a sum of clipped floats may move by more than twice the radius, as it does where
+    # one of several rows (1, 1, 1) becomes (−1, −1, −1).
     return np.trunc(shrunk * 2.0**bits).astype(np.int64)

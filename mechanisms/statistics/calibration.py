@@ -241,6 +241,7 @@ def _fitted(
 
     if not shares:
         return (scales(1), amounts(1)) if proved(scales(1)) else None
+    # Each try is a whole proof, and the total is nearly enough: so the first multiples are close together.
     low = 1.0
     for high in TRIED:
         if proved(scales(high)):

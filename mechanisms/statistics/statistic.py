@@ -87,6 +87,8 @@ class Statistic:
                 f"{self.name} has {self.groups * self.cells} groups",
                 f"group by columns of fewer values: at most {MOST_GROUPS} groups in all",
             )
+        # Read once here: a wrong condition is refused when it is stated, and not when private rows are at
+        # hand.
         _ = self._condition
         self._cells_by(each for each in self.unlisted if each.kind != "text")
 

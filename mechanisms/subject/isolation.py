@@ -168,6 +168,7 @@ def plain_array(shown: object, name: str) -> Array:
         for place, value in np.ndenumerate(array):
             array[place] = _single(value, name)
         return array
+    # Long doubles are refused, as the bytes that pad them are part of no number and could carry anything.
     if array.dtype.kind not in DTYPE_KINDS or array.dtype.char in "gG":
         raise NotPlain(f"{name} has the type {array.dtype}; show numbers of up to 64 bits or text")
     bare = np.dtype(array.dtype.str)  # one name for integers of one width, and no metadata

@@ -202,6 +202,7 @@ def _refusing(what: str) -> Callable[..., NoReturn]:
     return refuse
 
 
+# Set on the class one by one: Python looks such methods up there, and never asks `__getattr__`.
 for _what, _names in _MISUSE.items():
     for _name in _names:
         setattr(Private, _name, _refusing(_what))

@@ -115,6 +115,7 @@ def _plain_columns(lines: list[str], width: int, places: dict[str, int]) -> Batc
         from pyarrow import string
     except ImportError:  # CSV needs no extra
         return None
+    # Numbers for names, as a header may be empty or name a column twice.
     names = [str(place) for place in range(width)]
     table = arrow_csv.read_csv(
         io.BytesIO(text.encode()),

@@ -40,6 +40,7 @@ def read_rows(path: Source, table: Table, reading: Reading, relation: str) -> Fl
     Raises `InputError` for what is public: the file and its header, the number of units where it is.
     """
     if table.identity is None:
+        # A statistic may read no column at all: then any one column says how many rows there are.
         every = batches(path, reading.names or table.names[:1], table.names)
         parts = [reading.encode(codes_of(batch, table, reading.names)) for batch in every]
         rows = np.concatenate([np.zeros((0, len(reading.default))), *parts])

@@ -141,6 +141,7 @@ class Summed:
         bounded = self.table.identity is not None
         if part.of == 1:
             return persons.keep(keys) if bounded else np.ones(len(keys), dtype=bool)
+        # All rows of a person are in one part, so that whichever of them count is decided by one counter.
         here: NDArray[np.bool_] = self.parts_of(keys, part) == part.number
         if bounded:
             here[here] = persons.keep(keys[here])
