@@ -251,7 +251,23 @@ def canonical(value: object) -> bytes:
 
 def digest(value: object) -> str:
     """Return ``sha256:`` and the hexadecimal digest of a value's canonical JSON."""
-    return f"sha256:{hashlib.sha256(canonical(value)).hexdigest()}"
+    return f"sha256:{hex_digest(value)}"
+
+
+def hex_digest(value: object) -> str:
+    """Return the hexadecimal digest alone."""
+    return sha256(canonical(value))
+
+
+def sha256(raw: bytes | str) -> str:
+    """Return the hexadecimal digest of bytes, or of a text in UTF-8."""
+    return hashlib.sha256(raw.encode() if isinstance(raw, str) else raw).hexdigest()
+
+
+def digest_of_named(contents: Iterable[tuple[str, bytes]], *more: str) -> str:
+    """Return the hexadecimal digest of files, names and contents in the order given, and of `more` lines."""
+    lines = [*(line for name, raw in contents for line in (name, sha256(raw))), *more]
+    return sha256("".join(f"{line}\n" for line in lines))
 
 
 def now() -> str:

@@ -1,6 +1,5 @@
 """A release of a claim's data, found by claim and data, and what its ledger kept of it."""
 
-import hashlib
 import itertools
 import json
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from audits.sandbox.data_guard import access
 from audits.sandbox.private_data import digest_of_data
 from audits.subjects.catalogue import subject_made
 from dpaccount import checker
-from dpaccount.documents import canonical
+from dpaccount.documents import canonical, hex_digest, sha256
 from dpaccount.errors import InputError, LedgerError, NoLedgerError
 from dpaccount.ledger.journal.entries import RunState
 from dpaccount.ledger.ledger import Ledger
@@ -57,7 +56,7 @@ class Release:
         """
         if self.claim.public_data:
             return self.digest
-        return f"sha256:{hashlib.sha256(f'{secret} {self.digest}'.encode()).hexdigest()}"
+        return f"sha256:{sha256(f'{secret} {self.digest}')}"
 
     def numbered(self, number: int) -> str:
         """Return the ledger's key of the run of this number, from 1."""
@@ -77,7 +76,7 @@ class PreparedRelease:
 
 def key_of(claim: Claim, digest: str) -> str:
     """Return the key of a claim's releases of data with this digest."""
-    return hashlib.sha256(canonical([claim.written, digest])).hexdigest()
+    return hex_digest([claim.written, digest])
 
 
 def find_run(release: Release, *, again: bool) -> PreparedRelease:

@@ -5,7 +5,6 @@ was signed.  Only a certificate that the checker confirms is signed, so that a s
 """
 
 import base64
-import hashlib
 import json
 import stat
 from pathlib import Path
@@ -18,7 +17,7 @@ from msgspec import to_builtins
 
 from audits import consistency
 from dpaccount import checker
-from dpaccount.documents import atomically, canonical, digest, now, read_bytes
+from dpaccount.documents import atomically, canonical, digest, now, read_bytes, sha256
 from dpaccount.errors import InputError
 from dpaccount.schemas.results import SignedMessage
 
@@ -93,7 +92,7 @@ def read_key(public: Path) -> Ed25519PublicKey:
 
 def fingerprint(key: Ed25519PublicKey) -> str:
     """Return the SHA-256 of a public key's 32 bytes, by which output names it."""
-    return hashlib.sha256(key.public_bytes_raw()).hexdigest()
+    return sha256(key.public_bytes_raw())
 
 
 def _confirmed(raw: bytes, path: Path) -> dict[str, Any]:

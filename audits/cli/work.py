@@ -59,7 +59,7 @@ def work_prune(digest: Name | None = None, *, store: File | None = None, json_: 
 
 def _work(store: File | None, removed: Callable[[Any], bool] | None = None) -> KeptWork:
     """Return what is kept; what is `removed`, if that is said."""
-    from dpaccount.work.described import digest
+    from dpaccount.documents import hex_digest
     from dpaccount.work.results import Results
     from dpaccount.work.version import current
 
@@ -67,7 +67,7 @@ def _work(store: File | None, removed: Callable[[Any], bool] | None = None) -> K
     if path is None or not path.exists():
         raise InputError("there is no store of results", "name one with --store", path)
     with closing(Results(path, alone=removed is not None)) as results:
-        rows = list(filter(removed, results.listed(digest(current()))))
+        rows = list(filter(removed, results.listed(hex_digest(current()))))
         if removed is not None:
             results.remove(row["digest"] for row in rows)
     return KeptWork([KeptWorkRow(**row) for row in rows])

@@ -4,7 +4,6 @@ Corners, equal rows, one outlier, ties, sorted columns, few values: typical case
 sensitivities or branches fail.  A witness names its base, so that it can be reproduced.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.datasets.shape import Data, Shape
+from dpaccount.documents import sha256
 from dpaccount.relation import radius_of, squared_distance
 from mechanisms.subject import Domain, Rows
 
@@ -61,7 +61,7 @@ class Exemplified(Domain):
     @staticmethod
     def of(domain: Domain, tables: Iterable[Rows]) -> Domain:
         """Return the domain with example tables, if there are any."""
-        named = tuple((f"example {hashlib.sha256(rows.tobytes()).hexdigest()[:16]}", rows) for rows in tables)
+        named = tuple((f"example {sha256(rows.tobytes())[:16]}", rows) for rows in tables)
         return Exemplified(**{**vars(domain), "examples": named}) if named else domain
 
 

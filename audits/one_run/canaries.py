@@ -1,7 +1,6 @@
 """Reads the canaries of one run: a CSV file with the columns `included` (0 or 1) and `score`."""
 
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from audits.attack.planning import Floats
 from audits.samples.reading import file_bytes, numbers_of, read_csv
+from dpaccount.documents import sha256
 from dpaccount.errors import InputError
 
 COINS = (
@@ -51,4 +51,4 @@ def read_canaries(path: Path) -> Canaries:
     for place, coin in enumerate(coins, 1):
         if coin.strip() not in ("0", "1"):
             raise InputError(f"canary {place} has no coin: included is {coin[:40]!r}", right, path)
-    return Canaries(np.array([coin.strip() == "1" for coin in coins]), values, sha256(raw).hexdigest())
+    return Canaries(np.array([coin.strip() == "1" for coin in coins]), values, sha256(raw))

@@ -8,7 +8,6 @@ was killed goes on where the file ends.
 from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from audits.sandbox.crew import Crew, Play
 from audits.sandbox.frames import pack_array, pack_outcome, unpack_outcome
 from audits.sandbox.outcomes import Outcome
 from audits.subjects.code import Code
+from dpaccount.documents import sha256
 from dpaccount.errors import InputError
 from dpaccount.work.journal import Journal, Kind
 
@@ -57,7 +57,7 @@ def _unpacked(text: str) -> list[Outcome]:
 
 
 def _digest(plays: Sequence[Play]) -> str:
-    return sha256(repr([[int(word) for word in play] for play in plays]).encode()).hexdigest()
+    return sha256(repr([[int(word) for word in play] for play in plays]).encode())
 
 
 class KeepingCrew(Crew):
@@ -97,15 +97,14 @@ class KeepingCrew(Crew):
     def set_datasets(self, datasets: Sequence[NDArray[Any]]) -> None:
         """Hand datasets, which must be those of the kept runs."""
         layout = None if self.layout is None else self.layout.as_list()
-        digest = sha256(repr((layout, self.survey) if self.survey else layout).encode())
+        parts = [repr((layout, self.survey) if self.survey else layout).encode()]
         for data in datasets:
             kind, shape, raw = pack_array(np.asarray(data))
-            digest.update(repr((kind, shape)).encode())
-            digest.update(bytes(raw))  # type: ignore[call-overload]
-        before = self._next("data")
+            parts += [repr((kind, shape)).encode(), bytes(raw)]  # type: ignore[call-overload]
+        digest, before = sha256(b"".join(parts)), self._next("data")
         if before is None:
-            self._kept.append({"data": digest.hexdigest()})
-        elif before != digest.hexdigest():
+            self._kept.append({"data": digest})
+        elif before != digest:
             raise self._other("these runs were kept of other data")
         super().set_datasets(datasets)
 

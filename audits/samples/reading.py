@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Never
 
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from audits.attack.planning import Floats
 from audits.sandbox.foreign import printed_number
 from audits.sandbox.outcomes import Outcome, of_value
-from dpaccount.documents import using
+from dpaccount.documents import sha256, using
 from dpaccount.errors import InputError
 
 MAX_RESULTS = 5_000_000  #: results of one file
@@ -75,7 +74,7 @@ def read_samples(left: Path, right: Path) -> tuple[DrawnResults, DrawnResults]:
         )
     else:
         sides = [one, other]
-    digests = [sha256(raw).hexdigest() for raw in raws]
+    digests = [sha256(raw) for raw in raws]
     return DrawnResults(left, digests[0], sides[0]), DrawnResults(right, digests[1], sides[1])
 
 

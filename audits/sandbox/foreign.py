@@ -11,7 +11,6 @@ import shlex
 import shutil
 import subprocess
 from decimal import Context, Decimal
-from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.sandbox import foreign_worker
+from dpaccount.documents import sha256
 from dpaccount.errors import InputError
 
 LEAST_VERSION = (3, 8)
@@ -92,7 +92,7 @@ class Program:
 
     def _file(self, data: Any) -> Path:
         written = FORMATS[self._format](data)
-        digest = sha256(written).hexdigest()[:32]
+        digest = sha256(written)[:32]
         if digest not in self._files:
             path = self._folder / f"{digest}.{self._format.partition('.')[2] or 'csv'}"
             path.write_bytes(written)
@@ -268,9 +268,9 @@ class OtherPython:
 def _key(data: Any) -> tuple[str, Any]:
     """Return a dataset's digest, and its document if the digest was computed from it."""
     if isinstance(data, np.ndarray) and data.dtype != object:  # the usual case, fast
-        return sha256(repr((data.dtype.str, data.shape)).encode() + data.tobytes()).hexdigest(), None
+        return sha256(repr((data.dtype.str, data.shape)).encode() + data.tobytes()), None
     document = foreign_worker.encode(data)
-    return sha256(json.dumps(document).encode()).hexdigest(), document
+    return sha256(json.dumps(document).encode()), document
 
 
 def _raise(name: str, text: str) -> NoReturn:

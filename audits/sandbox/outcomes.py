@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from audits.datasets.forms import Given
 from audits.sandbox import foreign_worker
 from audits.sandbox.tables import is_table, table_content
+from dpaccount.documents import sha256
 
 MAX_NUMBERS = 2**20  #: numbers of one outcome; one that has more is opaque
 MAX_MEMBERS = 2**17  #: members outside arrays and lists of floats; one that has more is opaque
@@ -393,7 +394,7 @@ def _named(spans: list[tuple[str, int]], keyed: bool) -> tuple[str, ...]:  # noq
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return sha256(text.encode("utf-8", "surrogatepass"))[:32]
 
 
 def _cut(text: str, most: int) -> str:

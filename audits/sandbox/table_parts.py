@@ -5,7 +5,6 @@ parts change nothing.  With a work folder, finished parts are recorded in a mani
 interrupted command resumes.  Noise and receipts stay in this process; workers return only totals.
 """
 
-import hashlib
 import json
 import os
 import pickle
@@ -37,7 +36,7 @@ from audits.sandbox.manifest import (
 from audits.sandbox.private_data import digest_of_data
 from audits.subjects.catalogue import is_catalogued, on_table, subject_of
 from audits.subjects.sources import digest_of_code
-from dpaccount.documents import canonical, using
+from dpaccount.documents import canonical, sha256, using
 from dpaccount.errors import DpaccountError, InputError, ReceiptError
 from dpaccount.noise import process
 from dpaccount_packages import called
@@ -139,7 +138,7 @@ def digests_of(claim: Claim, made_by: type, data: str) -> dict[str, str]:
         "data": data.encode(),
         "code": digest_of_code(made_by).encode(),
     }
-    found = {name: hashlib.sha256(part).hexdigest() for name, part in parts.items()}
+    found = {name: sha256(part) for name, part in parts.items()}
     return {**found, "pyarrow": _version_of("pyarrow")}
 
 

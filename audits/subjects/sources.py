@@ -1,7 +1,6 @@
 """The files that a subject rests on: its own modules, what they import from their folder, and ours."""
 
 import ast
-import hashlib
 import inspect
 import os
 import sys
@@ -10,6 +9,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TypeGuard
 
+from dpaccount.documents import digest_of_named
 from dpaccount.errors import InputError
 from dpaccount_packages import folders, is_ours
 
@@ -64,17 +64,13 @@ def digest_of_code(made_by: type) -> str:
 
     Names count as well as contents.  Raises `InputError` if a file or a package is missing.
     """
-    total = hashlib.sha256()
     root = _root(made_by)
     own = [
         (str(file.relative_to(root)) if _below(root, file) else file.name, file)
         for file in modules_of(made_by)
     ]
-    for name, file in [*_ours(), *sorted(own)]:
-        total.update(f"{name}\n{hashlib.sha256(content_of(file)).hexdigest()}\n".encode())
-    for package in UNDERNEATH:
-        total.update(f"{package} {_version(package)}\n".encode())
-    return "sha256:" + total.hexdigest()
+    every = ((name, content_of(file)) for name, file in [*_ours(), *sorted(own)])
+    return f"sha256:{digest_of_named(every, *(f'{package} {_version(package)}' for package in UNDERNEATH))}"
 
 
 def uncovered(made_by: type) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ damaged.  It holds answers, which go out in the clear; rows stay in the table th
 """
 
 import csv
-import hashlib
 import io
 import json
 import math
@@ -22,6 +21,7 @@ from bandits.learning.state import STATE
 from bandits.outsourced_optimisation.kernels import MAX_KERNEL_NUMBER, RowKernel, scaled
 from bandits.outsourced_optimisation.modeler import AS_PUBLISHED, NOISE_AWARE, Modeler
 from bandits.statistics.arrays import Floats
+from dpaccount.documents import sha256
 from dpaccount.errors import InputError
 from dpaccount.work.journal import Journal
 
@@ -99,7 +99,7 @@ def opened(
     begin = {
         "about": ABOUT,
         "table": os.path.relpath(table.resolve(), state.parent.resolve()),
-        "sha256": hashlib.sha256(raw).hexdigest(),
+        "sha256": sha256(raw),
         **{"length": settings.length, "noise": settings.noise},
         **{"seed": settings.seed, "smallest": settings.smallest, "rounds": settings.rounds},
         "lengths": None if settings.lengths is None else list(settings.lengths),
@@ -177,7 +177,7 @@ def _read(table: Path) -> tuple[bytes, Floats, dict[str, Any]]:
         raise InputError(
             f"{table} is no table of numbers, rows of equal length", "give what curate wrote"
         ) from None
-    if not isinstance(facts, dict) or facts.get("sha256") != hashlib.sha256(raw).hexdigest():
+    if not isinstance(facts, dict) or facts.get("sha256") != sha256(raw):
         raise InputError(f"{table} is not the table that {sidecar.name} is about", "fetch both again")
     if points.ndim != 2 or not len(points) or not np.isfinite(points).all():
         raise InputError(f"{table} is no table of finite numbers", "give what curate wrote")

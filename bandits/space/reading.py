@@ -4,7 +4,6 @@ All of it is public.  The digests of its files stand in the claim, so that anoth
 """
 
 import csv
-import hashlib
 import io
 import re
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ import numpy as np
 
 from bandits.space.points import MAX_POINTS, Axis, Space, of_cells, of_matrix
 from bandits.statistics.arrays import Floats
-from dpaccount.documents import Place, read_bytes
+from dpaccount.documents import Place, read_bytes, sha256
 from dpaccount.errors import InputError
 
 KIND: Final = Space  #: what a parameter of this kind is: see docs/extending.md
@@ -102,7 +101,7 @@ def _content(place: Place) -> tuple[bytes, str, Path]:
     if not named or "\0" in named or not path.resolve().is_relative_to(folder.resolve()):
         raise place.child("file").wrong(f"{named[:60]!r} is no file inside {folder}", "name a CSV file there")
     content = read_bytes(path)
-    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    digest = f"sha256:{sha256(content)}"
     if "digest" in place.value and place.child("digest").text() != digest:
         raise place.child("digest").wrong(f"the file's digest is {digest}", "give that, or the file meant")
     return content, digest, path

@@ -6,7 +6,6 @@ nothing of what a user's function imports, closes over or reads.
 """
 
 import dataclasses
-import hashlib
 import sys
 from enum import Enum
 from fractions import Fraction
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaccount.documents import canonical
+from dpaccount.documents import canonical, sha256
 from dpaccount.errors import InputError
 from dpaccount_packages import folders
 
@@ -49,11 +48,6 @@ def described(value: object) -> Any:
     raise _undescribed(value)
 
 
-def digest(value: object) -> str:
-    """Return the digest of a JSON value."""
-    return hashlib.sha256(canonical(value)).hexdigest()
-
-
 def _named(made: Any) -> list[str]:
     """Return where a function or class of ours is defined: what its module has under its name."""
     module, package = sys.modules.get(made.__module__), made.__module__.partition(".")[0]
@@ -75,7 +69,7 @@ def _undescribed(value: object) -> InputError:
 def _array(value: np.ndarray[Any, Any]) -> list[Any]:
     if value.dtype.hasobject:
         raise _undescribed(value)
-    content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    content = sha256(np.ascontiguousarray(value).tobytes())
     return [repr(value.dtype), list(value.shape), content]
 
 
@@ -83,7 +77,7 @@ def _array(value: np.ndarray[Any, Any]) -> list[Any]:
 _WORDS: dict[type, Any] = {
     float: lambda value: [value.hex()],
     Fraction: lambda value: [str(value)],
-    bytes: lambda value: [hashlib.sha256(value).hexdigest()],
+    bytes: lambda value: [sha256(value)],
     range: lambda value: [value.start, value.stop, value.step],
     np.ndarray: _array,
     tuple: lambda value: map(described, value),

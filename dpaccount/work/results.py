@@ -4,7 +4,6 @@ It is its owner's alone: nobody else may write what is taken for a result.  Whoe
 lock of SQLite that the system drops when the process dies, so that nothing is pruned under a command.
 """
 
-import hashlib
 import os
 import sqlite3
 import stat
@@ -15,7 +14,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from dpaccount.documents import OWN
+from dpaccount.documents import OWN, sha256
 from dpaccount.errors import InputError
 
 FORMAT = 0x64707702  #: of the file: "dpw" and its edition
@@ -92,7 +91,7 @@ class Results:
 
     def _result(self, name: str) -> bytes:
         rows = self._asked("SELECT result, digest FROM results WHERE name = ?", name)
-        if not rows or hashlib.sha256(rows[0][0]).hexdigest() != rows[0][1]:
+        if not rows or sha256(rows[0][0]) != rows[0][1]:
             what = "a result is gone, or does not read as it was written"
             raise InputError(what, "remove that work with dpaccount work prune DIGEST", self.path)
         return rows[0][0]
@@ -105,7 +104,7 @@ class Results:
 
     def keep(self, name: str, raw: bytes, seeds: int, *about: str) -> bytes:
         """Keep a group's result unless one is; return what is kept.  `about`: series, name, code."""
-        row = (name, *about, seeds, hashlib.sha256(raw).hexdigest(), raw)
+        row = (name, *about, seeds, sha256(raw), raw)
         self._asked("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", *row)
         return self._result(name)
 

@@ -4,7 +4,6 @@ Results do not depend on the workers, their order, or on how often the command w
 groups is done twice and compared before it is kept, and a sample of what the store has is done again.
 """
 
-import hashlib
 import io
 import pickle
 import warnings
@@ -17,9 +16,10 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaccount.documents import hex_digest, sha256
 from dpaccount.errors import DpaccountError, InputError
 from dpaccount.noise import process
-from dpaccount.work.described import DERIVED, described, digest
+from dpaccount.work.described import DERIVED, described
 from dpaccount.work.results import STORE, Results
 from dpaccount.work.version import Version, check, current, libraries, one_thread
 
@@ -92,7 +92,7 @@ def run(series: Sequence[Series], tell: Tell = lambda _: None) -> list[Floats]:
 
     store, away = STORE.get(), type(get_active_backend()[0]).__name__ not in HERE
     version = current() if away or store is not None else None
-    names = [digest([described(s.play), version]) if version else str(k) for k, s in enumerate(series)]
+    names = [hex_digest([described(s.play), version]) if version else str(k) for k, s in enumerate(series)]
     parts = [each.groups(name) for each, name in zip(series, names, strict=True)]
     groups = {name: group for part in parts for name, group in part.items()}
     if twice := sum(len(each.seeds) for each in series) - sum(len(seeds) for _, seeds in groups.values()):
@@ -138,7 +138,7 @@ class LongWork:
         if self._results is None:
             return
         for name, raw in self.done.items():
-            if self._results.digest_of(name) != hashlib.sha256(raw).hexdigest():
+            if self._results.digest_of(name) != sha256(raw):
                 what = "were removed from the store, as another command does with impure work"
                 self._refuse(name, what)
 
@@ -165,7 +165,7 @@ class LongWork:
             return
         if self._results is not None:
             series, seeds = self.groups[name]
-            about = name.partition(" ")[0], series.name, digest(self._version)
+            about = name.partition(" ")[0], series.name, hex_digest(self._version)
             self._compare(name, self._results.keep(name, raw, len(seeds), *about), raw)
         self._end(name, raw)
 

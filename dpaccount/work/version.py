@@ -1,6 +1,5 @@
 """Which version of the code a process runs, and all else that the last bits of a result depend on."""
 
-import hashlib
 import platform
 import threading
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
+from dpaccount.documents import digest_of_named
 from dpaccount.errors import InputError
 from dpaccount_packages import folders
 
@@ -74,9 +74,6 @@ def check(expected: Version) -> None:
 
 def digest_of(folder: Path) -> str:
     """Return the digest of a package's files, data included, names and contents."""
-    total = hashlib.sha256()
-    for file in sorted(folder.rglob("*")):
-        if file.is_file() and "__pycache__" not in file.parts:
-            content = hashlib.sha256(file.read_bytes()).hexdigest()
-            total.update(f"{file.relative_to(folder).as_posix()}\n{content}\n".encode())
-    return total.hexdigest()[:16]
+    files = [file for file in sorted(folder.rglob("*")) if file.is_file() and "__pycache__" not in file.parts]
+    named = ((file.relative_to(folder).as_posix(), file.read_bytes()) for file in files)
+    return digest_of_named(named)[:16]

@@ -4,7 +4,6 @@ The output is the release (or Z) and public facts: never a row of the file.
 """
 
 import csv
-import hashlib
 import json
 import os
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from audits.certificate.files import check_outputs, valid_certificate, write_all
 from audits.claim import Claim, read_claim
 from audits.consistency import hazards_of
 from audits.subjects import catalogue
-from dpaccount.documents import csv_text, using
+from dpaccount.documents import csv_text, sha256, using
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.schemas.certificate import Certificate, Draft
@@ -267,7 +266,7 @@ def _hand_out(
     if order.folder is not None:
         write_all(certificate, order.folder)
     raw = csv_text([names, *rows.tolist()]).encode()
-    size = {"rows": len(rows), "columns": len(names), "sha256": hashlib.sha256(raw).hexdigest()}
+    size = {"rows": len(rows), "columns": len(names), "sha256": sha256(raw)}
     _new_file(facts_file(target), (json.dumps({**facts, **size}, indent=1) + "\n").encode())
     try:
         _new_file(target, raw)

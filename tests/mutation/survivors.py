@@ -44,9 +44,9 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 from mutants import DECLARING, mutants  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
+from dpaccount.documents import hex_digest  # noqa: E402
 from dpaccount.noise import process  # noqa: E402
 from dpaccount.work import run as long_work  # noqa: E402
-from dpaccount.work.described import digest  # noqa: E402
 from dpaccount.work.results import kept_in  # noqa: E402
 from dpaccount.work.version import digest_of  # noqa: E402
 
@@ -320,7 +320,7 @@ def surviving(name: str, what: object, count: int, how: Callable[[int], str]) ->
         return np.array([[float(not how(number))] for number in seeds])
 
     store = os.environ.get("DPACCOUNT_STORE")
-    named = digest([what, digest_of(ROOT / "tests")])
+    named = hex_digest([what, digest_of(ROOT / "tests")])
     with kept_in(Path(store) if store else None):
         series = long_work.Series(f"mutation {name}", long_work.NamedPlay(named, play), range(count))
         [found] = long_work.run([series])

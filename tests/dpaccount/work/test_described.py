@@ -11,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dpaccount.documents import hex_digest
 from dpaccount.errors import InputError
 from dpaccount.relation import Relation
-from dpaccount.work.described import DERIVED, described, digest
+from dpaccount.work.described import DERIVED, described
 from tests.looped import looped
 from tests.planted import tasks
 from tests.planted.tasks import by_the_clock, squares
@@ -64,7 +65,7 @@ def written(value):
 
 @given(VALUES, VALUES)
 def test_values_have_one_description_just_if_they_are_the_same(one, other):
-    assert (digest(described(one)) == digest(described(other))) == (written(one) == written(other))
+    assert (hex_digest(described(one)) == hex_digest(described(other))) == (written(one) == written(other))
 
 
 DIFFERENT = [
@@ -79,7 +80,7 @@ DIFFERENT = [
 
 @pytest.mark.usefixtures("_ours")
 def test_what_differs_in_anything_has_another_description():
-    assert len({digest(described(each)) for each in DIFFERENT}) == len(DIFFERENT)
+    assert len({hex_digest(described(each)) for each in DIFFERENT}) == len(DIFFERENT)
 
 
 @pytest.mark.usefixtures("_ours")
