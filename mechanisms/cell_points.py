@@ -9,10 +9,10 @@ import numpy as np
 
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers, root_up
+from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, finite
 from mechanisms.local import tables
-from mechanisms.shared import accuracy, confidence, grid, moved_rows
+from mechanisms.shared import accuracy, grid, moved_rows
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, shown_to_all
 
 
@@ -51,8 +51,7 @@ class CellPoints:
     @cached_property
     def table(self) -> tables.Table:
         """Return the table of outcome probabilities, by a row's cell."""
-        size, truth = self.bins**self.columns, tables.ratio(self.epsilon)
-        return tables.weighted([[truth if i == j else Fraction(1) for j in range(size)] for i in range(size)])
+        return tables.k_ary(self.epsilon, self.bins**self.columns)
 
     def domain(self) -> Domain:
         """Return rows of the box and beyond it."""
@@ -81,15 +80,11 @@ class CellPoints:
         place = cells[:, None] // self.bins ** np.arange(self.columns) % self.bins
         low, high = float(self.low), float(self.high)
         centres = low + (place + 0.5) * (high - low) / self.bins
-        truth, lie = float(self.table[0][0]), float(self.table[0][1])
-        counts = (np.bincount(cells, minlength=len(self.table)) - self.rows * lie) / (truth - lie)
+        counts = tables.estimated_counts(self.table, cells, self.rows)
         return View(public={"centres": centres, "cells": cells, "counts": counts})
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the estimated counts of all cells; a row's answer by itself has none."""
-        truth, lie = self.table[0][:2]
-        most = max(chance * (1 - chance) for chance in (truth, lie))
-        alpha = confidence.missed(level) / len(self.table)
-        reach = confidence.bounded_mean(1.0, root_up(most), self.rows, alpha) * self.rows / float(truth - lie)
+        reach = tables.reach_of_counts(self.table, self.rows, level)
         of = "how many rows are in each cell"
         return {"counts": accuracy.around(view.public["counts"], reach, level, of)}

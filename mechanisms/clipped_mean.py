@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import out_of_range
-from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_clipped, compose, laplace, linear
@@ -95,9 +94,8 @@ class ClippedMean(Additive):
         private = adjacency(self.relation).rows_vary
         if private:
             alpha /= 2
-        reach = confidence.laplace(double_up(self.scale * 2**self.bits), alpha)
-        wide = double_up(reach * grid.step(self.bits))
-        off = confidence.laplace(double_up(self.count_scale), alpha) if private else 0
+        wide = accuracy.reach("laplace", self.scale, grid.step(self.bits), alpha)
+        off = accuracy.reach("laplace", self.count_scale, grid.step(COUNT_BITS), alpha) if private else 0
         count = view.public["count"]
         mean = self._mean(float(view.public["mean"][0]), int(count[0]), wide, off)
         of = "the mean of clipped numbers"
@@ -106,7 +104,7 @@ class ClippedMean(Additive):
             {"count": accuracy.around(count, off, level, "how many rows there are")} if private else {}
         )
 
-    def _mean(self, mean: float, count: int, wide: float, off: int) -> tuple[Rows, Rows]:
+    def _mean(self, mean: float, count: int, wide: float, off: float) -> tuple[Rows, Rows]:
         """Return the ends of the mean if the sum is off by at most `wide` and the count by `off`.
 
         A clipped mean may come from any sum beyond.  The mean of no rows is the middle.
@@ -116,7 +114,6 @@ class ClippedMean(Additive):
         slack = wide + (abs(middle) + half) * max(count, 1) * 2.0**-45
         low = -np.inf if mean <= float(self.low) else total - slack
         high = np.inf if mean >= float(self.high) else total + slack
-        fewest, most = max(count - off, 1), max(count + off, 1)
-        ends = [min(low / fewest, low / most), max(high / fewest, high / most)]
+        ends = accuracy.quotient(low, high, max(count - off, 1), max(count + off, 1))
         bounds = middle + np.clip(ends, -half, half) + np.array([-1, 1]) * (abs(middle) + half) * 2.0**-45
         return bounds[:1], bounds[1:]

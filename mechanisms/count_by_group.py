@@ -5,16 +5,14 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpaccount.errors import InputError
-from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem, assume_cell
-from mechanisms.shared.counts import NoisyCounts, counts_of
-from mechanisms.subject import Domain, Rows
+from mechanisms.shared.counts import CellCounts, NoisyCounts
 
 MAX_GROUPS = 2**20  #: groups of one release
 
 
 @dataclass(frozen=True)
-class CountByGroup(NoisyCounts):
+class CountByGroup(CellCounts, NoisyCounts):
     """Release how many rows are in each of `cells` public groups, numbered from 0.
 
     A number is rounded down; outside the groups (NaN and infinities too) it counts nowhere.  Noise is of
@@ -35,14 +33,6 @@ class CountByGroup(NoisyCounts):
         super().__post_init__()
         if not 1 <= self.cells <= MAX_GROUPS:
             raise InputError(f"cells is {self.cells}", f"needed 1 ... {MAX_GROUPS}")
-
-    def domain(self) -> Domain:
-        """Return one column of integers, one beyond the groups on either side."""
-        return Domain(self.rows, (-1.0,), (float(self.cells),), (True,), missing=(-1.0,))
-
-    def query(self, data: Rows) -> Integers:
-        """Return the exact counts."""
-        return counts_of(data, self.cells)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Let a row add 1 to one group or to none; noise by the law."""

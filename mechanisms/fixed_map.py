@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,6 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem
 from mechanisms.shared import accuracy, grid, moved_rows
-from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Rows, View, shown
 
 
@@ -64,12 +63,7 @@ class FixedMap(moved_rows.ClippedRows):
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
         """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
         stretch = moved_rows.stretch_of(self.map)
-        points = moved_rows.follows("rows", self.radius, self.columns, self.bits, stretch)
-        query, _ = moved_rows.bound_on(points, unit)
-        step, every = grid.step(self.bits + moved_rows.MAP_BITS), partial(moved_rows.each, rows=self.rows)
-        like = moved_rows.of_neighbours(points, self.unit)
-        noisy = gaussian(query, self.sigma, step, self.dimension, moved_rows.KEY, delta, every, like)
-        return shown(noisy, "fixed-map")
+        return shown(self.with_noise(unit, delta, self.sigma, self.dimension, stretch), "fixed-map")
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy mapped rows, and the map."""

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import ClassVar
 
 from dpaccount.errors import out_of_range
@@ -10,7 +9,6 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem
 from mechanisms.shared import accuracy, grid, moved_rows
-from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Rows, View, shown
 
 
@@ -47,12 +45,7 @@ class GaussianRows(moved_rows.ClippedRows):
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
         """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
-        points = moved_rows.follows("rows", self.radius, self.columns, self.bits)
-        query, _ = moved_rows.bound_on(points, unit)
-        every = partial(moved_rows.each, rows=self.rows)
-        like, step = moved_rows.of_neighbours(points, self.unit), grid.step(self.bits)
-        noisy = gaussian(query, self.sigma, step, self.columns, moved_rows.KEY, delta, every, like)
-        return shown(noisy, "gaussian-rows")
+        return shown(self.with_noise(unit, delta, self.sigma, self.columns, None), "gaussian-rows")
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy rows, in the data's own units."""

@@ -8,17 +8,17 @@ import numpy as np
 
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers, exact_root, root_up
+from dpaccount.noise.samplers import Integers, exact_root
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, differences, lattice_gaussian
 from mechanisms.shared import accuracy, confidence
-from mechanisms.shared.counts import counts_of
-from mechanisms.subject import Additive, Domain, Rows, View, known_relation, shown_to_all
+from mechanisms.shared.counts import CellCounts
+from mechanisms.subject import View, known_relation, shown_to_all
 
 MAX_LISTED_CELLS = 64  #: maximum number of cells whose shifts a proof lists
 
 
 @dataclass(frozen=True)
-class Histogram(Additive):
+class Histogram(CellCounts):
     """Release how many rows fall into each of `cells` public cells, numbered from 0.
 
     A number is rounded down; outside the cells (NaN and infinities too) it counts nowhere.  Noise is
@@ -49,19 +49,6 @@ class Histogram(Additive):
         if exact_root(self.sigma**2) is None:
             raise InputError(f"sigma {self.sigma} is no double", "round it up, to a multiple of 1/32 say")
 
-    def domain(self) -> Domain:
-        """Return one column of integers, one beyond the cells on either side."""
-        return Domain(self.rows, (-1.0,), (float(self.cells),), (True,), missing=(-1.0,))
-
-    @property
-    def largest(self) -> int:
-        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
-        return 1
-
-    def query(self, data: Rows) -> Integers:
-        """Return the exact counts."""
-        return counts_of(data, self.cells)
-
     def proof(self, delta: Fraction) -> Theorem:
         """Let a row add 1 to one cell or to none: the exact lattice curve of its shifts."""
         points = [(0,) * self.cells]
@@ -79,7 +66,7 @@ class Histogram(Additive):
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all counts; those shown as 0 reach up to the threshold."""
         counts = view.public["counts"].astype(np.int64)
-        reach = confidence.gaussian(root_up(self.sigma**2), confidence.missed(level) / self.cells)
+        reach = accuracy.reach("gaussian", self.sigma, Fraction(1), confidence.missed(level) / self.cells)
         high = np.where(counts < self.threshold, self.threshold - 1, counts) + reach
         low = np.where(counts < self.threshold, 0, counts - reach)
         return {"counts": accuracy.interval(low, high, level, "the counts of all cells")}

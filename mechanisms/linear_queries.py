@@ -12,8 +12,8 @@ from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, discrete_gaussian, linear
 from mechanisms.histogram import MAX_LISTED_CELLS
 from mechanisms.shared import accuracy, confidence
-from mechanisms.shared.counts import counts_of
-from mechanisms.subject import Additive, Domain, Rows, View, known_relation, shown_to_all
+from mechanisms.shared.counts import CellCounts
+from mechanisms.subject import Rows, View, known_relation, shown_to_all
 
 WORKLOADS = ("prefix", "ranges", "dyadic")
 
@@ -33,7 +33,7 @@ def matrix(workload: str, cells: int) -> Integers:
 
 
 @dataclass(frozen=True)
-class LinearQueries(Additive):
+class LinearQueries(CellCounts):
     """Release W·x for the counts x of `cells` public cells; W is one of the workloads of `matrix`.
 
     A row adds the column of its cell; outside the cells (NaN and infinities too) it adds nothing.
@@ -60,10 +60,6 @@ class LinearQueries(Additive):
         if len(matrix(self.workload, self.cells)) > MAX_LISTED_CELLS:
             raise InputError(f"{self.workload} makes more than {MAX_LISTED_CELLS} queries", "use fewer cells")
 
-    def domain(self) -> Domain:
-        """Return one column of integers, one beyond the cells on either side."""
-        return Domain(self.rows, (-1.0,), (float(self.cells),), (True,), missing=(-1.0,))
-
     @property
     def largest(self) -> int:
         """Return the largest magnitude that a row adds to a total, in the units of the noise."""
@@ -71,8 +67,7 @@ class LinearQueries(Additive):
 
     def query(self, data: Rows) -> Integers:
         """Return the exact answers."""
-        counts = counts_of(data, self.cells)
-        return matrix(self.workload, self.cells) @ counts
+        return matrix(self.workload, self.cells) @ super().query(data)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Let a row add one column of W or nothing: ℓ2 sensitivity, discrete Gaussian, zCDP."""

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from dpaccount.errors import InputError, out_of_range
-from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem, assume_cell
@@ -116,7 +115,10 @@ class Quantiles(NoisyCounts):
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all cumulative counts, and hence of all quantiles."""
         terms, alpha = self._terms(), confidence.missed(level) / self.cells
-        each = {many: self._reach(many, alpha) for many in set(terms.tolist())}
+        each = {
+            many: accuracy.reach(self.law, self.scale, Fraction(1), alpha, many) if many else 0
+            for many in set(terms.tolist())
+        }
         reach = np.array([each[many] for many in terms.tolist()], dtype=np.int64)
         below = view.public["ranks"].astype(np.int64)
         least = np.maximum.accumulate(np.maximum(below - reach, 0))
@@ -134,12 +136,3 @@ class Quantiles(NoisyCounts):
     def _first(self, bounds: Integers, needed: Fraction) -> int:
         """Return the first boundary where a non-decreasing bound is enough; else the last."""
         return min(int(np.searchsorted(bounds, math.ceil(needed), side="left")), self.cells)
-
-    def _reach(self, terms: int, alpha: Fraction) -> int:
-        """Return the bound on a sum of this many noise draws."""
-        if not terms:
-            return 0
-        scale = double_up(self.scale)
-        if self.law == "laplace":
-            return confidence.laplace_sum(scale, terms, alpha)
-        return confidence.gaussian_sum(scale, terms, alpha)

@@ -9,10 +9,10 @@ import numpy as np
 
 from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers, root_up
+from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem
 from mechanisms.local import tables
-from mechanisms.shared import accuracy, confidence
+from mechanisms.shared import accuracy
 from mechanisms.subject import Domain, Rows, View
 
 
@@ -42,9 +42,7 @@ class RandomisedResponse:
     @cached_property
     def table(self) -> tables.Table:
         """Return the table of outcome probabilities, by category."""
-        size, truth = self.cells, tables.ratio(self.epsilon)
-        weights = [[truth if i == j else Fraction(1) for j in range(size)] for i in range(size)]
-        return tables.weighted(weights)
+        return tables.k_ary(self.epsilon, self.cells)
 
     def domain(self) -> Domain:
         """Return one column of integers, one beyond the categories on either side."""
@@ -63,15 +61,11 @@ class RandomisedResponse:
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Collect everyone's answer; estimate the counts from them."""
         answers = tables.answers(self.query(data), noise)
-        truth, lie = float(self.table[0][0]), float(self.table[0][1])
-        counts = np.bincount(answers, minlength=self.cells)
-        return View(public={"answers": answers, "counts": (counts - self.rows * lie) / (truth - lie)})
+        counts = tables.estimated_counts(self.table, answers, self.rows)
+        return View(public={"answers": answers, "counts": counts})
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the estimated counts of all categories; an answer by itself has none."""
-        truth, lie = self.table[0][:2]
-        most = max(p * (1 - p) for p in (truth, lie))
-        alpha = confidence.missed(level) / self.cells
-        reach = confidence.bounded_mean(1.0, root_up(most), self.rows, alpha) * self.rows / float(truth - lie)
+        reach = tables.reach_of_counts(self.table, self.rows, level)
         of = "how many people are in each category"
         return {"counts": accuracy.around(view.public["counts"], reach, level, of)}

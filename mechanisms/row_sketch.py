@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +11,6 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem
 from mechanisms.shared import accuracy, grid, moved_rows
-from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Rows, View, shown
 
 
@@ -61,12 +59,7 @@ class RowSketch(moved_rows.ClippedRows):
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
         """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
-        points = moved_rows.follows("rows", self.radius, self.columns, self.bits, self.stretch)
-        query, _ = moved_rows.bound_on(points, unit)
-        step, every = grid.step(self.bits + moved_rows.MAP_BITS), partial(moved_rows.each, rows=self.rows)
-        like = moved_rows.of_neighbours(points, self.unit)
-        noisy = gaussian(query, self.sigma, step, self.dimension, moved_rows.KEY, delta, every, like)
-        return shown(noisy, "row-sketch")
+        return shown(self.with_noise(unit, delta, self.sigma, self.dimension, self.stretch), "row-sketch")
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy sketched rows, and the map."""

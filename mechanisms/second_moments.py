@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError, out_of_range
-from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers, root_up
+from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_rank_one, joint, linear
 from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
@@ -154,14 +153,16 @@ class SecondMoments(Additive):
         Coefficients have none: how far noise moves them depends on how close to each other columns are.
         """
         alpha, size, half = confidence.missed(level) / self._numbers, self.columns, self._half
-        steps = confidence.gaussian(root_up((self.sigma / STEP) ** 2), alpha)
-        each, count = double_up(steps * STEP) * (1 + 2.0**-40), float(view.public["count"][0])
+        each = accuracy.reach("gaussian", self.sigma, STEP, alpha) * (1 + 2.0**-40)
+        count = float(view.public["count"][0])
         off = 2 * each if adjacency(self.relation).rows_vary else 0.0
         counts = max(count - off, 1.0), max(count + off, 1.0)
-        squares = _quotient(view.public["squares"].astype(float) * count, each * size, counts)
+        sums = view.public["squares"].astype(float) * count
+        squares = accuracy.quotient(sums - each * size, sums + each * size, *counts)
         z = (view.public["means"].astype(float) - self._middle) / half
         lost = (np.abs(self._middle) / half + 1) * 2.0**-51  # of z, where means are far larger than intervals
-        means = _quotient(z * count, each * np.sqrt(size) + lost * count, counts)
+        wide = each * np.sqrt(size) + lost * count
+        means = accuracy.quotient(z * count - wide, z * count + wide, *counts)
         least, most = _products(*means)
         scale = np.outer(half, half)
         low, high = (squares[0] - most) * scale, (squares[1] - least) * scale
@@ -171,12 +172,6 @@ class SecondMoments(Additive):
             "means": accuracy.outwards(below, above, level, "the means of clipped numbers"),
             "covariances": accuracy.outwards(low, high, level, "the covariances of clipped numbers"),
         }
-
-
-def _quotient(totals: Floats, reach: Floats | float, counts: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Return the ends of what sums within `reach` over a count between two may be."""
-    low, high = totals - reach, totals + reach
-    return np.minimum(low / counts[0], low / counts[1]), np.maximum(high / counts[0], high / counts[1])
 
 
 def _products(low: Floats, high: Floats) -> tuple[Floats, Floats]:

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError, out_of_range
-from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers, root_up
+from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, linear
 from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
@@ -126,11 +125,12 @@ class Variance(Additive):
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the sums, and those of what follows from them by interval arithmetic."""
         sums, alpha = view.public["sums"].astype(float), confidence.missed(level) / self.numbers
-        steps = confidence.gaussian(root_up((self.sigma * self.whole) ** 2), alpha)
-        reach = double_up(Fraction(steps, self.whole))
+        reach = accuracy.reach("gaussian", self.sigma, Fraction(1, self.whole), alpha)
         counts = [self._count(sums + np.array([0, 0, way * reach])[: self.numbers]) for way in (-1, 1)]
-        mean = np.clip(_quotient(sums[0], reach, counts), -1, 1)
-        square = np.clip(_quotient(sums[1], reach, counts) * GRID_UNIT / SQUARE + 0.5, 0, 1)
+        means, squares = (
+            np.array(accuracy.quotient(total - reach, total + reach, *counts)) for total in sums[:2]
+        )
+        mean, square = np.clip(means, -1, 1), np.clip(squares * GRID_UNIT / SQUARE + 0.5, 0, 1)
         nearest = 0.0 if mean[0] <= 0 <= mean[1] else float(np.abs(mean).min())
         least = max(square[0] - float(np.abs(mean).max()) ** 2, 0.0)
         spread = np.array([least, max(square[1] - nearest**2, 0.0)]) * self._half**2
@@ -142,9 +142,3 @@ class Variance(Additive):
             for name, each in ends.items()
         }
         return intervals | {"sums": accuracy.around(sums, reach, level, of.format("sums"))}
-
-
-def _quotient(total: float, reach: float, counts: list[float]) -> Floats:
-    """Return the bounds of the quotient of a sum within `reach` and a count between two bounds."""
-    ends = [(total + way * reach) / count for way in (-1, 1) for count in counts]
-    return np.array([min(ends), max(ends)])

@@ -8,10 +8,11 @@ import math
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
+from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import (
     REPLACE_ONE,
     Cover,
@@ -24,6 +25,7 @@ from dpaccount.proof import (
     local_view,
 )
 from dpaccount.proof.search import approximate
+from mechanisms.shared import confidence
 
 Table = tuple[tuple[Fraction, ...], ...]
 
@@ -48,6 +50,26 @@ def weighted(rows: list[list[Fraction]]) -> Table:
     """Return the table of rows of weights, each divided by its sum."""
     totals = [sum(row, Fraction(0)) for row in rows]
     return tuple(tuple(w / total for w in row) for row, total in zip(rows, totals, strict=True))
+
+
+def k_ary(epsilon: Fraction, cells: int) -> Table:
+    """Return k-ary randomised response: the true cell is e^ε times as likely as any other."""
+    truth = ratio(epsilon)
+    return weighted([[truth if i == j else Fraction(1) for j in range(cells)] for i in range(cells)])
+
+
+def estimated_counts(table: Table, answers: Integers, people: int) -> NDArray[np.float64]:
+    """Return unbiased estimates of how many people are in each cell, from everyone's k-ary answer."""
+    truth, lie = map(float, table[0][:2])
+    counts = np.bincount(answers, minlength=len(table)).astype(np.float64)
+    return (counts - people * lie) / (truth - lie)
+
+
+def reach_of_counts(table: Table, people: int, level: Fraction) -> float:
+    """Return how far any of these estimates may be from its count, for all cells at once."""
+    truth, lie = table[0][:2]
+    deviation, alpha = root_up(max(p * (1 - p) for p in (truth, lie))), confidence.missed(level) / len(table)
+    return confidence.bounded_mean(1.0, deviation, people, alpha) * people / float(truth - lie)
 
 
 def one_by_one(messages: int, each: int = 1) -> list[Cover]:

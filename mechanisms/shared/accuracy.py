@@ -51,17 +51,30 @@ def outwards(low: Array, high: Array, level: Fraction, of: str, least: float = -
 def laplace(shown: Array, scale: Fraction, bits: int, level: Fraction, of: str) -> Interval:
     """Return the interval of sums with discrete Laplace noise of `scale` on steps of 2^−`bits`."""
     alpha = confidence.missed(level) / shown.size
-    step = grid.step(bits)
-    return around(shown, in_units(confidence.laplace(double_up(scale / step), alpha), bits), level, of)
+    return around(shown, reach("laplace", scale, grid.step(bits), alpha), level, of)
 
 
 def gaussian(shown: Array, sigma: Fraction, bits: int, level: Fraction, of: str) -> Interval:
     """Return the interval of sums with discrete Gaussian noise of deviation `sigma` on steps of 2^−`bits`."""
     alpha = confidence.missed(level) / shown.size
-    step = grid.step(bits)
-    return around(shown, in_units(confidence.gaussian(root_up((sigma / step) ** 2), alpha), bits), level, of)
+    return around(shown, reach("gaussian", sigma, grid.step(bits), alpha), level, of)
 
 
-def in_units(steps: int, bits: int) -> int | float:
-    """Return `steps` steps of 2^−`bits` in the data's units: an integer for steps of 1, else rounded up."""
-    return steps if bits == 0 else double_up(steps * grid.step(bits))
+def reach(law: str, scale: Fraction, step: Fraction, alpha: Fraction, terms: int = 1) -> int | float:
+    """Return how far the sum of `terms` draws of noise is, but for a probability of `alpha`.
+
+    `law` is ``laplace`` or ``gaussian``, `scale` its scale or standard deviation and `step` that of its grid;
+    all are in one unit, in which the reach is an integer for steps of 1, else rounded up.
+    """
+    if law == "laplace":
+        steps = confidence.laplace_sum(double_up(scale / step), terms, alpha)
+    else:
+        steps = confidence.gaussian_sum(root_up((scale / step) ** 2), terms, alpha)
+    return steps if step == 1 else double_up(steps * step)
+
+
+def quotient(
+    low: Array | float, high: Array | float, fewest: Array | float, most: Array | float
+) -> tuple[Array, Array]:
+    """Return the ends of a sum over a count, each of which lies between two bounds; counts are positive."""
+    return np.minimum(low / fewest, low / most), np.maximum(high / fewest, high / most)

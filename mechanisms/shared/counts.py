@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 
 from dpaccount.errors import InputError, out_of_range
-from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, exact_root
 from dpaccount.proof import (
@@ -20,7 +19,7 @@ from dpaccount.proof import (
     linear,
 )
 from mechanisms.shared import accuracy, confidence
-from mechanisms.subject import Additive, Rows, View, known_relation, shown_to_all
+from mechanisms.subject import Additive, Domain, Rows, View, known_relation, shown_to_all
 
 LAWS = ("laplace", "gaussian")
 
@@ -30,6 +29,26 @@ def counts_of(data: Rows, cells: int) -> Integers:
     cell = np.floor(data[:, 0])
     inside = cell[(cell >= 0) & (cell < cells)].astype(np.int64)
     return np.bincount(inside, minlength=cells).astype(np.int64)
+
+
+class CellCounts(Additive):
+    """Base of mechanisms that count rows by cells, numbered from 0: each adds 1 to one, or to none."""
+
+    rows: int
+    cells: int
+
+    def domain(self) -> Domain:
+        """Return one column of integers, one beyond the cells on either side."""
+        return Domain(self.rows, (-1.0,), (float(self.cells),), (True,), missing=(-1.0,))
+
+    @property
+    def largest(self) -> int:
+        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
+        return 1
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact counts."""
+        return counts_of(data, self.cells)
 
 
 @dataclass(frozen=True)
@@ -84,6 +103,5 @@ class NoisyCounts(Additive):
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all counts."""
         counts = view.public["counts"]
-        reach = confidence.laplace if self.law == "laplace" else confidence.gaussian
-        steps = reach(double_up(self.scale), confidence.missed(level) / counts.size)
+        steps = accuracy.reach(self.law, self.scale, Fraction(1), confidence.missed(level) / counts.size)
         return {"counts": accuracy.around(counts, steps, level, "the counts")}

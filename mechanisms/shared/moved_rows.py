@@ -6,6 +6,7 @@ coordinates; a unit of 0 means that it is replaced by any other.
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from math import ceil
 
 import numpy as np
@@ -17,6 +18,7 @@ from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_lipschitz, assume_tree, moved, nodes
 from dpaccount.relation import bounded_row
 from mechanisms.shared import grid
+from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Domain, Rows, wide
 
 KEY = "row"
@@ -122,6 +124,18 @@ class ClippedRows:
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
         """Return the theorem for a row that moves by `unit`, or is replaced (None)."""
         raise NotImplementedError
+
+    def with_noise(
+        self, unit: Fraction | None, delta: Fraction, sigma: Fraction, numbers: int, stretch: Fraction | None
+    ) -> Theorem:
+        """Return the theorem of Gaussian noise on rows of `numbers`, if given after a map of this `stretch`.
+
+        A map has steps of its own: what comes out of it is on a finer grid than the rows.
+        """
+        points = follows("rows", self.radius, self.columns, self.bits, stretch or Fraction(1))
+        step, like = grid.step(self.bits + (MAP_BITS if stretch else 0)), of_neighbours(points, self.unit)
+        every = partial(each, rows=self.rows)
+        return gaussian(bound_on(points, unit)[0], sigma, step, numbers, KEY, delta, every, like)
 
 
 # ------------------------------------------------------------------ public maps

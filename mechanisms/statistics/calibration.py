@@ -10,10 +10,8 @@ from scipy.special import log_ndtr, ndtr
 
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded
-from dpaccount.noise.laws import double_up
-from dpaccount.noise.samplers import root_up
 from dpaccount.numerics.bisection import bisect_ratio
-from mechanisms.shared import confidence
+from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.statistics import choices
 from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, ROUNDED, SQUARE, Draw, draws
 from mechanisms.statistics.statistic import LARGEST, Statistic
@@ -330,20 +328,11 @@ def _delta(mu: float, epsilon: float) -> float:
 
 def reach_of_one(law: str, scale: Fraction, bits: int, alpha: Fraction) -> float:
     """Return how far one draw's noise is with probability 1 − `alpha`, in the draw's units."""
-    step = Fraction(1, 2**bits)
-    if law == "laplace":
-        return double_up(confidence.laplace(double_up(scale / step), alpha) * step)
-    return double_up(confidence.gaussian(root_up((scale / step) ** 2), alpha) * step)
+    return float(accuracy.reach(law, scale, grid.step(bits), alpha))
 
 
 def reach_of_sums(law: str, scale: Fraction, bits: int, groups: int, alpha: Fraction) -> list[float]:
     """Return how far the noise of sums of 0, 1, … counts is, for all ends of a quantile's cells at once."""
-    step, each = Fraction(1, 2**bits), alpha / (groups * BRANCHES**LEVELS)
-    reaches = [0.0]
-    for terms in range(1, LEVELS * (BRANCHES - 1) + 1):
-        if law == "laplace":
-            steps = confidence.laplace_sum(double_up(scale / step), terms, each)
-        else:
-            steps = confidence.gaussian_sum(root_up((scale / step) ** 2), terms, each)
-        reaches.append(double_up(steps * step))
-    return reaches
+    each, most = alpha / (groups * BRANCHES**LEVELS), LEVELS * (BRANCHES - 1)
+    some = (accuracy.reach(law, scale, grid.step(bits), each, terms) for terms in range(1, most + 1))
+    return [0.0, *map(float, some)]

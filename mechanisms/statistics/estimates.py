@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.shared import accuracy
 from mechanisms.statistics.draws import BRANCHES, LEVELS, ROUNDED, SQUARE
 from mechanisms.statistics.statistic import Statistic
 
@@ -70,9 +71,8 @@ def _sums(what: Statistic, noisy: Floats, reach: float) -> Ends:
 
 def _quotients(total: Floats, wide: float, sizes: Sizes) -> tuple[Floats, Floats]:
     """Return the ends of what sums within `wide` over a number of rows between two may be."""
-    low, high = total - wide, total + wide
-    fewest, most = sizes[1:]
-    return np.minimum(low / fewest, low / most) - ROUNDED, np.maximum(high / fewest, high / most) + ROUNDED
+    low, high = accuracy.quotient(total - wide, total + wide, *sizes[1:])
+    return low - ROUNDED, high + ROUNDED
 
 
 def _means(what: Statistic, noisy: Floats, wide: float, sizes: Sizes, empty: NDArray[np.bool_]) -> Ends:
