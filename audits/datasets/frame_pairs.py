@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from hypothesis import assume
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from audits.datasets.bases import Pair
@@ -273,36 +271,3 @@ def _any_person(frame: Frame, ends: _Ends, rng: np.random.Generator) -> Floats:
     cells = ends.between(rng.random((rows, frame.columns)))
     cells[(rng.random(cells.shape) < 0.2) & np.array(frame.gaps)] = MISSING
     return cells
-
-
-def neighbouring(frame: Frame) -> st.SearchStrategy[Pair]:
-    """Return a strategy for neighbours: a base, a unit, and one or two persons drawn cell by cell."""
-    every, known, ends = bases(frame), persons(frame), _Ends(frame)
-    drawn = [_codes(frame, ends, place) for place in range(frame.columns)]
-    row = st.tuples(*drawn).map(list)
-    person: st.SearchStrategy[Person] = st.one_of(
-        st.sampled_from(sorted(known)).map(known.__getitem__),
-        st.booleans(),
-        st.lists(row, min_size=1, max_size=frame.table.max_rows).map(np.array),
-    )
-    both = adjacency(frame.relation).contributions
-
-    @st.composite
-    def draw_pair(draw: st.DrawFn) -> Pair:
-        base, seed = draw(st.sampled_from(every)), draw(st.integers(0, 2**32 - 1))
-        unit = draw(st.one_of(st.sampled_from([0, frame.rows - 1]), st.integers(0, frame.rows - 1)))
-        neighbours = pair(frame, base, unit, draw(st.lists(person, min_size=both, max_size=both)), seed)
-        assume(neighbours is not None)
-        return neighbours  # type: ignore[return-value]
-
-    return draw_pair()
-
-
-def _codes(frame: Frame, ends: _Ends, place: int) -> st.SearchStrategy[float]:
-    marks = st.sampled_from(frame.cell_landmarks(place) or [0.0])
-    low, high = float(ends.low[place]), float(ends.high[place])
-    if ends.coded[place]:
-        return marks
-    if ends.whole[place]:
-        return st.one_of(marks, st.integers(int(low), int(high)).map(float))
-    return st.one_of(marks, st.floats(low, high, allow_nan=False))

@@ -1,11 +1,14 @@
 """Property test of a declared sensitivity of a user's query.
 
-Three searches, each starting from the previous result: named pairs (corners, ties, one outlier, nearly
-empty), Hypothesis with the movement as target, and coordinate ascent over corners and special values.
-A counterexample is then simplified entry by entry, while its movement decreases by rounding at most.
+Three searches: named pairs (corners, ties, one outlier, nearly empty), random pairs, and coordinate ascent
+from the best of them over corners and special values.  A counterexample is then simplified entry by entry,
+while its movement decreases by rounding at most.
+
+Hypothesis with the movement as its target came before the ascent once: of 132 declared sensitivities (33
+queries, replaced and added rows, two seeds) it changed not one largest movement, while 2,000 random pairs,
+which are far cheaper, find five counterexamples that named pairs and the ascent miss.
 """
 
-import contextlib
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -14,11 +17,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from hypothesis import Phase, target
 
 from audits.datasets.bases import Pair
-from audits.datasets.drawing import draw_examples
-from audits.datasets.neighbours import candidates, neighbouring, random_pairs
+from audits.datasets.neighbours import candidates, random_pairs
 from audits.datasets.shape import Neighbourhood, Shape
 from audits.sandbox.crew import KEEPS, Crew, Gone, TimeUp
 from audits.sandbox.frames import unpack_array
@@ -29,7 +30,6 @@ from dpaccount.exact import rounded, shown
 from dpaccount.relation import unlike
 
 NORMS = ("l1", "l2", "linf")
-EXAMPLES = 300  #: Hypothesis examples
 RANDOM = 2000  #: random pairs
 MAX_NUMBERS_SENT = 2_000_000  #: numbers sent to the worker at a time
 SWEEPS = 4  #: maximum sweeps of the ascent
@@ -105,8 +105,6 @@ def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Se
         if crew.tally.empty:
             raise no_numbers_error(crew)
         _check_keeps_nothing(crew, search, many[:: max(len(many) // AFRESH, 1)])
-        if not search.refuted:
-            _hypothesis(measure, search, seed)
         if search.worst < math.inf:
             _ascend(measure, search, shape)
         if search.refuted:
@@ -235,21 +233,6 @@ NUMBER = re.compile(
 def _without_number_types(structure: str) -> str:
     """Return a structure without the types of its numbers: keys, shapes and lengths."""
     return NUMBER.sub("number", structure)
-
-
-def _hypothesis(measure: Callable[[Sequence[Pair]], list[float]], search: Search, seed: int) -> None:
-    def property_test(pair: Pair) -> None:
-        target(min(measure([pair])[0], 1e300))
-        if search.refuted:
-            raise CounterexampleFound
-
-    pair, phases = neighbouring(search.declared.shape), (Phase.generate, Phase.target)
-    with contextlib.suppress(CounterexampleFound):
-        draw_examples(property_test, seed, EXAMPLES, *phases, pair=pair)
-
-
-class CounterexampleFound(Exception):  # noqa: N818
-    """Ends a search that has succeeded."""
 
 
 def _ascend(measure: Callable[[Sequence[Pair]], list[float]], search: Search, shape: Neighbourhood) -> None:

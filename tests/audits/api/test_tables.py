@@ -55,7 +55,6 @@ RIGHT = [{**row, "city": "south"} if row["who"] == "p1" else row for row in RIGH
 def few(monkeypatch):
     """Let the search of a movement try few pairs."""
     monkeypatch.setattr(search, "RANDOM", 20)
-    monkeypatch.setattr(search, "EXAMPLES", 10)
     monkeypatch.setattr(search, "candidates", lambda shape, seed: candidates(shape, seed, 60))
 
 

@@ -71,7 +71,6 @@ trials = {trials}
 @pytest.fixture
 def claimed(root, tmp_path, in_process, monkeypatch):
     monkeypatch.setattr(search, "RANDOM", 50)
-    monkeypatch.setattr(search, "EXAMPLES", 20)
     (tmp_path / "idle_functions.py").write_text((root / "tests/planted/idle_functions.py").read_text())
 
     def write(name, epsilon=1, trials=600):
