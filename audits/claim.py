@@ -11,7 +11,7 @@ from typing import Any
 
 from dpaccount.documents import Place, canonical, mapped, parse_json, parse_toml, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import read_exact, shown
+from dpaccount.exact import json_number, read_exact
 from dpaccount.extensions import PARAMETERS, SUBJECTS, extension
 from dpaccount.ledger.stores.server_address import SCHEMES
 from dpaccount.relation import RELATION_CLASSES, Observer, check_radius, stated
@@ -445,8 +445,7 @@ def as_written(value: Any) -> Any:
 
 def _number_as_written(value: Any) -> Any:
     if isinstance(value, Fraction):
-        near = float(value) if abs(value) < 10**300 else None
-        return near if near is not None and Fraction(repr(near)) == value else shown(value)
+        return json_number(value, whole=0)
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**63:
         return str(value)
     return value

@@ -49,6 +49,7 @@ class ArmMeans(Additive):
     status: ClassVar[str] = "sound"
     reads: ClassVar[str] = "trial"
 
+    # At this noise the exact curve has δ = 9.772e-7 at ε = 1.
     sigma: Fraction = Fraction(271, 32)
     arms: tuple[str, ...] = ("a", "b")
     strata: tuple[str, ...] = WHOLE
@@ -167,8 +168,10 @@ class ArmMeans(Additive):
         """
         shape = (len(self.strata), len(self.arms))
         sums, counts = (np.asarray(view.public[name]).reshape(shape) for name in ("sums", "counts"))
+        # The noises of the strata add up, so the total's deviation grows with the root of their number.
         wide = float(self.sigma) * sqrt(len(self.strata))
         total, people = sums.sum(axis=0), counts.sum(axis=0)
+        # A count that is mostly noise gives any mean at all: such an arm may not be called the best.
         known = estimates.above_noise(people, wide)
         means = np.where(known, estimates.mean_of(total, people), 0.5)
         variance = estimates.noise_variance(means, people, wide) + estimates.sampling_variance(means, people)

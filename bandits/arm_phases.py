@@ -180,6 +180,8 @@ class ArmPhases(Calibrated):
         search = self.index == "top-two"
         worth, growth = (BEST_WORTH, BEST_GROWTH) if search else (WORTH, BLOCK_GROWTH)
         unknown = self.arms if self._points is None else min(self.arms, self._points.dimension + 1)
+        # As large as the noise asks for, but never so large that the run ends before every unknown mean is
+        # tried twice.
         first = min(worth * self.noise_deviation, self.rounds / (2 * unknown))
         size = max(ceil(first), self.block, 2 if self.law == "shuffled" else 1)
         covers = list[Cover]()
@@ -333,6 +335,8 @@ class ArmPhases(Calibrated):
         """Yield λ and a bound of the logarithm of the noise's moment generating function at λ."""
         scale = float(self.noise_scale) * (1 + 1e-12) if self.law != "shuffled" else 0.0
         for place in range(TILTS):
+            # Laplace noise has no moment generating function from λ = 1/scale on: the largest λ stays below
+            # that.
             tilt = 0.8 * 2.0**-place / max(scale, 0.25)
             at = (tilt * scale) ** 2 if self.law != "shuffled" else tilt**2 / 4  # a fair coin's, at most
             yield tilt, (-np.log1p(-at) if self.law == "laplace" else at / 2) * (1 + 1e-9)
@@ -388,6 +392,8 @@ class ArmCourse(Course):
     def _scores(self) -> Floats:
         """Return one number for each arm, the largest of which is played, from public numbers."""
         if self._subject.index == "thompson":
+            # What is found last serves nobody, so draws narrow to the mean. Arms that change must be tried
+            # for ever: with a memory the spread stays.
             fading = EXPLORE * (1 - len(self._shown) / self._subject.rounds)
             return self._belief.draw(fading if self._subject.memory is None else EXPLORE / 2, self._coins)
         mean, worth = self._belief.means(), self._belief.precisions()
@@ -419,6 +425,7 @@ class ArmCourse(Course):
         total, noises = self._subject.seen(people, (first, last), float(released[0]))
         if self._evidence is not None:
             self._evidence.add(self._arm, people, total, noises)
+        # The sum is n·m plus this error, for a block of n people and an arm of mean m: it weighs n²/error.
         error, total = people * REWARD_VARIANCE + self._subject.noise_deviation**2, total - people / 2
         if self.shuffled:
             bits = self._subject.bits

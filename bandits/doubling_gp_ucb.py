@@ -108,6 +108,8 @@ class EpochSums:
             exact: Integers = np.sum(self._values[first - 1 : last], axis=0)
             released = self._noise.noisy_symmetric("sums", self._released, exact)
             self._released += 1
+            # The new node covers those that end its range: left in the prefix, their records would count
+            # twice.
             self._kept = [(cover, node) for cover, node in self._kept if cover[0] < first]
             self._kept.append(((first, last), released))
         return np.sum([node for _, node in self._kept], axis=0)

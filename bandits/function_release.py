@@ -164,6 +164,8 @@ class FunctionRelease(Calibrated):
 
     def _people(self) -> tuple[Theorem, Theorem]:
         """Return a learner's contribution, and the learners that each phase reads."""
+        # A later phase's clip follows from earlier releases: it is no public constant, and the proof must say
+        # so.
         inside = assume_ball("phase", Fraction(1), REPLACE_ONE, "movement", source="dp-output")
         return linear(inside), assume_covers("phase", self.covers(), "movement")
 
@@ -209,6 +211,8 @@ class FunctionCourse(Course):
         self.reward = Domain(1, (-reach,), (reach,), (False,))
         self._grid, self._noise, self._rounds = subject.grid, noise, subject.rounds
         self._learner = self.learner(subject)
+        # Uniform actions have a public expected Gram matrix. A policy's choices would depend on private
+        # contexts, and the matrix would have to be released too.
         drawn = np.random.default_rng(coins).integers(self._grid.actions, size=subject.rounds)
         self._uniform: list[int] = drawn.tolist()  # a public coin for each learner's slot
         self._phases = subject.covers()

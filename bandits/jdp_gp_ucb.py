@@ -101,6 +101,8 @@ class JdpGpUcb(contextual.Contextual):
     @property
     def reward(self) -> Fraction:
         """Return the bound on |y| as it enters: ½ about the centre, or 1 as published."""
+        # Lemma 2 bounds rewards by chance only, yet joint privacy speaks of every reward: without a clip one
+        # person could move the sums without limit.
         return REWARD_CENTRE if self.calibration == "exact" else Fraction(1)
 
     @cached_property
@@ -113,6 +115,7 @@ class JdpGpUcb(contextual.Contextual):
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         kind = "rank-one" if self.calibration == "exact" else "outer"
         person = assume_rank_one("statistics", self.reward, REPLACE_ONE, "movement", kind)
+        # The last person's statistics enter no sum: nobody comes after them to use it.
         tree = assume_tree("statistics", self.rounds - 1, "movement")
         return continual_sums.matrix_proof(
             person, sigma, tree, self.features.size + 1, 2 * FEATURE_BITS, delta
@@ -158,6 +161,7 @@ class JdpBelief(SecondMomentBelief):
         if self._subject.confidence == "theorem-1" and people in self._ends:
             spectrum = self._subject.spectrum
             _, logarithm = np.linalg.slogdet(self.posterior.gram / (1 + spectrum.least))
+            # Algorithm 1 prints β_t; Equation 8 and Theorem 1, of which the regret bound is, have its root.
             self.width = DEVIATION * published_noise.theorem1_width(
                 *(spectrum, people, float(logarithm)),
                 norm=NORM,

@@ -129,6 +129,7 @@ class AdaptivelyTruncatedGpUcb:
     def _embed(self, dictionary: NDArray[np.bool_], point: int) -> None:
         """Recompute the features if the dictionary changed; else add one play to Ṽ."""
         if not dictionary.any():
+            # A draw may leave no point at all, and so no features: then the last dictionary stays.
             dictionary = self._dictionary if self._dictionary.any() else self.plays > 0
         if not np.array_equal(dictionary, self._dictionary):
             self._dictionary, self._features = dictionary, embedding(self._kernel, dictionary)

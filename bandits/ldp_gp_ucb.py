@@ -78,7 +78,8 @@ class LdpGpUcb(LocalRewards):
             raise out_of_range("width >= 0")
 
     def learner(self, coins: int) -> PointGpUcb:
-        """Return the learner; a reward's own noise is at most R, so that its variance is at most R²."""
+        """Return the learner, for which a reward's own noise is uniform on ±R, of variance R²/3."""
         prior = prior_of(self.prior, float(self.bound))
+        # A bit of Duchi's has the stated variance in all: the reward's own noise is part of it.
         own = 0.0 if self.privacy == "local" and self.channel == "duchi" else float(self.noise_bound) ** 2 / 3
         return PointGpUcb(prior, own + 1e-9, float(self.width), coins)

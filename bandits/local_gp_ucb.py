@@ -146,6 +146,7 @@ class LocalGpUcb(contextual.Contextual):
                     best = clients[number].choose(sent, phi, coin)
                     played, action = phi[best], int(offer[1][best])
                 actions.append(action)
+                # Nobody comes after the last batch, so its messages are never sent.
                 if first + len(shown) < self.rounds:
                     messages.append(clients[number].message(played, float(rewards[action])))
             return np.array(messages)
@@ -240,4 +241,6 @@ class LocalCourse(Course):
         if subject.calibration == "published":
             spectrum = published_noise.lemma6_spectrum(float(sigma), float(other), subject.rounds, size, ZETA)
             return 2 * spectrum.least
+        # Every message has noise of its own, so the spectral edge of the sum grows with the root of their
+        # number.
         return float(subject.shift) * 2 * float(sigma) * float(np.sqrt(size * self._rounds))

@@ -87,6 +87,8 @@ class ResidualPosterior(Choosy):
         whole = variance or 0.0
         if variance is None or not self._one_bit:  # the reward's own, uniform noise's at most R
             whole += share**2 * unsure + self._noise**2 / 3 + TINY
+        # Never all of the variance: the root would lose this direction for good, and later answers could not
+        # correct it.
         explained = min(share**2 * unsure / whole, 1 - MIN_CLIP)
         along = self.root @ row
         beyond = value - (self._centre + share * (self.mean[point] - self._centre))
@@ -116,6 +118,7 @@ class Mixture(Choosy):
 
     def ask(self, among: Integers | None = None) -> Question:
         """Return what a kernel's posterior asks."""
+        # The likelihood alone would soon settle on one kernel, by messages that say little of it.
         chances = (self.chances + self._prior) / 2
         asked = self._models[self._rng.choice(len(self._models), p=chances)].ask(among)
         for model in self._models:

@@ -73,6 +73,7 @@ class LoggedPolicy:
     slots: int = 1000
     batch: int | None = None
     batches: int | None = None
+    # At this noise the exact curve has δ = 9.772e-7 at ε = 1.
     sigma: Fraction = Fraction(271, 32)
 
     def __post_init__(self) -> None:
@@ -257,6 +258,8 @@ class LoggedPolicy:
         Both were chosen from the releases before the one that measures them.  The mean of a cell whose count
         the noise drowns may be anything.
         """
+        # The comparison is with the best single policy, not with chance: a gain over chance would be credited
+        # to contexts that do nothing.
         for_all = self.offered.greedy(np.repeat(overall[None, :], len(self.contexts), axis=0))
         changed = policy - self.offered.played(for_all)
         gain, noise_sd, sampling_sd = self._value(changed, sums, counts)
@@ -287,6 +290,8 @@ class LoggedPolicy:
     def _warning(self, released: Integers) -> str | None:
         """Compare the counts of all records, kept or skipped, with the declared shares."""
         _, counts, passed = self.counts.parts(released)
+        # A policy picks which records are kept, so only kept and skipped ones together show the logged
+        # shares.
         logged = counts.sum(axis=(0, 1)) + passed[:-1].sum(axis=0)  # the last batch skips no record
         numbers = len(counts) * len(self.contexts) + len(passed) - 1
         return estimates.share_warning(logged, numbers * float(self.sigma) ** 2, self.shares, self.arms)

@@ -119,6 +119,8 @@ class MomentBelief:
         subject, moment = self._subject, released / 2.0**CONTRIBUTION_BITS
         self._rounds += 1
         deviation = continual_sums.deviation(subject.stream, self._rounds, len(subject.ends))
+        # The public second moment, never that of the points played: decision sets are private, and it would
+        # be a second release.
         known = people * self._eigenvalues
         guess = np.minimum(self._mean**2 + self._variance, 0.25)
         noise = (float(subject.noise_scale) * deviation) ** 2

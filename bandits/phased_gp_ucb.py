@@ -144,6 +144,8 @@ class PhaseBelief:
     def directions(self, features: Floats) -> Floats:
         """Return g of features [..., size], of norm 1."""
         away = (features - self._centre) @ self._root
+        # The steady entry tells of the level that all rewards share, which the others, about a mean of 0, do
+        # not show.
         whole = np.concatenate([np.full((*away.shape[:-1], 1), STEADY), away], axis=-1)
         return whole / np.linalg.norm(whole, axis=-1, keepdims=True)
 
@@ -174,6 +176,8 @@ class PhaseBelief:
         self._phases.append((self._before, people, self._played))
         shape, spread = np.zeros((2, len(self._prior), len(self._prior)))
         for first, last, played in self._phases:
+            # Late answers count in the phase in which they come, so every earlier phase adds what is still
+            # expected of it.
             many = self.expected(first, last, people) - self.expected(first, last, self._before)
             if many >= LEAST_ANSWERS:
                 g = self.directions(played)
@@ -192,5 +196,6 @@ class PhaseBelief:
         spread = np.tensordot(weights**2, np.array(self._spreads), axes=1)
         error = self._variance * np.eye(len(spread)) + REWARD_NOISE * spread
         row = released / 2.0 ** (CONTRIBUTION_BITS + factors.WEIGHT_BITS)
+        # Weights are about the base rate, but contributions are about ½, which moves a sum the least.
         self._observed.learn(shape, error, row - self._base * shape[:, 0])
         self._begin()

@@ -144,6 +144,7 @@ class PhasedPosterior(SurfaceBandit):
         root = factors.sqrt_toeplitz(batches) / 2.0**factors.WEIGHT_BITS
         lengths = np.sqrt(np.cumsum(root**2))[::-1] * (1 + 1e-9)  # of column b: its first n − b weights
         lags = np.subtract.outer(np.arange(batches), np.arange(batches))
+        # Rounded down: a column longer than 1 would cost more than one release.
         return np.floor(np.where(lags >= 0, root[lags] / lengths, 0.0) * 2**WEIGHTS).astype(np.int64)
 
     def member(self, rounds: int) -> "PhasedPosterior":
@@ -267,7 +268,7 @@ class Learner:
         A large batch has `DRAWS` different ones, each for neighbours in the order of arrival.
         """
         people = stop - start
-        draws = 1 if final and self._told else min(people, DRAWS)
+        draws = 1 if final and self._told else min(people, DRAWS)  # nothing is learned after the last batch
         begins = start + np.arange(draws) * people // draws
         if self._told == 0:
             sizes = [len(features) for features in self._model.groups]
@@ -312,6 +313,7 @@ class Learner:
             # one point for everyone leaves rounding, which is not to be blown up
             inner /= max(sqrt(people @ (inner**2).sum(axis=1) / people.sum()), 1e-6)
             inner = np.column_stack([np.full(len(phi), LEVEL), inner])
+        # The sensitivity rests on this: a longer direction would count for more than one person.
         inner /= np.linalg.norm(inner, axis=1, keepdims=True)
         self._directions = np.column_stack([inner[:, 0], inner[:, 1:] @ self._basis.T])
         spread_over = (inner * people[:, None]).T
@@ -366,6 +368,8 @@ class Learner:
 
         The rewards' own noise is taken for independent from row to row, which little noise would make false.
         """
+        # A clip hides part of a residual: on average it passes the share κ, so what is observed is κ times as
+        # steep.
         shape = self._slope / self._clip * self._cross
         known = shape @ self._mean if self._told else np.zeros(len(shape))
         noise = self._spread / self._clip**2 * self._gram
@@ -414,6 +418,7 @@ class Learner:
 
     def _choose_prior(self) -> None:
         """Move to the scale and length of largest marginal likelihood of the releases; at first among all."""
+        # Among all at first, then a step at a time, so that the prior does not jump with every noisy release.
         reach = len(SCALES) + self._model.lengths if self._told == CHOOSING else 1
         likely: dict[tuple[int, int], float] = {}
         for length in range(self._model.lengths):

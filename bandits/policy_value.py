@@ -143,6 +143,7 @@ class PolicyValue(Calibrated):
             weight = np.where(lost[:, 3] & ~lost[:, 4], 0.0, weight)
             kept[:, 3] = np.where(lost[:, 4], 0.5, kept[:, 3])
         reward = np.clip(kept[:, 0], 0.0, 1.0)
+        # Both stay in a ball of radius c, as w² + (w − c)² ≤ c²: where one number is large, the other is not.
         first = weight * (2 * reward - 1)
         if self.model:
             predicted, expected = np.clip(kept[:, 3:5], 0.0, 1.0).T
@@ -171,6 +172,7 @@ class PolicyValue(Calibrated):
         error for 5 % of true logs at most) get a `warning` and no value.
         """
         missed = confidence.missed(REPORTED)
+        # Half of the error is for the noise; the bounds for sampling share the rest.
         within = self.accuracy(view, 1 - missed / 2)["sums"]
         low, high = (np.array(within[end]) for end in ("low", "high"))  # type: ignore[index]
         apart = 2 * self.rows * 2.0**-CONTRIBUTION_BITS  # truncated to the grid

@@ -42,6 +42,7 @@ class RangePredictor(Predictor):
         """Return the table of a cell: integers of 0 … REACH, for every place of the grid."""
         rows = self.rows_of(matrix, cell)
         above = rows - rows.min(axis=0)  # what all actions have in common does not choose
+        # Scaled by this context's own range: contexts at which no place matters much still use all of ε.
         scaled = np.floor(above * (REACH / max(self.widest(above), 1e-300)))
         return np.clip(scaled, 0, REACH).astype(np.int64)
 

@@ -100,6 +100,7 @@ class Usca(Predictor):
 
     def table(self, matrix: Floats, cell: int) -> Integers:
         """Return the table of a cell, integers of −REACH … REACH: covariances in units of sup σ̄²/REACH."""
+        # Towards 0, and clamped: no integer exceeds what Cauchy–Schwarz allows, whatever rounding did before.
         scaled = np.trunc(self.rows_of(matrix, cell) * (REACH / self.largest(matrix)))
         return np.clip(scaled, -REACH, REACH).astype(np.int64)
 

@@ -26,7 +26,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import nct
 
-from audits.attack.e_process import bettor_of, plan_known_bet
+from audits.attack.e_process import Bettor, plan_bet
 from audits.attack.membership_guessing import largest_rejected, plan_guess, plan_known_guess
 from audits.attack.power import Planner
 from audits.attack.thresholds import plan_known_threshold, plan_threshold
@@ -238,12 +238,13 @@ def until_refuted(case: Case, claimed: float, seed: int, most: int = 400_000) ->
     """Return the runs, on both sides together, after which bets refute ε = `claimed`."""
     rng = np.random.default_rng([seed, 9])
     train = [case.ratio(case.draw(rng, side, 2000)).round(9) for side in (0, 1)]
-    rule = plan_known_bet(train[0], train[1], Fraction(claimed), case.delta)
+    rule = plan_bet(*train, claimed, case.delta)[0]
     lefts = rng.integers(0, 2, most) == 0
     scores = np.empty(most)
     for side, here in ((0, lefts), (1, ~lefts)):
         scores[here] = case.ratio(case.draw(rng, side, int(here.sum()))).round(9)
-    bettor = bettor_of(rule, *train, Fraction(claimed), case.delta, RISK)
+    bettor = Bettor(rule, claimed, case.delta, RISK, (0.0, 0.0))
+    bettor.follow(rule, *train)
     won = bettor.feed(scores, lefts)
     return None if won is None else won.runs
 

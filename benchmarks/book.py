@@ -1,4 +1,4 @@
-"""All benchmarks, one after the other, and the page that is made of them.
+r"""All benchmarks, one after the other, and the page that is made of them.
 
 `make bench`, or
 
@@ -6,7 +6,16 @@
 
 Every part runs in a process of its own.  A peer that is not installed in the environment FOLDER is told as
 not measured, and so is PostgreSQL where no server can be started; what fails otherwise ends with exit code 1.
-With --only the other parts stay as they are in the file.
+With --only the other parts stay as they are in the file.  The peers are installed by
+
+    python3.11 -m venv FOLDER
+    FOLDER/bin/pip install dp-accounting==0.6.0 prv-accountant==0.2.0 random-allocation==1.0.5 pandas \
+      scikit-learn==1.5.2 diffprivlib==0.6.6 opendp==0.16.0 \
+      jax-privacy==2.0.0 tensorflow-cpu==2.21.0 google-vizier==0.1.24 'etils[epath,epy]' tqdm
+    git clone https://github.com/google/differential-privacy FOLDER/auditorium
+    git clone https://github.com/cmla-psu/statdp FOLDER/statdp
+    echo "$PWD/FOLDER/auditorium/python/dp_auditorium
+    $PWD/FOLDER/statdp" > FOLDER/lib/python3.11/site-packages/checkouts.pth
 """
 
 import argparse
@@ -47,18 +56,7 @@ INTRODUCTION = """\
 # Benchmarks
 
 `make bench PEERS=FOLDER` measures all rows, writes them to `docs/benchmarks.json`, and summarises them
-here. FOLDER holds the peers:
-
-```sh
-python3.11 -m venv FOLDER
-FOLDER/bin/pip install dp-accounting==0.6.0 prv-accountant==0.2.0 random-allocation==1.0.5 pandas \\
-  scikit-learn==1.5.2 diffprivlib==0.6.6 opendp==0.16.0 \\
-  jax-privacy==2.0.0 tensorflow-cpu==2.21.0 google-vizier==0.1.24 'etils[epath,epy]' tqdm
-git clone https://github.com/google/differential-privacy FOLDER/auditorium
-git clone https://github.com/cmla-psu/statdp FOLDER/statdp
-echo "$PWD/FOLDER/auditorium/python/dp_auditorium
-$PWD/FOLDER/statdp" > FOLDER/lib/python3.11/site-packages/checkouts.pth
-```
+here. `python -m benchmarks.book --help` says how to install the peers into FOLDER.
 
 Each row compares ours with a peer, or with the minimum that such work takes. A time is the shortest of
 three runs (of one, above two seconds); for testers, the number is the smallest of three sample sizes
@@ -66,7 +64,7 @@ that rejects. **The ratio**, ours over theirs, depends less on load.
 """
 
 
-HEAD = "| compared with | unit | rows | ratio | largest for |\n|---|---|---|---|---|"
+HEAD = "| part | compared with | unit | rows | ratio | largest for |\n|---|---|---|---|---|---|"
 
 
 def measured(part: str, setting: BenchmarkSetting) -> dict[str, Any]:
@@ -115,17 +113,20 @@ def page(book: dict[str, Any]) -> str:
     """Return the page that a measured book makes."""
     said = ", ".join(f"{name} {version}" for name, version in book["machine"].items())
     whole = sum(part["seconds"] for part in book["parts"].values())
-    told = [INTRODUCTION, f"This run: {said}; {whole} s in all.\n"]
+    loads = sorted(part["load"] for part in book["parts"].values())
+    told = [INTRODUCTION, f"This run: {said}; load {loads[0]} to {loads[-1]}, {whole} s in all.\n"]
     if book["long"]:
         told.append("It was made with `--long`, at the largest sizes.\n")
     told.append(
         "![Ours over the other in every row, by part, on a logarithmic scale](pictures/benchmarks.svg)\n"
     )
+    told.append(HEAD)
+    lacks = []
     for name, part in book["parts"].items():
         rows = [BenchmarkRow(**each) for each in part["rows"]]
-        told += [f"## {PARTS[name]}\n", f"`benchmarks/{name}.py`, load {part['load']}.\n", HEAD]
-        told += [summary(*key, alike) for key, alike in grouped(rows).items()]
-        told += ["", *[f"Not measured: {'; '.join(lacking(rows))}.\n"] * bool(lacking(rows))]
+        told += [f"| {PARTS[name]} {summary(*key, alike)}" for key, alike in grouped(rows).items()]
+        lacks += lacking(rows)
+    told += ["", *[f"Not measured: {'; '.join(lacks)}.\n"] * bool(lacks)]
     return "\n".join(told)
 
 

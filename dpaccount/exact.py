@@ -220,6 +220,11 @@ def to_digits(value: Number, *, up: bool | None, digits: int = SHOWN_DIGITS) -> 
     return f"{mantissa}e{int(exponent):+03d}"  # as Python writes a float
 
 
+def in_digits(value: object, digits: int = SHOWN_DIGITS, *, up: bool | None) -> str:
+    """Return a double by `to_digits`; what was exact, or is no number, as it is."""
+    return to_digits(value, up=up, digits=digits) if isinstance(value, float) else str(value)
+
+
 def to_noise(value: Number, noise: float, *, up: bool | None = None) -> str:
     """Return a number to two digits of its `noise`, rounded up or down as asked; None: to the nearest.
 
@@ -268,16 +273,23 @@ def rounded(value: Number, *, up: bool) -> float:
     return near
 
 
+def double(value: Number, *, up: bool) -> float:
+    """Return the nearest double that lies on the asked side of an exact value, and whose text does, too.
+
+    Readers may take the one or the other.  It is infinite where there is none.
+    """
+    near = rounded(value, up=up)
+    while math.isfinite(near) and (Fraction(repr(near)) < value if up else Fraction(repr(near)) > value):
+        near = math.nextafter(near, math.inf if up else -math.inf)
+    return near
+
+
 def printed(value: Number, *, up: bool) -> float | str:
     """Return a bound as JSON prints it: a double, a decimal string beyond 1e±300, or ``"inf"``."""
     if value == math.inf:
         return "inf"
     if value == 0 or Fraction(1, 10**300) <= abs(Fraction(value)) <= 10**300:
-        near = rounded(value, up=up)
-        # Readers may take the text or the double; both must lie on the right side.
-        while (Fraction(repr(near)) < value) if up else (Fraction(repr(near)) > value):
-            near = math.nextafter(near, math.inf if up else -math.inf)
-        return near
+        return double(value, up=up)
     return str(to_decimal(Fraction(value), 17, up=up))
 
 
@@ -301,6 +313,17 @@ def printed_amount(value: Number, *, up: bool) -> float | str:
         found = Amount(found)
         found.exact = Fraction(value)
     return found
+
+
+def json_number(value: Fraction, whole: Number = math.inf) -> int | float | str:
+    """Return an exact number for JSON: an integer below `whole`, a double that reads as it, else `shown`."""
+    if value.denominator == 1 and abs(value) < whole:
+        return int(value)
+    try:
+        near = float(value)
+    except OverflowError:
+        return shown(value)
+    return near if Fraction(repr(near)) == value else shown(value)
 
 
 def shown(value: Fraction) -> str:

@@ -65,6 +65,7 @@ def _mean(name: str, values: Floats) -> dict[str, float]:
 def _pairs(cells: tuple[Cell, ...], finals: list[Floats]) -> Iterator[dict[str, Any]]:
     """Yield, of every two runs in one world, how much more the second regrets, trial by trial."""
     for one, other in combinations(range(len(cells)), 2):
+        # Both met the same people, so that the difference varies less than either regret does.
         if cells[one].row["world"] == cells[other].row["world"]:
             yield {"rows": [one, other], **_mean("difference", finals[other] - finals[one])}
 

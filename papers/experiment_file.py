@@ -96,6 +96,7 @@ def _rows_of_a_paper(path: Path, rounds: int) -> list[Cell]:
     rows = [{key: each.get(name) for key, name in columns.items()} for each in said]
     cells = [replace(cell, row=row) for (_, cell), row in zip(runs, rows, strict=True)]
     _differ(cells, top["row"])
+    # What is printed holds for the printed horizon only.
     if "published" in top and rounds == top["rounds"].integer():
         for at in top["published"].items():
             for printed in _listed_together(at):

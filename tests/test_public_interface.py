@@ -1,4 +1,4 @@
-"""docs/public-interface.md names what stays, and all of it is there."""
+"""What docs/public-interface.md promises stays: a name that goes from these lists breaks the promise."""
 
 import re
 from types import ModuleType
@@ -18,19 +18,41 @@ def sections(root):
     return {part.partition("\n")[0]: part for part in page.split("\n## ")[1:]}
 
 
-def named(section):
-    return set(re.findall(r"`([A-Za-z_][A-Za-z_0-9]*)`", section.partition("\n")[2]))
+DPACCOUNT = """
+    Accountant Approximate BandedPoisson BoundedRange DiscreteGaussian DiscreteLaplace DominatingPair
+    DpFtrl DpaccountError Enclosure Exponential Filter Gaussian Gdp Laplace Ledger MatrixFactorisation
+    Measure Odometer PermuteAndFlip Plan PoissonExamples PoissonReplaced PoissonSubsampled Private Pure
+    RandomAllocation RandomizedResponse Rdp Relation SampledWithoutReplacement Sequence Shuffled Study
+    Table Tree Zcdp audit calibrate certify check events read_events release release_file sgd
+"""
+MECHANISMS = """
+    Domain EXAMPLE InputError Integers Noise Private Rows Subject Tabular View accuracy confidence grid
+    known_relation release released shown shown_to_all wide
+"""
+PROOF = """
+    ADD_REMOVE ANYONE Apart Approximate BoundedRange CENTRAL Choice Contribution Cover Covered Curve Gdp
+    JOINT Judgement LOCAL Lattice Lipschitz NearGdp Numbers Persons Private Pure RELATIONS REPLACE_ONE
+    Rare Refuted Renyi Rounds Shifts Split Stable Theorem View Zcdp apart assume_ball assume_cell
+    assume_choice assume_clipped assume_covers assume_each assume_event assume_filter assume_l1
+    assume_lipschitz assume_neighbours assume_numbers assume_persons assume_points assume_range
+    assume_rank_one assume_rare assume_rounds assume_split assume_tree assume_view at_most ball
+    billboard bounded_row buffered centred compare compose delta_ball despite differences
+    discrete_gaussian exponential factorised fine_gaussian finite gaussian gdp_delta group joint k_norm
+    laplace lattice_gaussian linear local local_view mixture moved nodes parallel partition
+    permute_and_flip persons post_process refute renyi_log_delta replace_one shuffled sparse_vector
+    stable_histogram to_approximate to_gdp to_near_gdp to_pure to_renyi to_zcdp within
+"""
 
 
-def test_the_page_names_every_public_name_and_no_other(sections):
+def test_the_public_names_are_those_that_were_promised():
     proof = {
         name
         for name, value in vars(dpaccount.proof).items()
         if not name.startswith("_") and not isinstance(value, ModuleType)
     }
-    assert named(sections["`dpaccount`"]) == set(dpaccount.__all__)
-    assert named(sections["`mechanisms`, for authors of mechanisms"]) == set(mechanisms.__all__)
-    assert named(sections["`dpaccount.proof`, the rules"]) == proof
+    assert set(DPACCOUNT.split()) == set(dpaccount.__all__)
+    assert set(MECHANISMS.split()) == set(mechanisms.__all__)
+    assert set(PROOF.split()) == proof
 
 
 def test_every_public_name_can_be_imported():

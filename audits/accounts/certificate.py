@@ -22,7 +22,7 @@ from dpaccount.checker.curves import gdp_delta
 from dpaccount.checker.documents import BROKEN, Work, ensure
 from dpaccount.checker.intervals import Interval, exact
 from dpaccount.documents import atomically, mapped, using
-from dpaccount.exact import Enclosure, Number, formatted, to_digits
+from dpaccount.exact import Enclosure, Number, formatted, json_number, to_digits
 from dpaccount.exact import shown as spelled
 from dpaccount.numerics.bisection import bisect
 
@@ -143,16 +143,7 @@ def confirming(document: dict[str, Any]) -> str:
 
 def as_json(value: Any) -> Any:
     """Return a document with exact numbers as JSON: a double where it prints as the number, else text."""
-    return mapped(_number_as_json, value)
-
-
-def _number_as_json(value: Any) -> Any:
-    if not isinstance(value, Fraction):
-        return value
-    if value.denominator == 1:
-        return int(value)
-    near = float(value)
-    return near if math.isfinite(near) and Fraction(repr(near)) == value else spelled(value)
+    return mapped(lambda each: json_number(each) if isinstance(each, Fraction) else each, value)
 
 
 def _number(bound: Any) -> Number:

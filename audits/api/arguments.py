@@ -62,8 +62,8 @@ class Arguments:
     Of `trace`, `sensitivity` limits every input of noise; of a query, `bound` is its sensitivity in a
     `norm`, which `prove` asks for.  At most `trials` runs (10 to 10⁷) and
     `seconds` of processor time are spent on the pair under attack; 0 < `confidence` < 1 is that of
-    the lower bound; `early` stops at the first refutation.  A function runs in the interpreter `python`;
-    `command` is a program in place of a subject.  Runs of either are kept in the file `keep`,
+    the lower bound; `early` stops at the first refutation of a function.  It runs in the interpreter
+    `python`; `command` is a program in place of a subject.  Runs of either are kept in the file `keep`,
     from which the same arguments go on; `certificate` is the file of a certificate.
     `relation`, `radius` and `terms` describe a plain function's data.
     """

@@ -21,7 +21,7 @@ from audits.attack.thresholds import (
     plan_known_event,
     plan_known_threshold,
 )
-from audits.attack.white_box import Attacked, Target, attack, attack_early
+from audits.attack.white_box import Attacked, Target, attack
 from audits.certificate import release
 from audits.certificate.document import seal, unsealed
 from audits.certificate.kept import find_run
@@ -155,8 +155,6 @@ def _attacked(
 
         curve = question.curve
         return attack(subject, proved, [target], suspect, plan, planners=(planner,), curve=curve)
-    if question.early:
-        return attack_early(subject, proved, target, suspect, plan)
     planners = (plan_known_threshold, plan_known_guess)
     return attack(subject, proved, [target], suspect, plan, planners=planners)
 

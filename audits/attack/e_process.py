@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.attack.membership_guessing import Guess, guess_at
-from audits.attack.planning import Floats, counted_rates, cuts_of, likelihood_rates, modelled_rates
-from audits.attack.thresholds import Threshold, better_direction
+from audits.attack.planning import Floats, counted_rates, cuts_of, modelled_rates
+from audits.attack.thresholds import Threshold
 from audits.tradeoff import MAX_EPSILON
 from dpaccount.numerics.bisection import bisect
 
@@ -156,7 +156,7 @@ def _rates(rule: Guess, left_scores: Floats, right_scores: Floats) -> tuple[floa
     return right, float((left_scores <= rule.lower).mean() + (right_scores >= rule.upper).mean()) / 2
 
 
-def _factor(claimed: float | Fraction) -> float:
+def _factor(claimed: float) -> float:
     """Return e^claimed, capped at a value that no number of runs refutes."""
     return math.exp(min(claimed, 700))
 
@@ -173,33 +173,10 @@ def _growth(
     )
 
 
-def plan_known_bet(
-    left_scores: Floats, right_scores: Floats, claimed: Fraction, delta: Fraction
-) -> Threshold:
-    """Return the event on which bets against `claimed` grow fastest if scores are log-likelihood ratios."""
-    cuts = cuts_of(left_scores, right_scores)
-    rates = likelihood_rates(left_scores, right_scores, cuts)
-    delta_prime, factor = float(delta) / 2, _factor(claimed)
-    stakes = np.linspace(0, 1 / (factor + delta_prime), 100)[1:-1]
-    left, right = (
-        _growth(stakes, seen[:, None] / 2, elsewhere[:, None] / 2, factor, delta_prime).max(axis=1)
-        for seen, elsewhere in ((rates.left, rates.not_left), (rates.right, rates.not_right))
-    )
-    return better_direction(cuts, left, right)[0]
-
-
 def guess_of(event: Threshold) -> Guess:
     """Return the guess at the side on which an event should be seen."""
     left = event.direction == "left"
     return Guess(event.cut, -math.inf) if left else Guess(math.inf, -event.cut)
-
-
-def bettor_of(
-    rule: Threshold | Guess, left: Floats, right: Floats, claimed: Fraction, delta: Fraction, risk: Fraction
-) -> Bettor:
-    """Return bets on a rule's guesses, with stakes chosen by its rates on training scores."""
-    rule = guess_of(rule) if isinstance(rule, Threshold) else rule
-    return Bettor(rule, float(claimed), delta, risk, _rates(rule, left, right), len(left) + len(right))
 
 
 def plan_bet(

@@ -185,11 +185,6 @@ def plan_known_event(
     rates = likelihood_rates(left_scores, right_scores, cuts)
     left = _expected(rates.left, rates.not_left, runs, levels, float(risk))
     right = _expected(rates.right, rates.not_right, runs, levels, float(risk))
-    return better_direction(cuts, left, right)
-
-
-def better_direction(cuts: Floats, left: Floats, right: Floats) -> tuple[Threshold, float]:
-    """Return the best cut and its value: large scores mean left, or small ones right."""
     if left.max() >= right.max():
         return Threshold(float(cuts[int(np.argmax(left))]), "left"), float(left.max())
     return Threshold(-float(cuts[int(np.argmax(right))]), "right"), float(right.max())

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpaccount_packages
-from audits.attack.confirmation import STRONG, exceeds, judged
-from audits.attack.e_process import bettor_of, plan_known_bet
+from audits.attack.confirmation import exceeds, judged
 from audits.attack.output_scores import Sample, ShownScore, learn, runs_to_fit, sample_of
 from audits.attack.power import LowerBound, Planner
 from audits.attack.runs import Progress, progress_counter, silent
@@ -46,7 +45,6 @@ from mechanisms.subject import Subject
 
 Floats = NDArray[np.float64]
 CHUNK = 250
-RUNS_PER_LOOK = 4000  #: runs between two updates of the bets
 TRAINING = 20  #: one run in this many is for training: few suffice for likelihood ratios
 PROBES = 20  #: number of runs that measure the time per run
 TIME_SHARE = 0.5  #: fraction of the wall-clock limit that the runs are planned for
@@ -153,7 +151,8 @@ def attack(
 
     The first twentieth of the runs chooses every point's rule, the most promising one of `planners`; the rest
     certifies it.  A rejection of the point, or of the `curve` that is claimed in its place, must be strong
-    (`audits.attack.confirmation`).
+    (`audits.attack.confirmation`).  No bets stop it early, as they stop a plain function's: they take half of
+    the risk from every class that keeps its claim, and most do, to save runs on one that does not.
     """
     seed, jobs = plan.seed, plan.jobs
     worlds, trials, swapped, train = _prepared(subject, proved, suspect, plan)
@@ -182,54 +181,6 @@ def attack(
         beyond = partial(exceeds, epsilon=target.limit, curve=curve)
         results.append((target, judged(at, beyond, share, points=len(points))))
     return Attacked(suspect, trials, tuple(results), failing)
-
-
-def attack_early(
-    subject: Subject, proved: Proved, target: Target, suspect: WorstPair, plan: AttackPlan
-) -> Attacked:
-    """Attack like `attack`, but by bets, which stop at the first run that refutes the claim.
-
-    Half of the risk is for bets, half for counts of all runs, which decide if no bet does.  The runs are
-    those of `attack`, made in blocks, so that the result does not depend on the number of jobs.
-    """
-    seed, jobs, risk = plan.seed, plan.jobs, plan.risk
-    worlds, trials, swapped, train = _prepared(subject, proved, suspect, plan)
-    column, tell = SCORE_COLUMNS[target.of], progress_counter("audit", 2 * trials, plan.progress)
-    done = [0, 0]
-    ends = [train, *range(train + RUNS_PER_LOOK, 2 * trials, RUNS_PER_LOOK), 2 * trials]
-    halves: tuple[list[Floats], list[Floats]] = ([], [])
-    differ: tuple[list[Floats], list[Floats]] = ([], [])
-    bettor = None
-    bound: LowerBound
-    for start, end in zip([0, *ends[:-1]], ends, strict=True):
-        sides = swapped[start:end]
-        ordered, counts_of = np.empty(len(sides)), (int((~sides).sum()), int(sides.sum()))
-        runs = [range(first, first + more) for first, more in zip(done, counts_of, strict=True)]
-        scored = scores(worlds, proved, runs, seed, jobs, tell)
-        for side, here in ((0, ~sides), (1, sides)):
-            ordered[here] = new = scored[side][:, column]
-            halves[side].append(new)
-            differ[side].append(scored[side][:, 2])
-            done[side] += len(new)
-        if bettor is None:
-            first = halves[0][0], halves[1][0]
-            counts, _ = plan_known_threshold(*first, target.delta, risk / 2, trials - train // 2)
-            bets_on = plan_known_bet(*first, target.limit, target.delta)
-            bettor = bettor_of(bets_on, *first, target.limit, target.delta, min(risk, STRONG) / 2)
-            continue
-        won = bettor.feed(ordered, ~sides)
-        if won is not None:
-            bound, trials = won, (train + won.runs) // 2
-            break
-    else:
-        left, right = (np.concatenate(half[1:]) for half in halves)
-        at = partial(
-            counts.measure, left, right, target.delta
-        )  # at half of the risk; the other half is for bets
-        beyond = partial(exceeds, epsilon=target.limit, curve=None)
-        bound = judged(lambda share: at(share / 2), beyond, risk)  # noqa: B023  # called at once
-    failing = refuted_by_runs(worlds, proved, [np.concatenate(each) for each in differ], seed)
-    return Attacked(suspect, trials, ((target, bound),), failing)
 
 
 def _prepared(

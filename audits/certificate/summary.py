@@ -9,7 +9,7 @@ from audits.consistency.hazards import NO_TEST
 from audits.reports.words import missing, upper_end
 from dpaccount.accounting.measures import UNBOUNDED
 from dpaccount.documents import flat, plain
-from dpaccount.exact import shown, to_digits
+from dpaccount.exact import in_digits, shown, to_digits
 from dpaccount.ledger.requests import Charge
 
 SYMBOLS = {"mu_squared": "μ²", "rho": "ρ", "pure": "pure ε"}  #: of a ledger's amounts
@@ -126,13 +126,8 @@ def _listed(value: object, *, up: bool | None = None) -> object:
     if not isinstance(value, list):
         return value
     numbers = list(flat(value))
-    shown = ", ".join(_six(number, up=up) for number in numbers[:MAX_SHOWN])
+    shown = ", ".join(in_digits(number, 6, up=up) for number in numbers[:MAX_SHOWN])
     return f"[{shown}, …]" if len(numbers) > MAX_SHOWN else f"[{shown}]"
-
-
-def _six(number: float, *, up: bool | None) -> str:
-    """Return a number to six digits, rounded as `to_digits` does; ends of intervals outwards."""
-    return to_digits(number, up=up, digits=6) if isinstance(number, float) else str(number)
 
 
 def _interval(key: str, each: dict[str, Any]) -> str:

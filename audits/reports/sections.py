@@ -330,14 +330,13 @@ def _published(certificate: CertifyResult) -> list[Section]:
         blocks.append(Block("list", tuple(left.split("; "))))
     scores = certificate["release"].get("evaluation")
     if scores:
-        figures = {key: _short(each) for key, each in scores.items() if key != "note"}
+        figures = {
+            key: to_digits(each, up=None, digits=6) if isinstance(each, float) else each
+            for key, each in scores.items()
+            if key != "note"
+        }
         blocks += [Block("text", (str(scores["note"]).capitalize() + ".",)), table_block(flat(figures))]
     return [Section("What was published", "release", tuple(blocks), first=True)]
-
-
-def _short(value: Any) -> Any:
-    """Return a figure for a person: a double to six digits."""
-    return to_digits(value, up=None, digits=6) if isinstance(value, float) else value
 
 
 def picture_block(svg: str, caption: str) -> Block:

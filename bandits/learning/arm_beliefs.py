@@ -60,6 +60,7 @@ class LinearBelief:
     def draw(self, width: float, coins: np.random.Generator) -> Floats:
         """Return a draw of the means, whose spread is `width` times the belief's."""
         root = np.linalg.cholesky(self._precision)
+        # LLᵀ is the precision, so L⁻ᵀξ has its inverse for a covariance.
         away = np.linalg.solve(root.T, coins.normal(size=len(root)))
         return self.means() + width * (self._phi @ away)
 

@@ -114,6 +114,7 @@ def _mixture(
     spread = models * root  # CR
     back = np.swapaxes(spread, 1, 2)
     covariance = models - spread @ np.linalg.inv(inner) @ back
+    # Rounding leaves it a little asymmetric, and its symmetric root is taken later.
     covariance = (covariance + np.swapaxes(covariance, 1, 2)) / 2
     means = covariance @ moment
     evidence = (means @ moment - np.linalg.slogdet(inner)[1]) / 2

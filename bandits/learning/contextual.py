@@ -79,6 +79,7 @@ class Learner:
         self._people += 1
         self._sum = self._sum + self.belief.contribution(features, reward)
         if self._people in self._ends:
+            # The stream adds rounds up itself, so it is given what is new only.
             exact, self._sum = self._sum, np.zeros((), dtype=np.int64)
             self.belief.learn(self._stream(exact), self._people)
 
@@ -367,6 +368,8 @@ class ContextualCourse(Course):
 
         Who is offered nothing adds nothing.
         """
+        # Coins are drawn before it is known what is on offer: else the coins of later slots would depend on
+        # this person's context.
         ties, slot = self._ties.random(self.candidates), len(self._actions) + 1
         offer = on_offer(np.asarray(context).reshape(self.candidates, -1))
         action, self._played[slot] = -1, None

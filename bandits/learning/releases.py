@@ -81,6 +81,8 @@ class Kept(Noise):
 
     def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         value: Integers = getattr(self._parts, how)(key, part, values)
+        # The ledger first: after a crash between the two, the release is there to be read back. The other way
+        # round, the state file would count one that was never paid for.
         if len(self._parts) > self._noted:
             self._noted = len(self._parts)
             self._journal.append({"released": self._noted})

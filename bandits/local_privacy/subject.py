@@ -174,6 +174,7 @@ class LocalRewards:
 def prior_kernel(space: Space, kernel: str, lengthscale: float) -> Floats:
     """Return the kernel matrix of public points, which every run of a subject shares."""
     matrix = space.kernel(kernel, lengthscale)
+    # The cache hands the same array to every run: one that wrote to it would change the others.
     matrix.setflags(write=False)
     return matrix
 

@@ -40,7 +40,7 @@ MOST_STEPS, ROOM = 16, 128  #: of a reward that is a number; times arms times ce
 GRID_PER_STEP: Final = 2**16  #: grid steps in a step of such a reward
 SIGMA_BITS: Final = 5  #: scales are multiples of 1/32, which samplers take exactly
 LEAST_SIGMA, MOST_SIGMA = Fraction(1), 2**20  #: minimum noise, for any ε
-LARGE_EPSILON: Final = 150  #: above this, checking the exact curve of integer noise takes long
+MAX_EXACT_SIGMA: Final = 150  #: above this, the exact curve of integer noise takes long
 
 
 @dataclass(frozen=True)
@@ -167,6 +167,8 @@ def _moves(counts: ArmCounts, query: str) -> Theorem:
 
 def _leaf(counts: ArmCounts, query: str, sigma: Fraction) -> Theorem:
     moves, wide = _moves(counts, query), sigma * counts.unit
+    # Noise on the integers has an exact curve, but on a fine grid that sum has too many terms; there the
+    # Gaussian curve, with the distance of the grid from it, is nearly as good.
     if counts.steps == 1:
         return lattice_gaussian(moves, sigma**2, query)
     far = gaussian_noise.distance(wide, Fraction(1), counts.size)
@@ -182,9 +184,11 @@ def _least_sigma(counts: ArmCounts, epsilon: Fraction, delta: Fraction) -> Fract
     def enough(many: int) -> bool:
         leaf = _leaf(counts, "arm-sums", Fraction(max(many, 1), parts))
         return many >= LEAST_SIGMA * parts and _meets(
-            leaf, epsilon, delta, exactly=counts.steps == 1 and many <= LARGE_EPSILON * parts
+            leaf, epsilon, delta, exactly=counts.steps == 1 and many <= MAX_EXACT_SIGMA * parts
         )
 
+    # A proof takes long, so the search starts from the noise that would do without rounding, mostly a few
+    # steps away.
     high = max(int(LEAST_SIGMA * parts), math.ceil(_continuous(float(epsilon), float(delta)) * parts))
     step = 1
     while not enough(high):

@@ -110,6 +110,7 @@ def share_warning(
     spread = (1 - shares) ** 2 + shares**2 * (len(shares) - 1)
     deviation = np.sqrt(whole * shares * (1 - shares) + noise * spread)
     far = np.abs(logged - whole * shares) / np.maximum(deviation, 1e-12)
+    # Bonferroni over the arms, and both sides of each.
     limit = NormalDist().inv_cdf(1 - FALSE_WARNINGS / (2 * len(shares)))
     wrong = [
         f"{arm} was logged for {logged[a] / whole:.1%} ± {deviation[a] / whole:.1%}, declared {shares[a]:.1%}"

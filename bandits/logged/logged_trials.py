@@ -116,6 +116,7 @@ def record_coins(data: Rows, seed: int, purposes: int) -> Floats:
     its row, and of how many equal rows precede it.  So adding a row changes no other row's coin.
     The mixing is SplitMix64's (Steele, Lea & Flood 2014); the counting of equal rows is exact.
     """
+    # Not a generator: it deals coins out in the order of rows, so one more row would move all later coins.
     words = np.ascontiguousarray(data, dtype=np.float64).view(np.uint64)
     mixed = np.full(len(words), seed % 2**64, dtype=np.uint64)
     for word in (*words.T, _equal_before(words)):
@@ -281,6 +282,7 @@ def _reading(
         rows[:, CELL], rows[:, ARM] = cell, number
         if chance is not None:
             rows[:, CHANCE] = by_name[chance.name]
+        # A record of an undeclared arm (−1) counts nowhere, so any arm's reward will do for it.
         rows[:, REWARD] = reward.value(by_name, np.maximum(number, 0).astype(np.int64))
         return rows
 

@@ -46,6 +46,7 @@ def _profile(
     noise, around = known
     flat = unit.flat(points)
     matrix = unit.of(squared_distances(flat, flat), points.shape[1])
+    # At least 1e-8: two rows at one place would make the matrix singular.
     np.fill_diagonal(matrix, 1 + max(noise / around, 1e-8))
     try:
         factor = cholesky(matrix, lower=True)

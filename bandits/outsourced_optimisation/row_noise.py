@@ -81,6 +81,7 @@ def _k_norm(columns: int, epsilon: Fraction, unit: Fraction, radius: Fraction) -
     """Return K-norm noise whose rate times the movement of a row is at most ε."""
     points = moved_rows.follows("rows", radius, columns, K_NORM_GRID_BITS)
     _, bound = moved_rows.bound_on(points, unit or None)
+    # Rounded down: a higher rate would be less noise than is proved.
     rate = Fraction(floor(epsilon / bound * RATE_STEPS), RATE_STEPS)
     if rate == 0:
         raise InputError(

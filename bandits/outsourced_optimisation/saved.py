@@ -186,6 +186,8 @@ def _read(table: Path) -> tuple[bytes, Floats, dict[str, Any]]:
             raise InputError(f"{name} is no number of at least 0", "give what curate wrote", sidecar.name)
     radius = facts.get("radius")
     reach = math.inf if radius is None else float(radius)
+    # Clipped here, after the release. Noise that the curator truncated to the box would not be private: a row
+    # near the edge would show by what cannot occur.
     return raw, np.clip(points, -reach, reach), facts
 
 

@@ -100,6 +100,8 @@ class FunctionLearner:
 
     def _shares(self, values: Floats) -> Floats:
         """Return b for the number of directions, at most `most`, that leaves the least variance."""
+        # K-norm noise grows with the number of released values, so their best number is searched; Gaussian
+        # noise does not.
         people, spread = self._people, self._people * self._clip.variance
         best, least = np.zeros_like(values), np.inf
         for size in range(1, min(self._most, len(values)) + 1) if self._scarce else (len(values),):

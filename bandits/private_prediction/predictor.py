@@ -166,6 +166,7 @@ def predicted(rule: str, width: int, scale: Fraction, predictions: int, delta: F
     law = exponential if rule == "exponential" else permute_and_flip
     moved = assume_range("scores", Fraction(width), REPLACE_ONE, "movement")
     leaves = [law(moved, 1 / (scale * width), f"prediction-{j}") for j in range(predictions)]
+    # Pure ε is the better sum of few predictions, zCDP that of many.
     pure = [to_pure(leaf) for leaf in leaves] if rule == "exponential" else leaves
     return least([lambda: _together(pure), lambda: _together([to_zcdp(leaf) for leaf in leaves])], delta)
 

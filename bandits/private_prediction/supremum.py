@@ -177,6 +177,7 @@ def branch_and_bound(posterior: PosteriorVariance, hint: Point, most: int = EVAL
             heapq.heappush(heap, (-float(bound), next(order), bound, centre, depth))
 
         open_cell((Fraction(1, 2),) * dimension, 0)
+        # The cell of the largest bound is split first, so once that is within the factor, every other is.
         while -heap[0][0] > float(best * STOP_FACTOR) and tries < most:
             _, _, _, centre, depth = heapq.heappop(heap)
             quarter = Fraction(1, 2 ** (depth + 2))

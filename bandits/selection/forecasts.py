@@ -63,6 +63,8 @@ def choose_local(
         raise InputError("a kernel matrix is square and finite", f"found the shape {kernel.shape}")
     squares = {name: answer_square(name, epsilon) for name in CHANNELS}
     best = min(squares, key=lambda name: squares[name])
+    # Once the function is known the clip is about R. Without reward noise it never reaches 0, so a hundredth
+    # of B stands in.
     one = float(max(noise_bound, bound / 100)) * sqrt(squares[best])  # the deviation of one answer
     signal = np.linalg.eigvalsh(kernel) * float(bound / 2) ** 2 * rounds / len(kernel)
     directions = int((signal > one**2).sum())

@@ -87,5 +87,7 @@ def _released(grid: PublicGrid, rounds: int, noise: Noise, most: int | None) -> 
     learner = _Forecast(features, noise, most or features.size, 1.0)
     for first, last in phase_covers(rounds, 3 if rounds >= SHORT else 1):
         learner.begin(last - first + 1)
+        # What is released does not matter: with a fixed prior the posterior's spread follows from the design
+        # alone.
         learner.tell(np.zeros(learner.numbers, dtype=np.int64))
     return learner.spread

@@ -46,7 +46,7 @@ MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal
 PROXY = 1024  #: rounds of a rehearsal in place of more
 CELLS = 20  #: of a histogram, at most
 MAP_FEATURES = 512  #: where the default number of nodes would make many more, on more than three axes
-REHEARSED_NOISE = 0.1  #: standard deviation of rehearsed rewards on a surface
+REHEARSED_NOISE = 0.1  #: standard deviation of rewards in rehearsals on a surface
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,8 @@ def race(runners: Sequence[Runner]) -> Selection:
         series = [Series(label, play, seeds, AT_ONCE) for label, play in plays]
         for runner, done in zip(left, run(series), strict=True):
             regrets[runner.label] += done.tolist()
+        # Differences are taken world by world: worlds differ more than bandits do, and their own luck
+        # cancels.
         best = np.array(min((regrets[r.label] for r in left), key=lambda each: float(np.mean(each))))
         left = [runner for runner in left if not _behind(np.array(regrets[runner.label]) - best)]
         if len(left) == 1:

@@ -70,5 +70,6 @@ def delays(name: str) -> Delays:
     rows = np.loadtxt(FOLDER / file, delimiter=",", skiprows=1)[:, before:]
     tested = np.arange(len(rows)) % 4 == 3
     train = rows[~tested]
+    # From train rows only: a unit, like a bound, would tell of the rows it was computed from.
     unit = (train - train.mean(axis=0)).std()
     return Delays(train / unit, rows[tested] / unit)

@@ -55,6 +55,8 @@ def simulated_people(rounds: int, candidates: int, dimension: int, seed: int) ->
     pool, value = _pool_with_good_points(rng, dimension)
     good, poor = np.flatnonzero(value >= 0.8), np.flatnonzero(value <= 0.6)
     chosen = np.column_stack([rng.choice(good, (rounds, 1)), rng.choice(poor, (rounds, candidates - 1))])
+    # The good point must not always come first: a policy that breaks exact ties by order would find it
+    # without learning.
     chosen = rng.permuted(chosen, axis=1)
     means = value[chosen]
     rewards = (rng.random(means.shape) < np.maximum(means, 0)).astype(np.float64)

@@ -51,6 +51,7 @@ class Axis:
             if cell not in self.values:
                 known = ", ".join(self.values)
                 raise InputError(f"{self.name} is {str(cell)[:40]!r}", f"known: {known[:200]}")
+            # With √½, two different values are at a distance of 1, as the ends of a number's axis are.
             return [sqrt(0.5) * (value == cell) for value in self.values], False
         try:
             number = float(cell)

@@ -175,6 +175,7 @@ def _named(called: list[str] | None, count: int, path: Path) -> tuple[str, ...]:
 
 def _all_different(points: Floats, names: tuple[str, ...], clipped: int, path: Path) -> None:
     seen: dict[bytes, str] = {}
+    # Adding 0.0 turns −0.0 into 0.0, whose bytes differ.
     for name, point in zip(names, points + 0.0, strict=True):
         other = seen.setdefault(point.tobytes(), name)
         if other != name:
@@ -209,6 +210,7 @@ def _axis(name: str, cells: list[str], unit: str, box: Axis | None, path: Path) 
 
 def _number(cell: str) -> float | None:
     """Return a number of a file; None for what is none, NaN, or beyond 10¹⁵."""
+    # Python reads 1_000 as a number; in a table it is rather a name, or a slip.
     parsed = float(cell) if _reads_as_number(cell) and "_" not in cell else inf
     return parsed if abs(parsed) <= MAX_COORDINATE else None
 

@@ -78,6 +78,8 @@ def _beside(parts: Sequence[Floats]) -> tuple[list[slice], int]:
 def _prior_roots(points: Floats, lengths: tuple[float, ...], kernel: str) -> tuple[Floats, list[Floats]]:
     """Return features of the smallest length and, for every length, a root of their weights' covariance."""
     features = _centred(kernels.matrix(kernel, points, points, lengths[0]), FEATURE)
+    # All lengths share the features of the smallest, so that what was observed need not be learned again when
+    # another length becomes likelier.
     inverse = np.linalg.pinv(features)
     every = (kernels.matrix(kernel, points, points, length) for length in lengths)
     return features, [inverse @ _centred(each, WEIGHT) for each in every]

@@ -17,6 +17,7 @@ class LinearPosterior:
     def learn(self, shape: Floats, noise: Floats, observed: Floats) -> None:
         """Take in r = `observed` [k] with H = `shape` [k, size] and R = `noise` [k, k]."""
         weighed = shape.T @ np.linalg.solve(noise, np.column_stack([shape, observed]))
+        # Solving leaves it a little asymmetric, which would add up over many observations.
         self.information += (weighed[:, :-1] + weighed[:, :-1].T) / 2
         self.moment += weighed[:, -1]
 

@@ -30,5 +30,7 @@ def contribution(features: Floats, reward: float | None, bound: Fraction, *, cor
         return np.zeros((len(features) + 1, len(features) + 1), dtype=np.int64)
     matrix = without_corner(features, reward, bound)
     if corner:
+        # The square of the rounded reward, not the rounded square: the matrix stays an outer product, as its
+        # sensitivity assumes.
         matrix[-1, -1] = int(grid.clipped(np.array([reward]), -bound, bound, FEATURE_BITS)[0]) ** 2
     return matrix

@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from dpaccount.documents import Place
 from dpaccount.errors import BudgetError
-from dpaccount.exact import as_exact, to_digits
+from dpaccount.exact import in_digits
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.ledger import Ledger
@@ -98,7 +98,7 @@ def show(url: str) -> Answer:
 
 def _explained(shown: Answer) -> str:
     measure, limit = shown["budget"]["measure"], shown["budget"]["epsilon"]
-    spent = _short(shown["spent"]["epsilon"]["upper"], up=True)
+    spent = in_digits(shown["spent"]["epsilon"]["upper"], 4, up=True)
     sums = {
         "gdp": "μ² adds up, ε does not",
         "zcdp": "ρ adds up",
@@ -110,7 +110,7 @@ def _explained(shown: Answer) -> str:
     sentence = f"charges cost ε {spent} of {limit}, and {more} ({sums})"
     if not shown["resets"]:
         return sentence
-    life = _short(shown["life"]["epsilon"]["upper"], up=True)
+    life = in_digits(shown["life"]["epsilon"]["upper"], 4, up=True)
     return (
         f"since the last reset, {sentence}; over the ledger's life they cost ε {life}, which is the guarantee"
     )
@@ -118,16 +118,12 @@ def _explained(shown: Answer) -> str:
 
 def room(remaining: Answer) -> str:
     """Return as text the cost up to which another charge fits every unit, rounded down."""
-    left = {name: _short(amount, up=False) for name, amount in remaining.items()}
-    epsilon = _short(remaining["epsilon"]["lower"], up=False)
+    left = {name: in_digits(amount, 4, up=False) for name, amount in remaining.items()}
+    epsilon = in_digits(remaining["epsilon"]["lower"], 4, up=False)
     if "pure" in left:
         return f"μ² {left['mu_squared']}, or ρ {left['rho']}, or pure ε {left['pure']}"
     first = f"ρ {left['rho']}" if "rho" in left else f"ε {epsilon}"
     return f"{first} and δ {left['delta']}" if "delta" in left else first
-
-
-def _short(value: object, *, up: bool) -> str:
-    return to_digits(as_exact(value), up=up, digits=4) if isinstance(value, float) else str(value)
 
 
 def exit_code(answer: Answer | Struct) -> int:

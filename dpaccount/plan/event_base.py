@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
 
 from dpaccount.errors import InputError
-from dpaccount.exact import MAX_CHARACTERS, Exact, exact_argument, shown
+from dpaccount.exact import MAX_CHARACTERS, Exact, exact_argument, json_number, shown
 from dpaccount.numerics.closed.gdp_of_release import mu_squared
 from dpaccount.numerics.closed.sampling import sampled_loss
 
@@ -203,15 +203,10 @@ def _written(value: Any) -> Any:
         return [_written(each) for each in value]
     if not isinstance(value, Fraction):
         return value
-    if value.denominator == 1 and abs(value) < 1 << 53:
-        return int(value)
-    text = shown(value)
-    if len(text) > MAX_CHARACTERS:
-        raise InputError(f"a number of {len(text)} characters cannot be written", "use a shorter one")
-    try:
-        return float(text) if Fraction(repr(float(text))) == value else text
-    except ValueError:
-        return text
+    number = json_number(value, whole=1 << 53)
+    if isinstance(number, str) and len(number) > MAX_CHARACTERS:
+        raise InputError(f"a number of {len(number)} characters cannot be written", "use a shorter one")
+    return number
 
 
 def _times(count: int, once: Amount) -> Amount:

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.exact import rounded
+from dpaccount.exact import double
 from dpaccount.plan import events as ev
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
@@ -235,13 +235,10 @@ def _ratio(noise: Fraction, sensitivity: Fraction) -> float:
 
 
 def _double(value: Fraction, *, up: bool) -> float:
-    double = rounded(value, up=up)
-    if math.isinf(double):
+    found = double(value, up=up)
+    if math.isinf(found):
         raise InputError("a number beyond every double cannot be written as a DpEvent", "use a smaller one")
-    decimal = Fraction(repr(double))  # readers may take the text or the double
-    if decimal < value if up else decimal > value:
-        double = math.nextafter(double, math.inf if up else 0.0)
-    return double
+    return found
 
 
 # ------------------------------------------------------------------ OpenDP

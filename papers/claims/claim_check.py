@@ -72,6 +72,7 @@ class Cost:
         ]
         if any(cost.lower is not None and cost.lower > limit for limit, cost in compared):
             return REFUTED
+        # One pair that costs little proves nothing: another pair may cost more.
         if not self.covers_all or not any(cost.upper <= limit for limit, cost in compared):
             return UNPROVEN
         return self._fit
@@ -88,6 +89,8 @@ class Cost:
         try:
             steps = write(build())
             checker.check_derivation(steps)
+        # The verdict stands on the enclosures alone; a derivation that the checker has no numbers for is left
+        # out.
         except (RuleError, checker.Rejected):
             return []
         return steps

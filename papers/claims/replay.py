@@ -39,6 +39,7 @@ def replay(answer: Mapping[str, Any]) -> dict[str, Any]:
         return REPLAYS[witness["step"]["of"]](witness["step"])
     last = checker.check_derivation(steps)[-1]
     claimed = answer["claimed"]
+    # The checker proves what follows from the assumptions; what is claimed by the paper is compared here.
     same = last[0] == "Refuted" and _close(last[2], claimed["epsilon"]) and _close(last[3], claimed["delta"])
     shown: dict[str, Any] = {"steps": len(steps), "refuted_at": [float(Fraction(v)) for v in last[2:4]]}
     if steps[0]["rule"] == "assume_event":

@@ -20,6 +20,7 @@ def trials_for(epsilon: Fraction) -> int:
 def attack(held: Floats, out: Floats, epsilon: Fraction, delta: Fraction) -> dict[str, Any]:
     """Return the lower bound on ε at δ from scores of both worlds, threshold chosen on their first halves."""
     half = len(held) // 2
+    # Chosen and judged on different runs, or the confidence would not be what is stated.
     cut = choose_threshold(held[:half], out[:half], delta, RISK)
     bound = clopper_pearson(held[half:], out[half:], cut, delta, RISK, "forward")
     return {

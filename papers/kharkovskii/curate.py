@@ -136,6 +136,7 @@ def _certified(order: Order, claim: Claim) -> Curated:
     proved = Proved(subject.proof(claim.guarantee.delta))
     released = run.certificate or release.make(run, proved, _unreleased(document, hazards))[0]
     rows = np.array(released["release"]["report"]["rows"], dtype=np.float64)
+    # The modeler's kernel needs the noise, and its box the radius: both follow from the claim, not from rows.
     facts = {"noise_variance": _variance(subject), "radius": float(subject.radius)}
     chosen = {} if claim.because is None else {"noise_chosen": claim.because}
     names = [f"z{k + 1}" for k in range(rows.shape[1])]
@@ -180,6 +181,7 @@ def _as_published(order: Order, claim: Claim) -> Curated:
             "raise epsilon, or lower dimension",
         )
     body = seal(unsealed(published_certificate.refuted(claim, subject)))
+    # The paper keeps M secret, so no seed is taken that somebody could draw it from again.
     rows = lift.projected(subject.dimension, np.random.default_rng())
     names = [f"not_private_{k + 1}" for k in range(subject.dimension)]
     _hand_out(order, body, names, rows, {"noise_variance": 0.0, "radius": None})

@@ -165,6 +165,7 @@ class OutsourcedWorld(TrialWorld):
 
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return the simple regret after each query; runs with the same noise are played once."""
+        # What only names a row is left out of the cache's key.
         return _played(replace(self, log_epsilon=None, dimension=1, table=0), bandit, seed)
 
     def by_chance(self, seed: int) -> Floats:

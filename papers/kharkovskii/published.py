@@ -74,6 +74,8 @@ class LiftedRows:
 def lifted(rows: Floats, threshold: float) -> LiftedRows:
     """Return the centred rows, their singular values lifted to √(Σ² + ω²) where σ_min < ω (lines 2–9)."""
     left, values, right = np.linalg.svd(centred(rows), full_matrices=False)
+    # Centring takes a dimension away: at most d rows have a least singular value of 0, which rounding would
+    # hide.
     least = float(values.min()) if len(rows) > rows.shape[1] else 0.0
     below = least < threshold
     raised = np.sqrt(values**2 + threshold**2) if below else values

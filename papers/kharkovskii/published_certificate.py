@@ -82,6 +82,7 @@ def _scores(subject: PoCurator, point: tuple[float, float], seed: int) -> tuple[
     rows = float(subject.radius) / 2 * rng.uniform(-1, 1, size=(subject.rows, subject.columns))
     other = rows.copy()
     other[0, 0] += float(subject.unit)
+    # The first data's space for both scores: the test is whether Z lies in this one, not in its own.
     basis = np.linalg.qr(rows - rows.mean(axis=0))[0]
     threshold = width(*point, subject.dimension)
 

@@ -173,7 +173,7 @@ def permuted(scores: Floats) -> Floats:
     """Return the chances of permute-and-flip, rows of scores in units of its noise's scale.
 
     The largest score plus exponential noise wins: action x does so with value t ≥ max s with the density
-    e^{−(t − s_x)} Π_{y≠x}(1 − e^{−(t − s_y)}), here by the trapezoidal rule.
+    e^{−(t − s_x)} Π_{y≠x}(1 − e^{−(t − s_y)}), here by the midpoint rule.
     """
     below = scores.max(axis=1, keepdims=True) - scores
     at = np.linspace(0.0, 1.0, INTEGRAL_POINTS + 1)[:-1] + 0.5 / INTEGRAL_POINTS  # 1 − e^{−(t − max)}

@@ -105,6 +105,8 @@ def norms(kernel: str, lengthscale: float, gap: float, widths: Floats) -> Floats
     """
     places, height = _bump(256)
     density = spectral_density(kernel, lengthscale, 2 * HALF_WIDTH * places / widths[:, None])
+    # A narrow bump has frequencies at which the density underflows: its norm is infinite, and it does not
+    # fit.
     with np.errstate(divide="ignore", over="ignore"):
         square = (height**2 / density).sum(axis=1) * (2 / 256) * widths / (2 * HALF_WIDTH)
     return 2 * gap / transform(np.zeros(1)) * np.sqrt(square)

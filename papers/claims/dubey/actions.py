@@ -119,6 +119,7 @@ def best_tests(p: Values) -> Tests:
     margin = root(enclose(lambda: of(numbers.clip2) / of(numbers.variance)))
     bits = min(met(int(p["T"]) - 1), SEEN)
     m, best = float(margin.upper), (0.0, 0, Fraction(0))
+    # τ > 0 costs the bit of round 2, and makes + rarer in both worlds, but far more so in the second.
     for share in range(201):
         tau = Fraction(share, 200)
         for k in range(1, bits + (share == 0)):
@@ -212,6 +213,7 @@ def action_attack(p: Values, seed: int, runs: int = RUNS) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     reward = math.sqrt(lemma(p).clip2.upper)
     tried = [(_tried(p, reward, level, runs // 4, rng)["epsilon_lower"], level) for level in LEVELS]
+    # The threshold is chosen on runs of its own: chosen on those it is judged by, it would seem too good.
     level = max(tried)[1]
     return {
         "attack": "threshold tests by the others' decision sets",

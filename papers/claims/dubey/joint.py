@@ -71,6 +71,7 @@ def lemma(p: Values) -> Lemma:
     """Return σ² = 16 n L² ln²(10/β)/α² with n = 1 + ⌈log₂T⌉, L² = 1 + B² + 2ρ² ln(8T/β)."""
     alpha, beta, rounds, reward = p["alpha"], p["beta"], int(p["T"]), p["B"]
     rho = p.get("rho", Fraction(0))
+    # The paper counts one node more than a prefix of T − 1 rounds has; the noise it prints is for that count.
     levels = 1 + (rounds - 1).bit_length()
     square = (
         enclose(lambda: ball(1 + reward**2) + 2 * ball(rho**2) * log(8 * rounds / beta))
@@ -194,6 +195,8 @@ def lemma2(p: Values) -> Cost:
 def lemma2_literal(p: Values) -> Cost:
     """Lemma 2 with the printed number taken as the standard deviation."""
     numbers = lemma(p)
+    # The statement and the proof print one number, in one as the deviation and in the other as the variance:
+    # both readings are checked.
     variance = enclose(lambda: of(numbers.variance) ** 2)
     return full_finding(p, tree(int(p["T"]) - 1), variance, numbers.clip2)
 
@@ -273,6 +276,7 @@ def _restarted(rounds: int) -> ReleasedNodes:
 
 def _carried(last: int) -> ReleasedNodes:
     """Return the trees over the first 1, 2, 4, …, 2^last records, and those of their nodes with record 1."""
+    # Record 1 is the worst: it is carried into every later tree.
     mine = [(1, 1 << level) for k in range(last + 1) for level in range(k + 1)]
 
     def release(node: Node) -> Theorem:

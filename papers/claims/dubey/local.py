@@ -73,6 +73,8 @@ def lemma5(p: Values) -> Cost:
     sent, reward = message(p), p["B"]
     if not reward:
         return matrix_part(p, Fraction(1))
+    # The joint supremum, not the sum of both parts': e₁ against e₂ moves the matrix most, equal features the
+    # reward, and no pair does both.
     s = enclose(lambda: of(sent.a) / (2 * of(sent.b)))
 
     def square() -> arb:

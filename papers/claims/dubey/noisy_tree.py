@@ -36,6 +36,7 @@ def tree_attack(
         shift[-1, -1] = 0.0
     runs, scores = trials_for(p["alpha"]), []
     for world in (left, right):
+        # In batches, as a million matrices with all that is made of them take hundreds of megabytes.
         parts = [
             np.einsum("tij,ij->t", noisy_nodes(world, sigma, times, min(100_000, runs - at), rng), shift)
             for at in range(0, runs, 100_000)

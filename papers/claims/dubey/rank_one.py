@@ -141,6 +141,7 @@ def full_statistics(query: str, reward: Fraction) -> Theorem:
     if reward <= 1:
         return linear(person)
     least = Fraction(with_corner(Enclosure(reward**2, reward**2)).square.upper)
+    # The rule proves the bound by enclosures of its own, which need some room above the supremum.
     for slack in (60, 40, 20):
         try:
             return linear(person, short_above(least * (1 + Fraction(1, 2**slack))))

@@ -59,6 +59,7 @@ def mixed_shift(epsilon: Fraction, variance: Fraction, columns: int) -> arb:
         return arb(0).union(bound)
     bits = INTEGRAL_BITS + max(0, -int(estimate))
     with precision(2 * bits + 64):
+        # Accuracy relative to δ itself, which may be far below any absolute tolerance.
         small = arb(2) ** (int(estimate) - INTEGRAL_BITS - 8)
         low, high = _cuts(epsilon, variance, columns, small)
         eps, omega = ball(epsilon), ball(variance).sqrt()

@@ -35,6 +35,7 @@ def column_space(p: Values, seed: int) -> dict[str, Any]:
     least = least_singular_value(rows)
     kept: list[float] = []
     left: list[float] = []
+    # Below and above the least singular value, so that both branches of Algorithm 1 are run.
     for threshold in (least / 2, least * 2):
         for _ in range(20):
             kept.append(outside(transform(rows, threshold, int(p["r"]), rng), rows))
@@ -69,6 +70,8 @@ def branch_energy(p: Values, seed: int, *, always: bool = False) -> dict[str, An
     """
     rng = np.random.default_rng(seed)
     columns, width, size = int(p["r"]), 100.0, 50
+    # Orthogonal to the vector of ones: centring then changes nothing, and the singular values are those set
+    # here.
     frame = np.linalg.qr(np.column_stack([np.ones(size), rng.normal(size=(size, 2))]))[0][:, 1:]
     rows = frame * np.array([3 * width, width + 0.01])
     other = rows.copy()

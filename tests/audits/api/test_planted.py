@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from audits.attack.white_box import AttackPlan, Target, attack, attack_early, targets
+from audits.attack.white_box import AttackPlan, attack, targets
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.hypothesis_tests.search import gather
@@ -118,30 +118,6 @@ def test_the_result_does_not_depend_on_the_number_of_jobs():
         for jobs in (1, 2)
     )
     assert one.results == two.results
-
-
-@pytest.mark.slow
-@pytest.mark.statistical  # seeded; a true claim would fall with probability at most .05
-def test_an_attack_stops_where_the_claim_falls_whatever_the_number_of_jobs():
-    subject = LaplaceSum(low=0, high=1, rows=3, scale=Fraction(1))  # ε = 1 exactly
-    theorem = subject.proof(Fraction(0))
-    _, suspect = gather(subject, Proved(theorem), examples=60, seed=1, files=[])
-
-    def stopped(claimed, jobs):
-        target = Target("claim", claimed, Fraction(0))
-        risk = Fraction(1, 20)
-        return attack_early(
-            subject, Proved(theorem), target, suspect, AttackPlan(3000, risk, seed=2, jobs=jobs)
-        )
-
-    one, two = stopped(Fraction(1, 2), 1), stopped(Fraction(1, 2), 2)
-    assert one == two
-    assert one.refuted()
-    assert one.trials < 1500
-    whole = stopped(Fraction(1), 2)
-    assert not whole.refuted()
-    assert whole.trials == 3000
-    assert whole.results[0][1].epsilon_lower > 0.6  # the counts decide where no bet does
 
 
 @pytest.mark.slow

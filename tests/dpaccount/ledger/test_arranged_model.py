@@ -1,7 +1,8 @@
-"""Random teams against the plainest model: charges, scopes, cohorts, reservations, returns, resets, forfeits.
+"""Random teams against the plainest model: charges, keys, scopes, cohorts, reservations, years, resets, forfeits.
 
-Units are counted one by one and parts are members of sets.  At the end `verify`, the recount, which imports nothing
-of the package, and a copy made of exported lines agree.
+Units are counted one by one and parts are members of sets.  A refusal names the limit and the unit.  At the end
+`verify`, from the beginning and from noted heads, the recount, which imports nothing of the package, and a copy
+made of exported lines agree.
 """
 
 import subprocess
@@ -15,8 +16,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from dpaccount.errors import BudgetError, InputError
-from dpaccount.ledger.journal import export
+from dpaccount.errors import BudgetError, InputError, LedgerError
+from dpaccount.ledger import review
+from dpaccount.ledger.journal import entries, export, replay
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
@@ -36,6 +38,7 @@ covers = st.one_of(
 )
 scopes = st.sampled_from(SCOPES)
 names = st.sampled_from(("x", "y"))
+keys = st.sampled_from((None, None, "k", "l"))
 ranges = st.lists(st.tuples(st.integers(1, 7), st.integers(0, 2)), min_size=1, max_size=2)
 
 
@@ -46,8 +49,19 @@ def event(size, cover) -> Pure:
 class Team(RuleBasedStateMachine):
     """A ledger and what each of a few units has spent; unit UNITS + 1 stands for all further ones."""
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(arranged=st.booleans(), cap=sizes)
+    def begin(self, arranged: bool, cap: Fraction) -> None:
+        self.make()
+        if arranged:  # else most of the time goes by before there is anything
+            self.set_scope("a", cap)
+            self.set_scope("a/b", Fraction(1))
+            self.charge_in("a/b", "k")
+            self.reset(0)
+
+    def charge_in(self, scope: str, key: str) -> None:
+        self.charge(Fraction(1, 16), (1, UNITS), scope, key, dry=False)
+
+    def make(self) -> None:
         self.folder = TemporaryDirectory()
         self.url = self.made()
         self.ledger = Ledger.open(self.url)
@@ -57,7 +71,13 @@ class Team(RuleBasedStateMachine):
         self.spent: dict[str, dict[int, Fraction]] = {}
         self.cohorts: dict[str, tuple[set[int], bool]] = {}
         self.reserved: list[dict] = []
-        self.resets = 0
+        self.keys: dict[str, tuple] = {}
+        self.heads: list[str] = []
+        self.resets = self.accepted = self.refused = 0
+        #: the clock, the year that is counted (None: no reset yet), and its sums (None: those of the life)
+        self.clock, self.label, self.year = 2030, None, None
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(entries, "now", lambda: f"{self.clock}-06-01T00:00:00+00:00")
 
     def made(self) -> str:
         """Make a ledger, and return its URL."""
@@ -74,41 +94,115 @@ class Team(RuleBasedStateMachine):
         return ["/".join(words[: n + 1]) for n in range(len(words))]
 
     def add(self, where, costs, scope, times=1):
+        trees = (
+            *where,
+            *(self.spent[name] for name in self.lineage(scope)),
+            *([self.year] if self.year else []),
+        )
         for unit, size in costs.items():
-            for tree in (*where, *(self.spent[name] for name in self.lineage(scope))):
+            for tree in trees:
                 tree[unit] += times * size
 
+    def turn(self):
+        """Begin a year, if the clock is in a later one, in which only what may still be drawn is spent."""
+        if self.label is not None and self.clock > self.label:
+            self.label, self.year = self.clock, dict(self.nothing)
+            for reserved in self.reserved:
+                for part in reserved["open"]:
+                    for unit, size in reserved["parts"][part - 1].items():
+                        self.year[unit] += size
+
+    def exceeded(self, costs, scope):
+        """Return what a refusal says of the first limit that costs exceed, and the first unit; None if they fit."""
+        limits = [("the budget's", self.period, Fraction(1))]
+        limits += [(f"of the scope {one}", self.spent[one], self.caps[one]) for one in self.lineage(scope)]
+        for name, tree, cap in limits:
+            for unit in sorted(tree):
+                if tree[unit] + costs.get(unit, 0) > cap:
+                    return f"unit {unit} to", name
+        return None
+
     def fits(self, costs, scope, times=1):
-        limits = [
-            (self.period, Fraction(1)),
-            *((self.spent[one], self.caps[one]) for one in self.lineage(scope)),
-        ]
-        return all(tree[unit] + times * size <= cap for tree, cap in limits for unit, size in costs.items())
+        return self.exceeded({unit: times * size for unit, size in costs.items()}, scope) is None
 
     def known(self, scope):
         return all(name in self.caps for name in self.lineage(scope))
 
-    def tries(self, fits, ask):
-        """Do something, which must be accepted just where it `fits`; return whether it was."""
-        try:
+    def tries(self, fits, ask, says=(), *, turns=True):
+        """Do something, which must be accepted just where it `fits`, or refused in these words; return `fits`."""
+        if fits:
             ask()
-        except BudgetError:
-            assert not fits
+            if turns:
+                self.turn()
         else:
-            assert fits
+            with pytest.raises(BudgetError) as refused:
+                ask()
+            assert all(word in str(refused.value) for word in says)
         return fits
 
-    @rule(size=sizes, cover=covers, scope=scopes)
-    def charge(self, size, cover, scope):
-        plan = Plan(Relation.REPLACE_ONE, (event(size, cover),))
+    def pays(self, costs, scope, ask, where=None):
+        """Charge costs, which must be accepted just where they fit; return whether they did."""
+        over = self.exceeded(costs, scope)
+        fits = self.tries(over is None, ask, over or ())
+        self.accepted, self.refused = self.accepted + fits, self.refused + (not fits)
+        if fits:
+            self.add((self.life, self.period), costs, scope)
+        return fits
+
+    @rule(size=sizes, cover=covers, scope=scopes, key=keys, dry=st.booleans())
+    def charge(self, size, cover, scope, key, dry):
+        plan, request = Plan(Relation.REPLACE_ONE, (event(size, cover),)), (size, cover, scope)
+
+        def ask(dry=False):
+            return self.ledger.charge_plan(plan, "x", key, scope=scope, dry_run=dry)
+
+        if key in self.keys:
+            same, entry = self.keys[key]
+            if same != request:
+                with pytest.raises(LedgerError, match="different charge"):
+                    ask()
+                return
+            again = ask()
+            assert (again.entry, again.known) == (entry, True)
+            return
         if not self.known(scope):
-            with pytest.raises(InputError):
-                self.ledger.charge_plan(plan, "x", scope=scope)
+            with pytest.raises(InputError, match="there is no scope"):
+                ask()
             return
         first, last = cover or (1, UNITS + 1)
         costs = dict.fromkeys(range(first, last + 1), size)
-        if self.tries(self.fits(costs, scope), lambda: self.ledger.charge_plan(plan, "x", scope=scope)):
-            self.add((self.life, self.period), costs, scope)
+        if dry:
+            head, over = self.ledger.show()["head"], self.exceeded(costs, scope)
+            self.tries(over is None, lambda: ask(dry=True), over or (), turns=False)
+            assert self.ledger.show()["head"] == head
+        if self.pays(costs, scope, ask) and key is not None:
+            self.keys[key] = request, ask().entry
+
+    @rule(
+        asked=st.lists(st.tuples(sizes, covers), min_size=2, max_size=4),
+        scope=scopes,
+        least=st.integers(1, 9),
+    )
+    def charge_many(self, asked, scope, least):
+        """Small ones, so that they fit together, or only some of them."""
+        if not self.known(scope):
+            return
+        plans = [Plan(Relation.REPLACE_ONE, (event(size / least, cover),)) for size, cover in asked]
+        decided = self.ledger.charge_many([(plan, "x", None) for plan in plans], scope=scope)
+        for (size, cover), charge in zip(asked, decided, strict=True):
+            first, last = cover or (1, UNITS + 1)
+            costs = dict.fromkeys(range(first, last + 1), size / least)
+            over = self.exceeded(costs, scope)
+            assert (charge.reason is None) == (over is None)
+            assert over is None or all(word in charge.reason for word in over)
+            self.accepted, self.refused = self.accepted + (over is None), self.refused + (over is not None)
+            if over is None:
+                self.turn()
+                self.add((self.life, self.period), costs, scope)
+
+    @rule(years=st.sampled_from((0, 0, 1, -1, 5, -5)))
+    def move_clock(self, years):
+        self.clock += years
 
     @rule(size=sizes, name=names, scope=scopes)
     def charge_cohort(self, size, name, scope):
@@ -118,9 +212,7 @@ class Team(RuleBasedStateMachine):
                 self.ledger.charge_plan(plan, "x", cohort=name, scope=scope)
             return
         costs = dict.fromkeys(self.cohorts[name][0], size)
-        fits = self.fits(costs, scope)
-        if self.tries(fits, lambda: self.ledger.charge_plan(plan, "x", cohort=name, scope=scope)):
-            self.add((self.life, self.period), costs, scope)
+        if self.pays(costs, scope, lambda: self.ledger.charge_plan(plan, "x", cohort=name, scope=scope)):
             self.cohorts[name] = self.cohorts[name][0], True
 
     @rule(name=names, cover=covers.filter(bool), apart=st.booleans())
@@ -130,7 +222,8 @@ class Team(RuleBasedStateMachine):
         )
         units = [(unit, unit) for unit in members]
         fits = not self.cohorts.get(name, (members, False))[1]
-        if self.tries(fits, lambda: self.ledger.name_cohort(name, units)):
+        says = ("was charged and cannot be changed",)
+        if self.tries(fits, lambda: self.ledger.name_cohort(name, units), says, turns=False):
             self.cohorts[name] = members, False
 
     @rule(scope=scopes.filter(bool), cap=sizes)
@@ -140,7 +233,8 @@ class Team(RuleBasedStateMachine):
                 self.ledger.set_scope(scope, cap)
             return
         spent = self.spent.get(scope, self.nothing)
-        if self.tries(max(spent.values()) <= cap, lambda: self.ledger.set_scope(scope, cap)):
+        fits, says = max(spent.values()) <= cap, (f"more is spent in the scope {scope}",)
+        if self.tries(fits, lambda: self.ledger.set_scope(scope, cap), says, turns=False):
             self.caps[scope] = cap
             self.spent.setdefault(scope, dict(self.nothing))
 
@@ -167,8 +261,7 @@ class Team(RuleBasedStateMachine):
         def ask():
             self.ledger.reserve_plan(plan, "x", key, rounds=rounds, scope=scope)
 
-        if self.tries(self.fits(total, scope), ask):
-            self.add((self.life, self.period), total, scope)
+        if self.pays(total, scope, ask):
             self.reserved.append(
                 {"key": key, "parts": parts, "scope": scope, "open": set(range(1, len(parts) + 1))}
             )
@@ -185,7 +278,7 @@ class Team(RuleBasedStateMachine):
             with pytest.raises(InputError):
                 act(reserved["key"], spans)
             return
-        if self.tries(set(parts) <= reserved["open"], lambda: act(reserved["key"], spans)):
+        if self.tries(set(parts) <= reserved["open"], lambda: act(reserved["key"], spans), ("not open",)):
             self.taken(reserved, parts, back)
 
     @rule(which=st.integers(0, 4))
@@ -199,7 +292,8 @@ class Team(RuleBasedStateMachine):
     def return_all(self, which):
         if which < len(self.reserved):
             reserved = self.reserved[which]
-            self.ledger.return_parts(reserved["key"])
+            if self.ledger.return_parts(reserved["key"])[1]:
+                self.turn()
             self.taken(reserved, sorted(reserved["open"]), True)
 
     def taken(self, reserved, parts, back):
@@ -212,12 +306,17 @@ class Team(RuleBasedStateMachine):
         if by:  # seldom
             return
         self.ledger.reset("x")
+        self.turn()
+        if self.label is None:
+            self.label = self.clock
         self.resets += 1
         self.period = dict(self.nothing)
         self.spent = {name: dict(self.nothing) for name in self.spent}
         for reserved in self.reserved:
             for part in reserved["open"]:
-                self.add((self.period,), reserved["parts"][part - 1], reserved["scope"])
+                for unit, size in reserved["parts"][part - 1].items():
+                    for tree in (self.period, *(self.spent[one] for one in self.lineage(reserved["scope"]))):
+                        tree[unit] += size
 
     @rule(size=sizes, cover=covers, by=st.integers(0, 2))
     def forfeit(self, size, cover, by):
@@ -226,7 +325,9 @@ class Team(RuleBasedStateMachine):
         first, last = cover or (1, UNITS + 1)
         costs = dict.fromkeys(range(first, last + 1), size)
         lost = Plan(Relation.REPLACE_ONE, (event(size, cover),))
-        if self.tries(self.fits(costs, None), lambda: self.ledger.forfeit(lost, "x")):
+        if self.tries(
+            self.fits(costs, None), lambda: self.ledger.forfeit(lost, "x"), ("begin a new ledger",)
+        ):
             self.add((self.life, self.period), costs, None)
             for reserved in self.reserved:
                 reserved["open"] = set()
@@ -241,13 +342,27 @@ class Team(RuleBasedStateMachine):
         if not hasattr(self, "ledger"):
             return
         shown = self.ledger.show()
-        assert shown["resets"] == self.resets
-        assert shown["period"]["epsilon"]["upper"] == pytest.approx(float(max(self.period.values())))
+        self.heads.append(shown["head"])
+        assert (shown["resets"], shown["entries"], shown["refused"]) == (
+            self.resets,
+            self.accepted,
+            self.refused,
+        )
+        year = self.year if self.year and self.label <= self.clock else self.life
+        for name, tree in (("period", self.period), ("year", year), ("life", self.life)):
+            assert shown[name]["epsilon"]["upper"] == pytest.approx(float(max(tree.values())))
         assert max(self.period.values()) <= 1
-        for one in shown["scopes"]:
-            most = max(self.spent[one["scope"]].values())
+        assert [one["scope"] for one in shown["scopes"]] == sorted(self.spent)
+        for one in (shown, *shown["scopes"]):
+            tree = self.spent[one["scope"]] if "scope" in one else self.period
+            most = max(tree.values())
             assert one["spent"]["epsilon"]["upper"] == pytest.approx(float(most))
-            assert most <= self.caps[one["scope"]]
+            least = min(unit for unit, spent in tree.items() if spent == most)
+            assert one["worst_unit"] == (None if len(set(tree.values())) == 1 else least)
+            assert most <= self.caps.get(one.get("scope"), 1)
+        for reserved in self.reserved:
+            left = self.ledger.open_parts(reserved["key"])[1]
+            assert {part for first, last in left for part in range(first, last + 1)} == reserved["open"]
         steps = self.steps()
         for unit, spent in self.life.items():
             assert next((a for first, (a,) in reversed(steps) if first <= unit), 0) == spent
@@ -255,13 +370,23 @@ class Team(RuleBasedStateMachine):
     def teardown(self):
         if not hasattr(self, "ledger"):
             return
+        shown = self.ledger.show()
         self.ledger.close()
         copy, lines = f"{self.folder.name}/copy.db", Path(self.folder.name) / "lines"
+        assert verify(self.url) == VALID
+        for head in self.heads[:: max(1, len(self.heads) // 4)]:
+            assert verify(self.url, since=head) == VALID
+        self.patch.setattr(replay, "ALONE", 2)
+        self.patch.setattr(replay, "TOGETHER", 3)
         assert verify(self.url) == VALID
         lines.write_bytes(b"".join(export.lines(self.url)))
         export.imported(lines, f"sqlite:///{copy}")
         assert steps_in(Path(copy)) == self.steps()
+        with Ledger.open(f"sqlite:///{copy}") as ledger:
+            assert ledger.show() == shown
+        assert review.report(self.url)["year"] == shown["year"]
         self.recount(copy)
+        self.patch.undo()
         self.folder.cleanup()
 
     def recount(self, copy: str) -> None:
@@ -275,12 +400,12 @@ def recounted(file: str) -> None:
 
 
 class Brief(Team):
-    """A few histories."""
+    """A few histories, for the default tests."""
 
 
 Quick, Slow = Brief.TestCase, Team.TestCase
 Quick.settings = settings(
-    max_examples=4, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=6, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
 Slow.settings = settings(
     max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)

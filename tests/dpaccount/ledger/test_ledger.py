@@ -207,18 +207,6 @@ def test_a_refusal_changes_no_total(make):
     assert after["refused"] == 1
 
 
-def test_disjoint_covers_share_a_budget(make):
-    ledger = make()
-    for first in range(1, 50, 10):
-        ledger.charge(pure(1), "slice", cover=(first, first + 9))
-    shown = ledger.show()
-    assert spent(ledger) == 1
-    assert shown["worst_unit"] == 1
-    with pytest.raises(BudgetError):
-        ledger.charge(pure("1/100"), "all units")
-    ledger.charge(pure("1/100"), "new units", cover=(51, LAST_UNIT))
-
-
 def test_the_theorem_says_which_units_pay(make):
     ledger = make(measure="approximate", delta=MILLIONTH)
     covers = proof.assume_covers("sum", [(1, 4), (3, 8)], "made up")
@@ -392,13 +380,6 @@ def test_a_key_of_a_plan(make):
     with pytest.raises(LedgerError, match="different charge"):
         ledger.charge_plan(other, "try", "a")
     assert spent(ledger) == 0.5
-
-
-def test_a_refused_key_is_free(make):
-    ledger = make()
-    with pytest.raises(BudgetError):
-        ledger.charge(pure(2), "too much", key="a")
-    assert ledger.charge(pure(1), "less", key="a").entry == 2
 
 
 # ------------------------------------------------------------------ receipts and releases
