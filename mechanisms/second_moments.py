@@ -112,6 +112,7 @@ class SecondMoments(Additive):
     def proof(self, delta: Fraction) -> Theorem:
         """Moments of rank one, of φ and a reward that is 1 for everyone, as one vector; or a ball."""
         if self.relation == REPLACE_ONE:
+            # The mean is the moment of φ with a reward of 1: the rule for rank one bounds both together.
             person = assume_rank_one("moments", Fraction(1), self.relation, "movement")
             query = joint(person, Fraction(1))
         else:

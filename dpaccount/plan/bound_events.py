@@ -146,6 +146,7 @@ class DominatingPair(Event):
         return self._largest(), self._lost()
 
     def _lost(self) -> Fraction:
+        # Mass at an infinite loss is δ itself, in the direction in which there is more of it.
         pairs = [*zip(self.p, self.q, strict=True)]
         return max(
             sum((a for a, b in pairs if not b), Fraction(0)), sum((b for a, b in pairs if not a), Fraction(0))

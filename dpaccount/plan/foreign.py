@@ -122,6 +122,7 @@ def _tree(table: dict[str, Place]) -> list[Event]:
     steps = [each.integer(0) for each in counts.items()] if isinstance(counts.value, list) else None
     most = max(steps, default=0) if steps is not None else counts.integer(0)
     noise = ev.Gaussian(sigma=table["noise_multiplier"].positive())
+    # A tree of n rounds has ⌊log₂n⌋ + 1 levels, and a record lies under one node of each.
     return [noise * most.bit_length()] if most else []
 
 

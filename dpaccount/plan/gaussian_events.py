@@ -84,6 +84,7 @@ class MatrixFactorisation(Stream):
 
     def pieces(self) -> tuple[tuple[Cover | None, int, Event], ...]:
         """Return the event on its rounds: each is charged the longest column."""
+        # One piece, not one for each round: a piece for each column would make classes of single units.
         return (((self.start, self.start + self.rounds - 1), 1, self),)
 
     def met_at(self, unit: int) -> Event:
@@ -187,6 +188,8 @@ class DpFtrl(GaussianEvent):
             raise InputError(
                 f"unknown mechanism {self.mechanism!r}", f"known here: {', '.join(FACTORS)}", self.name
             )
+        # Read once: events that are spelled differently must be equal, and hash alike, where their numbers
+        # are.
         given = listed(self.name, "coefficients", self.coefficients)
         object.__setattr__(self, "coefficients", given)
         if (self.mechanism == "toeplitz") != bool(given):

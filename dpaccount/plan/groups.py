@@ -18,6 +18,7 @@ def common(events: Sequence[Event], k: int) -> int | None:
     streams = [event.start for event in events if isinstance(event, Stream)]
     covers = [event.cover for event in events if event.cover is not None]
     first = max([*streams, *(a for a, _ in covers)], default=0)
+    # The worst k rounds of a stream are its first, so streams that start apart share no worst group.
     met = all(start == first for start in streams) and all(first + k - 1 <= b for _, b in covers)
     return first if met else None
 

@@ -166,6 +166,7 @@ class RandomAllocation(OnSample):
         if self.times > self.steps:
             raise InputError("times exceeds steps", "a unit takes part at most once in a step", self.name)
         parts = self._known(ALLOCATED)
+        # The first part is `of` itself: a sequence is no noise, but what it holds is.
         if (len(parts) > 1 or self.of.count > 1) and not all(part.gaussian for part in parts[1:] or parts):
             raise InputError(
                 "several releases in one step are known for Gaussian noise only",

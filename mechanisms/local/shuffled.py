@@ -113,6 +113,7 @@ def in_order(messages: Sequence[int], fewest: int) -> list[int]:
         raise InputError(f"found {len(messages)} bits, which are private among {fewest} or more")
     if not all(type(each) in (int, np.int64) and each in (0, 1) for each in messages):
         raise InputError("a device's message is 0 or 1", "give `bits.message` of a reward, not the reward")
+    # Sorted: an order would tell whose bit is whose.
     return sorted(map(int, messages))
 
 
@@ -131,6 +132,7 @@ def _truth(bits: ShuffledBits) -> Fraction:
         truth = Fraction(part, 2**TRUTH_BITS)
         return not _holds(lambda: _leaf(bits, truth, bits.epsilon, bits.delta, "bits"))
 
+    # A bit that is true half of the time says nothing, so the search starts there.
     half = 2 ** (TRUTH_BITS - 1)
     most = least_integer(too_much, half, 2**TRUTH_BITS) - 1
     if most <= half:

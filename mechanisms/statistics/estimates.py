@@ -123,6 +123,7 @@ def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
     intervals = []
     for counts in noisy.reshape(what.groups, -1):
         below = below_ends(counts, BRANCHES, LEVELS)
+        # No fewer rows lie below a higher end, so what is sure of one end holds for all on its far side.
         least = np.maximum.accumulate(np.maximum(below - off, 0))
         most = np.maximum(np.minimum.accumulate((below + off)[::-1])[::-1], 0)
         fewest, many = ceil(least[-1] - SLACK * cells), floor(most[-1] + SLACK * cells)

@@ -131,6 +131,7 @@ def for_groups(mechanism: Subject, steps: int, delta: Fraction) -> Theorem:
     if (curve := _gaussian(of_one)) is not None:
         return approximate(group(curve, steps), delta)
     best: Theorem | None = None
+    # A group of k rows multiplies δ by at least k, so that of one row is at most δ/k.
     low, high = delta / 2**40, delta / steps
     for _ in range(HALVINGS):
         middle = Fraction(float(low * high) ** 0.5)
@@ -153,6 +154,7 @@ def _from_above(mechanism: Subject, steps: int, delta: Fraction) -> Theorem:
         for _ in range(HALVINGS):
             epsilon = float(point(mechanism.proof(one))[0])
             one = delta * Fraction(math.expm1(epsilon) / math.expm1(steps * epsilon))
+        # The iteration ends a little above the fixed point, where the group's δ is still too large.
         return group(mechanism.proof(one * Fraction(99, 100)), steps, delta)
     except (RuleError, OverflowError):
         raise RuleError(f"group: no δ of one row proves {float(delta):.3g} for groups of {steps}") from None
@@ -186,6 +188,7 @@ def by_person(
     replaced with the person's; else they come and go.  Raises `InputError` for a mechanism whose number of
     rows would have to be public.
     """
+    # Replaced rows first: where rows go and come, a replaced person is twice as many steps.
     for inner in (REPLACE_ONE, ADD_REMOVE):
         if inner in relations_of(made_by) and inner in (relation, ADD_REMOVE):
             given, reading = bind(made_by, place, table, table.rows * table.max_rows, inner)
