@@ -166,7 +166,7 @@ class ArmPhases(Calibrated):
         return self.space if self.belief == "linear" else None
 
     def prior(self) -> ArmBelief:
-        """Return what is believed of the arms before anything is known."""
+        """Return the prior of the arms' means."""
         return ApartBelief(self.arms) if self._points is None else LinearBelief(self._points)
 
     def member(self, rounds: int) -> "ArmPhases":
@@ -296,7 +296,7 @@ class ArmPhases(Calibrated):
         return {"best": arm, "error": error, "may_be_best": may_be}
 
     def evidence(self) -> ArmOrder:
-        """Return what is known of the arms' order before anything is."""
+        """Return the evidence on the arms' order before any block."""
         return ArmOrder(self.arms, self._tilts(), 2.0**-CONTRIBUTION_BITS)
 
     def _evidence(self, view: View) -> ArmOrder:
@@ -325,7 +325,7 @@ class ArmPhases(Calibrated):
             yield int(played[first - 1]), people, *self.seen(people, block, released)
 
     def seen(self, people: int, block: Cover, released: float) -> tuple[float, int]:
-        """Return the noisy sum of a block's rewards, or bits, of which so many count, and how many noises."""
+        """Return the noisy sum of the `people` rewards (or bits) of a block, and how many noises it has."""
         if self.law != "shuffled":
             return released / 2.0**CONTRIBUTION_BITS + people / 2, 1
         coins = block[1] - block[0] + 1 - people

@@ -161,7 +161,7 @@ class JdpBelief(SecondMomentBelief):
         if self._subject.confidence == "theorem-1" and people in self._ends:
             spectrum = self._subject.spectrum
             _, logarithm = np.linalg.slogdet(self.posterior.gram / (1 + spectrum.least))
-            # Algorithm 1 prints β_t; Equation 8 and Theorem 1, of which the regret bound is, have its root.
+            # Algorithm 1 prints β_t; Equation 8 and the regret bound of Theorem 1 have its root.
             self.width = DEVIATION * published_noise.theorem1_width(
                 *(spectrum, people, float(logarithm)),
                 norm=NORM,

@@ -306,9 +306,8 @@ class LoggedPolicy:
         weights = people / people.sum()
         each = (played * means).sum(axis=1)
         value, size = float(weights @ each), people.sum()
-        apart = float(
-            weights @ (each - value) ** 2
-        )  # contexts earn differently, and their sizes are estimates
+        # Contexts earn differently, and their sizes are estimates.
+        apart = float(weights @ (each - value) ** 2)
         used = (weights[:, None] * played) ** 2
         noise = (used * estimates.noise_variance(means, counts, sigma)).sum()
         noise += sigma**2 * len(self.arms) * ((each - value) ** 2).sum() / size**2

@@ -31,7 +31,7 @@ from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball
 from mechanisms.continual import factors
 
 WEIGHT_SPREAD = 0.5  #: of every weight before anything is learned, at a base rate of ½; in proportion to it
-LEVEL_SPREAD = 0.1  #: of the level about the base rate, likewise
+LEVEL_SPREAD = 0.1  #: of the level about the base rate, in proportion to it too
 REWARD_NOISE = 0.25  #: mean square of a centred reward, which is ±½
 STEADY = 0.3  #: of g's first entry, the same for all, where the others have root mean square 1
 CENTRED = 0.8  #: share of the policy's mean feature that is taken off
@@ -39,7 +39,7 @@ FIRST_PHASE = 8  #: people of a phase
 GROWTH = Fraction(1, 16)  #: of a phase over the people before it, where that is more
 SIMULATED = 400  #: people of the public domain in simulated second moments
 STREAM = "sqrt-toeplitz"
-LEAST_ANSWERS = 0.05  #: expected answers to a phase, of which no more are simulated
+LEAST_ANSWERS = 0.05  #: expected answers to a phase, below which none are simulated
 MOST_LATE, LEAST_BASE = 10**6, Fraction(1, 10**6)  #: of `late`, and of `base` and 1 − `base`
 
 

@@ -109,7 +109,7 @@ class Usca(Predictor):
         return float(matrix.diagonal().max())
 
     def supremum(self, coins: int) -> Supremum:
-        """Return what is known of the published sup σ̄² in a run with these coins, of Lemma 3.1 in balls.
+        """Return an enclosure of the published sup σ̄² (Lemma 3.1) in a run with these coins, in balls.
 
         It is not `largest`, the maximum that tables are in units of: its features leave small eigenvalues
         out.  Beyond `ENCLOSED` places only σ̄² ≤ 1/τ is used.

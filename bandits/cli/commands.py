@@ -61,9 +61,8 @@ class SessionOptions:
             return
         from audits.certificate.files import valid_certificate
 
-        valid_certificate(
-            claim, bandit, self.certificate
-        )  # refuses what is not certified, expired, or changed since
+        # Refuses what is not certified, has expired, or was changed since.
+        valid_certificate(claim, bandit, self.certificate)
         yield from self._paid(claim, bandit, coins)
 
     def _file(self) -> Path:

@@ -56,7 +56,7 @@ class PublishedGpUcb(LocalRewards):
         return Payoffs(bound, moment, own, order, start=self.reach, tail_power=sure)
 
     def _of_messages(self, bound: float, own: float) -> Payoffs:
-        """Return it of a channel's messages, whose mean is f where |f| ≤ B and |η| ≤ R: no clip then."""
+        """Return the assumptions about messages, of mean f: |f| ≤ B and |η| ≤ R, so nothing is clipped."""
         units = np.linspace(-1, 1, 33)
         channel = self.by.variance(units)
         moment = self.reach**2 * float((units**2 + channel).max())

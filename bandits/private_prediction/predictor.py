@@ -133,9 +133,8 @@ class Predictor:
     def totals(self, data: Rows, actions: Places) -> Integers:
         """Return Σ y over the records of every place, in steps; y is clipped and truncated, NaN is 0."""
         most = float(self.bound)
-        rewards = (
-            np.clip(data[np.arange(len(data)), self.grid.numbers + actions], -most, most) / most
-        )  # no overflow warns
+        # Clipped before it is divided, so that nothing overflows.
+        rewards = np.clip(data[np.arange(len(data)), self.grid.numbers + actions], -most, most) / most
         units = np.trunc(np.clip(np.nan_to_num(rewards, nan=0.0), -1, 1) * BOUND_STEPS).astype(np.int64)
         totals: Integers = np.zeros(self.grid.places, dtype=np.int64)
         np.add.at(totals, self.grid.place_of(self.grid.contexts_in(data), actions), units)

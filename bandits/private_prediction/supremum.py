@@ -78,7 +78,7 @@ class Supremum:
         return Fraction(self.enclosure.upper)
 
     def as_json(self) -> dict[str, object]:
-        """Return it as a report has it."""
+        """Return the enclosure as a report prints it."""
         upper = float(self.enclosure.upper)
         return {
             "supremum": [float(self.enclosure.lower or 0), None if math.isinf(upper) else upper],

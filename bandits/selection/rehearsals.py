@@ -59,7 +59,7 @@ class Runner:
 
     @property
     def label(self) -> str:
-        """Return what it is called in a reason."""
+        """Return the name and parameters, as a reason lists them."""
         return " ".join([self.subject, *map(str, self.parameters.values())])
 
 

@@ -19,10 +19,9 @@ from bandits.statistics.arrays import Floats
 from bandits.statistics.axes import eigenfeatures
 from dpaccount.errors import InputError, out_of_range
 
-MAX_POINTS: Final = 2000  #: points, of which the kernel is kept in full
-MATRIX_ROUNDING: Final = (
-    1e-9  #: by which rounding may break symmetry, the diagonal's limit or an eigenvalue's sign
-)
+MAX_POINTS: Final = 2000  #: points, whose kernel matrix is held in memory
+#: by which rounding may break symmetry, the diagonal's limit or an eigenvalue's sign
+MATRIX_ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True)

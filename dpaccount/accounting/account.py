@@ -196,7 +196,7 @@ def _within_simpler(
     """Return a wide answer between those of simpler pairs, where the total has such ends."""
     lower, above = answer.bounds.lower or 0, answer.bounds.upper
     width, size = above - lower, max(unit, above)
-    ends = None if width <= NARROW * size else total.between(sorts=width > COARSE * size)
+    ends = None if width <= NARROW * size else total.bracketing_pairs(sorts=width > COARSE * size)
     if ends is None:
         return answer
     less, more = map(ask, ends)
@@ -221,7 +221,7 @@ def _closer(total: Composition, rough: Enclosure, closer: Callable[[], Answer]) 
 def _least_work(counted: tuple[ExactPair, int]) -> float:
     """Return the steps that a pair takes at least among many different ones."""
     pair, _ = counted
-    if not pair.rising():
+    if not pair.monotone_parameters():
         return 0.0
     transform = pair.summed_transform()
     alike = transform is not None and (transform.family() or transform.bound())
@@ -272,7 +272,7 @@ def _over_directions(total: Composition, answer: Callable[[Composition, Number],
     """
     answers: list[Answer] = []
     ways = total.directions
-    simpler = total.between() if len(ways) > 1 and exact.has_many_samples(total) else None
+    simpler = total.bracketing_pairs() if len(ways) > 1 and exact.has_many_samples(total) else None
     if simpler is not None:
         above = [answer(way, Fraction(0)) for way in simpler[1].directions]
         worst = max((0, 1), key=lambda k: above[k].bounds.upper)
@@ -304,7 +304,7 @@ def _first_epsilon(total: Composition, target: Fraction, gap: Fraction, least: N
 
 
 def _first_delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
-    """Return one direction's δ(at), likewise."""
+    """Return one direction's δ(at) by the first method that comes close enough."""
     if all_within(total, at):
         return Answer(NOTHING, "exact")
     answer = _first(total, lambda method: method.delta(total, at, gap))

@@ -27,7 +27,7 @@ from dpaccount.numerics.work_budget import ANSWER, allowance, question, share
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import group_compositions
 from dpaccount.plan import groups
-from dpaccount.plan.cover_partition import UnitClass, attained, classes
+from dpaccount.plan.cover_partition import UnitClass, attained_classes, unit_classes
 from dpaccount.plan.event_base import Event, Stream
 from dpaccount.plan.events import Plan
 from dpaccount.relation import Relation
@@ -50,7 +50,7 @@ class _Asked:
     gap: Fraction
 
     def evaluate(self, total: Composition) -> Answer:
-        """Return what one total costs."""
+        """Return the cost of one total."""
         return self.at_gap(total, self.gap)
 
     def worst(self, totals: list[Composition]) -> Answer:
@@ -135,7 +135,7 @@ class Accountant:
     @cached_property
     def classes(self) -> list[UnitClass]:
         """Return the classes of units, by the multiset of events that cover them."""
-        return classes(self.plan.events)
+        return unit_classes(self.plan.events)
 
     def epsilon(self, delta: Exact, gap: Exact = GAP) -> PlanCost:
         """Return the least ε ≥ 0 with δ(ε) ≤ delta, within gap·max(1, ε) if the method can."""
@@ -214,7 +214,7 @@ class Accountant:
         factored = any(event.uneven for event in self.plan.events)
         if found.bounds.lower is None or not factored:
             return found
-        own = attained(self.plan.events)
+        own = attained_classes(self.plan.events)
         if own == self.classes:
             return found
         lower = worst(own, asked.evaluate, asked.scalar).bounds.lower
@@ -226,7 +226,7 @@ class Accountant:
         known = [event for event in (event.for_group(self.group) for event in self.plan.events) if event]
         wide = all(unit.size is None or unit.size >= self.group for unit in self.classes)
         shared = not any(isinstance(event, Stream) for event in self.plan.events)
-        return worst(classes(known), asked.evaluate, asked.scalar), wide and shared
+        return worst(unit_classes(known), asked.evaluate, asked.scalar), wide and shared
 
     def _chained(self, asked: _Asked) -> Worst:
         """Return what a chain of neighbours costs at most."""

@@ -41,7 +41,7 @@ class _Kind:
     enclosure: Callable[[Amounts, Fraction, Fraction], Enclosure]
     #: from (ε, δ): the largest total of each amount, or None where `fits` alone says it
     limits: Callable[[Fraction, Fraction], tuple[Fraction | None, ...]] = lambda *_: (None,)
-    parts: tuple[str, ...] = ()  #: the measures, each of one amount, of which any one is enough
+    parts: tuple[str, ...] = ()  #: measures of one amount each, any of which is enough
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Measure:
         return self._kind.of_curve(curve)
 
     def of_event(self, event: Event) -> Amounts | None:
-        """Return the amounts of an event and its count, likewise."""
+        """Return the amounts of an event and its count; None if the measure has no bound."""
         return self._kind.of_event(event) if self.order is None else _one(_renyi(event, self.order))
 
     def cost(self, event: Event) -> Fraction | None:

@@ -107,7 +107,7 @@ def _svg(points: Sequence[Point]) -> str:
 
 
 def svg_of(draw: Callable[[Any], object]) -> str:
-    """Return what is drawn on new axes as SVG text."""
+    """Draw on new axes, and return the picture as SVG text."""
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -22,9 +22,8 @@ from dpaccount.proof import Theorem
 _SEAL = object()
 
 
-Mark = Callable[
-    [int, int], None
-]  #: called with the number of draws including the next, and the number paid for
+#: called with the number of draws including the next, and the number paid for
+Mark = Callable[[int, int], None]
 
 
 class Noise:

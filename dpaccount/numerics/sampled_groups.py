@@ -14,9 +14,8 @@ from flint import arb, arb_poly, ctx
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import as_rate, kept
 
-MAX_DEVIATIONS = (
-    2.0**30
-)  #: deviations beyond which a threshold is not sought: the tails there are all that is left
+#: deviations beyond which no threshold is sought: only the tails are left there
+MAX_DEVIATIONS = 2.0**30
 NEWTON_WIDTH = 1e-7  #: relative width at which Newton's method takes over from bisection
 STEPS = 80  #: of Newton's method, from a start in floats; it needs a few
 

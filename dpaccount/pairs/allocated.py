@@ -48,7 +48,7 @@ class AllocatedGaussian(OneWay, Unbounded, TransformPair):
         """Return the transform by quadrature."""
         return AllocatedGaussianTransform(self.steps, self.mu2, added=self.added)
 
-    def between(self) -> "tuple[SampledGaussian, GaussianPair | AllocatedMean]":
+    def bracketing_pairs(self) -> "tuple[SampledGaussian, GaussianPair | AllocatedMean]":
         """Return a Poisson sample of one step at rate 1/t, and a bound on the mean (or on a sure step)."""
         less = SampledGaussian(Fraction(1, self.steps), self.mu2, added=self.added)
         if self.mu2 > MOST_MU2:
@@ -114,7 +114,7 @@ class AllocatedResponse(OneWay, LossTable):
         """Return the pair itself."""
         return self
 
-    def between(self) -> "tuple[SampledPair, AllocatedMean] | None":
+    def bracketing_pairs(self) -> "tuple[SampledPair, AllocatedMean] | None":
         """Return a Poisson sample of one step at rate 1/t, and a bound on the mean, where losses are many."""
         if self.steps <= MAX_LISTED:
             return None
@@ -171,7 +171,7 @@ class AllocatedMean(OneWay, CommonSupport, Unbounded, ExactPair):
         return
 
     def moment(self, s: arb) -> arb:
-        """Return that of a step that surely holds the unit: P is a mixture of such laws."""
+        """Return the moment of a step that surely holds the unit: P is a mixture of such laws."""
         sure = ResponsePair(self.epsilon) if self.epsilon else GaussianPair((self.mu2,) * 2)
         return sure.moment(s)
 

@@ -99,16 +99,16 @@ class Composition:
         """Return the same pairs as those of a release that attains them."""
         return replace(self, attainment=Attained.ALWAYS)
 
-    def between(self, *, sorts: bool = True) -> "tuple[Composition, Composition] | None":
+    def bracketing_pairs(self, *, sorts: bool = True) -> "tuple[Composition, Composition] | None":
         """Return compositions of simpler pairs that cost no more, and no less; None where all are simple.
 
         Of many pairs that differ in parameters with which they rise, `FEW` sorts are made, if any.
         """
-        ends = {pair: pair.between() or (pair, pair) for pair, _ in self.pairs}
+        ends = {pair: pair.bracketing_pairs() or (pair, pair) for pair, _ in self.pairs}
         alike = defaultdict[ExactPair, list[ExactPair]](list)
         for pair, _ in self.pairs:
-            if sorts and (values := pair.rising()):
-                alike[pair.risen([Fraction(1, 2)] * len(values))].append(pair)
+            if sorts and (values := pair.monotone_parameters()):
+                alike[pair.with_parameters([Fraction(1, 2)] * len(values))].append(pair)
         for pairs in alike.values():
             for chunk in _sorts(pairs):
                 ends |= dict.fromkeys(chunk, (_end_of(chunk, min), _end_of(chunk, max)))
@@ -296,8 +296,8 @@ def _sorts(pairs: list[ExactPair]) -> list[list[ExactPair]]:
     rows = math.isqrt(FEW)
     return [
         part
-        for row in _parted(sorted(pairs, key=lambda pair: pair.rising()), rows)
-        for part in _parted(sorted(row, key=lambda pair: pair.rising()[::-1]), FEW // rows)
+        for row in _parted(sorted(pairs, key=lambda pair: pair.monotone_parameters()), rows)
+        for part in _parted(sorted(row, key=lambda pair: pair.monotone_parameters()[::-1]), FEW // rows)
         if len(pairs) > FEW
     ]
 
@@ -309,7 +309,9 @@ def _parted(pairs: list[ExactPair], many: int) -> list[list[ExactPair]]:
 
 def _end_of(pairs: list[ExactPair], end: Callable[[Any], Any]) -> ExactPair:
     """Return the pair of the least, or the largest, of the parameters with which these rise."""
-    return pairs[0].risen([end(values) for values in zip(*(p.rising() for p in pairs), strict=True)])
+    return pairs[0].with_parameters(
+        [end(values) for values in zip(*(p.monotone_parameters() for p in pairs), strict=True)]
+    )
 
 
 def _renyi_side(total: Composition) -> Curve:

@@ -192,16 +192,16 @@ class LossPair(ABC):
 
     # ---- samples
 
-    def rising(self) -> tuple[Fraction, ...]:
-        """Return the parameters with which the curve rises, in both directions, as far as known."""
+    def monotone_parameters(self) -> tuple[Fraction, ...]:
+        """Return the parameters in which the curve is proved to be increasing, in both directions."""
         return ()
 
-    def risen(self, values: Sequence[Fraction]) -> Self:
-        """Return the pair of other such parameters."""
+    def with_parameters(self, values: Sequence[Fraction]) -> Self:
+        """Return the pair with other `monotone_parameters`, in the same order."""
         return self
 
-    def between(self) -> "tuple[LossPair, Any] | None":
-        """Return a simpler pair that costs no more, and one (or a composition) that costs no less, if any."""
+    def bracketing_pairs(self) -> "tuple[LossPair, Any] | None":
+        """Return simpler pairs that cost no more and no less (the latter may be a composition), if any."""
         return None
 
     def sampling(self) -> Sampling | None:

@@ -53,7 +53,7 @@ class PoissonPair(OneWay):
         """Return a sample of this sample."""
         return replace(self, rate=rate * self.rate)
 
-    def _between(self, whole: Composition) -> tuple[LossPair, Composition] | None:
+    def _bracketing_pairs(self, whole: Composition) -> tuple[LossPair, Composition] | None:
         """Return the pair of a smaller rate and the whole, where the rate is too near to 1 for floats."""
         if whole.failures or self.rate <= MOST_RATE:
             return None
@@ -95,7 +95,7 @@ class PoissonComposition(PoissonPair):
         there = inner.curve(bits)
         back = there if inner.symmetric else inner.reversed().curve(bits)
         mass = inner.failure()
-        there, back = (sampled_curves.failing(each, *mass) for each in (there, back))
+        there, back = (sampled_curves.with_infinite_mass(each, *mass) for each in (there, back))
         return sampled_curves.on_sample(self.rate, there, back, bits, added=self.added)
 
     def add_moments(self, total: Moments, count: int) -> bool:
@@ -218,20 +218,20 @@ class SampledPair(PoissonComposition, ExactPair):
         parts = (inner.reversed() if self.added else inner).parts
         return composing.on_sample(parts, self.inner.failure(), self.rate, grid, depth, added=self.added)
 
-    def rising(self) -> tuple[Fraction, ...]:
+    def monotone_parameters(self) -> tuple[Fraction, ...]:
         """Return q and ε₀ of Laplace noise: 1 − q + qY rises in convex order, and so does Y with ε₀."""
         inner = self.inner.one_pair
         loss = None if inner is None else inner.laplace_loss()
         return () if loss is None else (self.rate, loss)
 
-    def risen(self, values: Sequence[Fraction]) -> Self:
+    def with_parameters(self, values: Sequence[Fraction]) -> Self:
         """Return the sample at another rate, of Laplace noise of another largest loss."""
         rate, loss = values
         return replace(self, rate=rate, inner=replace(self.inner, pairs=((LaplacePair(loss), 1),)))
 
-    def between(self) -> tuple[LossPair, Composition] | None:
+    def bracketing_pairs(self) -> tuple[LossPair, Composition] | None:
         """Return simpler pairs at a rate near 1."""
-        return self._between(self.inner)
+        return self._bracketing_pairs(self.inner)
 
     def few_losses(self) -> tuple[Atoms, arb] | None:
         """Return the losses but the rarest ones of noise, whose mass counts as at +∞."""
@@ -286,18 +286,18 @@ class SampledGaussian(PoissonPair, TransformPair):
         """Return the transform by quadrature."""
         return SampledGaussianTransform(self.rate, self.mu2, added=self.added)
 
-    def rising(self) -> tuple[Fraction, ...]:
+    def monotone_parameters(self) -> tuple[Fraction, ...]:
         """Return q and μ²: 1 − q + qY rises in convex order."""
         return self.rate, self.mu2
 
-    def risen(self, values: Sequence[Fraction]) -> Self:
+    def with_parameters(self, values: Sequence[Fraction]) -> Self:
         """Return the pair of other parameters."""
         rate, mu2 = values
         return replace(self, rate=rate, mu2=mu2)
 
-    def between(self) -> tuple[LossPair, Composition] | None:
+    def bracketing_pairs(self) -> tuple[LossPair, Composition] | None:
         """Return simpler pairs at a rate near 1."""
-        return self._between(Composition((self.mu2, self.mu2)))
+        return self._bracketing_pairs(Composition((self.mu2, self.mu2)))
 
     def add_moments(self, total: Moments, count: int) -> bool:
         """Add those of the whole."""
@@ -361,7 +361,7 @@ class SampledGroup(CommonSupport, ExactPair):
         """Add those of a sample of the whole group."""
         return self._whole().add_moments_of_sample(total, count)
 
-    def between(self) -> tuple[LossPair, Composition] | None:
+    def bracketing_pairs(self) -> tuple[LossPair, Composition] | None:
         """Return the group at a smaller rate, and all of it in every sample, at a rate near 1."""
         return (replace(self, rate=MOST_RATE), self._whole()) if self.rate > MOST_RATE else None
 

@@ -123,7 +123,7 @@ class ReplacedGeometric(ReplacedRow, LossTable):
         """Return the largest loss, that of every x ≥ shift."""
         return self._loss(self.shift)
 
-    def between(self) -> tuple[ReplacedLaplace, ReplacedLaplace] | None:
+    def bracketing_pairs(self) -> tuple[ReplacedLaplace, ReplacedLaplace] | None:
         """Return Laplace noise that costs no more, and no less, where losses are too many to be listed."""
         if self.listed():
             return None

@@ -48,7 +48,7 @@ class ShuffledPair(Symmetric, CommonSupport, ExactPair):
         return
 
     def moment(self, s: arb) -> arb:
-        """Return that of every ε-DP mechanism, which is at least as large."""
+        """Return the largest moment of an ε-DP mechanism, which bounds this one."""
         return ResponsePair(self.epsilon).moment(s)
 
     def add_moments(self, total: Moments, count: int) -> bool:

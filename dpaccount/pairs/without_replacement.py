@@ -48,7 +48,7 @@ class WithoutReplacement(Symmetric, UpperPair):
 
     def own_curve(self, bits: int) -> Curve:
         """Return q·δ(ε) at ln(1 + q(e^ε − 1)), for ε < 0 by the complement."""
-        inner = sampled_curves.failing(self.inner.curve(bits), *self.inner.failure())
+        inner = sampled_curves.with_infinite_mass(self.inner.curve(bits), *self.inner.failure())
         return sampled_curves.two_sided(sampled_curves.without_replacement(self.rate, inner))
 
     def renyi(self, order: Fraction) -> arb | None:

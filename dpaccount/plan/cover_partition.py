@@ -28,7 +28,7 @@ class UnitClass:
     size: int | None = None  #: how many consecutive units; None: all
 
 
-def classes(events: Sequence[Event]) -> list[UnitClass]:
+def unit_classes(events: Sequence[Event]) -> list[UnitClass]:
     """Return every class of units that no other class contains, each once."""
     with collector_paused():
         shared, pieces = _pieces(events)
@@ -37,7 +37,7 @@ def classes(events: Sequence[Event]) -> list[UnitClass]:
         return _sweep(shared, pieces)
 
 
-def attained(events: Sequence[Event]) -> list[UnitClass]:
+def attained_classes(events: Sequence[Event]) -> list[UnitClass]:
     """Return classes whose first unit costs as much, by its own columns of factorisations.
 
     With few covers the worst unit is among them.

@@ -133,10 +133,10 @@ class Event:
         Of its own bound and μ²/2, which μ-GDP implies (Dong, Roth & Su 2022), the smaller.
         """
         square = self._mu_squared()
-        return _times(self.count, least(self._zcdp(), None if square is None else square / 2))
+        return _times(self.count, smallest_bound(self._zcdp(), None if square is None else square / 2))
 
     def mu_squared(self) -> Amount:
-        """Return an upper bound on μ² of the event and its count under Gaussian DP, likewise."""
+        """Return an upper bound on μ² of the event and its count under Gaussian DP; None without one."""
         return _times(self.count, self._mu_squared())
 
     def pure(self) -> Amount:
@@ -213,13 +213,13 @@ def _times(count: int, once: Amount) -> Amount:
     return None if once is None else count * once
 
 
-def least(*bounds: Amount) -> Amount:
-    """Return the smallest of those bounds that there are."""
+def smallest_bound(*bounds: Amount) -> Amount:
+    """Return the smallest bound; None stands for no bound, and is returned if all are None."""
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
-def added(parts: Iterable[Amount]) -> Amount:
-    """Return the sum; None where one of them has no bound."""
+def sum_of_bounds(parts: Iterable[Amount]) -> Amount:
+    """Return the sum of bounds; None if one of the parts has none."""
     amounts = list(parts)
     known = [part for part in amounts if part is not None]
     return sum(known, Fraction(0)) if len(known) == len(amounts) else None
@@ -236,7 +236,7 @@ class OnSample(Event):
         raise NotImplementedError
 
     def _check(self) -> None:
-        inside(self.name, self.of)
+        require_nestable(self.name, self.of)
         if any(part.assumption() for part in walk(self.of)):
             raise InputError("it holds a pair of laws", "give the pair on the sample itself", self.name)
 
@@ -262,14 +262,14 @@ class OnSample(Event):
         return self.of
 
     def _zcdp(self) -> Amount:
-        """Return that of the sample's ε, at most that of the whole (Rényi divergences are quasi-convex)."""
+        """Return ρ by the sample's ε, or ρ of the whole if less: Rényi divergences are quasi-convex."""
         whole = self.whole() if self.fraction else None
-        return least(super()._zcdp(), None if whole is None else whole.zcdp())
+        return smallest_bound(super()._zcdp(), None if whole is None else whole.zcdp())
 
     def _mu_squared(self) -> Amount:
-        """Return that of the sample's ε, at most that of the whole (trade-off functions are convex)."""
+        """Return μ² by the sample's ε, or μ² of the whole if less: trade-off functions are convex."""
         whole = self.whole() if self.fraction else None
-        return least(super()._mu_squared(), None if whole is None else whole.mu_squared())
+        return smallest_bound(super()._mu_squared(), None if whole is None else whole.mu_squared())
 
 
 class GaussianEvent(Event):
@@ -361,8 +361,8 @@ def _checked(name: str, key: str, value: Exact) -> Fraction | int:
     return int(number) if whole else number
 
 
-def whole(name: str, sensitivity: Fraction) -> None:
-    """Refuse a sensitivity that is no integer."""
+def require_whole(name: str, sensitivity: Fraction) -> None:
+    """Raise `InputError` for a sensitivity that is no integer."""
     if sensitivity.denominator != 1:
         raise InputError(
             f"sensitivity {shown(sensitivity)} is not whole", "the noise lives on integers", name
@@ -379,8 +379,8 @@ def _range(name: str, cover: Any) -> tuple[int, int]:
     return ends
 
 
-def inside(name: str, part: Event) -> None:
-    """Raise if an event cannot be nested."""
+def require_nestable(name: str, part: Event) -> None:
+    """Raise `InputError` for an event that cannot be nested in another."""
     if not isinstance(part, Event):
         raise InputError(f"{part!r} is no event", "give one of dpaccount.events", name)
     if isinstance(part, Stream):

@@ -23,11 +23,11 @@ from dpaccount.plan.event_base import (
     Event,
     Real,
     Spelled,
-    added,
     event_kind,
-    inside,
+    require_nestable,
+    require_whole,
+    sum_of_bounds,
     walk,
-    whole,
 )
 from dpaccount.plan.gaussian_events import DpFtrl, Gaussian, Gdp, MatrixFactorisation, Tree
 from dpaccount.plan.sample_events import (
@@ -92,10 +92,10 @@ class DiscreteGaussian(Event):
 
     def _check(self) -> None:
         if self.dimension == 1:
-            whole(self.name, self.sensitivity)
+            require_whole(self.name, self.sensitivity)
 
     def _zcdp(self) -> Amount:
-        """Return that of the continuous noise, in any dimension (Canonne, Kamath & Steinke 2020)."""
+        """Return ρ of the continuous noise, in any dimension (Canonne, Kamath & Steinke 2020)."""
         return (self.sensitivity / self.sigma) ** 2 / 2
 
     def _pure(self) -> Amount:
@@ -121,7 +121,7 @@ class Laplace(Event):
         return self.sensitivity / self.scale
 
     def _mu_squared(self) -> Amount:
-        """Return that of its pair (docs/proofs.md, "One release under Gaussian DP")."""
+        """Return μ² of the Laplace pair (docs/proofs.md, "One release under Gaussian DP")."""
         return of_laplace(self.sensitivity / self.scale)
 
 
@@ -139,13 +139,13 @@ class DiscreteLaplace(Event):
     sensitivity: Real = ONE
 
     def _check(self) -> None:
-        whole(self.name, self.sensitivity)
+        require_whole(self.name, self.sensitivity)
 
     def _pure(self) -> Amount:
         return self.sensitivity / self.scale
 
     def _mu_squared(self) -> Amount:
-        """Return that of its pair, likewise."""
+        """Return μ² of the discrete Laplace pair (docs/proofs.md, "One release under Gaussian DP")."""
         return of_discrete_laplace(1 / self.scale, int(self.sensitivity))
 
 
@@ -178,7 +178,7 @@ class RandomizedResponse(_Chained):
     k: int = 2
 
     def _mu_squared(self) -> Amount:
-        """Return that of its pair, likewise."""
+        """Return μ² of the response's pair (docs/proofs.md, "One release under Gaussian DP")."""
         return of_response(self.epsilon, self.k)
 
 
@@ -194,11 +194,11 @@ class Exponential(Event):
         return self.epsilon
 
     def _zcdp(self) -> Amount:
-        """Return that of ε-bounded range (Cesar & Rogers 2021)."""
+        """Return ρ of ε-bounded range (Cesar & Rogers 2021)."""
         return self.epsilon**2 / 8
 
     def _mu_squared(self) -> Amount:
-        """Return that of ε-bounded range: what ε/2-DP costs (docs/proofs.md)."""
+        """Return μ² of ε-bounded range, which is that of ε/2-DP (docs/proofs.md)."""
         return mu_squared(self.epsilon / 2)
 
 
@@ -235,7 +235,7 @@ class PermuteAndFlip(Event):
         return self.epsilon
 
     def _mu_squared(self) -> Amount:
-        """Return that of Laplace noise of the same ε, whose pair dominates it (docs/numerics.md)."""
+        """Return μ² of Laplace noise of the same ε, whose pair dominates it (docs/numerics.md)."""
         return of_laplace(self.epsilon)
 
 
@@ -259,20 +259,20 @@ class Sequence(Event):
     def _check(self) -> None:
         object.__setattr__(self, "of", tuple(self.of))
         for part in self.of:
-            inside(self.name, part)
+            require_nestable(self.name, part)
 
     def _pure(self) -> Amount:
-        return added(part.pure() for part in self.of)
+        return sum_of_bounds(part.pure() for part in self.of)
 
     def _zcdp(self) -> Amount:
-        return added(part.zcdp() for part in self.of)
+        return sum_of_bounds(part.zcdp() for part in self.of)
 
     def _mu_squared(self) -> Amount:
-        return added(part.mu_squared() for part in self.of)
+        return sum_of_bounds(part.mu_squared() for part in self.of)
 
     def _approximate(self) -> tuple[Fraction, Fraction] | None:
         parts = [part.approximate() for part in self.of]
-        epsilon, delta = (added(None if part is None else part[i] for part in parts) for i in (0, 1))
+        epsilon, delta = (sum_of_bounds(None if part is None else part[i] for part in parts) for i in (0, 1))
         return None if epsilon is None or delta is None else (epsilon, delta)
 
     def for_group(self, k: int) -> Event | None:

@@ -200,7 +200,7 @@ class DpFtrl(GaussianEvent):
             raise InputError(f"{self.name}: rows belong to the mechanism matrix, one for each round")
         if self.bands != 1 and self.mechanism != "banded-toeplitz":
             raise InputError("bands belong to the mechanism banded-toeplitz", "leave them out", self.name)
-        met = toeplitz.rounds_met(self.rounds, self.participations, self.separation)
+        met = toeplitz.most_participations(self.rounds, self.participations, self.separation)
         size, most = (
             (met, toeplitz.MOST_MET) if self.mechanism == "tree" else (self.rounds, toeplitz.MOST_ROUNDS)
         )
@@ -214,20 +214,22 @@ class DpFtrl(GaussianEvent):
         """Return bounds on μ²: the largest square that a unit moves in all steps, over the noise's."""
         scale = (self.sensitivity / self.sigma) ** 2
         given = self.rows if self.mechanism == "matrix" else self.coefficients
-        low, high = _stretch(
+        low, high = _squared_sensitivity(
             self.mechanism, self.rounds, self.participations, self.separation, self.bands, given
         )
         return low * scale, high * scale
 
 
 @lru_cache(maxsize=256)
-def _stretch(
+def _squared_sensitivity(
     mechanism: str, rounds: int, k: int, b: int, bands: int, coefficients: tuple[Any, ...]
 ) -> tuple[Fraction, Fraction]:
     if mechanism == "tree":
-        return toeplitz.tree_stretch(rounds, k, b)
+        return toeplitz.tree_squared_sensitivity(rounds, k, b)
     if mechanism == "matrix":
-        return toeplitz.matrix_stretch(coefficients, k, b)
+        return toeplitz.matrix_squared_sensitivity(coefficients, k, b)
     if mechanism == "toeplitz":
-        return toeplitz.toeplitz_stretch(coefficients, rounds, k, b)
-    return toeplitz.falling_stretch(rounds, k, b, bands if mechanism == "banded-toeplitz" else None)
+        return toeplitz.toeplitz_squared_sensitivity(coefficients, rounds, k, b)
+    return toeplitz.sqrt_toeplitz_squared_sensitivity(
+        rounds, k, b, bands if mechanism == "banded-toeplitz" else None
+    )

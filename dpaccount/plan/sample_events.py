@@ -249,6 +249,6 @@ class BandedPoisson(Event):
         return self._mu_squared() / 2
 
     def _mu_squared(self) -> Fraction:
-        """Return that of a unit that is drawn each time: trade-off functions are jointly convex."""
+        """Return μ² of a unit that is drawn each time: trade-off functions are jointly convex."""
         drawn = self.squares()[0] if self.rate else Counter[Fraction]()
         return sum((square * times for square, times in drawn.items()), Fraction(0))

@@ -152,7 +152,7 @@ def factorised(
     entered, span = _entered(fact, rounds, rule, participations, separation)
     times, scale = min(span.times, -(-span.rounds // span.apart)), 4 ** whole(bits, rule, "bits", 0)
     need(all(type(c) is int for row in coefficients for c in row), rule, "coefficients must be integers")
-    square = _stretch(coefficients, span.rounds, times, span.apart, rule)
+    square = _squared_sensitivity(coefficients, span.rounds, times, span.apart, rule)
     premises: tuple[Theorem, ...] = (query, entered)
     bound, relation, units = fact.bound, fact.relation, (1, span.last)
     if span.times > 1:  # even if no more than one fits: a neighbour's may be another one
@@ -164,7 +164,7 @@ def factorised(
     return proved(rule, out, premises, matrix=coefficients, bits=bits)
 
 
-def _stretch(rows: list[list[int]], rounds: int, times: int, apart: int, rule: str) -> int:
+def _squared_sensitivity(rows: list[list[int]], rounds: int, times: int, apart: int, rule: str) -> int:
     """Return the squared factor by which a matrix stretches unit vectors in `times` of its columns.
 
     Of the rounds S of one unit: Σ_{i in S} w_i, w_i at least the largest Σ_{j in S} |⟨C_i, C_j⟩|.  Of a

@@ -32,9 +32,8 @@ class TreeSums:
 
     def __init__(self, release: Release, depth: int = 64) -> None:
         self._release, self._top = release, depth - 1
-        self._open: list[
-            Integers
-        ] = []  # by level: the exact sum since the last prefix node that ended higher
+        # By level: the exact sum since the last prefix node that ended higher.
+        self._open: list[Integers] = []
         self._noisy: dict[int, Integers] = {}  # by level: the nodes that the prefix is made of
         self.rounds = 0
 

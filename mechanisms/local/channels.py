@@ -185,7 +185,7 @@ class LaplaceChannel:
         return laplace_answer(noise, slot, bounded(unit), coin)
 
     def variance(self, unit: Floats) -> Floats:
-        """Return that of discrete Laplace noise: 2r/(1 − r)² square steps, r = e^(−1/s)."""
+        """Return the variance of discrete Laplace noise: 2r/(1 − r)² square steps, r = e^(−1/s)."""
         step = 2.0**-LAPLACE_GRID_BITS
         rate = step / float(self.scale)
         noise = 2 * exp(-rate) * (step / expm1(-rate)) ** 2

@@ -1,4 +1,4 @@
-"""Bits from people's devices, of which a shuffler shows a batch in random order: how many are 1.
+"""Bits from people's devices, shown in batches by a shuffler in random order: only how many are 1.
 
 A device rounds a number in [0, 1] to a bit by a coin, and sends that bit with chance `truth`, else the
 other one.  The others' bits hide it as clones of it (rule `shuffled`): what is shown is (ε, δ)-DP as long as

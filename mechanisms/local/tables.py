@@ -30,7 +30,7 @@ from mechanisms.shared import confidence
 Table = tuple[tuple[Fraction, ...], ...]
 
 
-MIN_EPSILON = Fraction(1, 10**9)  #: maximum ε of a table, whose entries are multiples of 2^−30
+MIN_EPSILON = Fraction(1, 10**9)  #: least ε of a table, whose entries are multiples of 2^−30
 
 
 def ratio(epsilon: Fraction) -> Fraction:

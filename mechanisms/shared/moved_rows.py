@@ -22,9 +22,8 @@ from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Domain, Rows, wide
 
 KEY = "row"
-ERRORS = Fraction(
-    1, 2**40
-)  #: of the radius: more than `grid.in_ball` errs by on two rows of up to 8000 numbers
+#: of the radius: more than `grid.in_ball` errs by on two rows of up to 8000 numbers
+ERRORS = Fraction(1, 2**40)
 RADIUS_STEPS = 10**9
 MAP_BITS = 10  #: maps are in steps of 2^−10
 MAP_STEP = 2.0**-MAP_BITS

@@ -1,1 +1,1 @@
-"""Statistics of a table, of which a study releases several: their sums, noise and estimates."""
+"""Statistics of a table that a study releases together: their sums, noise and estimates."""

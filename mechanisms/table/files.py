@@ -101,9 +101,8 @@ class DataFile:
     def digest(self) -> str:
         """Return the digest of its content."""
         if isinstance(self.place, Path) and self.place.exists() and not self.place.is_file():
-            raise InputError(
-                "no file", "give a readable data file", self.place
-            )  # a pipe might block for ever
+            # A pipe might block for ever.
+            raise InputError("no file", "give a readable data file", self.place)
         whole = hashlib.sha256()
         with self.opened() as file:
             while block := file.read(2**20):

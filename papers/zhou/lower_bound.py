@@ -46,7 +46,7 @@ class HardWorld(TrialWorld):
 
     @property
     def functions(self) -> HardFunctions:
-        """Return them, Δ as the proof has it with C = 1; above ε = ln 2 those of ln 2: none are harder."""
+        """Return the functions for the proof's Δ with C = 1; from ε = ln 2 on those of ln 2, the hardest."""
         return _hardest(self.kernel, float(self.lengthscale), min(float(self.epsilon), log(2)), self.rounds)
 
     def people(self, seed: int) -> PotentialRewards:

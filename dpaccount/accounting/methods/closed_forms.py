@@ -35,7 +35,7 @@ def epsilon(total: Composition, target: Fraction) -> Enclosure:
 
 
 def delta(total: Composition, at: Fraction) -> Enclosure:
-    """Return an enclosure of δ(ε), likewise."""
+    """Return an enclosure of δ(`at`) of a total without failures."""
     with unlimited(), precision(bits(total, at)):
         high = _least(_deltas_above(total, at, MAX_NESTED_SAMPLES), 1)
         if total.upper:

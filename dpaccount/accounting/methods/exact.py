@@ -30,7 +30,7 @@ DEPTHS = 60.0, 250.0, 900.0  #: −log of the rarest losses that are counted: th
 
 def has_many_samples(total: Composition) -> bool:
     """Return whether the work suffices for one method in one direction only."""
-    return sum(bool(pair.rising()) for pair, _ in total.pairs) > MANY_SAMPLES
+    return sum(bool(pair.monotone_parameters()) for pair, _ in total.pairs) > MANY_SAMPLES
 
 
 # ---- one step: the pair's own curve
@@ -120,7 +120,7 @@ def grid_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Num
 
 
 def grid_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
-    """Return δ(epsilon), likewise."""
+    """Return δ(epsilon) where all losses lie on one grid of bearable size."""
     grids = _grids(total, lambda product: -_log_delta(product, epsilon))
     return None if grids is None else within_unit(*exact_grids.delta(grids[0], epsilon, -grids[1] / LOG2))
 
@@ -159,7 +159,7 @@ def counted_epsilon(total: Composition, target: Fraction, gap: Fraction, least: 
 
 
 def counted_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
-    """Return δ(epsilon), likewise."""
+    """Return δ(epsilon) by counting how often each of a few losses occurs."""
     for depth in DEPTHS:
         few = few_losses(total, depth)
         if few is None:
@@ -209,7 +209,7 @@ def inverted_epsilon(total: Composition, target: Fraction, gap: Fraction, least:
 
 
 def inverted_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
-    """Return δ(epsilon), likewise."""
+    """Return δ(epsilon) by Fourier inversion; None where that does not come close enough."""
     product = total.transform(summed=True)
     if product is None:
         return None

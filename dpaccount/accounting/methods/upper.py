@@ -93,7 +93,7 @@ def summed_epsilon(total: Composition, target: Fraction, gap: Fraction, least: N
 
 
 def summed_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
-    """Return a bound on δ(epsilon), likewise."""
+    """Return a bound on δ(epsilon) by lattices, above the curves of what Rényi bounds add up to."""
     return pairs_delta(_summed(total), epsilon, gap)
 
 
@@ -135,7 +135,7 @@ def check_epsilon(total: Composition, target: Fraction) -> Fraction | None:
 
 
 def check_delta(total: Composition, epsilon: Fraction) -> Fraction | None:
-    """Return a Rényi bound on δ(epsilon), likewise."""
+    """Return a Rényi bound on δ(epsilon) at the order that the saddle points to."""
 
     def value(way: Composition) -> Fraction | None:
         order = _order(way, lambda m: saddlepoint.saddle(m, float(epsilon)))
@@ -178,7 +178,7 @@ def range_epsilon(eta: Fraction, count: int, target: Fraction) -> tuple[Number, 
 
 
 def range_delta(eta: Fraction, count: int, epsilon: Fraction) -> tuple[Number, str]:
-    """Return a bound on δ(epsilon), likewise."""
+    """Return a bound on δ(epsilon) of equal bounded-range mechanisms, and the method's name."""
     if count == 1 or epsilon >= count * eta:
         return bounded_range.single_delta(eta, epsilon / count), "bounded range"
     smooth = renyi.delta(_zcdp(eta, count), epsilon)
@@ -211,7 +211,7 @@ def better_epsilon(total: Composition, order: Fraction, target: Fraction, most: 
 
 
 def better_delta(total: Composition, order: Fraction, epsilon: Fraction, most: Number) -> Fraction | None:
-    """Return a bound on δ(epsilon) below `most`, likewise."""
+    """Return a bound on δ(epsilon) below `most` by the optimal conversion of one order; else None."""
     tau, most = _both_ways(total, order), Fraction(most)
     if tau is None or not tau < MAX_VALUE or epsilon > MAX_VALUE:
         return None

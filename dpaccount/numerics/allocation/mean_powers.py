@@ -56,7 +56,7 @@ class LogNormals:
         return math.sqrt(float(self.mu2))
 
     def variance(self) -> arb:
-        """Return that of the Gaussian part of ln S, μ²/t."""
+        """Return the variance of the Gaussian part of ln S, μ²/t."""
         return ball(self.mu2 / self.steps)
 
 

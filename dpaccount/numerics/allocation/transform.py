@@ -57,7 +57,7 @@ class AllocatedGaussianTransform(OfOdds):
 
     @property
     def law(self) -> LogNormals:
-        """Return what is averaged."""
+        """Return the law of the odds, which are averaged over the steps."""
         return LogNormals(self.steps, self.mu2)
 
     def value(self, s: arb) -> arb:
@@ -90,7 +90,7 @@ class AllocatedGaussianTransform(OfOdds):
         return 0.05 * bits * self.weight(c)
 
     def weight(self, c: float) -> float:
-        """Return it by the derivatives that the power takes."""
+        """Return the cost of a node relative to the simplest: more derivatives, more work."""
         return 1 + order(self.power(c)) / 4
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:

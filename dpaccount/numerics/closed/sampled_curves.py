@@ -11,7 +11,7 @@ from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, prec
 Curve = Callable[[Fraction], arb]
 
 
-def failing(inner: Curve, low: Fraction, high: Fraction) -> Curve:
+def with_infinite_mass(inner: Curve, low: Fraction, high: Fraction) -> Curve:
     """Return the curve with a mass in [low, high] at an infinite loss beside it."""
     if high == 0:
         return inner

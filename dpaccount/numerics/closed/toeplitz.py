@@ -108,13 +108,13 @@ MOST_WRITTEN = 1024  #: of a matrix that is written out
 MOST_OVERLAPS = 256  #: rows up to which the inner products of its columns are looked at
 
 
-def rounds_met(rounds: int, k: int, b: int) -> int:
-    """Return how many rounds a pattern has at most."""
+def most_participations(rounds: int, k: int, b: int) -> int:
+    """Return how many of `rounds` a unit enters at most: `k`, each at least `b` after the last one."""
     return min(k, -(-rounds // b))
 
 
-def falling_stretch(rounds: int, k: int, b: int, bands: int | None = None) -> Ends:
-    """Return that of √Toeplitz, or of its first `bands` diagonals.
+def sqrt_toeplitz_squared_sensitivity(rounds: int, k: int, b: int, bands: int | None = None) -> Ends:
+    """Enclose the squared sensitivity of √Toeplitz, or of its first `bands` diagonals.
 
     Its coefficients fall and none is negative; so ⟨C_u, C_v⟩ falls in the later column and in the distance,
     as for `group_squares`, and 0, b, 2b, … is the worst pattern (Kalinin & Lampert 2024).
@@ -125,7 +125,7 @@ def falling_stretch(rounds: int, k: int, b: int, bands: int | None = None) -> En
         terms = [ball(1)]
         for n in range(width - 1):
             terms.append(terms[-1] * (2 * n + 1) / (2 * n + 2))
-        found = _spaced(terms, rounds, rounds_met(rounds, k, b), b, ball(0))
+        found = _spaced(terms, rounds, most_participations(rounds, k, b), b, ball(0))
         return floor_of(found), ceil_of(found)
 
 
@@ -142,8 +142,8 @@ def _spaced(terms: Sequence[Any], rounds: int, times: int, b: int, zero: Any) ->
     return sum((row * row for row in sums), zero)
 
 
-def toeplitz_stretch(coefficients: Sequence[Fraction], rounds: int, k: int, b: int) -> Ends:
-    """Return that of a lower-triangular Toeplitz factor with these coefficients (0 beyond them).
+def toeplitz_squared_sensitivity(coefficients: Sequence[Fraction], rounds: int, k: int, b: int) -> Ends:
+    """Enclose the squared sensitivity of a lower-triangular Toeplitz factor with these coefficients, then 0.
 
     At most k g₀ + 2 Σ_{m<k} h_m: g_d bounds |⟨C_u, C_v⟩| at distance d, a partial sum of Σ_i c_i c_{i+d}
     where the stream ends early, and h_m is the largest sum of m of them, their distances each b apart.  At
@@ -151,7 +151,7 @@ def toeplitz_stretch(coefficients: Sequence[Fraction], rounds: int, k: int, b: i
     """
     bearable(rounds, MOST_ROUNDS)
     c = list(coefficients[:rounds])
-    times = rounds_met(rounds, k, b)
+    times = most_participations(rounds, k, b)
     low = max(_spaced(c, rounds, times, b, Fraction(0)), sum((x * x for x in c), Fraction(0)))
     if all(x >= y for x, y in pairwise([*c, Fraction(0)])):
         return low, low
@@ -165,8 +165,8 @@ def toeplitz_stretch(coefficients: Sequence[Fraction], rounds: int, k: int, b: i
 Rows = Sequence[Sequence[Fraction]]  #: of a lower-triangular factor, row i up to its diagonal
 
 
-def matrix_stretch(rows: Rows, k: int, b: int) -> Ends:
-    """Return that of a lower-triangular factor.
+def matrix_squared_sensitivity(rows: Rows, k: int, b: int) -> Ends:
+    """Enclose the squared sensitivity of a lower-triangular factor.
 
     Σ_{i in S} w_i, w_i at least the largest Σ_{j in S} |⟨C_i, C_j⟩| over patterns S; of a large factor
     k² times the longest column.  At least what 0, b, 2b, … or any single round moves.
@@ -174,7 +174,7 @@ def matrix_stretch(rows: Rows, k: int, b: int) -> Ends:
     # Integers over one denominator: fractions would be reduced at each of about n³/6 additions.
     many, scale = len(rows), math.lcm(*(x.denominator for row in rows for x in row))
     columns = [[int(row[j] * scale) for row in rows[j:]] for j in range(many)]
-    longest, times = max(sum(x * x for x in column) for column in columns), rounds_met(many, k, b)
+    longest, times = max(sum(x * x for x in column) for column in columns), most_participations(many, k, b)
     met = [sum(int(x * scale) for x in row[: times * b : b]) for row in rows]
     low, high = Fraction(max(longest, sum(x * x for x in met))), Fraction(times**2 * longest)
     if times > 1 and many <= MOST_OVERLAPS:
@@ -208,17 +208,17 @@ def columns_in_turn(
     return Counter({last: 1}) + Counter({whole: before}), True
 
 
-def tree_stretch(rounds: int, k: int, b: int) -> Ends:
-    """Return that of a binary tree's complete nodes: Σ over nodes of (rounds of the pattern under it)².
+def tree_squared_sensitivity(rounds: int, k: int, b: int) -> Ends:
+    """Enclose the squared sensitivity of a binary tree's nodes: Σ of (rounds of the pattern under a node)².
 
     Above: on the level of blocks of B rounds one holds at most ⌈B/b⌉ of the pattern, and a sum of squares of
     such numbers is largest where as many as can be are full.  Below: the pattern 0, b, 2b, ….
     """
-    bearable(rounds_met(rounds, k, b), MOST_MET)
+    bearable(most_participations(rounds, k, b), MOST_MET)
     low = high = 0
     for level in range(rounds.bit_length()):
         whole, most = rounds >> level << level, -(-(1 << level) // b)
-        held = rounds_met(whole, k, b)
+        held = most_participations(whole, k, b)
         low += sum(many * many for many in Counter(j * b >> level for j in range(held)).values())
         high += held // most * most**2 + (held % most) ** 2
     return Fraction(low), Fraction(high)

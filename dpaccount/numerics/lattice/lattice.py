@@ -49,9 +49,8 @@ class Masses:
     first: int
     masses: fmpz_poly
     infinite: int = 0
-    spread: Fraction = Fraction(
-        0
-    )  #: how far losses were spread onto nodes, as `numerics.lattice.excess` counts it
+    #: how far losses were spread onto nodes, as `numerics.lattice.excess` counts it
+    spread: Fraction = Fraction(0)
     moved: int = 0  #: a bound on the mass moved otherwise: tails
 
     @property

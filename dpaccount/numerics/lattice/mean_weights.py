@@ -55,7 +55,7 @@ class MeanCurves:
 
     places: list[Fraction]
     weights: list[int]  #: sums of the weights left of each place, and of all, in parts of 2^bits
-    means: list[Fraction]  #: of weights times places likewise
+    means: list[Fraction]  #: the same sums of weights times places
     bits: int
     lost: Fraction
 
@@ -97,9 +97,8 @@ def mean_curves(call: Call, variance: float, low: float, far: float, steps: int)
     Of their largest, e^low is about the least value that matters, and of each one e^far the largest.
     """
     doublings = steps.bit_length()
-    bits = (
-        LOST_DEPTH + 2 * doublings + 24 + math.ceil(far / math.log(2))
-    )  # of the weights: large places count more
+    # Bits of the weights: large places count more.
+    bits = LOST_DEPTH + 2 * doublings + 24 + math.ceil(far / math.log(2))
     grid = Grid(Fraction(1), bits, 1 << bits - LOST_DEPTH)
     small = math.ceil(6 - min(0.0, math.log2(variance) / 2, low / math.log(2)))  # −log₂ of the unit
     whole = once = _once(call, small, far, place_bits(1, variance), grid)

@@ -29,9 +29,8 @@ from papers.claims.parameters import Exact, Parameter, Values, Word, count, posi
 KERNEL_NAMES = {"se": "squared-exponential", "matern": "matern-3/2", "exponential": "matern-1/2"}
 SIDE = 161  #: of the uniform grid that it is compared with
 LINE = 1201  #: points of the grid for covariances
-COVARIANCE_ROUNDING = (
-    1e-9  #: added to covariances in floats; with K ≤ 60 and τ ≥ 1/100 they are off by less than 1e−10
-)
+#: added to covariances in floats; with K ≤ 60 and τ ≥ 1/100 they are off by less than 1e−10
+COVARIANCE_ROUNDING = 1e-9
 
 
 def drawn_points(seed: int, size: int, dimension: int) -> list[Point]:

@@ -21,7 +21,7 @@ from dpaccount.errors import InputError
 from dpaccount.numerics.closed import gaussian, toeplitz
 from dpaccount.plan.events import DpFtrl, Gaussian, Plan
 from dpaccount.plan.plan_file import read_plan
-from dpaccount.proof.sensitivity import _stretch as kernel_stretch
+from dpaccount.proof.sensitivity import _squared_sensitivity as kernel_stretch
 from tests.looped import looped
 
 SHAPES = st.tuples(st.integers(1, 7), st.integers(1, 4), st.integers(1, 4))
@@ -67,18 +67,21 @@ def nodes(rounds):
 @given(SHAPES, WEIGHTS)
 def test_toeplitz_factors(shape, weights):
     rounds, k, b = shape
-    low, high = toeplitz.toeplitz_stretch([Fraction(w, 3) for w in weights], rounds, k, b)
+    low, high = toeplitz.toeplitz_squared_sensitivity([Fraction(w, 3) for w in weights], rounds, k, b)
     truth = largest(banded(weights, rounds), k, b) / 9
     assert low <= truth <= high
     falling = sorted((Fraction(abs(w), 3) for w in weights), reverse=True)
-    assert toeplitz.toeplitz_stretch(falling, rounds, k, b) == (largest(banded(falling, rounds), k, b),) * 2
+    assert (
+        toeplitz.toeplitz_squared_sensitivity(falling, rounds, k, b)
+        == (largest(banded(falling, rounds), k, b),) * 2
+    )
 
 
 @settings(max_examples=40, deadline=None)
 @given(SHAPES)
 def test_trees(shape):
     rounds, k, b = shape
-    low, high = toeplitz.tree_stretch(rounds, k, b)
+    low, high = toeplitz.tree_squared_sensitivity(rounds, k, b)
     truth = largest(nodes(rounds), k, b)
     assert low <= truth <= high
     if b in (1, 2, 4):
@@ -89,7 +92,7 @@ def test_trees(shape):
 def test_larger_trees(rounds, k, b):
     """No entry is negative, so equal signs are worst."""
     sums = [sum(sum(row[i] for i in p) ** 2 for row in nodes(rounds)) for p in patterns(rounds, k, b)]
-    low, high = toeplitz.tree_stretch(rounds, k, b)
+    low, high = toeplitz.tree_squared_sensitivity(rounds, k, b)
     assert low <= max(sums) <= high
 
 
@@ -100,10 +103,10 @@ def test_the_square_root_and_its_bands(rounds, k, b, bands):
     for n in range(rounds - 1):
         weights.append(weights[-1] * (2 * n + 1) / (2 * n + 2))
     for low_high, kept in (
-        (toeplitz.falling_stretch(rounds, k, b), weights),
-        (toeplitz.falling_stretch(rounds, k, b, bands), weights[:bands]),
+        (toeplitz.sqrt_toeplitz_squared_sensitivity(rounds, k, b), weights),
+        (toeplitz.sqrt_toeplitz_squared_sensitivity(rounds, k, b, bands), weights[:bands]),
     ):
-        truth = toeplitz.toeplitz_stretch(kept, rounds, k, b)[0]
+        truth = toeplitz.toeplitz_squared_sensitivity(kept, rounds, k, b)[0]
         assert low_high[0] <= truth <= low_high[1]
         assert low_high[1] - low_high[0] < Fraction(1, 10**40)
 
@@ -111,13 +114,13 @@ def test_the_square_root_and_its_bands(rounds, k, b, bands):
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 60), st.integers(1, 6), st.integers(1, 9))
 def test_more_rounds_and_less_apart_move_no_less(rounds, k, b):
-    for of in (toeplitz.falling_stretch, toeplitz.tree_stretch):
+    for of in (toeplitz.sqrt_toeplitz_squared_sensitivity, toeplitz.tree_squared_sensitivity):
         here = of(rounds, k, b)
         for more in (of(rounds + 1, k, b), of(rounds, k + 1, b), of(rounds, k, max(1, b - 1))):
             assert here[0] <= more[1]
-    assert toeplitz.tree_stretch(rounds, k, 1) == (toeplitz.tree_squares(rounds, k),) * 2
+    assert toeplitz.tree_squared_sensitivity(rounds, k, 1) == (toeplitz.tree_squares(rounds, k),) * 2
     low, high = toeplitz.group_squares(rounds, k)
-    found = toeplitz.falling_stretch(rounds, k, 1)
+    found = toeplitz.sqrt_toeplitz_squared_sensitivity(rounds, k, 1)
     assert found[0] <= high
     assert low <= found[1]
 
@@ -127,7 +130,7 @@ def test_more_rounds_and_less_apart_move_no_less(rounds, k, b):
 def test_all_three_programs_bound_every_pattern_alike(shape, weights, seed):
     """Accountant, kernel and checker: Toeplitz factors of both signs, and dense ones; never below the truth."""
     rounds, k, b = shape
-    times = toeplitz.rounds_met(rounds, k, b)
+    times = toeplitz.most_participations(rounds, k, b)
     rng = np.random.default_rng(seed)
     dense = [rng.integers(-3, 4, t + 1).tolist() for t in range(rounds)]
     square = [[*row, *[0] * (rounds - len(row))] for row in dense]
@@ -138,7 +141,7 @@ def test_all_three_programs_bound_every_pattern_alike(shape, weights, seed):
         assert truth <= kernel <= times**2 * max(sum(row[j] ** 2 for row in matrix) for j in range(rounds))
         if times <= 2 and rows is dense:
             assert kernel <= 2 * truth
-    low, high = toeplitz.toeplitz_stretch([Fraction(w) for w in weights], rounds, k, b)
+    low, high = toeplitz.toeplitz_squared_sensitivity([Fraction(w) for w in weights], rounds, k, b)
     falling = all(x >= y >= 0 for x, y in itertools.pairwise([*weights[:rounds], 0]))
     assert high == (low if falling else kernel_stretch([weights], rounds, times, b, "factorised"))
 
@@ -148,7 +151,7 @@ def test_short_factors_in_many_rounds(length):
     """More rounds than the factor is long: what two lags do not reach costs nothing."""
     weights = [3, -2, 2, 1][:length]
     for k, b in itertools.product(range(1, 7), range(1, 5)):
-        times = toeplitz.rounds_met(16, k, b)
+        times = toeplitz.most_participations(16, k, b)
         kernel = kernel_stretch([weights], 16, times, b, "factorised")
         assert kernel == checker_stretch([weights], 16, times, b) <= times**2 * sum(w * w for w in weights)
         if b >= length:
@@ -178,8 +181,8 @@ def test_long_factors_cost_little_time():
 
 def test_columns_that_meet_are_not_added_up_as_if_they_did_not():
     """A twin that takes k single columns: right for bands no wider than the separation, too low beyond."""
-    single = toeplitz.falling_stretch(100, 1, 1, 10)[1]
-    apart, meeting = (toeplitz.falling_stretch(100, 5, b, 10)[0] for b in (10, 5))
+    single = toeplitz.sqrt_toeplitz_squared_sensitivity(100, 1, 1, 10)[1]
+    apart, meeting = (toeplitz.sqrt_toeplitz_squared_sensitivity(100, 5, b, 10)[0] for b in (10, 5))
     assert abs(apart - 5 * single) < Fraction(1, 10**30)
     assert meeting > 5 * single
 
@@ -213,7 +216,7 @@ def test_one_identity_row_is_a_gaussian_a_round():
 def test_the_event_is_a_gaussian_of_its_movement():
     event = DpFtrl(rounds=20, sigma=5, participations=3, separation=4, sensitivity=2)
     low, high = event.movement()
-    assert (low, high) == tuple(x * Fraction(4, 25) for x in toeplitz.tree_stretch(20, 3, 4))
+    assert (low, high) == tuple(x * Fraction(4, 25) for x in toeplitz.tree_squared_sensitivity(20, 3, 4))
     assert event.mu_squared() == high
     assert event.zcdp() == high / 2
     assert event.for_group(3).movement() == (9 * low, 9 * high)

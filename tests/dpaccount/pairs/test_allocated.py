@@ -280,7 +280,7 @@ def test_simpler_pairs_are_around_quadrature_in_both_directions(added):
     for steps, mu2, at in ((2, Fraction(1), 0.3), (3, Fraction(1, 4), 0.1), (2, Fraction(4), 1.0)):
         truth = by_quadrature(steps, math.sqrt(mu2), at)[added]
         pair = AllocatedGaussian(steps, mu2, added=added)
-        less, more = (float(one.curve(60)(Fraction(at)).mid()) for one in pair.between())
+        less, more = (float(one.curve(60)(Fraction(at)).mid()) for one in pair.bracketing_pairs())
         assert less < truth < more
 
 

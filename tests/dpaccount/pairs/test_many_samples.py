@@ -108,7 +108,8 @@ def test_samples_at_different_rates_are_enclosed_as_closely(size):
     assert found.upper - found.lower <= Fraction(1, 10**6) * max(1, found.upper)
     total = composition_of([(each, 1) for each in events])
     less, more = (
-        account.epsilon(each, Fraction(1, 10**6), Fraction(1, 1000)).bounds for each in total.between()
+        account.epsilon(each, Fraction(1, 10**6), Fraction(1, 1000)).bounds
+        for each in total.bracketing_pairs()
     )
     assert less.lower < found.lower < found.upper < more.upper
 

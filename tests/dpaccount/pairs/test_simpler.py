@@ -51,7 +51,7 @@ def test_a_sampled_curve_rises_with_rate_and_noise_ratio(kind):
             at = F(rng.randint(-30, 30), 10)
             with precision(80):
                 low, high = (
-                    replace(sampled.risen((rate, 9 * size)), added=added).curve(64)(at)
+                    replace(sampled.with_parameters((rate, 9 * size)), added=added).curve(64)(at)
                     for rate, size in ((q, a), (r, b))
                 )
             assert low.lower() <= high.upper()
@@ -65,17 +65,17 @@ def test_the_parameters_with_which_a_pair_rises_are_all_it_has(kind):
             replace(composition_of([(PoissonSubsampled(rate=q, of=kind), 1)]).pairs[0][0], added=added)
             for q in ("0.1", "0.3")
         )
-        assert one.risen(one.rising()) == one
-        assert one.risen(other.rising()) == other
-        assert one.rising() < other.rising()
+        assert one.with_parameters(one.monotone_parameters()) == one
+        assert one.with_parameters(other.monotone_parameters()) == other
+        assert one.monotone_parameters() < other.monotone_parameters()
 
 
 def test_a_sample_of_more_than_one_noise_is_not_made_simpler():
     both = Sequence(of=(Laplace(scale=1), Laplace(scale=2)))
     [(pair, _)] = composition_of([(PoissonSubsampled(rate="0.1", of=both), 1)]).pairs
-    assert pair.rising() == ()
+    assert pair.monotone_parameters() == ()
     [(pair, _)] = composition_of([(PoissonSubsampled(rate="0.1", of=Laplace(scale=1, count=2)), 1)]).pairs
-    assert pair.rising() == ()
+    assert pair.monotone_parameters() == ()
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_the_few_are_around_the_many(monkeypatch, events_of):
     monkeypatch.setattr(composition, "FEW", 2)
     events = [*events_of(random.Random(3), 5), Laplace(scale=30, count=3)]
     total = composition_of([(each, 1) for each in events])
-    less, more = total.between()
+    less, more = total.bracketing_pairs()
     assert len(less.pairs) == len(more.pairs) == 3
     assert sum(n for _, n in less.pairs) == sum(n for _, n in total.pairs) == sum(n for _, n in more.pairs)
     low, exact, high = (account.epsilon(each, F(1, 10**5), F(1, 1000)).bounds for each in (less, total, more))
@@ -93,11 +93,11 @@ def test_the_few_are_around_the_many(monkeypatch, events_of):
 
 def test_what_has_few_different_pairs_is_simple():
     total = composition_of([(each, 1) for each in different(random.Random(3), composition.FEW)])
-    assert total.between() is None
+    assert total.bracketing_pairs() is None
     more = composition_of([(each, 1) for each in laplaces(random.Random(3), composition.FEW + 1)])
-    assert more.between() is not None
-    assert more.between(sorts=False) is None
-    assert Composition().between() is None
+    assert more.bracketing_pairs() is not None
+    assert more.bracketing_pairs(sorts=False) is None
+    assert Composition().bracketing_pairs() is None
 
 
 @pytest.mark.slow
@@ -115,7 +115,7 @@ def test_several_kinds_of_noise_in_nearly_whole_samples(others):
     assert low.lower <= found.upper <= whole.upper
     assert found.lower <= whole.upper
     total = composition_of([(nearly, 1)])
-    simpler = total.between()[1]
+    simpler = total.bracketing_pairs()[1]
     assert simpler.mu2[0] == 3 * composition_of([(both, 1)]).mu2[0]
     assert simpler.pairs == tuple((pair, 3 * n) for pair, n in composition_of([(both, 1)]).pairs)
 
@@ -125,7 +125,7 @@ def test_groups_lie_between_those_of_fewer_samples_and_whole_ones(monkeypatch, t
     """Both ends are those of a rate next to 1, which stands lower here: their curves are at hand."""
     monkeypatch.setattr(poisson, "MOST_RATE", F(1, 2))
     pair = SampledGroup(F(3, 4), F(1, 2), there, gone)
-    low, whole = pair.between()
+    low, whole = pair.bracketing_pairs()
     curves = [one.curve(80) for one in (low, pair, whole.parts[0][0])]
     with precision(120):
         for at in (F(k, 3) for k in range(-12, 13)):
@@ -133,7 +133,7 @@ def test_groups_lie_between_those_of_fewer_samples_and_whole_ones(monkeypatch, t
             assert not less > here, at
             assert not here > more, at
             assert at < 0 or less < here < more, at
-    assert replace(pair, rate=F(1, 2)).between() is None
+    assert replace(pair, rate=F(1, 2)).bracketing_pairs() is None
 
 
 @pytest.mark.parametrize("group", [1, 2])
@@ -149,7 +149,7 @@ def test_users_and_groups_in_nearly_whole_samples(group):
 def test_what_may_fail_in_nearly_whole_samples_has_no_simpler_ends():
     failing = Sequence(of=(Gaussian(sigma=2), Approximate(epsilon=1, delta="1e-3")))
     total = composition_of([(PoissonSubsampled(rate=1 - F(1, 10**17), of=failing), 1)])
-    assert total.between() is None
+    assert total.bracketing_pairs() is None
 
 
 def test_sorts_hold_similar_pairs():
@@ -159,8 +159,13 @@ def test_sorts_hold_similar_pairs():
     assert len(sorts) <= composition.FEW + 4
     assert sorted(map(id, (pair for part in sorts for pair in part))) == sorted(map(id, pairs))
     for k in (0, 1):
-        spans = [max(p.rising()[k] for p in part) - min(p.rising()[k] for p in part) for part in sorts]
-        whole = max(p.rising()[k] for p in pairs) - min(p.rising()[k] for p in pairs)
+        spans = [
+            max(p.monotone_parameters()[k] for p in part) - min(p.monotone_parameters()[k] for p in part)
+            for part in sorts
+        ]
+        whole = max(p.monotone_parameters()[k] for p in pairs) - min(
+            p.monotone_parameters()[k] for p in pairs
+        )
         assert sum(spans) / len(spans) < whole / 2
 
 
@@ -196,5 +201,5 @@ def test_a_thousand_different_samples_of_laplace_noise_are_enclosed_closely():
     assert steps_done() - begun < ANSWER
     assert epsilon.upper - epsilon.lower <= F(1, 10**6)
     total = composition_of([(each, 1) for each in events])
-    less, more = (account.epsilon(each, F(1, 10**6), F(1, 1000)).bounds for each in total.between())
+    less, more = (account.epsilon(each, F(1, 10**6), F(1, 1000)).bounds for each in total.bracketing_pairs())
     assert less.lower < epsilon.lower < epsilon.upper < more.upper
