@@ -16,7 +16,7 @@ from msgspec import structs
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import BudgetError, InputError, damaged
 from dpaccount.exact import shown
-from dpaccount.ledger.balances import ranges, segment_tree, step_functions
+from dpaccount.ledger.balances import ranges, records, segment_tree, step_functions
 from dpaccount.ledger.balances.bodies import (
     Body,
     CohortBody,
@@ -33,16 +33,6 @@ from dpaccount.ledger.balances.bodies import (
 )
 from dpaccount.ledger.balances.budget import Budget, one_line, read_limit
 from dpaccount.ledger.balances.ranges import Ranges
-from dpaccount.ledger.balances.records import (
-    MOST_AREAS,
-    SCOPES,
-    Cohort,
-    Period,
-    Reservation,
-    Scope,
-    Scopes,
-    Year,
-)
 from dpaccount.ledger.balances.state import State, change_of, lineage, scope_name
 from dpaccount.ledger.balances.step_functions import MOST_PARTS, Cover, Step
 from dpaccount.ledger.entry import COHORT, FORFEIT, RESERVATION, RESET, RETURN, ROUNDS, SCOPE
@@ -119,7 +109,7 @@ def _reservation(state: State, _: Budget, body: ReservationBody, number: int, bo
     if everything[0][1] > MOST_PARTS:
         raise InputError("the reservation has too many parts", "reserve at most 2^53")
     _charge(state, list(cost_of(parts, everything)), body)
-    record = Reservation(_digest(bodies(number)), everything)
+    record = records.Reservation(_digest(bodies(number)), everything)
     state.register.put(f"reservation {number}", record)
 
 
@@ -155,7 +145,7 @@ def open_reservations(state: State, bodies: Bodies) -> Iterator[tuple[int, Reser
             yield int(number), _reserved(record, int(number), bodies), record.open
 
 
-def _reserved(record: Reservation, number: int, bodies: Bodies) -> ReservationBody:
+def _reserved(record: records.Reservation, number: int, bodies: Bodies) -> ReservationBody:
     text = bodies(number)
     if _digest(text) != record.body:
         raise damaged(f"entry {number} was changed")
@@ -171,18 +161,18 @@ def _scope(state: State, budget: Budget, body: ScopeBody, number: int, bodies: B
     limits = {"epsilon": shown(capped.epsilon), "delta": shown(capped.delta)}
     record = state.scope(name)
     if record is None:
-        made = state.register.get("scopes") or Scopes(0)
-        area = SCOPES + made.count
-        if area >= MOST_AREAS:
+        made = state.register.get("scopes") or records.Scopes(0)
+        area = records.SCOPES + made.count
+        if area >= records.MOST_AREAS:
             raise InputError("the ledger has as many scopes as it can have", "use those that there are")
-        state.register.put("scopes", Scopes(made.count + 1))
-        record = Scope(area, state.period_number, segment_tree.nothing(state.width).text, **limits)
+        state.register.put("scopes", records.Scopes(made.count + 1))
+        record = records.Scope(area, state.period_number, segment_tree.nothing(state.width).text, **limits)
     if state.scope_tree(record).beyond(capped.fits) is not None:
         raise BudgetError(f"more is spent in the scope {name} than its new cap allows; nothing was changed")
     state.register.put(f"scope {name}", structs.replace(record, **limits))
 
 
-def cap(budget: Budget, limits: ScopeBody | Scope) -> Budget:
+def cap(budget: Budget, limits: ScopeBody | records.Scope) -> Budget:
     """Return the budget with a scope's limits in place of its own."""
     epsilon, delta = read_limit(limits.epsilon), read_limit(limits.delta)
     if not (epsilon >= 0 and 0 <= delta < 1):
@@ -218,7 +208,7 @@ def _cohort(state: State, _: Budget, body: CohortBody, number: int, bodies: Bodi
     record = state.register.get(name)
     if record is not None and record.charged:
         raise BudgetError(f"{name} was charged and cannot be changed; give the other units another name")
-    state.register.put(name, Cohort(units, charged=False))
+    state.register.put(name, records.Cohort(units, charged=False))
 
 
 def cohort_name(name: str) -> str:
@@ -230,7 +220,7 @@ def cohort_name(name: str) -> str:
 
 def cohort(state: State, name: str) -> list[Cover]:
     """Return the units of a cohort."""
-    record: Cohort | None = state.register.get(f"cohort {cohort_name(name)}")
+    record: records.Cohort | None = state.register.get(f"cohort {cohort_name(name)}")
     if record is None:
         raise InputError(f"there is no cohort {name}", "make it with `dpaccount ledger cohort`")
     return record.units
@@ -243,10 +233,10 @@ def _reset(state: State, _: Budget, body: ResetBody, number: int, bodies: Bodies
     before = state.period_number
     nothing = segment_tree.nothing(state.width).text
     if before == 0:
-        state.register.put("year", Year(body.year, None))
+        state.register.put("year", records.Year(body.year, None))
     state.drop(1, 1)
-    state.drop(SCOPES, MOST_AREAS - 1)
-    state.register.put("period", Period(before + 1, number, nothing))
+    state.drop(records.SCOPES, records.MOST_AREAS - 1)
+    state.register.put("period", records.Period(before + 1, number, nothing))
     for _number, reserved, left in waiting:
         costs = list(cost_of(parts_of(reserved, state.width), left))
         state.add_period(change_of(costs, state.width), reserved.scope)
@@ -269,7 +259,7 @@ def _turn_year(state: State, body: Body, bodies: Bodies) -> None:
         return
     waiting = list(open_reservations(state, bodies))
     state.drop(2, 2)
-    state.register.put("year", Year(body.year, segment_tree.nothing(state.width).text))
+    state.register.put("year", records.Year(body.year, segment_tree.nothing(state.width).text))
     for _number, reserved, left in waiting:
         state.add_year(change_of(cost_of(parts_of(reserved, state.width), left), state.width))
 

@@ -122,6 +122,8 @@ def test_pages_of_entries_and_nodes_are_read_one_after_another(ledger, team, mon
 def test_a_charge_is_four_statements_and_a_commit(ledger, monkeypatch):
     """What it needs is asked for with the lock, and what it writes is sent at once: nothing goes one by one."""
     ledger.charge_plan(plan(cover=(5, 10**6)), "first")
+    for scope in ("team", "team/ada"):
+        ledger.set_scope(scope, 1)
     statements, execute = [], server_rows.ServerSession.execute
 
     def noted(session, statement, values=()):
@@ -132,13 +134,14 @@ def test_a_charge_is_four_statements_and_a_commit(ledger, monkeypatch):
         lambda: ledger.charge_plan(plan(cover=(77, 765_432)), "second", "key"),
         lambda: ledger.charge_plan(plan(), "third"),
         lambda: ledger.charge_many([(plan(cover=(9, 9)), "many", "a"), (plan(cover=(9, 9)), "many", "b")]),
+        lambda: ledger.charge_plan(plan(), "in a scope, whose records have fixed places", scope="team/ada"),
     ]
     with monkeypatch.context() as patched:
         patched.setattr(server_rows.ServerSession, "execute", noted)
         for charge in charges:
             charge()
     assert statements == ["BEGIN", "SELECT", "SELECT", "WITH"] * len(charges)
-    assert ledger.show()["entries"] == 5
+    assert ledger.show()["entries"] == 6
 
 
 def test_a_team_arranges_there_what_it_does_in_a_file(ledger, team, postgres):
