@@ -71,6 +71,10 @@ class Entry:
             return False
         return self.digest == expected
 
+    def succeeds(self, before: "Entry") -> bool:
+        """Return whether this entry is unchanged and the next after another one."""
+        return self.number == before.number + 1 and self.follows(before.digest)
+
     def begins(self) -> bool:
         """Return whether this is an unchanged entry 0."""
         return self.number == 0 and self.follows(ORIGIN)

@@ -164,7 +164,7 @@ class Pass:
     def take(self, entry: kinds.Entry) -> bool:
         """Process the next entry; if it does not continue the chain, set `bad`, return False."""
         try:
-            good = entry.number == self.at.number + 1 and entry.follows(self.at.digest)
+            good = entry.succeeds(self.at)
             if good:
                 self._gather(entry, facts_of(entry))
         except BAD_ENTRY:

@@ -169,7 +169,7 @@ def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int
         rows.entries(number + 1) if number else islice(rows.entries(), 1, None)
     )  # none may come before 0
     for entry in watched(entries, rows, "digest of entry"):
-        if at is None or entry.number != at.number + 1 or not entry.follows(at.digest):
+        if at is None or not entry.succeeds(at):
             break
         at = entry
         if entry.kind == FORFEIT or (entry.about is not None and entry.about == about):

@@ -7,6 +7,7 @@ must end with the root that the chain holds and the nodes that the ledger stores
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import Any, Final
 
 from dpaccount.errors import DpaccountError, LedgerError
@@ -50,7 +51,7 @@ def first_bad(rows: Rows) -> Bad | None:
 
 def differ(ours: Rows, theirs: Rows) -> bool:
     """Return whether two stores hold different balances."""
-    return any(mine != other for mine, other in _side_by_side(ours.nodes(), theirs.nodes()))
+    return any(mine != other for mine, other in zip_longest(ours.nodes(), theirs.nodes()))
 
 
 def replayed(rows: Rows, scratch: Rows) -> "Chain":
@@ -69,7 +70,7 @@ def chain_of(entries: Iterable[Entry], scratch: Rows) -> "Chain":
         try:
             chain = Chain.begin(entry, scratch) if chain is None else chain.take(entry)
         except (Fault, *BAD_ENTRY) as error:
-            if chain is not None and entry.follows(chain.at.digest):
+            if chain is not None and entry.succeeds(chain.at):
                 entry.check_records()
             if isinstance(error, Fault):
                 raise
@@ -105,7 +106,7 @@ class Chain:
 
     def take(self, entry: Entry) -> "Chain":
         """Verify the next entry; raises `ValueError` or `DpaccountError` if it does not follow."""
-        if entry.number != self.at.number + 1 or not entry.follows(self.at.digest):
+        if not entry.succeeds(self.at):
             raise ValueError
         added = formed(entry, self.budget.width)  # only entry 0 is a budget
         if entry.kind == CHARGE:
@@ -210,12 +211,3 @@ def scratch() -> Iterator[Rows]:
         raise  # an error of the ledger itself
     finally:
         connection.close()
-
-
-def _side_by_side(
-    ours: Iterator[tuple[int, object]], theirs: Iterator[tuple[int, object]]
-) -> Iterator[tuple[object, object]]:
-    for mine in ours:
-        yield mine, next(theirs, None)
-    for other in theirs:
-        yield None, other

@@ -79,7 +79,7 @@ def _next(at: Entry, entry: Entry, width: int) -> Entry:
         kept = entry.kind == CHARGE
     else:
         kept = entry.kind in CHANGING or entry.root == at.root
-    if entry.number != at.number + 1 or not entry.follows(at.digest) or not kept:
+    if not entry.succeeds(at) or not kept:
         raise _broken()
     return entry
 
