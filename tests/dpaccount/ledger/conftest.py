@@ -2,6 +2,8 @@
 
 import hashlib
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import count
@@ -14,10 +16,13 @@ from dpaccount import proof
 from dpaccount.ledger.entry import ORIGIN, seal
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.server_address import server_address
+from dpaccount.plan.events import Plan, Pure, Relation
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Theorem
 
 from .postgres import PostgresServer
 
+BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
+VALID = {"valid": True, "first_bad": None}
 NUMBERS = count(1)
 LAST_ROOT = "SELECT root FROM entries ORDER BY number DESC LIMIT 1"
 
@@ -25,6 +30,22 @@ LAST_ROOT = "SELECT root FROM entries ORDER BY number DESC LIMIT 1"
 def a_sum(relation: str = REPLACE_ONE) -> Theorem:
     """Return that a sum of numbers in [0, 1] moves by at most 1."""
     return proof.linear(proof.assume_clipped("sum", Fraction(0), Fraction(1), relation, "made up"))
+
+
+def plan(size: Fraction | int | str = "1/100", cover: tuple[int, int] | None = None, count: int = 1) -> Plan:
+    """Return a plan of one event that costs this ε."""
+    return Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(size), cover=cover, count=count),))
+
+
+def recounted(url: str) -> bool:
+    """Say whether the program that imports nothing of ours counts the same, from the file."""
+    command = [
+        sys.executable,
+        "-I",
+        str(Path(__file__).parent / "recount.py"),
+        url.removeprefix("sqlite:///"),
+    ]
+    return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def pure(epsilon: Fraction | int | str, relation: str = REPLACE_ONE, key: str = "noise") -> Theorem:

@@ -17,13 +17,12 @@ from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, Relation, S
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
 from tests.looped import looped
 
-from .conftest import approximate, discrete_gaussian, histogram, pure
+from .conftest import VALID, approximate, discrete_gaussian, histogram, pure
 from .recount import recount
 
 MEASURE = MEASURES["approximate-zcdp"]
 GROWTH = Fraction(27, 20)  #: e^ε, rational for exact sums
 MILLIONTH = Fraction(1, 10**6)
-VALID = {"valid": True, "first_bad": None}
 
 
 def near(distance="1/10000000000", variance=400):

@@ -4,8 +4,6 @@ import json
 import multiprocessing
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -29,21 +27,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Gaussian, Gdp, Plan, Pure, Relation, Tree
 
-from .conftest import pure, sealed
-
-RECOUNT = Path(__file__).parent / "recount.py"
-VALID = {"valid": True, "first_bad": None}
-
-
-def plan(epsilon, cover=None, count=1) -> Plan:
-    return Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(epsilon), cover=cover, count=count),))
-
-
-def recounted(url: str) -> bool:
-    """Say whether the independent recount agrees."""
-    file = url.removeprefix("sqlite:///")
-    done = subprocess.run([sys.executable, "-I", str(RECOUNT), file], capture_output=True, check=False)
-    return done.returncode == 0
+from .conftest import VALID, plan, pure, recounted, sealed
 
 
 def sound(ledger: Ledger, url: str) -> bool:

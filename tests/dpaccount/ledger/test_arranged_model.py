@@ -5,8 +5,6 @@ Units are counted one by one and parts are members of sets.  A refusal names the
 made of exported lines agree.
 """
 
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,13 +21,11 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
 
-from .conftest import steps_in
+from .conftest import VALID, recounted, steps_in
 
 UNITS = 6
 SCOPES = (None, "a", "a/b", "c")
 BUDGET = {"epsilon": 1, "delta": 0, "unit": "unit", "relation": "replace-one", "measure": "pure"}
-VALID = {"valid": True, "first_bad": None}
-RECOUNT = Path(__file__).parent / "recount.py"
 
 sizes = st.sampled_from([Fraction(n, 16) for n in range(1, 9)])
 covers = st.one_of(
@@ -391,12 +387,7 @@ class Team(RuleBasedStateMachine):
 
     def recount(self, copy: str) -> None:
         """Let the program that imports nothing of ours count, from the file."""
-        recounted(f"{self.folder.name}/budget.db")
-
-
-def recounted(file: str) -> None:
-    done = subprocess.run([sys.executable, "-I", str(RECOUNT), file], capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
+        assert recounted(f"{self.folder.name}/budget.db")
 
 
 class Brief(Team):

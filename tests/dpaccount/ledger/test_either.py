@@ -14,10 +14,10 @@ from dpaccount.ledger.ledger import init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, RandomizedResponse, Relation, Zcdp
 
+from .conftest import VALID
 from .recount import recount
 
 MILLIONTH = Fraction(1, 10**6)
-VALID = {"valid": True, "first_bad": None}
 
 
 def plan(*events):

@@ -11,9 +11,7 @@ from dpaccount.ledger.journal.export import imported, lines
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 
-from .conftest import pure, steps_in
-
-VALID = {"valid": True, "first_bad": None}
+from .conftest import VALID, pure, steps_in
 
 
 @pytest.fixture

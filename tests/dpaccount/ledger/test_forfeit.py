@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -17,14 +16,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, Relation
 
-from .conftest import pure
-from .test_arranged_model import recounted
-
-VALID = {"valid": True, "first_bad": None}
-
-
-def plan(size="1/100", cover=None, count=1) -> Plan:
-    return Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(size), cover=cover, count=count),))
+from .conftest import VALID, plan, pure, recounted
 
 
 def noise(drawer) -> list[int]:
@@ -50,7 +42,7 @@ def test_what_was_lost_is_charged_and_answers_say_so(make, url, tmp_path):
     assert report["spending"]["rows"][-1]["spent"] == {"epsilon": 0.5}
     assert report["replay"]["valid"]
     assert verify(url) == VALID
-    recounted(str(tmp_path / "budget.db"))
+    assert recounted(str(tmp_path / "budget.db"))
     (tmp_path / "lines").write_bytes(b"".join(export(url)))
     other = f"sqlite:///{tmp_path}/other.db"
     assert import_(tmp_path / "lines", other)["head"] == ledger.show()["head"]

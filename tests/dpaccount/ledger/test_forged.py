@@ -19,10 +19,8 @@ from dpaccount.ledger.stores.server_address import server_address
 from dpaccount.ledger.stores.store import grant
 from dpaccount.plan.events import Plan, Pure, Relation
 
-from .conftest import pure
+from .conftest import BUDGET, VALID, pure
 
-VALID = {"valid": True, "first_bad": None}
-BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
 ROLES = ("forger", "victim", "arranger")
 
 

@@ -2,7 +2,6 @@
 
 import threading
 from contextlib import contextmanager
-from fractions import Fraction
 
 import pytest
 
@@ -12,9 +11,9 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.group_commit import Group, Job
 from dpaccount.noise import process
-from dpaccount.plan.events import Plan, Pure, Relation
 
-VALID = {"valid": True, "first_bad": None}
+from .conftest import VALID, plan
+
 OTHERS = 12
 
 
@@ -23,10 +22,6 @@ def ledger(url):
     init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
     with Ledger.open(url) as opened:
         yield opened
-
-
-def plan(size="1/100") -> Plan:
-    return Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(size)),))
 
 
 class Crowd:

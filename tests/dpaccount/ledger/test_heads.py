@@ -13,16 +13,8 @@ from hypothesis import strategies as st
 from dpaccount.errors import BudgetError, InputError, LedgerError
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.plan.events import Plan, Pure, Relation
 
-from .conftest import sealed
-
-VALID = {"valid": True, "first_bad": None}
-BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
-
-
-def plan(size: Fraction | int, cover=None) -> Plan:
-    return Plan(Relation.REPLACE_ONE, (Pure(epsilon=size, cover=cover),))
+from .conftest import BUDGET, VALID, plan, sealed
 
 
 def charge(url: str, times: int = 1) -> list[str]:

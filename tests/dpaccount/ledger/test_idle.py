@@ -11,9 +11,9 @@ from dpaccount.ledger.stores import connection_pool
 from dpaccount.noise import process
 from dpaccount.plan.events import Plan, Pure, Relation
 
-BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
+from .conftest import BUDGET, VALID
+
 PART = Plan(Relation.REPLACE_ONE, (Pure(epsilon="1/100"),))
-VALID = {"valid": True, "first_bad": None}
 
 
 class Counted:

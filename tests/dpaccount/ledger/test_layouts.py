@@ -19,7 +19,8 @@ from dpaccount.ledger.stores.rows import Rows
 from dpaccount.ledger.stores.store import Store
 from dpaccount.plan.events import Plan, Pure, Relation
 
-BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
+from .conftest import BUDGET
+
 TENTH = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 10), cover=(1, 5)),))
 
 

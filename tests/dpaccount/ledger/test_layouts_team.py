@@ -7,7 +7,6 @@ charged, and noise that is drawn in parts.
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,12 @@ import pytest
 from dpaccount.errors import DpaccountError, LedgerError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import sqlite_file
-from dpaccount.plan.events import Plan, Pure, Relation
 
-from .conftest import pure
+from .conftest import BUDGET, plan, pure
 from .test_layouts import every
 
-BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
 ONE = np.array([1])
 Act = Callable[[Ledger], Any]
-
-
-def plan(epsilon: str) -> Plan:
-    return Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(epsilon)),))
 
 
 def arranged(url: str) -> None:

@@ -19,11 +19,9 @@ from dpaccount.ledger.stores import store
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, Relation, Tree
 from tests.looped import looped
 
-from .conftest import a_sum, approximate, discrete_gaussian, histogram, pure, steps_in
+from .conftest import BUDGET, VALID, a_sum, approximate, discrete_gaussian, histogram, pure, steps_in
 
 MILLIONTH = Fraction(1, 10**6)
-BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
-VALID = {"valid": True, "first_bad": None}
 
 
 def spent(ledger: Ledger) -> float:

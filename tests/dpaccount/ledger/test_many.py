@@ -15,20 +15,14 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.journal.verify import verify as since
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.store import Store
-from dpaccount.plan.events import Gaussian, Plan, Pure, Relation
+from dpaccount.plan.events import Gaussian, Plan, Relation
 
-from .conftest import sealed
+from .conftest import BUDGET, VALID, plan, sealed
 
-VALID = {"valid": True, "first_bad": None}
-BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
 covers = st.sampled_from([None, (1, 5), (6, 9), (3, 7), (1, 9), (5, 5)])
 asked = st.lists(
     st.tuples(covers, st.sampled_from(["1/10", "1/4", "1/2"]), st.sampled_from([None, "a", "b"])), max_size=8
 )
-
-
-def plan(size, cover=None) -> Plan:
-    return Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(size), cover=cover),))
 
 
 def one_by_one(ledger: Ledger, requests: list) -> list:

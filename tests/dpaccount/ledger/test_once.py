@@ -32,9 +32,8 @@ from dpaccount.noise import process
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 
-from .conftest import pure
+from .conftest import VALID, pure
 
-VALID = {"valid": True, "first_bad": None}
 SPAWN = multiprocessing.get_context("spawn")
 KEYED = pytest.mark.parametrize("key", [None, "a"])
 #: how parts are called: numbers, nodes of trees, names

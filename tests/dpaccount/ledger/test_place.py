@@ -21,9 +21,9 @@ from dpaccount.ledger.stores import fair_lock, file_checks, sqlite_file
 from dpaccount.ledger.stores.file_checks import address
 from dpaccount.plan.events import Plan, Pure, Relation
 
-BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
+from .conftest import BUDGET, VALID
+
 PART = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 10)),))
-VALID = {"valid": True, "first_bad": None}
 
 
 @pytest.fixture

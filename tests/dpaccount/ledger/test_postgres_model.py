@@ -16,9 +16,9 @@ from dpaccount.ledger.stores.server_address import server_address
 from dpaccount.ledger.stores.store import grant
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, RandomizedResponse, Relation
 
-from .conftest import NUMBERS, steps_on
+from .conftest import NUMBERS, recounted, steps_on
 from .postgres import PostgresServer
-from .test_arranged_model import BUDGET, Team, recounted
+from .test_arranged_model import BUDGET, Team
 from .test_model import EVENT, covers, histories, played
 
 ROLE = "teammate"
@@ -56,7 +56,7 @@ class TeamOnServer(Team):
 
     def recount(self, copy: str) -> None:
         """Let the program count from the exported lines, and try to change what was written."""
-        recounted(copy)
+        assert recounted(copy)
         with self.server.connect(ROLE) as connection:
             connection.execute(f"SET search_path = {server_address(self.url).schema}")
             for change in CHANGES:
@@ -124,4 +124,4 @@ def test_plans_cost_on_a_server_what_they_do_in_a_file(server, measure, asked):
         lines = Path(folder) / "lines"
         lines.write_bytes(b"".join(export.lines(urls[0])))
         export.imported(lines, f"sqlite:///{folder}/copy.db")
-        recounted(f"{folder}/copy.db")
+        assert recounted(f"{folder}/copy.db")

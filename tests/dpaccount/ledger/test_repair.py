@@ -13,16 +13,8 @@ from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.journal.repair import repair
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.plan.events import Plan, Pure, Relation
 
-from .conftest import sealed
-
-BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
-VALID = {"valid": True, "first_bad": None}
-
-
-def plan(size, cover=None) -> Plan:
-    return Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(size), cover=cover),))
+from .conftest import BUDGET, VALID, plan, sealed
 
 
 def filled(url: str) -> Path:

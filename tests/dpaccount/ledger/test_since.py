@@ -23,9 +23,8 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Plan, Pure, Relation
 
-from .conftest import sealed
+from .conftest import VALID, sealed
 
-VALID = {"valid": True, "first_bad": None}
 BUDGET = {"epsilon": 1, "delta": 0, "unit": "unit", "relation": "replace-one", "measure": "pure"}
 SCOPES = (None, "a", "a/b")
 COHORTS = (None, "ward")

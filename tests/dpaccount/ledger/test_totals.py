@@ -24,10 +24,9 @@ from dpaccount.ledger.stores.rows import Rows
 from dpaccount.plan.events import Plan, Pure, Relation
 from tests.dpaccount.ledger.test_tree import of_charges
 
-from .conftest import pure, steps_in
+from .conftest import VALID, pure, steps_in
 from .test_tamper import COLUMNS, rows_of, variants
 
-VALID = {"valid": True, "first_bad": None}
 TENTH = Fraction(1, 10)
 CHARGES = [((1, 10), "one"), ((5, 20), "two"), (None, "three"), ((15, 30), "four")]
 CHARGED = [spent_on(cover, (TENTH,)) for cover, _ in CHARGES]
