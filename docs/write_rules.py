@@ -21,8 +21,6 @@ FAMILIES = {
     "conversions": "Conversions, departures and groups",
     "refutations": "Refutations",
 }
-#: Rules that speak of no bound of their own.
-KEPT = ("post_process", "billboard", "to_approximate", "to_near_gdp", "apart", "refute")
 ROWS = tomllib.loads((PAGE.parents[1] / "formal" / "rules.toml").read_text())["rule"]
 TAG = re.compile(r" ?\((R\d+(?:, R\d+)*)\)")
 AWAY = re.compile(r" \((?:R\d+(?:, R\d+)*|docs/proofs.md|[^()]*\b(?:19|20)\d\d\b[^()]*)\)")
@@ -51,7 +49,7 @@ def first_sentence(name: str) -> str:
 
 
 def rule_row(name: str, line: str) -> str:
-    """Return the line of a rule: R, name, premises → conclusion, side conditions, attained, source.
+    """Return the line of a rule: R, name, premises → conclusion (and whether it is attained), side conditions, source.
 
     A hypothesis has no premises and no curve: its line has what it assumes in their place.
     """
@@ -62,8 +60,8 @@ def rule_row(name: str, line: str) -> str:
     if name.startswith("assume_"):
         assumed = re.sub(r"^Assume (that )?", "", first_sentence(name))
         return row(tags, f"`{name}`", assumed, sides or "–", source)
-    attained = "yes" if name in ATTAINED else "–" if name in KEPT else "no"
-    return row(tags, f"`{name}`", shape, sides or "–", attained, source)
+    shape += ", attained" * (name in ATTAINED)
+    return row(tags, f"`{name}`", shape, sides or "–", source)
 
 
 def by_machine() -> str:
@@ -90,7 +88,7 @@ def table(lines: list[tuple[str, str, str]], family: str) -> list[str]:
             if where == family and name.startswith("assume_") == assumed
         ]
         columns = ["R", "rule", "assumes" if assumed else "premises → conclusion", "side conditions"]
-        columns += [*["attained"] * (not assumed), "source"]
+        columns += ["source"]
         if rows:
             parts += ["", row(*columns), row(*["---"] * len(columns)), *rows]
     return parts

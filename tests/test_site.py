@@ -16,7 +16,7 @@ import dpaccount
 from audits.cli.app import app
 
 ROOT_PAGES = (
-    "index", "studies", "tutorial-budget", "tutorial-review", "claims", "ci",
+    "index", "studies", "ledger", "tutorial-review", "claims", "ci",
 )  # fmt: skip
 TUTORIALS = ("tutorial-training", "tutorial-release")
 
