@@ -49,7 +49,7 @@ def first_sentence(name: str) -> str:
 
 
 def rule_row(name: str, line: str) -> str:
-    """Return the line of a rule: R, name, premises → conclusion (and whether it is attained), side conditions, source.
+    """Return the line of a rule: R, name, premises → conclusion (and if attained), side conditions, source.
 
     A hypothesis has no premises and no curve: its line has what it assumes in their place.
     """
