@@ -15,7 +15,7 @@ from dpaccount.accounting.methods.answer import Answer
 from dpaccount.exact import Enclosure
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
-from dpaccount.plan.cover_partition import classes
+from dpaccount.plan.cover_partition import unit_classes
 from dpaccount.plan.events import Plan, Relation
 
 UNITS = 12
@@ -148,8 +148,8 @@ def test_without_time_the_cheap_bound_stands_in(monkeypatch):
     """Where an exact method cannot finish, the Rényi bound still cuts the enclosure from above."""
     total = composition_of([(ev.Gaussian(sigma=10), 1), (ev.Laplace(scale=10), 3)])
     rough = Answer(Enclosure(Fraction(0), math.inf), "none")
-    unit = classes([ev.Gaussian(sigma=10), ev.Laplace(scale=10, count=3)])[0]
-    other = classes([ev.Laplace(scale=5)])[0]
+    unit = unit_classes([ev.Gaussian(sigma=10), ev.Laplace(scale=10, count=3)])[0]
+    other = unit_classes([ev.Laplace(scale=5)])[0]
     found = worst_unit.worst([unit, other], lambda _: rough, worst_unit.epsilon_scalar(Fraction(1, 10**6)))
     exact = account.epsilon(total, Fraction(1, 10**6), Fraction(1, 10**6)).bounds
     assert exact.lower <= found.bounds.upper < exact.upper * Fraction(12, 10)
