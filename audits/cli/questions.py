@@ -157,8 +157,8 @@ class StoppingRuns(Runs):
     """The runs of an attack on a point, which need not all be made."""
 
     stop_early: Flag = False
-    """Stop at the first refutation; the lower bound is then just above the claim. Weaker close to the
-    claim."""
+    """Of a function: stop at the first refutation; the lower bound is then just above the claim. Weaker
+    close to the claim."""
 
 
 @RUNS
