@@ -67,7 +67,7 @@ def with_noise(claim: Claim, subject: Subject) -> Subject:
     if key in given and not targets:
         return subject
     who: tuple[Any, ...] = (subject, key, frozenset(given))
-    least = _least(*who, promise.epsilon, promise.delta)
+    least = _fitted(*who, "epsilon", promise.epsilon, promise.delta)
     if place is None or not targets:
         return subject if least is None else least
     if len(targets) > 1 or key in given:
@@ -77,12 +77,12 @@ def with_noise(claim: Claim, subject: Subject) -> Subject:
     if targets == ["epsilon"]:
         if goal > promise.epsilon:
             raise asked.wrong("it is above the guarantee's epsilon", "lower it, or raise that")
-        fitted = _least(*who, goal, promise.delta)
+        fitted = _fitted(*who, "epsilon", goal, promise.delta)
         if fitted is None:
             raise asked.wrong(f"no {key} is proved to meet it", "raise epsilon, or the guarantee's delta")
         return fitted
     with asked.placing():
-        fitted = _most(*who, goal, promise.delta)
+        fitted = _fitted(*who, "accuracy", goal, promise.delta)
         if fitted is not None and _proved(fitted, promise.delta) <= promise.epsilon:
             return fitted
         if fitted is None and half_width(subject, promise.delta) <= goal:
@@ -136,33 +136,23 @@ def _noisy(subject: Subject, key: str, given: frozenset[str]) -> Noisy:
 
 
 @lru_cache(maxsize=64)  # a command makes its subject several times
-def _least(
-    subject: Subject, key: str, given: frozenset[str], epsilon: Fraction, delta: Fraction
+def _fitted(
+    subject: Subject, key: str, given: frozenset[str], target: str, goal: Fraction, delta: Fraction
 ) -> Subject | None:
-    """Return the subject with the least noise with which `epsilon` is proved; None: none is."""
-    noisy = _noisy(subject, key, given)
+    """Return the subject with the least noise with which an `epsilon` of `goal` is proved; None: none is.
+
+    Where the target is `accuracy`, with the most noise whose intervals have at most the half-width `goal`.
+    """
+    noisy, narrow = _noisy(subject, key, given), target == "accuracy"
 
     def enough(noise: Fraction) -> bool:
         candidate = noisy(noise)
-        return candidate is not None and _proved(candidate, delta) <= epsilon
+        if narrow:
+            return candidate is None or half_width(candidate, delta) > goal
+        return candidate is not None and _proved(candidate, delta) <= goal
 
-    edge = _edge(_start(subject, key), enough) if epsilon > 0 else None
-    return None if edge is None else noisy(edge[1])
-
-
-@lru_cache(maxsize=64)
-def _most(
-    subject: Subject, key: str, given: frozenset[str], accuracy: Fraction, delta: Fraction
-) -> Subject | None:
-    """Return the subject with the most noise whose intervals have at most the half-width `accuracy`."""
-    noisy = _noisy(subject, key, given)
-
-    def wide(noise: Fraction) -> bool:
-        candidate = noisy(noise)
-        return candidate is None or half_width(candidate, delta) > accuracy
-
-    edge = _edge(_start(subject, key), wide)
-    return None if edge is None else noisy(edge[0])
+    edge = _edge(_start(subject, key), enough) if goal > 0 else None
+    return None if edge is None else noisy(edge[0 if narrow else 1])
 
 
 def _edge(start: float, enough: Callable[[Fraction], bool]) -> tuple[Fraction, Fraction] | None:
