@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import to_builtins
 from msgspec.structs import replace as changed
 
 from audits.api.arguments import (
@@ -34,6 +35,7 @@ from dpaccount.errors import DpaccountError, InputError  # noqa: F401  # pytest_
 from dpaccount.exact import exact_argument, to_digits, whole_argument
 
 if TYPE_CHECKING:
+    from dpaccount.schemas.results import AuditAnswer
     from pytest_dpaccount import Budget, Effort
 
 
@@ -52,15 +54,15 @@ def private(
     asked = changed(asked, plan=replace(asked.plan, confidence=1 - share))
     with _crew(function, seconds) as crew:
         answer = audit_function(crew, asked, data, silent)
-    if answer["verdict"] == "NOT ATTACKED":
+    if answer.verdict == "NOT ATTACKED":
         pytest.fail(_not_attacked(function, asked, answer), pytrace=False)
     budget.spend()
-    if answer["refuted"]:
+    if answer.refuted:
         pytest.fail(_violation(function, asked, answer, share), pytrace=False)
     strength = _strength(asked, answer)
-    budget.notes += [f"{name}: {finding}" for finding in (strength, *answer["witness"]["findings"])]
+    budget.notes += [f"{name}: {finding}" for finding in (strength, *answer.witness.findings)]
     _note_patched(budget, name, patched)
-    return answer
+    return to_builtins(answer)
 
 
 def query(
@@ -84,7 +86,7 @@ def query(
         pytest.fail(f"{name} was not measured: {'; '.join(search.odd)}", pytrace=False)
     budget.notes += [f"{name}: {sentence}" for sentence in search.odd]
     _note_patched(budget, name, patched)
-    return answer(search)
+    return to_builtins(answer(search))
 
 
 def _note_patched(budget: "Budget", name: str, patched: str) -> None:
@@ -186,34 +188,34 @@ def _sent(function: Callable[..., Any]) -> bytes:
         raise InputError(f"{_name(function)} cannot be sent to another process: {error}") from None
 
 
-def _strength(question: Audit, answer: dict[str, Any]) -> str:
+def _strength(question: Audit, answer: "AuditAnswer") -> str:
     """Return what the attack on a function that passed showed, and what its runs could have shown."""
-    shown = to_digits(answer["epsilon_lower"], up=False, digits=4)
-    most = to_digits(answer["epsilon_power"], up=True, digits=4)
+    shown = to_digits(answer.epsilon_lower, up=False, digits=4)
+    most = to_digits(answer.epsilon_power, up=True, digits=4)
     return (
-        f"{answer['trials']} runs show epsilon >= {shown}, and {float(question.epsilon):g} is claimed;"
+        f"{answer.trials} runs show epsilon >= {shown}, and {float(question.epsilon):g} is claimed;"
         f" they could have shown up to {most}"
     )
 
 
-def _not_attacked(function: Callable[..., Any], question: Audit, answer: dict[str, Any]) -> str:
+def _not_attacked(function: Callable[..., Any], question: Audit, answer: "AuditAnswer") -> str:
     epsilon = float(question.epsilon)
-    most = to_digits(answer["epsilon_power"], up=True, digits=4)
+    most = to_digits(answer.epsilon_power, up=True, digits=4)
     lines = [
-        f"{_name(function)} was NOT ATTACKED: its {answer['trials']} runs could have shown no more than"
+        f"{_name(function)} was NOT ATTACKED: its {answer.trials} runs could have shown no more than"
         f" epsilon = {most}, and {epsilon:g} is claimed; allow more runs (--dp-trials)"
         " or more time (--dp-seconds)",
-        *(f"note:  {finding}" for finding in answer["witness"]["findings"]),
+        *(f"note:  {finding}" for finding in answer.witness.findings),
     ]
     return "\n".join(lines)
 
 
-def _violation(function: Callable[..., Any], question: Audit, answer: dict[str, Any], share: Fraction) -> str:
-    witness = differing(answer["witness"])
+def _violation(function: Callable[..., Any], question: Audit, answer: "AuditAnswer", share: Fraction) -> str:
+    witness = differing(to_builtins(answer.witness))
     return "\n".join(
         [
             f"{_name(function)} is not ({float(question.epsilon):g}, {float(question.delta):g})-private:"
-            f" epsilon > {to_digits(answer['epsilon_lower'], up=False, digits=4)}"
+            f" epsilon > {to_digits(answer.epsilon_lower, up=False, digits=4)}"
             f" (wrong with probability {to_digits(min(share, FALSE_ALARM), up=True, digits=2)})",
             f"left:  {short(witness['left'])[:400]}",
             f"right: {short(witness['right'])[:400]}",

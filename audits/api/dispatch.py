@@ -4,8 +4,6 @@ Catalogued classes are trusted and run here.  User code, and catalogued function
 to be attacked, run in other processes.
 """
 
-from typing import Any
-
 from msgspec.structs import replace
 
 from audits.api import on_code, on_subject
@@ -18,6 +16,7 @@ from audits.sensitivity.search import Search
 from audits.subjects import catalogue
 from audits.subjects.listed import function_named
 from dpaccount.errors import InputError
+from dpaccount.schemas.results import AuditAnswer, SensitivityAnswer
 
 
 def certify(question: Certify, progress: Progress, claim: Claim | None = None) -> CertifyResult:
@@ -29,7 +28,7 @@ def certify(question: Certify, progress: Progress, claim: Claim | None = None) -
     return on_subject.certify_subject(question, claim, catalogue.subject_of(claim), effort, progress)
 
 
-def audit(question: Audit | SamplesAudit | OneRunAudit, progress: Progress) -> dict[str, Any]:
+def audit(question: Audit | SamplesAudit | OneRunAudit, progress: Progress) -> AuditAnswer:
     """Answer `dpaccount audit`, without its seconds."""
     if isinstance(question, SamplesAudit):
         return audit_samples(question, progress)
@@ -45,7 +44,7 @@ def audit(question: Audit | SamplesAudit | OneRunAudit, progress: Progress) -> d
     return on_subject.audit_subject(question, subject, effort, progress)
 
 
-def sensitivity(question: Sensitivity) -> Search | dict[str, Any]:
+def sensitivity(question: Sensitivity) -> Search | SensitivityAnswer:
     """Answer `dpaccount sensitivity` for a query, or for all bounds that a class declares."""
     if question.declared is not None:
         return on_code.query_sensitivity(question)

@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from audits import consistency
@@ -141,7 +142,9 @@ def audit(  # noqa: PLR0913  # keywords, each documented
         known = sorted({*said, *DATA} - {"data"})
         raise InputError(f"audit has no argument {key!r}", f"known: {', '.join(known)}")
     name = subject if isinstance(subject, str) else f"{subject.__module__}:{subject.__qualname__}"
-    return dispatch.audit(Arguments.read({**said, "terms": terms_of(data)}).request(name), silent)
+    question = Arguments.read({**said, "terms": terms_of(data)}).request(name)
+    answer: dict[str, Any] = to_builtins(dispatch.audit(question, silent))
+    return answer
 
 
 def check(certificate: str | Path, *, at: date | None = None) -> dict[str, Any]:

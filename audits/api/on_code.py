@@ -7,7 +7,6 @@ attacked from here; they have no proof, so the verdict is REFUTED or UNPROVEN.
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace as changed
@@ -22,7 +21,7 @@ from audits.api.requests import (
     attack_on,
     done_by,
 )
-from audits.api.verdicts import answer_fields, explained, grid_fields, nothing_in_unit, witness
+from audits.api.verdicts import explained, measured, not_attacked, on_grid, witness
 from audits.attack.black_box import Attempt, attack
 from audits.attack.pair_search import Stuck
 from audits.attack.power import level_shown
@@ -51,7 +50,8 @@ from dpaccount.documents import canonical
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.exact import shown, to_digits
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
-from dpaccount.schemas.certificate import AttackedPair, AuditResult, DescribedSubject, Draft
+from dpaccount.schemas.certificate import AuditResult, DescribedSubject, Draft
+from dpaccount.schemas.results import AuditAnswer, OtherRelation, SensitivityAnswer
 from mechanisms.table.files import Remote
 
 NO_PROOF = (
@@ -138,7 +138,7 @@ def _report(question: Audit, attempt: Attempt, data: Described, *, quick: bool) 
         confidence=shown(question.plan.confidence),
         epsilon_lower=attempt.reached.epsilon_lower,
         points=[audited(target, attempt.reached, attempt.score)],
-        witness=msgspec.convert(witness(attempt, data.shape), AttackedPair),
+        witness=witness(attempt, data.shape),
     )
 
 
@@ -153,7 +153,7 @@ def power_sentence(attempt: Attempt, question: Audit) -> str:
 # ------------------------------------------------------------------ audit
 
 
-def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
+def audit_code(question: Audit, progress: Progress) -> AuditAnswer:
     """Return the answer of `dpaccount audit` on user code, without its seconds."""
     folder = Path.cwd() if question.claim is None else question.claim.parent
     code = _elsewhere(question) or _code(question.use, folder, allow_code=question.allow_code)
@@ -168,19 +168,19 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
             answer = audit_function(crew, question, data, progress)
             known = data.shape.relation in (REPLACE_ONE, ADD_REMOVE) and data.pair is None
             plan = isinstance(question.curve, CurveClaim)  # its events are of one relation
-            if answer["refuted"] and known and not plan and not question.early:
-                answer["other_relation"] = _under_the_other(crew, question, data, progress)
+            if answer.refuted and known and not plan and not question.early:
+                other = _under_the_other(crew, question, data, progress)
+                return changed(answer, other_relation=other)
             return answer
         if question.keep is not None:
             raise InputError(f"{question.use} is a class", "only runs of a function are kept")
         try:
             task = Task(changed(question, data=None), code.folders, seconds)  # classes declare their data
-            done: dict[str, Any] = done_by(crew.first, task, progress)
+            return msgspec.convert(done_by(crew.first, task, progress), AuditAnswer)
         except Stopped as stopped:
             if not stopped.silent:
                 raise InputError(f"{question.use} cannot be attacked: {stopped}", "mend it") from None
-            done = nothing_found(question, str(stopped))
-        return done
+            return nothing_found(question, str(stopped))
 
 
 def check_reaches(shape: Neighbourhood) -> None:
@@ -233,29 +233,36 @@ def shape_of(claim: Claim) -> Described:
     return read_data(claim.data_shape, claim.guarantee.relation, claim.guarantee.radius)
 
 
-def audit_function(crew: Crew, question: Audit, data: Described, progress: Progress) -> dict[str, Any]:
+def audit_function(crew: Crew, question: Audit, data: Described, progress: Progress) -> AuditAnswer:
     """Return the answer of `dpaccount audit` on a function, without its seconds."""
     try:
         attempt = attack_function(crew, question, data, progress, for_certificate=False)
     except Stuck as stuck:
         return nothing_found(question, str(stuck))
     cut = f"; {attempt.cut}" if attempt.cut else ""
-    answer = {
-        **nothing_found(question, ""),
-        **answer_fields(question.epsilon, question.curve, attempt.reached, attempt.leaked),
-        "trials": attempt.runs,
-        "runs": attempt.runs,
-        "attack": f"black box: {attempt.cause or attempt.score}{cut}",
-        "witness": explained(attempt, data.shape),
-    }
-    if not answer["refuted"]:
-        answer["witness"]["findings"] += crew.unmet(data.shape.relation)
-    if attempt.on_grid is not None:
-        answer["on_grid"] = grid_fields(question.epsilon, question.curve, attempt.on_grid)
-    return answer
+    shown = explained(attempt, data.shape)
+    answer = changed(
+        _measured(question, attempt),
+        trials=attempt.runs,
+        runs=attempt.runs,
+        attack=f"black box: {attempt.cause or attempt.score}{cut}",
+        witness=shown,
+    )
+    if not answer.refuted:
+        findings = [*shown.findings, *crew.unmet(data.shape.relation)]
+        answer = changed(answer, witness=changed(shown, findings=findings))
+    if attempt.on_grid is None:
+        return answer
+    return changed(answer, on_grid=on_grid(question.epsilon, question.curve, attempt.on_grid))
 
 
-def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Progress) -> dict[str, object]:
+def _measured(question: Audit, attempt: Attempt) -> AuditAnswer:
+    """Return what an attack showed of a claim."""
+    nothing = nothing_found(question, "")
+    return measured(nothing, question.epsilon, question.curve, attempt.reached, attempt.leaked)
+
+
+def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Progress) -> OtherRelation:
     """Return the verdict on a refuted claim under the other relation, from half as many runs at most.
 
     It is no evidence for or against the claim itself, and its bound has its own risk.
@@ -270,10 +277,9 @@ def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Pro
             crew, changed(question, plan=less), Described(shape), progress, for_certificate=False
         )
     except (Stuck, InputError):
-        return {"relation": relation, "verdict": "NOT ATTACKED", "lower": 0.0}
-    fields = answer_fields(question.epsilon, question.curve, attempt.reached, attempt.leaked)
-    lower = level_shown(attempt.reached, question.curve)
-    return {"relation": relation, "verdict": fields["verdict"], "lower": lower}
+        return OtherRelation(relation, "NOT ATTACKED", 0.0)
+    found = _measured(question, attempt)
+    return OtherRelation(relation, found.verdict, level_shown(attempt.reached, question.curve))
 
 
 def attack_function(
@@ -301,22 +307,9 @@ def attack_function(
     return attack(crew, pairs, challenge, progress, walked)
 
 
-def nothing_found(question: Audit, why: str) -> dict[str, Any]:
+def nothing_found(question: Audit, why: str) -> AuditAnswer:
     """Return the answer of an audit that could not attack, with the reason as a finding."""
-    return {
-        "schema": "dpaccount/audit/1",
-        "verdict": "NOT ATTACKED",
-        "epsilon_lower": 0.0,
-        "epsilon_power": 0.0,
-        "delta": shown(question.delta),
-        "confidence": shown(question.plan.confidence),
-        "trials": 0,
-        "runs": 0,
-        "attack": f"none: {why}",
-        "refuted": False,
-        **nothing_in_unit(question.curve),
-        "witness": {"findings": [why]},
-    }
+    return not_attacked(question.delta, question.plan, question.curve, why)
 
 
 # ------------------------------------------------------------------ sensitivity
@@ -345,7 +338,7 @@ def query_sensitivity(question: Sensitivity) -> Search:
         return search
 
 
-def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
+def class_sensitivities(question: Sensitivity) -> SensitivityAnswer:
     """Test every sensitivity that a user's mechanism class declares."""
     code = code_of(question.use, Path.cwd(), allow_code=question.allow_code)
     seconds = float(question.seconds)
@@ -357,10 +350,9 @@ def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
             )
         try:
             task = Task(question, code.folders, seconds)
-            answer: dict[str, Any] = done_by(crew.first, task, lambda _: None)
+            return msgspec.convert(done_by(crew.first, task, lambda _: None), SensitivityAnswer)
         except Stopped as stopped:
             raise InputError(f"{question.use} cannot be tested: {stopped}", "fix it") from None
-        return answer
 
 
 # ------------------------------------------------------------------ the process

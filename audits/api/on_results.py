@@ -1,14 +1,15 @@
 """Requests about results that were drawn elsewhere: two samples, or the canaries of one training run."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-from msgspec import to_builtins
+from msgspec import UNSET
+from msgspec.structs import replace
 
-from audits.api.verdicts import answer_fields
+from audits.api.verdicts import measured, not_attacked
 from audits.attack.runs import Challenge, Progress
 from audits.attack.white_box import Target
 from audits.certificate.document import audited, refused_by_checker, seal, unsealed
@@ -30,6 +31,7 @@ from dpaccount.exact import shown, to_digits
 from dpaccount.plan.events import Plan
 from dpaccount.relation import REPLACE_ONE
 from dpaccount.schemas.certificate import AttackedPair, AuditResult, DescribedSubject
+from dpaccount.schemas.results import AttackWitness, AuditAnswer
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class OneRunAudit:
     certificate: Path | None = None
 
 
-def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
+def audit_one_run(question: OneRunAudit, progress: Progress) -> AuditAnswer:
     """Return the answer of `dpaccount audit-one-run`, without its seconds."""
     plan, claim = question.plan, question.claim
     canaries = read_canaries(question.file)
@@ -73,38 +75,36 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> dict[str, Any]:
     pure = one_run
     if claim is not point:
         pure = audit_canaries(included, scores, point, plan.confidence, plan.seed)
-    answer: dict[str, Any] = {
-        "schema": "dpaccount/audit/1",
-        "verdict": one_run.verdict,
-        "epsilon_lower": pure.lower,
-        "epsilon_power": pure.power,
-        "delta": shown(point.delta),
-        "confidence": shown(plan.confidence),
-        "trials": len(scores),
-        "runs": 1,
-        "attack": "one run: canaries guessed from their scores, by their highest and lowest",
-        "refuted": one_run.verdict == "REFUTED",
-        "witness": {
-            "canaries": {"file": question.file.name, "sha256": canaries.digest, "count": len(scores)},
-            "event": one_run.best.sentence(),
-            "findings": [
+    nothing = not_attacked(point.delta, plan, None, "")
+    answer = replace(
+        nothing,
+        verdict=one_run.verdict,
+        epsilon_lower=pure.lower,
+        epsilon_power=pure.power,
+        trials=len(scores),
+        runs=1,
+        attack="one run: canaries guessed from their scores, by their highest and lowest",
+        refuted=one_run.verdict == "REFUTED",
+        witness=AttackWitness(
+            canaries={"file": question.file.name, "sha256": canaries.digest, "count": len(scores)},
+            event=one_run.best.sentence(),
+            findings=[
                 COINS,
                 *([REPLACED] if replaced else []),
                 *([REVERSED] if one_run.seems_reversed else []),
                 *([] if expected is None else [sentence(expected, claim)]),
             ],
-        },
-    }
+        ),
+        healthy=UNSET if expected is None else expected,
+    )
     if isinstance(claim, MuClaim):
-        answer |= {"mu_lower": one_run.lower, "mu_power": one_run.power}
+        return replace(answer, mu_lower=one_run.lower, mu_power=one_run.power)
     if isinstance(claim, CurveClaim):
-        answer |= {"excess_lower": one_run.lower, "excess_power": one_run.power}
-    if expected is not None:
-        answer["healthy"] = to_builtins(expected)
+        return replace(answer, excess_lower=one_run.lower, excess_power=one_run.power)
     return answer
 
 
-def audit_samples(question: SamplesAudit, progress: Progress) -> dict[str, Any]:
+def audit_samples(question: SamplesAudit, progress: Progress) -> AuditAnswer:
     """Return the answer of `dpaccount audit-samples`, without its seconds."""
     plan = question.plan
     left, right = read_samples(question.left, question.right)
@@ -115,37 +115,36 @@ def audit_samples(question: SamplesAudit, progress: Progress) -> dict[str, Any]:
         question.epsilon, question.delta, runs, risk, plan.seed, for_certificate=True, curve=question.curve
     )
     compared = compare(left, right, challenge)
-    answer = {
-        "schema": "dpaccount/audit/1",
-        "delta": shown(question.delta),
-        **answer_fields(question.epsilon, question.curve, compared.reached, compared.leaked),
-        "confidence": shown(plan.confidence),
-        "trials": runs,
-        "runs": runs,
-        "attack": f"{ELSEWHERE}: {compared.score}, Clopper-Pearson on the other half",
-        "witness": {
-            "samples": {"left": left.described(), "right": right.described()},
-            "event": compared.reached.sentence(),
-            "score": compared.score,
-            "findings": [UNSEEN],
-        },
-    }
+    nothing = not_attacked(question.delta, plan, question.curve, "")
+    samples = {"left": left.described(), "right": right.described()}
+    answer = replace(
+        measured(nothing, question.epsilon, question.curve, compared.reached, compared.leaked),
+        trials=runs,
+        runs=runs,
+        attack=f"{ELSEWHERE}: {compared.score}, Clopper-Pearson on the other half",
+        witness=AttackWitness(
+            samples=samples, event=compared.reached.sentence(), score=compared.score, findings=[UNSEEN]
+        ),
+    )
     if question.claim is not None and question.certificate is not None:
-        document = _certificate(question, question.claim, compared, answer)
+        document = _certificate(question, question.claim, compared, samples, answer)
         with writing(question.certificate.parent):
             atomically(question.certificate, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     return answer
 
 
 def _certificate(
-    question: SamplesAudit, claim: Claim, compared: Compared, answer: dict[str, Any]
-) -> dict[str, Any]:
+    question: SamplesAudit,
+    claim: Claim,
+    compared: Compared,
+    samples: Mapping[str, object],
+    answer: AuditAnswer,
+) -> Mapping[str, object]:
     """Return the sealed certificate of a claim about code that was not run here."""
     target = Target("claim", question.epsilon, question.delta)
-    samples = answer["witness"]["samples"]
     report = AuditResult(
-        attack=answer["attack"],
-        trials=answer["runs"],
+        attack=answer.attack,
+        trials=answer.trials,
         quick=False,
         confidence=shown(question.plan.confidence),
         epsilon_lower=compared.reached.epsilon_lower,
@@ -163,7 +162,7 @@ def _certificate(
     reason = f"{ELSEWHERE} have no proof"
     if compared.leaked.epsilon_lower <= question.epsilon:
         most = to_digits(compared.leaked.epsilon_lower, up=True, digits=4)
-        reason += f", and {answer['runs']} results could have shown no more than ε = {most}"
+        reason += f", and {answer.trials} results could have shown no more than ε = {most}"
     document = unsealed(certificate_of(claim, subject, None, reason, report=report))
     refusal = refused_by_checker(document)
     if refusal is not None:

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
-from msgspec import to_builtins
+from msgspec.structs import asdict
 from msgspec.structs import replace as changed
 
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
-from audits.api.verdicts import answer_fields
+from audits.api.verdicts import measured, not_attacked
 from audits.attack.confirmation import could_show, exceeds
 from audits.attack.membership_guessing import plan_known_guess
 from audits.attack.planning import Floats
@@ -37,9 +36,9 @@ from audits.sandbox.table_parts import trust_hazards
 from audits.subjects import catalogue
 from audits.subjects.sources import digest_of_code, modules_of
 from dpaccount.errors import InputError, RuleError
-from dpaccount.exact import shown
 from dpaccount.noise.proved import Proved
 from dpaccount.schemas.certificate import Evidence
+from dpaccount.schemas.results import AttackWitness, AuditAnswer, SensitivityAnswer
 from mechanisms.subject import Subject
 from mechanisms.table.user_level import named
 
@@ -93,9 +92,7 @@ def subject_asked(question: Audit, made_by: type) -> Subject:
     return catalogue.subject_made(read_claim(question.claim), made_by)
 
 
-def audit_subject(
-    question: Audit, subject: Subject, effort: AuditBudget, progress: Progress
-) -> dict[str, Any]:
+def audit_subject(question: Audit, subject: Subject, effort: AuditBudget, progress: Progress) -> AuditAnswer:
     """Return the answer of `dpaccount audit` on a mechanism class, without its seconds."""
     check_size(subject)
     plan = question.plan
@@ -113,20 +110,19 @@ def audit_subject(
     unseen = unmeasured(evidence, suspect)
     bound, epsilon, curve = outcome.results[0][1], question.epsilon, question.curve
     leaked = bound if unseen else could_show(bound, partial(exceeds, epsilon=epsilon, curve=curve))
-    answer = {
-        "schema": "dpaccount/audit/1",
-        "delta": shown(question.delta),
-        **answer_fields(epsilon, curve, bound, leaked),
-        "confidence": shown(plan.confidence),
-        "trials": 2 * outcome.trials,
-        "runs": 2 * outcome.trials,
-        "attack": "white box: log-likelihood ratio of the releases",
-        "witness": {
-            **to_builtins(describe(suspect.pair, suspect.coins, "the neighbouring pair under attack")),
-            "event": bound.sentence(),
-            "findings": [*unseen, *_broken(evidence), *suspect.notes, *unmet(subject)],
-        },
-    }
+    nothing = not_attacked(question.delta, plan, curve, "")
+    pair = describe(suspect.pair, suspect.coins, "the neighbouring pair under attack")
+    answer = changed(
+        measured(nothing, epsilon, curve, bound, leaked),
+        trials=2 * outcome.trials,
+        runs=2 * outcome.trials,
+        attack="white box: log-likelihood ratio of the releases",
+        witness=AttackWitness(
+            **asdict(pair),
+            event=bound.sentence(),
+            findings=[*unseen, *_broken(evidence), *suspect.notes, *unmet(subject)],
+        ),
+    )
     return with_cut_noted(answer, plan)
 
 
@@ -159,12 +155,12 @@ def _attacked(
     return attack(subject, proved, [target], suspect, plan, planners=planners)
 
 
-def with_cut_noted(answer: dict[str, Any], plan: AuditPlan) -> dict[str, Any]:
+def with_cut_noted(answer: AuditAnswer, plan: AuditPlan) -> AuditAnswer:
     """Return a class's answer, with a note if the time limit reduced the requested runs."""
     asked = max(plan.trials // 2, LEAST_RUNS) * 2
-    if answer["refuted"] or answer["trials"] >= asked:
+    if answer.refuted or answer.trials >= asked:
         return answer
-    return {**answer, "attack": f"{answer['attack']}; cut by time: {answer['trials']} of {asked} runs"}
+    return changed(answer, attack=f"{answer.attack}; cut by time: {answer.trials} of {asked} runs")
 
 
 def unmeasured(evidence: list[Evidence], suspect: WorstPair) -> list[str]:
@@ -194,7 +190,7 @@ def _wrong(entry: Evidence) -> str:
 # ------------------------------------------------------------------ sensitivity
 
 
-def declared_answer(question: Sensitivity, subject: Subject) -> dict[str, Any]:
+def declared_answer(question: Sensitivity, subject: Subject) -> SensitivityAnswer:
     """Return the answer of `dpaccount sensitivity` on a class, with its own data and its own bounds.
 
     `hypotheses` lists every declared one as in a certificate; the other entries are those of the
@@ -214,14 +210,13 @@ def declared_answer(question: Sensitivity, subject: Subject) -> dict[str, Any]:
         )
     worst = next((each for each in tested if each.status == "refuted"), tested[0])
     shows = worst.counterexample
-    return {
-        "schema": "dpaccount/sensitivity/1",
-        "bound": worst.value,
-        "worst": math.sqrt(Fraction(worst.worst)),
-        "refuted": worst.status == "refuted",
-        "left": None if shows is None else shows.left,
-        "right": None if shows is None else shows.right,
-        "examples": worst.examples,
-        "rounding": None,
-        "hypotheses": to_builtins(evidence),
-    }
+    return SensitivityAnswer(
+        bound=worst.value,
+        worst=math.sqrt(Fraction(worst.worst)),
+        refuted=worst.status == "refuted",
+        left=None if shows is None else shows.left,
+        right=None if shows is None else shows.right,
+        examples=worst.examples,
+        rounding=None,
+        hypotheses=evidence,
+    )

@@ -35,6 +35,7 @@ from audits.trace.paired_runs import UNEXPLAINED, PairTrace
 from audits.trace.tape import SourcePlace
 from audits.tradeoff import ROUNDED, mu_of
 from dpaccount.errors import InputError
+from dpaccount.schemas.results import Trace, TracedNoise
 
 SAMPLED = (
     "{} may be a sample, for which inputs of noise may move by more than ε and δ say: give --sensitivity"
@@ -47,7 +48,7 @@ MORE = "give more seconds, or one pair by --left and --right"
 MAX_PAIRS = 60  #: maximum number of pairs that are traced
 
 
-def trace(question: TraceRequest, progress: Progress) -> dict[str, Any]:
+def trace(question: TraceRequest, progress: Progress) -> Trace:
     """Return the answer of `dpaccount trace`."""
     code = code_of(question.use, Path.cwd(), allow_code=question.allow_code)
     data = question.data
@@ -226,7 +227,7 @@ def _note_if_shown(traced: Traced, place: SourcePlace, declared: float, measured
         traced.note(sentence, measured, str(place))
 
 
-def _answer(traced: Traced, question: TraceRequest, allowed: dict[str, float | None]) -> dict[str, Any]:
+def _answer(traced: Traced, question: TraceRequest, allowed: dict[str, float | None]) -> Trace:
     _resolve_unsure(traced)
     noise = []
     for place, seen in traced.places.items():
@@ -234,31 +235,23 @@ def _answer(traced: Traced, question: TraceRequest, allowed: dict[str, float | N
         declared = None if seen.scale is None or limit is None else seen.scale * limit
         if question.sensitivity is not None:
             declared = float(question.sensitivity)
-        noise.append(
-            {
-                **place._asdict(),
-                "scale": seen.scale,
-                "declared": declared,
-                "moved": "inf" if seen.moved is not None and math.isinf(seen.moved) else seen.moved,
-            }
-        )
+        infinite = seen.moved is not None and math.isinf(seen.moved)
+        noise.append(TracedNoise(*place, seen.scale, declared, "inf" if infinite else seen.moved))
     witness = next((pair for _, _, pair in traced.findings.values()), None)
-    return {
-        "schema": "dpaccount/trace/1",
-        "pairs": traced.pairs,
-        "noise": noise,
-        "findings": [sentence for _, sentence, _ in traced.findings.values()],
-        "notes": [sentence for _, sentence in traced.notes.values()],
-        "witness": {}
-        if witness is None
-        else {**question.data.shape.shown(witness.left, witness.right), "base": witness.base},
-    }
+    shown = {} if witness is None else question.data.shape.shown(witness.left, witness.right)
+    return Trace(
+        pairs=traced.pairs,
+        noise=noise,
+        findings=[sentence for _, sentence, _ in traced.findings.values()],
+        notes=[sentence for _, sentence in traced.notes.values()],
+        witness=shown if witness is None else {**shown, "base": witness.base},
+    )
 
 
-def exit_code(answer: dict[str, Any]) -> int:
+def exit_code(answer: Trace) -> int:
     """Return 1 for findings, 0 if inputs of noise moved and all were judged, else 3."""
-    if answer["findings"]:
+    if answer.findings:
         return 1
-    if answer["notes"]:
+    if answer.notes:
         return 3
-    return 0 if any(call["moved"] for call in answer["noise"]) else 3
+    return 0 if any(call.moved for call in answer.noise) else 3

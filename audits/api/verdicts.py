@@ -1,28 +1,50 @@
 """The verdict of an audit in its answer: bounds in the unit of the claim, power, witness, cause."""
 
-from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+
+from msgspec import UNSET
+from msgspec.structs import asdict, replace
 
 from audits.attack.black_box import Attempt, RoundedBound
 from audits.attack.power import LowerBound, level_shown, verdict_of
 from audits.attack.thresholds import CountedBound
+from audits.claim import AuditPlan
 from audits.datasets.shape import Neighbourhood
 from audits.tradeoff import CurveClaim, EventClaim
 from dpaccount.exact import shown
+from dpaccount.schemas.certificate import AttackedPair
+from dpaccount.schemas.results import AttackWitness, AuditAnswer, RoundedResults
 
 
-def nothing_in_unit(curve: EventClaim | None) -> dict[str, float]:
-    """Return the bound and the power of no runs, in the unit of a claim of μ or ρ."""
-    if curve is None or isinstance(curve, CurveClaim):
-        return {}
-    return {f"{curve.name}_lower": 0.0, f"{curve.name}_power": 0.0}
+def not_attacked(delta: Fraction, plan: AuditPlan, curve: EventClaim | None, why: str) -> AuditAnswer:
+    """Return the answer of an audit that could not attack, with the reason as a finding.
+
+    Every other answer is this one with what the runs showed.
+    """
+    answer = AuditAnswer(
+        verdict="NOT ATTACKED",
+        epsilon_lower=0.0,
+        epsilon_power=0.0,
+        delta=shown(delta),
+        confidence=shown(plan.confidence),
+        trials=0,
+        runs=0,
+        attack=f"none: {why}",
+        refuted=False,
+        witness=AttackWitness(findings=[why]),
+    )
+    return answer if curve is None or isinstance(curve, CurveClaim) else in_unit(answer, curve, 0.0, 0.0)
 
 
-def answer_fields(
-    epsilon: Fraction, curve: EventClaim | None, reached: LowerBound, leaked: LowerBound
-) -> Mapping[str, object]:
-    """Return bound, power and verdict on a claim of ε, or of a curve.
+def in_unit(answer: AuditAnswer, curve: EventClaim, lower: float, power: float) -> AuditAnswer:
+    """Return an answer with a bound and the power in the unit of a claim of μ, ρ or Rényi divergences."""
+    return replace(answer, **{f"{curve.name}_lower": lower, f"{curve.name}_power": power})
+
+
+def measured(
+    answer: AuditAnswer, epsilon: Fraction, curve: EventClaim | None, reached: LowerBound, leaked: LowerBound
+) -> AuditAnswer:
+    """Return an answer with bound, power and verdict on a claim of ε, or of a curve.
 
     `leaked` is the bound that total leakage would have given.
 
@@ -32,56 +54,58 @@ def answer_fields(
     """
     lower, most = level_shown(reached, curve), level_shown(leaked, curve)
     most, claimed = max(most, lower), epsilon if curve is None else curve.level
-    fields: dict[str, object] = {
-        "epsilon_lower": reached.epsilon_lower,
-        "epsilon_power": max(leaked.epsilon_lower, reached.epsilon_lower),
-        "refuted": lower > claimed,
-        "verdict": verdict_of(lower, most, claimed),
-    }
+    answer = replace(
+        answer,
+        epsilon_lower=reached.epsilon_lower,
+        epsilon_power=max(leaked.epsilon_lower, reached.epsilon_lower),
+        refuted=lower > claimed,
+        verdict=verdict_of(lower, most, claimed),
+    )
     if curve is None:
-        return fields
+        return answer
     if not isinstance(curve, CurveClaim):
-        return {**fields, f"{curve.name}_lower": lower, f"{curve.name}_power": most}
+        return in_unit(answer, curve, lower, most)
     if not isinstance(reached, CountedBound) or not isinstance(leaked, CountedBound):
         raise TypeError("a curve is held against counts")
     _, at_point, limit, delta = curve.worst(reached.power, reached.false_alarm)
     could = CurveClaim(((limit, delta),)).worst(leaked.power, leaked.false_alarm)[1]
-    return {
-        **fields,
-        "epsilon_lower": max(at_point, 0.0),
-        "epsilon_power": max(could, at_point, 0.0),
-        "epsilon_claimed": shown(limit),
-        "delta": shown(delta),
-    }
+    return replace(
+        answer,
+        epsilon_lower=max(at_point, 0.0),
+        epsilon_power=max(could, at_point, 0.0),
+        epsilon_claimed=shown(limit),
+        delta=shown(delta),
+    )
 
 
-def grid_fields(epsilon: Fraction, curve: EventClaim | None, bound: RoundedBound) -> dict[str, object]:
+def on_grid(epsilon: Fraction, curve: EventClaim | None, bound: RoundedBound) -> RoundedResults:
     """Return the second verdict, on rounded results, in the claim's unit."""
     lower, claimed = level_shown(bound.reached, curve), epsilon if curve is None else curve.level
-    return {"step": bound.grid.sentence(), "lower": lower, "refuted": lower > claimed}
+    return RoundedResults(bound.grid.sentence(), lower, lower > claimed)
 
 
-def explained(attempt: Attempt, shape: Neighbourhood) -> dict[str, object]:
+def explained(attempt: Attempt, shape: Neighbourhood) -> AttackWitness:
     """Return the witness with the cause of a refutation and, for tables, the columns that differ."""
-    shown: dict[str, Any] = witness(attempt, shape)
-    if attempt.cause is not None:
-        shown["cause"] = attempt.cause
-    sides = [shown["left"], shown["right"]]
+    pair = witness(attempt, shape)
+    cause = UNSET if attempt.cause is None else attempt.cause
+    shown = AttackWitness(**asdict(pair), cause=cause)
+    sides = [pair.left, pair.right]
     if not all(isinstance(row, dict) for side in sides for row in side):
         return shown
     names = dict.fromkeys(name for side in sides for row in side for name in row)
     taken = {name: [[row[name] for row in side] for side in sides] for name in names}
-    return {**shown, "columns": [name for name, (one, other) in taken.items() if repr(one) != repr(other)]}
+    differ = [name for name, (one, other) in taken.items() if repr(one) != repr(other)]
+    return replace(shown, columns=differ)
 
 
-def witness(attempt: Attempt, shape: Neighbourhood) -> dict[str, object]:
+def witness(attempt: Attempt, shape: Neighbourhood) -> AttackedPair:
     """Return the witness of a violation: two datasets, the event, its counts."""
     pair = attempt.candidate
-    return {
+    return AttackedPair(
         **shape.shown(pair.left, pair.right),
-        "base": pair.base,
-        "event": attempt.reached.sentence(),
-        "score": attempt.score,
-        "pairs_tried": attempt.searched,
-        "findings": list(attempt.findings),
-    }
+        base=pair.base,
+        event=attempt.reached.sentence(),
+        score=attempt.score,
+        pairs_tried=attempt.searched,
+        findings=list(attempt.findings),
+    )

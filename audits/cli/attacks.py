@@ -5,6 +5,8 @@ import time
 from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any
 
+from msgspec.structs import replace
+
 from audits.cli.options import (
     EXIT_CODES,
     CatalogueOnly,
@@ -47,6 +49,7 @@ from dpaccount.errors import InputError
 if TYPE_CHECKING:
     from audits.api.on_results import OneRunAudit, SamplesAudit
     from audits.api.requests import Audit
+    from dpaccount.schemas.results import Trace
 
 AS_USUAL, HERE = Kept(), Elsewhere()  #: nothing said
 
@@ -202,11 +205,11 @@ def _attacked(
     working = nullcontext() if where is None else where.work()
     with reporting() as report, redirect_stdout(sys.stderr), working:
         answer = dispatch.audit(question, report)
-    answer["seconds"] = round(time.perf_counter() - begun, 3)
-    for finding in answer["witness"].get("findings", ()):
+    answer = replace(answer, seconds=round(time.perf_counter() - begun, 3))
+    for finding in answer.witness.findings:
         say(f"note: {finding}")
     show(answer, json_, lambda shown: lines({**shown, "witness": differing(shown["witness"])}))
-    return EXIT_CODES[answer["verdict"]]
+    return EXIT_CODES[answer.verdict]
 
 
 def trace(
@@ -236,19 +239,19 @@ def trace(
     question = arguments_of(claimed, data, limits, catalogue_only=catalogue_only).trace(function)
     with reporting() as report, redirect_stdout(sys.stderr):
         answer = tracing.trace(question, report)
-    show(answer, json_, _traced_lines)
+    show(answer, json_, lambda _: _traced_lines(answer))
     return tracing.exit_code(answer)
 
 
-def _traced_lines(answer: dict[str, Any]) -> str:
+def _traced_lines(answer: "Trace") -> str:
     rows = [
-        f"{each['file']}:{each['line']}  {each['call']}  scale {_known(each['scale'])}"
-        f"  declared {_known(each['declared'])}  moved {_known(each['moved'])}"
-        for each in answer["noise"]
+        f"{each.file}:{each.line}  {each.call}  scale {_known(each.scale)}"
+        f"  declared {_known(each.declared)}  moved {_known(each.moved)}"
+        for each in answer.noise
     ]
     notes = [
-        *(f"finding: {each}" for each in answer["findings"]),
-        *(f"note: {each}" for each in answer["notes"]),
+        *(f"finding: {each}" for each in answer.findings),
+        *(f"note: {each}" for each in answer.notes),
     ]
     return "\n".join([*rows, *notes]) or "no noise calls"
 
@@ -283,13 +286,14 @@ def sensitivity(
     """
     from audits.api import dispatch
     from audits.sensitivity.search import answer, runnable
+    from dpaccount.schemas.results import SensitivityAnswer
 
     arguments = arguments_of(declared, data, limits, python, jobs=jobs, catalogue_only=catalogue_only)
     with redirect_stdout(sys.stderr):
         search = dispatch.sensitivity(arguments.query(target))
-    if isinstance(search, dict):
+    if isinstance(search, SensitivityAnswer):
         show(search, json_, _declared_lines)
-        return 1 if search["refuted"] else 0
+        return 1 if search.refuted else 0
     for note in search.odd:
         say(note)
     test = f"\n\n{runnable(search, target)}" if search.refuted else ""

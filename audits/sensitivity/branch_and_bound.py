@@ -28,6 +28,7 @@ from audits.datasets.shape import Data, Shape
 from audits.sensitivity import balls
 from audits.sensitivity.ball_arrays import accepting_balls, array
 from audits.sensitivity.balls import Ball, Undecided, Unsupported
+from dpaccount.schemas.results import ProofStatus
 
 BOXES = 20_000
 #: boxes per second of the time limit, times the numbers of a pair; a third of a common core's speed, so
@@ -50,7 +51,7 @@ class Proof:
     and `upper`; `why` says what stopped the search).
     """
 
-    status: str
+    status: ProofStatus
     lower: float
     upper: float
     boxes: int

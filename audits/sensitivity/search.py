@@ -14,9 +14,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from audits.datasets.bases import Pair
 from audits.datasets.neighbours import candidates, random_pairs
@@ -28,6 +29,8 @@ from audits.sensitivity.branch_and_bound import FLOAT_SLACK, Proof, boxes_for
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded, shown
 from dpaccount.relation import unlike
+from dpaccount.schemas.fields import Extent
+from dpaccount.schemas.results import SensitivityAnswer, SensitivityProof
 
 NORMS = ("l1", "l2", "linf")
 RANDOM = 2000  #: random pairs
@@ -315,41 +318,35 @@ def _with_entry(pair: Pair, shape: Neighbourhood, place: Entry, values: Sequence
 # ------------------------------------------------------------------ what is printed
 
 
-def answer(search: Search) -> dict[str, Any]:
+def answer(search: Search) -> SensitivityAnswer:
     """Return the answer of `dpaccount sensitivity` (schema dpaccount/sensitivity/1).
 
     `rounding` is the excess over the bound if it is too small for a counterexample.
     """
     bound, best = search.declared.bound, search.best
-    worst: float | str = search.worst if math.isfinite(search.worst) else "inf"
+    worst: Extent = search.worst if math.isfinite(search.worst) else "inf"
     excess = None
     if not search.refuted and search.worst > bound:
         excess = rounded(Fraction(search.worst) - bound, up=True)
-    shows = search.refuted and best is not None
-    proof = {} if search.proof is None else {"proof": _proof_json(search.proof)}
-    return {
-        "schema": "dpaccount/sensitivity/1",
-        "bound": shown(bound),
-        "worst": worst,
-        "refuted": search.refuted,
-        "left": None,
-        "right": None,
-        **(search.declared.shape.shown(best.left, best.right) if shows and best is not None else {}),
-        "examples": search.examples,
-        "rounding": excess,
-        **proof,
-    }
+    answer = SensitivityAnswer(
+        bound=shown(bound),
+        worst=worst,
+        refuted=search.refuted,
+        left=None,
+        right=None,
+        examples=search.examples,
+        rounding=excess,
+        proof=UNSET if search.proof is None else _proof_shown(search.proof),
+    )
+    if not search.refuted or best is None:
+        return answer
+    return replace(answer, **search.declared.shape.shown(best.left, best.right))
 
 
-def _proof_json(proof: Proof) -> dict[str, object]:
-    upper = proof.upper if math.isfinite(proof.upper) else "inf"
-    return {
-        "status": proof.status,
-        "lower": proof.lower,
-        "upper": None if proof.status == "refuted" else upper,
-        "boxes": proof.boxes,
-        "why": proof.why or None,
-    }
+def _proof_shown(proof: Proof) -> SensitivityProof:
+    upper: Extent = proof.upper if math.isfinite(proof.upper) else "inf"
+    bound = None if proof.status == "refuted" else upper
+    return SensitivityProof(proof.status, proof.lower, bound, proof.boxes, proof.why or None)
 
 
 def runnable(search: Search, use: str) -> str:

@@ -4,11 +4,13 @@ A member that is `Absent` by default is left out where it does not apply; what i
 more members.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct
 
-from dpaccount.schemas.certificate import DerivationStep, Verdict
+from dpaccount.relation import Relation
+from dpaccount.schemas.certificate import AttackedPair, DerivationStep, Evidence, Verdict
 from dpaccount.schemas.fields import (
     Absent,
     AnyMembers,
@@ -21,7 +23,6 @@ from dpaccount.schemas.fields import (
     Moment,
     Positive,
     Size,
-    WithOrWithoutRow,
     one_of,
 )
 
@@ -124,15 +125,21 @@ class RoundedResults(Closed, frozen=True):
 class OtherRelation(Closed, frozen=True):
     """What the same attack shows under the other relation."""
 
-    relation: WithOrWithoutRow
+    relation: Relation
     verdict: Audited
     lower: Size
 
 
-class AttackWitness(Struct, frozen=True):
-    """The pair under attack, the event, and findings."""
+class AttackWitness(AttackedPair, frozen=True):
+    """The pair under attack, the event, and findings; what was drawn elsewhere has no pair.
 
-    findings: list[str] | Absent = UNSET
+    `cause` is what a refutation by a rule says; `columns` are those of a table in which the two differ.
+    """
+
+    cause: str | Absent = UNSET
+    columns: list[str] | Absent = UNSET
+    samples: Mapping[str, Any] | Absent = UNSET
+    canaries: Mapping[str, Any] | Absent = UNSET
 
 
 class AuditAnswer(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dpaccount/audit/1"):
@@ -145,19 +152,19 @@ class AuditAnswer(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dp
     confidence: Exact
     trials: Count
     runs: Count | Absent = UNSET
+    attack: str
+    refuted: bool
     mu_lower: Size | Absent = UNSET
     mu_power: Size | Absent = UNSET
     rho_lower: Size | Absent = UNSET
     rho_power: Size | Absent = UNSET
-    epsilon_claimed: Exact | Absent = UNSET
     excess_lower: Size | Absent = UNSET
     excess_power: Size | Absent = UNSET
+    witness: AttackWitness
+    epsilon_claimed: Exact | Absent = UNSET
     healthy: HealthyRuns | Absent = UNSET
     on_grid: RoundedResults | Absent = UNSET
     other_relation: OtherRelation | Absent = UNSET
-    attack: str
-    refuted: bool
-    witness: AttackWitness
     seconds: Size | Absent = UNSET
 
 
@@ -228,13 +235,16 @@ class Trace(Closed, frozen=True, tag_field="schema", tag="dpaccount/trace/1"):
     noise: list[TracedNoise]
     findings: list[str]
     notes: list[str]
-    witness: AnyMembers
+    witness: Mapping[str, Any]
+
+
+ProofStatus = Literal["proved", "refuted", "undecided"]
 
 
 class SensitivityProof(Closed, frozen=True):
     """The end of a search for a proof; `why` says what stopped it."""
 
-    status: Literal["proved", "refuted", "undecided"]
+    status: ProofStatus
     lower: float
     upper: Extent | None
     boxes: Count
@@ -249,12 +259,12 @@ class SensitivityAnswer(Closed, frozen=True, kw_only=True, tag_field="schema", t
     refuted: bool
     left: Any
     right: Any
+    unit: Any = UNSET
+    rows: Annotated[list[list[Count]], Meta(min_length=2, max_length=2)] | Absent = UNSET
+    other_rows: Any = UNSET
     examples: Count
     rounding: float | None
-    other_rows: Any = UNSET
-    rows: Annotated[list[list[Count]], Meta(min_length=2, max_length=2)] | Absent = UNSET
-    unit: Any = UNSET
-    hypotheses: list[AnyMembers] | Absent = UNSET
+    hypotheses: list[Evidence] | Absent = UNSET
     proof: SensitivityProof | Absent = UNSET
     seconds: Size | Absent = UNSET
 

@@ -423,7 +423,7 @@ def test_a_package_that_is_not_there_is_said(monkeypatch):
 
 
 def test_a_claim_that_passed_states_how_far_its_attack_came_and_could_have_come():
-    answer = {"trials": 2000, "epsilon_lower": 0.60299, "epsilon_power": 4.9061}
+    answer = SimpleNamespace(trials=2000, epsilon_lower=0.60299, epsilon_power=4.9061)
     told = pytest_plugin._strength(SimpleNamespace(epsilon=Fraction(1)), answer)
     bounds = "epsilon >= 0.6029, and 1 is claimed; they could have shown up to 4.907"  # rounded outwards
     assert told == f"2000 runs show {bounds}"

@@ -1,10 +1,13 @@
 """`audit` is five commands: each answers what `audit` answers with all options, and none shows too many of them."""
 
 import sys
+from fractions import Fraction
 
 import pytest
 
 from audits.api import dispatch
+from audits.api.verdicts import not_attacked
+from audits.claim import AuditPlan
 from audits.cli.app import app
 from tests.audits.cli.test_help import COMMANDS, helped, options
 
@@ -47,7 +50,7 @@ def asked(monkeypatch):
 
     def audit(question, _):
         questions.append(repr(question))
-        return {"verdict": "NOT ATTACKED", "witness": {}}
+        return not_attacked(Fraction(0), AuditPlan(), None, "no attack is made")
 
     monkeypatch.setattr(dispatch, "audit", audit)
     return questions
