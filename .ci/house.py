@@ -40,24 +40,43 @@ def lines(*folders: str) -> int:
     return sum(len(file.read_text().splitlines()) for file in files)
 
 
+def module_of(file: Path) -> str:
+    """Return the name by which a file of the product is imported."""
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(file: Path) -> dict[str, tuple[str, str]]:
+    """Return what a file calls the names that it imports: each one's module and its name there."""
+    package = module_of(file) if file.name == "__init__.py" else module_of(file).rpartition(".")[0]
+    found = {}
+    for node in ast.walk(trees()[file]):
+        if isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            found |= {each.asname or each.name: (module, each.name) for each in node.names}
+    return found
+
+
 def loose_dicts() -> int:
-    """Return how often the product says `dict[str, Any]`, by that name or by a name given to it."""
+    """Return how often the product says `dict[str, Any]`, by that name or by a name given to it.
+
+    A name counts where it is imported from the module that gave it: a class of the same name elsewhere
+    is none.
+    """
     loose = ast.dump(ast.parse("dict[str, Any]", mode="eval").body)
     called = {
-        (file, target.id)
+        (module_of(file), target.id)
         for file, tree in trees().items()
         for node in tree.body
         if isinstance(node, ast.Assign) and ast.dump(node.value) == loose
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    names = {name for _, name in called}
     total = 0
     for file, tree in trees().items():
-        here = {name for place, name in called if place == file}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom):
-                here |= {each.asname or each.name for each in node.names if each.name in names}
+        here = {name for module, name in called if module == module_of(file)}
+        here |= {name for name, place in imported(file).items() if place in called}
         total += sum(
             isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in here
             for node in ast.walk(tree)
