@@ -4,7 +4,7 @@ Errors are `DpaccountError`, of which the plugin makes one line.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -32,23 +32,24 @@ from audits.sandbox.crew import Crew
 from audits.sensitivity.search import NORMS, answer, runnable, test_sensitivity
 from audits.subjects.code import Code
 from dpaccount.errors import DpaccountError, InputError  # noqa: F401  # pytest_dpaccount catches the first
-from dpaccount.exact import exact_argument, to_digits, whole_argument
+from dpaccount.exact import to_digits, whole_argument
 
 if TYPE_CHECKING:
     from dpaccount.schemas.results import AuditAnswer
     from pytest_dpaccount import Budget, Effort
 
 
+Terms = MutableMapping[str, Any]  #: what a fixture's call and its marker say, by name
+
+
 def private(
-    function: Callable[..., Any], terms: dict[str, Any], effort: "Effort", budget: "Budget", patched: str = ""
+    function: Callable[..., Any], terms: Terms, effort: "Effort", budget: "Budget", patched: str = ""
 ) -> dict[str, Any]:
     """Audit a function at the risk that is next in the budget; see the fixture `dp_private`."""
     __tracebackhide__ = True
     seconds, name, trials = _seconds(terms), _name(function), Fraction(effort.trials)
     whole_argument("--dp-trials", trials, 10, MAX_TRIALS)  # named as the session's option
-    asked = Arguments(**_arguments(terms), trials=trials, seed=Fraction(effort.seed), early=True).request(
-        name
-    )
+    asked = _arguments(terms, trials=trials, seed=effort.seed, early=True).request(name)
     data = described_by(name, asked.data)
     share = budget.share()
     asked = changed(asked, plan=replace(asked.plan, confidence=1 - share))
@@ -66,7 +67,7 @@ def private(
 
 
 def query(
-    function: Callable[..., Any], terms: dict[str, Any], effort: "Effort", budget: "Budget", patched: str = ""
+    function: Callable[..., Any], terms: Terms, effort: "Effort", budget: "Budget", patched: str = ""
 ) -> dict[str, Any]:
     """Test the declared sensitivity of a query; see the fixture `dp_query`."""
     __tracebackhide__ = True
@@ -74,9 +75,9 @@ def query(
     norm, bound = terms.pop("norm", None), terms.pop("bound", None)
     if norm not in NORMS or bound is None:
         raise InputError(f"norm is one of {', '.join(NORMS)}, and bound is a number")
-    name, arguments = _name(function), _arguments(terms)
-    data = described(arguments["terms"], arguments.get("relation"), arguments.get("radius"))
-    declared = declared_sensitivity(norm, exact_argument("bound", bound), described_by(name, data))
+    name, asked = _name(function), _arguments(terms, bound=bound)
+    data = described(asked.terms, asked.relation, asked.radius)
+    declared = declared_sensitivity(norm, asked.bound, described_by(name, data))
     with _crew(function, seconds) as crew:
         search = test_sensitivity(crew, declared, effort.seed)
     if search.refuted:
@@ -95,26 +96,23 @@ def _note_patched(budget: "Budget", name: str, patched: str) -> None:
         budget.notes.append(f"{name}: {patched}; another process ran it, with modules as their files are")
 
 
-NUMERIC_TERMS = ("epsilon", "delta", "radius")
+CLAIMED = ("epsilon", "delta", "radius", "relation")
 TABLE = ("rows", "id", "max_rows", "as_")  #: terms of a table, next to its columns
 
 
-def _arguments(terms: dict[str, Any]) -> dict[str, Any]:
-    """Return the terms of a test as arguments of a request: numbers exact, data as documents."""
+def _arguments(terms: Terms, **more: object) -> Arguments:
+    """Return the terms of a test as arguments of a request, with what the session says."""
     for key in terms:
-        if key not in (*NUMERIC_TERMS, *DATA, *TABLE, "relation"):
-            raise InputError(
-                f"unknown term {key!r}", f"known: {', '.join((*NUMERIC_TERMS, 'relation', *DATA))}"
-            )
-    arguments = {key: exact_argument(key, terms[key]) for key in NUMERIC_TERMS if key in terms}
-    relation = {"relation": str(terms["relation"])} if "relation" in terms else {}
+        if key not in (*CLAIMED, *DATA, *TABLE):
+            raise InputError(f"unknown term {key!r}", f"known: {', '.join((*CLAIMED, *DATA))}")
     data = {key: terms[key] for key in DATA if key in terms}
     if isinstance(data.get("columns"), dict):  # as in [subject.data] of a claim
         data["columns"] = {key.rstrip("_"): terms[key] for key in ("columns", *TABLE) if key in terms}
-    return {**arguments, **relation, "terms": terms_of(data)}
+    relation = {"relation": str(terms["relation"])} if "relation" in terms else {}
+    return Arguments.read({**terms, **relation, **more, "terms": terms_of(data)})
 
 
-def _seconds(terms: dict[str, Any]) -> float:
+def _seconds(terms: Terms) -> float:
     seconds = terms.pop("seconds", 60.0)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MAX_SECONDS:
         raise InputError(f"seconds is {seconds!r}", f"give a number above 0 and at most {MAX_SECONDS}")
