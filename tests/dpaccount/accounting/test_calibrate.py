@@ -8,8 +8,7 @@ import pytest
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import CLOSED, FINE, GAP, PARAMETERS, first_met
-from dpaccount.accounting.calibrate_plan import calibrate
-from dpaccount.accounting.calibration_answers import calibrate_answer
+from dpaccount.accounting.calibrate_plan import calibrate, calibrate_answer
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.plan.events import VOCABULARY, Plan, Relation
