@@ -20,7 +20,10 @@ LIST = TESTS / "slow_tests.txt"
 #: a function's cases together may take as much as this many cases of the limit
 CASES = 4
 #: tests of the kernel and the checker stay in the default run, which must notice a slip in either (tests/mutation)
-KEPT = ("tests/dpaccount/proof/", "tests/dpaccount/checker/", "tests/dpaccount/rules/")
+KEPT = (
+    *("tests/dpaccount/proof/", "tests/dpaccount/checker/", "tests/dpaccount/rules/"),
+    "tests/audits/consistency/",
+)
 TIME = re.compile(r"([0-9.]+)s (?:call|setup|teardown) +(tests/\S+?\.py)::([\w:]+)(.*)")
 
 

@@ -14,6 +14,7 @@ from dpaccount.checker.relation import ADDED, REPLACED
 Table = dict[str, Any]
 Interval = tuple[Fraction, Fraction]
 TREE, LEVELS = sum(4**level for level in range(1, 6)), 5  # cells for a quantile, and of how many a row is one
+SQUARE = Fraction(8, 5)  # w of z² − ½ beside z, of numbers z in [−1, 1]: what a variance sums
 ULPS = Fraction(1, 2**50)  # of a column's bounds: more than rounding adds to a number between them
 OF_CELLS, OF_NUMBERS = ("histogram", "top"), ("sum", "mean", "variance", "median", "quantile", "regression")
 #: From a draw down to what is assumed of a row: Gaussian noise by relation, others by what is summed.
@@ -148,9 +149,11 @@ def least_moves(held: Mapping[str, Any], *, exact: bool) -> list[LeastMove]:
     known = exact and not by and held.get("where", "").strip() == ""
     rest = [] if known else [counted(name, groups)]
     if what == "variance":
-        far = Fraction(441, 160) if groups == 1 else Fraction(18, 5)  # u(1 + 8/5·(2 − u)) at u = 21/16
-        norms = Fraction(9, 5), far
-        return [LeastMove(f"{name}/moments", 2 * groups, Fraction(41, 25), four, l1=norms), *rest]
+        # A row adds (z, w(z² − ½)), whose norms are largest at z = ±1.  Two rows of a group are at most 2
+        # apart in l2, as z is, and in l1 u(1 + w(2 − u)) where z is u apart: at most at u = (1 + 2w)/2w.
+        w, norm = SQUARE, 1 + SQUARE / 2
+        norms = norm, (1 + 2 * w) ** 2 / (4 * w) if groups == 1 else 2 * norm
+        return [LeastMove(f"{name}/moments", 2 * groups, 1 + (w / 2) ** 2, four, l1=norms), *rest]
     near = (-one, one) if groups == 1 else None
     return [LeastMove(f"{name}/sum", groups, one, four, 0, near, l1=(one, 2 * one)), *rest]
 

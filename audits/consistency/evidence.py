@@ -23,7 +23,7 @@ TESTED = {
 def promised(steps: list[Step], name: str) -> tuple[str, bool]:
     """Describe what a hypothesis bounds, and return whether it has a test; `name`: its digest."""
     step = next(s for s in steps if s["digest"] == name)
-    rule, query, drawn = step["rule"], step["with"]["query"], queries(steps, step["with"]["query"])
+    rule, query, drawn = step["rule"], step["with"]["query"], movements(steps, step["with"]["query"])
     if rule not in TESTED:
         return f"no test of {rule} is known", False
     match rule:
@@ -75,7 +75,7 @@ def _plain(steps: list[Step], query: str) -> bool:
     return all(step["rule"] == "moved" for step in noisy if fact_of(step["gives"]).query == query)
 
 
-def queries(steps: list[Step], query: str) -> list[Fact]:
+def movements(steps: list[Step], query: str) -> list[Fact]:
     """Return the facts on the movement of a query, one for each draw of noise on it."""
     noisy = [step for step in reachable(steps) if step["rule"] in NOISE]
     facts = [fact_of(steps[step["from"][0]]["gives"]) for step in reversed(noisy)]
@@ -154,7 +154,7 @@ def may_move(steps: list[Step], step: Step) -> bool:
     """Return whether the proof lets the tested quantity move: then a test should see it move."""
     if step["rule"] in ("assume_view", "assume_choice"):
         return False  # what is tested is that nothing changes
-    facts = queries(steps, step["with"]["query"])
+    facts = movements(steps, step["with"]["query"])
     return step["rule"] == "assume_persons" or any(map(_room, facts))
 
 
@@ -182,5 +182,5 @@ def limit_of(steps: list[Step], step: Step) -> Fraction | None:
     for given in own:
         if given["query"] == step["with"]["query"]:  # tests replace its rows too
             return number(given["reach"]) ** 2
-    known = [furthest(fact) for fact in queries(steps, step["with"]["query"])]
+    known = [furthest(fact) for fact in movements(steps, step["with"]["query"])]
     return max((most for most in known if most is not None), default=None) if None not in known else None

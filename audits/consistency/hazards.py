@@ -123,8 +123,10 @@ def scope(document: dict[str, Any]) -> Iterator[str]:
         return
     held, seen = subject["parameters"], audit["witness"]
     family = subject.get("family", subject["use"] in EARLIER)
+    # Whether a family is stated or left out hides no size; a pair of example tables may have fewer rounds.
+    rounds = () if "examples" in document["claim"]["subject"] else ("rounds",)
     sizes = [held["rounds"]] if family else []
-    sizes.append(held.get("persons", held.get("rows", seen["rows"])))  # a family, too: it hides no rows
+    sizes += [held[name] for name in ("persons", "rows", *rounds) if name in held][:1]
     for size in sizes:
         units = exact_of(size, "a size")
         if units is None or seen["rows"] < units:

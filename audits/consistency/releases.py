@@ -7,6 +7,7 @@ from typing import Any
 
 from audits.consistency.draws import (
     LEVELS,
+    SQUARE,
     LeastMove,
     chosen,
     ends,
@@ -20,7 +21,6 @@ from audits.consistency.widths import (
     LET_PASS,
     OF_INTERVALS,
     ROUNDED,
-    SQUARE,
     DrawnNoise,
     check_widths,
     noise_of,
@@ -168,6 +168,6 @@ def half_width(each: Table, held: Table, noise: list[DrawnNoise]) -> float:
         return (reach[0] + integer(held["rows"]) * ROUNDED) * max(abs(low), abs(high))
     half = (high - low) / 2
     size, off = max(integer(held.get("persons", held["rows"])) // groups, 1), sum(reach[1:])
-    wide = sum(reach) if what == "mean" else reach[0] / SQUARE + 2 * reach[0] + 2.5 * off
+    wide = sum(reach) if what == "mean" else reach[0] / float(SQUARE) + 2 * reach[0] + 2.5 * off
     per_row = wide * size / (size**2 - off**2) if off < size else math.inf
     return min(per_row, 1) * half if what == "mean" else min(per_row, 0.5) * half**2

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from audits.consistency.draws import TREE, LeastMove, chosen, ends, least_moves, unlisted
+from audits.consistency.draws import SQUARE, TREE, LeastMove, chosen, ends, least_moves, unlisted
 from dpaccount.checker.certificate.shapes import exact_of
 from dpaccount.checker.certificate.tables import STUDY
 from dpaccount.checker.documents import ensure, integer
@@ -19,7 +19,6 @@ COUNTED, STEP, LET_PASS, FARTHEST_END = ("count", "histogram", "top"), 2.0**-24,
 ROUNDED = STEP * 1.001  # of a row's number, and more than that
 OF_INTERVALS = Fraction(19, 20)  # the level of a study's
 NEVER = 1e-15  # a probability of noise that no release shows
-SQUARE = 1.6  # of a square next to a number, in the sums of a variance
 NOT_DERIVED = ("median", "quantile", "regression")  # they need the noisy sums
 
 
@@ -207,7 +206,7 @@ def variances_are_wide(rows: list[Any], bounds: Ends, noise: list[DrawnNoise], h
     """
     (low, high), wide = bounds, noise[0].reach
     size = integer(held["rows"]) + (noise[1].farthest if len(noise) > 1 else 0.0)
-    of_square, of_mean, unit = wide / size / SQUARE, wide / size, ((high - low) / 2) ** 2
+    of_square, of_mean, unit = wide / size / float(SQUARE), wide / size, ((high - low) / 2) ** 2
     ensure(unit > 0, "a variance is of a column of several values")
     for given in rows:
         shown, first, last = (x / unit for x in given)

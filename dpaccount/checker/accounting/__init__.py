@@ -130,7 +130,7 @@ def infer(plan: Any, group: int, steps: list[Any], epsilon: Fraction, delta: Fra
         check_members(given, ("epsilon", "delta"))
         one, lost = (real(text(given[name]), name) for name in ("epsilon", "delta"))
         shown = group * one <= epsilon and at_most(lambda i: chained(i, one, lost, group), delta)
-        ensure(shown, f"(ε, δ) = ({plain(epsilon)}, {plain(delta)}) does not follow for {group} units")
+        ensure(shown, f"(ε, δ) = ({epsilon}, {delta}) does not follow for {group} units")
     except Rejected as why:
         raise Rejected(f"step {len(steps) - 1} ({CHAIN}): {why}") from None
     return infer_units(plan, 1, steps[:-1], one, lost) + 1
@@ -153,7 +153,7 @@ def infer_units(plan: Any, group: int, steps: list[Any], epsilon: Fraction, delt
                 stated = {"unit": unit, "direction": way, "releases": on.written()}
                 given = follow(step, stated, epsilon, delta)
                 shown = holds(name, on, epsilon, delta, given, back=way == "back")
-                ensure(shown, f"(ε, δ) = ({plain(epsilon)}, {plain(delta)}) does not follow")
+                ensure(shown, f"(ε, δ) = ({epsilon}, {delta}) does not follow")
             else:
                 stated = {"relation": relation, "classes": len(units), "plan": digest(plan)}
                 ensure(name == LAST and index == len(wanted), "no such step belongs here")
@@ -171,12 +171,7 @@ def follow(step: Any, stated: dict[str, Any], epsilon: Fraction, delta: Fraction
     check_members(step, ("rule", "of", "with", "gives"))
     same = canonical(step["of"]) == canonical(stated)
     ensure(same, f"it is of {brief(step['of'])}, but the plan says {brief(stated)}")
-    gives = {"epsilon": plain(epsilon), "delta": plain(delta)}
+    gives = {"epsilon": str(epsilon), "delta": str(delta)}
     ensure(step["gives"] == gives, f"claims {brief(step['gives'])}, but the answer is {brief(gives)}")
     ensure(isinstance(step["with"], dict), "a witness should be a table")
     return dict(step["with"])
-
-
-def plain(value: Fraction) -> str:
-    """Write an exact number."""
-    return str(value)

@@ -222,7 +222,7 @@ def names_in(given: Event) -> set[str]:
 
 def _sampled(given: Event) -> Releases:
     add_event(inner := ReleaseTally(), given["of"], given["relation"], 1, inside=True)
-    return inner.total()
+    return inner.normal_form()
 
 
 @event("rate", "of")

@@ -31,7 +31,8 @@ def classes(document: Any, group: int = 1) -> tuple[str, list[tuple[int | None, 
     shared, ranges = ReleaseTally(), list[tuple[Range, ReleaseTally]]()
     for given in items(document["events"]):
         add_top(shared, ranges, given, relation)
-    units: list[tuple[int | None, Releases]] = swept(shared, ranges) if ranges else [(None, shared.total())]
+    units: list[tuple[int | None, Releases]] = [(None, shared.normal_form())]
+    units = swept(shared, ranges) if ranges else units
     if group == 1:
         return relation, units
     # units of other parts meet in rows: what two of them cost there is not known
@@ -70,7 +71,7 @@ def of_group(on: Releases, group: int, there: int) -> Releases:
         else:
             ensure(kind == "zcdp", f"this checker knows no bound of groups for {kind}")
             tally.put(count, kind, group**2 * numbers[0])
-    return tally.total()
+    return tally.normal_form()
 
 
 def add_top(
@@ -133,7 +134,7 @@ def swept(
     first_units: dict[Releases, int | None] = {}
     for at, starts, index in changes:
         if not starts and begun is not None:  # between a beginning and an end
-            first_units.setdefault(now.total(), begun)
+            first_units.setdefault(now.normal_form(), begun)
             ensure(len(first_units) <= MAX_CLASSES, "more classes of units than this checker looks at")
         now.merge(ranges[index][1], 1 if starts else -1)
         begun = at if starts else None

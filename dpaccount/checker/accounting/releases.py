@@ -59,8 +59,8 @@ class ReleaseTally:
         self.mu_squared = Fraction(0)
         self.others: Counter[PlanRelease] = Counter()
 
-    def total(self) -> Releases:
-        """Return them in normal form: those of zCDP, and equal Rényi bounds, as one of them all."""
+    def normal_form(self) -> Releases:
+        """Return them all, sorted: those of zCDP, and equal Rényi bounds, as one of them all."""
         held, together = [], Counter[PlanRelease]()
         zcdp = ((each, count) for each, count in self.others.items() if each.kind == "zcdp")
         rho = added(count * each.numbers[0] for each, count in zcdp)

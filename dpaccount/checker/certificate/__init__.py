@@ -15,13 +15,19 @@ from ..facts import Fact, Private
 from ..relation import NO_RADIUS, has_radius
 from .releases import check_parts, check_release
 from .shapes import CERTIFICATE, day, exact_of
-from .tables import check_tables
+from .tables import STUDY, check_tables
 from .verdict import Concluded, assumed, check_replaced, concluded
 
 NOT_SEEN = (
-    "tests not looked at, nor the attack, the evidence, the columns read, the intervals, and which statistic"
-    " of a study draws which noise (dpaccount check does)"
+    "tests not looked at, nor evidence, attack, columns read, intervals, hazards, and of a study the bounds"
+    " and noise of each statistic (dpaccount check does)"
 )
+
+
+OTHERS = {
+    "dpaccount/derivation/1": "; --derivation checks a bare one",
+    "dpaccount/one-run-certificate/1": "; dpaccount check reads one of a training run",
+}
 
 
 def followed(document: dict[str, Any], at: date | None) -> Concluded:
@@ -44,9 +50,10 @@ def words_of(document: dict[str, Any], found: Concluded) -> str:
     """Return what was confirmed of a certificate, and what was not looked at."""
     steps, parts = document["proved"]["derivation"], []
     if found.missing is None:
+        bounds = "" if document["subject"]["use"] == STUDY else " bounds,"
         parts.append(
             f"the claim follows from the derivation ({len(steps)} steps, {len(assumed(steps))} assumptions);"
-            " units, persons, bounds, code and charge are those of the proof"
+            f" units, persons,{bounds} code and charge are those of the proof"
         )
     elif found.refuted:
         parts.append("the claim is false, if one event is as certain as a derivation assumes")
@@ -142,8 +149,7 @@ def opened(raw: bytes, *, derivation: bool) -> dict[str, Any]:
         if schema != "dpaccount/derivation/1" or set(document) != {"schema", "steps"}:
             raise Unreadable("not a JSON object of schema dpaccount/derivation/1 with its steps alone")
     elif schema != "dpaccount/certificate/1":
-        more = "; --derivation checks a bare one" if schema == "dpaccount/derivation/1" else ""
-        raise Unreadable(f"not a JSON object of schema dpaccount/certificate/1{more}")
+        raise Unreadable(f"not a JSON object of schema dpaccount/certificate/1{OTHERS.get(str(schema), '')}")
     return dict(document)
 
 

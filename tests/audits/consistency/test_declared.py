@@ -80,6 +80,8 @@ def test_no_statement_lists_fewer_hazards():
         assert len(found) == few
         assert len(found) >= len(scope("gaussian-sum", held))
         assert all("rests on code review" in line for line in found)
+    (line,) = scope("third-party", PEOPLE)  # of a family that does not say so
+    assert "4 units, not on 1000000. The query is a sum" in line
     for use in hazards.EARLIER:
         whole = beyond(use, PEOPLE)
         assert hazards_of(edited(whole, (FAMILY, True))) == hazards_of(whole)

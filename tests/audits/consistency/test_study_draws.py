@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date
@@ -481,3 +482,19 @@ def test_unlisted_values_are_reported_with_counts_that_reach_the_threshold():
     ):  # fmt: skip
         with pytest.raises(Rejected):
             check_shown({**fine, **other}, held)
+
+
+def test_a_row_moves_the_sums_of_a_variance_as_far_as_is_derived():
+    """On a grid of numbers in [−1, 1]: in l2 and l1, added and replaced, in one group and from one to another."""
+    weight = 8 / 5
+    rows = [(z, weight * (z * z - 0.5)) for z in (k / 400 for k in range(-400, 401))]
+    apart = [(abs(a - c), abs(b - d)) for a, b in rows for c, d in rows[::5]]
+    far, sums = (max(f(*pair) for pair in apart) for f in (lambda a, b: a * a + b * b, lambda a, b: a + b))
+    for by in ([], [{"name": "g", "kind": "boolean"}]):
+        held = {"name": "v", "what": "variance", "by": by, "column": {"name": "x", "kind": "boolean"}}
+        move = least_moves(held, exact=not by)[0]
+        assert math.isclose(max(a * a + b * b for a, b in rows), move.come)
+        assert math.isclose(max(abs(a) + abs(b) for a, b in rows), move.l1[0])
+        both = 2 if by else 0  # the rows may be of two groups
+        assert math.isclose(max(far, both * move.come), move.replaced)
+        assert math.isclose(max(sums, both * move.l1[0]), move.l1[1], rel_tol=1e-5)
