@@ -87,14 +87,14 @@ FORGERIES = {
         (of_honest((("sensitivity", BALL, "relation"), "add-remove")), "was tested for"),
         (of_honest((("sensitivity", BALL, "value"), "l2 0")), "evidence's value"),
     ],
-    "an acceptance without the claim's reason": [
+    "acceptance without the claim's reason": [
         (of_honest((("sensitivity", BALL, "status"), "accepted")), "does not accept"),
     ],
-    "a counterexample, or a movement above the bound, called tested": [
+    "counterexample, or movement above the bound, called tested": [
         (of_honest((("sensitivity", BALL, "worst"), "9")), "more than its step allows"),
         (of_honest((("sensitivity", BALL, "counterexample"), {"unit": 1})), "wrong shape|lacks"),
     ],
-    "no attack, or one that measured nothing": [
+    "no attack, or none that measured": [
         (of_honest((("audit",), None)), "there is no audit"),
         (of_honest((("audit", "points", 0, "hits"), 0), (("audit", "points", 0, "alarms"), 0)), "."),
     ],
@@ -107,16 +107,16 @@ FORGERIES = {
             "'CERTIFIED' does not follow",
         )
     ],
-    "an attack at another confidence, points or runs": [
+    "attack at another confidence, points or runs": [
         (of_honest((("audit", "confidence"), "0.5")), "confidence"),
         (of_honest((("audit", "points", 1, "limit"), 0.5)), "not on the points"),
         (of_honest((("audit", "trials"), 10**6)), "other runs"),
     ],
-    "a pair that are no neighbours": [
+    "pair that are no neighbours": [
         (of_honest((("audit", "witness", "right"), [0.0])), "no neighbours"),
     ],
-    "a hazard left out": [(of_honest((("hazards",), HONEST["hazards"][1:])), "not listed first")],
-    "untested code that the claim refuses": [
+    "hazard left out": [(of_honest((("hazards",), HONEST["hazards"][1:])), "not listed first")],
+    "untested code, which the claim refuses": [
         (
             of_honest(
                 (("claim", "audit"), {"uncovered": "refuse"}),
@@ -125,10 +125,10 @@ FORGERIES = {
             "refuses code that no test covers",
         )
     ],
-    "a parameter epsilon below what is proved": [
+    "parameter epsilon below what is proved": [
         (of_honest(*((place, 1) for place in OWN)), "and more is proved"),
     ],
-    "a parameter scale or law that is not the noise's": [
+    "parameter scale or law unlike the noise": [
         (of_honest((("subject", "parameters", "scale"), "1/2")), "parameter scale"),
         (of_honest((("subject", "parameters", "law"), "laplace")), "parameter law"),
     ],
@@ -152,7 +152,7 @@ FORGERIES = {
         (of_study(((*REPORT, "more"), [1.0])), "reports other statistics"),
 (of_study(((*REPORT, "accuracy", "total", "low", 0), at(study(), (*REPORT, "total", 0)))), "the interval of"),
     ],
-    "an accuracy or share that the noise does not give": [
+    "accuracy or share unlike the noise": [
         (
             of_study(
                 ((*STATISTICS, 0, "accuracy"), "3"),
@@ -165,10 +165,10 @@ FORGERIES = {
     "labels or counts of other cells": [
         (of_honest(*ON_DATA, (("release",), {**RELEASED, "report": {"counts": [1, 2]}}), (("subject", "parameters", "cells"), 3)), "cells"),
     ],
-    "an edition of no study": [
+    "edition of no study": [
         (of_honest((("claim", "edition"), 2), (("claim", "follows"), "sha256:" + "0" * 64)), "later edition"),
     ],
-    "a guarantee in another notation": [
+    "guarantee in another notation": [
         (
             of_honest((("claim", "guarantee", "epsilon"), "2.0"), (("guarantee", "epsilon"), "2.0")),
             "not in short form",
