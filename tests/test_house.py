@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 TOPS = ("dpaccount", "mechanisms", "audits", "bandits", "papers")
-CATALOGUES = (ROOT / "mechanisms", ROOT / "bandits")
+CATALOGUES = tuple(ROOT / top for top in ("mechanisms", "bandits") if (ROOT / top).is_dir())
 CHECKER = ROOT / "dpaccount" / "checker"
 PAIRS = ROOT / "dpaccount" / "pairs"
 PROOF = ROOT / "dpaccount" / "proof"

@@ -56,7 +56,7 @@ PLANTED = Path(__file__).parent.parent / "planted"
 
 def verdict(subject, model="central", epsilon=100, relation=REPLACE_ONE, name="gaussian-sum", assume=None):
     """Certify as if the subject were catalogued under `name`."""
-    claim = read_claim(PLANTED / "raw-reward.toml")
+    claim = read_claim(PLANTED / "plain.toml")
     promise = replace(claim.guarantee, model=model, relation=relation, epsilon=Fraction(epsilon), delta=DELTA)
     terms = {"model": model, "relation": relation, "epsilon": epsilon}
     written = {
@@ -183,7 +183,7 @@ def test_what_the_checker_cannot_confirm_is_unproven():
 
 @pytest.fixture(scope="module")
 def honest():
-    claim = read_claim(PLANTED / "raw-reward.toml")
+    claim = read_claim(PLANTED / "plain.toml")
     promise = replace(claim.guarantee, model="central", epsilon=Fraction(1, 2), delta=Fraction(0))
     written = {
         **claim.written,

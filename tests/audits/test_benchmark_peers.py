@@ -8,8 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import bandits, book, growth, scale, tables
-from benchmarks.rows import BenchmarkSetting
+from benchmarks import book, growth, scale, tables
 
 STAND_IN = {  # the parts of StatDP's interface that are used, with a rule that is plain to check
     "statdp/__init__.py": "",
@@ -124,16 +123,6 @@ def test_totals_of_every_way_are_those_of_the_other_program(tmp_path, monkeypatc
 
 def test_every_dimension_spans_three_decades():
     assert all(each.sizes[-1] >= 1000 * each.sizes[0] for each in scale.DIMENSIONS.values())
-
-
-@pytest.mark.parametrize("peers", [None, "nowhere"])
-def test_peers_that_are_not_installed_are_named_and_no_error(tmp_path, peers):
-    setting = BenchmarkSetting(None if peers is None else tmp_path / peers)
-    assert (setting.lacks("dp_accounting") or "").startswith("no --peers" if peers is None else str(tmp_path))
-    row = bandits.refit(setting)
-    assert row.value is not None
-    assert row.floor is row.ratio is None
-    assert row.note
 
 
 def test_a_part_that_fails_is_named_and_leaves_the_others(tmp_path, monkeypatch, capsys):

@@ -24,7 +24,7 @@ def test_adding_a_bandit_takes_the_two_files_that_are_described(root, copy_of):
     section = (root / "docs" / "add-a-bandit.md").read_text()
     copy = copy_of("mechanisms", "bandits", "tests")
     files = copy.write(section)
-    assert files == ["bandits/explore_first.py", "tests/planted/explore_first_twin.py"]
+    assert files == ["bandits/explore_first.py", "tests/bandits/planted/explore_first_twin.py"]
     done = copy.follow(section)
     assert done.returncode == 0, done.stdout[-3000:]
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 7

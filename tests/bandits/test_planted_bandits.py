@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from audits import cli
+from audits.certificate.make import AuditBudget, certify
+from audits.claim import read_claim
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.search import search
-from audits.subjects.catalogue import entries
+from audits.subjects.catalogue import entries, subject_made
+from audits.subjects.code import import_subject
 from bandits.arm_phases import ArmPhases
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.function_release import FunctionRelease
@@ -36,7 +39,7 @@ from mechanisms.local.channels import CHANNELS
 DELTA = Fraction(1, 10**6)
 
 
-PLANTED = Path(__file__).parent.parent / "planted"
+PLANTED = Path(__file__).parent / "planted"
 BANDITS = [entry for entry in entries() if entry.layer == "bandits"]
 
 
@@ -56,7 +59,7 @@ TWINS = {
 
 
 def classes(pattern):
-    """Return the classes that files of tests/planted make of bandits."""
+    """Return the classes that files of planted make of bandits."""
     for file in sorted(PLANTED.glob(pattern)):
         if "from bandits." in file.read_text():
             module = loaded(file)
@@ -82,7 +85,7 @@ def broken(subject, examples=25, *, sweep=False):
 @pytest.mark.parametrize("entry", BANDITS, ids=lambda entry: entry.name)
 def test_every_bandit_has_a_broken_twin(entry):
     planted = [made for made in classes("*.py") if entry.made_by in made.__mro__[1:]]
-    assert planted, f"plant a broken {entry.name} in tests/planted, in a file named *_twin.py"
+    assert planted, f"plant a broken {entry.name} in tests/bandits/planted, in a file named *_twin.py"
 
 
 @pytest.mark.slow(one_in=4)
@@ -99,6 +102,25 @@ def test_a_twin_in_a_file_of_its_own_is_refuted(entry):
 def test_a_planted_bandit_is_refuted(twin):
     """Most fall within 25 examples; what Hypothesis tries varies a little with the modules that are loaded."""
     assert any(broken(twin(**TWINS[twin]), examples) & twin.loses for examples in (25, 150, 1000))
+
+
+@pytest.mark.slow
+def test_a_reward_in_the_next_action_loses_the_view_alone():
+    raw = next(twin for twin in TWINS if twin.__name__ == "RawFeatures")
+    assert broken(raw(**TWINS[raw]), 80) == raw.loses
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["leaf-calibrated", "kept-clock", "raw-reward"])
+def test_planted_twins_of_the_logged_policy_are_refuted(name):
+    """False alarms do not enter: each twin has an exact counterexample."""
+    claim = read_claim(PLANTED / f"{name}.toml")
+    subject = subject_made(claim, import_subject(claim.use, [str(PLANTED)]))
+    certificate, _ = certify(claim, subject, AuditBudget(quick=True))
+    assert certificate.verdict == "REFUTED"
+    false = [entry for entry in certificate.sensitivity if entry.status == "refuted"]
+    assert false
+    assert all(entry.counterexample.wrong for entry in false)
 
 
 FEW = {"rounds": 6, "points": 4, "bound": Fraction(1), "noise_bound": Fraction(1)}
@@ -140,6 +162,7 @@ def test_a_person_in_two_batches_is_found_where_they_meet(stream):
             positions=(Fraction(0), Fraction(1, 2), Fraction(1)),
             prior="positions",
         ),
+        LoggedPolicy(slots=60, batch=8, batches=6),
         LocalGpUcb(rounds=10, candidates=2, nodes_per_axis=2, calibration="published"),
         *(made(**FEW, channel=channel) for made in (LdpGpUcb, LocalPosterior) for channel in CHANNELS),
         LdpCtlGpUcb(**FEW, rewards_within=Fraction(2)),

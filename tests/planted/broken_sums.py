@@ -1,11 +1,10 @@
-"""Sums and a bandit, each broken in one way, that test_planted.py audits."""
+"""Sums, each broken in one way, that test_planted.py audits."""
 
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from bandits.jdp_gp_ucb import JdpGpUcb
 from dpaccount.proof import assume_rare, despite
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
@@ -47,16 +46,6 @@ class Raises(GaussianSum):
         if data.max() > 3:
             raise ValueError("too large")
         return super().play(data, noise, coins)
-
-
-@dataclass(frozen=True)
-class RawFeatures(JdpGpUcb):
-    """Planted: the reward enters the next action without noise."""
-
-    def play(self, data, noise, coins):
-        shown = super().play(data, noise, coins)
-        best = data[:, -self.candidates :].mean(axis=1) > 0.5
-        return View(own={"action": shown.own["action"] + np.roll(best, 1)})
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from bandits.arm_means import ArmMeans
 from dpaccount.proof import assume_cell, assume_points, assume_range, discrete_gaussian, exponential, linear
 from mechanisms.banded_toeplitz import BandedToeplitz
 from mechanisms.binary_tree import BinaryTree
@@ -74,16 +73,6 @@ class StudyForgetsTheMeansBounds(NoisyStatistics):
         total = super().query(data)
         first = self.draws[0].size
         total[first:] *= 2
-        return total
-
-
-@dataclass(frozen=True)
-class ArmMeansCountsEverybodyAsControl(ArmMeans):
-    """Counts every record in the first arm too, to compare with the whole."""
-
-    def query(self, data, coins):
-        total = super().query(data, coins)
-        total[self.counts.places] += total[self.counts.places :].sum()
         return total
 
 

@@ -18,7 +18,7 @@ def test_a_catalogued_class_is_tested_on_the_bounds_that_it_declares(dpaccount, 
 
 
 @pytest.mark.slow(one_in=2)
-@pytest.mark.parametrize(("name", "code"), [("own_sum:OwnSum", 0), ("raw_reward:RawReward", 1)])
+@pytest.mark.parametrize(("name", "code"), [("own_sum:OwnSum", 0), ("broken_sums:Unclipped", 1)])
 def test_a_class_of_ones_own_is_tested_in_a_process_of_its_own(dpaccount, root, tmp_path, name, code):
     shutil.copy(root / "tests" / "planted" / f"{name.partition(':')[0]}.py", tmp_path)
     ended, out, err = dpaccount("sensitivity", name, "--seconds", "1e6", "--json")

@@ -10,30 +10,15 @@ from audits.attack.white_box import AttackPlan, attack, targets
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.hypothesis_tests.search import gather
-from audits.subjects.catalogue import subject_made
-from audits.subjects.code import import_subject, on_path
-from bandits.logged_policy import LoggedPolicy
+from audits.subjects.code import on_path
 from dpaccount.noise.proved import Proved
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
 
 with on_path([str(Path(__file__).parents[2] / "planted")]):
-    from broken_sums import DELTA, Counter, HalfNoise, Lucky, Raises, RawFeatures, ShowsOwn, Unclipped
+    from broken_sums import DELTA, Counter, HalfNoise, Lucky, Raises, ShowsOwn, Unclipped
 
 PLANTED = Path(__file__).parents[2] / "planted"
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", ["leaf-calibrated", "kept-clock", "raw-reward"])
-def test_planted_twins_of_the_logged_policy_are_refuted(name):
-    """False alarms do not enter: each twin has an exact counterexample."""
-    claim = read_claim(PLANTED / f"{name}.toml")
-    subject = subject_made(claim, import_subject(claim.use, [str(PLANTED)]))
-    certificate, _ = certify(claim, subject, AuditBudget(quick=True))
-    assert certificate.verdict == "REFUTED"
-    false = [entry for entry in certificate.sensitivity if entry.status == "refuted"]
-    assert false
-    assert all(entry.counterexample.wrong for entry in false)
 
 
 def broken(subject):
@@ -49,7 +34,6 @@ def broken(subject):
         (Unclipped(low=0, high=1, rows=5), {"assume_clipped"}),
         (HalfNoise(low=0, high=1, rows=5), {"assume_clipped"}),
         (Counter(rows=5), {"assume_view"}),
-        (RawFeatures(rounds=6, candidates=2, nodes_per_axis=2), {"assume_view"}),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -65,7 +49,7 @@ def test_code_that_raises_on_some_data_is_a_finding():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "subject",
-    [LaplaceSum(low=0, high=1, rows=5), GaussianSum(rows=5), LoggedPolicy(slots=60, batch=8, batches=6)],
+    [LaplaceSum(low=0, high=1, rows=5), GaussianSum(rows=5)],
 )
 def test_correct_ones_lose_none(subject):
     assert broken(subject) == set()
@@ -76,7 +60,7 @@ def test_a_hypothesis_without_a_test_is_not_evidence():
     subject = Lucky(low=0, high=1, rows=5)
     found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=10, seed=1, files=[])
     assert {entry.rule: entry.status for entry in found}["assume_rare"] == "untested"
-    claim = read_claim(PLANTED / "raw-reward.toml")
+    claim = read_claim(PLANTED / "plain.toml")
     promise = replace(claim.guarantee, model="central", epsilon=Fraction(1), delta=DELTA)
     claim = replace(claim, guarantee=promise, audit=replace(claim.audit, trials=100))
     certificate, _ = certify(claim, subject, AuditBudget())

@@ -17,7 +17,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bandits  # noqa: F401  part of the digest of the code that runs
 from audits import consistency
 from audits.api.on_subject import certify_subject
 from audits.api.requests import Certify

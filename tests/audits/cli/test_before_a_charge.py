@@ -1,5 +1,6 @@
 """Before a charge: its cost in the ledger's measure, and files that no release may replace."""
 
+import io
 import re
 import shlex
 
@@ -13,8 +14,15 @@ from audits.subjects.catalogue import subject_of
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
 from mechanisms.count import Count
-from tests.audits.cli.test_cli import Terminal
 from tests.audits.studies.test_studies import COUNT, HEAD, statistics
+
+
+class Terminal(io.StringIO):
+    """Standard input where somebody types."""
+
+    def isatty(self):
+        return True
+
 
 SHORT = HEAD.replace("1e-6", "1e-9")
 MORE = "[subject]\nuse = 'histogram'\n[guarantee]\nmodel = 'central'"

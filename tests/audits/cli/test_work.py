@@ -20,7 +20,6 @@ from dpaccount.work.results import Results
 from tests.looped import looped
 
 AUDIT = ("audit", "laplace-sum", "--epsilon", 0.5, "--trials", 1200, "--json", "--jobs", 1)
-FIGURE = ("reproduce", "kharkovskii2020-figure2c", "--trials", 2, "--rounds", 32, "--json", "--jobs", 1)
 
 
 def timeless(out):
@@ -35,8 +34,12 @@ def done(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("words", [AUDIT, FIGURE], ids=["audit", "reproduce"])
-def test_the_same_command_does_nothing_twice_and_prints_the_same(dpaccount, tmp_path, done, words):
+def test_the_same_command_does_nothing_twice_and_prints_the_same(dpaccount, tmp_path, done):
+    is_done_once(dpaccount, tmp_path, done, AUDIT)
+
+
+def is_done_once(dpaccount, tmp_path, done, words):
+    """Run a command that keeps its work again, whole and after a kill: what is kept is not done again."""
     store = tmp_path / "kept.db"
     code, first, _ = dpaccount(*words, "--store", store)
     groups = len(set(done))
@@ -113,8 +116,7 @@ def test_many_parts_are_listed_by_their_kind(dpaccount, audited, count, left_out
 OWN = ("mine:function", "--epsilon", 1, "--shape", 5, "--low", 0, "--high", 1)
 WRONG = [
     ((*AUDIT, "--store", "text.db"), "not a database"),
-    ((*FIGURE, "--store", "text.db"), "not a database"),
-    ((*FIGURE, "--store", "nowhere/x.db"), "No such file"),
+    ((*AUDIT, "--store", "nowhere/x.db"), "No such file"),
     ((*AUDIT, "--store", "open.db"), "a file of your own"),
     (("work", "list"), "name one with --store"),
     ((*AUDIT, "--scheduler", "127.0.0.1:1"), "belong together"),
@@ -124,7 +126,7 @@ WRONG = [
     (("audit", "svt-1", "--epsilon", 1, "--store", "new.db"), "are for catalogued"),
     (("audit", "--command", "true {seed} {data}", *OWN[1:], "--backend", "loky"), "are for catalogued"),
     ((*AUDIT, "--backend", "ray"), "--backend"),
-    ((*FIGURE, "--jobs", "0"), "--jobs"),
+    ((*AUDIT[:-1], "0"), "--jobs"),
     (("work", "list", "--store", "text.db"), "not a database"),
     (("work", "list", "--store", "no.db"), "there is no store"),
     (("work", "prune", "--store", "text.db"), "not a database"),
@@ -133,8 +135,12 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("words", "said"), WRONG)
-def test_what_is_wrong_is_one_sentence(dpaccount, tmp_path, monkeypatch, words, said):
-    monkeypatch.chdir(tmp_path)
+def test_what_is_wrong_is_one_sentence(dpaccount, tmp_path, words, said):
+    is_refused(dpaccount, tmp_path, words, said)
+
+
+def is_refused(dpaccount, tmp_path, words, said):
+    """Run a command that is wrong, beside two files that are no stores: it is one sentence."""
     for name, mode in (("text.db", 0o600), ("open.db", 0o644)):
         (tmp_path / name).write_text("no store\n" * 100)
         (tmp_path / name).chmod(mode)
@@ -214,10 +220,10 @@ def cluster(root):
 def test_a_cluster_that_loses_a_worker_and_then_itself(dpaccount, root, tmp_path, cluster):
     """The same answer as here while workers are left; one sentence when the scheduler is gone, or they are."""
     address, scheduler, crew = cluster
-    figure, there = [*map(str, FIGURE[:-2])], ["--backend", "dask", "--scheduler", address]
+    there = ["--backend", "dask", "--scheduler", address]
 
     def on_the_cluster(store, lost, trials):
-        words = [trials if word == "2" else word for word in figure]
+        words = [trials if word == "1200" else word for word in map(str, AUDIT[:-2])]
         process = started(root, ["dpaccount", *words, *there, "--store", str(store)], subprocess.PIPE)
         with process:
             while process.poll() is None and not kept(store):
@@ -226,10 +232,10 @@ def test_a_cluster_that_loses_a_worker_and_then_itself(dpaccount, root, tmp_path
             out, err = process.communicate()
         return process.returncode, out, err
 
-    code, out, err = on_the_cluster(tmp_path / "there.db", crew[0], "2")
+    code, out, err = on_the_cluster(tmp_path / "there.db", crew[0], "1200")
     assert code == 0, err
-    assert timeless(out) == timeless(dpaccount(*FIGURE, "--store", tmp_path / "here.db")[1])
-    code, out, err = on_the_cluster(tmp_path / "gone.db", scheduler, "400")
+    assert timeless(out) == timeless(dpaccount(*AUDIT, "--store", tmp_path / "here.db")[1])
+    code, out, err = on_the_cluster(tmp_path / "gone.db", scheduler, "400000")
     assert (code, out) == (2, "")
     (line,) = [line for line in err.splitlines() if not line.startswith("{")]
     assert line.startswith("error: workers were lost")
@@ -243,7 +249,7 @@ def test_a_cluster_of_one_thread_is_refused(root, tmp_path, cluster):
         worker.kill()
         worker.wait()
     words = [
-        *map(str, FIGURE),
+        *map(str, AUDIT),
         "--backend",
         "dask",
         "--scheduler",
@@ -257,38 +263,26 @@ def test_a_cluster_of_one_thread_is_refused(root, tmp_path, cluster):
     assert "fewer than two threads" in err
 
 
-EXPERIMENT = """
-schema = "dpaccount/experiment/1"
-name = "people"
-trials = 20
-rounds = 128
-[[world]]
-use = "people"
-[[algorithm]]
-use = "uniform"
-[[algorithm]]
-use = "phased-gp-ucb"
-parameters = { epsilon = [1, 2], delta = 1e-6 }
-"""
-LONG = {
-    "audit": ("audit", "laplace-sum", "--epsilon", "0.5", "--trials", "10000"),
-    "figure": ("reproduce", "kharkovskii2020-figure2c", "--trials", "40", "--rounds", "40"),
-    "run": ("run", "people.toml"),
-}
+BACKENDS = ("serial", "loky", "dask")
+LONG = ("audit", "laplace-sum", "--epsilon", "0.5", "--trials", "10000")
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("backend", ["serial", "loky", "dask"])
-@pytest.mark.parametrize("what", LONG)
-def test_ten_random_kills_leave_the_same_answer_results_and_files(root, tmp_path, request, what, backend):
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_ten_random_kills_leave_the_same_answer_results_and_files(root, tmp_path, request, backend):
+    is_continued(root, tmp_path, request, LONG, backend)
+
+
+def is_continued(root, tmp_path, request, long, backend):
+    """Kill a command ten times at random: what it answers, keeps and writes in the end is what it does whole."""
+    what, *_ = long
     rng, more = random.Random(f"{what} {backend}"), ["--backend", backend, "--jobs", "2"]
     if backend == "dask":
         more = ["--backend", "dask", "--scheduler", request.getfixturevalue("cluster")[0]]
-    (tmp_path / "people.toml").write_text(EXPERIMENT)
 
     def begun(name, words, output=subprocess.PIPE):
         out = ["--out", name] if what != "audit" else []
-        words = ["dpaccount", *LONG[what], *words, "--json", "--store", f"{name}.db", *out]
+        words = ["dpaccount", *long, *words, "--json", "--store", f"{name}.db", *out]
         return started(root, words, output, tmp_path)
 
     def ended(name, words):
@@ -299,7 +293,7 @@ def test_ten_random_kills_leave_the_same_answer_results_and_files(root, tmp_path
             rows = sorted(file.execute("SELECT name, result FROM results"))
         folder = tmp_path / name
         written = {each.name: each.read_bytes() for each in folder.glob("*")}
-        if what == "figure":  # it says how long it took
+        if what == "reproduce":  # it says how long it took
             written["summary.json"] = timeless(written["summary.json"])
         return timeless(out), rows, written
 

@@ -13,7 +13,7 @@ from audits.subjects.catalogue import subject_made, subject_of
 from audits.subjects.code import import_subject
 from dpaccount.errors import InputError
 
-PLANTED = Path(__file__).parents[2] / "planted"
+PLANTED = Path(__file__).parents[1] / "planted"
 FILE = "local_reward_twins"
 
 CLAIM = """

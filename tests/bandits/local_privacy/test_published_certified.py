@@ -9,7 +9,7 @@ from audits.claim import read_claim
 from audits.subjects.catalogue import subject_made, subject_of
 from audits.subjects.code import import_subject
 
-PLANTED = Path(__file__).parents[2] / "planted"
+PLANTED = Path(__file__).parents[1] / "planted"
 
 CLAIM = """\
 schema = "dpaccount/claim/1"

@@ -137,14 +137,14 @@ def test_what_is_no_code_of_ours_is_refused(value):
 
 def test_a_package_elsewhere_with_one_of_our_names_is_refused(tmp_path, monkeypatch):
     """Ours is what lies in our folder, not what is called like it."""
-    made = types.ModuleType("bandits.made_up")
-    made.__file__ = str(tmp_path / "bandits" / "made_up.py")
+    made = types.ModuleType("mechanisms.made_up")
+    made.__file__ = str(tmp_path / "mechanisms" / "made_up.py")
     exec("def play(seeds): return seeds", made.__dict__)  # noqa: S102
-    monkeypatch.setitem(__import__("sys").modules, "bandits.made_up", made)
+    monkeypatch.setitem(__import__("sys").modules, "mechanisms.made_up", made)
     with pytest.raises(InputError, match="cannot be kept"):
         described(made.play)
-    made.__file__ = f"{OWN['bandits']}/made_up.py"
-    assert described(made.play) == ["code", ["bandits.made_up", "play"]]
+    made.__file__ = f"{OWN['mechanisms']}/made_up.py"
+    assert described(made.play) == ["code", ["mechanisms.made_up", "play"]]
 
 
 @pytest.mark.usefixtures("_ours")

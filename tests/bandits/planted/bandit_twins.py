@@ -66,6 +66,18 @@ def _batches(subject, learner, data, noise):
 
 
 @dataclass(frozen=True)
+class RawFeatures(JdpGpUcb):
+    """The reward enters the next action without noise."""
+
+    loses: ClassVar[set[str]] = {"assume_view"}
+
+    def play(self, data, noise, coins):
+        shown = super().play(data, noise, coins)
+        best = data[:, -self.candidates :].mean(axis=1) > 0.5
+        return View(own={"action": shown.own["action"] + np.roll(best, 1)})
+
+
+@dataclass(frozen=True)
 class PrefixRows(PhasedPosterior):
     """Releases prefix sums over batches, where the noise is for rows of a factor."""
 
@@ -279,6 +291,7 @@ def _faulty(name, made, loses, variant):
 SMALL = {
     PrefixRows: {"rounds": 400, "sigma": Fraction(1), "stream": "correlated"},
     UnclippedReward: {"rounds": 40, "sigma": Fraction(1)},
+    RawFeatures: {"rounds": 6, "candidates": 2, "nodes_per_axis": 2},
     PrivateContexts: {"rounds": 40, "sigma": Fraction(1)},
     Uncentred: {"rounds": 40, "candidates": 2, "size": 16, "nodes_per_axis": 4},
     LeafCalibratedTree: {

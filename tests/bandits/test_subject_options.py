@@ -9,7 +9,8 @@ import pytest
 
 from audits.subjects.catalogue import listed
 from bandits.learning import features
-from tests.audits.cli.subject_runs import OWN, PRODUCTS, toml
+from tests.audits.cli.subject_runs import toml
+from tests.bandits.subject_runs import OWN, PRODUCTS
 from tests.looped import looped
 
 HEAD = """

@@ -1,0 +1,57 @@
+"""Every published schema of bandits and papers is that of a document which a command really writes or prints."""
+
+import io
+import shutil
+import tomllib
+
+import pytest
+
+from dpaccount.extensions import SCHEMAS, extensions
+from tests.audits.cli.test_every_schema import are_of, document_of, printed
+from tests.audits.cli.test_schemas import follow_their_schemas
+from tests.bandits.test_sessions import CLAIM, CONTEXT
+
+REHEARSED = ("--state", "people.state", "--rehearse", 1, "--json")
+WORDS = (
+    ("ask", "people.toml", *REHEARSED, "--context", "one.json"),
+    ("tell", "people.toml", 1, 0.5, *REHEARSED),
+    ("ask", "people.toml", *REHEARSED, "--end"),
+    ("curate", "field.csv", "out.csv", "--claim", "published.toml", "--published-unsound", "--json"),
+    ("ask", "model.state", "--table", "out.csv", "--json"),
+    ("reproduce", "kharkovskii2020-figure2c", "--trials", 2, "--rounds", 32, "--jobs", 1, "--json"),
+    ("run", "experiment.toml", "--jobs", 1, "--json"),
+    ("claims", "dubey-lemma2", "--json"),
+)
+
+
+def documents(dpaccount, monkeypatch, tmp_path, root):
+    """Yield (kind, document) of everything that is written or printed."""
+    (tmp_path / "people.toml").write_text(CLAIM)
+    (tmp_path / "one.json").write_text(CONTEXT)
+    for file in ("field.csv", "published.toml"):
+        shutil.copy(root / "examples" / "outsourced" / file, tmp_path)
+    experiment = (root / "examples" / "experiments" / "people.toml").read_text()
+    (tmp_path / "experiment.toml").write_text(
+        experiment.replace("512", "32").replace("trials = 10", "trials = 2")
+    )
+    yield "experiment", tomllib.loads(experiment)
+    yield from printed(dpaccount, WORDS)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"ask": 1, "tell": 2}\n')))
+    yield "session-error", document_of(dpaccount("session", "people.toml", "--state", "s", "--rehearse", 1))
+    row = document_of(dpaccount("ask", "model.state", "--json"))["index"]
+    yield "answered", document_of(dpaccount("tell", "model.state", row, 1, "--json"))
+
+
+@pytest.mark.slow
+def test_every_schema_is_that_of_a_real_document(dpaccount, monkeypatch, tmp_path, root):
+    kinds = {each.name.partition("/")[0] for each in extensions(SCHEMAS) if each.ours}
+    are_of(documents(dpaccount, monkeypatch, tmp_path, root), kinds)
+
+
+def test_what_sessions_print_follows_its_schema_and_damage_does_not():
+    written = {
+        "ticket": {"ticket": 1, "action": 3, "slots": 4, "releasable": True},
+        "told": {"ticket": 1, "counts": True},
+        "query": {"index": 1, "answered": 0},
+    }
+    follow_their_schemas(written, ("action",))
