@@ -64,15 +64,21 @@ def install() -> None:
 def folders() -> dict[str, str]:
     """Return where each of our packages stands; of those for research, if it is installed."""
     beside = os.path.dirname(FOLDER) if __file__.endswith("__init__.py") else FOLDER  # noqa: PTH120
-    there = [name for name in NAMES if name in CORE or os.path.isdir(f"{FOLDER}/{name}")]  # noqa: PTH112
-    return {"dpaccount": f"{beside}/dpaccount", **{name: f"{FOLDER}/{name}" for name in there}}
+    whole = [name for name in RESEARCH if os.path.isfile(f"{FOLDER}/{name}/__init__.py")]  # noqa: PTH113
+    return {"dpaccount": f"{beside}/dpaccount", **{name: f"{FOLDER}/{name}" for name in (*CORE, *whole)}}
 
 
 def is_ours(module: str) -> bool:
-    """Return whether a loaded module is of one of our packages, not of a project's own of that name."""
-    top = module.partition(".")[0]
-    places = getattr(sys.modules.get(top), "__path__", ())
-    return top in folders() and os.path.realpath(folders()[top]) in map(os.path.realpath, places)
+    """Return whether a loaded module is of one of our packages, not of a project's own of that name.
+
+    Its own file decides: a project's namespace of that name is joined with ours, so that the package is ours
+    where its module is not.
+    """
+    folder = folders().get(module.partition(".")[0])
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if folder is None or file is None:
+        return False
+    return os.path.realpath(file).startswith(os.path.realpath(folder) + os.sep)
 
 
 def need(*names: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from dpaccount.documents import Place, canonical, mapped, parse_json, parse_toml, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import json_number, read_exact
-from dpaccount.extensions import PARAMETERS, SUBJECTS, extension
+from dpaccount.extensions import PARAMETERS, SUBJECTS, Extension, catalogues, extension, extensions
 from dpaccount.ledger.stores.server_address import SCHEMES
 from dpaccount.relation import RELATION_CLASSES, Observer, check_radius, stated
 from dpaccount.schemas import claim as tables
@@ -118,7 +118,7 @@ def read_claim(path: Path) -> Claim:
     """Return the claim in a TOML file; raises `InputError` naming what is unknown or out of range."""
     place = parse_toml(read_bytes(path), str(path))
     claim = claim_at(place, path)
-    registered = None if _in_core(claim.use) else extension(SUBJECTS, claim.use)
+    registered = _registered(claim.use)
     # a user's own class is code that only a worker loads
     choose = getattr(registered.load(), "completed", None) if registered and registered.ours else None
     if choose is None:
@@ -128,13 +128,15 @@ def read_claim(path: Path) -> Claim:
     return replace(chosen, because=because)
 
 
-def _in_core(use: str) -> bool:
-    """Return whether a subject's name needs no entry point: a user's own code, or a mechanism's file."""
-    return ":" in use or NAME.fullmatch(use) is None or find_spec(f"mechanisms.{_module(use)}") is not None
+def _registered(use: str) -> Extension | None:
+    """Return the entry point of a subject's name, if it is none of a user's own code or of a file of ours.
 
-
-def _module(use: str) -> str:
-    return use.replace("-", "_").replace(".", "_")
+    Entry points are not read for a mechanism's name.
+    """
+    module = use.replace("-", "_").replace(".", "_")
+    if ":" in use or NAME.fullmatch(use) is None or find_spec(f"mechanisms.{module}") is not None:
+        return None
+    return None if any(find_spec(f"{each}.{module}") for each in catalogues()) else extension(SUBJECTS, use)
 
 
 def spelled(use: str) -> str:
@@ -142,7 +144,7 @@ def spelled(use: str) -> str:
 
     Whoever reads the claim then sees whose code it is, and it is treated as a user's own code.
     """
-    registered = None if _in_core(use) else extension(SUBJECTS, use)
+    registered = _registered(use)
     return use if registered is None or registered.ours else registered.value
 
 
@@ -248,10 +250,16 @@ def _completed_subject(subject: Place, path: Path, private: Source | None) -> di
     for key, given in parameters.items() if isinstance(parameters, dict) else ():
         # a user's own class may have another parameter of such a name
         registered = extension(PARAMETERS, key) if isinstance(given, dict) else None
-        if registered is not None:
+        if registered is not None and (registered.ours or _beside(registered, completed["use"])):
             digested = _with_digests(registered.load(), subject.child("parameters").child(key), path, private)
             completed["parameters"] = {**completed["parameters"], key: digested}
     return completed
+
+
+def _beside(parameter: Extension, use: object) -> bool:
+    """Return whether a parameter's package has the subject too, so that its code is meant."""
+    mine = (each for each in extensions(SUBJECTS) if each.distribution == parameter.distribution)
+    return any(each.value == use for each in mine)
 
 
 def _joined(join: Place, path: Path, private: Source | None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from msgspec.structs import replace as changed
 from audits.api.cores import cores
 from audits.api.on_results import OneRunAudit, SamplesAudit
 from audits.api.requests import Audit, Sensitivity, TraceRequest, attack_on
-from audits.claim import RELATIONS, AuditPlan, read_claim
+from audits.claim import RELATIONS, AuditPlan, read_claim, spelled
 from audits.datasets.bases import Pair
 from audits.datasets.described import paired, read_data
 from audits.datasets.shape import ARRAY, Described, array_shape
@@ -118,6 +118,7 @@ class Arguments:
         if sum(each is not None for each in (subject, self.claim, self.command)) != 1:
             others = f"{named('claim')} CLAIM.toml or {named('command')}"
             raise InputError(f"give either a subject's name, {others}")
+        subject = None if subject is None else spelled(subject)
         own = self.command is not None or subject is None or ":" in subject
         if self.python is not None and (self.command is not None or not own):
             raise InputError(f"{named('python')} runs a function", "name it, such as clinic:noisy_count")
@@ -210,7 +211,7 @@ class Arguments:
     def query(self, target: str) -> Sensitivity:
         """Return the request to test a query's declared sensitivity, or those that a class declares."""
         self._check_ranges()
-        named, plan = self.named, self._effort()
+        named, plan, target = self.named, self._effort(), spelled(target)
         request = Sensitivity(target, None, plan.seed, plan.seconds, self.prove, allow_code=self.allow_code)
         if self.python is not None and self.prove:
             what = f"{named('prove')} reads the code in this interpreter"

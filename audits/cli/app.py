@@ -126,8 +126,15 @@ def add_commands(first: str = "") -> None:
 
     asked = extension(COMMANDS, first)
     for each, command in loaded(COMMANDS) if asked is None else [(asked, asked.load())]:
-        if each.name not in known:
+        if each.name in known:
+            continue
+        try:
             app.command(command, name=each.name, group=HELP_GROUPS["Research" if each.ours else OF_OTHERS])
+            app[each.name].help  # noqa: B018 - read from its docstring, which is as anybody wrote it
+        except Exception as error:
+            if each.name in app:
+                del app[each.name]
+            each.warn(error)
 
 
 #: Earlier names of commands and, by command, of options: they work, and help does not show them.

@@ -230,7 +230,18 @@ def _part(text: str) -> "Section":
     if made_by is None:
         known = ", ".join(each.name for each in extensions(REPORTS)) or "none"
         raise InputError(f"--part has {text[:60]!r}", f"write NAME=FILE; the names are: {known}")
-    section: Section = made_by.load()(Path(file))
+    from audits.reports.sections import Section
+    from dpaccount.errors import DpaccountError
+
+    make = made_by.load()
+    try:
+        section = make(Path(file))
+    except (DpaccountError, OSError):
+        raise
+    except (Exception, SystemExit) as error:  # of code that anybody wrote
+        raise InputError(made_by.broken(error), "mend or remove that package") from None
+    if not isinstance(section, Section):
+        raise InputError(made_by.broken("it made no section"), "mend or remove that package")
     return section
 
 

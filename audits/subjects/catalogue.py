@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import importlib.util
+import json
 import pkgutil
 import types
 import typing
@@ -12,14 +13,14 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
-from audits.claim import NAME, Claim
+from audits.claim import NAME, Claim, spelled
 from audits.subjects.calibrated import TARGETS, noise_of, with_noise
 from audits.subjects.listed import TABLE, ListedFunction, function_named
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.extensions import PARAMETERS, SUBJECTS, Extension, extension, extensions, loaded
+from dpaccount.extensions import PARAMETERS, SUBJECTS, catalogues, extension, loaded
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
-from dpaccount_packages import is_ours
+from dpaccount_packages import folders, is_ours
 from mechanisms.subject import EXAMPLE, Subject
 from mechanisms.table.bind_columns import KEYS as TABLE_KEYS
 from mechanisms.table.bind_columns import Promise, bind
@@ -52,19 +53,10 @@ class CatalogueEntry:
         }
 
 
-def packages() -> list[str]:
-    """Return the packages of ours in which each file is one subject."""
-    return [
-        "mechanisms",
-        *(each.value for each in extensions(SUBJECTS) if each.ours and ":" not in each.value),
-    ]
-
-
 def entries() -> Iterator[CatalogueEntry]:
     """Yield all catalogued subjects: every module of a package whose one class is named after the file."""
-    for layer in packages():
-        package = importlib.import_module(layer)
-        for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
+    for layer in catalogues():
+        for info in sorted(pkgutil.iter_modules([folders()[layer]]), key=lambda module: module.name):
             entry = _entry(layer, info.name)
             if entry is not None:
                 yield entry
@@ -73,7 +65,8 @@ def entries() -> Iterator[CatalogueEntry]:
 def _entry(layer: str, module_name: str) -> CatalogueEntry | None:
     module = importlib.import_module(f"{layer}.{module_name}")
     made_by = getattr(module, "".join(part.capitalize() for part in module_name.split("_")), None)
-    if hasattr(module, "__path__"):  # a folder holds what several share
+    # a folder holds what several share; a project's namespace may hold a file of this name
+    if hasattr(module, "__path__") or not is_ours(module.__name__):
         return None
     if made_by is None or not hasattr(made_by, "proof") or not hasattr(made_by, "status"):
         return None
@@ -81,14 +74,10 @@ def _entry(layer: str, module_name: str) -> CatalogueEntry | None:
 
 
 def _registered() -> Iterator[CatalogueEntry]:
-    """Yield the subjects whose class an entry point names, ours first."""
+    """Yield our subjects whose class an entry point names."""
     for each, made_by in loaded(SUBJECTS):
-        if ":" in each.value and hasattr(made_by, "status"):
-            yield _of_class(each, made_by)
-
-
-def _of_class(each: Extension, made_by: type) -> CatalogueEntry:
-    return CatalogueEntry(each.name, each.package, made_by)
+        if each.ours and hasattr(made_by, "status"):
+            yield CatalogueEntry(each.name, each.package, made_by)
 
 
 def find(name: str) -> CatalogueEntry:
@@ -101,23 +90,23 @@ def find(name: str) -> CatalogueEntry:
 
 
 def _found(name: str) -> CatalogueEntry | None:
-    """Return a catalogued subject; None if there is none of this name."""
+    """Return a catalogued subject, or None; what other packages add is users' own code."""
     if NAME.fullmatch(name) is None or "." in name:  # a dot would name a package to import
         return None
     module_name = name.replace("-", "_")
     if importlib.util.find_spec(f"mechanisms.{module_name}") is not None:
         layers = ["mechanisms"]
     else:
-        layers = [layer for layer in packages() if importlib.util.find_spec(f"{layer}.{module_name}")]
+        layers = [layer for layer in catalogues() if importlib.util.find_spec(f"{layer}.{module_name}")]
     for layer in layers:
         match = _entry(layer, module_name)
         if match is not None and match.name == name:
             return match
     registered = None if layers else extension(SUBJECTS, name)
-    if registered is None or ":" not in registered.value:
+    if registered is None or not registered.ours:
         return None
     made_by = registered.load()
-    return _of_class(registered, made_by) if hasattr(made_by, "status") else None
+    return CatalogueEntry(name, registered.package, made_by) if hasattr(made_by, "status") else None
 
 
 def listed(name: str | None) -> list[dict[str, Any]] | dict[str, Any]:
@@ -125,9 +114,26 @@ def listed(name: str | None) -> list[dict[str, Any]] | dict[str, Any]:
     function = None if name is None else function_named(name)
     if function is not None:
         return _listed_function(function)
-    if name is not None:
+    if name is not None and (name == spelled(name) or ":" in name):
         return _listed_class(find(name))
-    return [*map(_listed_class, (*entries(), *_registered())), *map(_listed_function, TABLE)]
+    others = [each for each in _of_others() if name in (None, each["name"])]
+    if name is not None:
+        return others[0] if others else _listed_class(find(name))
+    return [*map(_listed_class, (*entries(), *_registered())), *others, *map(_listed_function, TABLE)]
+
+
+def _of_others() -> Iterator[dict[str, Any]]:
+    """Yield what other packages add; a class that does not say of itself what `list` prints is warned of."""
+    for each, made_by in loaded(SUBJECTS):
+        if each.ours or spelled(each.name) != each.value:  # of two with one name, ours counts
+            continue
+        try:
+            described = _listed_class(CatalogueEntry(each.name, each.package, made_by))
+            json.dumps(described)
+        except Exception as error:  # of code that anybody wrote
+            each.warn(error)
+        else:
+            yield described
 
 
 def _listed_class(entry: CatalogueEntry) -> dict[str, Any]:
@@ -313,7 +319,7 @@ def _value_at(place: Place, hint: Any) -> object:
 def _readers(kinds: tuple[Any, ...]) -> Iterator[Any]:
     """Yield what reads a parameter that is a table of its own kind, such as public points."""
     if not {Fraction, bool, int, str}.intersection(kinds):
-        yield from (each for _, each in loaded(PARAMETERS) if each.KIND in kinds)
+        yield from (each for _, each in loaded(PARAMETERS) if getattr(each, "KIND", None) in kinds)
 
 
 def _moderate(place: Place) -> Fraction:

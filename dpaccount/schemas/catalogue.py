@@ -59,8 +59,13 @@ def schemas() -> dict[str, Schema]:
     That of a file is named with its version; an entry point of another package is named in the same way.
     """
     kinds = {**{f"{name}/1": kind for name, kind in FILES.items()}, **ANSWERS}
-    kinds |= {each.name: kind for each, kind in loaded(SCHEMAS) if each.name not in kinds}
-    return {name.partition("/")[0]: _made_of(name, kind) for name, kind in kinds.items()}
+    made = {name.partition("/")[0]: _made_of(name, kind) for name, kind in kinds.items()}
+    for each, kind in loaded(SCHEMAS):
+        try:
+            made.setdefault(each.name.partition("/")[0], _made_of(each.name, kind))
+        except Exception as error:  # of a structure that anybody wrote
+            each.warn(error)
+    return made
 
 
 def _made_of(name: str, kind: Any) -> Schema:
