@@ -130,7 +130,7 @@ class ReplaceOne(_Changed):
     radius = None
 
     def within(self, here: Iterable[Any], there: Iterable[Any]) -> bool:
-        """Return that any record may."""
+        """Return True: any record may replace any other."""
         return True
 
     def steps(self, finer: Adjacency) -> int | None:

@@ -328,8 +328,11 @@ def planned(
 ) -> tuple[Subject, Planned]:
     """Return the study with the least noise that meets a promise, and each statistic with its amount.
 
-    There are `rows` units, of each of which `max_rows` rows count.  With no `law` it is the one of narrower
-    intervals.  Raises `InputError` where no noise does.
+    `statistics`: what the study releases.
+    `rows`, `max_rows`: units of the table, and the rows of one unit that count.
+    `promise`: the (ε, δ) and the relation that all statistics together must meet.
+    `law`: "laplace" or "gaussian"; None: the one of narrower intervals.
+    Raises `InputError` where no noise meets the promise.
     """
     if law == "gaussian" and promise.delta == 0:
         raise InputError("Gaussian noise is never pure", "give the guarantee a delta > 0, or law = laplace")

@@ -60,8 +60,11 @@ def reproduce(
 ) -> tuple[dict[str, Any], dict[str, Floats]]:
     """Return the answer of `dpaccount reproduce` and, by cell, the curves [trials, rounds].
 
-    Trials run on the workers of `joblib.parallel_config`, else in `jobs` processes; see
-    `dpaccount.work.run`.
+    `name`: one of `reproductions`.
+    `trials`, `rounds`: runs of every cell and rounds of a run; None: the reproduction's own.
+    `jobs`: processes, if `joblib.parallel_config` sets no workers (`dpaccount.work.run`).
+    `seed`: that of the first trial; the others follow.
+    `progress`: called as trials end.
     """
     started = time.perf_counter()
     study = find(name)

@@ -184,7 +184,7 @@ class PolynomialFeatures:
 
 
 def kernel_of(kernel: str, lengthscale: float) -> Kernel:
-    """Return the kernel of a name in `KERNELS`; ``additive``: squared-exponential, its mean over coordinates.
+    """Return the kernel of a name in `MAP_KERNELS`; ``additive`` is the mean of one over each coordinate.
 
     Raises `InputError` with the known names.
     """
@@ -216,11 +216,13 @@ def _same_cell(per_axis: int, left: Floats, right: Floats) -> Floats:
 def feature_map(
     kernel: str, basis: str, per_axis: int, lengthscale: float, dictionary: Callable[[int], Floats]
 ) -> Features:
-    """Return features of a kernel of `KERNELS` by a basis of `BASES`.
+    """Return features of a kernel by a basis.
 
-    There are about `per_axis`^d, or d·`per_axis` of an additive kernel.  `dictionary` gives so many
-    public points [n, d], for Nyström's.  ``chosen``: quadrature where frequencies are normal, all
-    monomials of a polynomial, Nyström's for Matérn kernels.  ``cells``: a histogram, without a kernel.
+    `kernel`, `lengthscale`: a name in `MAP_KERNELS`, and its length in units of the points.
+    `basis`: a name in `BASES`.  ``chosen`` is quadrature where frequencies are normal, all monomials of a
+    polynomial, Nyström's for Matérn kernels; ``cells`` is a histogram, without a kernel.
+    `per_axis`: nodes on each of d axes: about `per_axis`^d features, or d·`per_axis` if additive.
+    `dictionary`: gives that many public points [n, d], for Nyström's.
     Raises `InputError` if a kernel has no such features, or for parameters that make no sense.
     """
     exact, dimension = kernel_of(kernel, lengthscale), dictionary(1).shape[1]

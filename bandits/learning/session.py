@@ -188,7 +188,7 @@ class Session:
         return self._tickets[number - 1]
 
     def name_of(self, ticket: Ticket) -> str | None:
-        """Return what the point of a ticket is called, where all are offered those of a space."""
+        """Return the name of a ticket's point; None unless everyone is offered the points of one space."""
         space, action = self._course.space, ticket.action
         if space is None or self._course.context is not None:
             return None

@@ -53,9 +53,12 @@ def choose(
 ) -> RowNoise:
     """Return the noise with the smaller variance that is proved to cost (ε, δ) where a row moves by `unit`.
 
-    `unit` 0: a row is replaced by any other of the ball of `radius`.  Raises `InputError` if a
-    number is out of range, or where neither noise is known: δ = 0 and more columns than K-norm
-    noise is drawn for.
+    `columns`, `rows`: the table's size.
+    `epsilon`, `delta`: the budget of the release; δ = 0 admits K-norm noise only.
+    `unit`: the ℓ2 distance by which a neighbour's row moves; 0: it is any other of the ball.
+    `radius`: the ℓ2 norm to which rows are clipped.
+    Raises `InputError` if a number is out of range, or where neither noise is known: δ = 0 and more columns
+    than K-norm noise is drawn for.
     """
     if epsilon <= 0 or not 0 <= delta < 1 or min(columns, rows) < 1 or radius <= 0 or unit < 0:
         raise out_of_range("epsilon > 0, 0 <= delta < 1, columns >= 1, rows >= 1, radius > 0, unit >= 0")

@@ -72,7 +72,7 @@ class PublicGrid:
         return np.concatenate([middles, there], axis=1)
 
     def exact_points(self) -> list[tuple[Fraction, ...]]:
-        """Return the same points as rational numbers."""
+        """Return `points` as rational numbers, for balls: doubles round the middles of cells."""
         if self.space is not None:
             return [tuple(map(Fraction, point)) for point in self.points().tolist()]
         middles = [Fraction(2 * a + 1, 2 * self.actions) for a in range(self.actions)]

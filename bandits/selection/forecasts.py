@@ -53,8 +53,11 @@ def choose_local(
 ) -> Selection:
     """Return the bandit and channel for people who keep their rewards, on public points of a kernel matrix.
 
-    `bound` and `noise_bound` are B and R of `bandits.local_privacy`.  The channel is the one whose answers
-    vary least once little is left to learn: the clip is then about R, the reward's noise taken for uniform.
+    `epsilon`: that of each answer, above 0.
+    `bound`, `noise_bound`: B > 0 and R ≥ 0 of `bandits.local_privacy`, in units of rewards.
+    `rounds`: people, at least 1; `kernel`: the kernel matrix [points, points].
+    The channel is the one whose answers vary least once little is left to learn: the clip is then about R,
+    the reward's noise taken for uniform.
     Raises `InputError` for parameters that make no sense.
     """
     if rounds < 1 or bound <= 0 or noise_bound < 0:

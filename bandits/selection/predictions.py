@@ -36,7 +36,11 @@ def choose(
 ) -> Selection:
     """Return the subject of least forecast error; without `predictions`, for any number of them.
 
-    Pure ε is asked for by `delta` 0.  Raises `InputError` for parameters that make no sense.
+    `grid`: the public actions and contexts.
+    `rounds`: people whose rewards are learned from, at least 2.
+    `epsilon`, `delta`: the budget of all predictions; a `delta` of 0 asks for pure ε.
+    `predictions`: how many will be made; None: any number, by a released function.
+    Raises `InputError` for parameters that make no sense.
     """
     if epsilon <= 0 or not 0 <= delta < 1 or rounds < 2 or (predictions is not None and predictions < 1):
         raise out_of_range("epsilon > 0, 0 <= delta < 1, rounds >= 2 and predictions >= 1")

@@ -77,13 +77,15 @@ def choose(
 ) -> Selection:
     """Return the bandit of least mean regret in public rehearsals, for a kind of privacy, budget and horizon.
 
-    ``joint``: contexts and rewards are private; people bring `candidates` points.  ``reward``: the points of
-    `space` are public, rewards private.  ``shuffled``: the same, but rewards stay on devices, whose bits a
-    shuffler mixes.  ``local``: no one is trusted with either.  Each kind is another promise, and none
-    replaces another.
-
-    A `space` has the points that are played, in worlds drawn by `laws` in turn; the name of a surface, by
-    default camelback, has worlds of its own.  Raises `InputError` for parameters that make no sense.
+    `privacy`: ``joint`` if contexts and rewards are private; ``reward`` if the points of `space` are public
+    and only rewards private; ``shuffled`` if rewards also stay on devices, whose bits a shuffler mixes;
+    ``local`` if no one is trusted with either.  These are different promises: none replaces another.
+    `epsilon`, `delta`: the budget of the whole run, ε > 0 and 0 < δ < 1.
+    `rounds`: the number of people, at least 2; many are rehearsed by fewer, at a larger ε.
+    `candidates`, `dimension`: points of each person, and their coordinates, where there is no space.
+    `space`: the points that are played; or the name of a surface, by default camelback.
+    `laws`: those of the rehearsed worlds, taken in turn; a surface has worlds of its own.
+    Raises `InputError` for parameters that make no sense.
     """
     if epsilon <= 0 or not 0 < delta < 1 or rounds < 2 or not laws:
         raise out_of_range("epsilon > 0, 0 < delta < 1, rounds >= 2 and a law of worlds at least")

@@ -102,11 +102,13 @@ def vector_proof(
 ) -> Theorem:
     """Return the least (ε, `delta`) of all prefix sums of vectors of `numbers`, a round for each of `ends`.
 
-    A round sums the people after the round before it up to its end: one each, or a batch.  `person` is one
-    person's contribution in a ball, values lie on 2^−`bits`; every released node or row has noise of
-    standard deviation `sigma` per coordinate, in the values' units.  `late`: a person enters any one round,
-    which only their own data choose; this costs a ball's contributions nothing (docs/proofs.md).  Raises
-    `RuleError` for a stream that has no rule for that.
+    `stream`: one of `STREAMS`.
+    `person`: the theorem that one person's contribution lies in a ball.
+    `sigma`: standard deviation of the noise per coordinate of a released node or row, in the values' units.
+    `ends`: the last person of every round, which sums those after the round before it: one, or a batch.
+    `numbers`: the length of a vector; its values lie on multiples of 2^−`bits`.
+    `late`: a person enters any one round, which only their own data choose; this costs a ball's contributions
+    nothing (docs/proofs.md).  Raises `RuleError` for a stream that has no rule for that.
     """
     if late and not takes_late(stream):
         raise RuleError(f"no rule covers late answers in the sums of {stream}")

@@ -56,7 +56,7 @@ def account_answer(
 
 
 def summary(accountant: Accountant, gap: Fraction = GAP) -> dict[str, Any]:
-    """Return pure ε where it exists and ε at a few standard δ, with the worst unit of the first."""
+    """Return pure ε where it exists and ε at a few standard δ, with the worst unit at the first δ."""
     found = {at: accountant.worst_epsilon(at, gap) for at in STANDARD_DELTAS}
     first = found[STANDARD_DELTAS[0]]
     return {

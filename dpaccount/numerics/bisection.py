@@ -27,9 +27,9 @@ def bisect(
     width: Fraction | float = 0,
     relative: Fraction | int = 0,
 ) -> tuple[N, N]:
-    """Return the ends of a bracket of the point from which on numbers are `past` it.
+    """Return a bracket [a, b] of the point from which on `past` is true, within [`low`, `high`].
 
-    The bracket is halved at most `halvings` times, until it is no wider than `width` + `relative`·high.
+    The bracket is halved at most `halvings` times, until it is no wider than `width` + `relative`·b.
     """
     for _ in range(halvings):
         if high - low <= width + relative * high:
@@ -65,9 +65,10 @@ def solve(
 ) -> Ends:
     """Return [a, b] with δ(a) > target ≥ δ(b), both proved, so that ε(target) lies in [a, b].
 
-    `curve` decreases; δ(high) ≤ target is known (or high is a bound by other means), and ε below
-    `low` is not asked for. The interval is at most `width` wide where the balls are thin enough.
-    `hint` is where the crossing is thought to be; a wrong one costs time only.
+    `curve`: δ, which decreases, as balls of any precision.
+    `low`, `high`: where to look: δ(high) ≤ target, or high is a bound by other means.
+    `width`: the most that the interval is wide, where the balls are thin enough.
+    `hint`: where the crossing is thought to be; a wrong one costs time only.
     """
     # The search may be wrong in any way: the two sign tests after it are the proof, and they need no more of
     # the curve than that it falls.

@@ -78,7 +78,7 @@ class AllocatedGaussian(OneWay, Unbounded, TransformPair):
         return Fraction(-low), Fraction(high)
 
     def add_moments(self, total: Moments, count: int) -> bool:
-        """Add those of a unit that every step might hold: P is a mixture of such laws."""
+        """Add the moments of a unit that every step might hold: P is a mixture of such laws."""
         total.only_above(count * ball(self.mu2) / 2, count * ball(self.mu2))
         return True
 
@@ -106,7 +106,7 @@ class AllocatedResponse(OneWay, LossTable):
             mass *= fall * (steps - j) / (j + 1)
         return tuple(atoms)
 
-    def failing(self) -> Fraction:
+    def infinite_loss_mass(self) -> Fraction:
         """Return 0: both distributions have the same support."""
         return Fraction(0)
 
@@ -136,7 +136,7 @@ class AllocatedResponse(OneWay, LossTable):
         return -self.epsilon, self.epsilon
 
     def add_moments(self, total: Moments, count: int) -> bool:
-        """Add those of a step that surely holds the unit: P is a mixture of such laws."""
+        """Add the moments of a step that surely holds the unit: P is a mixture of such laws."""
         total.only_above(count * ball(self.epsilon**2 / 2), count * ball(self.epsilon**2))
         return True
 

@@ -99,7 +99,7 @@ class PoissonComposition(PoissonPair):
         return sampled_curves.on_sample(self.rate, there, back, bits, added=self.added)
 
     def add_moments(self, total: Moments, count: int) -> bool:
-        """Add those of the whole."""
+        """Add the moments of the whole, which those of a sample do not exceed."""
         return self.inner.add_moments_of_sample(total, count)
 
     def sampling(self) -> Sampling:
@@ -300,7 +300,7 @@ class SampledGaussian(PoissonPair, TransformPair):
         return self._bracketing_pairs(Composition((self.mu2, self.mu2)))
 
     def add_moments(self, total: Moments, count: int) -> bool:
-        """Add those of the whole."""
+        """Add the moments of the whole, which those of a sample do not exceed."""
         total.only_above(count * ball(self.mu2) / 2, count * ball(self.mu2))
         return True
 
@@ -358,7 +358,7 @@ class SampledGroup(CommonSupport, ExactPair):
         return self._mixture().moment_bound(s)
 
     def add_moments(self, total: Moments, count: int) -> bool:
-        """Add those of a sample of the whole group."""
+        """Add the moments of a sample of the whole group."""
         return self._whole().add_moments_of_sample(total, count)
 
     def bracketing_pairs(self) -> tuple[LossPair, Composition] | None:

@@ -46,7 +46,7 @@ class ReplacedRow(Symmetric, LossPair):
         return Sampling(self.rate, self.whole(), exact=False)
 
     def add_moments(self, total: Moments, count: int) -> bool:
-        """Add those of the whole."""
+        """Add the moments of the whole, which those of a sample do not exceed."""
         return self.whole().add_moments_of_sample(total, count)
 
 
@@ -130,7 +130,7 @@ class ReplacedGeometric(ReplacedRow, LossTable):
         low, high = laplace_losses(self.scale, self.shift)
         return ReplacedLaplace(self.rate, low), ReplacedLaplace(self.rate, high)
 
-    def failing(self) -> Fraction:
+    def infinite_loss_mass(self) -> Fraction:
         """Return 0: both distributions have the same support."""
         return Fraction(0)
 

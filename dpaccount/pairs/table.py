@@ -32,7 +32,7 @@ class LossTable(ExactPair):
         """Return the finite losses, each with its mass under P, at the precision of the moment."""
 
     @abstractmethod
-    def failing(self) -> Fraction:
+    def infinite_loss_mass(self) -> Fraction:
         """Return the mass of P at an infinite loss."""
 
     def listed(self) -> bool:
@@ -41,19 +41,19 @@ class LossTable(ExactPair):
 
     def infinite_mass(self) -> Fraction:
         """Return the mass of P at an infinite loss."""
-        return self.failing()
+        return self.infinite_loss_mass()
 
     def least_infinite_mass(self) -> Fraction:
         """Return the mass of P at an infinite loss."""
-        return self.failing()
+        return self.infinite_loss_mass()
 
     def most_finite_mass(self) -> arb:
         """Return the mass of P at finite losses."""
-        return 1 - ball(self.failing())
+        return 1 - ball(self.infinite_loss_mass())
 
     def ceiling(self) -> arb | None:
         """Return the largest loss; None where some mass is at an infinite one."""
-        if self.failing():
+        if self.infinite_loss_mass():
             return None
         return max((at for at, _ in kept_losses(self, ctx.prec)), key=lambda at: float(at.mid()))
 
@@ -67,7 +67,7 @@ class LossTable(ExactPair):
         """Return δ(t) = P(L = ∞) + E(1 − e^{t−L})₊ at the precision of the moment."""
         at, kept = ball(t), kept_losses(self, ctx.prec)
         spend(len(kept))
-        total = ball(self.failing())
+        total = ball(self.infinite_loss_mass())
         for loss, mass in kept:
             total += mass * (-(at - loss).expm1()).max(arb(0))
         return total
@@ -92,14 +92,18 @@ class LossTable(ExactPair):
         """Return the listed losses on a lattice, else those of the curve."""
         if not self.listed():
             return super().lattice(grid, depth)
-        return composing.of_table(self.losses, lambda: ball(self.failing()), grid)
+        return composing.of_table(self.losses, lambda: ball(self.infinite_loss_mass()), grid)
 
     def few_losses(self) -> tuple[Atoms, arb] | None:
         """Return the losses with their masses, the rarest first, and the mass at +∞."""
         if not self.listed():
             return None
         losses = self.losses()
-        return (counted_losses.ordered(losses), ball(self.failing())) if len(losses) <= MAX_COUNTED else None
+        return (
+            (counted_losses.ordered(losses), ball(self.infinite_loss_mass()))
+            if len(losses) <= MAX_COUNTED
+            else None
+        )
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,10 @@ class TablePair(LossTable):
     @property
     def symmetric(self) -> bool:
         """Return whether (Q, P) has the same losses with the same masses."""
-        return self.odds == self.reversed().odds and self.failing() == self.reversed().failing()
+        return (
+            self.odds == self.reversed().odds
+            and self.infinite_loss_mass() == self.reversed().infinite_loss_mass()
+        )
 
     def reversed(self) -> "TablePair":
         """Return the pair of the other direction."""
@@ -141,7 +148,7 @@ class TablePair(LossTable):
         # The exact difference from 1, as the logarithm of odds near 1 would keep few of its digits.
         return tuple((ball(odds - 1).log1p(), ball(mass)) for odds, mass in self.odds.items())
 
-    def failing(self) -> Fraction:
+    def infinite_loss_mass(self) -> Fraction:
         """Return the mass of P where Q has none."""
         return self._failing
 

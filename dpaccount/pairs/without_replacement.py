@@ -56,7 +56,7 @@ class WithoutReplacement(Symmetric, UpperPair):
         return self.inner.sampled_renyi(order, self.rate)
 
     def add_moments(self, total: Moments, count: int) -> bool:
-        """Add those of the whole."""
+        """Add the moments of the whole, which those of a sample do not exceed."""
         return self.inner.add_moments_of_sample(total, count)
 
     def sampling(self) -> Sampling:

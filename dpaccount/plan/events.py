@@ -159,7 +159,7 @@ class _Chained(Event):
         return self.epsilon
 
     def for_group(self, k: int) -> Event:
-        """Return that pair."""
+        """Return discrete Laplace noise of scale 1/ε on a value moved by k: exactly the chain of k steps."""
         if self.epsilon == 0:
             return self
         scale, moved = 1 / self.epsilon, Fraction(k)

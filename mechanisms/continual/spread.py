@@ -89,7 +89,12 @@ def toeplitz(
     bits: int,
     floors: float = 0.0,
 ) -> Spread:
-    """Return the spread of A·C⁻¹ for a Toeplitz factor over 2^`bits`, from its response to one unit."""
+    """Return the spread of A·C⁻¹ for a Toeplitz factor over 2^`bits`, from its response to one unit.
+
+    `history`: makes the state of the factor, of a width and a type of numbers; `rounds`: how many there are.
+    `scale`: standard deviation of the noise in a row; `columns`: the numbers of a row.
+    `floors`: a bound on what rounding down adds in a round.
+    """
     memory, inverse = history(1, np.float64), np.zeros(rounds)
     for t in range(rounds):
         value = ((t == 0) * 2.0**bits - memory.past()) / memory.diagonal()

@@ -211,7 +211,9 @@ def laplace_proof(
 ) -> Theorem:
     """Return the theorem for Laplace noise on numbers in [−1, 1]: ε = 2/`scale` a message.
 
-    `query` is the certificate's name of the number, `name` that of the view.
+    `query`, `name`: the certificate's names of the number and of the view.
+    `messages`, `each`: messages in all, and of one person, one after another.
+    `delta`: that of the theorem, at least 0; `source`: the origin of the constants that scale a number.
     """
     number = assume_clipped(query, Fraction(-1), Fraction(1), REPLACE_ONE, "movement", source)
     own = assume_covers(query, tables.one_by_one(messages, each), "movement")

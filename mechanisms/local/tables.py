@@ -88,8 +88,11 @@ def proof(
 ) -> Theorem:
     """Every message comes from the row of the person's own symbol: local DP, shown to everyone.
 
-    `source` is the origin of the constants that map a person's value to a symbol; a person sends
-    `each` messages, one after another.
+    `name`: the query's and the view's, in the certificate.
+    `table`: the chances of all outcomes, a row for each symbol; `epsilon`: what it is proved to cost.
+    `messages`, `each`: messages in all, and of one person, one after another.
+    `delta`: that of the theorem, at least 0.
+    `source`: the origin of the constants that map a person's value to a symbol.
     """
     points = [(symbol,) for symbol in range(len(table))]
     symbol = assume_points(name, points, REPLACE_ONE, "movement", source)

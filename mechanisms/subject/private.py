@@ -161,13 +161,14 @@ def release(
 ) -> View:
     """Validate the shape of `value`, charge `ledger` for the proof, run `mechanism`; return its output.
 
-    The proof is at `delta`.  `purpose` is the text of the ledger's entry, and `key` makes the charge
-    idempotent.  `cover` is
-    the range (first, last) of the rows' units: at least as many as the mechanism's public number of
-    rows, which under add-remove is its limit, whatever the private number is; without a cover all
-    units pay.  `coins` seeds the mechanism's public coins.  Raises `InputError` (nothing charged)
-    for data of a wrong shape, and what `Ledger.charge` raises.  Values out of range are not an
-    error: rows are clamped to the mechanism's domain, one by one.
+    `purpose`: the text of the ledger's entry.
+    `delta`: that of the proof, in [0, 1).
+    `cover`: the rows' units, (first, last): at least as many as the mechanism's public number of rows, which
+    under add-remove is its limit, whatever the private number is.  None: all units pay.
+    `key`: makes the charge idempotent.
+    `coins`: the seed of the mechanism's public coins.
+    Raises `InputError` (nothing charged) for data of a wrong shape, and what `Ledger.charge` raises.  Values
+    out of range are not an error: rows are clamped to the mechanism's domain, one by one.
     """
     if not isinstance(value, Private):
         raise InputError(f"release takes a Private value, found {type(value).__name__}", "wrap it first")

@@ -184,6 +184,9 @@ def by_person(
 ) -> tuple["ByPerson", Reading]:
     """Return a mechanism for persons on a table, and how it reads the table.
 
+    `made_by`: the mechanism's class, which `make` constructs from the parameters at `place`.
+    `table`: the declared table, several rows of which may be one person's.
+    `relation`: how neighbouring datasets differ in persons.
     Where a row with nothing in it is as good as none, and the mechanism knows replaced rows, its rows are
     replaced with the person's; else they come and go.  Raises `InputError` for a mechanism whose number of
     rows would have to be public.

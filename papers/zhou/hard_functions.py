@@ -135,7 +135,10 @@ def hardest(
 ) -> HardFunctions:
     """Return the functions of appendix A.4's gap at α = 1, ½ min(½, M/4(e^ε − 1)²T)^½ v^½.
 
-    Its absolute constant C is not known and taken for 1.  M falls as the gap rises, so one gap fits.
+    `kernel`, `lengthscale`: one of `HARD_KERNELS`, on [0, 1].
+    `bound`: the largest norm of the functions; `moment`: v, the bound on E y².
+    `epsilon`, `rounds`: of each message, and people T.
+    The absolute constant C is not known and taken for 1.  M falls as the gap rises, so one gap fits.
     """
     if not epsilon > 0 or rounds < 1:
         raise out_of_range("epsilon > 0 and rounds >= 1")

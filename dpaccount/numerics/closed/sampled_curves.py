@@ -26,6 +26,9 @@ def with_infinite_mass(inner: Curve, low: Fraction, high: Fraction) -> Curve:
 def on_sample(rate: Fraction, there: Curve, back: Curve, bits: int, *, added: bool) -> Curve:
     """Return the curve of a pair on a Poisson sample, from the inner curve and its reverse.
 
+    `rate`: the probability q of a unit to be in the sample, 0 < q ≤ 1.
+    `there`, `back`: the inner pair's curve δ(t) in both directions; `bits`: the precision of balls.
+    `added`: the direction, in which a unit comes rather than goes.
     Removing: δ(x) = q δ_in((x − 1 + q)/q) for x = e^t > 1 − q, else 1 − x. Adding, by the complement: for
     t ≥ 0 δ = (1 − (1−q)e^t)·δ_in,rev at q e^t/(1 − (1−q)e^t), and 0 where 1 ≤ (1−q)e^t; for t < 0 by the
     complement δ(t) = 1 − e^t + e^t δ_remove(−t) again (Zhu, Dong & Wang 2022).

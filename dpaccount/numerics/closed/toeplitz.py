@@ -229,6 +229,7 @@ Taken = tuple[Any, ...]  #: the last round and those before it, likewise; empty:
 
 def _heaviest(weights: Sequence[Fraction], times: int, b: int) -> list[tuple[Fraction, Taken]]:
     """Return the largest sums of up to 0, 1, … `times` nonnegative weights, b apart, and which they are."""
+    # best[n] is the largest sum of so many among the first n weights.
     best: list[tuple[Fraction, Taken]] = [(Fraction(0), ())] * (len(weights) + 1)
     found = best[:1]
     for _ in range(times):

@@ -241,7 +241,7 @@ class _Candidate:
         return self.period * math.sqrt(self.depth / max(self.bend, 1e-300))
 
     def unaided(self) -> float:
-        """Return the same up to a factor where smoothing alone makes them fall."""
+        """Return the number of nodes, up to a factor, where smoothing alone makes the terms fall."""
         return self.period * math.sqrt(self.depth)
 
 

@@ -330,7 +330,7 @@ class TableOfLosses(Protocol):
     def losses(self) -> Atoms:
         """Return the finite losses, each with its mass under P, at the precision of the moment."""
 
-    def failing(self) -> Fraction:
+    def infinite_loss_mass(self) -> Fraction:
         """Return the mass of P at an infinite loss."""
 
     def reversed(self) -> Any:
@@ -350,7 +350,7 @@ class TableTransform(Transform):
 
     def infinite(self) -> arb:
         """Return the mass at an infinite loss."""
-        return ball(self.table.failing())
+        return ball(self.table.infinite_loss_mass())
 
     def value(self, s: acb) -> acb:
         """Return M(s)."""
@@ -411,4 +411,4 @@ def _table_floats(table: TableOfLosses) -> Any:
     if not losses:
         raise OutOfReach("no loss is finite")
     at, mass = np.array([[float(x.mid()), float(m.mid())] for x, m in losses]).T
-    return at, mass, float(table.failing())
+    return at, mass, float(table.infinite_loss_mass())

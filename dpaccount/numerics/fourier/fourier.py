@@ -216,7 +216,13 @@ class Trigonometric:
 def epsilon(
     product: Product, target: Fraction, log_target: float, gap: Fraction, digits: float
 ) -> Ends | None:
-    """Return an enclosure of ε(target), 0 < target < 1; None where no contour is affordable."""
+    """Return an enclosure of ε(target), 0 < target < 1; None where no contour is affordable.
+
+    `product`: the transforms of the pairs that are composed.
+    `log_target`: ln `target` as a double, which may be far below the doubles.
+    `gap`: the width that is asked for, relative to the larger of 1 and ε.
+    `digits`: the relative accuracy of δ that is sought, in decimal digits.
+    """
     rest = target - ceil_of(product.infinite())
     if rest <= 0:
         return None

@@ -258,7 +258,12 @@ def on_sample(
 ) -> Masses:
     """Return a lattice above a pair on a sample, from one above the inner pair (when added, its reverse).
 
-    `parts` compose to that, which fails with a probability in `failure`.
+    `parts`: the pairs that compose to the inner one, with counts.
+    `failure`: bounds on the inner pair's probability of an infinite loss.
+    `sampling_rate`: the probability q of a unit to be in the sample.
+    `grid`: the lattice's step and precision.
+    `depth`: −ln of probabilities that no longer matter.
+    `added`: the direction, in which a unit comes rather than goes.
 
     A node of mass p at t becomes, removing, p(q + (1 − q)e^{−t}) at ln(1 − q + qe^t); adding, from the
     reverse, p at −ln(1 − q + qe^{−t}). Removing, mass under Q that the inner lattice lost at its tails is put

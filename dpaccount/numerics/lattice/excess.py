@@ -108,6 +108,7 @@ class Excess:
             return arb(0)
         if not made.spread <= 1:
             return arb(self.unit)
+        # The bound at the head of this module, with v = 1 at most.
         v = ball(made.spread)
         s = 1 / v.sqrt() - arb(1) / 2
         kappa = (s * s.log() - (s + 1) * (s + 1).log()).exp()

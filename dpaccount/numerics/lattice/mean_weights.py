@@ -92,9 +92,11 @@ def response_call(epsilon: Fraction, y: arb) -> arb:
 
 
 def mean_curves(call: Call, variance: float, low: float, far: float, steps: int) -> MeanCurves:
-    """Return the bound for the mean of so many variables of about this variance.
+    """Return curves that bound those of the mean of `steps` independent variables.
 
-    Of their largest, e^low is about the least value that matters, and of each one e^far the largest.
+    `call`: E(S − x)₊ of one variable S; `variance`: about what it varies by.
+    `low`: ln of about the least value that matters of the largest variable.
+    `far`: ln of about the largest value that matters of each one.
     """
     doublings = steps.bit_length()
     # Bits of the weights: large places count more.

@@ -105,7 +105,7 @@ class Tests:
         return ((at / arb(2).sqrt()).erfc() / 2) ** self.bits
 
     def event(self) -> LikelyEvent:
-        """Return the same with short numbers: Φ((1 − share)m) rounded down, Φ(−(1 + share)m) up."""
+        """Return the event in short numbers: Φ((1 − share)m) rounded down, Φ(−(1 + share)m) up."""
         near = (1 - self.share) * lower(self.margin) if self.share < 1 else Fraction(0)
         return LikelyEvent("normal", (near, -(1 + self.share) * lower(self.margin)), self.bits, self.bits)
 
@@ -155,7 +155,9 @@ def shift(numbers: Lemma, rounds: int) -> float:
 def observe(p: Values, reward: float, level: float, runs: int, rng: np.random.Generator) -> Bits:
     """Return [runs, rounds − 1]: whether each later user's action is c, in the world of this first reward.
 
-    `level` is the threshold on ũ over σ at the typical V; 0 means c = 1.
+    `p`: the claim's parameters; `reward`: what the first person is paid, in this world.
+    `level`: the threshold on ũ over σ at the typical V; 0 means c = 1.
+    `runs`: independent simulations, whose noise `rng` draws.
     """
     numbers, rounds = lemma(p), min(int(p["T"]), SEEN)
     sigma, moved = math.sqrt(numbers.variance.upper), shift(numbers, int(p["T"]))

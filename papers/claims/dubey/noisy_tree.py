@@ -26,7 +26,12 @@ def noisy_nodes(matrix: Floats, sigma: float, times: int, runs: int, rng: np.ran
 def tree_attack(
     p: Values, movement: FarthestPair, times: int, sigma: float, seed: int, *, corner: bool = True
 ) -> dict[str, Any]:
-    """Attack the noisy nodes at the pair of `movement` with the likelihood ratio, <sum of nodes, A>."""
+    """Attack the noisy nodes at the pair of `movement` with the likelihood ratio, <sum of nodes, A>.
+
+    `p`: the claim's parameters, of which α and β are attacked.
+    `times`: the nodes that hold the record; `sigma`: the noise of a node off the diagonal.
+    `corner`: whether y² is released too.
+    """
     rng = np.random.default_rng(seed)
     cosine = float(movement.cosine)
     left = record_matrix(np.array([1.0, 0.0]), movement.rewards[0])

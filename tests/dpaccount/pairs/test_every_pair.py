@@ -392,8 +392,8 @@ class ForgetsItBackwards(TablePair):
     def reversed(self):
         return ForgetsItBackwards(self.q, self.p, forward=not self.forward)
 
-    def failing(self):
-        return super().failing() if self.forward else Fraction(0)
+    def infinite_loss_mass(self):
+        return super().infinite_loss_mass() if self.forward else Fraction(0)
 
 
 @dataclasses.dataclass(frozen=True)
