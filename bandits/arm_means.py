@@ -120,11 +120,11 @@ class ArmMeans(Additive):
         A coin is a function of its own row and its number among equal ones: rows that come and go leave
         all others where they are.
         """
-        known = self.domain().clamped(data)
-        draws = record_coins(known, coins, 2)
-        part = taking_part(known, self.chance, draws[:, 0])
-        rewards = self.counts.rounded(known[:, REWARD], draws[:, 1])
-        cell, arm = (known[part, column].astype(np.int64) for column in (CELL, ARM))
+        records = self.domain().clamped(data)
+        draws = record_coins(records, coins, 2)
+        part = taking_part(records, self.chance, draws[:, 0])
+        rewards = self.counts.rounded(records[:, REWARD], draws[:, 1])
+        cell, arm = (records[part, column].astype(np.int64) for column in (CELL, ARM))
         return self.counts.totals(cell, arm, rewards[part], None)
 
     def proof(self, delta: Fraction) -> Theorem:
@@ -172,25 +172,25 @@ class ArmMeans(Additive):
         wide = float(self.sigma) * sqrt(len(self.strata))
         total, people = sums.sum(axis=0), counts.sum(axis=0)
         # A count that is mostly noise gives any mean at all: such an arm may not be called the best.
-        known = estimates.above_noise(people, wide)
-        means = np.where(known, estimates.mean_of(total, people), 0.5)
+        counted = estimates.above_noise(people, wide)
+        means = np.where(counted, estimates.mean_of(total, people), 0.5)
         variance = estimates.noise_variance(means, people, wide) + estimates.sampling_variance(means, people)
-        best, second = (int(arm) for arm in np.argsort(-np.where(known, means, -1.0), kind="stable")[:2])
+        best, second = (int(arm) for arm in np.argsort(-np.where(counted, means, -1.0), kind="stable")[:2])
         sure = float(estimates.chance_of_best(means, np.sqrt(variance))[best])
         lead, reach = (
             float(means[best] - means[second]),
             estimates.Z * sqrt(variance[best] + variance[second]),
         )
         report: dict[str, object] = {
-            "best_arm": self.arms[best] if known[best] else None,
-            "best_probability": round(sure, 6) if known[best] else None,
+            "best_arm": self.arms[best] if counted[best] else None,
+            "best_probability": round(sure, 6) if counted[best] else None,
             "margin": {
                 "over": self.arms[second],
                 "mean": round(lead, 6),
                 "low": round(lead - reach, 6),
                 "high": round(lead + reach, 6),
             }
-            if known[second]
+            if counted[second]
             else None,
             "means": estimates.table(self.arms, total, people, wide),
             "share_warning": estimates.share_warning(people, wide**2, self.shares, self.arms),

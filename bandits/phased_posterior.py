@@ -352,12 +352,12 @@ class Learner:
 
         Who did not answer adds zero; without `answered` everyone did.
         """
-        known = np.nan_to_num(rewards, nan=0.0)
+        paid = np.nan_to_num(rewards, nan=0.0)
         # before the first release nothing is predicted, and rewards themselves are clipped to [−1, 1]
-        residual = known - ((self._phi @ self._mean)[self._point_of] if self._told else 0.0)
-        counted = np.ones(len(known), dtype=np.bool_) if answered is None else answered
+        residual = paid - ((self._phi @ self._mean)[self._point_of] if self._told else 0.0)
+        counted = np.ones(len(paid), dtype=np.bool_) if answered is None else answered
         total = np.zeros(self._directions.shape[1], dtype=np.int64)
-        for start in range(0, len(known), PEOPLE_PER_BLOCK):
+        for start in range(0, len(paid), PEOPLE_PER_BLOCK):
             now = slice(start, start + PEOPLE_PER_BLOCK)
             directions = self._directions[self._point_of[now]]
             total += clipped_sums.contributions(directions, residual[now], self._clip, counted[now])
@@ -371,12 +371,12 @@ class Learner:
         # A clip hides part of a residual: on average it passes the share κ, so what is observed is κ times as
         # steep.
         shape = self._slope / self._clip * self._cross
-        known = shape @ self._mean if self._told else np.zeros(len(shape))
+        predicted = shape @ self._mean if self._told else np.zeros(len(shape))
         noise = self._spread / self._clip**2 * self._gram
         if self._correlated:
-            shape, known, noise = self._row(shape, known, noise)
+            shape, predicted, noise = self._row(shape, predicted, noise)
         noise[np.diag_indices_from(noise)] += (2 * self._sigma) ** 2
-        observed = self._inward(released) + known
+        observed = self._inward(released) + predicted
         if self._own.estimated and self._told:
             self._weigh(shape, noise, observed)
         self._observed.learn(shape, noise, observed)
@@ -388,14 +388,14 @@ class Learner:
     def _weigh(self, shape: Floats, noise: Floats, observed: Floats) -> None:
         """Estimate the rewards' own noise by what a row has beyond its prediction."""
         gram = self._gram * (self._weights[self._told, self._told] ** 2 if self._correlated else 1.0)
-        known = np.linalg.solve(self._factor, self._prior.transposed_times(shape.T))
-        rest = known.T @ known + noise - self._spread / self._clip**2 * gram
+        whitened = np.linalg.solve(self._factor, self._prior.transposed_times(shape.T))
+        rest = whitened.T @ whitened + noise - self._spread / self._clip**2 * gram
         self._own.tell(observed - shape @ self._mean, rest, gram, self._clip, self._unsure)
 
-    def _row(self, shape: Floats, known: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
+    def _row(self, shape: Floats, predicted: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
         """Return H, H·θ̂ and the rewards' noise of this batch's row, with the batches before it."""
         *past, weight = self._weights[self._told, : self._told + 1]
-        whole, own = np.column_stack([shape, known]), clipped_sums.typical(noise)
+        whole, own = np.column_stack([shape, predicted]), clipped_sums.typical(noise)
         noise = weight**2 * noise
         noise[np.diag_indices_from(noise)] += sum(
             each**2 * reward for each, (_, reward) in zip(past, self._past, strict=True)
@@ -413,8 +413,8 @@ class Learner:
         prior = self._prior = self._model.prior_root(self._scale, self._length)
         inner = np.eye(prior.size) + prior.within(self._observed.information)
         self._factor = np.linalg.cholesky(inner)
-        known = prior.transposed_times(self._observed.moment)
-        self._mean = prior.times(np.linalg.solve(inner, known).astype(np.float64))
+        moment = prior.transposed_times(self._observed.moment)
+        self._mean = prior.times(np.linalg.solve(inner, moment).astype(np.float64))
 
     def _choose_prior(self) -> None:
         """Move to the scale and length of largest marginal likelihood of the releases; at first among all."""
@@ -434,7 +434,7 @@ class Learner:
         prior = self._model.prior_root(scales[0], length)
         sizes = np.ones((len(scales), prior.size))  # of another scale's columns, but for the level's
         sizes[:, 1:] = np.array([[SCALES[scale] / SCALES[scales[0]]] for scale in scales])
-        known = sizes[:, :, None] * prior.within(self._observed.information) * sizes[:, None, :]
+        information = sizes[:, :, None] * prior.within(self._observed.information) * sizes[:, None, :]
         moment = sizes * prior.transposed_times(self._observed.moment)
         away = (np.array(scales) - START[0]) ** 2 + (length - START[1]) ** 2
-        return evidence(np.eye(prior.size) + known, moment) - away / 2
+        return evidence(np.eye(prior.size) + information, moment) - away / 2

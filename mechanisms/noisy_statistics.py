@@ -379,7 +379,7 @@ def _planned_listed(
             return False
 
     check_names([what.name for what in statistics])
-    delta, asked = promise.delta if law == "gaussian" else Fraction(0), []
+    delta, requests = promise.delta if law == "gaussian" else Fraction(0), []
     for what in statistics:
         part = draws(what, known=exact and what.is_whole)
         moves = tuple(calibration.moved_by(draw, law, vary=vary) * max_rows for draw in part)
@@ -390,10 +390,10 @@ def _planned_listed(
             enough = partial(proved, of=(what,), epsilon=what.epsilon)
             alone = calibration.total_amount(what.epsilon, delta)
             one = replace(one, fixed=calibration.least_scales([one], alone, enough)[1][0])
-        asked.append(one)
+        requests.append(one)
     total = calibration.total_amount(promise.epsilon, delta)
-    scales, amounts = calibration.least_scales(asked, total, proved)
-    return study_at(scales), tuple(zip(asked, amounts, strict=True))
+    scales, amounts = calibration.least_scales(requests, total, proved)
+    return study_at(scales), tuple(zip(requests, amounts, strict=True))
 
 
 def _planned_unlisted(
@@ -414,12 +414,12 @@ def _planned_unlisted(
         study, some = _planned_unlisted_rows(own, rows * max_rows, of_row, rows)
         whole = ByPerson(replace(study, statistics=statistics), rows, max_rows, promise.relation)
         pairs = zip(statistics, some, strict=True)
-        asked = tuple((replace(each, what=what, units=rows), n) for what, (each, n) in pairs)
+        parts = tuple((replace(each, what=what, units=rows), n) for what, (each, n) in pairs)
     else:
-        whole, asked = _planned_unlisted_rows(statistics, rows, promise, rows)
+        whole, parts = _planned_unlisted_rows(statistics, rows, promise, rows)
     if point(whole.proof(promise.delta))[0] > promise.epsilon:
         raise InputError("no noise is proved to meet this total", "give a larger delta")
-    return whole, asked
+    return whole, parts
 
 
 def _planned_unlisted_rows(
@@ -431,11 +431,11 @@ def _planned_unlisted_rows(
     rest = tuple(what for what in statistics if not what.unlisted)
     each = promise.delta / (1 + bool(rest)) / (len(statistics) - len(rest))
     vary, chosen, thresholds = adjacency(promise.relation).rows_vary, {}, []
-    for asked, amount in calibration.split_keyed(statistics, promise.epsilon, 1 if vary else 2, rows):
-        what = asked.what
-        chosen[what.name] = asked.scales(amount), (asked, amount)
+    for request, amount in calibration.split_keyed(statistics, promise.epsilon, 1 if vary else 2, rows):
+        what = request.what
+        chosen[what.name] = request.scales(amount), (request, amount)
         thresholds.append(unlisted.least_threshold(chosen[what.name][0][0], each, promise.relation))
-    left = promise.epsilon - sum(asked.moves[0] / scales[0] for scales, (asked, _) in chosen.values())
+    left = promise.epsilon - sum(request.moves[0] / scales[0] for scales, (request, _) in chosen.values())
     if rest:
         some = Promise(promise.relation, left, promise.delta / 2)
         of_rest, pairs = _planned_listed(rest, rows, 1, some, "gaussian", units=units)

@@ -41,7 +41,7 @@ DeltaOf = Callable[[Fraction], Fraction]  #: ε ↦ an upper bound on δ of sing
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Question:
     """A question: what one unit pays, what a chain of groups pays, the cheap bound, the relative width."""
 
     at_gap: Callable[[Composition, Fraction], Answer]
@@ -167,13 +167,13 @@ class Accountant:
             found = chain_epsilon(share(OF_CHAIN)(delta_of), target, self.group, least)
             return math.inf if found is None else found
 
-        asked = _Asked(
+        question = _Question(
             lambda total, gap: account.epsilon(total, target, gap),
             chained,
             epsilon_scalar(target),
             width,
         )
-        return self._grouped(asked)
+        return self._grouped(question)
 
     def worst_delta(self, epsilon: Exact, gap: Exact = GAP) -> Worst:
         """Return δ(epsilon) with the unit that pays it and the method."""
@@ -182,7 +182,7 @@ class Accountant:
             raise InputError(f"epsilon {epsilon} is out of range", "it must be at least 0")
 
         return self._grouped(
-            _Asked(
+            _Question(
                 lambda total, gap: account.delta(total, at, gap),
                 lambda delta_of: chain_delta(delta_of, at, self.group),
                 delta_scalar(at),
@@ -191,58 +191,60 @@ class Accountant:
         )
 
     @question()
-    def _grouped(self, asked: _Asked) -> Worst:
+    def _grouped(self, question: _Question) -> Worst:
         """Return the worst answer for single units, or for groups as tightly as the events allow."""
         if self.group == 1:
-            return self._single(asked)
+            return self._single(question)
         # From close to loose: one group is worst for all events at once; all are Gaussian, so that k units
         # cost kμ wherever they lie; or only the chain of neighbours is left.
         plan = self.plan.events
         joint, first = group_compositions(plan, self.group), groups.common(plan, self.group)
         if joint is not None and first is not None:
-            answer = asked.worst(joint)
+            answer = question.worst(joint)
             found = Worst(answer.bounds, first or None, answer.method)
-            return found if all(map(groups.attained, plan)) else self._floored(found, asked)
+            return found if all(map(groups.attained, plan)) else self._floored(found, question)
         if all(map(groups.gaussian, plan)):
-            found, whole = self._aligned(asked)
-            return found if whole else _lower(self._floored(found, asked), joint, asked)
-        return _lower(self._chained(asked), joint, asked)
+            found, whole = self._aligned(question)
+            return found if whole else _lower(self._floored(found, question), joint, question)
+        return _lower(self._chained(question), joint, question)
 
-    def _single(self, asked: _Asked) -> Worst:
+    def _single(self, question: _Question) -> Worst:
         """Return what the worst unit is charged, with what some unit is known to cost as its lower end."""
-        found = worst(self.classes, asked.evaluate, asked.scalar)
+        found = worst(self.classes, question.evaluate, question.scalar)
         factored = any(event.uneven for event in self.plan.events)
         if found.bounds.lower is None or not factored:
             return found
         own = attained_classes(self.plan.events)
         if own == self.classes:
             return found
-        lower = worst(own, asked.evaluate, asked.scalar).bounds.lower
+        lower = worst(own, question.evaluate, question.scalar).bounds.lower
         known = None if lower is None else min(lower, found.bounds.lower)
         return replace(found, bounds=Enclosure(known, found.bounds.upper))
 
-    def _aligned(self, asked: _Asked) -> tuple[Worst, bool]:
+    def _aligned(self, question: _Question) -> tuple[Worst, bool]:
         """Return what k units cost as if each met the worst Gaussian noise, and whether some do."""
         known = [event for event in (event.for_group(self.group) for event in self.plan.events) if event]
         wide = all(unit.size is None or unit.size >= self.group for unit in self.classes)
         shared = not any(isinstance(event, Stream) for event in self.plan.events)
-        return worst(unit_classes(known), asked.evaluate, asked.scalar), wide and shared
+        return worst(unit_classes(known), question.evaluate, question.scalar), wide and shared
 
-    def _chained(self, asked: _Asked) -> Worst:
+    def _chained(self, question: _Question) -> Worst:
         """Return what a chain of neighbours costs at most."""
 
         def delta_of(at: Fraction) -> Fraction:
-            found = worst(self.classes, lambda total: account.delta(total, at, asked.gap), delta_scalar(at))
+            found = worst(
+                self.classes, lambda total: account.delta(total, at, question.gap), delta_scalar(at)
+            )
             return min(Fraction(1), Fraction(found.bounds.upper))
 
-        single = self._single(asked)
+        single = self._single(question)
         with allowance(ANSWER):
-            bounds = Enclosure(single.bounds.lower, asked.chained(delta_of))
+            bounds = Enclosure(single.bounds.lower, question.chained(delta_of))
         return replace(single, bounds=bounds, method=f"group chain over {single.method}")
 
-    def _floored(self, found: Worst, asked: _Asked) -> Worst:
+    def _floored(self, found: Worst, question: _Question) -> Worst:
         """Return the answer with what one unit pays as its lower end."""
-        lower, upper = self._single(asked).bounds.lower, found.bounds.upper
+        lower, upper = self._single(question).bounds.lower, found.bounds.upper
         known = None if lower is None or found.bounds.lower is None else min(lower, upper)
         return replace(found, bounds=Enclosure(known, upper))
 
@@ -281,9 +283,9 @@ class Accountant:
         return worst * scale
 
 
-def _lower(found: Worst, joint: list[Composition] | None, asked: _Asked) -> Worst:
+def _lower(found: Worst, joint: list[Composition] | None, question: _Question) -> Worst:
     """Return the answer, cut at what all events together cost at their own worst units."""
-    answer = None if joint is None else asked.worst(joint)
+    answer = None if joint is None else question.worst(joint)
     if answer is None or answer.bounds.upper >= found.bounds.upper:
         return found
     return replace(found, bounds=Enclosure(found.bounds.lower, answer.bounds.upper), method=answer.method)

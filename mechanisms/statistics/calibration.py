@@ -186,7 +186,7 @@ def rounded_up(value: float, digits: int = SCALE_DIGITS) -> Fraction:
 
 
 def least_scales(
-    asked: Sequence[StatisticRequest], total: float, proved: Callable[[Scales], bool]
+    requests: Sequence[StatisticRequest], total: float, proved: Callable[[Scales], bool]
 ) -> tuple[Scales, list[float]]:
     """Return all draws' scales with which `proved` holds, and every statistic's amount.
 
@@ -194,20 +194,20 @@ def least_scales(
     `total`, an amount that is nearly enough: all their noise is then raised until `proved` holds.
     Raises `InputError` where the accuracies need more than there is, with what can be reached.
     """
-    fitted = _fitted(asked, total, proved)
+    fitted = _fitted(requests, total, proved)
     if fitted is not None:
         return fitted
-    wanted = [each for each in asked if each.what.accuracy is not None]
-    if not wanted or _fitted(_eased(asked, MOST_EASED), total, proved) is None:
-        if any(each.fixed for each in asked):
+    wanted = [each for each in requests if each.what.accuracy is not None]
+    if not wanted or _fitted(_eased(requests, MOST_EASED), total, proved) is None:
+        if any(each.fixed for each in requests):
             raise OutOfReachError(BEYOND, LOWER)
         raise OutOfReachError(
-            f"no {asked[0].law.capitalize()} noise is proved to meet this total",
+            f"no {requests[0].law.capitalize()} noise is proved to meet this total",
             "give an epsilon from 1e-6 to 10, with a delta of 1e-12 or more, or of 0",
         )
 
     def enough(times: float) -> bool:
-        return _fitted(_eased(asked, times), total, proved) is not None
+        return _fitted(_eased(requests, times), total, proved) is not None
 
     times = bisect_ratio(enough, 1.0, MOST_EASED, ratio=LEAST_EASED)[1]
     can = ", ".join(f"{each.what.name} ± {shown(float(each.what.accuracy or 0) * times)}" for each in wanted)
@@ -219,22 +219,22 @@ def least_scales(
 
 
 def _fitted(
-    asked: Sequence[StatisticRequest], total: float, proved: Callable[[Scales], bool]
+    requests: Sequence[StatisticRequest], total: float, proved: Callable[[Scales], bool]
 ) -> tuple[Scales, list[float]] | None:
     """Return what `least_scales` does, None where there is no such noise."""
-    fixed = {k: each.wanted() for k, each in enumerate(asked) if each.what.accuracy or each.fixed}
-    shares = sum(float(each.what.share) for k, each in enumerate(asked) if k not in fixed)
+    fixed = {k: each.wanted() for k, each in enumerate(requests) if each.what.accuracy or each.fixed}
+    shares = sum(float(each.what.share) for k, each in enumerate(requests) if k not in fixed)
     left = _left(total, fixed.values(), shares)
     if left is None:
         return None
 
     def amounts(factor: float) -> list[float]:
-        by_law = factor**2 if asked[0].law == "gaussian" else factor
-        own = [left / by_law * float(each.what.share) / shares if shares else 0.0 for each in asked]
+        by_law = factor**2 if requests[0].law == "gaussian" else factor
+        own = [left / by_law * float(each.what.share) / shares if shares else 0.0 for each in requests]
         return [fixed.get(k, amount) for k, amount in enumerate(own)]
 
     def scales(factor: float) -> Scales:
-        pairs = zip(asked, amounts(factor), strict=True)
+        pairs = zip(requests, amounts(factor), strict=True)
         return tuple(scale for each, amount in pairs for scale in each.scales(amount))
 
     if not shares:
@@ -253,7 +253,7 @@ def _fitted(
 
 def _left(total: Any, fixed: Iterable[float], shares: float | Fraction) -> Any:
     """Return what fixed amounts leave of a total; None if they exceed it, or leave none for `shares`."""
-    left = total - sum(type(total)(min(each, 1e300)) for each in fixed)
+    left = total - sum(type(total)(min(amount, 1e300)) for amount in fixed)
     return None if left < -total / 10**6 or (shares and left <= total / 10**6) else left
 
 
@@ -285,7 +285,7 @@ def split_keyed(
     return list(zip(keyed, parts, strict=True))
 
 
-def _eased(asked: Sequence[StatisticRequest], times: float) -> list[StatisticRequest]:
+def _eased(requests: Sequence[StatisticRequest], times: float) -> list[StatisticRequest]:
     """Return statistics whose wanted accuracies are `times` times as wide."""
     return [
         each
@@ -293,7 +293,7 @@ def _eased(asked: Sequence[StatisticRequest], times: float) -> list[StatisticReq
         else replace(
             each, what=replace(each.what, accuracy=min(each.what.accuracy * Fraction(times), LARGEST))
         )
-        for each in asked
+        for each in requests
     ]
 
 

@@ -55,50 +55,50 @@ class LowerRate:
         return max(self.private, self.without)
 
 
-def lower_rate(asked: Setting) -> LowerRate:
+def lower_rate(setting: Setting) -> LowerRate:
     """Return Theorem 1's order of E R_T; 0 where the logarithm's argument is not above 1."""
-    zeta = expm1(asked.epsilon)
-    return LowerRate(_order(asked, zeta), _order(asked, 1.0), tuple(_outside(asked, zeta)))
+    zeta = expm1(setting.epsilon)
+    return LowerRate(_order(setting, zeta), _order(setting, 1.0), tuple(_outside(setting, zeta)))
 
 
-def _order(asked: Setting, zeta: float) -> float:
+def _order(setting: Setting, zeta: float) -> float:
     """Return the theorem's order at ζ; at ζ = 1 it is that without privacy (Remark 1)."""
-    a, d = asked.alpha, asked.dimension
-    if asked.smoothness is None:
-        inside = _argument(asked, zeta)
-        size = (asked.moment * asked.rounds * zeta ** (-2 * a)) ** (1 / (1 + a))
+    a, d = setting.alpha, setting.dimension
+    if setting.smoothness is None:
+        inside = _argument(setting, zeta)
+        size = (setting.moment * setting.rounds * zeta ** (-2 * a)) ** (1 / (1 + a))
         return size * log(inside) ** (d * a / (2 + 2 * a)) if inside > 1 else 0.0
-    nu = asked.smoothness
+    nu = setting.smoothness
     whole = nu * (1 + a) + d * a
     power = -2 * a / (1 + a) + 2 * d * a**2 / ((1 + a) * whole)
-    by_moments = asked.moment ** (nu / whole) * asked.norm ** (d * a / whole)
-    return float(by_moments * asked.rounds ** ((nu + d * a) / whole) * zeta**power)
+    by_moments = setting.moment ** (nu / whole) * setting.norm ** (d * a / whole)
+    return float(by_moments * setting.rounds ** ((nu + d * a) / whole) * zeta**power)
 
 
-def _argument(asked: Setting, zeta: float) -> float:
+def _argument(setting: Setting, zeta: float) -> float:
     """Return B^{(1+α)/α} T ζ²/v^{1/α}, whose logarithm the squared-exponential order has."""
-    a = asked.alpha
-    return float(asked.norm ** ((1 + a) / a) * asked.rounds * zeta**2 / asked.moment ** (1 / a))
+    a = setting.alpha
+    return float(setting.norm ** ((1 + a) / a) * setting.rounds * zeta**2 / setting.moment ** (1 / a))
 
 
-def _outside(asked: Setting, zeta: float) -> list[str]:
+def _outside(setting: Setting, zeta: float) -> list[str]:
     """Return which conditions of the proof do not hold, unknown constants taken for 1."""
-    unmet, places = [], functions(asked, zeta)
-    if _argument(asked, zeta) <= 1:
-        unmet.append(f"the logarithm's argument is {_argument(asked, zeta):.3g}, not above 1")
-    elif asked.smoothness is None and log(_argument(asked, zeta)) < asked.dimension / 2:
+    unmet, places = [], functions(setting, zeta)
+    if _argument(setting, zeta) <= 1:
+        unmet.append(f"the logarithm's argument is {_argument(setting, zeta):.3g}, not above 1")
+    elif setting.smoothness is None and log(_argument(setting, zeta)) < setting.dimension / 2:
         unmet.append("the logarithm is below d/2, where the order rises with epsilon, as no lower bound does")
-    if places > 2 * zeta**2 * asked.rounds:
+    if places > 2 * zeta**2 * setting.rounds:
         unmet.append(
-            f"M of order {places:.3g} is above 2 (e^epsilon - 1)^2 T = {2 * zeta**2 * asked.rounds:.3g}"
+            f"M of order {places:.3g} is above 2 (e^epsilon - 1)^2 T = {2 * zeta**2 * setting.rounds:.3g}"
         )
     return unmet
 
 
-def functions(asked: Setting, zeta: float) -> float:
+def functions(setting: Setting, zeta: float) -> float:
     """Return the order of M, the number of functions to distinguish (appendix A.4)."""
-    a, d = asked.alpha, asked.dimension
-    inside = _argument(asked, zeta)
-    if asked.smoothness is None:
+    a, d = setting.alpha, setting.dimension
+    inside = _argument(setting, zeta)
+    if setting.smoothness is None:
         return log(inside) ** (d / 2) if inside > 1 else 0.0
-    return float(inside ** (d * a / (asked.smoothness * (1 + a) + d * a)))
+    return float(inside ** (d * a / (setting.smoothness * (1 + a) + d * a)))

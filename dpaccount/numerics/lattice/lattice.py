@@ -231,6 +231,7 @@ def coarser(lattice: Masses) -> Masses:
 
 
 def _split(grid: Grid, row: list[fmpz]) -> list[fmpz]:
+    """Return the masses on every other node: those between are split onto both sides, rounded up."""
     with precision(grid.bits + 32):
         share = ball(1) / (1 + (-ball(grid.step)).exp())
         unit = fmpz(1) << grid.bits
