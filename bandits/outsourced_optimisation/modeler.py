@@ -125,5 +125,6 @@ class Modeler:
             return  # one point tells of no length; the next fit may
         self.kernel, self.mean = fitted(asked, np.array(old.answers), self.noise, self.kernel.spread)
         self.posterior = RowPosterior(self.points, self.kernel, self.noise, self.mean)
+        # A new length changes all covariances, so that every answer has to be learned again.
         for index, answer in zip(old.asked, old.answers, strict=True):
             self.posterior.tell(index, answer)

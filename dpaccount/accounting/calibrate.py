@@ -246,6 +246,7 @@ def _bracket(enough: Callable[[Fraction], bool], guess: Fraction) -> tuple[Fract
         return enough(noise) == (sign > 0)
 
     last = guess
+    # The guess is often as near as this; powers of two would first go far from it.
     for factor in FIRST_FACTORS:
         near = guess * factor if sign > 0 else guess / factor
         if is_past(near):

@@ -80,6 +80,7 @@ def to_renyi(part: Theorem, orders: Sequence[Fraction]) -> Theorem:
 def to_gdp(part: Theorem, mu_squared: Fraction) -> Theorem:
     """Pure ε is μ-GDP for Φ(−μ/2) ≤ 1/(1+e^ε) (Dong et al. 2022), η-bounded range as ε = η/2 is (R17)."""
     fact, mu_squared = private(part, rule := "to_gdp"), number(mu_squared, rule, "mu_squared")
+    # Never from zCDP, nor from one point with δ > 0: what they allow may lie above every Gaussian profile.
     if not isinstance(curve := fact.curve, Pure | BoundedRange):
         raise RuleError(f"{rule}: a whole profile is needed: pure DP or bounded range, found {curve}")
     epsilon = curve.epsilon if isinstance(curve, Pure) else curve.eta / 2
@@ -157,6 +158,7 @@ def group(part: Theorem, size: int, delta: Fraction | None = None) -> Theorem:
             curve = Zcdp(size**2 * rho)
         case Approximate(epsilon, spent):
             delta = number(delta if delta is not None else 1, rule, "delta")
+            # As a sum, which is defined at ε = 0 too.
             enough = at_most(
                 lambda _: ball(spent) * sum(((i * ball(epsilon)).exp() for i in range(size)), arb(0)), delta
             )

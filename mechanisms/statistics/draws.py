@@ -96,6 +96,7 @@ def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
     name, groups = what.name, what.groups
     if what.unlisted:
         return (Draw(f"{name}/keys", 0, Fraction(1), Fraction(2), 1),)
+    # A public number of rows is not counted: that would spend a share of the budget on what all know.
     number = () if known else (counts(name, groups),)
     match what.what:
         case "count" | "histogram" | "top":

@@ -55,6 +55,7 @@ def touched(p: Values) -> Cost:
 def chain(p: Values) -> Cost:
     """Compose n nodes of δ = β/2 each, as the proof writes: nβ/2 leaves nothing of β for the slack term."""
     levels = 1 + (int(p["T"]) - 1).bit_length()
+    # With two nodes this is β itself, and the slack term of advanced composition decides.
     spent = exactly(levels * p["beta"] / 2)
     witness = {
         "nodes": levels,
