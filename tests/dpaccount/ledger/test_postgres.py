@@ -15,7 +15,6 @@ import psycopg
 import pytest
 
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
-from dpaccount.ledger import team as arrangements
 from dpaccount.ledger.entry import ARRANGING, DRAWING, RELEASE, seal
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal import repair as repairs
@@ -329,12 +328,10 @@ def drawing_by(ledger, how: str):
 def test_whose_mark_was_cut_does_not_take_anothers_for_it(ledger, team, monkeypatch, how, salted):
     """Two ledgers of one process, in one second; the broken twin's entries have no salt, and are the same."""
     monkeypatch.setattr(entries, "now", lambda: "2030-01-01T00:00:00+00:00")
-    monkeypatch.setattr(arrangements, "now", lambda: "2030-01-01T00:00:00+00:00")
     with Ledger.open(team) as second:
         draws, others = drawing_by(ledger, how), drawing_by(second, how)
         if not salted:
-            for module in (entries, arrangements):
-                monkeypatch.setattr(module, "token_hex", lambda _: "0")
+            monkeypatch.setattr(entries, "token_hex", lambda _: "0")
         drawn = []
 
         def commit(transaction):
