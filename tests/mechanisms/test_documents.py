@@ -42,10 +42,10 @@ def test_the_example_of_the_page_runs(root, tmp_path, monkeypatch):
     assert 0 <= float(printed.getvalue().strip(" []\n")) <= 1
 
 
-def test_the_examples_of_factors_print_what_the_page_says(root):
+def test_the_examples_of_the_page_print_what_it_says(root):
     page = str(root / "docs" / "mechanisms.md")
     failed, tried = doctest.testfile(page, module_relative=False, encoding="utf-8")
-    assert tried >= 8
+    assert tried >= 5
     assert failed == 0
 
 
