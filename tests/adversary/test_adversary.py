@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import to_builtins
 
 from audits.api.on_subject import audit_subject
 from audits.api.requests import attack_on
@@ -61,7 +62,7 @@ def answer(made_by):
 def audited(claim, made_by):
     """Return the answer of `audit`, None for a wrong request."""
     try:
-        return audit_subject(attack_on(claim), made_by(), AuditBudget(), silent)
+        return to_builtins(audit_subject(attack_on(claim), made_by(), AuditBudget(), silent))
     except InputError:
         return None
 

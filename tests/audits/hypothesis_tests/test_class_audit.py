@@ -60,13 +60,13 @@ def short(monkeypatch):
 def test_an_audit_of_a_class_that_shows_more_than_its_releases_is_never_green(name):
     what, verdict = LEAKS[name]
     answer = audited(what)
-    assert answer["verdict"] in ({verdict} if verdict else {"REFUTED", "NOT ATTACKED"})
-    assert answer["witness"]["findings"]
-    assert answer["epsilon_power"] == answer["epsilon_lower"] or answer["verdict"] == "REFUTED"
+    assert answer.verdict in ({verdict} if verdict else {"REFUTED", "NOT ATTACKED"})
+    assert answer.witness.findings
+    assert answer.epsilon_power == answer.epsilon_lower or answer.verdict == "REFUTED"
 
 
 def test_runs_that_fail_now_and_then_are_counted():
-    said = " ".join(audited(now_and_then)["witness"]["findings"])
+    said = " ".join(audited(now_and_then).witness.findings)
     assert "ValueError: unlucky (" in said
     assert "runs fail)" in said
 
@@ -78,11 +78,11 @@ def test_runs_that_fail_now_and_then_are_counted():
 )
 def test_an_audit_of_a_sound_class_is_green_and_says_what_it_could_have_shown(what):
     answer = audited(what)
-    assert (answer["verdict"], answer["witness"]["findings"]) == (
+    assert (answer.verdict, answer.witness.findings) == (
         "NOT REFUTED",
         [NOT_RECORDED],
     )  # it has no file
-    assert answer["epsilon_power"] > 0.5
+    assert answer.epsilon_power > 0.5
 
 
 # ------------------------------------------------------------------ what shows no value
