@@ -77,7 +77,9 @@ class Journal:
         written = 0
         while written < len(line):
             written += os.write(self._descriptor, line[written:])
-        if time.monotonic() - self._synced >= self._kind.sync:
+        if not self._kind.sync:
+            os.fsync(self._descriptor)
+        elif time.monotonic() - self._synced >= self._kind.sync:
             os.fsync(self._descriptor)
             self._synced = time.monotonic()
         self._digests.append(line_digest)
@@ -177,9 +179,9 @@ class Journal:
         schema = str(line.get("schema"))[:40]
         if first and schema != self._kind.schema:
             raise self.refused(self._kind.other, repr(schema))
-        line.pop("digest", None)
-        written, expected = _line(line, self._digests[-1] if self._digests else "")
-        return (line if text == written else None), expected
+        written = line.pop("digest", None)
+        expected = digest([self._digests[-1] if self._digests else "", line])
+        return (line if written == expected else None), expected
 
 
 def _line(body: Line, before: str) -> tuple[bytes, str]:

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import stat
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -94,6 +95,9 @@ def test_a_changed_line_is_refused_or_done_again(tmp_path, kind, monkeypatch):
     changes += [b"".join(lines[:2] + lines[3:]), b"".join([*lines, lines[1]])]
     changes += [b"".join([*lines[:-1], b'{"event": 4}\n']), b"".join([*lines, b"[]\n"])]
     for changed in changes:
+        with suppress(ValueError):
+            if list(map(json.loads, changed.splitlines())) == list(map(json.loads, lines)):
+                continue  # the last digit of a float, which says the same
         path.write_bytes(changed)
         head = changed.startswith(lines[0])
         if kind.sync and head:
