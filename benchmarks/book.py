@@ -124,7 +124,8 @@ def page(book: dict[str, Any]) -> str:
     lacks = []
     for name, part in book["parts"].items():
         rows = [BenchmarkRow(**each) for each in part["rows"]]
-        told += [f"| {PARTS[name]} {summary(*key, alike)}" for key, alike in grouped(rows).items()]
+        lines = [summary(*key, alike) for key, alike in grouped(rows).items()]
+        told += [f"| {'' if number else PARTS[name]} {line}" for number, line in enumerate(lines)]
         lacks += lacking(rows)
     told += ["", *[f"Not measured: {'; '.join(lacks)}.\n"] * bool(lacks)]
     return "\n".join(told)
