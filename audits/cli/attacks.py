@@ -12,8 +12,8 @@ from audits.cli.options import (
     CatalogueOnly,
     File,
     Json,
-    Kept,
     Name,
+    StoreOptions,
     Text,
     Whole,
     WorkOptions,
@@ -26,21 +26,21 @@ from audits.cli.options import (
 from audits.cli.questions import (
     HIDDEN,
     RUNS,
-    AnyCurve,
-    Certified,
-    Claimed,
-    Curve,
-    Data,
-    Declared,
-    Elsewhere,
-    Level,
-    Limits,
-    Point,
-    Program,
-    Python,
-    Runs,
-    StoppingRuns,
-    Traced,
+    AnyCurveOptions,
+    CertifiedOptions,
+    ClaimedOptions,
+    CurveOptions,
+    DataOptions,
+    DeclaredOptions,
+    ElsewhereOptions,
+    LevelOptions,
+    LimitsOptions,
+    PointOptions,
+    ProgramOptions,
+    PythonOptions,
+    RunsOptions,
+    StoppingRunsOptions,
+    TracedOptions,
     arguments_of,
     option,
 )
@@ -51,17 +51,17 @@ if TYPE_CHECKING:
     from audits.api.requests import Audit
     from dpaccount.schemas.results import Trace
 
-AS_USUAL, HERE = Kept(), Elsewhere()  #: nothing said
+AS_USUAL, HERE = StoreOptions(), ElsewhereOptions()  #: nothing said
 
 
 def audit(
     subject: Name | None = None,
     *,
-    claimed: Claimed | None = None,
-    data: Data | None = None,
-    runs: StoppingRuns | None = None,
-    work: Annotated[Kept, RUNS] = AS_USUAL,
-    elsewhere: Annotated[Elsewhere, HIDDEN] = HERE,
+    claimed: ClaimedOptions | None = None,
+    data: DataOptions | None = None,
+    runs: StoppingRunsOptions | None = None,
+    work: Annotated[StoreOptions, RUNS] = AS_USUAL,
+    elsewhere: Annotated[ElsewhereOptions, HIDDEN] = HERE,
     catalogue_only: CatalogueOnly = False,
     json_: Json = False,
 ) -> int:
@@ -96,9 +96,9 @@ def audit(
 def audit_curve(
     subject: Name,
     *,
-    curve: AnyCurve | None = None,
-    data: Data | None = None,
-    runs: Runs | None = None,
+    curve: AnyCurveOptions | None = None,
+    data: DataOptions | None = None,
+    runs: RunsOptions | None = None,
     jobs: Whole = None,
     catalogue_only: CatalogueOnly = False,
     json_: Json = False,
@@ -121,14 +121,14 @@ def audit_curve(
 def audit_program(
     program: Text,
     *,
-    claimed: Point | None = None,
-    data: Data | None = None,
-    runs: StoppingRuns | None = None,
-    elsewhere: Program | None = None,
+    claimed: PointOptions | None = None,
+    data: DataOptions | None = None,
+    runs: StoppingRunsOptions | None = None,
+    elsewhere: ProgramOptions | None = None,
     jobs: Whole = None,
     json_: Json = False,
 ) -> int:
-    """Attack a program of any language, or a function that another Python runs.
+    """Attack a program of any language, or a function that another PythonOptions runs.
 
     Example: `dpaccount audit-program "./noisy_sum {seed} {data}" --epsilon 1 --shape 20 --low 0 --high 3`
 
@@ -150,10 +150,10 @@ def audit_samples(
     left: File,
     right: File,
     *,
-    claimed: Claimed | None = None,
-    curve: AnyCurve | None = None,
-    level: Level | None = None,
-    certified: Certified | None = None,
+    claimed: ClaimedOptions | None = None,
+    curve: AnyCurveOptions | None = None,
+    level: LevelOptions | None = None,
+    certified: CertifiedOptions | None = None,
     json_: Json = False,
 ) -> int:
     """Compare results that were drawn elsewhere, on two neighbouring datasets.
@@ -175,10 +175,10 @@ def audit_samples(
 def audit_one_run(
     scores: File,
     *,
-    claimed: Point | None = None,
-    curve: Curve | None = None,
-    level: Level | None = None,
-    certified: Certified | None = None,
+    claimed: PointOptions | None = None,
+    curve: CurveOptions | None = None,
+    level: LevelOptions | None = None,
+    certified: CertifiedOptions | None = None,
     json_: Json = False,
 ) -> int:
     """Audit one training run by the scores of its canaries.
@@ -215,9 +215,9 @@ def _attacked(
 def trace(
     function: Name,
     *,
-    claimed: Traced | None = None,
-    data: Data | None = None,
-    limits: Limits | None = None,
+    claimed: TracedOptions | None = None,
+    data: DataOptions | None = None,
+    limits: LimitsOptions | None = None,
     catalogue_only: CatalogueOnly = False,
     json_: Json = False,
 ) -> int:
@@ -263,10 +263,10 @@ def _known(value: float | str | None) -> str:
 def sensitivity(
     target: Name,
     *,
-    declared: Declared | None = None,
-    data: Data | None = None,
-    limits: Limits | None = None,
-    python: Python | None = None,
+    declared: DeclaredOptions | None = None,
+    data: DataOptions | None = None,
+    limits: LimitsOptions | None = None,
+    python: PythonOptions | None = None,
     jobs: Whole = None,
     catalogue_only: CatalogueOnly = False,
     json_: Json = False,

@@ -167,7 +167,7 @@ def rounded(value: Any, *, up: bool | None) -> str:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoreOptions:
     """How many processes do long work, and where its results are kept."""
 
     jobs: Whole = None
@@ -178,7 +178,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Cluster:
+class ClusterOptions:
     """Where long work is done."""
 
     backend: Annotated[str, one_of("serial", "loky", "dask")] | None = None
@@ -188,7 +188,7 @@ class Cluster:
 
 
 @dataclass(frozen=True)
-class WorkOptions(Cluster, Kept):
+class WorkOptions(ClusterOptions, StoreOptions):
     """Where long work is done, and where its results are kept; they do not depend on either."""
 
     def processes(self) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Group, Parameter
 
 from audits.cli.options import (
-    Cluster,
+    ClusterOptions,
     File,
     Flag,
     Number,
@@ -42,7 +42,7 @@ HIDDEN = Parameter(name="*", show=False)
 
 @CLAIM
 @dataclass(frozen=True)
-class Point:
+class PointOptions:
     """A claimed point."""
 
     epsilon: Number = None
@@ -53,7 +53,7 @@ class Point:
 
 @CLAIM
 @dataclass(frozen=True)
-class Claimed(Point):
+class ClaimedOptions(PointOptions):
     """A claim of (ε, δ)."""
 
     claim: File | None = None
@@ -62,7 +62,7 @@ class Claimed(Point):
 
 @CLAIM
 @dataclass(frozen=True)
-class Curve:
+class CurveOptions:
     """A claim of a whole privacy curve, as it can be tested on one training run too."""
 
     mu: Number = None
@@ -75,7 +75,7 @@ class Curve:
 
 @CLAIM
 @dataclass(frozen=True)
-class AnyCurve(Curve):
+class AnyCurveOptions(CurveOptions):
     """A claim of a privacy curve, or of Rényi divergences."""
 
     rho: Number = None
@@ -86,7 +86,7 @@ class AnyCurve(Curve):
 
 @DATA
 @dataclass(frozen=True)
-class Data:
+class DataOptions:
     """The data of a function or program of the user's own."""
 
     shape: Annotated[str, Parameter(metavar="ROWS[,COLUMNS]")] | None = None
@@ -111,7 +111,7 @@ class Data:
 
 @RUNS
 @dataclass(frozen=True)
-class Seed:
+class SeedOptions:
     """Where randomness begins."""
 
     seed: Whole = None
@@ -120,7 +120,7 @@ class Seed:
 
 @RUNS
 @dataclass(frozen=True)
-class Limits(Seed):
+class LimitsOptions(SeedOptions):
     """How long a search goes on, from which seed."""
 
     seconds: Number = None
@@ -129,7 +129,7 @@ class Limits(Seed):
 
 @RUNS
 @dataclass(frozen=True)
-class Level(Seed):
+class LevelOptions(SeedOptions):
     """How sure a lower bound is, and the seed of what is drawn for it."""
 
     confidence: Number = None
@@ -138,7 +138,7 @@ class Level(Seed):
 
 @RUNS
 @dataclass(frozen=True)
-class Trials:
+class TrialsOptions:
     """How many runs an attack has."""
 
     trials: Whole = None
@@ -147,13 +147,13 @@ class Trials:
 
 @RUNS
 @dataclass(frozen=True)
-class Runs(Level, Limits, Trials):
+class RunsOptions(LevelOptions, LimitsOptions, TrialsOptions):
     """The runs of an attack."""
 
 
 @RUNS
 @dataclass(frozen=True)
-class StoppingRuns(Runs):
+class StoppingRunsOptions(RunsOptions):
     """The runs of an attack on a point, which need not all be made."""
 
     stop_early: Flag = False
@@ -163,17 +163,17 @@ class StoppingRuns(Runs):
 
 @RUNS
 @dataclass(frozen=True)
-class Python:
+class PythonOptions:
     """Another interpreter."""
 
     python: File | None = None
-    """The Python interpreter in which a function of your own runs, 3.8 or later; nothing is installed
+    """The PythonOptions interpreter in which a function of your own runs, 3.8 or later; nothing is installed
     there."""
 
 
 @RUNS
 @dataclass(frozen=True)
-class Program(Python):
+class ProgramOptions(PythonOptions):
     """What runs outside this interpreter."""
 
     keep: File | None = None
@@ -182,7 +182,7 @@ class Program(Python):
 
 @RUNS
 @dataclass(frozen=True)
-class Certified:
+class CertifiedOptions:
     """A certificate of results that were drawn elsewhere."""
 
     certificate: File | None = None
@@ -190,7 +190,7 @@ class Certified:
 
 
 @dataclass(frozen=True)
-class Elsewhere(AnyCurve, Program, Certified, Cluster):
+class ElsewhereOptions(AnyCurveOptions, ProgramOptions, CertifiedOptions, ClusterOptions):
     """What `audit` takes too: each of these has a command in whose help it stands."""
 
     command: Text | None = None
@@ -200,7 +200,7 @@ class Elsewhere(AnyCurve, Program, Certified, Cluster):
 
 @CLAIM
 @dataclass(frozen=True)
-class Traced(Point):
+class TracedOptions(PointOptions):
     """What is claimed of the noise in a function."""
 
     mu: Number = None
@@ -215,7 +215,7 @@ class Traced(Point):
 
 @CLAIM
 @dataclass(frozen=True)
-class Declared:
+class DeclaredOptions:
     """The declared sensitivity of a query."""
 
     norm: Annotated[str, one_of("l1", "l2", "linf")] | None = None

@@ -21,11 +21,11 @@ from audits.sandbox.outcomes import Outcome
 from audits.subjects.code import Code
 from dpaccount.documents import sha256
 from dpaccount.errors import InputError
-from dpaccount.work.journal import Journal, Kind
+from dpaccount.work.journal import Journal, JournalKind
 
 OTHER: Final = "name another file to keep the runs in, or give the command that began this one"
 NONE_KEPT: Final = ("no kept runs", OTHER)
-KIND: Final = Kind(
+KIND: Final = JournalKind(
     "dpaccount/kept-runs/2",
     ("name a file that can be written", "name a file that can be written"),
     busy=("another audit keeps its runs here", "name another file"),

@@ -23,7 +23,7 @@ from typing import Final
 
 from dpaccount.documents import canonical, using
 from dpaccount.errors import InputError
-from dpaccount.work.journal import Journal, Kind
+from dpaccount.work.journal import Journal, JournalKind
 from mechanisms.table.persons import SECRET_BYTES
 
 MANIFEST: Final = "manifest.jsonl"
@@ -36,7 +36,7 @@ WRITABLE: Final = "name a folder to write to"
 DAMAGED: Final = ("no manifest of totals", "remove it, or name another --work")
 DIFFERS: Final = "the manifest and this release differ in {}"
 ANOTHER: Final = "name another --work, or remove it"
-KIND: Final = Kind(
+KIND: Final = JournalKind(
     "dpaccount/totals/3",
     (WRITABLE, WRITABLE),
     busy=("another command is working there", "wait, or name another --work"),

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from dpaccount.work.journal import Kind
+from dpaccount.work.journal import JournalKind
 
 SCHEMA: Final = "dpaccount/bandit-state/2"
-STATE: Final = Kind(
+STATE: Final = JournalKind(
     SCHEMA,
     ("give a state file in a folder that can be written", "give a state file that can be read and written"),
     busy=("{file} is open in another process", "let that end"),

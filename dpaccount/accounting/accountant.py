@@ -41,7 +41,7 @@ DeltaOf = Callable[[Fraction], Fraction]  #: ε ↦ an upper bound on δ of sing
 
 
 @dataclass(frozen=True)
-class _Question:
+class _PlanQuestion:
     """A question: what one unit pays, what a chain of groups pays, the cheap bound, the relative width."""
 
     at_gap: Callable[[Composition, Fraction], Answer]
@@ -167,7 +167,7 @@ class Accountant:
             found = chain_epsilon(share(OF_CHAIN)(delta_of), target, self.group, least)
             return math.inf if found is None else found
 
-        question = _Question(
+        question = _PlanQuestion(
             lambda total, gap: account.epsilon(total, target, gap),
             chained,
             epsilon_scalar(target),
@@ -182,7 +182,7 @@ class Accountant:
             raise InputError(f"epsilon {epsilon} is out of range", "it must be at least 0")
 
         return self._grouped(
-            _Question(
+            _PlanQuestion(
                 lambda total, gap: account.delta(total, at, gap),
                 lambda delta_of: chain_delta(delta_of, at, self.group),
                 delta_scalar(at),
@@ -191,7 +191,7 @@ class Accountant:
         )
 
     @question()
-    def _grouped(self, question: _Question) -> Worst:
+    def _grouped(self, question: _PlanQuestion) -> Worst:
         """Return the worst answer for single units, or for groups as tightly as the events allow."""
         if self.group == 1:
             return self._single(question)
@@ -208,7 +208,7 @@ class Accountant:
             return found if whole else _lower(self._floored(found, question), joint, question)
         return _lower(self._chained(question), joint, question)
 
-    def _single(self, question: _Question) -> Worst:
+    def _single(self, question: _PlanQuestion) -> Worst:
         """Return what the worst unit is charged, with what some unit is known to cost as its lower end."""
         found = worst(self.classes, question.evaluate, question.scalar)
         factored = any(event.uneven for event in self.plan.events)
@@ -221,14 +221,14 @@ class Accountant:
         known = None if lower is None else min(lower, found.bounds.lower)
         return replace(found, bounds=Enclosure(known, found.bounds.upper))
 
-    def _aligned(self, question: _Question) -> tuple[Worst, bool]:
+    def _aligned(self, question: _PlanQuestion) -> tuple[Worst, bool]:
         """Return what k units cost as if each met the worst Gaussian noise, and whether some do."""
         known = [event for event in (event.for_group(self.group) for event in self.plan.events) if event]
         wide = all(unit.size is None or unit.size >= self.group for unit in self.classes)
         shared = not any(isinstance(event, Stream) for event in self.plan.events)
         return worst(unit_classes(known), question.evaluate, question.scalar), wide and shared
 
-    def _chained(self, question: _Question) -> Worst:
+    def _chained(self, question: _PlanQuestion) -> Worst:
         """Return what a chain of neighbours costs at most."""
 
         def delta_of(at: Fraction) -> Fraction:
@@ -242,7 +242,7 @@ class Accountant:
             bounds = Enclosure(single.bounds.lower, question.chained(delta_of))
         return replace(single, bounds=bounds, method=f"group chain over {single.method}")
 
-    def _floored(self, found: Worst, question: _Question) -> Worst:
+    def _floored(self, found: Worst, question: _PlanQuestion) -> Worst:
         """Return the answer with what one unit pays as its lower end."""
         lower, upper = self._single(question).bounds.lower, found.bounds.upper
         known = None if lower is None or found.bounds.lower is None else min(lower, upper)
@@ -283,7 +283,7 @@ class Accountant:
         return worst * scale
 
 
-def _lower(found: Worst, joint: list[Composition] | None, question: _Question) -> Worst:
+def _lower(found: Worst, joint: list[Composition] | None, question: _PlanQuestion) -> Worst:
     """Return the answer, cut at what all events together cost at their own worst units."""
     answer = None if joint is None else question.worst(joint)
     if answer is None or answer.bounds.upper >= found.bounds.upper:

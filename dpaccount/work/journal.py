@@ -28,7 +28,7 @@ Line = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Kind:
+class JournalKind:
     """What a journal is for, and what is said of one that cannot be used: what is wrong, what would be right.
 
     In a sentence `{file}` is its path, `{name}` its last part, `{found}` another schema.  `again`: what it
@@ -54,7 +54,7 @@ class Journal:
     `InputError` for a file that is damaged, of another version, open elsewhere or readable by others.
     """
 
-    def __init__(self, file: Path, begin: Line, kind: Kind) -> None:
+    def __init__(self, file: Path, begin: Line, kind: JournalKind) -> None:
         self._file, self._kind = file, kind
         head = {"schema": kind.schema, **begin, "stream": token_hex(8)}
         if not os.path.lexists(file):

@@ -1,4 +1,4 @@
-"""Arguments become requests: the command line, Python and the pytest plugin ask the same, in their own words."""
+"""Arguments become requests: the command line, PythonOptions and the pytest plugin ask the same, in their own words."""
 
 from fractions import Fraction
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from audits.api.arguments import Arguments, declared_sensitivity, described, terms_of
-from audits.cli.questions import Data, Declared, Point, Runs, arguments_of
+from audits.cli.questions import DataOptions, DeclaredOptions, PointOptions, RunsOptions, arguments_of
 from dpaccount.errors import InputError
 from tests.looped import looped
 
-#: command-line texts, and the Python values that ask the same
+#: command-line texts, and the PythonOptions values that ask the same
 SAME = [
     ({"shape": "6", "low": "0", "high": "3"}, {"shape": 6, "low": 0, "high": 3}),
     ({"shape": "6,2", "low": "0,-1", "high": "3"}, {"shape": (6, 2), "low": [0, -1], "high": 3}),
@@ -24,7 +24,7 @@ SAME = [
 
 @looped(("texts", "values"), SAME)
 def test_both_ask_the_same_attack(texts, values):
-    tables = Point(epsilon="0.5", delta="1e-6"), Runs(trials="1e3"), Data(**texts)
+    tables = PointOptions(epsilon="0.5", delta="1e-6"), RunsOptions(trials="1e3"), DataOptions(**texts)
     line = arguments_of(*tables, jobs="1").request("m:f")
     python = Arguments(
         epsilon=Fraction(1, 2),
@@ -47,12 +47,12 @@ def test_both_ask_the_same_attack(texts, values):
 
 @looped(("texts", "values"), SAME)
 def test_both_ask_the_same_test_of_sensitivity(texts, values):
-    line = arguments_of(Declared(norm="l2", bound="1/3"), Data(**texts)).query("m:f").declared
+    line = arguments_of(DeclaredOptions(norm="l2", bound="1/3"), DataOptions(**texts)).query("m:f").declared
     python = declared_sensitivity("l2", Fraction(1, 3), described(terms_of(values), None, None))
     assert (line.norm, line.bound, line.shape) == (python.norm, python.bound, python.shape)
 
 
-#: what is wrong, in arguments of Python; and a part of the sentence, in which Python writes the argument's name
+#: what is wrong, in arguments of Python; and a part of the sentence, in which PythonOptions writes the argument's name
 WRONG = [
     ({"trials": Fraction(5)}, "trials is 5; give a whole number from 10 to 10000000"),
     ({"trials": Fraction(1, 2)}, "trials is 0.5"),

@@ -10,10 +10,10 @@ from dataclasses import replace
 import pytest
 
 from dpaccount.errors import InputError
-from dpaccount.work.journal import Journal, Kind
+from dpaccount.work.journal import Journal, JournalKind
 from tests.looped import looped
 
-STATE = Kind(
+STATE = JournalKind(
     "dpaccount/a-test/1",
     ("name another", "name one that can be read"),
     busy=("{file} is in use", "wait"),
