@@ -156,10 +156,11 @@ def test_what_is_sent_to_other_machines_finds_our_packages(tmp_path, wheel):
 import pickle
 import dpaccount
 from audits.sandbox.other_engines import PartSummer
+from audits.subjects.bound import BoundClaim
 from audits.sandbox.table_parts import _remote
 from dpaccount_packages import called
 from mechanisms.count import Count
-for what in (PartSummer(None, Count, {}, b""), (called, pickle.dumps(_remote), '["no claim", {}, [0, 1, "", false], null]')):
+for what in (PartSummer(BoundClaim(None, Count), {}, b""), (called, pickle.dumps(_remote), '["no claim", {}, [0, 1, "", false], null]')):
     print(pickle.dumps(what).hex())
 """)
     sent = place.run("send.py")
@@ -167,7 +168,7 @@ for what in (PartSummer(None, Count, {}, b""), (called, pickle.dumps(_remote), '
     code = """
 import json, pickle, sys
 summer, (function, *given) = (pickle.loads(bytes.fromhex(line)) for line in sys.argv[1:])
-assert type(summer).__name__ == "PartSummer" and summer.made_by.__name__ == "Count"
+assert type(summer).__name__ == "PartSummer" and summer.bound.made_by.__name__ == "Count"
 print(function(*given))
 """
     done = place.run("-c", code, *sent.stdout.split())

@@ -12,7 +12,7 @@ from audits.claim import Claim
 from audits.editions import OPENING
 from audits.sandbox.data_guard import access
 from audits.sandbox.private_data import digest_of_data
-from audits.subjects.catalogue import subject_made
+from audits.subjects.bound import BoundClaim
 from dpaccount import checker
 from dpaccount.documents import canonical, hex_digest, sha256
 from dpaccount.errors import InputError, LedgerError, NoLedgerError
@@ -37,17 +37,21 @@ class Release:
     they are `read`: a release that was made before needs none.
     """
 
-    claim: Claim
-    made_by: type
+    bound: BoundClaim
     digest: str
     key: str
     data: Rows | TableTotals | None = None
     #: the files' metadata before their digest was taken
     stamp: list[list[object]] = field(default_factory=list)
 
+    @property
+    def claim(self) -> Claim:
+        """Return the claim."""
+        return self.bound.claim
+
     def subject(self) -> Subject:
         """Return a new instance."""
-        return subject_made(self.claim, self.made_by)
+        return self.bound.subject()
 
     def named_data(self, secret: str) -> str:
         """Return the data's digest for a certificate, keyed with a secret for private data.
@@ -161,7 +165,7 @@ def spent_when_stopped(claim: Claim) -> str | None:
     if claim.data_file is None:
         return None
     with access():
-        release = Release(claim, object, "", key_of(claim, digest_of_data(claim.data_file)))
+        release = Release(BoundClaim(claim, object), "", key_of(claim, digest_of_data(claim.data_file)))
     with paying_ledger(claim) as ledger:
         number, _ = next_number(release, ledger)
         number -= not ledger.run_state(release.numbered(number)).charged

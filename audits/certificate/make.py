@@ -29,6 +29,7 @@ from audits.hypothesis_tests.smoke_test import (
 from audits.sandbox.data_guard import access
 from audits.sandbox.private_data import digests_in, rows_of
 from audits.subjects import catalogue, sources
+from audits.subjects.bound import BoundClaim
 from audits.subjects.marks import MARKS, NOT_RECORDED, constants_of
 from dpaccount.checker.documents import brief
 from dpaccount.errors import InputError, RuleError
@@ -235,7 +236,7 @@ def example_tables(claim: Claim, subject: Subject) -> list[Rows]:
             raise InputError(
                 "this is the private data", "name examples that are public or made up", claim.examples
             )
-    return [rows_of(claim, type(named(subject)), claim.examples)]
+    return [rows_of(BoundClaim.of(claim, subject), claim.examples)]
 
 
 def trials_of(claim: Claim, effort: AuditBudget, evidence: list[Evidence]) -> int:

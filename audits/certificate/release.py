@@ -38,7 +38,7 @@ from audits.sandbox.frames import pack_array, unpack_array
 from audits.sandbox.manifest import remove_manifest
 from audits.sandbox.private_data import PASSES, asked, digest_of_data, on_files, rows_of, stamp_of
 from audits.sandbox.table_parts import IN_ONE, TableWork, digests_of, summed_query, totals_of
-from audits.subjects.catalogue import on_table
+from audits.subjects.bound import BoundClaim
 from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger.charging import KeyTakenError
@@ -86,14 +86,13 @@ def identify(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Releas
     """
     if claim.data_file is None or claim.ledger is None:
         return None
-    made_by = type(named(subject))
     if claim.table is None and not isinstance(claim.data_file, Remote):
         on_files(claim, subject)
     _is_summed(claim, subject, work)
     with access():
         stamp = stamp_of(claim.data_file)  # before the digest, to detect any later change
         digest = digest_of_data(claim.data_file)
-    release = Release(claim, made_by, digest, key_of(claim, digest), stamp=stamp)
+    release = Release(BoundClaim.of(claim, subject), digest, key_of(claim, digest), stamp=stamp)
     for _, body in claim.earlier:
         if release.named_data(body.get(OPENING, "")) != body["release"]["data"]:
             what = f"the data changed since {body['claim']['name']} was released"
@@ -109,28 +108,28 @@ def read(
     Errors depend on public facts only: wrong columns or number of rows, files that changed since.
     Values out of range are clamped, since an error would reveal them.  `progress` receives finished parts.
     """
-    claim, made_by, file = release.claim, release.made_by, release.claim.data_file
+    bound, file = release.bound, release.claim.data_file
     if file is None:
         raise AssertionError("a release is of a file")
     with access():
-        if _is_summed(claim, subject, work):
-            digests = digests_of(claim, made_by, release.digest)
+        if _is_summed(bound.claim, subject, work):
+            digests = digests_of(bound, release.digest)
             changed = lambda: stamp_of(file) != release.stamp  # noqa: E731
-            totals = totals_of(claim, made_by, digests, work, changed, progress)
+            totals = totals_of(bound, digests, work, changed, progress)
             data: Rows | TableTotals = totals
         else:
-            data = rows_of(claim, made_by, file)
+            data = rows_of(bound, file)
         same = stamp_of(file) == release.stamp and digest_of_data(file) == release.digest
     if not same:
         remove_manifest(None if work.other else work.folder)
-        raise InputError(f"{claim.data_file} changed while it was read", "certify when nobody writes to it")
+        raise InputError(f"{file} changed while it was read", "certify when nobody writes to it")
     return replace(release, data=data)
 
 
 def _is_summed(claim: Claim, subject: Subject, work: TableWork) -> bool:
     """Return whether the release is made from totals; an evaluation on public data needs the rows."""
     whole = claim.public_data and isinstance(subject, Evaluated)
-    if not whole and summed_query(claim, type(named(subject))) is not None:
+    if not whole and summed_query(BoundClaim.of(claim, subject)) is not None:
         return True
     if work.divided or (claim.data_file is not None and is_folder(claim.data_file)):
         raise InputError(
@@ -252,7 +251,7 @@ def _intervals_and_labels(release: Release, reporter: Any, view: View) -> dict[s
 
     Both follow from the output and the declarations.
     """
-    labels = {name: list(each) for name, each in on_table(release.claim, release.made_by)[1].labels.items()}
+    labels = {name: list(each) for name, each in release.bound.reading.labels.items()}
     known = getattr(reporter, "accuracy", None)
     answers = {} if known is None else {"accuracy": asked(reporter, "accuracy", lambda: known(view))}
     return answers | ({"labels": labels} if labels else {})

@@ -13,10 +13,11 @@ from pathlib import Path
 from secrets import token_bytes
 from typing import Any
 
-from audits.claim import Claim, read_claim
+from audits.claim import read_claim
 from audits.sandbox.manifest import PART_FIELDS, checked_part, manifest
 from audits.sandbox.private_data import digest_of_data
 from audits.sandbox.table_parts import TableWork, digests_of, summed_query
+from audits.subjects.bound import BoundClaim
 from audits.subjects.catalogue import subject_of
 from dpaccount.errors import InputError
 from dpaccount.noise import process
@@ -25,7 +26,6 @@ from mechanisms.table.cells import shown
 from mechanisms.table.persons import SECRET_BYTES
 from mechanisms.table.reading import Batch, record_batches
 from mechanisms.table.totals import TablePart
-from mechanisms.table.user_level import named
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,7 @@ class PartSummer:
     by all columns, for example).
     """
 
-    claim: Claim
-    made_by: type
+    bound: BoundClaim
     digests: Mapping[str, str]
     secret: bytes
 
@@ -53,8 +52,8 @@ class PartSummer:
         and a version of the code other than where the work began; `ReceiptError` if the code charges or
         draws noise.
         """
-        what = summed_query(self.claim, self.made_by)
-        own = digests_of(self.claim, self.made_by, "")
+        what = summed_query(self.bound)
+        own = digests_of(self.bound, "")
         other = [name for name in ("code", "pyarrow") if own[name] != self.digests[name]]
         if what is None or other:
             wrong = (
@@ -94,11 +93,11 @@ class PartSummer:
 def begin(claim: Path) -> PartSummer:
     """Return the summer that another engine's workers need; reads the claim's files for their digest."""
     read = read_claim(claim)
-    made_by = type(named(subject_of(read)))
-    if read.data_file is None or summed_query(read, made_by) is None:
+    bound = BoundClaim.of(read, subject_of(read))
+    if read.data_file is None or summed_query(bound) is None:
         raise InputError(f"{read.use} adds no noise to sums of a table's rows", "see docs/tables.md", claim)
-    digests = digests_of(read, made_by, digest_of_data(read.data_file))
-    return PartSummer(read, made_by, digests, token_bytes(SECRET_BYTES))
+    digests = digests_of(bound, digest_of_data(read.data_file))
+    return PartSummer(bound, digests, token_bytes(SECRET_BYTES))
 
 
 def _read(batches: Iterable[Any], names: Sequence[str], identity: str | None) -> Iterator[Batch]:

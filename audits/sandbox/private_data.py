@@ -10,7 +10,7 @@ import numpy as np
 from audits.claim import Claim
 from audits.sandbox.fork import Fork
 from audits.sandbox.frames import pack_array, unpack_array
-from audits.subjects.catalogue import on_table, subject_made
+from audits.subjects.bound import BoundClaim
 from dpaccount.documents import digest
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.relation import adjacency
@@ -70,11 +70,11 @@ def on_files(claim: Claim, subject: Subject) -> OnFiles:
     return subject
 
 
-def rows_of(claim: Claim, made_by: type, path: Source) -> Rows:
+def rows_of(bound: BoundClaim, path: Source) -> Rows:
     """Return the file's rows, read in a separate process and clamped to the domain."""
-    with Fork(lambda _: _read(claim, made_by, path)) as reader:
+    with Fork(lambda _: _read(bound, path)) as reader:
         rows = unpack_array(reader.ask())
-    subject = subject_made(claim, made_by)
+    subject = bound.subject()
     domain = subject.domain()
     if rows.ndim and not len(rows):
         rows = rows.reshape(0, 0)  # an empty dataset has no columns
@@ -83,22 +83,22 @@ def rows_of(claim: Claim, made_by: type, path: Source) -> Rows:
     except InputError:  # the number of rows may be private: `read` may have dropped rows with missing cells
         atmost = "at most " if adjacency(subject.relation).rows_vary else ""
         raise InputError(
-            f"{claim.use} reads no table of {atmost}{domain.rows} rows of {len(domain.low)} numbers",
+            f"{bound.claim.use} reads no table of {atmost}{domain.rows} rows of {len(domain.low)} numbers",
             "give a file of that size, and return a row for every record, NaN for what lacks",
             str(path),
         ) from None
     return domain.clamped(rows)
 
 
-def _read(claim: Claim, made_by: type, path: Source) -> list[object]:
+def _read(bound: BoundClaim, path: Source) -> list[object]:
+    claim = bound.claim
     if claim.table is not None:
-        reading = on_table(claim, made_by)[1]
-        return pack_array(read_rows(path, claim.table, reading, claim.guarantee.relation))
+        return pack_array(read_rows(path, claim.table, bound.reading, claim.guarantee.relation))
     if isinstance(path, Remote):
         raise InputError(
             f"{claim.use} reads files itself", "copy the data here, and name the file", str(path)
         )
-    reader = on_files(claim, subject_made(claim, made_by))
+    reader = on_files(claim, bound.subject())
     parts = asked(reader, "read", lambda: reader.read(path))
     try:
         return pack_array(np.array(parts, dtype=np.float64))

@@ -34,7 +34,8 @@ from audits.sandbox.manifest import (
     remove_rows,
 )
 from audits.sandbox.private_data import digest_of_data
-from audits.subjects.catalogue import is_catalogued, on_table, subject_of
+from audits.subjects.bound import BoundClaim
+from audits.subjects.catalogue import is_catalogued, subject_of
 from audits.subjects.sources import digest_of_code
 from dpaccount.documents import canonical, sha256, using
 from dpaccount.errors import DpaccountError, InputError, ReceiptError
@@ -100,21 +101,22 @@ class TableWork:
 IN_ONE: Final = TableWork()
 
 
-def summed_query(claim: Claim, made_by: type) -> Summed | None:
+def summed_query(bound: BoundClaim) -> Summed | None:
     """Return the sum over rows that a claim's mechanism computes, or None if it needs all rows at once.
 
     A user's own class always does: no test can show that its query is a sum over rows at every size.
     """
-    if claim.table is None or not is_catalogued(made_by):
+    claim = bound.claim
+    if claim.table is None or not is_catalogued(bound.made_by):
         return None
-    subject, reading = on_table(claim, made_by)
+    subject = bound.subject()
     mechanism, by_person = named(subject), isinstance(subject, ByPerson)
     if not isinstance(mechanism, Additive) or not mechanism.adds_up:
         return None
     if claim.table.max_rows > 1 and not by_person:
         return None
     marked = by_person and claim.table.max_rows == 1
-    return Summed(mechanism, named(subject).domain(), claim.table, reading, marked)
+    return Summed(mechanism, named(subject).domain(), claim.table, bound.reading, marked)
 
 
 def trust_hazards(claim: Claim, work: TableWork) -> list[str]:
@@ -128,15 +130,15 @@ def trust_hazards(claim: Claim, work: TableWork) -> list[str]:
     return said
 
 
-def digests_of(claim: Claim, made_by: type, data: str) -> dict[str, str]:
+def digests_of(bound: BoundClaim, data: str) -> dict[str, str]:
     """Return the digests of a claim, of its data (from the digest `data` of the files), and of the code.
 
     The version of pyarrow, which reads the files, is included; a release's key leaves it out.
     """
     parts = {
-        "claim": canonical(claim.written),
+        "claim": canonical(bound.claim.written),
         "data": data.encode(),
-        "code": digest_of_code(made_by).encode(),
+        "code": digest_of_code(bound.made_by).encode(),
     }
     found = {name: sha256(part) for name, part in parts.items()}
     return {**found, "pyarrow": _version_of("pyarrow")}
@@ -150,8 +152,7 @@ def _version_of(package: str) -> str:
 
 
 def totals_of(
-    claim: Claim,
-    made_by: type,
+    bound: BoundClaim,
     digests: dict[str, str],
     work: TableWork,
     changed: Callable[[], bool],
@@ -163,6 +164,7 @@ def totals_of(
     during the work, and for other public facts: unreadable files, a public number of units that differs,
     a folder with the manifest of other work.
     """
+    claim = bound.claim
     if claim.data_file is None or claim.table is None:
         raise InputError("no table is declared", "give [data.columns]", claim.path)
     files = files_of(claim.data_file)
@@ -177,8 +179,8 @@ def totals_of(
             right = "release while no one writes to it"
             raise InputError("changed while it was read", right, str(claim.data_file))
 
-    parts = _all_parts(claim, made_by, digests, work, check_same, progress)
-    _check_shape(parts, claim, made_by, work)
+    parts = _all_parts(bound, digests, work, check_same, progress)
+    _check_shape(parts, bound, work)
     _check_disjoint([marks for *_, marks in parts], claim.data_file)
     sums = [sum(each) for each in zip(*(part for part, *_ in parts), strict=True)]
     units = sum(each for _, each, _ in parts)
@@ -189,8 +191,7 @@ def totals_of(
 
 
 def _all_parts(
-    claim: Claim,
-    made_by: type,
+    bound: BoundClaim,
     digests: dict[str, str],
     work: TableWork,
     check_same: Callable[[], None],
@@ -205,11 +206,11 @@ def _all_parts(
             lacks = f"the other engine's manifest lacks {len(missing)} of {work.partitions} parts"
             raise InputError(lacks, "let it end", work.folder)
         progress(PROGRESS.format(len(found), work.partitions))
-        with _rows_in_parts(claim, made_by, header, work, missing, check_same) as divided:
+        with _rows_in_parts(bound, header, work, missing, check_same) as divided:
             if work.scheduler is None:
-                ended = _in_forks(claim, made_by, missing, work, divided)
+                ended = _in_forks(bound, missing, work, divided)
             else:
-                ended = _on_cluster(claim, digests, missing, work.scheduler, divided)
+                ended = _on_cluster(bound.claim, digests, missing, work.scheduler, divided)
             for number, part in ended:
                 check_same()
                 keep(number, part)
@@ -218,12 +219,12 @@ def _all_parts(
         return [found[number] for number in range(work.partitions)]
 
 
-def _check_shape(parts: list[PartTotals], claim: Claim, made_by: type, work: TableWork) -> None:
+def _check_shape(parts: list[PartTotals], bound: BoundClaim, work: TableWork) -> None:
     """Refuse parts that cannot be this claim's: of other size, beyond any rows, or without persons' marks.
 
     Without a mark for each person, a person in two parts would go unnoticed.
     """
-    what = summed_query(claim, made_by)
+    what = summed_query(bound)
     if what is None or any(len(sums) != what.width for sums, *_ in parts):
         raise InputError("the parts have other totals than this claim's", "remove the manifest", work.folder)
     most = what.mechanism.largest * what.table.max_rows
@@ -248,15 +249,13 @@ def _check_disjoint(marks: list[str], source: Source) -> None:
 # ------------------------------------------------------------------ parts
 
 
-def part_totals(
-    claim: Claim, made_by: type, part: TablePart, rows: tuple[Path, str] | None = None
-) -> PartTotals:
+def part_totals(bound: BoundClaim, part: TablePart, rows: tuple[Path, str] | None = None) -> PartTotals:
     """Return the totals of one part; raises `ReceiptError` if the code charges or draws noise.
 
     `rows`: the folder of the table's rows in parts, and the digest of this part's file; None: the table
     itself is read.
     """
-    what, file = _summed_in_parts(claim, made_by)
+    what, file = _summed_in_parts(bound)
     if rows is None:
         found = process.as_task(what.of, files_of(file), part)
     else:
@@ -264,16 +263,16 @@ def part_totals(
     return found.sums.tolist(), found.units, b64encode(found.marks).decode()
 
 
-def _summed_in_parts(claim: Claim, made_by: type) -> tuple[Summed, Source]:
-    what = summed_query(claim, made_by)
+def _summed_in_parts(bound: BoundClaim) -> tuple[Summed, Source]:
+    what = summed_query(bound)
+    claim = bound.claim
     if what is None or claim.data_file is None:
         raise InputError(f"{claim.use} is no sum over rows", "leave --partitions out", claim.path)
     return what, claim.data_file
 
 
 def _rows_in_parts(
-    claim: Claim,
-    made_by: type,
+    bound: BoundClaim,
     header: dict[str, object],
     work: TableWork,
     parts: list[TablePart],
@@ -297,7 +296,7 @@ def _rows_in_parts(
             raise InputError("the command that asked for it was killed")
 
     def work_of(folder: Path) -> list[str]:
-        what, file = _summed_in_parts(claim, made_by)
+        what, file = _summed_in_parts(bound)
         os.umask(0o077)
         with using(folder, "make room, or name another --work"):
             return process.as_task(divide, what, files_of(file), parts[0], folder, check_awaited)
@@ -312,14 +311,14 @@ def _rows_in_parts(
 
 
 def _in_forks(
-    claim: Claim, made_by: type, parts: list[TablePart], work: TableWork, rows: DividedRows | None = None
+    bound: BoundClaim, parts: list[TablePart], work: TableWork, rows: DividedRows | None = None
 ) -> Iterator[tuple[int, PartTotals]]:
     """Sum parts in forks, `jobs` at a time, so that no cache of this process keeps private rows."""
     for start in range(0, len(parts), work.jobs):
         wave = parts[start : start + work.jobs]
         with ExitStack() as stack:
             places = [None if rows is None else rows.of(part.number) for part in wave]
-            each = [partial(part_totals, claim, made_by, *one) for one in zip(wave, places, strict=True)]
+            each = [partial(part_totals, bound, *one) for one in zip(wave, places, strict=True)]
             what = "summing a part of the table"
             forks = [stack.enter_context(Fork(_in_one_line(what, work_of))) for work_of in each]
             with ThreadPoolExecutor(len(forks)) as pool:
@@ -431,16 +430,16 @@ def answer() -> None:
     path, wanted, (number, of, secret, by_file), rows = json.loads(sys.stdin.read())
     try:
         claim = read_claim(Path(path))
-        made_by = type(named(subject_of(claim)))
+        bound = BoundClaim.of(claim, subject_of(claim))
         if rows is not None:  # None then: on another file system, or of another user
             rows = (Path(rows[0]), rows[1]) if os.access(Path(rows[0], str(number)), os.R_OK) else None
         read = None if rows else claim.data_file
-        own = digests_of(claim, made_by, "" if read is None else digest_of_data(read))
+        own = digests_of(bound, "" if read is None else digest_of_data(read))
         own |= {"data": wanted["data"]} if rows else {}  # the rows that are read have a digest of their own
         if other := ", ".join(name for name, digest in wanted.items() if own[name] != digest):
             raise InputError(f"a worker has another {other} than this program", "give it the same")
         part = TablePart(number, of, bytes.fromhex(secret), by_file)
-        found: list[Any] = [None, *part_totals(claim, made_by, part, rows)]
+        found: list[Any] = [None, *part_totals(bound, part, rows)]
     except (InputError, ReceiptError) as error:
         found = [str(error), [], 0, ""]
     sys.stdout.write(json.dumps(found))

@@ -257,7 +257,7 @@ def test_what_stands_in_a_line_is_never_refused(tmp_path, cells):
         claim = read_claim(claim_on(tmp_path, use, read, rows=8))
         due = release.prepare(claim, subject_of(claim))
         assert due.data.units == 8
-        rows = rows_of(claim, due.made_by, claim.data_file)
+        rows = rows_of(due.bound, claim.data_file)
         assert due.subject().domain().contains(rows)
         assert due.data.sums.tolist() == due.subject().query(rows).tolist()
 

@@ -203,7 +203,7 @@ def test_other_code_and_no_sums_are_refused(tmp_path):
     _, summer, _ = begun(tmp_path)
     for name in ("code", "pyarrow"):
         digests = {**summer.digests, name: "x"}
-        other = other_engines.PartSummer(summer.claim, summer.made_by, digests, bytes(32))
+        other = other_engines.PartSummer(summer.bound, digests, bytes(32))
         with pytest.raises(InputError, match=f"this machine has other {name} than"):
             other.totals([])
     with pytest.raises(InputError, match="quantile adds no noise to sums"):

@@ -23,6 +23,7 @@ from audits.sandbox import other_engines, table_parts
 from audits.sandbox.manifest import manifest
 from audits.sandbox.private_data import digest_of_data, stamp_of
 from audits.sandbox.table_parts import TableWork, digests_of, totals_of
+from audits.subjects.bound import BoundClaim
 from audits.subjects.catalogue import find, subject_made, subject_of
 from dpaccount.documents import canonical, digest
 from dpaccount.errors import InputError, ReceiptError
@@ -48,11 +49,15 @@ def claimed(folder, use="clipped-mean", read="column = 'y'\nscale = 3\ncount_sca
 def asked(claim, work, changed=lambda: False, digests=None):
     if digests is None:  # a cluster's workers compare them with what they have
         digests = DIGESTS if work.scheduler is None else real_digests(claim)
-    return totals_of(claim, find(claim.use).made_by, digests, work, changed)
+    return totals_of(bound(claim), digests, work, changed)
+
+
+def bound(claim):
+    return BoundClaim(claim, find(claim.use).made_by)
 
 
 def real_digests(claim):
-    return digests_of(claim, find(claim.use).made_by, digest_of_data(claim.data_file))
+    return digests_of(bound(claim), digest_of_data(claim.data_file))
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -70,13 +75,13 @@ def test_every_sum_is_published_as_it_is_played(tmp_path, name, about):
         if about:  # it has no proof for persons of several rows
             return
         raise
-    what = table_parts.summed_query(claim, find(name).made_by)
+    what = table_parts.summed_query(bound(claim))
     mechanism = named(subject)
     assert (what is not None) == (isinstance(mechanism, Additive) and mechanism.adds_up)
     if what is None:
         return
     due = release.prepare(claim, subject)
-    rows = release.rows_of(claim, find(name).made_by, claim.data_file)
+    rows = release.rows_of(bound(claim), claim.data_file)
     kept = subject.table(rows) if about else rows
     assert due.data.units == (32 if about else 64)
     assert due.data.sums.tolist() == mechanism.query(kept).tolist()
@@ -100,9 +105,8 @@ def test_parts_and_processes_change_nothing(tmp_path):
 def test_progress_counts_the_parts_that_are_done_and_those_that_were(tmp_path):
     table(tmp_path)
     claim, work, said = claimed(tmp_path), TableWork(2, 4, tmp_path / "w"), []
-    made_by = find(claim.use).made_by
     for _ in range(2):
-        totals_of(claim, made_by, DIGESTS, work, lambda: False, said.append)
+        totals_of(bound(claim), DIGESTS, work, lambda: False, said.append)
     assert said == [f"summing the table: {done} of 4 parts" for done in (0, 1, 2, 3, 4, 4)]
 
 
@@ -116,9 +120,9 @@ def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
     path.write_bytes(b"".join(lines[:3]) + lines[3][:20])  # killed while the third part was written
     done = []
 
-    def counted(claim_, made_by, parts, *more):
+    def counted(claim_, parts, *more):
         done.extend(part.number for part in parts)
-        yield from in_forks(claim_, made_by, parts, *more)
+        yield from in_forks(claim_, parts, *more)
 
     in_forks = table_parts._in_forks
     monkeypatch.setattr(table_parts, "_in_forks", counted)
@@ -230,7 +234,7 @@ def killed_after(claim, work, parts):
             if f" {parts} of " in said:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        totals_of(claim, find(claim.use).made_by, DIGESTS, work, lambda: False, progress)
+        totals_of(bound(claim), DIGESTS, work, lambda: False, progress)
         os._exit(0)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
 
@@ -517,7 +521,7 @@ def test_totals_that_no_rows_of_their_units_have_are_refused(tmp_path):
     """Also with digests of their own: whoever writes the manifest cannot move a release without bound."""
     table(tmp_path)
     claim = claimed(tmp_path)
-    most = 2 * table_parts.summed_query(claim, find(claim.use).made_by).mechanism.largest  # max_rows is 2
+    most = 2 * table_parts.summed_query(bound(claim)).mechanism.largest  # max_rows is 2
     for at, beyond in enumerate((0, 1, 10**6)):
         work = TableWork(1, 2, tmp_path / str(at))
         with manifest(work.folder, {**DIGESTS, **work.header()}) as (_, _, keep):
@@ -583,7 +587,9 @@ def test_a_query_that_is_no_sum_is_refused_before_any_charge(tmp_path, monkeypat
     """The broken twin: in parts it shows another number than of all rows at once."""
     table(tmp_path)
     claim = read_claim(claim_on(tmp_path, "clipped-mean", "column = 'y'\nscale = 3"))
-    assert (table_parts.summed_query(claim, made_by) is None) == (made_by is Averaged)  # not a catalogued one
+    assert (table_parts.summed_query(BoundClaim(claim, made_by)) is None) == (
+        made_by is Averaged
+    )  # not a catalogued one
     monkeypatch.setattr(table_parts, "is_catalogued", lambda _: True)
     subject = subject_made(claim, made_by)
     due, proved = release.prepare(claim, subject), Proved(subject.proof(claim.guarantee.delta))
@@ -640,7 +646,7 @@ def on_worker(tmp_path, monkeypatch, capsys):
     """Return the answer of a worker to one part of seven, with the rows that it is given."""
     table(tmp_path)
     claim = claimed(tmp_path)
-    digests, what = real_digests(claim), table_parts.summed_query(claim, find(claim.use).made_by)
+    digests, what = real_digests(claim), table_parts.summed_query(bound(claim))
     parts = [TablePart(number, 7, bytes(32)) for number in range(7)]
     (tmp_path / "rows").mkdir()
     divided = divide(what, files_of(claim.data_file), parts[0], tmp_path / "rows")
@@ -683,7 +689,7 @@ def test_another_pyarrow_is_other_work_and_the_same_release(tmp_path, monkeypatc
 def test_a_part_that_draws_noise_is_refused_in_a_fork(drawing, jobs):
     claim, charged = drawing
     with pytest.raises(InputError, match="a task, which may be done again, charges a ledger or draws"):
-        totals_of(claim, Drawing, DIGESTS, TableWork(jobs, 2), lambda: False)
+        totals_of(BoundClaim(claim, Drawing), DIGESTS, TableWork(jobs, 2), lambda: False)
     assert charged() == 0
 
 
@@ -703,11 +709,11 @@ def test_a_part_of_another_engine_that_draws_noise_is_refused(drawing, monkeypat
     claim, charged = drawing
     monkeypatch.setattr(other_engines, "subject_of", table_parts.subject_of)
     monkeypatch.setattr(
-        other_engines, "summed_query", lambda claim, _: table_parts.summed_query(claim, Drawing)
+        other_engines, "summed_query", lambda _: table_parts.summed_query(BoundClaim(claim, Drawing))
     )
     monkeypatch.setattr(other_engines, "digests_of", lambda *_: DIGESTS)
     with pytest.raises(ReceiptError, match="a task, which may be done again, charges a ledger or draws"):
-        other_engines.PartSummer(claim, Drawing, DIGESTS, bytes(32)).totals([])
+        other_engines.PartSummer(BoundClaim(claim, Drawing), DIGESTS, bytes(32)).totals([])
     assert charged() == 0
 
 

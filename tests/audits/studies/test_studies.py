@@ -14,6 +14,7 @@ from audits.claim import read_claim
 from audits.reports.tables import numbers
 from audits.sandbox import table_parts
 from audits.studies import results, text
+from audits.subjects.bound import BoundClaim
 from audits.subjects.catalogue import find, subject_of
 from dpaccount import checker
 from dpaccount.errors import InputError
@@ -443,7 +444,7 @@ def test_a_plain_count_reads_no_column_and_sums_all_rows(study, data, tmp_path, 
     claim = read_claim(study(statistics(COUNT), counted_in(kind, units, tmp_path)))
     made_by = find(claim.use).made_by
     parts = [TablePart(number, partitions, bytes(32)) for number in range(partitions)]
-    found = [table_parts.part_totals(claim, made_by, part) for part in parts]
+    found = [table_parts.part_totals(BoundClaim(claim, made_by), part) for part in parts]
     assert sum(sums[0] for sums, *_ in found) == 600
     assert sum(units for _, units, _ in found) == (300 if units == OF_PERSONS else 600)
 
