@@ -141,7 +141,11 @@ def test_every_member_is_bound_or_listed_as_free(dpaccount, tmp_path, root, make
         name = "/".join(map(str, path))
         if not path or name.endswith("/digest") or any(re.fullmatch(each, name) for each in patterns):
             continue
+        # earlier certificates lack what the page says may be left out
+        lacking = [key for key in ("own_epsilon", "family") if f"subject/{key}" in patterns]
         for other in others:
+            if name == "subject" and any(key in document[name] and key not in other for key in lacking):
+                continue
             tried += 1
             if not alike(other, sides_at(document, path)) and accepted(forged(document, path, other)):
                 missed.setdefault(name, []).append(other)
