@@ -217,6 +217,7 @@ HONEST = [
      private("bounded-range", "2", units=[1, 8])),
     ("compose", [private("pure", "1", units=[1, 2]), private("pure", "2", units=[2, 5])], {},
      private("pure", "3", units=[1, 5], subject="q + q")),
+    ("compose", [private("gdp", "1"), private("gdp", "2")], {}, private("gdp", "3", subject="q + q")),
     ("compose", [private("renyi", ["7", "1"]), private("renyi", ["7", "3"])], {},
      private("renyi", ["7", "4"], subject="q + q")),
     ("parallel", [private("pure", "1", units=[3, 4]), private("pure", "2", units=[1, 2])], {},
