@@ -25,8 +25,9 @@ from tests.dpaccount.rules.test_two_programs import forged, honest_digests
 from tests.dpaccount.rules.test_units import KEEPS, REFUSES
 from tests.formal.grown import MOST_EPSILON, grown
 
-CHECKER = Path(__file__).parent / "check" / "checker"
-SOURCES = [*Path(__file__).parent.rglob("*.v"), CHECKER.with_name("driver.ml")]
+FORMAL = Path(__file__).parents[2] / "formal"
+CHECKER = FORMAL / "check" / "checker"
+SOURCES = [*FORMAL.rglob("*.v"), CHECKER.with_name("driver.ml")]
 
 pytestmark = pytest.mark.skipif(
     not CHECKER.exists() or any(file.stat().st_mtime > CHECKER.stat().st_mtime for file in SOURCES),

@@ -8,6 +8,7 @@ from audits.reports import words
 from audits.reports.words import by_machine
 from dpaccount.checker.facts import RULES
 from tests.dpaccount.rules.programs import WITNESSES
+from tests.formal import test_agreement
 from tests.looped import looped
 
 ROOT = Path(__file__).parents[2]
@@ -128,3 +129,9 @@ def test_every_proved_rule_has_a_mutant_that_stands_in_its_family():
         assert SOURCES[infers(mutant)].count(mutant["old"]) == 1, mutant["rule"]
         assert mutant["old"] != mutant["new"]
         assert f"{mutant['proof']}.v" in SOURCES
+
+
+def test_agreement_is_tried_with_the_program_that_these_sources_build():
+    """Else all of its tests would be skipped, as where nothing is built."""
+    assert test_agreement.CHECKER == FORMAL / "check" / "checker"
+    assert len(test_agreement.SOURCES) > 40
