@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from fractions import Fraction
 from itertools import count
 from pathlib import Path
@@ -35,6 +36,15 @@ def a_sum(relation: str = REPLACE_ONE) -> Theorem:
 def plan(size: Fraction | int | str = "1/100", cover: tuple[int, int] | None = None, count: int = 1) -> Plan:
     """Return a plan of one event that costs this ε."""
     return Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(size), cover=cover, count=count),))
+
+
+def by_hand(place: Path | str, *statements: str, values: tuple = ()) -> list[tuple]:
+    """Do this to a ledger's file, given by path or URL, as who holds it can; return what the last statement finds."""
+    rows: list[tuple] = []
+    with closing(sqlite3.connect(str(place).removeprefix("sqlite:///"))) as database, database:
+        for statement in statements:
+            rows = database.execute(statement, values).fetchall()
+    return rows
 
 
 def recounted(url: str) -> bool:

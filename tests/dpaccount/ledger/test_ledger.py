@@ -2,7 +2,6 @@
 
 import os
 import re
-import sqlite3
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from dpaccount.ledger.stores import store
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, Relation, Tree
 from tests.looped import looped
 
-from .conftest import BUDGET, VALID, a_sum, approximate, discrete_gaussian, histogram, pure, steps_in
+from .conftest import BUDGET, VALID, a_sum, approximate, by_hand, discrete_gaussian, histogram, pure, steps_in
 
 MILLIONTH = Fraction(1, 10**6)
 
@@ -103,9 +102,7 @@ def test_what_is_no_ledger_is_refused_and_left_alone(tmp_path, name):
     (tmp_path / "folder").mkdir()
     (tmp_path / "text.db").write_text("not a database, and long enough to be read as one" * 100)
     (tmp_path / "empty.db").touch()
-    with sqlite3.connect(tmp_path / "other.db") as other:
-        other.execute("CREATE TABLE entries (number)")
-    other.close()
+    by_hand(tmp_path / "other.db", "CREATE TABLE entries (number)")
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     with pytest.raises(LedgerError, match=re.escape(name) + ".*; ") as caught:
         Ledger.open(f"sqlite:///{tmp_path}/{name}")
@@ -177,9 +174,7 @@ def test_ten_charges_of_a_tenth_fill_a_budget_of_one(make):
 
 def test_a_charge_says_what_it_was_for(make, tmp_path):
     make().charge(pure("1/4"), "mean age", cover=(3, 9))
-    with sqlite3.connect(tmp_path / "budget.db") as database:
-        [(body,)] = database.execute("SELECT body FROM entries WHERE kind = 'charge'")
-    database.close()
+    [(body,)] = by_hand(tmp_path / "budget.db", "SELECT body FROM entries WHERE kind = 'charge'")
     for part in (
         '"purpose":"mean age"',
         '"observer":"central"',
@@ -485,14 +480,14 @@ def test_a_release_is_json(make, body):
 
 def test_code_in_the_database_is_refused(make, url, tmp_path):
     make().close()
-    with sqlite3.connect(tmp_path / "budget.db") as database:
-        database.execute("CREATE TRIGGER more AFTER INSERT ON entries BEGIN DELETE FROM nodes; END")
-    database.close()
+    by_hand(
+        tmp_path / "budget.db", "CREATE TRIGGER more AFTER INSERT ON entries BEGIN DELETE FROM nodes; END"
+    )
     with pytest.raises(LedgerError, match="triggers"):
         Ledger.open(url)
 
 
-def test_nothing_is_charged_to_a_changed_budget_or_a_cut_chain(make, url, tmp_path):
+def test_nothing_is_charged_to_a_changed_budget_or_a_cut_chain(make, url):
     ledger = make()
     ledger.charge(pure("1/2"), "try")
     for change in (
@@ -501,13 +496,9 @@ def test_nothing_is_charged_to_a_changed_budget_or_a_cut_chain(make, url, tmp_pa
         "UPDATE ledger SET head = 'sha256:0'",
         "DELETE FROM ledger",
     ):
-        with sqlite3.connect(tmp_path / "budget.db", isolation_level=None) as database:
-            database.execute("BEGIN")
-            database.execute(change)
-            database.execute("COMMIT")
-            with pytest.raises(LedgerError, match="; "):
-                ledger.charge(pure("1/2"), "try")
-        database.close()
+        by_hand(url, change)
+        with pytest.raises(LedgerError, match="; "):
+            ledger.charge(pure("1/2"), "try")
 
 
 # ------------------------------------------------------------------ covers

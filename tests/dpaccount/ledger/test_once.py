@@ -11,7 +11,6 @@ import os
 import pickle
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -32,7 +31,7 @@ from dpaccount.noise import process
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 
-from .conftest import VALID, pure
+from .conftest import VALID, by_hand, pure
 
 SPAWN = multiprocessing.get_context("spawn")
 KEYED = pytest.mark.parametrize("key", [None, "a"])
@@ -277,9 +276,7 @@ def test_what_cannot_be_told_apart_is_no_part(ledger, part):
 
 
 def marks(url):
-    with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
-        rows = database.execute("SELECT body FROM entries WHERE kind = 'drawing' ORDER BY number").fetchall()
-    database.close()
+    rows = by_hand(url, "SELECT body FROM entries WHERE kind = 'drawing' ORDER BY number")
     return [json.loads(body)["draws"] for (body,) in rows]
 
 
@@ -366,12 +363,10 @@ def test_a_mark_taken_out_of_the_file_lets_nobody_draw(url, ledger, removed):
     draw(ledger.charge(stream(), "try", key="a"), 0)
     draw(ledger.charge(stream(), "another", key="b"), 0)
     which = {"last mark": 4, "first mark": 2, "charge's neighbour": 2}[removed]
-    with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
-        database.execute("DELETE FROM entries WHERE number = ?", (which,))
-        if removed == "charge's neighbour":  # and the others moved up
-            database.execute("UPDATE entries SET number = number - 1 WHERE number > 2")
-            database.execute("UPDATE ledger SET last = last - 1")
-    database.close()
+    by_hand(url, f"DELETE FROM entries WHERE number = {which}")  # noqa: S608
+    if removed == "charge's neighbour":  # and the others moved up
+        by_hand(url, "UPDATE entries SET number = number - 1 WHERE number > 2")
+        by_hand(url, "UPDATE ledger SET last = last - 1")
     for key in ("a", "b"):
         with pytest.raises((LedgerError, ReceiptError), match="; "), Ledger.open(url) as other:
             draw(other.charge(stream(), "try" if key == "a" else "another", key=key), 0)
