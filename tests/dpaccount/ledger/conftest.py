@@ -4,6 +4,7 @@ import hashlib
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from fractions import Fraction
@@ -16,7 +17,6 @@ import pytest
 from dpaccount import proof
 from dpaccount.ledger.entry import ORIGIN, seal
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.stores.server_address import server_address
 from dpaccount.plan.events import Plan, Pure, Relation
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Theorem
 
@@ -45,6 +45,15 @@ def by_hand(place: Path | str, *statements: str, values: tuple = ()) -> list[tup
         for statement in statements:
             rows = database.execute(statement, values).fetchall()
     return rows
+
+
+def in_threads(*acts: Callable[[], object]) -> None:
+    """Do all of this at once, and wait until it is done."""
+    threads = [threading.Thread(target=act) for act in acts]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
 
 
 def recounted(url: str) -> bool:
@@ -111,8 +120,7 @@ def steps_in(file: Path) -> list[tuple[int, tuple[Fraction, ...]]]:
 
 def steps_on(server: PostgresServer, url: str) -> list[tuple[int, tuple[Fraction, ...]]]:
     """Return the same of a ledger on a server."""
-    with server.connect() as connection:
-        connection.execute(f"SET search_path = {server_address(url).schema}")
+    with server.within(url) as connection:
         [(text,)] = connection.execute(LAST_ROOT).fetchall()
         return steps_of(text, dict(connection.execute("SELECT node, body FROM nodes").fetchall()))
 
@@ -153,6 +161,14 @@ def steps_of(text: str, nodes: dict[int, str]) -> list[tuple[int, tuple[Fraction
 def url(tmp_path: Path) -> str:
     """Where a test's ledger goes."""
     return f"sqlite:///{tmp_path}/budget.db"
+
+
+@pytest.fixture
+def ledger(url: str) -> Iterator[Ledger]:
+    """Return a new ledger, open."""
+    init(url, **BUDGET)
+    with Ledger.open(url) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

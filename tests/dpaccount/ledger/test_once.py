@@ -13,7 +13,6 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
@@ -31,7 +30,7 @@ from dpaccount.noise import process
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 
-from .conftest import VALID, by_hand, pure
+from .conftest import VALID, by_hand, in_threads, pure
 
 SPAWN = multiprocessing.get_context("spawn")
 KEYED = pytest.mark.parametrize("key", [None, "a"])
@@ -44,13 +43,6 @@ def stream(releases=4):
     """Return releases of one key over disjoint rounds."""
     covers = proof.assume_covers("sum", [(i, i) for i in range(1, releases + 1)], "made up")
     return proof.nodes(pure("1/4"), covers)
-
-
-@pytest.fixture
-def ledger(url):
-    init(url, epsilon=1, delta=0, unit="round", relation="replace-one", measure="pure")
-    with Ledger.open(url) as opened:
-        yield opened
 
 
 def draw(receipt, part):
@@ -232,15 +224,7 @@ def test_a_process_that_inherits_a_receipt_draws_nothing(ledger):
 @KINDS
 def test_threads_draw_each_part_once_between_them(ledger, key, parts):
     receipt, answers = ledger.charge(stream(), "try", key=key), []
-    threads = [
-        threading.Thread(target=lambda part=part: answers.append((part, outcome(receipt, part))))
-        for part in parts
-        for _ in range(5)
-    ]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    in_threads(*(lambda part=part: answers.append((part, outcome(receipt, part))) for part in parts * 5))
     assert sorted(part for part, what in answers if what == "drawn") == sorted(parts)
     assert ledger.verify() == VALID
 
