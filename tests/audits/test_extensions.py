@@ -279,8 +279,10 @@ try: print(catalogue.find('laplace-sum').made_by.__module__)
 except Exception as error: print(type(error).__name__)
 print(catalogue.is_catalogued(m.LaplaceSum))
 """
-NO_SUM = SUM.replace("from mechanisms.laplace_sum import LaplaceSum", "").replace(
-    "Sum(LaplaceSum)", "LaplaceSum"
+NO_SUM = (
+    SUM.replace("from mechanisms.laplace_sum import LaplaceSum", "")
+    .replace("Sum(LaplaceSum)", "LaplaceSum")
+    .replace("source", "proof = domain = None\n    source")
 )
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+import dpaccount  # noqa: F401 - first: it finds the other packages of its wheel
 from audits.reports.sections import Block, Section
 
 
