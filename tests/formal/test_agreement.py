@@ -1,0 +1,172 @@
+"""Three programs on one derivation: the checker extracted from the proofs, the Python checker, the kernel.
+
+`make formal` builds the extracted one; without it these tests say that they are skipped.
+"""
+
+import json
+import math
+import random
+import re
+import subprocess
+from fractions import Fraction
+
+import pytest
+
+from dpaccount.checker import Rejected, check_derivation
+from dpaccount.checker.facts import RULES
+from dpaccount.precision import precision
+from dpaccount.proof import REPLACE_ONE, assume_l1, assume_points, laplace, shuffled, to_gdp
+from dpaccount.proof.decide import shuffled_delta
+from dpaccount.proof.derivation import as_json, write
+from tests.dpaccount.rules.programs import REFUSALS, applied, proved_again
+from tests.dpaccount.rules.statements import DERIVATIONS
+from tests.dpaccount.rules.test_two_programs import forged, honest_digests
+from tests.dpaccount.rules.test_units import KEEPS, REFUSES
+from tests.formal.grown import MOST_EPSILON, grown
+from tests.formal.test_table import FORMAL
+
+CHECKER = FORMAL / "check" / "checker"
+SOURCES = [*FORMAL.rglob("*.v"), CHECKER.with_name("driver.ml")]
+
+pytestmark = pytest.mark.skipif(
+    not CHECKER.exists() or any(file.stat().st_mtime > CHECKER.stat().st_mtime for file in SOURCES),
+    reason="`make formal` has not built the extracted checker from these sources",
+)
+
+
+def by_python(steps):
+    """Return the number of steps that hold, or that of the first that does not; None where there are no steps."""
+    try:
+        return ("valid", len(check_derivation(steps)))
+    except Rejected as why:
+        found = re.match(r"step (\d+) ", str(why))
+        return ("invalid", int(found[1]) if found else None)
+
+
+def by_extracted(documents):
+    lines = [json.dumps({"schema": "dpaccount/derivation/1", "steps": steps}) for steps in documents]
+    said = subprocess.run(
+        [CHECKER, "--lines"], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True
+    )
+    found = []
+    for line in said.stdout.splitlines():
+        verdict = re.fullmatch(r"(valid|invalid|error): .*?(\d+)?( steps)?", line)
+        number = re.search(r"\d+", line)
+        found.append(("valid" if verdict[1] == "valid" else "invalid", int(number[0]) if number else None))
+    assert len(found) == len(documents)
+    return found
+
+
+def agree(documents):
+    verdicts = [by_python(steps) for steps in documents]
+    assert by_extracted(documents) == verdicts
+    accepted = [steps for steps, (verdict, _) in zip(documents, verdicts, strict=True) if verdict == "valid"]
+    for steps in accepted:
+        assert proved_again(steps) == [step["gives"] for step in steps]
+    return len(accepted)
+
+
+def by_kernel(steps, known):
+    """Return what `by_python` does; `known` holds theorems, by the digest of their step."""
+    for index, step in enumerate(steps):
+        if step["digest"] not in known:
+            premises = [known[steps[k]["digest"]] for k in step["from"]]
+            try:
+                theorem = applied(step["rule"], premises, step["with"])
+            except REFUSALS["kernel"]:
+                return ("invalid", index)
+            last = write(theorem)[-1]  # the kernel may have added a hypothesis that the step lacks
+            if (last["digest"], as_json(theorem.conclusion)) != (step["digest"], step["gives"]):
+                return ("invalid", index)
+            known[step["digest"]] = theorem
+    return ("valid", len(steps))
+
+
+def rests_on_persons(steps):
+    """Return whether a premise of the last step rests on the rule `persons`."""
+    found = []
+    for step in steps:
+        before = any(found[k] for k in step["from"])
+        found.append(before or step["rule"] == "persons")
+    return before
+
+
+def test_all_accept_what_every_rule_gives():
+    assert agree(DERIVATIONS) == len(DERIVATIONS) > 20
+
+
+def counted(rng, size, above):
+    """Return a derivation of shuffled bits whose delta is a little above the least one, or below it."""
+    truth, share = Fraction(rng.randint(501, 999), 1000), Fraction(rng.randint(0, 90), 100)
+    ratio = truth / (1 - truth)
+    epsilon = share * Fraction(min(1, 6 / math.sqrt(size)) * math.log(ratio)).limit_denominator(10**6)
+    with precision(256):
+        least = Fraction(float(shuffled_delta(ratio, size, epsilon).mid()))
+    answers = assume_points("q", [(0,), (1,)], REPLACE_ONE, "t")
+    bit = ((truth, 1 - truth), (1 - truth, truth))
+    steps = write(shuffled(answers, bit, size, epsilon, Fraction(1), "k"))
+    steps[1]["with"]["delta"] = steps[1]["gives"][2][2] = str(least * (1 + Fraction(above, 10**12)))
+    honest_digests(steps)
+    return steps
+
+
+@pytest.mark.slow
+def test_all_count_alike_what_shuffled_bits_tell():
+    """200 deltas that differ from the least one by 1e-12 of it, and two for the most bits."""
+    rng = random.Random("shuffled")
+    sizes = (2, 3, 7, 40, 333) * 20 + (10_000,)
+    documents = [counted(rng, size, above) for size in sizes for above in (1, -1)]
+    assert agree(documents) == len(sizes)
+
+
+def test_the_extracted_one_refuses_what_it_has_not_the_digits_for():
+    """As docs/formal.md says; random derivations stay below."""
+    losses = [Fraction(MOST_EPSILON), Fraction(10_000)]
+    pure = [laplace(assume_l1("s", loss, REPLACE_ONE, "t"), Fraction(1), Fraction(1), "k") for loss in losses]
+    documents = [write(to_gdp(part, part.conclusion.curve.epsilon**2 * 2)) for part in pure]
+    assert [by_python(steps)[0] for steps in documents] == ["valid", "valid"]
+    assert by_extracted(documents) == [("valid", 3), ("invalid", 2)]
+
+
+@pytest.mark.slow
+def test_all_accept_what_the_catalogue_proves():
+    from tests.mechanisms.test_catalogued import SUBJECTS
+
+    deltas = (Fraction(1, 10**9), Fraction(1, 10**6), Fraction(1, 100))
+    documents = [write(case.values[0].proof(delta)) for case in SUBJECTS for delta in deltas]
+    assert agree(documents) == len(documents) > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_all_refuse_the_same_step_of_a_damaged_derivation(seed):
+    """2,200 damaged derivations a seed, whose later steps were made consistent with the damage."""
+    rng = random.Random(f"formal {seed}")
+    documents = [forged(rng, rng.choice(DERIVATIONS)) for _ in range(2200)]
+    assert 100 < agree(documents) < 1500  # the damage is neither always harmless nor always fatal
+
+
+@pytest.mark.slow(one_in=10)
+@pytest.mark.parametrize("seed", range(10))
+def test_all_agree_on_random_derivations_at_the_edges_of_side_conditions(seed):
+    """10,000 derivations a seed, or more until every rule gave a statement, and refused, in some.
+
+    So does every rule that may be given one about persons, and each that is about rows refuses it.
+    """
+    rng, verdicts, documents = random.Random(f"grown {seed}"), [], []
+    wanted = {(rule, verdict, False) for rule in RULES for verdict in ("valid", "invalid")}
+    # bounded range has no groups, messages and rows that move by a radius no persons
+    wanted |= {(rule, "valid", True) for rule in KEEPS - {"to_pure", "local_view"}}
+    wanted |= {(rule, "invalid", True) for rule in (REFUSES | {"compose", "mixture"}) - {"within"}}
+    met = set()
+    while len(documents) < 10_000 or not met >= wanted:
+        assert len(documents) < 40_000, wanted - met
+        known = {}
+        for steps in grown(rng):
+            documents.append(steps)
+            verdicts.append(by_python(steps))
+            assert by_kernel(steps, known) == verdicts[-1]
+            end = steps[-1]["rule"], verdicts[-1][0]
+            met |= {(*end, False), (*end, rests_on_persons(steps))}
+    assert by_extracted(documents) == verdicts
+    assert not met & {(rule, "valid", True) for rule in REFUSES}

@@ -1,0 +1,130 @@
+"""What is said to be proved is what the Coq sources prove; every rule of both programs has a row.  No Coq is needed."""
+
+import importlib.util
+import tomllib
+from pathlib import Path
+
+from audits.reports import words
+from audits.reports.words import by_machine
+from dpaccount.checker.facts import RULES
+from tests.dpaccount.rules.programs import WITNESSES
+from tests.looped import looped
+
+ROOT = Path(__file__).parents[2]
+FORMAL = ROOT / "formal"
+
+
+def loaded():
+    spec = importlib.util.spec_from_file_location("formal", ROOT / ".ci" / "formal.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+formal = loaded()
+MUTANTS = tomllib.loads((FORMAL / "mutants.toml").read_text())["mutant"]
+ROWS = tomllib.loads((FORMAL / "rules.toml").read_text())["rule"]
+SOURCES = formal.sources()
+
+
+def test_every_rule_of_both_programs_has_one_row():
+    names = [row["name"] for row in ROWS]
+    assert len(set(names)) == len(names)
+    assert set(names) == set(formal.rules(SOURCES)) == set(RULES)
+    assert set(names) >= set(WITNESSES)
+    listed = [
+        line.split("`")[1]
+        for line in (ROOT / "docs/rules.md").read_text().splitlines()
+        if line.startswith("| R") and "`" in line
+    ]
+    assert set(listed) == set(RULES)
+
+
+def test_a_row_names_the_theorem_that_stands_in_its_file():
+    proofs = formal.proofs(SOURCES)
+    assert {row["name"] for row in ROWS if row["theorem"]} == set(proofs)
+    for row in ROWS:
+        if row["theorem"]:
+            assert proofs[row["name"]] == (row["theorem"], row["file"])
+            assert row["theorem"] == f"{row['name']}_sound"  # as docs/formal.md says
+            assert row["status"] in ("proved", "assumed", "defined")
+            assert (row["status"] == "assumed") == row["reason"].startswith("rests on ")
+        else:
+            assert row["status"] == "inferred"
+        if row["status"] == "defined":
+            assert row["name"].startswith("assume_")
+
+
+def test_what_a_theorem_assumes_is_written_in_one_file():
+    said = (FORMAL / "Assumed.v").read_text()
+    for row in ROWS:
+        if row["status"] == "assumed":
+            for name in row["reason"].removeprefix("rests on ").split(", "):
+                assert f"Axiom {name} :" in said
+
+
+def test_the_page_shows_the_rows():
+    page = (ROOT / "docs" / "formal.md").read_text()
+    assert formal.with_table(page, ROWS) == page
+
+
+def test_the_page_counts_what_is_proved_and_names_the_rest():
+    rows = [
+        {"name": "a", "status": "proved", "theorem": "a_sound", "file": "f.v", "reason": ""},
+        {"name": "b", "status": "assumed", "theorem": "b_sound", "file": "f.v", "reason": "rests on moons"},
+        {"name": "c", "status": "inferred", "theorem": "", "file": "", "reason": "no proof yet"},
+    ]
+    table = formal.as_markdown(rows).splitlines()[2:]
+    assert table == ["| proved | 1 of 3 | – |", "| assumed | `b` | moons |", "| inferred | `c` | – |"]
+
+
+def test_nothing_is_left_open():
+    assert formal.left_open(SOURCES) == []
+
+
+@looped(
+    "text",
+    [
+        'Extract Constant at_most => "true".',
+        'Load "more.txt".',
+        "Declare ML Module a.",
+        "Proof. Admitted.",
+        "admit.",
+        "Axiom a : False.",
+        "Parameter p : nat.",
+        "Conjecture c : False.",
+    ],
+)
+def test_what_is_left_open_is_found(text):
+    assert formal.left_open({"core/Sound.v": text})
+    assert formal.left_open({"core/Sound.v": formal.without_comments(f"(* {text} (* too *) *)")}) == []
+    hidden = f'Definition a := "(*".\n{text}\nDefinition b := "*)".'
+    assert formal.left_open({"core/Sound.v": formal.without_comments(hidden)})
+
+
+def test_what_reports_say_of_rules_is_the_table(tmp_path, monkeypatch):
+    assert formal.STATUSES.read_text() == formal.as_json(ROWS)
+    some = {"compose": "proved", "gaussian": "assumed", "apart": "inferred", "assume_view": "defined"}
+    rows = [{"name": name, "status": status, "reason": "rests on moons"} for name, status in some.items()]
+    (tmp_path / formal.STATUSES.name).write_text(formal.as_json(rows))
+    monkeypatch.setattr(words, "files", lambda package: tmp_path)
+    assert by_machine(["compose", "assume_view"]) == "1 of 1 inference rules are proved in Coq."
+    assert by_machine([*some, "unheard_of"]) == (
+        "1 of 4 inference rules are proved in Coq; from assumed statements (moons): gaussian;"
+        " on paper: apart, unheard_of."
+    )
+
+
+def infers(mutant):
+    """Return the file that a mutant changes."""
+    return f"{mutant['file'] if 'file' in mutant else mutant['family'] + '/Infer'}.v"
+
+
+def test_every_proved_rule_has_a_mutant_that_stands_in_its_family():
+    assert {mutant["rule"] for mutant in MUTANTS} >= {
+        row["name"] for row in ROWS if row["status"] == "proved"
+    }
+    for mutant in MUTANTS:
+        assert SOURCES[infers(mutant)].count(mutant["old"]) == 1, mutant["rule"]
+        assert mutant["old"] != mutant["new"]
+        assert f"{mutant['proof']}.v" in SOURCES
