@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -234,3 +235,78 @@ def test_code_is_audited_where_a_project_has_packages_of_our_names(tmp_path, whe
     words = ["audit", "f:f", "--shape", "2", "--low", "0", "--high", "1", "--epsilon", "1", "--trials", "400"]
     done = place.run("-m", "dpaccount", *words)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+# ------------------------------------------------------------------ a package of somebody else's that adds to ours
+
+CLAIM = """
+schema = "dpaccount/claim/1"
+name = "{use}"
+guarantee = {{ model = "{model}", unit = "patient", relation = "replace-one", epsilon = 1, delta = 1e-6 }}
+subject = {{ use = "{use}" }}
+audit = {{ trials = 200 }}
+"""
+COMMAND = "from dpaccount_packages import command; command()"
+
+
+@pytest.fixture(scope="module")
+def added(tmp_path_factory, wheel):
+    """Return a place where the example of such a package is installed beside our wheel."""
+    example = Path(__file__).parents[1] / "examples" / "own_package"
+    folder = tmp_path_factory.mktemp("added")
+    place = Place(folder, wheel)
+    copy = shutil.copytree(example, folder / "own_package")  # building writes beside the sources
+    words = ["-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation", "--no-deps"]
+    subprocess.run([sys.executable, *words, "--target", str(place.site), str(copy)], check=True)
+    return place
+
+
+@pytest.mark.slow
+def test_the_example_of_an_own_package_adds_what_it_says(added):
+    def said(*words):
+        done = added.run("-c", COMMAND, *words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert {"long-stays", "two-doses", "laplace-sum"} <= {
+        each["name"] for each in json.loads(said("list", "--json"))
+    }
+    assert json.loads(said("list", "two-doses", "--json"))["layer"] == "clinic_privacy"
+    assert re.search(r"Other packages.*\n. clinic-table ", said("--help"))
+    assert "Write a made-up table" in said("clinic-table", "--help")
+    said("clinic-table", "stays.csv", "--rows", "3")
+    assert (added.cwd / "stays.csv").read_text().count("\n") == 4
+    for use, model in (("long-stays", "central"), ("two-doses", "joint")):
+        (added.cwd / "claim.toml").write_text(CLAIM.format(use=use, model=model))
+        certificate = json.loads(said("certify", "claim.toml", "--quick", "--jobs", "1", "--json"))
+        assert certificate["verdict"] == "CERTIFIED"
+        assert certificate["claim"]["subject"]["use"].startswith(f"clinic_privacy.{use.replace('-', '_')}:")
+        assert certificate["subject"]["code"].startswith("sha256:")
+        said("check", f"certificates/{use}/certificate.json")
+    (added.cwd / "note.txt").write_text("Approved on Monday.")
+    kept = "certificates/long-stays/certificate.json"
+    assert "Approved on Monday." in said("report", kept, "--md", "--part", "clinic-note=note.txt")
+    assert json.loads(said("sensitivity", "long-stays", "--json"))["refuted"] is False
+    assert (
+        json.loads(said("audit", "long-stays", "--epsilon", "1", "--trials", "200", "--json"))["refuted"]
+        is False
+    )
+
+
+@pytest.mark.slow
+def test_its_code_is_never_taken_as_catalogued(added):
+    """Another digest after an edit; nothing of it runs where code is forbidden."""
+    (added.cwd / "claim.toml").write_text(CLAIM.format(use="long-stays", model="central"))
+    words = ("-c", COMMAND, "certify", "claim.toml", "--quick", "--jobs", "1", "--json")
+    first = json.loads(added.run(*words).stdout)
+    file = added.site / "clinic_privacy" / "long_stays.py"
+    text = file.read_text()
+    file.write_text(text + "\n# edited\n")
+    assert json.loads(added.run(*words).stdout)["subject"]["code"] != first["subject"]["code"]
+    file.write_text(text.replace("> float(self.days)).sum()", "> float(self.days)).sum() * 2"))
+    refuted = json.loads(added.run(*words).stdout)
+    assert refuted["verdict"] == "REFUTED"
+    file.write_text(text)
+    forbidden = added.run(*words, "--catalogue-only")
+    assert (forbidden.returncode, forbidden.stdout) == (2, "")
+    assert "runs code" in forbidden.stderr

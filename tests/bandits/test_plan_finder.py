@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from audits.consistency import agreement, hazards
 from tests.audits.cli.test_before_a_charge import Terminal
 from tests.audits.cli.test_cli import EXAMPLES, is_error, last_error
 
@@ -124,4 +125,6 @@ def test_no_real_data_is_touched_unless_the_claim_is_certified(dpaccount, real):
 def test_bandits_are_listed_among_subjects(dpaccount):
     code, out, _ = dpaccount("subjects", "--json")
     assert code == 0
-    assert {"logged-policy", "arm-means", "jdp-gp-ucb"} <= {entry["name"] for entry in json.loads(out)}
+    names = {entry["name"] for entry in json.loads(out)}
+    assert {"logged-policy", "arm-means", "jdp-gp-ucb"} <= names
+    assert agreement.EARLIER | set(hazards.EARLIER) <= names

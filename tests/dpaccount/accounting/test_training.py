@@ -280,41 +280,6 @@ def asked(*events, relation="replace-one"):
     return unknown_in(parse_json(text, "plan.json"))
 
 
-REALS = [
-    ([{"event": "gaussian", "sigma": "?"}, CHEAP], "replace-one"),
-    ([{"event": "gaussian", "sigma": 3, "sensitivity": "?"}, CHEAP], "replace-one"),
-    ([{"event": "laplace", "scale": "?", "count": 3}, CHEAP], "replace-one"),
-    ([{"event": "approximate", "epsilon": "?", "delta": 1e-7}, CHEAP], "replace-one"),
-    ([{"event": "approximate", "epsilon": 0.1, "delta": "?"}, CHEAP], "replace-one"),
-    ([{"event": "poisson_subsampled", "rate": "?", "of": {"event": "gaussian", "sigma": 1}}], "add-remove"),
-]
-
-
-@pytest.mark.parametrize(("events", "relation"), REALS)
-def test_what_is_found_is_enough_and_a_millionth_more_is_not(events, relation):
-    unknown, target, delta = asked(*events, relation=relation), Fraction(1), Fraction(1, 10**6)
-    found = settle(unknown, target, delta)
-    assert Fraction(found.text) == found.value
-    assert Accountant(unknown.make(found.value)).epsilon(delta).upper <= target
-    worse = found.value * (1 + Fraction(-1 if unknown.falls else 1, 10**6))
-    assert Accountant(unknown.make(worse)).epsilon(delta).lower > target
-
-
-WHOLES = [
-    [{"event": "gaussian", "sigma": 10, "count": "?"}],
-    [{"event": "tree", "sigma": 5, "rounds": "?"}],
-    [{"event": "randomized_response", "epsilon": "1.2", "k": "?", "count": 2}],
-]
-
-
-@pytest.mark.parametrize("events", WHOLES)
-def test_a_whole_number_is_the_last_that_is_enough(events):
-    unknown, target, delta = asked(*events), Fraction(1), Fraction(1, 10**2)
-    found = settle(unknown, target, delta)
-    assert Accountant(unknown.make(found.value)).epsilon(delta).upper <= target
-    assert Accountant(unknown.make(found.value + (-1 if unknown.falls else 1))).epsilon(delta).lower > target
-
-
 def test_a_rate_that_may_be_one_is_one():
     lots = {"event": "poisson_subsampled", "rate": "?", "of": {"event": "gaussian", "sigma": 100}}
     assert settle(asked(lots, relation="add-remove"), Fraction(1), Fraction(1, 10**5)).value == 1

@@ -4,7 +4,9 @@ import hashlib
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from fractions import Fraction
 from itertools import count
 from pathlib import Path
@@ -15,7 +17,6 @@ import pytest
 from dpaccount import proof
 from dpaccount.ledger.entry import ORIGIN, seal
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.stores.server_address import server_address
 from dpaccount.plan.events import Plan, Pure, Relation
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Theorem
 
@@ -35,6 +36,24 @@ def a_sum(relation: str = REPLACE_ONE) -> Theorem:
 def plan(size: Fraction | int | str = "1/100", cover: tuple[int, int] | None = None, count: int = 1) -> Plan:
     """Return a plan of one event that costs this ε."""
     return Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(size), cover=cover, count=count),))
+
+
+def by_hand(place: Path | str, *statements: str, values: tuple = ()) -> list[tuple]:
+    """Do this to a ledger's file, given by path or URL, as who holds it can; return what the last statement finds."""
+    rows: list[tuple] = []
+    with closing(sqlite3.connect(str(place).removeprefix("sqlite:///"))) as database, database:
+        for statement in statements:
+            rows = database.execute(statement, values).fetchall()
+    return rows
+
+
+def in_threads(*acts: Callable[[], object]) -> None:
+    """Do all of this at once, and wait until it is done."""
+    threads = [threading.Thread(target=act) for act in acts]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
 
 
 def recounted(url: str) -> bool:
@@ -101,8 +120,7 @@ def steps_in(file: Path) -> list[tuple[int, tuple[Fraction, ...]]]:
 
 def steps_on(server: PostgresServer, url: str) -> list[tuple[int, tuple[Fraction, ...]]]:
     """Return the same of a ledger on a server."""
-    with server.connect() as connection:
-        connection.execute(f"SET search_path = {server_address(url).schema}")
+    with server.within(url) as connection:
         [(text,)] = connection.execute(LAST_ROOT).fetchall()
         return steps_of(text, dict(connection.execute("SELECT node, body FROM nodes").fetchall()))
 
@@ -143,6 +161,14 @@ def steps_of(text: str, nodes: dict[int, str]) -> list[tuple[int, tuple[Fraction
 def url(tmp_path: Path) -> str:
     """Where a test's ledger goes."""
     return f"sqlite:///{tmp_path}/budget.db"
+
+
+@pytest.fixture
+def ledger(url: str) -> Iterator[Ledger]:
+    """Return a new ledger, open."""
+    init(url, **BUDGET)
+    with Ledger.open(url) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

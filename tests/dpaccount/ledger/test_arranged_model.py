@@ -158,7 +158,7 @@ class Team(RuleBasedStateMachine):
                 with pytest.raises(LedgerError, match="different charge"):
                     ask()
                 return
-            again = ask()
+            again = ask(dry)
             assert (again.entry, again.known) == (entry, True)
             return
         if not self.known(scope):

@@ -20,16 +20,14 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import fair_lock as line
 from dpaccount.ledger.stores import sqlite_file
 from dpaccount.noise import process
-from dpaccount.plan.events import Plan, Pure, Relation
 
-from .conftest import pure
-
-VALID = {"valid": True, "first_bad": None}
+from .conftest import BUDGET, VALID, in_threads, plan, pure
 
 
 @pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """Let writers wait for each other however busy the machine is."""
+def patient(url, monkeypatch):
+    """Make a ledger whose writers wait for each other however busy the machine is."""
+    init(url, **BUDGET)
     monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 3600.0)
 
 
@@ -97,15 +95,10 @@ def begin(*chargers: subprocess.Popen) -> None:
         one.stdin.flush()
 
 
-def new(url: str) -> None:
-    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("turns", ["fair", "unfair"])
 def test_processes_never_overspend(url, turns):
     """With the line of writers, and with the database's own lock alone."""
-    new(url)
     chargers = [charger(url, "1/50", 30, turns) for _ in range(4)]
     begin(*chargers)
     lines = [line for one in chargers for line in one.communicate()[0].split()]
@@ -119,7 +112,6 @@ def test_processes_never_overspend(url, turns):
 
 
 def test_a_killed_process_loses_no_acknowledged_charge(url):
-    new(url)
     acknowledged: set[str] = set()
     for turn in range(3):
         with charger(url, "1/1000000", 100_000) as one:
@@ -137,7 +129,6 @@ def test_a_killed_process_loses_no_acknowledged_charge(url):
 
 
 def test_a_killed_writer_leaves_the_others_their_turn(url):
-    new(url)
     chargers = [charger(url, "1/1000000", 100_000) for _ in range(2)]
     begin(*chargers)
     for one in chargers:
@@ -150,7 +141,6 @@ def test_a_killed_writer_leaves_the_others_their_turn(url):
 
 
 def test_threads_share_a_ledger(url):
-    new(url)
     refused = []
 
     def charge() -> None:
@@ -161,41 +151,26 @@ def test_threads_share_a_ledger(url):
                 refused.append(1)
 
     with Ledger.open(url) as ledger:
-        threads = [threading.Thread(target=charge) for _ in range(4)]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join()
+        in_threads(*[charge] * 4)
         assert (ledger.show()["entries"], len(refused)) == (25, 15)
     assert verify(url) == VALID
 
 
 def test_a_key_charged_by_many_threads_is_charged_once(url):
-    new(url)
     receipts = []
     with Ledger.open(url) as ledger:
-        threads = [
-            threading.Thread(target=lambda: receipts.append(ledger.charge(pure("3/4"), "try", key="a")))
-            for _ in range(4)
-        ]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join()
+        in_threads(*[lambda: receipts.append(ledger.charge(pure("3/4"), "try", key="a"))] * 4)
         assert {receipt.entry for receipt in receipts} == {1}
         assert len({id(receipt) for receipt in receipts}) == 1
         assert ledger.show()["spent"]["epsilon"]["upper"] == 0.75
 
 
 def test_a_dry_run_waits_for_no_writer(url):
-    new(url)
-    plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=1),))
     with Ledger.open(url) as ledger, Ledger.open(url) as other, other._store.writing():
-        assert ledger.charge_plan(plan, "try", dry_run=True).epsilon.upper == 1
+        assert ledger.charge_plan(plan(1), "try", dry_run=True).epsilon.upper == 1
 
 
 def test_a_fork_opens_its_own_connection(url):
-    new(url)
     subprocess.run([sys.executable, "-W", "error", "-c", FORKER, url], check=True)
     with Ledger.open(url) as ledger:
         assert ledger.show()["entries"] == 21
@@ -242,7 +217,6 @@ with Ledger.open(url) as ledger:
 
 def test_forks_amid_the_writing_of_threads_hang_nobody(url):
     """Without care a child waits for ever on a lock that a thread of its parent held, or holds up all."""
-    new(url)
     subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FORKED_MEANWHILE, url, "12"], check=True, timeout=600
     )
@@ -251,7 +225,6 @@ def test_forks_amid_the_writing_of_threads_hang_nobody(url):
 
 def test_a_line_that_does_not_move_is_left(url, tmp_path, monkeypatch):
     """Whoever holds the line's lock for ever, by a copy of its descriptor say, makes others slow only."""
-    new(url)
     monkeypatch.setattr(line, "TURN_SECONDS", 0.05)
     holder = os.open(tmp_path / "budget.db-line", os.O_RDWR | os.O_CREAT)
     fcntl.flock(holder, fcntl.LOCK_EX)
@@ -263,7 +236,6 @@ def test_a_line_that_does_not_move_is_left(url, tmp_path, monkeypatch):
 
 def test_a_descriptor_that_a_child_inherited_holds_up_nobody(url, tmp_path):
     """The turn ends with the transaction, although a process forked meanwhile has the descriptor."""
-    new(url)
     with Ledger.open(url) as ledger:
         with ledger._store.writing():
             (turn,) = [
@@ -288,7 +260,6 @@ def leads_to(descriptor: Path, file: Path) -> bool:
 def test_who_has_had_a_turn_comes_after_whoever_is_next(url, tmp_path, monkeypatch):
     """It does not hang on who is quick: the lock of whoever is next is seen to be held before the turn ends."""
     monkeypatch.setattr(line, "TURN_SECONDS", 3600.0)
-    new(url)
     other = charger(url, "1/1000000", 1)
     try:
         with Ledger.open(url) as ledger:
@@ -322,8 +293,7 @@ def test_a_thread_waits_since_it_asked(url, monkeypatch, began, what):
     asked = threading.Event()
     original = requests.Request.within
     monkeypatch.setattr(requests.Request, "within", lambda *given: (original(*given), asked.set())[0])
-    new(url)
-    paid = pure("1/100") if what == "charge" else Plan(Relation.REPLACE_ONE, (Pure(epsilon="1/100"),))
+    paid = pure("1/100") if what == "charge" else plan()
     with Ledger.open(url) as ledger:
         thread = threading.Thread(target=getattr(ledger, what), args=(paid, "part"))
         with process.unforked():
@@ -342,10 +312,8 @@ def test_charges_that_were_long_priced_wait_from_then_on(url, monkeypatch, began
     monkeypatch.setattr(
         requests.Request, "within", lambda *given: (priced.append(time.monotonic()), original(*given))[1]
     )
-    new(url)
-    plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon="1/100"),))
     with Ledger.open(url) as ledger:
-        ledger.charge_many([(plan, "part", f"key {place}") for place in range(3)])
+        ledger.charge_many([(plan(), "part", f"key {place}") for place in range(3)])
     assert len(priced) == 3
     assert began[-1] >= priced[1]
 
@@ -353,7 +321,6 @@ def test_charges_that_were_long_priced_wait_from_then_on(url, monkeypatch, began
 @pytest.mark.parametrize("ends", ["-line", "-next"])
 def test_a_database_is_never_taken_for_a_lock(url, tmp_path, ends):
     """To close a descriptor of it would take away the locks that this process has on it."""
-    new(url)
     companion = tmp_path / f"budget.db{ends}"
     with sqlite3.connect(companion, isolation_level=None) as other, Ledger.open(url) as ledger:
         other.execute("CREATE TABLE its (own)")
@@ -390,7 +357,6 @@ def is_locked(file: Path) -> bool:
 
 @pytest.mark.slow
 def test_many_processes_charge_at_once(url):
-    new(url)
     chargers = [charger(url, "1/1000000", 200) for _ in range(8)]
     begin(*chargers)
     finished = [one.communicate()[0].split() for one in chargers]
@@ -401,7 +367,6 @@ def test_many_processes_charge_at_once(url):
 
 
 def test_commits_reach_the_disk_before_they_return(url):
-    new(url)
     with Ledger.open(url) as ledger, ledger._store.reading() as rows:
         settings = [
             rows._connection.execute(f"PRAGMA {name}").fetchone()[0]
@@ -412,12 +377,9 @@ def test_commits_reach_the_disk_before_they_return(url):
 
 def test_a_fork_while_a_charges_epsilon_is_computed_holds_up_no_child(url, monkeypatch):
     """Up to Python 3.11 `functools.cached_property` computes under a lock that a child would inherit, held."""
-    new(url)
     computing, forked = threading.Event(), threading.Event()
     with Ledger.open(url) as ledger:
-        one, other = (
-            ledger.charge_plan(Plan(Relation.REPLACE_ONE, (Pure(epsilon="1/4"),)), "try") for _ in "12"
-        )
+        one, other = (ledger.charge_plan(plan("1/4"), "try") for _ in "12")
     right = type(one.budget.measure).enclosure
 
     def enclosure(*asked):

@@ -1,7 +1,6 @@
 """A ledger written as lines and imported again is the same ledger; lines that were changed make none."""
 
 import json
-import sqlite3
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from dpaccount.ledger.journal.export import imported, lines
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 
-from .conftest import VALID, pure, steps_in
+from .conftest import VALID, by_hand, pure, steps_in
 
 
 @pytest.fixture
@@ -79,8 +78,6 @@ def test_other_files_are_refused_in_a_sentence(tmp_path, text):
 
 
 def test_a_broken_chain_is_not_exported(old, tmp_path):
-    with sqlite3.connect(tmp_path / "budget.db") as database:
-        database.execute("UPDATE entries SET body = replace(body, 'one', 'two') WHERE number = 1")
-    database.close()
+    by_hand(tmp_path / "budget.db", "UPDATE entries SET body = replace(body, 'one', 'two') WHERE number = 1")
     with pytest.raises(LedgerError, match="changed or removed"):
         list(lines(old))

@@ -19,18 +19,12 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import sqlite_file
 from dpaccount.ledger.stores.server_address import server_address
 from dpaccount.ledger.stores.store import grant
-from dpaccount.plan.events import Plan, Pure, Relation
+from dpaccount.plan.events import Plan
 
-from .conftest import NUMBERS, pure
+from .conftest import BUDGET, NUMBERS, VALID, plan, pure
 from .postgres import PostgresServer
 
-BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
-VALID = {"valid": True, "first_bad": None}
 ELSEWHERE = "last written on another server, or to another copy"
-
-
-def plan(size="1/10", cover=None) -> Plan:
-    return Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(size), cover=cover),))
 
 
 def busy(ledger) -> None:
@@ -181,9 +175,7 @@ def test_releases_say_nothing_of_servers(ledger, team, postgres):
 
 
 def test_a_role_that_may_charge_may_not_say_that_nothing_was_lost(ledger, team, postgres):
-    with postgres.connect() as admin:
-        if not admin.execute("SELECT 1 FROM pg_roles WHERE rolname = 'charger'").fetchone():
-            admin.execute("CREATE ROLE charger LOGIN")
+    postgres.role("charger")
     grant(team, "charger")
     with Ledger.open(team.replace("owner@", "charger@")) as theirs:
         with pytest.raises(LedgerError, match="with --arrange"):
@@ -273,12 +265,12 @@ def test_a_standby_that_took_over_is_not_charged_until_somebody_says_what_it_lac
             busy(ledger)
             follows("no more")
             for _ in range(lost):
-                ledger.charge_plan(plan(), "lost")
+                ledger.charge_plan(plan("1/10"), "lost")
         with (
             pytest.raises(LedgerError, match="takes no writes; give its primary"),
             Ledger.open(standby.url()) as early,
         ):
-            early.charge_plan(plan(), "on a standby")
+            early.charge_plan(plan("1/10"), "on a standby")
         kept = Ledger.open(standby.url())  # opened before it took over, and used after it
         shown = kept.show()
         primary.end()
@@ -288,7 +280,7 @@ def test_a_standby_that_took_over_is_not_charged_until_somebody_says_what_it_lac
         assert kept.show() == shown
         kept.close()
         refuses_all(standby.url())
-        goes_on(standby.url(), Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 10), count=lost),)))
+        goes_on(standby.url(), plan("1/10", count=lost))
 
 
 @pytest.mark.slow
@@ -300,9 +292,9 @@ def test_what_is_acknowledged_is_on_the_synchronous_standby(monkeypatch, act, ke
         init(primary.url(), **BUDGET)
         waits(True)
         with Ledger.open(primary.url()) as ledger:
-            ledger.charge_plan(plan(), "one")
+            ledger.charge_plan(plan("1/10"), "one")
             follows("no more")
-            thread, results = in_thread(lambda: ledger.charge_plan(plan(), "two", key))
+            thread, results = in_thread(lambda: ledger.charge_plan(plan("1/10"), "two", key))
             until(lambda: stuck(primary, act))
             time.sleep(1)
             assert thread.is_alive(), results  # it is not acknowledged
@@ -321,21 +313,21 @@ def test_a_standby_that_stays_away_is_not_waited_for_without_end(monkeypatch):
         init(primary.url(), **BUDGET)
         waits(True)
         with Ledger.open(primary.url()) as ledger, Ledger.open(primary.url()) as second:
-            ledger.charge_plan(plan(), "one")
+            ledger.charge_plan(plan("1/10"), "one")
             follows("no more")
-            thread, results = in_thread(lambda: ledger.charge_plan(plan(), "two"))
+            thread, results = in_thread(lambda: ledger.charge_plan(plan("1/10"), "two"))
             thread.join(30)
             assert not thread.is_alive()
             assert "it is not known whether entry 2 was charged; ask again with the same key" in str(
                 results[0]
             )
             head = str(results[0]).split("--head ")[1].split("`")[0]
-            thread, more = in_thread(lambda: second.charge_plan(plan(), "three", "key"))
+            thread, more = in_thread(lambda: second.charge_plan(plan("1/10"), "three", "key"))
             thread.join(30)
             assert "nothing was changed; try again" in str(more[0])
             follows("follows")
             until(lambda: heads.verify(primary.url(), head=head) == VALID)  # the words of the message
-            assert second.charge_plan(plan(), "three", "key").entry == 3
+            assert second.charge_plan(plan("1/10"), "three", "key").entry == 3
             assert ledger.show()["entries"] == 3
 
 
@@ -352,7 +344,7 @@ def test_making_a_ledger_does_not_wait_without_end_either(monkeypatch):
         with pytest.raises(LedgerError, match="exists already"):
             init(primary.url(), **BUDGET)
         with Ledger.open(primary.url()) as ledger:
-            assert ledger.charge_plan(plan(), "one").entry == 1
+            assert ledger.charge_plan(plan("1/10"), "one").entry == 1
 
 
 @pytest.mark.slow
@@ -361,16 +353,16 @@ def test_a_restart_is_no_change_of_server():
     try:
         init(server.url(), **BUDGET)
         with Ledger.open(server.url()) as ledger:
-            ledger.charge_plan(plan(), "one")
+            ledger.charge_plan(plan("1/10"), "one")
             server.end()
             server.start()
-            assert ledger.charge_plan(plan(), "two").entry == 2
+            assert ledger.charge_plan(plan("1/10"), "two").entry == 2
         with psycopg.connect(
             host=str(server.folder / "socket"), user="owner", dbname="postgres", autocommit=True
         ) as admin:
             admin.execute("VACUUM FULL")
             admin.execute("REINDEX DATABASE postgres")
         with Ledger.open(server.url()) as ledger:
-            assert ledger.charge_plan(plan(), "three").entry == 3
+            assert ledger.charge_plan(plan("1/10"), "three").entry == 3
     finally:
         server.remove()

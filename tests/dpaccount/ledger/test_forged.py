@@ -15,7 +15,6 @@ from dpaccount.ledger.entry import CHARGE, DRAWING, REFUSAL, RELEASE, RETURN, RO
 from dpaccount.ledger.journal.repair import repair
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.stores.server_address import server_address
 from dpaccount.ledger.stores.store import grant
 from dpaccount.plan.events import Plan, Pure, Relation
 
@@ -33,13 +32,9 @@ class Forger:
 
     def __init__(self, postgres, team):
         self.postgres, self.team = postgres, team
-        self.schema = server_address(team).schema
         init(team, **BUDGET)
-        with postgres.connect() as admin:
-            for role in ROLES:
-                if not admin.execute("SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchall():
-                    admin.execute(f"CREATE ROLE {role} LOGIN")
         for role in ROLES:
+            postgres.role(role)
             grant(team, role, arrange=role == "arranger")
         self.templates, self.numbers = {}, {}
         for role in ("victim", "forger"):
@@ -67,9 +62,7 @@ class Forger:
         return self.team.replace("owner@", f"{role}@")
 
     def connected(self, role):
-        link = self.postgres.connect(role)
-        link.execute(f"SET search_path = {self.schema}")
-        return link
+        return self.postgres.within(self.team, role)
 
     def write(self, kind, key, about, body, root=None):
         """Append an entry as the forger; return the last honest one."""

@@ -8,20 +8,13 @@ import pytest
 from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.charging import ToCharge
 from dpaccount.ledger.journal.verify import verify
-from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.stores.group_commit import Group, Job
 from dpaccount.noise import process
 
 from .conftest import VALID, plan
 
 OTHERS = 12
-
-
-@pytest.fixture
-def ledger(url):
-    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
-    with Ledger.open(url) as opened:
-        yield opened
 
 
 class Crowd:

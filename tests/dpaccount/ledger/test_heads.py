@@ -2,7 +2,6 @@
 
 import random
 import shutil
-import sqlite3
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from dpaccount.errors import BudgetError, InputError, LedgerError
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 
-from .conftest import BUDGET, VALID, plan, sealed
+from .conftest import BUDGET, VALID, by_hand, plan, sealed
 
 
 def charge(url: str, times: int = 1) -> list[str]:
@@ -182,20 +181,9 @@ def test_since_any_head_all_is_well_and_any_edit_after_it_is_found(tmp_path_fact
         assert verify(url, since=head) == VALID
     number = data.draw(st.integers(1, len(parts)))
     kind = data.draw(st.sampled_from(["body", "root", "digest"]))
-    with sqlite3.connect(file) as database:
-        database.execute(f"UPDATE entries SET {kind} = {kind} || ' ' WHERE number = ?", (number,))  # noqa: S608
-    database.close()
+    by_hand(file, f"UPDATE entries SET {kind} = {kind} || ' ' WHERE number = ?", values=(number,))  # noqa: S608
     for place, head in enumerate(heads[:number]):
         assert not verify(url, since=head)["valid"], place
-
-
-def test_since_finds_totals_that_were_changed(url, tmp_path):
-    init(url, **BUDGET)
-    heads = charge(url, 6)
-    with sqlite3.connect(tmp_path / "budget.db") as database:
-        database.execute("UPDATE nodes SET body = replace(body, '1/20', '1/40')")
-    database.close()
-    assert verify(url, since=heads[2]) == {"valid": False, "first_bad": "totals"}
 
 
 def test_since_tells_a_chain_that_was_sealed_over_wrong_totals(url, tmp_path):

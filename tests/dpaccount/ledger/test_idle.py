@@ -9,11 +9,8 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import connection_pool
 from dpaccount.noise import process
-from dpaccount.plan.events import Plan, Pure, Relation
 
-from .conftest import BUDGET, VALID
-
-PART = Plan(Relation.REPLACE_ONE, (Pure(epsilon="1/100"),))
+from .conftest import BUDGET, VALID, in_threads, plan
 
 
 class Counted:
@@ -73,11 +70,7 @@ def test_threads_that_take_at_once_have_a_connection_each():
         while (link := pool.take()) is not None:
             taken.append(link)
 
-    threads = [threading.Thread(target=take) for _ in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    in_threads(*[take] * 4)
     assert len(taken) == len(set(taken)) == 400
 
 
@@ -94,15 +87,15 @@ def test_forks_amid_the_charges_of_threads_share_no_connection(place):
 
         def charge() -> None:
             while not stop.is_set():
-                ledger.charge_plan(PART, "parent", dry_run=True)
+                ledger.charge_plan(plan(), "parent", dry_run=True)
 
         threads = [threading.Thread(target=charge) for _ in range(2)]
         for one in threads:
             one.start()
         try:
             for number in range(4):
-                ledger.charge_plan(PART, "parent", f"parent {number}")
-                in_a_child(lambda number=number: ledger.charge_plan(PART, "child", f"child {number}"))
+                ledger.charge_plan(plan(), "parent", f"parent {number}")
+                in_a_child(lambda number=number: ledger.charge_plan(plan(), "child", f"child {number}"))
         finally:
             stop.set()
             for one in threads:

@@ -4,7 +4,6 @@ What SQLite cannot see (a log that was lost with its last charges, an older copy
 """
 
 import shutil
-import sqlite3
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +18,7 @@ from dpaccount.ledger.stores.rows import Rows
 from dpaccount.ledger.stores.store import Store
 from dpaccount.plan.events import Plan, Pure, Relation
 
-from .conftest import BUDGET
+from .conftest import BUDGET, by_hand
 
 TENTH = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 10), cover=(1, 5)),))
 
@@ -109,9 +108,7 @@ def test_a_page_of_zeros_accepts_nothing(spent, tmp_path):
 def test_lowered_totals_accept_nothing(spent, tmp_path, change):
     copy = tmp_path / "budget.db"
     shutil.copy(spent, copy)
-    with sqlite3.connect(copy) as raw:
-        raw.execute(change)
-    raw.close()
+    by_hand(copy, change)
     assert charges(f"sqlite:///{copy}") == 0
 
 

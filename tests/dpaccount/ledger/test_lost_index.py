@@ -1,7 +1,5 @@
 """An index of the database that lost rows: SQLite believes it, a draw does not."""
 
-import sqlite3
-
 import numpy as np
 import pytest
 
@@ -9,17 +7,15 @@ from dpaccount.errors import LedgerError, ReceiptError
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 
-from .conftest import pure
+from .conftest import BUDGET, by_hand, pure
 
 
 def without_index_rows(file) -> None:
     """Empty the index of marks, as an older copy of its page in place of it would; the rows stay."""
-    with sqlite3.connect(file) as database:
-        name = "sqlite_autoindex_entries_2"
-        size = database.execute("PRAGMA page_size").fetchone()[0]
-        assert database.execute("PRAGMA index_info(sqlite_autoindex_entries_2)").fetchall()[0][2] == "kind"
-        [(page,)] = database.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (name,))
-    database.close()
+    name = "sqlite_autoindex_entries_2"
+    [(size,)] = by_hand(file, "PRAGMA page_size")
+    assert by_hand(file, f"PRAGMA index_info({name})")[0][2] == "kind"
+    [(page,)] = by_hand(file, "SELECT rootpage FROM sqlite_master WHERE name = ?", values=(name,))
     with file.open("r+b") as raw:
         raw.seek((page - 1) * size)
         kind = raw.read(1)
@@ -32,7 +28,7 @@ def without_index_rows(file) -> None:
 @pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("how", ["charge", "mark", "parts"])
 def test_a_lost_index_of_marks_lets_nobody_draw_again(url, tmp_path, kept, how):
-    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    init(url, **BUDGET)
     with Ledger.open(url) as ledger:
         receipt = ledger.charge(pure("1/10"), "draw", key="k")
         value = receipt.noisy("noise", 0, np.array([5])).tolist()

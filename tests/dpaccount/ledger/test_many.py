@@ -1,6 +1,5 @@
 """Many charges in one commit: each decided as if it were charged alone, after the ones before it."""
 
-import sqlite3
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.store import Store
 from dpaccount.plan.events import Gaussian, Plan, Relation
 
-from .conftest import BUDGET, VALID, plan, sealed
+from .conftest import BUDGET, VALID, by_hand, plan, sealed
 
 covers = st.sampled_from([None, (1, 5), (6, 9), (3, 7), (1, 9), (5, 5)])
 asked = st.lists(
@@ -79,9 +78,8 @@ def charges(url: str, count: int) -> str:
 
 def without_roots(file: str, *numbers: int) -> None:
     """Take the roots out of these entries, and seal every entry anew."""
-    with sqlite3.connect(file) as database:
-        database.executemany("UPDATE entries SET root = NULL WHERE number = ?", [(one,) for one in numbers])
-    database.close()
+    for number in numbers:
+        by_hand(file, "UPDATE entries SET root = NULL WHERE number = ?", values=(number,))
     sealed(Path(file), 1)
 
 
@@ -133,12 +131,11 @@ def test_who_follows_the_chain_refuses_them(url, numbers):
 def test_a_root_that_leaves_out_a_charge_before_it_is_found(url):
     """A root is held to all charges since the one before it."""
     file = charges(url, 6)
-    with sqlite3.connect(file) as database:
-        database.execute(
-            "UPDATE entries SET root = (SELECT root FROM entries WHERE number = 2) WHERE number = 4"
-        )
-        database.execute("UPDATE entries SET root = NULL WHERE number IN (2, 3)")
-    database.close()
+    by_hand(
+        file,
+        "UPDATE entries SET root = (SELECT root FROM entries WHERE number = 2) WHERE number = 4",
+        "UPDATE entries SET root = NULL WHERE number IN (2, 3)",
+    )
     sealed(Path(file), 1)
     assert verify(url) == {"valid": False, "first_bad": 2}  # what comes before it ends with a root
 

@@ -11,10 +11,8 @@ import os
 import pickle
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
@@ -32,7 +30,7 @@ from dpaccount.noise import process
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 
-from .conftest import VALID, pure
+from .conftest import VALID, by_hand, in_threads, pure
 
 SPAWN = multiprocessing.get_context("spawn")
 KEYED = pytest.mark.parametrize("key", [None, "a"])
@@ -45,13 +43,6 @@ def stream(releases=4):
     """Return releases of one key over disjoint rounds."""
     covers = proof.assume_covers("sum", [(i, i) for i in range(1, releases + 1)], "made up")
     return proof.nodes(pure("1/4"), covers)
-
-
-@pytest.fixture
-def ledger(url):
-    init(url, epsilon=1, delta=0, unit="round", relation="replace-one", measure="pure")
-    with Ledger.open(url) as opened:
-        yield opened
 
 
 def draw(receipt, part):
@@ -233,15 +224,7 @@ def test_a_process_that_inherits_a_receipt_draws_nothing(ledger):
 @KINDS
 def test_threads_draw_each_part_once_between_them(ledger, key, parts):
     receipt, answers = ledger.charge(stream(), "try", key=key), []
-    threads = [
-        threading.Thread(target=lambda part=part: answers.append((part, outcome(receipt, part))))
-        for part in parts
-        for _ in range(5)
-    ]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    in_threads(*(lambda part=part: answers.append((part, outcome(receipt, part))) for part in parts * 5))
     assert sorted(part for part, what in answers if what == "drawn") == sorted(parts)
     assert ledger.verify() == VALID
 
@@ -277,9 +260,7 @@ def test_what_cannot_be_told_apart_is_no_part(ledger, part):
 
 
 def marks(url):
-    with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
-        rows = database.execute("SELECT body FROM entries WHERE kind = 'drawing' ORDER BY number").fetchall()
-    database.close()
+    rows = by_hand(url, "SELECT body FROM entries WHERE kind = 'drawing' ORDER BY number")
     return [json.loads(body)["draws"] for (body,) in rows]
 
 
@@ -366,12 +347,10 @@ def test_a_mark_taken_out_of_the_file_lets_nobody_draw(url, ledger, removed):
     draw(ledger.charge(stream(), "try", key="a"), 0)
     draw(ledger.charge(stream(), "another", key="b"), 0)
     which = {"last mark": 4, "first mark": 2, "charge's neighbour": 2}[removed]
-    with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
-        database.execute("DELETE FROM entries WHERE number = ?", (which,))
-        if removed == "charge's neighbour":  # and the others moved up
-            database.execute("UPDATE entries SET number = number - 1 WHERE number > 2")
-            database.execute("UPDATE ledger SET last = last - 1")
-    database.close()
+    by_hand(url, f"DELETE FROM entries WHERE number = {which}")  # noqa: S608
+    if removed == "charge's neighbour":  # and the others moved up
+        by_hand(url, "UPDATE entries SET number = number - 1 WHERE number > 2")
+        by_hand(url, "UPDATE ledger SET last = last - 1")
     for key in ("a", "b"):
         with pytest.raises((LedgerError, ReceiptError), match="; "), Ledger.open(url) as other:
             draw(other.charge(stream(), "try" if key == "a" else "another", key=key), 0)

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import sqlite3
 from fractions import Fraction
 
 import numpy as np
@@ -29,6 +28,8 @@ from dpaccount.proof import (
     linear,
     nodes,
 )
+
+from .conftest import by_hand
 
 ZERO = np.zeros(2, dtype=np.int64)
 
@@ -212,12 +213,10 @@ def test_a_kept_part_that_was_changed_is_not_shown(url):
     with Ledger.open(url) as ledger:
         opened(ledger).noisy("sums", 0, ZERO)
         opened(ledger).noisy("sums", 1, ZERO)
-        with sqlite3.connect(ledger._store.place.path) as connection:
-            query = "SELECT number, body FROM entries WHERE kind = 'release' ORDER BY number"
-            number, body = connection.execute(query).fetchone()
-            changed = json.dumps({**json.loads(body), "value": [5, 5]})
-            connection.execute("UPDATE entries SET body = ? WHERE number = ?", (changed, number))
-        connection.close()
+        query = "SELECT number, body FROM entries WHERE kind = 'release' ORDER BY number LIMIT 1"
+        [(number, body)] = by_hand(url, query)
+        changed = json.dumps({**json.loads(body), "value": [5, 5]})
+        by_hand(url, "UPDATE entries SET body = ? WHERE number = ?", values=(changed, number))
     with Ledger.open(url) as ledger:
         with pytest.raises(LedgerError, match="changed"):
             opened(ledger)

@@ -4,9 +4,8 @@ import os
 import shutil
 import subprocess
 import tempfile
-import threading
 import time
-from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,9 +17,8 @@ from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import sqlite_file
-from dpaccount.plan.events import Plan, Pure, Relation
 
-from .conftest import pure
+from .conftest import BUDGET, VALID, in_threads, plan, pure
 from .postgres import NOBODY, PostgresServer
 
 PROGRAM = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
@@ -66,13 +64,9 @@ def pooled():
         shutil.rmtree(folder)
 
 
-def plan(size="1/1000", cover=None) -> Plan:
-    return Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(size), cover=cover),))
-
-
 def test_a_ledger_behind_a_pooler(pooled):
     server, url = pooled
-    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    init(url, **BUDGET)
     errors: list[Exception] = []
 
     def charge(number: int) -> None:
@@ -80,15 +74,13 @@ def test_a_ledger_behind_a_pooler(pooled):
             for turn in range(6):
                 with Ledger.open(url) as ledger:
                     for more in range(8):
-                        ledger.charge_plan(plan(cover=(number, number + 3)), "x", f"{number} {turn} {more}")
+                        ledger.charge_plan(
+                            plan("1/1000", (number, number + 3)), "x", f"{number} {turn} {more}"
+                        )
         except Exception as error:  # a thread's error is the test's
             errors.append(error)
 
-    threads = [threading.Thread(target=charge, args=(number,)) for number in range(1, 7)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(*(partial(charge, number) for number in range(1, 7)))
     assert errors == []
     with Ledger.open(url) as ledger:
         assert ledger.show()["entries"] == 6 * 6 * 8
@@ -106,21 +98,23 @@ def test_a_ledger_behind_a_pooler(pooled):
             assert other.execute("SHOW synchronous_commit").fetchone() == ("off",)
         server.end()
         server.start()
-        assert ledger.charge_plan(plan(), "the server was started again", "again").entry == 6 * 6 * 8 + 5
-    assert verify(url) == {"valid": True, "first_bad": None}
-    assert verify(server.url()) == {"valid": True, "first_bad": None}
+        assert (
+            ledger.charge_plan(plan("1/1000"), "the server was started again", "again").entry == 6 * 6 * 8 + 5
+        )
+    assert verify(url) == VALID
+    assert verify(server.url()) == VALID
     with Ledger.open(server.url()) as direct:  # the same server, by another way
-        assert direct.charge_plan(plan(), "the server was started again", "again").known
+        assert direct.charge_plan(plan("1/1000"), "the server was started again", "again").known
 
 
 def test_a_client_that_stops_behind_a_pooler_is_cut_off(pooled, monkeypatch):
     _, url = pooled
-    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    init(url, **BUDGET)
     monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 1.0)
     stopped = Ledger.open(url)._store.place.writing(time.monotonic())
     stopped.__enter__()
     monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 30.0)
     with Ledger.open(url) as other:
-        assert other.charge_plan(plan(), "one").entry == 1
+        assert other.charge_plan(plan("1/1000"), "one").entry == 1
     with pytest.raises(LedgerError, match="was cut and nothing was changed"):
         stopped.__exit__(None, None, None)

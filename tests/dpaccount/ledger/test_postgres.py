@@ -8,7 +8,6 @@ import signal
 import threading
 import time
 from contextlib import suppress
-from fractions import Fraction
 
 import numpy as np
 import psycopg
@@ -28,17 +27,9 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import group_commit, server, server_rows, sqlite_file
 from dpaccount.ledger.stores.server_address import server_address
 from dpaccount.ledger.stores.store import grant
-from dpaccount.plan.events import Plan, Pure, Relation
 from tests.looped import looped
 
-from .conftest import pure
-
-VALID = {"valid": True, "first_bad": None}
-BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
-
-
-def plan(size="1/100", cover=None) -> Plan:
-    return Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(size), cover=cover),))
+from .conftest import BUDGET, VALID, plan, pure
 
 
 @pytest.fixture
@@ -51,8 +42,7 @@ def ledger(team):
 @pytest.fixture
 def admin(postgres, team):
     """Return a connection that may do everything, in the ledger's schema."""
-    with postgres.connect() as connection:
-        connection.execute(f"SET search_path = {server_address(team).schema}")
+    with postgres.within(team) as connection:
         yield connection
 
 
@@ -141,29 +131,6 @@ def test_a_charge_is_four_statements_and_a_commit(ledger, monkeypatch):
             charge()
     assert statements == ["BEGIN", "SELECT", "SELECT", "WITH"] * len(charges)
     assert ledger.show()["entries"] == 6
-
-
-def test_a_team_arranges_there_what_it_does_in_a_file(ledger, team, postgres):
-    """Scopes, cohorts, reservations and resets, whose nodes stand below zero, by a role that may arrange."""
-    ledger.charge_plan(plan("1/50", (1, 9)), "before")
-    with postgres.connect() as connection:
-        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'charger'").fetchone():
-            connection.execute("CREATE ROLE charger LOGIN")
-    grant(team, "charger", arrange=True)
-    with Ledger.open(team.replace("owner@", "charger@")) as theirs:
-        theirs.set_scope("lab", "1/4")
-        theirs.name_cohort("ward", [(3, 5), (8, 9)])
-        theirs.charge_plan(plan("1/10"), "in a scope", "a", scope="lab", cohort="ward")
-        with pytest.raises(BudgetError, match="scope lab"):
-            theirs.charge_plan(plan("1/5"), "beyond the scope", scope="lab", cohort="ward")
-        theirs.reserve_plan(plan("1/50"), "rounds", "r", rounds=3)
-        theirs.draw_parts("r", [(1, 1)])
-        theirs.return_parts("r")
-        theirs.reset("a new year")
-        theirs.charge_plan(plan("9/10"), "again")
-        assert theirs.verify() == VALID
-    assert ledger.show()["entries"] == 4
-    assert verify(team) == VALID
 
 
 # ------------------------------------------------------------------ one at a time
@@ -263,17 +230,20 @@ def test_a_stopped_writer_is_cut_off_by_the_server(ledger, team, monkeypatch):
 # ------------------------------------------------------------------ cut
 
 
-def cutting(monkeypatch, committed: bool, times: int = 1) -> list[int]:
-    """Let the connection be cut in the commit: after it was done, or before it arrived."""
+def cutting(
+    monkeypatch, committed: bool, times: int = 1, then=lambda: None, *, readers: bool = False
+) -> list[int]:
+    """Let the connection be cut in a writer's commit, or in any: after it was done, or before it arrived."""
     cuts = []
 
     def commit(transaction):
-        if transaction.rows.added is None or len(cuts) >= times:
+        if (transaction.rows.added is None and not readers) or len(cuts) >= times:
             return real(transaction)
         cuts.append(1)
         if committed:
             real(transaction)
         transaction.drop()
+        then()
         raise psycopg.OperationalError("server closed the connection unexpectedly")
 
     real = server._Transaction.commit
@@ -334,28 +304,15 @@ def test_whose_mark_was_cut_does_not_take_anothers_for_it(ledger, team, monkeypa
             monkeypatch.setattr(entries, "token_hex", lambda _: "0")
         drawn = []
 
-        def commit(transaction):
-            if transaction.rows.added is None or drawn:
-                return real(transaction)
-            transaction.drop()
+        def drawn_by_another():
             drawn.append("another")
             others()
-            raise psycopg.OperationalError("server closed the connection unexpectedly")
 
-        real = server._Transaction.commit
-        monkeypatch.setattr(server._Transaction, "commit", commit)
+        cutting(monkeypatch, committed=False, then=drawn_by_another)
         with suppress(ReceiptError, BudgetError):
             draws()
             drawn.append("this")
         assert drawn == (["another"] if salted else ["another", "this"])
-
-
-def test_cut_again_and_again_in_the_end_it_is_charged_once(ledger, monkeypatch):
-    cuts = cutting(monkeypatch, committed=False, times=3)
-    many = ledger.charge_many([(plan(), "one", None), (plan("1/50"), "two", "k")])
-    assert [answer.entry for answer in many] == [1, 2]
-    assert len(cuts) == 3
-    assert ledger.verify() == VALID
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -379,9 +336,10 @@ def test_whichever_commits_are_cut_it_is_charged_once_and_known(ledger, team, mo
     monkeypatch.setattr(server, "PAUSE", 0.01)
     monkeypatch.setattr(server._Transaction, "commit", commit)
     charges = [ledger.charge_plan(plan(), "one", key).entry for key in ("a", None, "b", "a")]
+    many = ledger.charge_many([(plan(), "one", None), (plan("1/50"), "two", "k")])
     left.clear()
-    assert charges == [1, 2, 3, 1]
-    assert ledger.show()["entries"] == 3
+    assert [*charges, *(one.entry for one in many)] == [1, 2, 3, 1, 4, 5]
+    assert ledger.show()["entries"] == 5
     assert ledger.verify() == VALID
 
 
@@ -409,17 +367,7 @@ def test_idle_connections_that_were_cut_are_opened_again(ledger, admin):
 
 
 def test_opening_that_is_cut_is_done_again(ledger, team, monkeypatch):
-    cuts = []
-
-    def commit(transaction):
-        if len(cuts) < 3:
-            cuts.append(1)
-            transaction.drop()
-            raise psycopg.OperationalError("server closed the connection unexpectedly")
-        return real(transaction)
-
-    real = server._Transaction.commit
-    monkeypatch.setattr(server._Transaction, "commit", commit)
+    cuts = cutting(monkeypatch, committed=False, times=3, readers=True)
     with Ledger.open(team) as again:
         assert len(cuts) == 3
         assert again.show()["entries"] == 0
@@ -510,10 +458,8 @@ def test_heads_are_noted_elsewhere(ledger, team, tmp_path, admin):
 
 @pytest.fixture
 def roles(postgres):
-    with postgres.connect() as connection:
-        for role in ("charger", "reader", "stranger"):
-            if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
-                connection.execute(f"CREATE ROLE {role} LOGIN")
+    for role in ("charger", "reader", "stranger"):
+        postgres.role(role)
 
 
 def as_role(team: str, role: str) -> str:
@@ -530,9 +476,8 @@ def test_who_may_charge_may_change_no_entry(ledger, team, postgres, roles):
             theirs.charge_plan(plan(2), "too much")
         assert theirs.verify() == VALID
     ledger.charge_plan(plan(), "mine")
-    schema = server_address(team).schema
-    for role in ("charger", "owner_of_no_more"):
-        statements = [
+    with postgres.within(team, "charger") as connection:
+        for statement in (
             "UPDATE entries SET body = body || ' '",
             "UPDATE entries SET role = 'owner'",
             "DELETE FROM entries",
@@ -541,18 +486,11 @@ def test_who_may_charge_may_change_no_entry(ledger, team, postgres, roles):
             "UPDATE ledger SET format = 'x'",
             "INSERT INTO entries (number, kind, body, digest, role) VALUES (99, 'charge', '{}', '', 'owner')",
             "DROP TABLE entries",
-        ]
-        if role != "charger":
-            break
-        with postgres.connect(role) as connection:
-            connection.execute(f"SET search_path = {schema}")
-            for statement in statements:
-                with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                    connection.execute(statement)
-    with postgres.connect() as connection:
-        rows = connection.execute(
-            f"SELECT kind, role, body FROM {schema}.entries ORDER BY number"  # noqa: S608
-        ).fetchall()
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(statement)
+    with postgres.within(team) as connection:
+        rows = connection.execute("SELECT kind, role, body FROM entries ORDER BY number").fetchall()
     assert [(kind, role) for kind, role, _ in rows] == [
         ("budget", "owner"),
         ("charge", "charger"),
@@ -612,8 +550,7 @@ def test_who_may_charge_may_not_arrange(ledger, team, postgres, roles, kind):
         assert theirs.show()["entries"] == 1
         with pytest.raises(InputError, match="both"):
             grant(team, "charger", read_only=True, arrange=True)
-        with postgres.connect("charger") as connection:
-            connection.execute(f"SET search_path = {server_address(team).schema}")
+        with postgres.within(team, "charger") as connection:
             for statement in (
                 "INSERT INTO arrangements (number) VALUES (3)",
                 "UPDATE arrangements SET number = 3",
@@ -623,8 +560,7 @@ def test_who_may_charge_may_not_arrange(ledger, team, postgres, roles, kind):
             entered(connection, kind, facts)
         with pytest.raises(LedgerError, match="entry 3 arranges the ledger, and its role may not"):
             watching.charge_plan(plan("1/100"), "y")
-        with postgres.connect("charger") as connection:
-            connection.execute(f"SET search_path = {server_address(team).schema}")
+        with postgres.within(team, "charger") as connection:
             entered(connection, "refusal", {})
         for one in (team, as_role(team, "charger")):
             with Ledger.open(one) as late, pytest.raises(LedgerError, match="entry 3 arranges the ledger"):
@@ -639,10 +575,9 @@ def test_who_may_arrange_does_and_its_entries_are_lawful_ever_after(ledger, team
         for act, _ in ARRANGED.values():
             act(theirs)
         watching.charge_plan(plan("1/100"), "x", scope="team")
-    with postgres.connect() as connection:
-        schema = server_address(team).schema
-        connection.execute(f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM charger")
-        numbers = connection.execute(f"SELECT number FROM {schema}.arrangements ORDER BY number").fetchall()  # noqa: S608
+    with postgres.within(team) as connection:
+        connection.execute(f"REVOKE ALL ON ALL TABLES IN SCHEMA {server_address(team).schema} FROM charger")
+        numbers = connection.execute("SELECT number FROM arrangements ORDER BY number").fetchall()
         assert numbers == [(1,), (2,), (3,), (4,)]
     with Ledger.open(team) as again:
         again.charge_plan(plan("1/100"), "y", scope="team")
@@ -655,24 +590,20 @@ def test_who_may_arrange_does_and_its_entries_are_lawful_ever_after(ledger, team
 def test_a_right_to_arrange_ends_when_it_is_taken_away(ledger, team, postgres, roles):
     """Numbers written beforehand are worth nothing: an arrangement counts in its own transaction only."""
     grant(team, "charger", arrange=True)
-    schema = server_address(team).schema
-    with postgres.connect("charger") as connection:
-        connection.execute(f"SET search_path = {schema}")
+    with postgres.within(team, "charger") as connection:
         connection.execute("INSERT INTO arrangements (number) SELECT generate_series(1, 9)")
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute("INSERT INTO arrangements (number, made) VALUES (1, '1')")
     assert ledger.set_scope("team", "1/5") is not None  # of the owner, on a number that was written before
     assert verify(team) == VALID
-    with postgres.connect() as connection:
-        connection.execute(f"REVOKE INSERT (number) ON {schema}.arrangements FROM charger")
-    with postgres.connect("charger") as connection:
-        connection.execute(f"SET search_path = {schema}")
+    with postgres.within(team) as connection:
+        connection.execute("REVOKE INSERT (number) ON arrangements FROM charger")
+    with postgres.within(team, "charger") as connection:
         entered(connection, "reset", ARRANGED["reset"][1])
     with Ledger.open(team) as late, pytest.raises(LedgerError, match="entry 2 arranges the ledger"):
         late.charge_plan(plan("1/100"), "z")
     assert verify(team)["first_bad"] == 2
-    with postgres.connect() as owner:  # the way out, as docs/ledger-team.md says
-        owner.execute(f"SET search_path = {schema}")
+    with postgres.within(team) as owner:  # the way out, as docs/ledger-team.md says
         owner.execute("GRANT DELETE ON entries TO CURRENT_USER")
         owner.execute("DELETE FROM entries WHERE number >= 2")
         [last] = owner.execute("SELECT digest FROM entries WHERE number = 1").fetchone()
@@ -693,8 +624,7 @@ def test_what_a_charger_does_to_balances_and_head_is_repaired(ledger, team, post
     for place in range(1, 6):
         ledger.charge_plan(plan("1/100", (place, place + 7)), "part")
     head = ledger.show()["head"]
-    with postgres.connect("charger") as connection:
-        connection.execute(f"SET search_path = {server_address(team).schema}")
+    with postgres.within(team, "charger") as connection:
         connection.execute(damage)
     assert not verify(team)["valid"]
     what = "head" if "ledger" in damage else "balances"
@@ -764,8 +694,7 @@ def test_what_a_charger_writes_about_others_by_hand_is_found(ledger, team, postg
     with Ledger.open(as_role(team, "charger")) as theirs:
         theirs.charge_plan(plan("1/100"), "x")
         assert verify(team) == VALID
-    with postgres.connect("charger") as connection:
-        connection.execute(f"SET search_path = {server_address(team).schema}")
+    with postgres.within(team, "charger") as connection:
         entered(connection, kind, facts)
     assert verify(team)["first_bad"] == 2
 

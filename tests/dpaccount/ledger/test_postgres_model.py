@@ -12,7 +12,6 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.stores.server_address import server_address
 from dpaccount.ledger.stores.store import grant
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, RandomizedResponse, Relation
 
@@ -31,8 +30,7 @@ CHANGES = (
 @pytest.fixture(scope="module")
 def server(postgres) -> PostgresServer:
     """Return the server, with a role that owns nothing."""
-    with postgres.connect() as connection:
-        connection.execute(f"CREATE ROLE {ROLE} LOGIN")
+    postgres.role(ROLE)
     return postgres
 
 
@@ -57,8 +55,7 @@ class TeamOnServer(Team):
     def recount(self, copy: str) -> None:
         """Let the program count from the exported lines, and try to change what was written."""
         assert recounted(copy)
-        with self.server.connect(ROLE) as connection:
-            connection.execute(f"SET search_path = {server_address(self.url).schema}")
+        with self.server.within(self.url, ROLE) as connection:
             for change in CHANGES:
                 with pytest.raises(psycopg.errors.InsufficientPrivilege):
                     connection.execute(change)

@@ -1,7 +1,6 @@
 """`ledger repair` makes balances and head again from the entries, and nothing from entries that are not whole."""
 
 import random
-import sqlite3
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from dpaccount.ledger.journal.repair import repair
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 
-from .conftest import BUDGET, VALID, plan, sealed
+from .conftest import BUDGET, VALID, by_hand, plan, sealed
 
 
 def filled(url: str) -> Path:
@@ -34,21 +33,9 @@ def filled(url: str) -> Path:
     return Path(url.removeprefix("sqlite:///"))
 
 
-def edited(file: Path, *statements: str) -> None:
-    with sqlite3.connect(file) as database:
-        for statement in statements:
-            database.execute(statement)
-    database.close()
-
-
 def content(file: Path) -> dict[str, list]:
-    with sqlite3.connect(file) as database:
-        tables = {
-            table: database.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()  # noqa: S608
-            for table in ("ledger", "entries", "nodes")
-        }
-    database.close()
-    return tables
+    tables = ("ledger", "entries", "nodes")
+    return {table: by_hand(file, f"SELECT * FROM {table} ORDER BY 1") for table in tables}  # noqa: S608
 
 
 DAMAGE = {
@@ -66,7 +53,7 @@ DAMAGE = {
 def test_what_follows_from_the_entries_is_made_again(url, damage):
     file = filled(url)
     before = content(file)
-    edited(file, *DAMAGE[damage])
+    by_hand(file, *DAMAGE[damage])
     changed = content(file)
     names = [
         name for name, table in (("balances", "nodes"), ("head", "ledger")) if changed[table] != before[table]
@@ -88,22 +75,19 @@ def test_balances_damaged_anywhere_are_made_again(tmp_path_factory, seed):
     url = f"sqlite:///{tmp_path_factory.mktemp('random')}/budget.db"
     file, dice = filled(url), random.Random(seed)
     before = content(file)
-    with sqlite3.connect(file) as database:
-        for node, body in dice.sample(before["nodes"], dice.randint(1, 6)):
-            act = dice.choice(
-                [
-                    "DELETE FROM nodes WHERE node = ?",
-                    "UPDATE OR REPLACE nodes SET node = -node - 9 WHERE node = ?",
-                ]
-            )
-            if dice.random() < 0.5:
-                database.execute(act, (node,))
-            else:
-                cut = dice.randrange(len(body))
-                database.execute(
-                    "UPDATE nodes SET body = ? WHERE node = ?", (body[:cut] + "7" + body[cut:], node)
-                )
-    database.close()
+    for node, body in dice.sample(before["nodes"], dice.randint(1, 6)):
+        act = dice.choice(
+            [
+                "DELETE FROM nodes WHERE node = ?",
+                "UPDATE OR REPLACE nodes SET node = -node - 9 WHERE node = ?",
+            ]
+        )
+        if dice.random() < 0.5:
+            by_hand(file, act, values=(node,))
+        else:
+            cut = dice.randrange(len(body))
+            changed = (body[:cut] + "7" + body[cut:], node)
+            by_hand(file, "UPDATE nodes SET body = ? WHERE node = ?", values=changed)
     assert repair(url)["repaired"] == ["balances"]
     assert content(file) == before
 
@@ -121,7 +105,7 @@ def test_balances_damaged_anywhere_are_made_again(tmp_path_factory, seed):
 def test_an_end_that_may_be_lost_needs_somebodys_word(url, statement):
     """Otherwise what was charged after it would be spent again without a word."""
     file = filled(url)
-    edited(file, statement)
+    by_hand(file, statement)
     before = content(file)
     number, *_, digest = before["entries"][-1]
     with pytest.raises(LedgerError, match="may be lost"):
@@ -149,7 +133,7 @@ def test_an_end_that_may_be_lost_needs_somebodys_word(url, statement):
 )
 def test_entries_are_never_repaired(url, statement):
     file = filled(url)
-    edited(file, statement, "DELETE FROM nodes")
+    by_hand(file, statement, "DELETE FROM nodes")
     before = content(file)
     with pytest.raises(LedgerError):
         repair(url, before["entries"][-1][-1])
@@ -161,7 +145,7 @@ def test_a_sealed_entry_that_overspends_is_not_repaired(url):
     file = filled(url)
     number = content(file)["entries"][-1][0]
     sealed(file, number, lambda body: body.replace('"1/100"', '"7/8"'))
-    edited(file, "DELETE FROM nodes")
+    by_hand(file, "DELETE FROM nodes")
     with pytest.raises(LedgerError, match="only balances and the head can be rebuilt"):
         repair(url)
 
@@ -170,7 +154,7 @@ def test_a_head_that_is_given_must_be_the_last_one(url):
     """Also where the ledger's own note agrees with its end: a tail may be gone together with it."""
     file = filled(url)
     last = content(file)["entries"][-1][-1]
-    edited(
+    by_hand(
         file,
         "DELETE FROM entries WHERE number > 11",
         "UPDATE ledger SET last = 11, head = (SELECT digest FROM entries WHERE number = 11)",
@@ -188,7 +172,7 @@ def test_a_noted_head_must_be_on_the_chain(url, tmp_path):
     noted = f"{url}?witness={witness}"
     with Ledger.open(noted) as ledger:
         ledger.charge_plan(plan("1/100"), "more")
-    edited(
+    by_hand(
         file,
         "DELETE FROM entries WHERE number = (SELECT max(number) FROM entries)",
         "UPDATE ledger SET last = last - 1, head = (SELECT digest FROM entries ORDER BY number DESC LIMIT 1)",

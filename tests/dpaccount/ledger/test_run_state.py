@@ -1,7 +1,6 @@
 """What a ledger says of one key's run, all of it seen in one moment, and never from a changed entry."""
 
 import os
-import sqlite3
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from dpaccount.ledger.journal.entries import RunState
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise import process
 
-from .conftest import pure
+from .conftest import by_hand, pure
 
 
 def begin(ledger, key="a"):
@@ -65,22 +64,20 @@ def test_a_process_that_cannot_be_seen_may_still_be_drawing(make, monkeypatch):
 @pytest.mark.parametrize("kind", ["charge", "drawing", "release"])
 @pytest.mark.parametrize("followed", [False, True])
 @pytest.mark.parametrize("sealed", [False, True])
-def test_a_changed_entry_is_refused(make, tmp_path, kind, followed, sealed):
+def test_a_changed_entry_is_refused(make, url, kind, followed, sealed):
     """A body edited by itself, or with its own digest made to fit; last in the chain or not."""
     ledger = make()
     begin(ledger)
     ledger.keep_release("a", {"value": 3})
     if followed:
         ledger.charge(pure("1/10"), "another")
-    with sqlite3.connect(tmp_path / "budget.db") as database:
-        find = "SELECT number, key, about, body, root FROM entries WHERE kind = ?"
-        number, key, about, body, root = database.execute(find, (kind,)).fetchone()
-        (before,) = database.execute("SELECT digest FROM entries WHERE number = ?", (number - 1,)).fetchone()
-        (digest,) = database.execute("SELECT digest FROM entries WHERE number = ?", (number,)).fetchone()
-        body = body[:-1] + ',"more":1}'
-        digest = seal(before, number, kind, key, about, body, root) if sealed else digest
-        database.execute("UPDATE entries SET body = ?, digest = ? WHERE number = ?", (body, digest, number))
-    database.close()
+    find = "SELECT number, key, about, body, root, digest FROM entries WHERE kind = ?"
+    number, key, about, body, root, digest = by_hand(url, find, values=(kind,))[0]
+    [(before,)] = by_hand(url, "SELECT digest FROM entries WHERE number = ?", values=(number - 1,))
+    body = body[:-1] + ',"more":1}'
+    digest = seal(before, number, kind, key, about, body, root) if sealed else digest
+    change = "UPDATE entries SET body = ?, digest = ? WHERE number = ?"
+    by_hand(url, change, values=(body, digest, number))
     with pytest.raises(LedgerError, match="was changed; close this process"):
         ledger.run_state("a")
     with pytest.raises(LedgerError, match="was changed; close this process"):

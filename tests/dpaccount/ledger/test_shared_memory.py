@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-from fractions import Fraction
 
 import pytest
 
@@ -13,10 +12,10 @@ from dpaccount.errors import LedgerError
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import sqlite_file
-from dpaccount.plan.events import Plan, Pure, Relation
 
-VALID = {"valid": True, "first_bad": None}
-TENTH = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 10)),))
+from .conftest import BUDGET, VALID, plan
+
+TENTH = plan("1/10")
 OTHER = """
 import sys
 from fractions import Fraction
@@ -28,13 +27,6 @@ with Ledger.open(sys.argv[1]) as ledger:
     print("charged", flush=True)
     sys.stdin.read()
 """
-
-
-@pytest.fixture
-def ledger(url):
-    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
-    with Ledger.open(url) as ledger:
-        yield ledger
 
 
 @pytest.fixture
@@ -79,7 +71,7 @@ def test_a_file_that_was_swapped_keeps_its_log_when_the_old_one_is_closed(ledger
     (tmp_path / "budget.db").rename(tmp_path / "old.db")
     for ending in ("-wal", "-shm"):
         (tmp_path / f"budget.db{ending}").rename(tmp_path / f"old.db{ending}")
-    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    init(url, **BUDGET)
     other()
     ledger.close()
     assert (tmp_path / "budget.db-wal").exists()
@@ -107,14 +99,11 @@ def test_a_name_that_changes_during_a_charge_undoes_it(ledger, tmp_path):
 def charge_until(ledger, url, fresh, ready, gone, queue):
     """Charge in a child: the parent closes the ledger meanwhile."""
     mine = Ledger.open(url) if fresh else ledger
-    entries = [mine.charge_plan(TINY, "child").entry]
+    entries = [mine.charge_plan(plan("1/1000"), "child").entry]
     ready.set()
     gone.wait()
-    entries += [mine.charge_plan(TINY, "child").entry for _ in range(20)]
+    entries += [mine.charge_plan(plan("1/1000"), "child").entry for _ in range(20)]
     queue.put(entries)
-
-
-TINY = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 1000)),))
 
 
 @pytest.mark.parametrize("fresh", [True, False])

@@ -5,7 +5,6 @@ charge says, or what it does to the totals, and makes every digest after it fit 
 """
 
 import json
-import sqlite3
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -23,9 +22,8 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Plan, Pure, Relation
 
-from .conftest import VALID, sealed
+from .conftest import BUDGET, VALID, by_hand, sealed
 
-BUDGET = {"epsilon": 1, "delta": 0, "unit": "unit", "relation": "replace-one", "measure": "pure"}
 SCOPES = (None, "a", "a/b")
 COHORTS = (None, "ward")
 WARD = [(3, 5)]
@@ -159,8 +157,9 @@ ROWS = {
     "the budget": "UPDATE entries SET body = replace(body, 'epsilon\":\"1', 'epsilon\":\"9') WHERE number = 0",
     "the head": "UPDATE ledger SET head = (SELECT digest FROM entries WHERE number = 2)",
     "the last": "UPDATE ledger SET last = 4",
+    "a node": "UPDATE nodes SET body = replace(body, '1/40', '1/80')",
 }
-UNSEALED = ("the budget", "the head", "the last")
+UNSEALED = ("the budget", "the head", "the last", "a node")
 
 
 @pytest.mark.parametrize("what", ROWS)
@@ -175,9 +174,7 @@ def test_rows_that_were_changed_are_found_from_a_head_too(tmp_path, what):
         for _ in (1, 2):
             charge(ledger, Fraction(1, 40), (3, 5), None, None)
     assert judged_alike(url, [first, second])
-    with sqlite3.connect(file) as database:
-        database.execute(ROWS[what])
-    database.close()
+    by_hand(file, ROWS[what])
     if what not in UNSEALED:
         sealed(file, 3)
     assert not judged_alike(url, [first, second])
@@ -268,12 +265,10 @@ def test_another_budget_is_found_though_its_entry_alone_was_sealed_again(tmp_pat
     with Ledger.open(url) as ledger:
         noted = [charge(ledger, Fraction(1, 100), None, None, None) for _ in range(3)]
     assert heads.verify(url, since=noted[1], head=origin) == VALID
-    with sqlite3.connect(file) as database:
-        [(body, root)] = database.execute("SELECT body, root FROM entries WHERE number = 0")
-        body = body.replace('"epsilon":"1"', '"epsilon":"900"')
-        digest = seal(ORIGIN, 0, "budget", None, None, body, root)
-        database.execute("UPDATE entries SET body = ?, digest = ? WHERE number = 0", (body, digest))
-    database.close()
+    [(body, root)] = by_hand(file, "SELECT body, root FROM entries WHERE number = 0")
+    body = body.replace('"epsilon":"1"', '"epsilon":"900"')
+    digest = seal(ORIGIN, 0, "budget", None, None, body, root)
+    by_hand(file, "UPDATE entries SET body = ?, digest = ? WHERE number = 0", values=(body, digest))
     assert not judged_alike(url, noted)
     assert not heads.verify(url, since=noted[1], head=origin)["valid"]
 

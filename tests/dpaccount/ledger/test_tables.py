@@ -19,7 +19,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.rows import Rows, begin
 from dpaccount.plan.events import Plan, Pure, Relation
 
-from .conftest import pure
+from .conftest import by_hand, pure
 
 
 @pytest.fixture
@@ -37,11 +37,10 @@ def original(tmp_path) -> Path:
 
 
 def test_no_row_stands_before_entry_0(original):
-    with sqlite3.connect(original) as database:
-        database.execute(
-            "INSERT INTO entries SELECT -1, kind, 'new', about, body, root, digest FROM entries WHERE number = 1"
-        )
-    database.close()
+    by_hand(
+        original,
+        "INSERT INTO entries SELECT -1, kind, 'new', about, body, root, digest FROM entries WHERE number = 1",
+    )
     url = f"sqlite:///{original}"
     assert verify(url) == {"valid": False, "first_bad": 0}
     for act in (log, heads.standing, lambda url: list(export.lines(url)), charged_new):
@@ -87,11 +86,7 @@ def test_tables_are_a_ledgers_and_no_others(original, what):
 
 
 def changed_schema(file: Path, *statements: str) -> None:
-    database = sqlite3.connect(file, isolation_level=None)
-    database.execute("PRAGMA writable_schema = ON")
-    for statement in statements:
-        database.execute(statement)
-    database.close()
+    by_hand(file, "PRAGMA writable_schema = ON", *statements)
 
 
 @pytest.mark.parametrize(
@@ -100,12 +95,10 @@ def changed_schema(file: Path, *statements: str) -> None:
 def test_a_key_that_its_order_has_lost_is_found(original, number, about):
     """The database would not know the key again, and charge it once more.  `--since` asks for later ones only."""
     url = f"sqlite:///{original}"
-    with sqlite3.connect(original) as database:
-        digests = dict(database.execute("SELECT number, digest FROM entries"))
-        [(was,)] = database.execute(f"SELECT {about} FROM entries WHERE number = ?", (number,))  # noqa: S608
-        database.execute(f"UPDATE entries SET {about} = 77 WHERE number = ?", (number,))  # noqa: S608
-        rows = database.execute("SELECT * FROM sqlite_master").fetchall()
-    database.close()
+    digests = dict(by_hand(original, "SELECT number, digest FROM entries"))
+    [(was,)] = by_hand(original, f"SELECT {about} FROM entries WHERE number = {number}")  # noqa: S608
+    by_hand(original, f"UPDATE entries SET {about} = 77 WHERE number = {number}")  # noqa: S608
+    rows = by_hand(original, "SELECT * FROM sqlite_master")
     changed_schema(
         original,
         "DELETE FROM sqlite_master WHERE name LIKE 'sqlite_autoindex_entries%'",
@@ -143,9 +136,7 @@ def test_texts_are_utf_8(original):
     "what", ["ANALYZE", "VACUUM", "REINDEX", "PRAGMA journal_mode = DELETE", "PRAGMA optimize"]
 )
 def test_what_a_database_is_usually_done_changes_nothing(original, what):
-    database = sqlite3.connect(original, isolation_level=None)
-    database.execute(what).fetchall()
-    database.close()
+    by_hand(original, what)
     with Ledger.open(f"sqlite:///{original}") as ledger:
         plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon="1/100"),))
         assert [ledger.charge_plan(plan, "three", key="d").known for _ in "12"] == [False, True]
@@ -155,9 +146,7 @@ def test_what_a_database_is_usually_done_changes_nothing(original, what):
 def test_a_copy_with_a_journal_forgets_nothing_either(original):
     """SQLite makes the end of a journal durable at `synchronous=EXTRA` alone."""
     copy = original.with_name("copy.db")
-    database = sqlite3.connect(original, isolation_level=None)
-    database.execute("VACUUM INTO ?", (str(copy),))
-    database.close()
+    by_hand(original, "VACUUM INTO ?", values=(str(copy),))
     with Ledger.open(f"sqlite:///{copy}") as ledger, ledger._store.reading() as rows:
         settings = [
             rows._connection.execute(f"PRAGMA {name}").fetchone()[0]
@@ -167,7 +156,7 @@ def test_a_copy_with_a_journal_forgets_nothing_either(original):
 
 
 def test_the_last_number_is_a_whole_one(original):
-    [(since,)] = sqlite3.connect(original).execute("SELECT digest FROM entries ORDER BY number DESC LIMIT 1")
+    [(since,)] = by_hand(original, "SELECT head FROM ledger")
     changed_schema(original, "UPDATE sqlite_master SET sql = replace(sql, 'last INTEGER', 'last BLOB')")
     changed_schema(original, "UPDATE ledger SET last = CAST(last AS REAL)")
     changed_schema(original, "UPDATE sqlite_master SET sql = replace(sql, 'last BLOB', 'last INTEGER')")
@@ -180,14 +169,12 @@ def test_the_last_number_is_a_whole_one(original):
 
 def test_a_reset_that_the_balances_do_not_hold_is_refused(original):
     body = '{"reason":"x","time":"2026-01-01T00:00:00+00:00"}'
-    with sqlite3.connect(original) as database:
-        last = "SELECT number, root, digest FROM entries ORDER BY number DESC LIMIT 1"
-        number, root, before = database.execute(last).fetchone()
-        digest = seal(before, number + 1, "reset", None, None, body, root)
-        entry = (number + 1, "reset", None, None, body, root, digest)
-        database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entry)
-        database.execute("UPDATE ledger SET last = ?, head = ?", (number + 1, digest))
-    database.close()
+    last = "SELECT number, root, digest FROM entries ORDER BY number DESC LIMIT 1"
+    [(number, root, before)] = by_hand(original, last)
+    digest = seal(before, number + 1, "reset", None, None, body, root)
+    entry = (number + 1, "reset", None, None, body, root, digest)
+    by_hand(original, "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", values=entry)
+    by_hand(original, "UPDATE ledger SET last = ?, head = ?", values=(number + 1, digest))
     url = f"sqlite:///{original}"
     assert verify(url) == {"valid": False, "first_bad": number + 1}
     with pytest.raises(LedgerError, match="the balances do not hold it"):

@@ -14,15 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, DpaccountError, LedgerError
-from dpaccount.ledger.entry import ORIGIN, seal
 from dpaccount.ledger.journal import replay
+from dpaccount.ledger.journal.entries import as_written
 from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.review import report
 from dpaccount.plan.events import Gaussian, Plan, Relation
 
-from .conftest import pure, sealed
+from .conftest import BUDGET, VALID, by_hand, pure, sealed
 
 COLUMNS = {
     "ledger": ("format", "last", "head"),
@@ -45,15 +45,12 @@ def original(tmp_path_factory) -> Path:
         with pytest.raises(BudgetError):
             ledger.charge(pure(5), "too much")
         ledger.charge_plan(Plan(Relation.REPLACE_ONE, (Gaussian(sigma=50, cover=(2, 7)),)), "plan")
-    assert verify(url) == {"valid": True, "first_bad": None}
+    assert verify(url) == VALID
     return file
 
 
 def rows_of(file: Path, table: str) -> list[tuple]:
-    with sqlite3.connect(file) as database:
-        rows = database.execute(f"SELECT rowid, * FROM {table} ORDER BY rowid").fetchall()  # noqa: S608
-    database.close()
-    return rows
+    return by_hand(file, f"SELECT rowid, * FROM {table} ORDER BY rowid")  # noqa: S608
 
 
 def edited(original: Path, *statements: tuple) -> bool | None:
@@ -183,34 +180,18 @@ def test_a_cut_tail_with_a_matching_head_leaves_wrong_totals(original):
 
 def test_a_raised_budget_with_rewritten_digests_changes_the_head(original):
     """One who rewrites the whole chain passes `verify`; only a head noted elsewhere tells."""
-    with sqlite3.connect(original) as database:
-        [(noted,)] = database.execute("SELECT head FROM ledger")
-        entries = database.execute("SELECT * FROM entries ORDER BY number").fetchall()
-    database.close()
-    before, changes = ORIGIN, []
-    for number, kind, key, about, old, root, _ in entries:
-        body = old.replace('"epsilon":"1"', '"epsilon":"9"') if number == 0 else old
-        before = seal(before, number, kind, key, about, body, root)
-        changes.append(("UPDATE entries SET body = ?, digest = ? WHERE number = ?", (body, before, number)))
-    assert edited(original, *changes, ("UPDATE ledger SET head = ?", (before,))) is False
-    assert before != noted
+    copy = shutil.copy(original, original.with_name("copy.db"))
+    sealed(copy, 0, lambda body: body.replace('"epsilon":"1"', '"epsilon":"9"'))
+    assert verify(f"sqlite:///{copy}") == VALID
+    assert by_hand(copy, "SELECT head FROM ledger") != by_hand(original, "SELECT head FROM ledger")
 
 
 def test_a_consistent_chain_may_not_say_what_no_ledger_would(original):
     """A chain whose digests fit but whose last charge takes more than the budget."""
-    with sqlite3.connect(original) as database:
-        entries = database.execute("SELECT * FROM entries ORDER BY number").fetchall()
-    database.close()
-    number, kind, key, about, body, root, _ = entries[-1]
-    facts = json.loads(body)
-    facts["steps"] = [[1, "7"]]
-    body = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    digest = seal(entries[-2][-1], number, kind, key, about, body, root)
-    assert edited(
-        original,
-        ("UPDATE entries SET body = ?, digest = ? WHERE number = ?", (body, digest, number)),
-        ("UPDATE ledger SET head = ?", (digest,)),
-    )
+    copy = shutil.copy(original, original.with_name("copy.db"))
+    [(last,)] = by_hand(copy, "SELECT last FROM ledger")
+    sealed(copy, last, lambda body: as_written({**json.loads(body), "steps": [[1, "7"]]}))
+    assert not verify(f"sqlite:///{copy}")["valid"]
 
 
 def test_flipped_bytes_of_the_file(original):
@@ -271,37 +252,28 @@ def test_charges_that_are_added_up_together_name_the_entry_that_lies(
     """Beyond the first thousand the tree is compared once in many charges; where it differs, one by one."""
     monkeypatch.setattr(replay, "ALONE", 2)
     monkeypatch.setattr(replay, "TOGETHER", 4)
-    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    init(url, **BUDGET)
     with Ledger.open(url) as ledger:
         for place in range(10):
             ledger.charge(pure("1/20"), "part", cover=(place + 1, place + 3))
-    assert verify(url) == {"valid": True, "first_bad": None}
-    with sqlite3.connect(tmp_path / "budget.db") as database:
-        entries = database.execute("SELECT * FROM entries ORDER BY number").fetchall()
-        before = entries[0][-1]
-        for place, kind, key, about, old, root, _ in entries[1:]:
-            lies = place == number
-            body = old.replace('"1/20"', '"1/40"') if lies and what == "steps" else old
-            parts = root.split("|")
-            sealed_root = "|".join([*parts[:3], "0", parts[4]]) if lies and what == "root" else root
-            before = seal(before, place, kind, key, about, body, sealed_root)
-            values = (body, sealed_root, before, place)
-            database.execute("UPDATE entries SET body = ?, root = ?, digest = ? WHERE number = ?", values)
-        database.execute("UPDATE ledger SET head = ?", (before,))
-    database.close()
+    assert verify(url) == VALID
+    [(root,)] = by_hand(url, "SELECT root FROM entries WHERE number = ?", values=(number,))
+    if what == "root":
+        *parts, _, digest = root.split("|")
+        sealed(tmp_path / "budget.db", number, root="|".join([*parts, "0", digest]))
+    else:
+        sealed(tmp_path / "budget.db", number, lambda body: body.replace('"1/20"', '"1/40"'))
     assert verify(url) == {"valid": False, "first_bad": number}
 
 
 def test_a_sealed_register_that_says_nonsense_ends_in_one_sentence(url, tmp_path):
     """The last root fits it, so that it is read: whatever a record is, a charge is refused or made, without a crash."""
-    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    init(url, **BUDGET)
     with Ledger.open(url) as ledger:
         ledger.set_scope("team", Fraction(1, 2))
         ledger.charge(pure("1/100"), "one", scope="team")
     file = tmp_path / "budget.db"
-    with sqlite3.connect(file) as database:
-        rows = dict(database.execute("SELECT node, body FROM nodes WHERE node BETWEEN -1057 AND -1"))
-    database.close()
+    rows = dict(by_hand(file, "SELECT node, body FROM nodes WHERE node BETWEEN -1057 AND -1"))
     shapeless = ["[" * 100_000, "[1]", "[[1]]", '["ab"]', "[", "{}", "[]", '{"a": {}}', "null"]
     bad = [(node, text) for node in rows for text in shapeless]
     buckets = {node: json.loads(body) for node, body in rows.items() if body.startswith("{")}
@@ -341,7 +313,7 @@ def test_a_sealed_register_that_says_nonsense_ends_in_one_sentence(url, tmp_path
 
 @pytest.mark.parametrize("root", ["", "x", "|||||", "1", "64|0|0|0|", "-1|0|0|0|", "0|0|0|0|||", "0|-5|0|0|"])
 def test_a_sealed_root_that_is_none_ends_in_one_sentence(url, tmp_path, root):
-    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    init(url, **BUDGET)
     with Ledger.open(url) as ledger:
         for key in ("one", "two"):
             ledger.charge(pure("1/100"), key)
@@ -353,7 +325,7 @@ def test_a_sealed_root_that_is_none_ends_in_one_sentence(url, tmp_path, root):
 
 
 def test_a_sealed_sum_of_endless_digits_ends_in_one_sentence(url, tmp_path):
-    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    init(url, **BUDGET)
     with Ledger.open(url) as ledger:
         for key in ("one", "two"):
             ledger.charge(pure("1/100"), key)

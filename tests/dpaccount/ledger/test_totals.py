@@ -24,7 +24,7 @@ from dpaccount.ledger.stores.rows import Rows
 from dpaccount.plan.events import Plan, Pure, Relation
 from tests.dpaccount.ledger.test_tree import of_charges
 
-from .conftest import VALID, pure, steps_in
+from .conftest import BUDGET, VALID, by_hand, pure, steps_in
 from .test_tamper import COLUMNS, rows_of, variants
 
 TENTH = Fraction(1, 10)
@@ -38,7 +38,7 @@ def original(tmp_path_factory) -> Path:
     """Return a ledger with charges, a draw, a kept release and a refusal."""
     file = tmp_path_factory.mktemp("original") / "budget.db"
     url = f"sqlite:///{file}"
-    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    init(url, **BUDGET)
     with Ledger.open(url) as ledger:
         for cover, key in CHARGES:
             ledger.charge(pure(TENTH), key, cover, key)
@@ -80,15 +80,9 @@ def charged(file: Path) -> bool:
             ledger.charge(pure(TENTH), "next", (8, 25))
     except LedgerError as error:
         return said_well(error)
-    assert root_of(file) == after()
+    root = "SELECT root FROM entries WHERE number = (SELECT last FROM ledger)"
+    assert by_hand(file, root) == [(after(),)]
     return True
-
-
-def root_of(file: Path) -> str:
-    with sqlite3.connect(file) as database:
-        [(root,)] = database.execute("SELECT root FROM entries WHERE number = (SELECT last FROM ledger)")
-    database.close()
-    return root
 
 
 @lru_cache(maxsize=1)
@@ -183,13 +177,12 @@ def test_extra_nodes_are_never_read_and_are_found(original):
 def test_a_missing_text_refuses_the_charge(original):
     """NULL, which a table of ours does not hold but a page that was cut and read as zeros does."""
     file = fresh(original)
-    with sqlite3.connect(file) as database:
-        database.execute("PRAGMA writable_schema = ON")
-        database.execute("UPDATE sqlite_master SET sql = replace(sql, 'body TEXT NOT NULL)', 'body TEXT)')")
-    database.close()
-    with sqlite3.connect(file) as database:
-        database.execute("UPDATE nodes SET body = NULL")
-    database.close()
+    by_hand(
+        file,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_master SET sql = replace(sql, 'body TEXT NOT NULL)', 'body TEXT)')",
+    )
+    by_hand(file, "UPDATE nodes SET body = NULL")
     assert not charged(file)
 
 
@@ -198,9 +191,7 @@ def test_changed_totals_refuse_a_charge_to_an_open_ledger_that_reads_them(origin
     file = fresh(original)
     with Ledger.open(f"sqlite:///{file}") as ledger:
         ledger.show()
-        with sqlite3.connect(file) as database:
-            database.execute(change)
-        database.close()
+        by_hand(file, change)
         with pytest.raises(LedgerError, match="totals were changed; close this process"):
             charge_each(ledger)
 
@@ -210,11 +201,9 @@ def test_a_chain_that_goes_back_refuses_an_open_ledger(original):
     file = fresh(original)
     with Ledger.open(f"sqlite:///{file}") as ledger:
         ledger.show()
-        with sqlite3.connect(file) as database:
-            database.execute("DELETE FROM entries WHERE number = (SELECT last FROM ledger)")
-            last = database.execute("SELECT number, digest FROM entries ORDER BY number DESC").fetchone()
-            database.execute("UPDATE ledger SET last = ?, head = ?", last)
-        database.close()
+        by_hand(file, "DELETE FROM entries WHERE number = (SELECT last FROM ledger)")
+        last, *_ = by_hand(file, "SELECT number, digest FROM entries ORDER BY number DESC")
+        by_hand(file, "UPDATE ledger SET last = ?, head = ?", values=last)
         with pytest.raises(LedgerError, match="chain is broken"):
             ledger.charge(pure(TENTH), "next")
 

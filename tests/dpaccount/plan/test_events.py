@@ -44,39 +44,6 @@ def test_a_number_is_the_same_in_every_spelling(spelled):
 GAUSS = {"event": "gaussian", "sigma": 1}
 
 
-@looped(
-    ("event", "where"),
-    [
-        ({"event": "gauss", "sigma": 1}, "/events/0/event"),
-        ({"event": "gaussian"}, "/events/0"),
-        ({"event": "gaussian", "sigma": 0}, "/events/0/sigma"),
-        ({"event": "gaussian", "sigma": "one"}, "/events/0/sigma"),
-        ({"event": "gaussian", "sigma": 1, "sensitivity": -1}, "/events/0/sensitivity"),
-        ({"event": "gaussian", "sigma": 1, "count": 0}, "/events/0/count"),
-        ({"event": "gaussian", "sigma": 1, "count": True}, "/events/0/count"),
-        ({"event": "gaussian", "sigma": 1, "noise": 1}, "unknown key"),
-        ({"event": "gaussian", "sigma": 1, "cover": [2, 1]}, "/events/0/cover"),
-        ({"event": "gaussian", "sigma": 1, "cover": [0, 1]}, "/events/0/cover/0"),
-        ({"event": "discrete_laplace", "scale": 1, "sensitivity": 0.5}, "/events/0/sensitivity"),
-        ({"event": "randomized_response", "epsilon": 1, "k": 1}, "/events/0/k"),
-        ({"event": "rdp", "points": [[1, 2]]}, "/events/0/points/0/0"),
-        ({"event": "rdp", "points": []}, "/events/0/points"),
-        ({"event": "approximate", "epsilon": 1, "delta": 1.5}, "/events/0/delta"),
-        ({"event": "poisson_subsampled", "rate": 0.5, "of": GAUSS}, "poisson_subsampled has no meaning"),
-        ({"event": "sequence", "of": [{**GAUSS, "cover": [1, 2]}]}, "/events/0/of/0"),
-        ({"event": "sequence", "of": [{"event": "tree", "rounds": 4, "sigma": 1}]}, "tree is inside"),
-        ({"event": "tree", "rounds": 4, "sigma": 1, "cover": [1, 2]}, "unknown key"),
-        ({"event": "sampled_without_replacement", "size": 3, "population": 2, "of": GAUSS}, "/events/0/size"),
-        (3, "/events/0"),
-    ],
-)
-def test_wrong_events_name_their_place(event, where):
-    with pytest.raises(InputError, match=where) as caught:
-        plan(event)
-    assert "plan.json" in str(caught.value)
-    assert ";" in str(caught.value)
-
-
 def test_relations_are_kept_apart():
     with pytest.raises(InputError, match="randomized_response has no meaning under add-remove"):
         plan({"event": "randomized_response", "epsilon": 1}, relation="add-remove")

@@ -112,38 +112,6 @@ def test_units_of_a_group_may_lie_apart():
     assert together.lower is not None
 
 
-def test_scalars_of_groups():
-    both = of(ev.Gaussian(sigma=2), group=3)
-    assert both.zcdp() == 9 * Fraction(1, 8)
-    assert both.gdp() == 9 * Fraction(1, 4)
-    assert of(ev.Laplace(scale=4), group=3).pure() == Fraction(3, 4)
-
-
-@pytest.mark.parametrize("event", [ev.Tree(rounds=12, sigma=9), ev.MatrixFactorisation(rounds=12, sigma=9)])
-def test_streams(event):
-    one, two = (of(event, group=k).epsilon(DELTA) for k in (1, 2))
-    assert two.lower >= one.lower
-    assert two.upper > one.upper
-
-
-@looped(
-    ("event", "group", "delta", "value"),
-    [
-        (ev.Tree(rounds=2, sigma=10), 2, "1e-6", 1.037603961397),
-        (ev.Tree(rounds=4, sigma=10), 2, "1e-6", 1.367571475084),
-        (ev.Tree(rounds=1024, sigma=10), 2, "1e-6", 3.001787614811),
-        (ev.Tree(rounds=4, sigma=2), 2, "1e-5", 7.511275900745),
-        (ev.MatrixFactorisation(rounds=16, sigma=10), 2, "1e-6", 1.079847038905),
-        (ev.Pure(epsilon="0.1", count=5), 3, "1e-3", 1.474602386044),
-    ],
-)
-def test_known_groups(event, group, delta, value):
-    """Values from another program."""
-    cost = of(event, group=group).epsilon(delta)
-    assert abs(float(cost.lower) - value) < 1e-11
-    assert abs(float(cost.upper) - value) < 1e-11
-
-
 def test_streams_beside_others():
     """Rounds of one tree and releases to all are worst for the same units; of two trees in turn they need not be."""
     laplace, tree = ev.Laplace(scale=5), ev.Tree(rounds=4, sigma=2)
