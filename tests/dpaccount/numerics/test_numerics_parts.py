@@ -407,14 +407,6 @@ def test_renyi_bounds_lie_above_the_curve():
             assert low <= high <= above <= high * Fraction(3, 2) + Fraction(1, 2)
 
 
-def test_chords_bound_renyi_between_orders():
-    hull = renyi.hull_of([(Fraction(2), Fraction(1)), (Fraction(4), Fraction(2))])
-    assert renyi.hull_bound(hull, Fraction(4)) == 2
-    assert renyi.hull_bound(hull, Fraction(3)) <= 2
-    assert renyi.hull_bound(hull, Fraction(3, 2)) == 1
-    assert renyi.hull_bound(hull, Fraction(5)) is None
-
-
 def test_balls_that_decide_nothing_pass_no_test():
     nan = arb.nan()
     assert not nan < 1

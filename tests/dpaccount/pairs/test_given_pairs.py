@@ -20,9 +20,7 @@ from dpaccount.numerics.fourier import fourier
 from dpaccount.numerics.fourier.contours import Product
 from dpaccount.numerics.fourier.discrete_transforms import ResponseTransform
 from dpaccount.numerics.fourier.sampled_atoms import SampledAtomsTransform
-from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import composition_of
-from dpaccount.pairs.poisson import SampledPair
 from dpaccount.pairs.table import TablePair
 from dpaccount.plan.events import DominatingPair, Gaussian, Plan, PoissonSubsampled, Pure, Sequence
 from dpaccount.plan.plan_file import read_plan
@@ -286,28 +284,3 @@ def test_a_wrong_list_in_a_file_is_one_sentence(wrong):
     text = f'{{"schema":"dpaccount/events/1","relation":"replace-one","events":[{{"event":"dominating_pair","p":{wrong},"q":[1, 0]}}]}}'
     with pytest.raises(InputError):
         read_plan(parse_json(text, "plan.json"))
-
-
-def test_a_sample_of_a_failing_table_has_no_finite_moment():
-    """Where outcomes of one distribution alone are left out, a Rényi bound would be too small."""
-    p = (Fraction(1, 10), Fraction(9, 10), Fraction(0))
-    table = TablePair(p, p[::-1])
-    for added in (False, True):
-        sample = SampledPair(Fraction(1, 2), Composition.of(table), added=added)
-        assert sample.infinite_mass() == (0 if added else Fraction(1, 20))
-        if not added:
-            assert sample.renyi(Fraction(2)) is None
-        else:  # the largest loss is ln 2, and nothing else bounds the moment
-            assert float(sample.renyi(Fraction(2)).mid()) == pytest.approx(math.log(2), rel=1e-9)
-
-
-def test_the_least_loss_of_a_sample_of_a_failing_table():
-    """Removing a unit, what Q alone can show has the loss ln(1 − q)."""
-    table = TablePair(
-        (Fraction(1, 2), Fraction(1, 2), Fraction(0)), (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4))
-    )
-    low, high = SampledPair(Fraction(1, 3), Composition.of(table)).ends()
-    assert float(low) == pytest.approx(math.log(2 / 3), abs=1e-12)
-    assert float(high) == pytest.approx(math.log(4 / 3), abs=1e-12)
-    low, high = SampledPair(Fraction(1, 3), Composition.of(table), added=True).ends()
-    assert float(high) == pytest.approx(-math.log(2 / 3), abs=1e-12)

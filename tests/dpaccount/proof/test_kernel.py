@@ -61,6 +61,7 @@ from dpaccount.proof import (
     to_zcdp,
 )
 from dpaccount.proof.derivation import digest_of, hypotheses, walk, write
+from tests.dpaccount.proof.said import confirmed, refuses
 from tests.looped import looped
 
 F = Fraction
@@ -96,16 +97,6 @@ def ranged(eta=ONE, query="q"):
 
 def point(epsilon=ONE, delta=ZERO, query="q"):
     return to_approximate(pure(epsilon, query), epsilon, delta)
-
-
-def refuses(rule, *arguments, match=None):
-    with pytest.raises(RuleError, match=match):
-        rule(*arguments)
-
-
-def accepted_by_checker(theorem):
-    facts = checker.check_derivation(write(theorem))
-    return facts[-1]
 
 
 # ------------------------------------------------------------------ hypotheses and sensitivity
@@ -154,7 +145,7 @@ def test_outer_products_with_corner(reward):
     above, below = F(best) * (1 + F(1, 10**6)), F(best) * (1 - F(1, 10**6))
     theorem = linear(outer, above)
     assert theorem.conclusion == Stable("q", "frobenius-squared", above, REPLACE_ONE)
-    assert accepted_by_checker(theorem) == write(theorem)[-1]["gives"]
+    confirmed(theorem)
     refuses(linear, outer, below, match="not shown")
     refuses(linear, outer, match="not shown")
     assert float(sensitivity.outer_supremum(reward)) == pytest.approx(best, rel=1e-9)
@@ -195,7 +186,7 @@ def test_centring_shortens_a_replaced_row():
     ball = linear(assume_ball("q", ONE, REPLACE_ONE, "t"))
     theorem = centred(ball, 4)
     assert theorem.conclusion.bound == 3
-    assert accepted_by_checker(theorem) == write(theorem)[-1]["gives"]
+    confirmed(theorem)
     x = np.random.default_rng(0).normal(size=(4, 3))
     y = x.copy()
     y[1] = 7
@@ -232,7 +223,7 @@ def test_joint_noise_bounds_the_sum_and_is_attained(b, x, u):
     half = np.arccos(min(1.0, float(b * b * x / (2 * u)))) / 2  # A is diagonal for vectors mirrored at 45°
     v, w = (np.array([np.cos(np.pi / 4 + s * half), np.sin(np.pi / 4 + s * half)]) for s in (1, -1))
     assert length(v, float(b), w, -float(b)) == pytest.approx(bound, rel=1e-12)
-    assert accepted_by_checker(theorem) == write(theorem)[-1]["gives"]
+    confirmed(theorem)
 
 
 def test_joint_noise_refuses():

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaccount import checker
-from dpaccount.errors import ReceiptError, RuleError
+from dpaccount.errors import ReceiptError
 from dpaccount.noise.leaves import leaves
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
@@ -59,22 +58,11 @@ from dpaccount.proof import (
     to_approximate,
 )
 from dpaccount.proof.decide import lattice_delta, range_delta
-from dpaccount.proof.derivation import write
+from tests.dpaccount.proof.said import confirmed, refuses
 from tests.looped import looped
 
 F = Fraction
 NOTHING, ONE, HALF = F(0), F(1), F(1, 2)
-
-
-def refuses(rule, *arguments, match=None, **named):
-    with pytest.raises(RuleError, match=match):
-        rule(*arguments, **named)
-
-
-def confirmed(theorem):
-    """The checker infers the same; return the conclusion."""
-    assert checker.check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
-    return theorem.conclusion
 
 
 def ball(radius=HALF, query="q"):

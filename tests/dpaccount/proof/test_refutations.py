@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpaccount import checker
 from dpaccount.errors import RuleError
 from dpaccount.proof import (
     ADD_REMOVE,
@@ -29,22 +28,11 @@ from dpaccount.proof import (
     refute,
     to_approximate,
 )
-from dpaccount.proof.derivation import write
+from tests.dpaccount.proof.said import confirmed, refuses
 from tests.looped import looped
 
 F = Fraction
 ONE, HALF = F(1), F(1, 2)
-
-
-def refuses(rule, *arguments, match=None):
-    with pytest.raises(RuleError, match=match):
-        rule(*arguments)
-
-
-def confirmed(theorem):
-    """The checker infers the same; return the conclusion."""
-    assert checker.check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
-    return theorem.conclusion
 
 
 def ends(query="q", left=(HALF,), right=(-HALF,), kind="vector", relation=REPLACE_ONE):

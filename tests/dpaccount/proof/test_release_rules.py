@@ -57,22 +57,12 @@ from dpaccount.proof import (
 )
 from dpaccount.proof.derivation import hypotheses, write
 from dpaccount.proof.theorem import releases
+from tests.dpaccount.proof.said import checker_refuses, confirmed, refuses
 from tests.looped import looped
 
 F = Fraction
 ONE, HALF = F(1), F(1, 2)
 LAST = ANYONE[1] - 1
-
-
-def confirmed(theorem):
-    """The checker infers the same; return the conclusion."""
-    assert checker.check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
-    return theorem.conclusion
-
-
-def refuses(rule, *arguments, match=None, **named):
-    with pytest.raises(RuleError, match=match):
-        rule(*arguments, **named)
 
 
 def pure(query="q", relation=REPLACE_ONE, key=None, epsilon=ONE):
@@ -355,24 +345,6 @@ def test_of_a_mixture_one_part_is_assumed_to_be_drawn():
 
 
 # ------------------------------------------------------------------ a key is drawn once, on one query
-
-
-def checker_refuses(rule, parts, given=None, match="names two draws"):
-    """The checker refuses to put the parts' own steps together, as the kernel does."""
-    steps, ends = [], []
-    for part in parts:
-        index = {}
-        for at, step in enumerate(write(part)):
-            known = next((k for k, old in enumerate(steps) if old["digest"] == step["digest"]), None)
-            index[at] = len(steps) if known is None else known
-            if known is None:
-                steps.append({**step, "from": [index[k] for k in step["from"]]})
-        ends.append(index[max(index)])
-    gives = derivation.infer(rule, [steps[k]["gives"] for k in ends], given or {})
-    body = {"rule": rule, "with": given or {}, "gives": gives}
-    digest = checker.digest({**body, "from": [steps[k]["digest"] for k in ends]})
-    with pytest.raises(Rejected, match=match):
-        checker.check_derivation([*steps, {**body, "from": ends, "digest": digest}])
 
 
 def noised(values, noise):

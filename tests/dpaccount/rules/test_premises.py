@@ -26,6 +26,7 @@ from dpaccount.proof import (
     partition,
 )
 from dpaccount.proof.derivation import write
+from tests.dpaccount.proof.said import checker_refuses
 from tests.dpaccount.rules.cases import HONEST
 from tests.dpaccount.rules.programs import PROGRAMS, REFUSALS, proved_again
 from tests.dpaccount.rules.statements import DERIVATIONS
@@ -132,7 +133,7 @@ def cell(name, relation, *, low=1000, key="k", scale=1, units=None):
     return leaf if units is None else nodes(leaf, assume_covers(name, units, "t"))
 
 
-SPLIT = ("table", ["a", "b"], "t")
+SPLIT, MIXED = ("table", ["a", "b"], "t"), r"other noise|two draws"
 
 
 def both(**of_steps):
@@ -149,7 +150,7 @@ def test_cells_of_both_relations_are_drawn_once():
     for other in ({"key": "l", "scale": 10**6}, {"scale": 10**6}, {"key": "l"}):
         with pytest.raises(RuleError, match=r"draws other noise|names two draws"):
             partition(assume_split(*SPLIT), *both(**other))
-        refused_by_checker(both(**other))
+        checker_refuses("partition", [assume_split(*SPLIT), *both(**other)], match=MIXED)
 
 
 def test_cells_of_both_relations_are_drawn_over_the_same_covers():
@@ -158,32 +159,10 @@ def test_cells_of_both_relations_are_drawn_over_the_same_covers():
         steps = [cell(name, ADD_REMOVE, units=units) for name in "ab"]
         with pytest.raises(RuleError, match=r"draws other noise|names two draws"):
             partition(assume_split(*SPLIT), *swaps, *steps)
-        refused_by_checker([*swaps, *steps])
+        checker_refuses("partition", [assume_split(*SPLIT), *swaps, *steps], match=MIXED)
     check_derivation(
         write(partition(assume_split(*SPLIT), *swaps, *(cell(n, ADD_REMOVE, units=[(1, 4)]) for n in "ab")))
     )
-
-
-def refused_by_checker(cells):
-    """The statements are fine each by itself; put together they are not."""
-    steps, ends = [], []
-    for theorem in (assume_split(*SPLIT), *cells):
-        moved = {}
-        for index, step in enumerate(write(theorem)):
-            known = next((k for k, old in enumerate(steps) if old["digest"] == step["digest"]), len(steps))
-            moved[index] = known
-            if known == len(steps):
-                steps.append({**step, "from": [moved[k] for k in step["from"]]})
-        ends.append(known)
-    check_derivation(steps)
-    body = {
-        "rule": "partition",
-        "with": {},
-        "gives": infer("partition", [steps[k]["gives"] for k in ends], {}),
-    }
-    digest = checker.digest({**body, "from": [steps[k]["digest"] for k in ends]})
-    with pytest.raises(Rejected, match=r"other noise|two draws"):
-        check_derivation([*steps, {**body, "from": ends, "digest": digest}])
 
 
 @looped("rule", ["compose", "parallel", "mixture"])
