@@ -128,7 +128,7 @@ def audit_program(
     jobs: Whole = None,
     json_: Json = False,
 ) -> int:
-    """Attack a program of any language, or a function that another PythonOptions runs.
+    """Attack a program of any language, or a function that another Python runs.
 
     Example: `dpaccount audit-program "./noisy_sum {seed} {data}" --epsilon 1 --shape 20 --low 0 --high 3`
 

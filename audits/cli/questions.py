@@ -167,7 +167,7 @@ class PythonOptions:
     """Another interpreter."""
 
     python: File | None = None
-    """The PythonOptions interpreter in which a function of your own runs, 3.8 or later; nothing is installed
+    """The Python interpreter in which a function of your own runs, 3.8 or later; nothing is installed
     there."""
 
 
