@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import dpaccount_packages
 from dpaccount.checker.documents import Work
 from tests.durations import listed
 
@@ -72,11 +73,18 @@ class Copy:
     """A copy of the project in which a page of the documents is followed literally."""
 
     def __init__(self, folder: Path, parts: tuple[str, ...]) -> None:
-        """Copy these parts; what is not copied is the project's own."""
+        """Copy these parts; what is not copied is the project's own.
+
+        Packages are linked: they are ours where they stand beside the copy of `dpaccount_packages`.
+        """
         self.folder = folder
         for part in parts:
             shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "pyproject.toml", folder)
+        for file in ("pyproject.toml", "dpaccount_packages.py"):
+            shutil.copy(ROOT / file, folder)
+        for package, home in dpaccount_packages.folders().items():
+            if package not in parts:
+                (folder / package).symlink_to(home)
 
     def write(self, section: str) -> list[str]:
         """Write the files that headings name, each with the block of Python that follows; return their names."""

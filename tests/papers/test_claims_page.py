@@ -29,8 +29,8 @@ def test_adding_a_claim_takes_the_three_files_that_are_described(root, copy_of):
     """The section followed literally, in a copy of the project."""
     text = (root / "docs" / "claims.md").read_text()
     section = (root / "docs" / "add-a-claim.md").read_text()
-    copy = copy_of("audits", "tests", "docs")
-    registry, page = copy.folder / "audits" / "papers" / "__init__.py", copy.folder / "docs" / "claims.md"
+    copy = copy_of("papers", "tests", "docs")
+    registry, page = copy.folder / "papers" / "claims" / "__init__.py", copy.folder / "docs" / "claims.md"
     (copy.folder / "papers/claims/dwork.py").write_text(copy.blocks(section, "python")[0])
     (diff,) = copy.blocks(section, "diff")
     lines = diff.splitlines()

@@ -1,12 +1,14 @@
 """Every published schema of bandits and papers is that of a document which a command really writes or prints."""
 
 import io
+import re
 import shutil
 import tomllib
 
 import pytest
 
 from dpaccount.extensions import SCHEMAS, extensions
+from dpaccount.schemas.catalogue import schemas
 from tests.audits.cli.test_every_schema import are_of, document_of, printed
 from tests.audits.cli.test_schemas import follow_their_schemas
 from tests.bandits.test_sessions import CLAIM, CONTEXT
@@ -46,6 +48,18 @@ def documents(dpaccount, monkeypatch, tmp_path, root):
 def test_every_schema_is_that_of_a_real_document(dpaccount, monkeypatch, tmp_path, root):
     kinds = {each.name.partition("/")[0] for each in extensions(SCHEMAS) if each.ours}
     are_of(documents(dpaccount, monkeypatch, tmp_path, root), kinds)
+
+
+def test_every_format_that_a_program_reads_has_a_schema_or_is_toml_or_private(root):
+    """docs/formats.md lists all formats; those that others read as JSON have a schema."""
+    page = (root / "docs" / "formats.md").read_text()
+    named = set(re.findall(r"dpaccount/([a-z-]+)/\d", page.partition("## claim")[0]))
+    toml, own = (
+        {"policy"},
+        {"bandit-state", "outsourced-table", "totals", "kept-runs"},
+    )  # own: read by this program alone
+    assert named - toml - own <= set(schemas()) | {"ledger"}
+    assert {"ledger-export", "ledger-checkpoint"} <= set(schemas())
 
 
 def test_what_sessions_print_follows_its_schema_and_damage_does_not():

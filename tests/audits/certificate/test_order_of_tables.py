@@ -2,6 +2,7 @@
 
 import json
 import random
+import tomllib
 
 import pytest
 from msgspec.structs import replace as changed
@@ -11,14 +12,25 @@ from audits.certificate import kept, release
 from audits.certificate.document import describe_subject, seal, unsealed
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import claim_at
-from audits.subjects.catalogue import find, on_table, subject_of
+from audits.subjects.catalogue import entries, find, on_table, subject_of
 from dpaccount.documents import Place, canonical, parse_json, parse_toml, read_bytes
+from dpaccount.extensions import SUBJECTS, extension
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.plan_file import read_plan
 from tests.audits.certificate.test_tables import claim_on, table
 from tests.conftest import ROOT
 
-CLAIMS = sorted(path for path in ROOT.glob("examples/**/*.toml") if "dpaccount/claim/1" in path.read_text())
+NAMES = {entry.name for entry in entries()}
+
+
+def installed(path):
+    """Return whether a file of an example is a claim, about a subject that is there or code of its own."""
+    content = tomllib.loads(path.read_text())
+    use = content["subject"]["use"] if content.get("schema") == "dpaccount/claim/1" else ""
+    return ":" in use or use in NAMES or extension(SUBJECTS, use) is not None
+
+
+CLAIMS = sorted(filter(installed, ROOT.glob("examples/**/*.toml")))
 
 
 def shuffled(value, rng):

@@ -132,10 +132,10 @@ def test_other_files_are_refused(tmp_path, certificate):
 def test_on_the_command_line(tmp_path, monkeypatch, capsys, root):
     monkeypatch.chdir(tmp_path)
     claim = tmp_path / "claim.toml"
-    text = (root / "examples" / "simulated_people" / "claim.toml").read_text()
-    claim.write_text(text.replace("trials = 1000", "trials = 60").replace("rounds = 64", "rounds = 8"))
+    text = (root / "examples" / "mechanisms" / "binary-tree.toml").read_text()
+    claim.write_text(text)
     assert cli.run(["certify", str(claim), "--jobs", "1"]) == 0
-    path, (private, public) = "certificates/simulated-people/certificate.json", keys(tmp_path, "a")
+    path, (private, public) = "certificates/binary-tree/certificate.json", keys(tmp_path, "a")
     _, other = keys(tmp_path, "b")
     capsys.readouterr()
 

@@ -6,7 +6,10 @@ from audits.cli import app as program
 
 
 def test_each_earlier_option_stands_for_one_of_today_that_help_shows(dpaccount):
+    program.add_commands()
     for command, renamed in program._EARLIER_OPTIONS.items():
+        if command not in program.app:  # of a package that is not installed
+            continue
         _, shown, _ = dpaccount(command, "--help")
         for earlier, today in renamed.items():
             assert today in shown, (command, today)

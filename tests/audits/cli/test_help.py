@@ -16,7 +16,7 @@ from dpaccount.accounting.measures import MEASURES
 
 KINDS = {
     "FILE", "FOLDER", "NUMBER", "NUMBERS", "INTEGER", "TEXT", "NAME", "URL", "UNITS", "RELATION", "DATE", "DIGEST", "CHOICE",
-    "KEY=VALUE", "FILES", "ROWS[,COLUMNS]", "JSON|FILE",
+    "KEY=VALUE", "NAME=FILE", "FILES", "ROWS[,COLUMNS]", "JSON|FILE",
 }  # fmt: skip
 
 

@@ -1,7 +1,6 @@
 """Schemas are valid, what is written and printed follows them, and damaged documents do not."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -34,18 +33,6 @@ def test_a_schema_that_is_not_there_is_refused_with_a_list(dpaccount):
     code, _, err = dpaccount("schema", "certificates")
     assert code == 2
     assert "ledger-log" in err
-
-
-def test_every_format_that_a_program_reads_has_a_schema_or_is_toml_or_private(root):
-    """docs/formats.md lists all formats; those that others read as JSON have a schema."""
-    page = (root / "docs" / "formats.md").read_text()
-    named = set(re.findall(r"dpaccount/([a-z-]+)/\d", page.partition("## claim")[0]))
-    toml, own = (
-        {"policy"},
-        {"bandit-state", "outsourced-table", "totals", "kept-runs"},
-    )  # own: read by this program alone
-    assert named - toml - own <= set(schemas()) | {"ledger"}
-    assert {"ledger-export", "ledger-checkpoint"} <= set(schemas())
 
 
 def answers(dpaccount, tmp_path):
