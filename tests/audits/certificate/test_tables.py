@@ -15,6 +15,7 @@ from audits.certificate import release
 from audits.certificate.document import refused_by_checker
 from audits.claim import read_claim
 from audits.sandbox.private_data import rows_of
+from audits.subjects.bound import BoundClaim
 from audits.subjects.catalogue import entries, find, on_table, subject_of
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
@@ -339,12 +340,12 @@ def test_persons_whose_rows_are_replaced_move_nobody_else(tmp_path):
     table(tmp_path)
     claim = read_claim(claim_on(tmp_path, "clipped-mean", 'column = "y"', rows=32, about=about))
     made_by = find("clipped-mean").made_by
-    before = rows_of(claim, made_by, claim.data_file)
+    before = rows_of(BoundClaim(claim, made_by), claim.data_file)
     lines = (tmp_path / "t.csv").read_text().splitlines()
     kept = [line for line in lines[1:] if not line.startswith("p7,")]
     kept.insert(40, "p7,0.4,0.4,north,true,no,")
     (tmp_path / "t.csv").write_text("\n".join([lines[0], *kept, ""]))
-    after = rows_of(claim, made_by, claim.data_file)
+    after = rows_of(BoundClaim(claim, made_by), claim.data_file)
     changed = np.flatnonzero((before != after).any(axis=1))
     assert len(changed) == 1
     assert after[changed[0]].tolist() == [1, 0.4, -0.0]

@@ -13,6 +13,7 @@ import pytest
 
 from audits.claim import read_claim
 from audits.sandbox.private_data import rows_of
+from audits.subjects.bound import BoundClaim
 from audits.subjects.catalogue import subject_of
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
@@ -195,7 +196,7 @@ def test_intervals_are_right_in_nineteen_of_twenty_rehearsals(tmp_path, text, ma
     count = [row for each in kept.values() for row in each[: claim.table.max_rows]]
     whole = subject_of(claim)
     study, proved = named(whole), Proved(whole.proof(claim.guarantee.delta))
-    data = rows_of(claim, type(study), claim.data_file)
+    data = rows_of(BoundClaim(claim, type(study)), claim.data_file)
     missed, known, truths = dict.fromkeys((what.name for what in study.statistics), 0), 0, {}
     assert len(missed) == many
     for seed in range(RUNS):
