@@ -4,6 +4,7 @@ With z = 1 − q + q dP/dQ over the sampled pair (P, Q), removing a unit has the
 one (Q, zQ) (Zhu, Dong & Wang 2022).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,6 +24,7 @@ from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, prec
 from dpaccount.numerics.lattice import composing, counted_losses
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.sampled_groups import SampledMixture
+from dpaccount.numerics.sampled_mixed import MOST_ATOMS, SampledMixedTransform
 from dpaccount.numerics.sampled_units import SampledUnitsTransform
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.laplace import LaplacePair
@@ -163,13 +165,25 @@ class SampledPair(PoissonComposition, ExactPair):
         if transform is None and not (inner.upper or inner.mu2[1]) and low == high:
             discrete = all(pair.add_discrete(parts, count) for pair, count in inner.pairs)
             transform = parts.on_sample(self.rate, low) if discrete else None
-        # Gaussian noise beside other noise is left to lattices: their upper ends are at most 2e-4 above
-        alone = inner.mu2[0] == inner.mu2[1] > 0 and not (inner.upper or inner.failures or inner.pairs)
-        if transform is None and alone:
-            transform = SampledGaussianTransform(self.rate, inner.mu2[0])
+        if transform is None and inner.mu2[0] == inner.mu2[1] and not (inner.upper or inner.failures):
+            transform = self._mixed()
         if transform is None:
             return None
         return transform.reversed() if self.added else transform
+
+    def _mixed(self) -> Transform | None:
+        """Return the transform of Gaussian noise, finite losses and at most one Laplace noise."""
+        parts, mu2 = DiscreteParts(), self.inner.mu2[0]
+        others = [(pair, n) for pair, n in self.inner.pairs if not pair.add_discrete(parts, n)]
+        laplaces = [loss for pair, n in others if n == 1 and (loss := pair.laplace_loss()) is not None]
+        if len(laplaces) < len(others) or len(laplaces) > 1 or not mu2 or parts.noises:
+            return None
+        if math.prod(atom.size() ** n for atom, n in parts.atoms) > MOST_ATOMS:
+            return None
+        if not (parts.atoms or laplaces):
+            return SampledGaussianTransform(self.rate, mu2)
+        loss = laplaces[0] if laplaces else Fraction(0)
+        return SampledMixedTransform(self.rate, mu2, inner=tuple(parts.atoms), loss=loss)
 
     def moment(self, s: arb) -> arb:
         """Return an upper bound on M(s), s > 0; infinite where the inner total has none.
