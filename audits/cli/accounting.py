@@ -151,8 +151,9 @@ def calibrate(  # noqa: PLR0913 - options
     from msgspec import convert
     from msgspec.structs import asdict, replace
 
+    from dpaccount.accounting.answers import calibrate_answer, calibrate_plan_answer
     from dpaccount.accounting.calibrate import PARAMETERS, plan_of
-    from dpaccount.accounting.calibrate_plan import calibrate_answer, calibrate_plan_answer, unknown_in
+    from dpaccount.accounting.calibrate_plan import unknown_in
     from dpaccount.schemas.fields import Confirmed
 
     target, share = required(epsilon, "--epsilon"), required(delta, "--delta")

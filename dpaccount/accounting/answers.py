@@ -1,9 +1,12 @@
-"""The answer of `account`, exactly as it is printed."""
+"""The answers of `account` and `calibrate`, exactly as they are printed.
+
+Seconds are measured here and nowhere below: no bound depends on the clock.
+"""
 
 import math
 import time
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpaccount.accounting.accountant import GAP, STANDARD_DELTAS, Accountant
 from dpaccount.accounting.worst_unit import Worst
@@ -12,6 +15,10 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Number, printed, shown
 from dpaccount.numerics.work_budget import ANSWER, allowance
 from dpaccount.plan.plan_file import read_plan
+
+if TYPE_CHECKING:
+    from dpaccount.accounting.calibrate import Calibration
+    from dpaccount.schemas.costs import CalibrationAnswer
 
 ACCOUNT = "dpaccount/account/1"
 
@@ -117,3 +124,53 @@ def _group(group: int | None) -> int:
     if group < 1:
         raise InputError(f"--group {shown(Fraction(group))} is out of range", "it must be at least 1")
     return group
+
+
+def calibrate_answer(
+    name: str,
+    *,
+    epsilon: Fraction,
+    delta: Fraction,
+    sensitivity: Fraction = Fraction(1),
+    count: int = 1,
+    rounds: int | None = None,
+) -> "CalibrationAnswer":
+    """Return the least noise (or largest parameter) that is proved to meet (epsilon, delta).
+
+    Raises `InputError` where the event has no such parameter, or a number is out of range.
+    """
+    from msgspec.structs import replace
+
+    from dpaccount.accounting.calibrate_plan import calibrate  # which `account` does without
+
+    begun = time.perf_counter()
+    found = calibrate(name, epsilon, delta, sensitivity=sensitivity, count=count, rounds=rounds)
+    return replace(_calibrated(found, delta, begun), event=name)
+
+
+def calibrate_plan_answer(place: Place, *, epsilon: Fraction, delta: Fraction) -> "CalibrationAnswer":
+    """Return the same for the one number that is written ``"?"`` in a document of events.
+
+    Raises `InputError` where there is none or more than one, or it has no such value.
+    """
+    from msgspec.structs import replace
+
+    from dpaccount.accounting.calibrate_plan import settle, unknown_in
+
+    begun = time.perf_counter()
+    unknown = unknown_in(place)
+    return replace(_calibrated(settle(unknown, epsilon, delta), delta, begun), at=unknown.at)
+
+
+def _calibrated(found: "Calibration", delta: Fraction, begun: float) -> "CalibrationAnswer":
+    from msgspec import convert
+
+    from dpaccount.schemas.costs import CalibrationAnswer
+    from dpaccount.schemas.fields import AtDelta, BoundEnds
+
+    return CalibrationAnswer(
+        parameter=found.parameter,
+        value=found.text,
+        proved=AtDelta(convert(found.bounds.as_json(), BoundEnds), shown(delta)),
+        seconds=round(time.perf_counter() - begun, 6),
+    )

@@ -8,21 +8,17 @@ event or a plan.
 value 8.449357778682 costs ε = 1 (±4e-12)
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
-
-from msgspec import convert
-from msgspec.structs import replace as changed
 
 from dpaccount.accounting import calibrate as named
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import COARSE_GAP, FINE, GAP, Calibration
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.exact import Enclosure, Exact, exact_argument, shown
+from dpaccount.exact import Enclosure, Exact, exact_argument
 from dpaccount.numerics.bisection import least_integer
 from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.work_budget import (
@@ -37,8 +33,6 @@ from dpaccount.plan.event_base import RANGES, Event, walk
 from dpaccount.plan.events import DiscreteGaussian, Plan
 from dpaccount.plan.plan_file import read_plan
 from dpaccount.relation import Relation
-from dpaccount.schemas.costs import CalibrationAnswer
-from dpaccount.schemas.fields import AtDelta, BoundEnds
 
 UNKNOWN = "?"
 FALLS = ("sigma", "scale", "k", "population", "separation", "steps")  #: keys of which more costs less
@@ -317,43 +311,3 @@ def _may_rise(plan: Plan, epsilon: Fraction) -> bool:
     if isinstance(first, DiscreteGaussian) and not others:
         return 2 * epsilon > first.sensitivity * first.count
     return any(isinstance(part, DiscreteGaussian) for part in parts)
-
-
-# ------------------------------------------------------------------ what is printed
-
-
-def calibrate_answer(
-    name: str,
-    *,
-    epsilon: Fraction,
-    delta: Fraction,
-    sensitivity: Fraction = Fraction(1),
-    count: int = 1,
-    rounds: int | None = None,
-) -> CalibrationAnswer:
-    """Return the least noise (or largest parameter) that is proved to meet (epsilon, delta).
-
-    Raises `InputError` where the event has no such parameter, or a number is out of range.
-    """
-    begun = time.perf_counter()
-    found = calibrate(name, epsilon, delta, sensitivity=sensitivity, count=count, rounds=rounds)
-    return changed(_calibrated(found, delta, begun), event=name)
-
-
-def calibrate_plan_answer(place: Place, *, epsilon: Fraction, delta: Fraction) -> CalibrationAnswer:
-    """Return the same for the one number that is written ``"?"`` in a document of events.
-
-    Raises `InputError` where there is none or more than one, or it has no such value.
-    """
-    begun = time.perf_counter()
-    unknown = unknown_in(place)
-    return changed(_calibrated(settle(unknown, epsilon, delta), delta, begun), at=unknown.at)
-
-
-def _calibrated(found: Calibration, delta: Fraction, begun: float) -> CalibrationAnswer:
-    return CalibrationAnswer(
-        parameter=found.parameter,
-        value=found.text,
-        proved=AtDelta(convert(found.bounds.as_json(), BoundEnds), shown(delta)),
-        seconds=round(time.perf_counter() - begun, 6),
-    )

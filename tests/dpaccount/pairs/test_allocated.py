@@ -291,8 +291,8 @@ def test_simpler_pairs_that_are_none_are_seen(monkeypatch):
         sampled, sure = between(pair)
         return sure, sampled
 
-    between = AllocatedGaussian.between
-    monkeypatch.setattr(AllocatedGaussian, "between", wrong)
+    between = AllocatedGaussian.bracketing_pairs
+    monkeypatch.setattr(AllocatedGaussian, "bracketing_pairs", wrong)
     with pytest.raises(NumericsError, match="must intersect"):
         next(ends("0.05", 1000, 1, "1e-6"))
 
