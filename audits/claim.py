@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from dpaccount.documents import Place, canonical, mapped, parse_json, parse_toml, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import json_number, read_exact
-from dpaccount.extensions import PARAMETERS, SUBJECTS, Extension, catalogues, extension, extensions
+from dpaccount.extensions import PARAMETERS, SUBJECTS, Extension, extension, extensions, home_of
 from dpaccount.ledger.stores.server_address import SCHEMES
 from dpaccount.relation import RELATION_CLASSES, Observer, check_radius, stated
 from dpaccount.schemas import claim as tables
@@ -129,14 +128,10 @@ def read_claim(path: Path) -> Claim:
 
 
 def _registered(use: str) -> Extension | None:
-    """Return the entry point of a subject's name, if it is none of a user's own code or of a file of ours.
-
-    Entry points are not read for a mechanism's name.
-    """
-    module = use.replace("-", "_").replace(".", "_")
-    if ":" in use or NAME.fullmatch(use) is None or find_spec(f"mechanisms.{module}") is not None:
+    """Return the entry point of a subject's name, if it is none of a user's own code or of a file of ours."""
+    if NAME.fullmatch(use) is None or "." in use or home_of(use) is not None:
         return None
-    return None if any(find_spec(f"{each}.{module}") for each in catalogues()) else extension(SUBJECTS, use)
+    return extension(SUBJECTS, use)
 
 
 def spelled(use: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from dpaccount.errors import InputError
@@ -70,10 +71,6 @@ class Extension:
         why = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         return " ".join(f"{self.name} of {self.distribution} cannot be used ({why})".split())
 
-    def warn(self, error: BaseException | str) -> None:
-        """Say that it is left out, in one line on standard error."""
-        warn(self.broken(error))
-
 
 @cache  # a process says it once
 def warn(what: str) -> None:
@@ -109,7 +106,7 @@ def extensions(group: str) -> tuple[Extension, ...]:
         if each.group != group or (each.ours and each.package in RESEARCH and each.package not in there):
             continue
         if NAME.fullmatch(each.name) is None:
-            each.warn("names are of small letters, digits and hyphens")
+            warn(each.broken("names are of small letters, digits and hyphens"))
         else:
             first.setdefault(each.name, each)
     return tuple(first.values())
@@ -144,3 +141,11 @@ def catalogues() -> list[str]:
     """Return the packages of ours in which each file is one subject; another project's is none of them."""
     named = (each for each in extensions(SUBJECTS) if each.ours and ":" not in each.value)
     return ["mechanisms", *(each.value for each in named if _loaded(each) is not None)]
+
+
+def home_of(name: str) -> str | None:
+    """Return the package of ours in which a subject has a file; no entry points are read for a mechanism."""
+    module = name.replace("-", "_")
+    if find_spec(f"mechanisms.{module}") is not None:
+        return "mechanisms"
+    return next((each for each in catalogues() if find_spec(f"{each}.{module}") is not None), None)

@@ -122,7 +122,7 @@ def add_commands(first: str = "") -> None:
     known = set(app)
     if first not in HELP and (first in known or first == "--version"):
         return
-    from dpaccount.extensions import COMMANDS, extension, loaded
+    from dpaccount.extensions import COMMANDS, extension, loaded, warn
 
     asked = extension(COMMANDS, first)
     for each, command in loaded(COMMANDS) if asked is None else [(asked, asked.load())]:
@@ -134,7 +134,7 @@ def add_commands(first: str = "") -> None:
         except Exception as error:
             if each.name in app:
                 del app[each.name]
-            each.warn(error)
+            warn(each.broken(error))
 
 
 #: Earlier names of commands and, by command, of options: they work, and help does not show them.

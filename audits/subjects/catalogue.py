@@ -2,7 +2,6 @@
 
 import dataclasses
 import importlib
-import importlib.util
 import json
 import pkgutil
 import types
@@ -18,7 +17,7 @@ from audits.subjects.calibrated import TARGETS, noise_of, with_noise
 from audits.subjects.listed import TABLE, ListedFunction, function_named
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.extensions import PARAMETERS, SUBJECTS, catalogues, extension, loaded
+from dpaccount.extensions import PARAMETERS, SUBJECTS, catalogues, extension, home_of, loaded, warn
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
 from dpaccount_packages import folders, is_ours
 from mechanisms.subject import EXAMPLE, Subject
@@ -93,16 +92,11 @@ def _found(name: str) -> CatalogueEntry | None:
     """Return a catalogued subject, or None; what other packages add is users' own code."""
     if NAME.fullmatch(name) is None or "." in name:  # a dot would name a package to import
         return None
-    module_name = name.replace("-", "_")
-    if importlib.util.find_spec(f"mechanisms.{module_name}") is not None:
-        layers = ["mechanisms"]
-    else:
-        layers = [layer for layer in catalogues() if importlib.util.find_spec(f"{layer}.{module_name}")]
-    for layer in layers:
-        match = _entry(layer, module_name)
-        if match is not None and match.name == name:
-            return match
-    registered = None if layers else extension(SUBJECTS, name)
+    layer = home_of(name)
+    if layer is not None:
+        match = _entry(layer, name.replace("-", "_"))
+        return match if match is not None and match.name == name else None
+    registered = extension(SUBJECTS, name)
     if registered is None or not registered.ours:
         return None
     made_by = registered.load()
@@ -111,15 +105,13 @@ def _found(name: str) -> CatalogueEntry | None:
 
 def listed(name: str | None) -> list[dict[str, Any]] | dict[str, Any]:
     """Return what `dpaccount list` prints: all, or the one of this name."""
-    function = None if name is None else function_named(name)
-    if function is not None:
+    if name is None:
+        ours = map(_listed_class, (*entries(), *_registered()))
+        return [*ours, *_of_others(), *map(_listed_function, TABLE)]
+    if (function := function_named(name)) is not None:
         return _listed_function(function)
-    if name is not None and (name == spelled(name) or ":" in name):
-        return _listed_class(find(name))
-    others = [each for each in _of_others() if name in (None, each["name"])]
-    if name is not None:
-        return others[0] if others else _listed_class(find(name))
-    return [*map(_listed_class, (*entries(), *_registered())), *others, *map(_listed_function, TABLE)]
+    others = _of_others() if spelled(name) != name else ()
+    return next((each for each in others if each["name"] == name), None) or _listed_class(find(name))
 
 
 def _of_others() -> Iterator[dict[str, Any]]:
@@ -131,7 +123,7 @@ def _of_others() -> Iterator[dict[str, Any]]:
             described = _listed_class(CatalogueEntry(each.name, each.package, made_by))
             json.dumps(described)
         except Exception as error:  # of code that anybody wrote
-            each.warn(error)
+            warn(each.broken(error))
         else:
             yield described
 

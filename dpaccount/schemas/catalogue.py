@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 from msgspec.json import schema_components
 
-from dpaccount.extensions import SCHEMAS, loaded
+from dpaccount.extensions import SCHEMAS, loaded, warn
 from dpaccount.schemas import costs, ledgers, results
 from dpaccount.schemas.certificate import Certificate
 from dpaccount.schemas.claim import ClaimFile
@@ -64,7 +64,7 @@ def schemas() -> dict[str, Schema]:
         try:
             made.setdefault(each.name.partition("/")[0], _made_of(each.name, kind))
         except Exception as error:  # of a structure that anybody wrote
-            each.warn(error)
+            warn(each.broken(error))
     return made
 
 
