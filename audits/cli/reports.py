@@ -2,7 +2,8 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,7 @@ from cyclopts import Parameter
 
 from audits.cli.options import File, Flag, Json, LedgerUrl, Name, Text, Url, day, one_of, say, show, watching
 from dpaccount.documents import OPEN, OWN, atomically
-from dpaccount.errors import InputError
+from dpaccount.errors import DpaccountError, InputError
 
 if TYPE_CHECKING:
     from audits.reports.sections import Section
@@ -77,9 +78,14 @@ def report(  # noqa: PLR0913 - options
     if named and kind in ("registry", "nist"):
         option = "--part" if part else "--regret"
         raise InputError(f"{option} is drawn on pages, and --format is {kind}", "leave one of them out")
-    additions = _additions(ledger, named)
+    today = None
+    if ledger is not None:
+        from dpaccount.ledger import answers
+
+        today = answers.show(ledger)
+    text_of = partial(_text, kind, today, [_part(each) for each in named])
     for file in files:
-        _one(file, kind, additions, output)
+        _one(file, kind, text_of, output)
     return 0
 
 
@@ -204,23 +210,6 @@ def _kind(stated: str, flags: dict[str, bool]) -> str:
     return asked[0] if asked else stated
 
 
-@dataclass(frozen=True)
-class Additions:
-    """What a report shows in addition to its certificate: a ledger today, and sections of other packages."""
-
-    ledger: dict[str, Any] | None
-    sections: list["Section"]
-
-
-def _additions(ledger: str | None, parts: list[str]) -> Additions:
-    shown = None
-    if ledger is not None:
-        from dpaccount.ledger import answers
-
-        shown = answers.show(ledger)
-    return Additions(shown, [_part(each) for each in parts])
-
-
 def _part(text: str) -> "Section":
     """Return the section that NAME=FILE asks for."""
     from dpaccount.extensions import REPORTS, extension, extensions
@@ -231,7 +220,6 @@ def _part(text: str) -> "Section":
         known = ", ".join(each.name for each in extensions(REPORTS)) or "none"
         raise InputError(f"--part has {text[:60]!r}", f"write NAME=FILE; the names are: {known}")
     from audits.reports.sections import Section
-    from dpaccount.errors import DpaccountError
 
     make = made_by.load()
     try:
@@ -245,13 +233,13 @@ def _part(text: str) -> "Section":
     return section
 
 
-def _one(file: Path, kind: str, additions: Additions, output: Path | None) -> None:
+def _one(file: Path, kind: str, text_of: Callable[[dict[str, Any]], str], output: Path | None) -> None:
     from audits.reports import page
     from audits.reports.compare import read_certificate, unbroken
 
     certificate, checked = read_certificate(file)
     with unbroken(file, checked):
-        text = _text(certificate, kind, additions)
+        text = text_of(certificate)
     if not checked.startswith("valid"):
         say(f"{file}: {checked}")
     if kind in ("html", "pdf-ready"):
@@ -265,16 +253,18 @@ def _one(file: Path, kind: str, additions: Additions, output: Path | None) -> No
         _write(output, text)
 
 
-def _text(certificate: dict[str, Any], kind: str, additions: Additions) -> str:
+def _text(
+    kind: str, ledger: dict[str, Any] | None, added: list["Section"], certificate: dict[str, Any]
+) -> str:
     from audits.reports import page, standards
 
     if kind == "md":
-        return page.markdown(certificate, additions.ledger, additions.sections)
+        return page.markdown(certificate, ledger, added)
     if kind == "registry":
         return standards.registry(certificate)
     if kind == "nist":
         return "".join(f"{point}: {answer}\n" for point, answer in standards.nist(certificate))
-    return page.html(certificate, additions.ledger, additions.sections, unfolded=kind == "pdf-ready")
+    return page.html(certificate, ledger, added, unfolded=kind == "pdf-ready")
 
 
 def _warned(text: str, checked: str) -> str:

@@ -43,19 +43,11 @@ WITNESS = closed(
 def check_agreement(document: dict[str, Any], final: Fact | None) -> None:
     """Verify that what is said twice is the same."""
     short_numbers(document)
-    check_signed(document)
     check_target(document, final)
     check_table(document)
     check_noise(document)
     check_samples(document)
     check_sizes(document)
-
-
-def check_signed(document: dict[str, Any]) -> None:
-    """Verify that a certificate was made before it was signed."""
-    signature = document["signature"]
-    signed = signature is None or document["created"] <= signature["signed"]
-    ensure(signed, "it was signed before it was made")
 
 
 def short_numbers(document: dict[str, Any]) -> None:
