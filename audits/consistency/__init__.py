@@ -22,7 +22,7 @@ from dpaccount.checker.certificate import followed, opened
 from dpaccount.checker.certificate.verdict import Concluded
 from dpaccount.checker.documents import brief, ensure, parse, unbroken
 
-OTHERS = (ACCOUNT, one_run.SCHEMA)  #: schemas of other documents than certificates of a claim
+OTHER_SCHEMAS = (ACCOUNT, one_run.SCHEMA)  #: schemas of other documents than certificates of a claim
 
 
 def examined(raw: bytes, at: date | None = None, *, derivation: bool = False) -> tuple[str, str]:
@@ -30,7 +30,7 @@ def examined(raw: bytes, at: date | None = None, *, derivation: bool = False) ->
 
     Raises `Rejected` naming what fails, or `Unreadable`.
     """
-    if derivation or not any(schema.encode() in raw for schema in OTHERS):
+    if derivation or not any(schema.encode() in raw for schema in OTHER_SCHEMAS):
         return judged(raw, at, derivation=derivation)
     document = parse(raw)
     schema = document.get("schema") if isinstance(document, dict) else None

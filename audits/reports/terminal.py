@@ -13,7 +13,7 @@ from dpaccount.exact import to_digits
 from dpaccount.ledger.entry import CERTIFIED
 
 Report = dict[str, Any]
-WIDTH = 100  #: columns of a terminal that a table may take
+TERMINAL_WIDTH = 100  #: columns of a terminal that a table may take
 LONGEST_KEY = 20  #: characters of a key that is shown
 NAMES = {"epsilon": "ε", "delta": "δ", "mu_squared": "μ²", "rho": "ρ", "pure": "pure ε"}  #: of amounts
 #: fields of a log entry that are shown after its amounts, before its key
@@ -34,7 +34,7 @@ def grid(head: list[str], rows: list[list[str]]) -> str:
     for row in rows:
         drawn.add_row(*map(plain, row))
     out = io.StringIO()
-    Console(file=out, width=WIDTH, highlight=False, markup=False, no_color=True).print(drawn)
+    Console(file=out, width=TERMINAL_WIDTH, highlight=False, markup=False, no_color=True).print(drawn)
     return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n"))
 
 

@@ -24,7 +24,7 @@ from papers.kharkovskii.po_curator import PoCurator
 from papers.kharkovskii.published import lifted, width
 
 Floats = NDArray[np.float64]
-RUNS = 500  #: on either side: ε is at least 4.9 then, if all are told apart
+RUNS_A_SIDE = 500  #: on either side: ε is at least 4.9 then, if all are told apart
 MIN_DIGITS_INSIDE = 9.0  #: −log₁₀ of the share outside the column space, above which Z counts as inside
 EVENT = "Z lies in the column space of the first data: those are centred and of full rank, n >= d + 2"
 SCORE = "-log10 of the share of Z outside that space"
@@ -46,7 +46,7 @@ def refuted(claim: Claim, subject: PoCurator) -> parts.Draft:
     points = [audited(Target("claim", promise.epsilon, promise.delta), bound, SCORE)]
     report = parts.AuditResult(
         attack="does Z lie in the column space of the first data? on made-up rows of the same n, d and r",
-        trials=2 * RUNS,
+        trials=2 * RUNS_A_SIDE,
         quick=False,
         confidence=shown(confidence),
         epsilon_lower=bound.epsilon_lower,
@@ -88,7 +88,7 @@ def _scores(subject: PoCurator, point: tuple[float, float], seed: int) -> tuple[
 
     def score(data: Floats) -> Floats:
         lift = lifted(data, threshold)
-        return np.array([_inside(lift.projected(subject.dimension, rng), basis) for _ in range(RUNS)])
+        return np.array([_inside(lift.projected(subject.dimension, rng), basis) for _ in range(RUNS_A_SIDE)])
 
     return score(rows), score(other)
 

@@ -26,11 +26,11 @@ ONE, ZERO = Fraction(1), Fraction(0)
 @pytest.fixture(scope="module")
 def document(tmp_path_factory):
     path = claim(tmp_path_factory.mktemp("published"), 60, epsilon=18.17, delta=1e-5, **BROKEN)
-    before, published.RUNS = published.RUNS, 60
+    before, published.RUNS_A_SIDE = published.RUNS_A_SIDE, 60
     try:
         return unsealed(published.refuted(read_claim(path), PoCurator(60, 2, 1)))
     finally:
-        published.RUNS = before
+        published.RUNS_A_SIDE = before
 
 
 def judged(document):

@@ -24,7 +24,7 @@ NOT_SEEN = (
 )
 
 
-OTHERS = {
+READERS = {
     "dpaccount/derivation/1": "; --derivation checks a bare one",
     "dpaccount/one-run-certificate/1": "; dpaccount check reads one of a training run",
 }
@@ -149,7 +149,7 @@ def opened(raw: bytes, *, derivation: bool) -> dict[str, Any]:
         if schema != "dpaccount/derivation/1" or set(document) != {"schema", "steps"}:
             raise Unreadable("not a JSON object of schema dpaccount/derivation/1 with its steps alone")
     elif schema != "dpaccount/certificate/1":
-        raise Unreadable(f"not a JSON object of schema dpaccount/certificate/1{OTHERS.get(str(schema), '')}")
+        raise Unreadable(f"not a JSON object of schema dpaccount/certificate/1{READERS.get(str(schema), '')}")
     return dict(document)
 
 
