@@ -1,27 +1,10 @@
-"""The regret bounds of Dubey 2021, as functions to evaluate and to plot with measurements.
-
-They are the printed formulas with the paper's own inconsistencies settled: Theorem 2 is on [0, 1]^d, so
-inputs of width w are rescaled, ν = ℓ/w.
-"""
+"""The regret bounds of Dubey 2021, as functions to evaluate and to plot with measurements."""
 
 from dataclasses import dataclass
-from math import e, pi, sqrt
+from math import sqrt
 
 from bandits.simulation.information_gain import gain_exponent
 from dpaccount.errors import InputError, out_of_range
-
-# ------------------------------------------------------------------ approximation
-
-
-def theorem2_bound(dimension: int, nodes_per_axis: int, lengthscale: float, width: float) -> float:
-    """Return d·2^(d−1)·√(π/2)·m̄^(−m̄)·(e/(4ν²))^m̄ with ν = ℓ/w: above the error on a box of width w."""
-    if min(dimension, nodes_per_axis) < 1 or not min(lengthscale, width) > 0:
-        raise out_of_range("dimension >= 1, nodes_per_axis >= 1, lengthscale > 0 and width > 0")
-    m, nu = nodes_per_axis, lengthscale / width
-    return float(dimension * 2 ** (dimension - 1) * sqrt(pi / 2) * (e / (4 * nu**2 * m)) ** m)
-
-
-# ------------------------------------------------------------------ Theorem 3
 
 
 def theorem3_regret(
@@ -32,9 +15,6 @@ def theorem3_regret(
         raise out_of_range("rounds >= 1, rho > 0, and width, gain, norm, error >= 0")
     main = 2 * width * sqrt(rounds * gain)
     return main + 2 * rounds**3 * width * sqrt(error) / (3 * rho) + 2 * rounds * norm * error
-
-
-# ------------------------------------------------------------------ rates
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Feature maps against the kernels they stand for."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +18,6 @@ from bandits.learning.features import (
     squared_exponential,
 )
 from dpaccount.errors import InputError
-from papers.dubey.regret_bounds import theorem2_bound
 from papers.reproduce import find
 from tests.looped import looped
 
@@ -77,6 +77,12 @@ def true_error(dimension, per_axis, lengthscale, width):
     between = (1 / lengthscale**2 + float(weights @ axis**2)) * (width / 40_000) ** 2 / 8
     rounding = 1e-12  # of cosines and their weighted sum
     return float(error.max()) - rounding, dimension * (float(error.max()) + between + rounding)
+
+
+def theorem2_bound(dimension, nodes_per_axis, lengthscale, width):
+    """Return d·2^(d−1)·√(π/2)·m̄^(−m̄)·(e/(4ν²))^m̄ with ν = ℓ/w: the paper's is on [0, 1]^d, here on width w."""
+    m, nu = nodes_per_axis, lengthscale / width
+    return dimension * 2 ** (dimension - 1) * math.sqrt(math.pi / 2) * (math.e / (4 * nu**2 * m)) ** m
 
 
 @looped("per_axis", [4, 8, 13, 16, 20])

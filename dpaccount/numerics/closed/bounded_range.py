@@ -1,4 +1,4 @@
-"""Bounded range: the exact worst case of k mechanisms, chosen adaptively or beforehand.
+"""Bounded range: the exact worst case of k mechanisms, chosen adaptively.
 
 A mechanism is η-bounded-range (BR) where its losses on a pair of neighbours lie in an interval of length η.
 The worst such pair for any one interval [t − η, t], 0 ≤ t ≤ η, is a generalised randomised response: loss t
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from flint import arb, fmpz
+from flint import arb
 
 from dpaccount.exact import rounded
 from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, log_float, precision
@@ -145,33 +145,6 @@ def table(eta: Fraction, count: int, target: Fraction) -> Adaptive | None:
     while cells >= LEAST_CELLS and 2 * count * min(float(count), math.sqrt(count * depth)) * cells**2 > WORK:
         cells //= 2
     return Adaptive(eta, count, eta * math.ceil(wide), cells) if cells >= LEAST_CELLS else None
-
-
-def fixed_delta(eta: Fraction, count: int, epsilon: Fraction) -> tuple[Fraction, Fraction]:
-    """Return an enclosure of the largest δ(ε) of `count` η-BR mechanisms fixed beforehand: NON-ADAPTIVE only.
-
-    max over ℓ of F_ℓ(t_ℓ), F_ℓ(t) = Σ_{i≤ℓ} C(k,i) p^{k−i}(1 − p)^i (1 − e^{ε−kt+iη}), at its stationary
-    point t_ℓ = (ε + (ℓ+1)η)/(k+1), at most η (Dong, Durfee & Rogers 2020, section 5). The queries may not
-    depend on answers: for adaptive ones the truth may be larger.
-    """
-    if eta == 0:
-        return Fraction(0), Fraction(0)
-    with precision(RANGE_BITS + 2 * count):
-        found = [_terms(eta, count, epsilon, last) for last in range(count + 1)]
-        low = max(floor_of(value) for value in found)
-        high = max(ceil_of(value) for value in found)
-    return max(Fraction(0), low), min(Fraction(1), max(Fraction(0), high))
-
-
-def _terms(eta: Fraction, count: int, epsilon: Fraction, last: int) -> arb:
-    """Return F_ℓ(t_ℓ) for ℓ = last."""
-    t = min(eta, (epsilon + (last + 1) * eta) / (count + 1))
-    p = ball(t).exp() * ball(eta - t).expm1() / ball(eta).expm1()
-    found = arb(0)
-    for i in range(last + 1):
-        weight = arb(fmpz(math.comb(count, i))) * p ** (count - i) * (1 - p) ** i
-        found -= weight * ball(epsilon - count * t + i * eta).expm1()
-    return found
 
 
 def _up(value: arb) -> float:
