@@ -110,6 +110,24 @@ def test_a_theorem_is_charged_to_a_scope(make, url):
 # ------------------------------------------------------------------ cohorts
 
 
+def test_a_cohort_means_the_same_units_once_it_was_charged(make, url):
+    ledger = make(1)
+    ledger.name_cohort("adults", [(800, 900), (1, 500)])
+    ledger.name_cohort("adults", [(1, 500), (501, 510)])
+    ledger.charge_plan(plan("1/10"), "a", cohort="adults", dry_run=True)
+    ledger.name_cohort("adults", [(1, 5), (9, 10)])
+    ledger.charge_plan(plan("1/2"), "a", cohort="adults")
+    with pytest.raises(BudgetError, match="cannot be changed"):
+        ledger.name_cohort("adults", [(1, 5)])
+    ledger.charge_plan(plan(1, (6, 8)), "b")
+    with pytest.raises(RefusedError, match="unit 9"):
+        ledger.charge_plan(plan("6/10", (9, 9)), "c")
+    ledger.charge_plan(plan("1/2", (10, 10)), "d", cohort="adults")
+    with pytest.raises(InputError, match="not of the cohort"):
+        ledger.charge_plan(plan("1/10", (5, 6)), "e", cohort="adults")
+    assert sound(ledger, url)
+
+
 def test_a_cohort_that_changes_while_it_is_charged_is_not_charged(make, url, monkeypatch):
     """Its units are looked up first; who gives the name others before the commit is found."""
     ledger = make(1)
@@ -163,8 +181,11 @@ def test_a_tree_stays_in_its_cohort(make):
     ],
 )
 def test_what_is_no_cohort(make, name, units):
+    ledger = make(1)
     with pytest.raises(InputError, match=r"; |go up to"):
-        make(1).name_cohort(name, units)
+        ledger.name_cohort(name, units)
+    with pytest.raises(InputError, match="no cohort"):
+        ledger.charge_plan(plan("1/10"), "a", cohort="none")
 
 
 # ------------------------------------------------------------------ reservations

@@ -427,6 +427,15 @@ def test_a_release_is_json(make, body):
 # ------------------------------------------------------------------ a changed ledger
 
 
+def test_code_in_the_database_is_refused(make, url, tmp_path):
+    make().close()
+    by_hand(
+        tmp_path / "budget.db", "CREATE TRIGGER more AFTER INSERT ON entries BEGIN DELETE FROM nodes; END"
+    )
+    with pytest.raises(LedgerError, match="triggers"):
+        Ledger.open(url)
+
+
 def test_nothing_is_charged_to_a_changed_budget_or_a_cut_chain(make, url):
     ledger = make()
     ledger.charge(pure("1/2"), "try")
