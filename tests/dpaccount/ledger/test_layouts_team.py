@@ -18,7 +18,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import sqlite_file
 
 from .conftest import BUDGET, plan, pure
-from .test_layouts import every
+from .test_layouts import cut_at, page_zeroed, unseen
 
 ONE = np.array([1])
 Act = Callable[[Ledger], Any]
@@ -93,32 +93,18 @@ def test_everything_is_spent_and_what_is_not_would_be_seen(spent, tmp_path, url)
     assert set(REFUSED) - set(taken(url)) == {"lower a cap", "other units"}  # by then they are charged
 
 
-def cut(spent: Path, tmp_path: Path, few: int) -> None:
-    whole, copy = spent.read_bytes(), tmp_path / "copy.db"
-    for place in every(64, few, len(whole)):
-        copy.write_bytes(whole[:place])
-        assert taken(f"sqlite:///{copy}") == [], place
-
-
 def test_a_file_that_was_cut_gives_nothing(spent, tmp_path):
-    cut(spent, tmp_path, 20)
+    cut_at(spent, tmp_path, 20, taken)
 
 
 @pytest.mark.slow
 def test_a_file_that_was_cut_anywhere_gives_nothing(spent, tmp_path):
     """At every 64th byte."""
-    cut(spent, tmp_path, 10**6)
-
-
-def zeroed(spent: Path, tmp_path: Path, step: int) -> None:
-    whole, copy = spent.read_bytes(), tmp_path / "copy.db"
-    for place in range(0, len(whole), 4096 * step):
-        copy.write_bytes(whole[:place] + bytes(4096) + whole[place + 4096 :])
-        assert taken(f"sqlite:///{copy}") == [], place
+    cut_at(spent, tmp_path, 10**6, taken)
 
 
 def test_a_page_of_zeros_gives_nothing(spent, tmp_path):
-    zeroed(spent, tmp_path, 1)
+    page_zeroed(spent, tmp_path, taken)
 
 
 @pytest.fixture
@@ -136,36 +122,13 @@ def logged(tmp_path, monkeypatch) -> tuple[Path, Path]:
     return copy, witness
 
 
-def damaged(logged: tuple[Path, Path], few: int) -> None:
-    file, witness = logged
-    whole, main = Path(f"{file}-wal").read_bytes(), file.read_bytes()
-    changed = [whole[:place] for place in every(64, few, len(whole))]
-    changed += [
-        whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
-        for place in every(997, few, len(whole))
-    ]
-    unseen = 0
-    for log in [None, b"", *changed]:
-        for url in (f"sqlite:///{file}?witness={witness}", f"sqlite:///{file}"):
-            for companion in file.parent.glob("team.db-*"):
-                companion.unlink()
-            file.write_bytes(main)
-            if log is not None:
-                Path(f"{file}-wal").write_bytes(log)
-            if "witness" in url:
-                assert taken(url) == []
-            else:
-                unseen += bool(taken(url))
-    assert unseen  # nobody else can know
-
-
 def test_a_log_that_was_lost_cut_or_flipped_gives_nothing_with_a_witness(logged):
-    damaged(logged, 6)
+    assert unseen(logged, 6, taken)  # nobody else can know
 
 
 @pytest.mark.slow
 def test_a_log_that_was_damaged_anywhere_gives_nothing_with_a_witness(logged):
-    damaged(logged, 150)
+    assert unseen(logged, 150, taken)
 
 
 # ------------------------------------------------------------------ under an open ledger

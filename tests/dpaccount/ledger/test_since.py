@@ -163,9 +163,8 @@ UNSEALED = ("the budget", "the head", "the last", "a node")
 
 
 @pytest.mark.parametrize("what", ROWS)
-def test_rows_that_were_changed_are_found_from_a_head_too(tmp_path, what):
+def test_rows_that_were_changed_are_found_from_a_head_too(url, tmp_path, what):
     file = tmp_path / "budget.db"
-    url = f"sqlite:///{file}"
     init(url, **BUDGET)
     with Ledger.open(url) as ledger:
         first, second = (charge(ledger, Fraction(1, 100), None, None, None) for _ in (1, 2))
@@ -223,11 +222,8 @@ FORGED = {
 
 @pytest.mark.parametrize("what", FORGED)
 @pytest.mark.parametrize("reset", [False, True])
-def test_what_a_charge_does_to_totals_is_judged_as_by_verifying_everything(
-    tmp_path, monkeypatch, what, reset
-):
+def test_what_a_charge_does_to_totals_is_judged_as_by_verifying_everything(url, monkeypatch, what, reset):
     facts, steps, left_out, right = FORGED[what]
-    url = f"sqlite:///{tmp_path}/budget.db"
     first = [(Fraction(1, 50), None, scope, cohort) for scope in SCOPES for cohort in COHORTS for _ in (1, 2)]
     noted = team(url, reset=reset, first=first)
     later = int(entries.now()[:4]) + 1
@@ -241,8 +237,7 @@ def test_what_a_charge_does_to_totals_is_judged_as_by_verifying_everything(
 
 
 @pytest.mark.parametrize("many", [0, heads.ALONE])
-def test_more_than_the_budget_is_found_where_nothing_is_arranged(tmp_path, many):
-    url = f"sqlite:///{tmp_path}/budget.db"
+def test_more_than_the_budget_is_found_where_nothing_is_arranged(url, many):
     init(url, **BUDGET)
     with Ledger.open(url) as ledger:
         noted = [charge(ledger, Fraction(1, 100), None, None, None)]
@@ -257,10 +252,9 @@ def test_more_than_the_budget_is_found_where_nothing_is_arranged(tmp_path, many)
     assert not judged_alike(url, noted)
 
 
-def test_another_budget_is_found_though_its_entry_alone_was_sealed_again(tmp_path):
+def test_another_budget_is_found_though_its_entry_alone_was_sealed_again(url, tmp_path):
     """Entry 0 is read anew: that it was so at the noted head follows from the digests, or from one noted."""
     file = tmp_path / "budget.db"
-    url = f"sqlite:///{file}"
     origin = init(url, **BUDGET)["head"]
     with Ledger.open(url) as ledger:
         noted = [charge(ledger, Fraction(1, 100), None, None, None) for _ in range(3)]
@@ -273,8 +267,7 @@ def test_another_budget_is_found_though_its_entry_alone_was_sealed_again(tmp_pat
     assert not heads.verify(url, since=noted[1], head=origin)["valid"]
 
 
-def test_the_digests_before_a_head_are_read_unless_the_first_is_known(tmp_path, monkeypatch):
-    url = f"sqlite:///{tmp_path}/budget.db"
+def test_the_digests_before_a_head_are_read_unless_the_first_is_known(url, monkeypatch):
     origin = init(url, **BUDGET)["head"]
     with Ledger.open(url) as ledger:
         noted = [charge(ledger, Fraction(1, 100), None, None, None) for _ in range(9)]
@@ -286,8 +279,7 @@ def test_the_digests_before_a_head_are_read_unless_the_first_is_known(tmp_path, 
     assert len(asked) == 2
 
 
-def test_more_than_is_held_in_memory_is_verified_whole(tmp_path, monkeypatch):
-    url = f"sqlite:///{tmp_path}/budget.db"
+def test_more_than_is_held_in_memory_is_verified_whole(url, monkeypatch):
     init(url, **BUDGET)
     with Ledger.open(url) as ledger:
         noted = [charge(ledger, Fraction(1, 100), None, None, None) for _ in range(9)]
@@ -307,8 +299,7 @@ def test_a_scope_of_endless_slashes_is_no_name(tmp_path):
     assert not judged_alike(url, noted[:1])
 
 
-def test_more_than_a_scope_may_spend_is_found_though_the_ledger_has_room(tmp_path):
-    url = f"sqlite:///{tmp_path}/budget.db"
+def test_more_than_a_scope_may_spend_is_found_though_the_ledger_has_room(url):
     [*_, noted] = team(url, reset=False, first=[(Fraction(1, 50), None, "a/b", None)])
     facts = {"scope": "a/b", "steps": [[3, "9/10"], [6, "0"]]}
     with Ledger.open(url) as ledger:
@@ -325,9 +316,8 @@ def test_a_charge_says_when_it_was_made_where_something_is_arranged(tmp_path, ti
 
 
 @pytest.mark.parametrize("reset", [False, True])
-def test_charges_of_scopes_and_cohorts_are_recomputed_alone(tmp_path, monkeypatch, reset):
+def test_charges_of_scopes_and_cohorts_are_recomputed_alone(url, monkeypatch, reset):
     """Not so the first charge of a cohort, nor a scope's first after a reset: they change what is arranged."""
-    url = f"sqlite:///{tmp_path}/budget.db"
     first = [(Fraction(1, 50), None, scope, cohort) for scope in SCOPES for cohort in COHORTS for _ in (1, 2)]
     [*_, noted] = team(url, reset=reset, first=first)
     with Ledger.open(url) as ledger:
