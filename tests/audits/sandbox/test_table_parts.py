@@ -46,6 +46,18 @@ def claimed(folder, use="clipped-mean", read="column = 'y'\nscale = 3\ncount_sca
     return read_claim(claim_on(folder, use, read, relation="add-remove", rows=rows, about=PERSONS, **more))
 
 
+@pytest.fixture
+def claim(tmp_path):
+    """Write the table of 32 persons; return a claim on it."""
+    table(tmp_path)
+    return claimed(tmp_path)
+
+
+@pytest.fixture
+def work(tmp_path):
+    return TableWork(1, 4, tmp_path / "w")
+
+
 def asked(claim, work, changed=lambda: False, digests=None):
     if digests is None:  # a cluster's workers compare them with what they have
         digests = DIGESTS if work.scheduler is None else real_digests(claim)
@@ -93,26 +105,23 @@ def test_sums_are_what_most_tables_are_for():
     assert sums >= {*named_, "laplace-vector", "clipped-mean", "variance", "quantiles", "second-moments"}
 
 
-def test_parts_and_processes_change_nothing(tmp_path):
-    table(tmp_path)
-    claim, folder = claimed(tmp_path), tmp_path / "w"
+def test_parts_and_processes_change_nothing(tmp_path, claim, work):
+    folder = tmp_path / "w"
     works = (TableWork(), TableWork(2, 3), TableWork(4, 7, folder), TableWork(1, 7, folder))
     found = [asked(claim, work) for work in works]
     assert len({tuple(each.sums.tolist()) for each in found}) == 1
     assert {each.units for each in found} == {32}
 
 
-def test_progress_counts_the_parts_that_are_done_and_those_that_were(tmp_path):
-    table(tmp_path)
-    claim, work, said = claimed(tmp_path), TableWork(2, 4, tmp_path / "w"), []
+def test_progress_counts_the_parts_that_are_done_and_those_that_were(tmp_path, claim):
+    work, said = TableWork(2, 4, tmp_path / "w"), []
     for _ in range(2):
         totals_of(bound(claim), DIGESTS, work, lambda: False, said.append)
     assert said == [f"summing the table: {done} of 4 parts" for done in (0, 1, 2, 3, 4, 4)]
 
 
-def test_finished_parts_are_not_done_again(tmp_path, monkeypatch):
-    table(tmp_path)
-    claim, folder = claimed(tmp_path), tmp_path / "w"
+def test_finished_parts_are_not_done_again(tmp_path, monkeypatch, claim):
+    folder = tmp_path / "w"
     first = asked(claim, TableWork(1, 4, folder))
     path = folder / "manifest.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
@@ -182,9 +191,8 @@ HEADER = [
         (lambda path: (path.unlink(), path.mkdir()), "name a folder to write to"),
     ],
 )
-def test_a_folder_of_other_work_is_refused(tmp_path, spoil, said):
-    table(tmp_path)
-    claim, folder = claimed(tmp_path), tmp_path / "w"
+def test_a_folder_of_other_work_is_refused(tmp_path, spoil, said, claim):
+    folder = tmp_path / "w"
     asked(claim, TableWork(1, 2, folder))
     spoil(folder / "manifest.jsonl")
     with pytest.raises(InputError, match=said):
@@ -193,36 +201,32 @@ def test_a_folder_of_other_work_is_refused(tmp_path, spoil, said):
         asked(claim, TableWork(1, 3, folder))
 
 
-def test_two_commands_on_one_folder_are_refused(tmp_path):
-    table(tmp_path)
+def test_two_commands_on_one_folder_are_refused(tmp_path, claim):
     work = TableWork(1, 2, tmp_path / "w")
     with manifest(work.folder, DIGESTS), pytest.raises(InputError, match="another command is working there"):
-        asked(claimed(tmp_path), work)
+        asked(claim, work)
 
 
 @pytest.mark.parametrize("same", [0, 1, 2])
-def test_parts_of_a_table_that_changed_meanwhile_are_not_kept(tmp_path, same):
+def test_parts_of_a_table_that_changed_meanwhile_are_not_kept(tmp_path, same, claim, work):
     """It is looked at after the rows were divided, and after each part."""
-    table(tmp_path)
     looks = iter([False] * same + [True])
     with pytest.raises(InputError, match="changed while it was read"):
-        asked(claimed(tmp_path), TableWork(1, 4, tmp_path / "w"), lambda: next(looks))
+        asked(claim, work, lambda: next(looks))
     assert len((tmp_path / "w" / "manifest.jsonl").read_text().splitlines()) == max(same, 1)
     assert [path.name for path in (tmp_path / "w").iterdir()] == ["manifest.jsonl"]
 
 
-def test_a_killed_part_is_one_line(tmp_path, monkeypatch):
-    table(tmp_path)
+def test_a_killed_part_is_one_line(monkeypatch, claim):
     monkeypatch.setattr(table_parts, "part_totals", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     with pytest.raises(InputError, match=r"was killed; if memory ran out, take more --partitions"):
-        asked(claimed(tmp_path), TableWork(2, 3))
+        asked(claim, TableWork(2, 3))
 
 
-def test_a_fault_of_the_program_is_no_lack_of_memory(tmp_path, monkeypatch):
-    table(tmp_path)
+def test_a_fault_of_the_program_is_no_lack_of_memory(monkeypatch, claim):
     monkeypatch.setattr(table_parts, "part_totals", lambda *_: {}["x"])
     with pytest.raises(InputError, match=r"a part of the table failed \(KeyError\); report this fault"):
-        asked(claimed(tmp_path), TableWork())
+        asked(claim, TableWork())
 
 
 def killed_after(claim, work, parts):
@@ -246,9 +250,7 @@ def rows_kept(folder):
 
 
 @pytest.mark.parametrize("parts", [1, 4])
-def test_after_a_kill_rows_are_not_read_again_and_are_removed(tmp_path, monkeypatch, parts):
-    table(tmp_path)
-    claim, work = claimed(tmp_path), TableWork(1, 4, tmp_path / "w")
+def test_after_a_kill_rows_are_not_read_again_and_are_removed(tmp_path, monkeypatch, parts, claim, work):
     whole = asked(claim, TableWork())
     killed_after(claim, work, parts)
     rows = tmp_path / "w" / "rows-of-parts"
@@ -262,10 +264,9 @@ def test_after_a_kill_rows_are_not_read_again_and_are_removed(tmp_path, monkeypa
 
 
 @pytest.mark.parametrize("work", [TableWork(), TableWork(by_file=True)])
-def test_rows_of_a_killed_command_are_removed_by_one_that_needs_none(tmp_path, work):
+def test_rows_of_a_killed_command_are_removed_by_one_that_needs_none(tmp_path, work, claim):
     """Its manifest was removed, as the refusal of another command's says."""
-    table(tmp_path)
-    claim, folder = claimed(tmp_path), tmp_path / "w"
+    folder = tmp_path / "w"
     killed_after(claim, TableWork(1, 4, folder), 1)
     (folder / "manifest.jsonl").unlink()
     asked(claim, replace(work, folder=folder))
@@ -278,9 +279,7 @@ def test_rows_of_a_killed_command_are_removed_by_one_that_needs_none(tmp_path, w
     lambda rows: (rows / "digests.json").write_text((rows / "digests.json").read_text().replace('": ["', '": ["0')),
     lambda rows: rows.chmod(0o755),
 ])  # fmt: skip
-def test_rows_that_are_not_whole_or_of_other_work_are_written_again(tmp_path, spoil):
-    table(tmp_path)
-    claim, work = claimed(tmp_path), TableWork(1, 4, tmp_path / "w")
+def test_rows_that_are_not_whole_or_of_other_work_are_written_again(tmp_path, spoil, claim, work):
     whole = asked(claim, TableWork())
     killed_after(claim, work, 1)
     rows = tmp_path / "w" / "rows-of-parts"
@@ -291,9 +290,7 @@ def test_rows_that_are_not_whole_or_of_other_work_are_written_again(tmp_path, sp
     assert (found.sums.tolist(), found.units, rows_kept(tmp_path)) == (whole.sums.tolist(), whole.units, None)
 
 
-def test_rows_that_were_changed_are_refused_once(tmp_path):
-    table(tmp_path)
-    claim, work = claimed(tmp_path), TableWork(1, 4, tmp_path / "w")
+def test_rows_that_were_changed_are_refused_once(tmp_path, claim, work):
     killed_after(claim, work, 1)
     file = tmp_path / "w" / "rows-of-parts" / "2"
     file.write_bytes(file.read_bytes()[:-40])
@@ -304,8 +301,7 @@ def test_rows_that_were_changed_are_refused_once(tmp_path):
 
 
 @pytest.mark.parametrize("link", [False, True])
-def test_a_folder_of_somebody_elses_files_is_left_alone(tmp_path, link):
-    table(tmp_path)
+def test_a_folder_of_somebody_elses_files_is_left_alone(tmp_path, link, claim, work):
     rows = tmp_path / "w" / "rows-of-parts"
     rows.parent.mkdir()
     if link:
@@ -316,7 +312,7 @@ def test_a_folder_of_somebody_elses_files_is_left_alone(tmp_path, link):
         (rows / "thesis.tex").write_text("mine")
     before = sorted(path.name for path in rows.iterdir())
     with pytest.raises(InputError, match="this is no folder of a table's rows in parts; name another --work"):
-        asked(claimed(tmp_path), TableWork(1, 4, tmp_path / "w"))
+        asked(claim, work)
     assert [name for name in before if not (rows / name).exists()] == []
 
 
@@ -334,13 +330,11 @@ def test_a_disk_that_is_full_of_rows_is_one_line_and_leaves_none(tmp_path):
     assert asked(claim, work).sums.tolist() == asked(claim, TableWork()).sums.tolist()
 
 
-def test_who_divides_rows_for_a_killed_command_writes_no_more(tmp_path, monkeypatch):
+def test_who_divides_rows_for_a_killed_command_writes_no_more(tmp_path, monkeypatch, claim, work):
     """Its successor has a folder of the same name."""
-    table(tmp_path)
-    claim = claimed(tmp_path)
     monkeypatch.setattr(table_parts.os, "getppid", lambda: 1)
     with pytest.raises(InputError, match="the command that asked for it was killed"):
-        asked(claim, TableWork(1, 4, tmp_path / "w"))
+        asked(claim, work)
     assert rows_kept(tmp_path) is None
 
 
@@ -384,9 +378,7 @@ def test_a_person_in_two_files_is_refused(tmp_path, kept):
             asked(claimed(tmp_path), work)
 
 
-def test_what_is_trusted_is_said(tmp_path):
-    table(tmp_path)
-    claim = claimed(tmp_path)
+def test_what_is_trusted_is_said(tmp_path, claim):
     rows = read_claim(claim_on(tmp_path, "clipped-mean", "column = 'y'\nscale = 3"))
     one, cluster = TableWork(), TableWork(scheduler="tcp://host:8786", by_file=True)
     assert (
@@ -423,10 +415,8 @@ def test_a_release_by_file_says_so_and_is_printed_again_without_reading(tmp_path
     assert (code, "--by-file and --partitions are both given" in err) == (2, True)
 
 
-def test_a_changed_table_is_another_release(tmp_path):
+def test_a_changed_table_is_another_release(tmp_path, claim):
     """What a release is printed again by: a cell that changes changes its key."""
-    table(tmp_path)
-    claim = claimed(tmp_path)
     keys = {release.identify(claim, subject_of(claim)).key for _ in range(2)}
     text = (tmp_path / "t.csv").read_text()
     (tmp_path / "t.csv").write_text(text.replace("…", "...", 1))
@@ -434,9 +424,7 @@ def test_a_changed_table_is_another_release(tmp_path):
     assert len(keys) == 2
 
 
-def test_a_table_that_changes_before_it_is_read_is_refused(tmp_path):
-    table(tmp_path)
-    claim = claimed(tmp_path)
+def test_a_table_that_changes_before_it_is_read_is_refused(tmp_path, claim):
     due = release.identify(claim, subject_of(claim))
     table(tmp_path, seed=2)
     with pytest.raises(InputError, match="changed while it was read"):
@@ -444,10 +432,9 @@ def test_a_table_that_changes_before_it_is_read_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_no_part_of_a_file_that_changed_after_its_digest_is_kept(tmp_path, late):
+def test_no_part_of_a_file_that_changed_after_its_digest_is_kept(tmp_path, late, claim, work):
     """Put back, it would be released under the totals of the other one; `late`: the broken order."""
-    table(tmp_path)
-    claim, work, path = claimed(tmp_path), TableWork(1, 4, tmp_path / "w"), tmp_path / "t.csv"
+    path = tmp_path / "t.csv"
     honest, text = release.prepare(claim, subject_of(claim)).data.sums.tolist(), path.read_bytes()
     due = release.identify(claim, subject_of(claim), work)
     path.write_bytes(text.replace(b"north", b"south").replace(b"0.1", b"0.4"))
@@ -483,10 +470,8 @@ def test_rows_of_a_file_that_changed_and_changed_back_are_refused(tmp_path, monk
     assert len(rows)
 
 
-def test_a_line_of_a_manifest_counts_once_for_its_own_part_and_work(tmp_path):
+def test_a_line_of_a_manifest_counts_once_for_its_own_part_and_work(tmp_path, claim):
     """Copied, changed in any member, in another order, or of other work, it is refused, and never summed."""
-    table(tmp_path)
-    claim = claimed(tmp_path)
     work, path = TableWork(1, 3, tmp_path / "w"), tmp_path / "w" / "manifest.jsonl"
     honest = asked(claim, work)
     asked(claim, replace(work, folder=tmp_path / "v"))
@@ -517,10 +502,8 @@ def test_a_line_of_a_manifest_counts_once_for_its_own_part_and_work(tmp_path):
         assert asked(claim, work).sums.tolist() == honest.sums.tolist()
 
 
-def test_totals_that_no_rows_of_their_units_have_are_refused(tmp_path):
+def test_totals_that_no_rows_of_their_units_have_are_refused(tmp_path, claim):
     """Also with digests of their own: whoever writes the manifest cannot move a release without bound."""
-    table(tmp_path)
-    claim = claimed(tmp_path)
     most = 2 * table_parts.summed_query(bound(claim)).mechanism.largest  # max_rows is 2
     for at, beyond in enumerate((0, 1, 10**6)):
         work = TableWork(1, 2, tmp_path / str(at))
@@ -541,21 +524,19 @@ CHANGED = [
 
 
 @pytest.mark.parametrize("secret", ["", "00" * 4, "00" * 31, "00" * 33, "00" * 32])
-def test_a_secret_that_is_cut_or_another_is_refused(tmp_path, secret):
-    table(tmp_path)
+def test_a_secret_that_is_cut_or_another_is_refused(tmp_path, secret, claim):
     work, path = TableWork(1, 2, tmp_path / "w"), tmp_path / "w" / "manifest.jsonl"
-    asked(claimed(tmp_path), work)
+    asked(claim, work)
     header, *lines = path.read_text().splitlines()
     path.write_text("\n".join([json.dumps({**json.loads(header), "secret": secret}), *lines, ""]))
     for _ in range(1 + (len(secret) != 64)):  # with digests of its own, too, if it is no secret
         with pytest.raises(InputError, match="no manifest of totals"):
-            asked(claimed(tmp_path), work)
+            asked(claim, work)
         rewritten(path, lambda lines: lines[0].update(secret=secret))
 
 
-def test_a_full_disk_is_one_line_and_what_was_kept_goes_on(tmp_path):
-    table(tmp_path)
-    claim, work = claimed(tmp_path), TableWork(1, 8, tmp_path / "w")
+def test_a_full_disk_is_one_line_and_what_was_kept_goes_on(tmp_path, claim):
+    work = TableWork(1, 8, tmp_path / "w")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (900, before[1]))
     try:
@@ -631,9 +612,7 @@ def drawing(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("other", "said"), [({"code": "x"}, "code"), ({"pyarrow": "0"}, "pyarrow")])
-def test_a_worker_of_another_version_refuses(tmp_path, monkeypatch, capsys, other, said):
-    table(tmp_path)
-    claim = claimed(tmp_path)
+def test_a_worker_of_another_version_refuses(monkeypatch, capsys, other, said, claim):
     words = json.dumps([str(claim.path), {**real_digests(claim), **other}, [0, 1, "00" * 32, False], None])
     monkeypatch.setattr(sys, "stdin", io.StringIO(words))
     table_parts.answer()
@@ -642,10 +621,8 @@ def test_a_worker_of_another_version_refuses(tmp_path, monkeypatch, capsys, othe
 
 
 @pytest.fixture
-def on_worker(tmp_path, monkeypatch, capsys):
+def on_worker(tmp_path, monkeypatch, capsys, claim):
     """Return the answer of a worker to one part of seven, with the rows that it is given."""
-    table(tmp_path)
-    claim = claimed(tmp_path)
     digests, what = real_digests(claim), table_parts.summed_query(bound(claim))
     parts = [TablePart(number, 7, bytes(32)) for number in range(7)]
     (tmp_path / "rows").mkdir()
@@ -674,10 +651,8 @@ def test_a_worker_reads_the_rows_of_its_part_and_without_them_the_table(tmp_path
     assert found == [[], 0, ""]
 
 
-def test_another_pyarrow_is_other_work_and_the_same_release(tmp_path, monkeypatch):
+def test_another_pyarrow_is_other_work_and_the_same_release(monkeypatch, claim):
     """Its totals are summed again; what was charged is not charged again."""
-    table(tmp_path)
-    claim = claimed(tmp_path)
     subject = subject_of(claim)
     due, digests = release.identify(claim, subject), real_digests(claim)
     monkeypatch.setattr(table_parts, "_version_of", lambda _: "0")
@@ -852,9 +827,7 @@ def test_a_release_whose_cluster_is_killed_at_random_is_charged_once(tmp_path, d
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("what", ["claim", "data", "code"])
-def test_a_worker_with_another_claim_or_table_or_code_is_refused(tmp_path, cluster, what):
-    table(tmp_path)
-    claim = claimed(tmp_path)
+def test_a_worker_with_another_claim_or_table_or_code_is_refused(tmp_path, cluster, what, claim):
     digests = real_digests(claim)
     if what == "claim":
         claim.path.write_text(claim.path.read_text().replace("max_rows = 2", "max_rows = 900"))
@@ -868,9 +841,8 @@ def test_a_worker_with_another_claim_or_table_or_code_is_refused(tmp_path, clust
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_worker_of_before_is_refused_as_one(tmp_path, cluster, root):
+def test_a_worker_of_before_is_refused_as_one(tmp_path, cluster, root, claim):
     """As one that knows the function of a part with other arguments."""
-    table(tmp_path)
     cluster.scale(0)
     old = tmp_path / "old"
     for name in ("dpaccount", "mechanisms", "audits", "bandits", "papers"):
@@ -884,7 +856,7 @@ def test_a_worker_of_before_is_refused_as_one(tmp_path, cluster, root):
         with pytest.raises(
             InputError, match=r"cannot do a part .* as one with another version of this program"
         ):
-            asked(claimed(tmp_path), TableWork(1, 2, None, cluster.scheduler_address))
+            asked(claim, TableWork(1, 2, None, cluster.scheduler_address))
     finally:
         worker.kill()
         worker.wait()
@@ -919,30 +891,27 @@ def test_a_process_that_is_asked_in_other_words_is_of_another_version():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_cluster_without_workers_is_one_line(tmp_path, cluster, monkeypatch):
-    table(tmp_path)
+def test_a_cluster_without_workers_is_one_line(cluster, monkeypatch, claim):
     monkeypatch.setattr(table_parts, "WAITS_ALONE", 0)
     cluster.scale(0)
     while cluster.scheduler.workers:
         time.sleep(0.05)
     with pytest.raises(InputError, match="has no workers; start some"):
-        asked(claimed(tmp_path), TableWork(1, 2, None, cluster.scheduler_address))
+        asked(claim, TableWork(1, 2, None, cluster.scheduler_address))
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_cluster_that_is_not_there_is_one_line(tmp_path, monkeypatch):
-    table(tmp_path)
+def test_a_cluster_that_is_not_there_is_one_line(monkeypatch, claim):
     monkeypatch.setattr(table_parts, "CONNECT_SECONDS", 1)
     with pytest.raises(InputError, match=r"the dask cluster at tcp://127\.0\.0\.1:9 failed"):
-        asked(claimed(tmp_path), TableWork(1, 2, None, "tcp://127.0.0.1:9"))
+        asked(claim, TableWork(1, 2, None, "tcp://127.0.0.1:9"))
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_scheduler_that_goes_away_is_one_line_and_what_was_kept_goes_on(tmp_path):
-    table(tmp_path)
-    claim, work = claimed(tmp_path), TableWork(1, 6, tmp_path / "w")
+def test_a_scheduler_that_goes_away_is_one_line_and_what_was_kept_goes_on(tmp_path, claim):
+    work = TableWork(1, 6, tmp_path / "w")
     words = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
     words += ["--scheduler-file", str(tmp_path / "s.json")]
     scheduler = subprocess.Popen(words, stderr=subprocess.DEVNULL)
