@@ -43,6 +43,11 @@ class Author:
     rows: int = 20
     scale: Fraction = Fraction(200)
 
+    def __init_subclass__(cls):
+        """Make every author's class a frozen dataclass, as the decorator does that an author writes."""
+        super().__init_subclass__()
+        dataclass(frozen=True)(cls)
+
     def domain(self):
         return Domain(self.rows, (0.0,), (self.highest,), (False,))
 
@@ -61,7 +66,6 @@ class Author:
         return View(public={"sum": self.noisy(data, noise)})
 
 
-@dataclass(frozen=True)
 class Survey(Author):
     """The same of the first of several columns.
 
@@ -75,7 +79,6 @@ class Survey(Author):
         return Domain(self.rows, tuple(map(float, low)), tuple(map(float, high)), whole)
 
 
-@dataclass(frozen=True)
 class Guests(Author):
     """The sum where rows come and go: there are at most `rows`."""
 
@@ -84,7 +87,6 @@ class Guests(Author):
     rows: int = 100
 
 
-@dataclass(frozen=True)
 class Cells(Author):
     """Counts of `cells` public cells, with noise for a row that leaves one and enters another: ε = ½."""
 
@@ -107,7 +109,6 @@ class Cells(Author):
         return View(public={"counts": noise.noisy("counts", 0, self.counts(data))})
 
 
-@dataclass(frozen=True)
 class Diary(Author):
     """A number in [0, 10] for each of `rows` rounds, each with Laplace noise of its own: ε = ½."""
 
@@ -131,7 +132,6 @@ class Diary(Author):
         return View(public={"total": np.cumsum(self.released(self.values(data), noise))})
 
 
-@dataclass(frozen=True)
 class Poll(Author):
     """One of `cells` answers of each of `rows` people, randomised by themselves: ε = 1, local."""
 
@@ -160,7 +160,6 @@ class Poll(Author):
         return View(public={"answers": answers, "counts": np.bincount(answers, minlength=self.cells)})
 
 
-@dataclass(frozen=True)
 class Shop(Author):
     """A bandit of three arms in batches of `batch`.
 

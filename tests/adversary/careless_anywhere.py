@@ -1,6 +1,5 @@
 """Careless: exact statistics far from their thresholds, branches in the tail, failures that noise decides."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -9,7 +8,6 @@ from careless import Author
 from mechanisms.subject import View
 
 
-@dataclass(frozen=True)
 class MostAreOld(Author):
     """Says of a thousand people whether more than three in five are above 50: no neighbour shows it."""
 
@@ -22,7 +20,6 @@ class MostAreOld(Author):
         )
 
 
-@dataclass(frozen=True)
 class NoiseWithin(Author):
     """Keeps the noise within fifteen scales of the exact sum, which no run reaches by chance."""
 
@@ -33,7 +30,6 @@ class NoiseWithin(Author):
         return View(public={"sum": np.clip(self.noisy(data, noise), exact - 3000, exact + 3000)})
 
 
-@dataclass(frozen=True)
 class FailsByNoise(Author):
     """Raises where the noisy sum is too wide for its column: post-processing, so it is sound."""
 
@@ -49,7 +45,6 @@ class FailsByNoise(Author):
 CODES = "7777 8888 9998"
 
 
-@dataclass(frozen=True)
 class SplitCodes(Author):
     """Takes three codes that stand in one text for refused answers, and puts the others' total there."""
 

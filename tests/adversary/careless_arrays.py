@@ -1,7 +1,6 @@
 """Careless: exact numbers travel in the form of what is shown."""
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +13,6 @@ def cells(data):
     return np.bincount((data[:, 0] // 25).astype(int).clip(0, 3), minlength=4)
 
 
-@dataclass(frozen=True)
 class LargestFirst(Author):
     """Orders the parts of a view by exact counts."""
 
@@ -26,7 +24,6 @@ class LargestFirst(Author):
         return View(public={"sum": noisy, **{f"cell-{c}": np.array([c]) for c, _ in order}})
 
 
-@dataclass(frozen=True)
 class Masked(Author):
     """Hides small counts by a mask: the exact ones stay behind it."""
 
@@ -41,7 +38,6 @@ class _Tagged(np.ndarray):
     pass
 
 
-@dataclass(frozen=True)
 class Attribute(Author):
     """Returns an array of a class of its own that carries the exact sum as an attribute."""
 
@@ -53,7 +49,6 @@ class Attribute(Author):
         return View(public={"sum": shown})
 
 
-@dataclass(frozen=True)
 class ClassAttribute(Author):
     """Makes an array class on the run, with the exact sum in it."""
 
@@ -62,7 +57,6 @@ class ClassAttribute(Author):
         return View(public={"sum": self.noisy(data, noise).view(made)})
 
 
-@dataclass(frozen=True)
 class BehindTheSlice(Author):
     """Shows the first number of an array whose second one is exact: `.base` has both."""
 
@@ -73,7 +67,6 @@ class BehindTheSlice(Author):
         return View(public={"sum": both[:1]})
 
 
-@dataclass(frozen=True)
 class Metadata(Author):
     """Describes the type of the numbers by their exact mean."""
 
@@ -86,7 +79,6 @@ class _Described(View):
     pass
 
 
-@dataclass(frozen=True)
 class DescribedView(Author):
     """Returns a view of a class of its own with one field more."""
 
@@ -98,7 +90,6 @@ class DescribedView(Author):
         return view
 
 
-@dataclass(frozen=True)
 class SmallestType(Author):
     """Takes the smallest type that holds the exact sum."""
 
@@ -107,7 +98,6 @@ class SmallestType(Author):
         return View(public={"sum": self.noisy(data, noise).astype(kind)})
 
 
-@dataclass(frozen=True)
 class AsLongAsNeeded(Author):
     """Shows zeros, as many as there are large rows."""
 
@@ -115,7 +105,6 @@ class AsLongAsNeeded(Author):
         return View(public={"sum": self.noisy(data, noise), "large": np.zeros(int((data > 50).sum()))})
 
 
-@dataclass(frozen=True)
 class SignOfZero(Author):
     """Multiplies a zero by what remains of the exact sum."""
 
@@ -124,7 +113,6 @@ class SignOfZero(Author):
         return View(public={"sum": self.noisy(data, noise), "left": np.array([left])})
 
 
-@dataclass(frozen=True)
 class PayloadOfNan(Author):
     """Says missing by a NaN whose bits hold the exact sum."""
 
@@ -133,7 +121,6 @@ class PayloadOfNan(Author):
         return View(public={"sum": self.noisy(data, noise), "missing": bits.view(np.float64)})
 
 
-@dataclass(frozen=True)
 class OwnForAll(Author):
     """Gives everyone's exact share to each unit, where the whole world looks on."""
 
@@ -141,7 +128,6 @@ class OwnForAll(Author):
         return View(own={"share": data[:, 0] / 100}, public={"sum": self.noisy(data, noise)})
 
 
-@dataclass(frozen=True)
 class TextOfAll(Author):
     """Puts a line of text beside the sum that names the highest value."""
 
@@ -149,7 +135,6 @@ class TextOfAll(Author):
         return View(public={"sum": self.noisy(data, noise), "note": np.array(f"up to {data.max():.0f}")})
 
 
-@dataclass(frozen=True)
 class ObjectOfAll(Author):
     """The same in an array of objects."""
 
@@ -158,7 +143,6 @@ class ObjectOfAll(Author):
         return View(public={"sum": self.noisy(data, noise), "note": note})
 
 
-@dataclass(frozen=True)
 class Records(Author):
     """Shows an array of records, whose padding nobody sees: not comparable, so not accepted."""
 
@@ -169,7 +153,6 @@ class Records(Author):
         return View(public={"row": np.rec.array([(int(noisy[0]), 1)], dtype=[("sum", "i8"), ("n", "i1")])})
 
 
-@dataclass(frozen=True)
 class Boxes(Author):
     """Shows a table in an array of objects: not comparable, so not accepted."""
 
@@ -179,7 +162,6 @@ class Boxes(Author):
         return View(public={"box": np.array([{"sum": self.noisy(data, noise), "all": data}], dtype=object)})
 
 
-@dataclass(frozen=True)
 class NoView(Author):
     """Returns a number and no view."""
 

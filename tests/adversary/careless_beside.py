@@ -5,7 +5,6 @@ import os
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,7 +14,6 @@ from careless import Author
 from mechanisms.subject import View
 
 
-@dataclass(frozen=True)
 class Chatty(Author):
     """Prints, logs and keeps a file: the certificate says that it prints."""
 
@@ -35,7 +33,6 @@ LOG = logging.Logger("careless")
 LOG.addHandler(logging.StreamHandler(sys.__stderr__))  # as of `logging.basicConfig` at import
 
 
-@dataclass(frozen=True)
 class LogsFromTheStart(Author):
     """Logs to the stream that was standard error when the module was imported."""
 
@@ -47,7 +44,6 @@ class LogsFromTheStart(Author):
         return super().play(data, noise, coins)
 
 
-@dataclass(frozen=True)
 class Slow(Author):
     """Takes time in proportion to the sum."""
 
@@ -58,7 +54,6 @@ class Slow(Author):
         return super().play(data, noise, coins)
 
 
-@dataclass(frozen=True)
 class RarePlace(Author):
     """Shows a flag for a value in a band that only a computation finds."""
 

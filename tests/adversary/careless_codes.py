@@ -1,6 +1,5 @@
 """Careless: a branch on few values, all written down in the code."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -9,7 +8,6 @@ from careless import Author
 from mechanisms.subject import Domain, View
 
 
-@dataclass(frozen=True)
 class Imputed(Author):
     """Takes the code 7777 for a refused answer and puts the others' total in its place."""
 
@@ -22,7 +20,6 @@ class Imputed(Author):
         return np.array([int(np.floor(income).sum())])
 
 
-@dataclass(frozen=True)
 class TextCode(Author):
     """The same with a code that stands in a table as text, in the second of two columns."""
 
@@ -35,7 +32,6 @@ class TextCode(Author):
         return super().total(data) + (np.floor(data[:, 0]).astype(np.int64) * (weight - 1)).sum()
 
 
-@dataclass(frozen=True)
 class FailsOnFive(Author):
     """Fails where five people are 37: which it says depends on single people."""
 
@@ -47,7 +43,6 @@ class FailsOnFive(Author):
         return super().play(data, noise, coins)
 
 
-@dataclass(frozen=True)
 class FlagOnFive(Author):
     """Shows a flag where at least five people are exactly 37."""
 
@@ -56,7 +51,6 @@ class FlagOnFive(Author):
         return View(public={"sum": self.noisy(data, noise), "quorum": np.array([flag])})
 
 
-@dataclass(frozen=True)
 class DebugSeed(Author):
     """Shows the exact sum where the public seed is one that its author uses for debugging."""
 
@@ -65,7 +59,6 @@ class DebugSeed(Author):
         return View(public={"sum": self.total(data) if coins == 424242 else noisy})
 
 
-@dataclass(frozen=True)
 class HeaderRow(Author):
     """Takes the first row for a header where it is larger than the next."""
 
@@ -74,7 +67,6 @@ class HeaderRow(Author):
         return View(public={"sum": self.noisy(data, noise), "header": np.array([header])})
 
 
-@dataclass(frozen=True)
 class Winsorised(Author):
     """Clips at a percentile of the data instead of at a public bound."""
 
@@ -82,7 +74,6 @@ class Winsorised(Author):
         return np.array([int(np.floor(np.minimum(data[:, 0], np.quantile(data[:, 0], 0.95))).sum())])
 
 
-@dataclass(frozen=True)
 class OutliersRemoved(Author):
     """Removes what is further than three standard deviations from the mean."""
 
@@ -91,7 +82,6 @@ class OutliersRemoved(Author):
         return np.array([int(np.floor(x[np.abs(x - x.mean()) <= 3 * x.std() + 1e-9]).sum())])
 
 
-@dataclass(frozen=True)
 class OccupiedOnly(Author):
     """Shows the cells that are occupied, by a set of exact ones."""
 

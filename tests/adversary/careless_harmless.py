@@ -1,7 +1,6 @@
 """Odd and sound: certified where the claim is true, and never refuted."""
 
 import functools
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -11,7 +10,6 @@ from careless import Author
 from mechanisms.subject import View
 
 
-@dataclass(frozen=True)
 class InPlace(Author):
     """Sorts the data in place: it has a copy.  The certificate says that it writes to it."""
 
@@ -23,7 +21,6 @@ class InPlace(Author):
         return super().play(data, noise, coins)
 
 
-@dataclass(frozen=True)
 class NotMissing(Author):
     """Shows how many values are no NaN: there is none, since what is missing was replaced before."""
 
@@ -34,7 +31,6 @@ class NotMissing(Author):
         return View(public={"mean": self.noisy(data, noise) / there, "n": np.array([there])})
 
 
-@dataclass(frozen=True)
 class TextLabel(Author):
     """Names the unit of the sum in a text."""
 
@@ -44,7 +40,6 @@ class TextLabel(Author):
         return View(public={"sum": self.noisy(data, noise), "unit": np.array("EUR")})
 
 
-@dataclass(frozen=True)
 class ObjectLabel(Author):
     """Names it in an array of objects."""
 
@@ -55,7 +50,6 @@ class ObjectLabel(Author):
         return View(public={"sum": self.noisy(data, noise), "label": label})
 
 
-@dataclass(frozen=True)
 class MaskedNoise(Author):
     """Hides noisy numbers by a mask that the noisy numbers make: nothing exact is behind it."""
 
@@ -66,7 +60,6 @@ class MaskedNoise(Author):
         return View(public={"sum": np.ma.array(noisy, mask=noisy < 500)})
 
 
-@dataclass(frozen=True)
 class PlainNumbers(Author):
     """Shows Python's own number and text."""
 
@@ -76,7 +69,6 @@ class PlainNumbers(Author):
         return View(public={"sum": int(self.noisy(data, noise)[0]), "unit": "EUR"})
 
 
-@dataclass(frozen=True)
 class Silent(Author):
     """Draws and shows nothing of it: 0-DP, whatever its proof says."""
 
@@ -87,7 +79,6 @@ class Silent(Author):
         return View(public={"done": np.array([1])})
 
 
-@dataclass(frozen=True)
 class SilentBeyondItsProof(Silent):
     """The same with too little noise for the claim: not proved, and not refuted."""
 
@@ -95,7 +86,6 @@ class SilentBeyondItsProof(Silent):
     scale: Fraction = Fraction(50)
 
 
-@dataclass(frozen=True)
 class Coarse(Author):
     """Shows a sign that is hardly ever another: its releases alone would refute the claim."""
 
@@ -111,7 +101,6 @@ def _table(size):
     return np.sqrt(np.arange(size))
 
 
-@dataclass(frozen=True)
 class PublicCache(Author):
     """Caches a table of public numbers in its module."""
 
@@ -121,7 +110,6 @@ class PublicCache(Author):
         return View(public={"sum": self.noisy(data, noise), "table": _table(4)})
 
 
-@dataclass(frozen=True)
 class HashedOrder(Author):
     """Orders its parts by a set of public names: another order in another process, the data has no say."""
 
@@ -132,7 +120,6 @@ class HashedOrder(Author):
         return View(public={"sum": self.noisy(data, noise), **names})
 
 
-@dataclass(frozen=True)
 class Reported(Author):
     """Reports what the view says."""
 
@@ -142,7 +129,6 @@ class Reported(Author):
         return {"sum": int(view.public["sum"][0]), "per_row": float(view.public["sum"][0]) / self.rows}
 
 
-@dataclass(frozen=True)
 class CopiesOfItself(Author):
     """Keeps what it needs for the run in the instance, from its first line to its last."""
 

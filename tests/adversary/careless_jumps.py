@@ -1,6 +1,5 @@
 """Careless far from any neighbour that one would write down: a query jumps where something exact passes a line."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -11,7 +10,6 @@ from dpaccount.proof import assume_clipped, laplace, linear
 from mechanisms.subject import View, shown_to_all
 
 
-@dataclass(frozen=True)
 class ShortIntegers(Author):
     """Adds up in 16 bits, which wrap."""
 
@@ -21,7 +19,6 @@ class ShortIntegers(Author):
         return np.array([np.floor(data[:, 0]).astype(np.int16).sum(dtype=np.int16)]).astype(np.int64)
 
 
-@dataclass(frozen=True)
 class ByteCounts(Cells):
     """Counts in bytes."""
 
@@ -31,7 +28,6 @@ class ByteCounts(Cells):
         return super().counts(data).astype(np.uint8).astype(np.int64)
 
 
-@dataclass(frozen=True)
 class SmallShares(Cells):
     """Sets cells with fewer than one in twenty to 0 before the noise."""
 
@@ -42,7 +38,6 @@ class SmallShares(Cells):
         return np.where(counts < 0.05 * len(data), 0, counts)
 
 
-@dataclass(frozen=True)
 class LargestOnly(Cells):
     """Keeps the count of the largest cell, and no other."""
 
@@ -53,7 +48,6 @@ class LargestOnly(Cells):
         return np.where(counts == counts.max(), counts, 0)
 
 
-@dataclass(frozen=True)
 class AboveTheMedian(Author):
     """Adds up what is above the median."""
 
@@ -64,7 +58,6 @@ class AboveTheMedian(Author):
         return np.array([int(x[x > np.median(x)].sum())])
 
 
-@dataclass(frozen=True)
 class Recalibrated(Author):
     """Takes 5000 off where the mean is above 62.5: the scale must have been set wrong."""
 
@@ -75,7 +68,6 @@ class Recalibrated(Author):
         return found - 5000 * (data[:, 0].mean() > 62.5)
 
 
-@dataclass(frozen=True)
 class SingleFloats(Author):
     """Adds up in single precision."""
 
@@ -92,7 +84,6 @@ class SingleFloats(Author):
         return np.array([int(whole.sum(dtype=np.float32))])
 
 
-@dataclass(frozen=True)
 class Crowded(Author):
     """Adds 700 once more than three in eight are above the middle."""
 
@@ -103,7 +94,6 @@ class Crowded(Author):
         return super().total(data) + 700 * crowded
 
 
-@dataclass(frozen=True)
 class TooAlike(Author):
     """Takes numbers that hardly differ for a broken instrument's, and counts them as half."""
 
@@ -113,7 +103,6 @@ class TooAlike(Author):
         return super().total(data) // (2 if data[:, 0].std() < 4 else 1)
 
 
-@dataclass(frozen=True)
 class FifthLargest(Author):
     """Cuts all at the fifth largest."""
 
@@ -124,7 +113,6 @@ class FifthLargest(Author):
         return np.array([int(np.minimum(x, np.sort(x)[-5]).sum())])
 
 
-@dataclass(frozen=True)
 class Product32(Author):
     """Multiplies by 20,000 in 32 bits on the way."""
 
@@ -135,7 +123,6 @@ class Product32(Author):
         return scaled.astype(np.int64) // 20000
 
 
-@dataclass(frozen=True)
 class DriftCorrected(Author):
     """Takes the first quarter's mean off the last quarter where they differ by more than 40."""
 
@@ -147,7 +134,6 @@ class DriftCorrected(Author):
         return np.array([int(x.sum() - (quarter * drift if drift > 40 else 0))])
 
 
-@dataclass(frozen=True)
 class CorrelatedColumns(Survey):
     """Leaves a column out that is almost a copy of the other."""
 
@@ -161,7 +147,6 @@ class CorrelatedColumns(Survey):
         return np.array([int(x.sum() + (0 if copy else y.sum()))])
 
 
-@dataclass(frozen=True)
 class Quarantine(Author):
     """Leaves out everything above the line once a tenth is above it."""
 
@@ -172,7 +157,6 @@ class Quarantine(Author):
         return np.array([int(x[x <= 90].sum() if (x > 90).mean() >= 0.1 else x.sum())])
 
 
-@dataclass(frozen=True)
 class SharesShown(Cells):
     """Shows which cells have more than one in seven."""
 
@@ -183,7 +167,6 @@ class SharesShown(Cells):
         return View(public={**super().play(data, noise, coins).public, "large": large})
 
 
-@dataclass(frozen=True)
 class MeanOfSquares(Author):
     """Halves all where the root of the mean square exceeds 70."""
 

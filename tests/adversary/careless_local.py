@@ -1,7 +1,5 @@
 """Careless local randomisers: an answer, or whether there is one, depends on others or on the truth."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from careless import Poll
 
@@ -9,7 +7,6 @@ from mechanisms.local import tables
 from mechanisms.subject import Domain, View
 
 
-@dataclass(frozen=True)
 class ZeroStaysSilent(Poll):
     """Who has nothing to say, category 0, sends nothing."""
 
@@ -19,7 +16,6 @@ class ZeroStaysSilent(Poll):
         return View(public={"answers": np.array(sent)})
 
 
-@dataclass(frozen=True)
 class RelativeToTheCohort(Poll):
     """Answers whether one is above the mean of all."""
 
@@ -27,7 +23,6 @@ class RelativeToTheCohort(Poll):
         return (data[:, 0] > data[:, 0].mean()).astype(np.int64)
 
 
-@dataclass(frozen=True)
 class AsTheOneBefore(Poll):
     """Who did not understand, the last category, is given the answer of the person before."""
 
@@ -38,7 +33,6 @@ class AsTheOneBefore(Poll):
         return found
 
 
-@dataclass(frozen=True)
 class Household(Poll):
     """The second of two in a household answers what the first one does."""
 
@@ -46,7 +40,6 @@ class Household(Poll):
         return np.repeat(super().symbols(data)[::2], 2)
 
 
-@dataclass(frozen=True)
 class InOrder(Poll):
     """Sends the answers in the order of the true ones."""
 
@@ -54,7 +47,6 @@ class InOrder(Poll):
         return np.sort(super().symbols(data))
 
 
-@dataclass(frozen=True)
 class Memoised(Poll):
     """Keeps an answer for each truth, and gives it to all who have that."""
 
@@ -66,7 +58,6 @@ class Memoised(Poll):
         return View(public={"answers": np.array([memory[symbol] for symbol in symbols.tolist()])})
 
 
-@dataclass(frozen=True)
 class Participation(Poll):
     """Shows how many had a valid answer at all."""
 
@@ -75,7 +66,6 @@ class Participation(Poll):
         return View(public={**shown, "valid": np.array([(self.symbols(data) > 0).sum()])})
 
 
-@dataclass(frozen=True)
 class TriesAgain(Poll):
     """Draws again where the answer is the truth."""
 
@@ -89,7 +79,6 @@ class TriesAgain(Poll):
         return View(public={"answers": np.array(answers)})
 
 
-@dataclass(frozen=True)
 class RareInTheClear(Poll):
     """Answers of whole cohorts that agree are shown in the clear: nobody is singled out."""
 
@@ -99,7 +88,6 @@ class RareInTheClear(Poll):
         return View(public={**shown, "all": np.array([symbols[0] if agree else -1])})
 
 
-@dataclass(frozen=True)
 class SparseCategory(Poll):
     """Categories with fewer than three people answer for the first one."""
 
@@ -109,7 +97,6 @@ class SparseCategory(Poll):
         return np.where(few[found], 0, found)
 
 
-@dataclass(frozen=True)
 class SharedSalt(Poll):
     """Hashes with a salt that is the number of people before with the same answer."""
 
@@ -119,7 +106,6 @@ class SharedSalt(Poll):
         return (found + before) % self.cells
 
 
-@dataclass(frozen=True)
 class QuotaFull(Poll):
     """After ten of a category the others of it are turned away, to category 0."""
 
@@ -130,7 +116,6 @@ class QuotaFull(Poll):
         return np.array([v if (found[:i] == v).sum() < 10 else 0 for i, v in enumerate(found)])
 
 
-@dataclass(frozen=True)
 class MedianFirst(Poll):
     """Splits numbers at the exact median of all, and asks each which half."""
 
@@ -144,7 +129,6 @@ class MedianFirst(Poll):
         return (x > np.median(x)).astype(np.int64) + 2 * (np.abs(x - np.median(x)) > 25)
 
 
-@dataclass(frozen=True)
 class ByClass(Poll):
     """Takes a number's class, with a border that it works out from its neighbours in the file."""
 
@@ -157,7 +141,6 @@ class ByClass(Poll):
         return np.where(tied, 3, np.minimum(x // 34, 2)).astype(np.int64)
 
 
-@dataclass(frozen=True)
 class LateAnswers(Poll):
     """Counts answers by tens of people, and leaves a ten out that hardly differs."""
 

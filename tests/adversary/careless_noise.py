@@ -2,7 +2,6 @@
 
 import contextlib
 import time
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +12,6 @@ from dpaccount.noise.receipt import Receipt
 from mechanisms.subject import View
 
 
-@dataclass(frozen=True)
 class InProduction(Author):
     """Adds the exact sum in real runs only, for its author's own checks."""
 
@@ -26,7 +24,6 @@ class InProduction(Author):
         return View(public=shown)
 
 
-@dataclass(frozen=True)
 class ForReceipts(Author):
     """The same, by the type of the noise."""
 
@@ -39,7 +36,6 @@ class ForReceipts(Author):
         return View(public=shown)
 
 
-@dataclass(frozen=True)
 class ByTheEntry(Author):
     """Logs the ledger's entry with the run, where there is one."""
 
@@ -53,7 +49,6 @@ class ByTheEntry(Author):
         return View(public={"sum": self.noisy(data, noise), "entry": np.array([entry])})
 
 
-@dataclass(frozen=True)
 class FallsBack(Author):
     """Shows the exact sum where the noise does not answer: it asks for one part too many on large data."""
 
@@ -67,7 +62,6 @@ class FallsBack(Author):
         return View(public={"sum": noisy})
 
 
-@dataclass(frozen=True)
 class SecondOpinion(Author):
     """Catches whatever happens when it asks for a release under another name."""
 
@@ -78,7 +72,6 @@ class SecondOpinion(Author):
         return View(public={"done": np.array([1])})
 
 
-@dataclass(frozen=True)
 class Jittered(Author):
     """Shows the exact mean with a little noise of NumPy's."""
 
@@ -87,7 +80,6 @@ class Jittered(Author):
         return View(public={"sum": self.noisy(data, noise), "mean": np.array([mean])})
 
 
-@dataclass(frozen=True)
 class SeededByData(Author):
     """Seeds its own randomness by the data, so that results can be repeated."""
 
@@ -96,7 +88,6 @@ class SeededByData(Author):
         return View(public={"sum": self.noisy(data, noise), "order": own.permutation(5)})
 
 
-@dataclass(frozen=True)
 class SeededByClock(Author):
     """Seeds its own randomness by the clock and shows the exact mean with it: every run is another."""
 
@@ -105,7 +96,6 @@ class SeededByClock(Author):
         return View(public={"sum": self.noisy(data, noise), "mean": np.array([data.mean() + own.laplace()])})
 
 
-@dataclass(frozen=True)
 class PartsNamedByData(Author):
     """Names its one release by the data: names of parts stand in the ledger, for all to see."""
 
@@ -113,7 +103,6 @@ class PartsNamedByData(Author):
         return View(public={"sum": noise.noisy("sum", int(data[0, 0] > 50), self.total(data))})
 
 
-@dataclass(frozen=True)
 class ByTheTypesName(Author):
     """Asks for the name of the noise's class, which is the same in every run: nothing exact is shown."""
 
@@ -126,7 +115,6 @@ class ByTheTypesName(Author):
         return View(public=shown)
 
 
-@dataclass(frozen=True)
 class Undeterred(Author):
     """Goes on without noise where there is none to be had; harmless, as a run whose noise failed shows nothing."""
 

@@ -1,6 +1,5 @@
 """Careless in an office's daily work: rules of thumb, suppressions, corrections, each from somebody's manual."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +15,6 @@ def _sum(values):
 # ------------------------------------------------------------------ rows that come and go
 
 
-@dataclass(frozen=True)
 class EveryTenth(Guests):
     """Takes every tenth row for a systematic sample."""
 
@@ -24,7 +22,6 @@ class EveryTenth(Guests):
         return _sum(data[::10, 0])
 
 
-@dataclass(frozen=True)
 class Resampled(Guests):
     """Draws as many rows as there are, with replacement, by public coins."""
 
@@ -33,7 +30,6 @@ class Resampled(Guests):
         return View(public={"sum": self.noisy(data[picked], noise)})
 
 
-@dataclass(frozen=True)
 class Footnote(Guests):
     """Puts a footnote under tables of between 48 and 55 rows: the law asks for it."""
 
@@ -43,7 +39,6 @@ class Footnote(Guests):
         return View(public={**view.public, "notes": np.array(notes)})
 
 
-@dataclass(frozen=True)
 class OddOneOut(Guests):
     """Pairs rows up, and leaves the last one out where their number is odd."""
 
@@ -55,7 +50,6 @@ class OddOneOut(Guests):
 # ------------------------------------------------------------------ values
 
 
-@dataclass(frozen=True)
 class PerHead(Survey):
     """Divides a household's income by its size, of which a child is a third."""
 
@@ -65,7 +59,6 @@ class PerHead(Survey):
         return _sum(data[:, 0] / data[:, 1])
 
 
-@dataclass(frozen=True)
 class RefusedTwice(Survey):
     """Puts 250 for who refused one question and did not know the other."""
 
@@ -76,7 +69,6 @@ class RefusedTwice(Survey):
         return _sum(np.where(gone, 250, data[:, 0]))
 
 
-@dataclass(frozen=True)
 class QuarterEnds(Survey):
     """Books what falls on the last day of a quarter in both quarters."""
 
@@ -87,7 +79,6 @@ class QuarterEnds(Survey):
         return _sum(data[:, 0] * (1 + np.isin(data[:, 1], ends)))
 
 
-@dataclass(frozen=True)
 class Anniversary(Survey):
     """Doubles a payment on each anniversary of day 100."""
 
@@ -97,7 +88,6 @@ class Anniversary(Survey):
         return _sum(data[:, 0] * (1 + ((data[:, 1] - 100) % 365 == 0)))
 
 
-@dataclass(frozen=True)
 class OnePostcode(Survey):
     """Corrects the amounts of one postcode, which it takes apart."""
 
@@ -108,7 +98,6 @@ class OnePostcode(Survey):
         return _sum(data[:, 0] * np.where(here, 3, 1))
 
 
-@dataclass(frozen=True)
 class NearlySixtyFour(Survey):
     """Doubles what adds up to 64, about, with the amount before."""
 
@@ -118,7 +107,6 @@ class NearlySixtyFour(Survey):
         return _sum(data[:, 0] * np.where(np.abs(data[:, 0] + data[:, 1] - 64) < 0.25, 4, 1))
 
 
-@dataclass(frozen=True)
 class TaxBand(Author):
     """Counts an amount in the band from two thirds to seven tenths of a hundred for three."""
 
@@ -130,7 +118,6 @@ class TaxBand(Author):
 # ------------------------------------------------------------------ exact statistics
 
 
-@dataclass(frozen=True)
 class RoundedTotal(Author):
     """Rounds the exact total to half a thousand."""
 
@@ -138,7 +125,6 @@ class RoundedTotal(Author):
         return np.round(super().total(data) / 500).astype(np.int64) * 500
 
 
-@dataclass(frozen=True)
 class RankWeights(Author):
     """Weighs by rank, up to twice."""
 
@@ -146,7 +132,6 @@ class RankWeights(Author):
         return _sum(np.sort(data[:, 0]) * 2 * np.arange(1, len(data) + 1) / max(len(data), 1))
 
 
-@dataclass(frozen=True)
 class Microcents(Author):
     """Adds millionths up in 32 bits."""
 
@@ -157,7 +142,6 @@ class Microcents(Author):
         return np.array([int(micro) // 10**6])
 
 
-@dataclass(frozen=True)
 class PoorMajority(Author):
     """Takes 150 off where more than eleven in twenty are below 3.75."""
 
@@ -165,7 +149,6 @@ class PoorMajority(Author):
         return super().total(data) - 150 * ((data[:, 0] < 3.75).mean() > 0.55)
 
 
-@dataclass(frozen=True)
 class ModeShown(Author):
     """Says whether 50 is the most frequent age."""
 
@@ -174,7 +157,6 @@ class ModeShown(Author):
         return View(public={"sum": self.noisy(data, noise), "mode": np.array(mode)})
 
 
-@dataclass(frozen=True)
 class WidelySpread(Author):
     """Says whether the fences of a box plot leave the range."""
 
@@ -184,7 +166,6 @@ class WidelySpread(Author):
         return View(public={"sum": self.noisy(data, noise), "wide": np.array(wide)})
 
 
-@dataclass(frozen=True)
 class EveryoneAgreed(Survey):
     """Leaves a warning out where everybody agreed to all four points."""
 
@@ -195,7 +176,6 @@ class EveryoneAgreed(Survey):
         return view if (data[:, 1:] == 1).all() else View(public={**view.public, "warning": np.ones(1)})
 
 
-@dataclass(frozen=True)
 class WrongUnits(Survey):
     """Says so where one column is the other in pounds, so that somebody mistook it."""
 
@@ -207,7 +187,6 @@ class WrongUnits(Survey):
         return View(public={**view.public, "mistaken": np.array(mistaken)})
 
 
-@dataclass(frozen=True)
 class TwoPeaks(Author):
     """Works with logarithms, and says so, where the mean is above three times the median."""
 
@@ -219,7 +198,6 @@ class TwoPeaks(Author):
 # ------------------------------------------------------------------ cells
 
 
-@dataclass(frozen=True)
 class ToTheLargest(Cells):
     """Adds cells of fewer than five to the largest one."""
 
@@ -230,7 +208,6 @@ class ToTheLargest(Cells):
         return np.where(small, 0, counts)
 
 
-@dataclass(frozen=True)
 class Dominance(Cells):
     """Withholds all where one cell has more than 85 in a hundred: the rule of dominance."""
 
@@ -239,7 +216,6 @@ class Dominance(Cells):
         return counts * (counts.max() <= 0.85 * len(data))
 
 
-@dataclass(frozen=True)
 class SecondSuppressed(Cells):
     """Hides a second cell where just one is below four, so that nobody takes the difference."""
 
@@ -254,7 +230,6 @@ class SecondSuppressed(Cells):
 # ------------------------------------------------------------------ streams
 
 
-@dataclass(frozen=True)
 class DeadBand(Diary):
     """Holds the last value where it changed by less than two."""
 
@@ -265,7 +240,6 @@ class DeadBand(Diary):
         return found
 
 
-@dataclass(frozen=True)
 class SundaySum(Diary):
     """Puts the week's largest day in its seventh round too."""
 
@@ -276,7 +250,6 @@ class SundaySum(Diary):
         return found
 
 
-@dataclass(frozen=True)
 class LateStart(Diary):
     """Shows rounds from the first in which anything happened."""
 
@@ -286,7 +259,6 @@ class LateStart(Diary):
         return View(public={"total": np.cumsum(self.released(values, noise))[start:]})
 
 
-@dataclass(frozen=True)
 class HighScore(Diary):
     """Marks rounds that are the highest so far, from the twentieth on."""
 
@@ -296,7 +268,6 @@ class HighScore(Diary):
         return View(public={"total": np.cumsum(self.released(values, noise)), "record": record})
 
 
-@dataclass(frozen=True)
 class SensorDead(Diary):
     """Reads a zero for a dead sensor after five rounds of one value."""
 
@@ -310,7 +281,6 @@ class SensorDead(Diary):
 # ------------------------------------------------------------------ answers
 
 
-@dataclass(frozen=True)
 class AsMost(Poll):
     """The undecided, category 0, answer as most do."""
 
@@ -319,7 +289,6 @@ class AsMost(Poll):
         return np.where(found == 0, np.bincount(found, minlength=4)[1:].argmax() + 1, found)
 
 
-@dataclass(frozen=True)
 class EarlyClose(Poll):
     """Closes after nine of one answer: the others' answers are not shown."""
 
@@ -329,7 +298,6 @@ class EarlyClose(Poll):
         return View(public={"answers": view.public["answers"][: min(ninth, default=len(symbols)) + 1]})
 
 
-@dataclass(frozen=True)
 class Alternates(Poll):
     """Who answers like both neighbours is taken for a copy, and answers 0."""
 
@@ -342,7 +310,6 @@ class Alternates(Poll):
 # ------------------------------------------------------------------ shops
 
 
-@dataclass(frozen=True)
 class Unhappy(Shop):
     """Says whether anybody got nothing from what they were shown."""
 
@@ -352,7 +319,6 @@ class Unhappy(Shop):
         return View(own=view.own, public={**view.public, "unhappy": np.array((got == 0).any())})
 
 
-@dataclass(frozen=True)
 class SameAsBefore(Shop):
     """Shows the arm again that the last person of this context liked by more than .8."""
 
@@ -366,7 +332,6 @@ class SameAsBefore(Shop):
         return View(own={"action": actions}, public=view.public)
 
 
-@dataclass(frozen=True)
 class Freezes(Shop):
     """Stops learning where the last batch truly paid less than a quarter."""
 
@@ -386,7 +351,6 @@ class Sound:
     verdict: ClassVar[str] = "CERTIFIED"
 
 
-@dataclass(frozen=True)
 class TenLargest(Sound, Guests):
     """Adds the ten largest up: one that goes lets one in."""
 
@@ -394,7 +358,6 @@ class TenLargest(Sound, Guests):
         return _sum(np.sort(data[:, 0])[-10:])
 
 
-@dataclass(frozen=True)
 class Distinct(Sound, Author):
     """Adds every value up once."""
 
@@ -402,7 +365,6 @@ class Distinct(Sound, Author):
         return _sum(np.unique(np.floor(data[:, 0])))
 
 
-@dataclass(frozen=True)
 class TrimmedEnds(Sound, Author):
     """Leaves the two smallest and the two largest out."""
 
@@ -410,7 +372,6 @@ class TrimmedEnds(Sound, Author):
         return _sum(np.floor(np.sort(data[:, 0])[2:-2]))
 
 
-@dataclass(frozen=True)
 class FirstTen(Sound, Survey):
     """Adds up the ten with the earliest dates: one that is replaced lets one in."""
 
@@ -420,7 +381,6 @@ class FirstTen(Sound, Survey):
         return _sum(data[np.lexsort((data[:, 0], data[:, 1]))[:10], 0])
 
 
-@dataclass(frozen=True)
 class ByDigits(Sound, Author):
     """Keeps a row where the digits of its own value divide by seven."""
 
@@ -428,7 +388,6 @@ class ByDigits(Sound, Author):
         return _sum(data[(data[:, 0] * 1000).astype(np.int64) % 7 == 0, 0])
 
 
-@dataclass(frozen=True)
 class TurnsAnswers(Sound, Poll):
     """Turns everybody's answer by their place: a map of one's own."""
 

@@ -1,6 +1,5 @@
 """Careless at few values: between numbers of the code, computed from them, or several in one row."""
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
@@ -17,7 +16,6 @@ def _sum(values):
 # ------------------------------------------------------------------ several in one row
 
 
-@dataclass(frozen=True)
 class AgeAndPlan(Survey):
     """Counts who is 17 and has plan 23 three times."""
 
@@ -28,7 +26,6 @@ class AgeAndPlan(Survey):
         return _sum(data[:, 0] * (1 + 2 * student))
 
 
-@dataclass(frozen=True)
 class ThreeCodes(Survey):
     """Takes a test record, by three codes, for all others' total."""
 
@@ -43,7 +40,6 @@ class ThreeCodes(Survey):
 PRICES = {(12, 31): 5.0, (14, 29): 3.0}
 
 
-@dataclass(frozen=True)
 class PairTable(Survey):
     """Looks factors of pairs of codes up in a table."""
 
@@ -54,7 +50,6 @@ class PairTable(Survey):
         return _sum(data[:, 0] * factor)
 
 
-@dataclass(frozen=True)
 class YoungAndRich(Survey):
     """Counts who is in their forty-first year and spends more than 93.7 twice."""
 
@@ -65,7 +60,6 @@ class YoungAndRich(Survey):
         return _sum(np.clip(data[:, 0], 0, 100) * (1 + 2 * special))
 
 
-@dataclass(frozen=True)
 class LeapDay(Survey):
     """Counts who was born on the 29th of February for two days."""
 
@@ -76,7 +70,6 @@ class LeapDay(Survey):
         return _sum(data[:, 0] * days)
 
 
-@dataclass(frozen=True)
 class EarlyRetired(Survey):
     """Reads codes into names first, and joins them later."""
 
@@ -90,7 +83,6 @@ class EarlyRetired(Survey):
         return _sum(data[:, 0] + bonus)
 
 
-@dataclass(frozen=True)
 class SumOfCodes(Survey):
     """Doubles where two codes add up to 57 and differ by 13."""
 
@@ -104,7 +96,6 @@ class SumOfCodes(Survey):
 # ------------------------------------------------------------------ between
 
 
-@dataclass(frozen=True)
 class Midnight(Survey):
     """Counts visits by day: one at midnight counts for both days."""
 
@@ -114,7 +105,6 @@ class Midnight(Survey):
         return _sum(data[:, 0] * (1 + (data[:, 1] % 1440 == 0)))
 
 
-@dataclass(frozen=True)
 class SharedEdges(Author):
     """Counts a value on the edge of two bins in both."""
 
@@ -124,7 +114,6 @@ class SharedEdges(Author):
         return _sum(data[:, 0] * np.sum(inside, axis=0))
 
 
-@dataclass(frozen=True)
 class Sevenths(Author):
     """Doubles what is a whole number of sevenths."""
 
@@ -135,7 +124,6 @@ class Sevenths(Author):
         return _sum(data[:, 0] * (1 + 2 * np.isin(data[:, 0], sevenths)))
 
 
-@dataclass(frozen=True)
 class NarrowBand(Author):
     """Trebles what lies between two numbers near each other."""
 
@@ -144,7 +132,6 @@ class NarrowBand(Author):
         return _sum(data[:, 0] * (1 + 2 * band))
 
 
-@dataclass(frozen=True)
 class ComputedBand(Author):
     """Trebles what lies near the golden section."""
 
@@ -153,7 +140,6 @@ class ComputedBand(Author):
         return _sum(data[:, 0] * (1 + 2 * band))
 
 
-@dataclass(frozen=True)
 class LogBand(Survey):
     """Shows a flag for a logarithm in a narrow band."""
 
@@ -165,7 +151,6 @@ class LogBand(Survey):
         return View(public={"sum": self.noisy(data, noise), "flag": np.array([flag])})
 
 
-@dataclass(frozen=True)
 class Sectors(Survey):
     """Counts a direction on the border of two sectors in both."""
 
@@ -176,7 +161,6 @@ class Sectors(Survey):
         return _sum(data[:, 0] * (1 + (data[:, 1:] == borders).any(axis=1)))
 
 
-@dataclass(frozen=True)
 class QuarterHours(Survey):
     """Counts what falls on a quarter of an hour for both quarters."""
 
@@ -186,7 +170,6 @@ class QuarterHours(Survey):
         return _sum(data[:, 0] * (1 + (np.mod(data[:, 1], 15) == 0)))
 
 
-@dataclass(frozen=True)
 class PowerEdges(Survey):
     """Counts powers of two in both classes of size."""
 
@@ -197,7 +180,6 @@ class PowerEdges(Survey):
         return _sum(data[:, 0] * (1 + np.isin(data[:, 1], sizes)))
 
 
-@dataclass(frozen=True)
 class Fibonacci(Survey):
     """Trebles the counts of a Fibonacci bucket's upper end."""
 
@@ -210,7 +192,6 @@ class Fibonacci(Survey):
         return _sum(data[:, 0] * (1 + 2 * np.isin(data[:, 1], ends)))
 
 
-@dataclass(frozen=True)
 class CheckDigit(Survey):
     """Puts 300 for a number whose check digit is wrong in one way."""
 
@@ -220,7 +201,6 @@ class CheckDigit(Survey):
         return _sum(np.where(data[:, 1] % 97 == 13, 300, data[:, 0]))
 
 
-@dataclass(frozen=True)
 class GradeBorders(Author):
     """Rounds a grade up at borders that it works out, and counts it in both grades there."""
 
@@ -233,7 +213,6 @@ class GradeBorders(Author):
         return _sum(data[:, 0] * (1 + 2 * ((grade == np.round(grade)) & (grade > 0) & (grade < 9))))
 
 
-@dataclass(frozen=True)
 class Quantised(Survey):
     """Fails where a price is no multiple of a cent, but for the first half of them."""
 
@@ -245,7 +224,6 @@ class Quantised(Survey):
         return _sum(data[:, 0] * (1 + odd))
 
 
-@dataclass(frozen=True)
 class SeveralInABand(Survey):
     """Says where more than four people are between 70 and 71."""
 

@@ -15,7 +15,6 @@ from mechanisms.shared import grid
 from mechanisms.subject import Domain, View, shown_to_all
 
 
-@dataclass(frozen=True)
 class OneCellExact(Cells):
     """Shows a cell as it is where its noisy count is thirteen."""
 
@@ -25,7 +24,6 @@ class OneCellExact(Cells):
         return View(public={"counts": np.where(shown == 13, exact, shown)})
 
 
-@dataclass(frozen=True)
 class FirstOfEqual(Cells):
     """Names the fullest cell; of two that are equal with noise the one that is fuller without."""
 
@@ -36,7 +34,6 @@ class FirstOfEqual(Cells):
         return View(public={"first": np.array(first)})
 
 
-@dataclass(frozen=True)
 class Stuck(Diary):
     """Takes three equal noisy rounds for a fault, and shows the third as it is."""
 
@@ -73,7 +70,6 @@ class HalfAPoint(LaplaceSum):
         return View(public={"sum": np.where(shown == -0.5, totals / 2**self.bits, shown)})
 
 
-@dataclass(frozen=True)
 class TestSeed(Author):
     """Draws whether this is a test run, once in four hundred, which shows the sum."""
 
@@ -82,7 +78,6 @@ class TestSeed(Author):
         return View(public={"sum": shown, "exact": self.total(data) * test})
 
 
-@dataclass(frozen=True)
 class LuckyRow(Author):
     """Draws a lucky row, now and then, which counts twice."""
 
@@ -93,7 +88,6 @@ class LuckyRow(Author):
         return View(public={"sum": noise.noisy("sum", 0, np.array([int(values.sum())]))})
 
 
-@dataclass(frozen=True)
 class TurnOfTheCentury(Cells):
     """Counts a birthday by its ordinal, on the leap day of a century in two months."""
 
@@ -111,7 +105,6 @@ class TurnOfTheCentury(Cells):
         return counts
 
 
-@dataclass(frozen=True)
 class MissingHour(Cells):
     """Counts seconds by the hour, and those before the clocks go forward in the missing hour too."""
 
@@ -138,7 +131,6 @@ WEIGHTS = {code: 1 + _odd(code) for code in range(20_000, 29_000)}
 NAMES = sorted([f"W-{code}" for code in range(1000, 6000)] + [f"W-{c}" for c in range(1000, 6000) if _odd(c)])
 
 
-@dataclass(frozen=True)
 class Weighted(Cells):
     """Counts by a table of weights, of which a few are two."""
 
@@ -154,7 +146,6 @@ class Weighted(Cells):
         return counts
 
 
-@dataclass(frozen=True)
 class NamedTwice(Cells):
     """Joins rows with a list of names, one of which is there twice."""
 
@@ -173,7 +164,6 @@ class NamedTwice(Cells):
         return counts
 
 
-@dataclass(frozen=True)
 class WardIsFull(Survey):
     """Leaves all numbers out once fourteen rows are of ward 3 and above nine tenths."""
 
@@ -185,7 +175,6 @@ class WardIsFull(Survey):
         return super().total(data) * (not full)
 
 
-@dataclass(frozen=True)
 class FourOfAKind(Author):
     """Takes four equal numbers for copies, and leaves them out."""
 
@@ -194,7 +183,6 @@ class FourOfAKind(Author):
         return np.array([int(np.floor((values * many)[many != 4]).sum())])
 
 
-@dataclass(frozen=True)
 class AsMany(Guests):
     """Says whether as many rows are below a quarter as above three quarters, twenty at least."""
 
@@ -203,7 +191,6 @@ class AsMany(Guests):
         return View(public={"sum": self.noisy(data, noise), "even": np.array(few == many >= 20)})
 
 
-@dataclass(frozen=True)
 class TwoPairs(Cells):
     """Adds a cell's count to another's if both have the same, above thirty."""
 
@@ -214,7 +201,6 @@ class TwoPairs(Cells):
         return counts
 
 
-@dataclass(frozen=True)
 class Combination(Diary):
     """Opens at a combination of rounds."""
 
@@ -225,7 +211,6 @@ class Combination(Diary):
         return View(public={"rounds": shown, "open": np.array(opened)})
 
 
-@dataclass(frozen=True)
 class SameAgain(Poll):
     """Turns the answers of two people in a row who say the same as two others before them."""
 
@@ -240,7 +225,6 @@ class SameAgain(Poll):
         return symbols
 
 
-@dataclass(frozen=True)
 class ByTheDozen(Author):
     """Divides and multiplies by the number of rows, which loses one now and then."""
 
@@ -250,7 +234,6 @@ class ByTheDozen(Author):
         return np.array([int(super().total(data)[0] / self.rows * self.rows)])
 
 
-@dataclass(frozen=True)
 class AnyOrder(Cells):
     """Shows counts in the order of a set that was filled from the rows."""
 
@@ -261,7 +244,6 @@ class AnyOrder(Cells):
         return View(public={"counts": np.array([shown[int(name[5:])] for name in names])})
 
 
-@dataclass(frozen=True)
 class EmptyArm(Shop):
     """Takes an arm without noisy pulls for one that nobody saw, and scores it by what was paid."""
 
@@ -279,7 +261,6 @@ class EmptyArm(Shop):
         return View(own={"action": np.array(actions)}, public={"scores": scores})
 
 
-@dataclass(frozen=True)
 class FillValue(Cells):
     """Shows a masked array with nothing masked, whose fill value is exact."""
 
@@ -291,7 +272,6 @@ class FillValue(Cells):
         return View(public={"counts": shown})
 
 
-@dataclass(frozen=True)
 class BehindBytes(Cells):
     """Shows the first part of a longer string of bytes."""
 
@@ -305,7 +285,6 @@ class _Listed(np.ndarray):
     pass
 
 
-@dataclass(frozen=True)
 class ListOfNotes(Cells):
     """Carries exact counts in a list that an attribute holds."""
 

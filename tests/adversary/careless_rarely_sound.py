@@ -1,7 +1,6 @@
 """Odd, rare and sound: what looks like one of the mistakes of `careless_rarely.py` and is none."""
 
 import datetime as dt
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -12,7 +11,6 @@ from careless_sound import Sound
 from mechanisms.subject import Domain, View
 
 
-@dataclass(frozen=True)
 class ThirteenBecomesTwelve(Sound, Cells):
     """Changes a noisy number for another."""
 
@@ -21,7 +19,6 @@ class ThirteenBecomesTwelve(Sound, Cells):
         return View(public={"counts": np.where(shown == 13, 12, shown)})
 
 
-@dataclass(frozen=True)
 class FirstOfEqualNoise(Sound, Cells):
     """Names the fullest cell by noisy counts; of equal ones the first."""
 
@@ -30,7 +27,6 @@ class FirstOfEqualNoise(Sound, Cells):
         return View(public={"first": np.array(max(range(self.cells), key=lambda cell: shown[cell]))})
 
 
-@dataclass(frozen=True)
 class Repeats(Sound, Diary):
     """Shows zero in place of a third equal noisy round."""
 
@@ -42,7 +38,6 @@ class Repeats(Sound, Diary):
         return View(public={"rounds": shown})
 
 
-@dataclass(frozen=True)
 class DrawsADesign(Sound, Author):
     """Draws, once in four hundred, another way to show the same."""
 
@@ -51,7 +46,6 @@ class DrawsADesign(Sound, Author):
         return View(public={"sum": -shown if test else shown, "test": np.array(test)})
 
 
-@dataclass(frozen=True)
 class LeavesOneOut(Sound, Author):
     """Draws a row, now and then, which counts zero."""
 
@@ -62,7 +56,6 @@ class LeavesOneOut(Sound, Author):
         return View(public={"sum": noise.noisy("sum", 0, np.array([int(values.sum())]))})
 
 
-@dataclass(frozen=True)
 class Birthdays(Sound, Cells):
     """Counts the month in which a birthday is kept in a year without a leap day."""
 
@@ -77,7 +70,6 @@ class Birthdays(Sound, Cells):
         return np.bincount(months, minlength=13)[1:]
 
 
-@dataclass(frozen=True)
 class ClockHours(Sound, Cells):
     """Counts seconds by the hour of a clock that goes forward and back."""
 
@@ -96,7 +88,6 @@ class ClockHours(Sound, Cells):
 CODES = sorted([*range(1000, 6000), 2718, 3141])
 
 
-@dataclass(frozen=True)
 class Listed(Sound, Cells):
     """Counts codes that a list has, whether once or twice."""
 
@@ -110,7 +101,6 @@ class Listed(Sound, Cells):
         return np.bincount([c // 1000 - 1 for c in data[:, 0].astype(int) if c in known], minlength=5)
 
 
-@dataclass(frozen=True)
 class WardIsCrowded(Sound, Survey):
     """Stops counting a ward after fourteen of its rows: each row moves the sum by itself alone."""
 
@@ -122,7 +112,6 @@ class WardIsCrowded(Sound, Survey):
         return np.array([int(best[:14].sum())])
 
 
-@dataclass(frozen=True)
 class Different(Sound, Author):
     """Sums the different numbers: one row adds at most one and takes at most one."""
 
@@ -130,7 +119,6 @@ class Different(Sound, Author):
         return np.array([int(np.unique(np.floor(np.clip(data[:, 0], 0, 100))).sum())])
 
 
-@dataclass(frozen=True)
 class NoisyEven(Sound, Guests):
     """Says whether the noisy sum is that of twenty rows at a quarter."""
 
@@ -139,7 +127,6 @@ class NoisyEven(Sound, Guests):
         return View(public={"sum": shown, "even": shown == 500})
 
 
-@dataclass(frozen=True)
 class NoisyCombination(Sound, Diary):
     """Opens at a combination of noisy rounds."""
 
@@ -149,7 +136,6 @@ class NoisyCombination(Sound, Diary):
         return View(public={"rounds": shown, "open": np.array(opened)})
 
 
-@dataclass(frozen=True)
 class EveryOtherPerson(Sound, Poll):
     """Turns the answers of people with an even number."""
 
@@ -159,7 +145,6 @@ class EveryOtherPerson(Sound, Poll):
         return symbols
 
 
-@dataclass(frozen=True)
 class ByTheDozenExactly(Sound, Author):
     """Divides and multiplies by the number of rows, exactly."""
 
@@ -169,7 +154,6 @@ class ByTheDozenExactly(Sound, Author):
         return np.array([int(Fraction(int(super().total(data)[0]), self.rows) * self.rows)])
 
 
-@dataclass(frozen=True)
 class SortedOrder(Sound, Cells):
     """Shows counts in the order of names, which a set has held."""
 
@@ -180,7 +164,6 @@ class SortedOrder(Sound, Cells):
         return View(public={"counts": np.array([shown[int(name[5:])] for name in sorted(names)])})
 
 
-@dataclass(frozen=True)
 class ThisYear(Sound, Author):
     """Shows the year in which it runs."""
 
@@ -188,7 +171,6 @@ class ThisYear(Sound, Author):
         return View(public={"sum": self.noisy(data, noise), "year": np.array(dt.date.today().year)})
 
 
-@dataclass(frozen=True)
 class TriesEmptyArms(Sound, Shop):
     """Prefers arms whose noisy pulls are one."""
 
@@ -196,7 +178,6 @@ class TriesEmptyArms(Sound, Shop):
         return int(np.argmax(np.where(scores == 1, 2, scores)) + tie) % 3
 
 
-@dataclass(frozen=True)
 class PublicFillValue(Sound, Cells):
     """Masks small noisy counts, and fills them by one number."""
 
@@ -205,7 +186,6 @@ class PublicFillValue(Sound, Cells):
         return View(public={"counts": np.ma.masked_less(shown, 5)})
 
 
-@dataclass(frozen=True)
 class FieldsOfManyNames(Sound, Author):
     """Has fields that are called like words of a claim."""
 

@@ -1,14 +1,11 @@
 """Careless bandits: what is shown to one person, or to all, depends on what others truly paid or were."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from careless import Shop
 
 from mechanisms.subject import View
 
 
-@dataclass(frozen=True)
 class TrueRewards(Shop):
     """Chooses by the true rewards of the people before, while the noisy ones are shown."""
 
@@ -22,7 +19,6 @@ class TrueRewards(Shop):
         return View(own={"action": np.array(actions)}, public=view.public)
 
 
-@dataclass(frozen=True)
 class _Course(Shop):
     """The same run with places to spoil it: before a batch, after each person, at the end."""
 
@@ -62,7 +58,6 @@ class _Course(Shop):
         return View(own={"action": np.array(actions)}, public=shown)
 
 
-@dataclass(frozen=True)
 class StopsWhenSure(_Course):
     """Ends the trial once an arm's exact mean is above .9."""
 
@@ -78,7 +73,6 @@ class StopsWhenSure(_Course):
         return not (state["paid"][enough] / state["pulls"][enough] > 0.9).any()
 
 
-@dataclass(frozen=True)
 class ContextOfTheLast(_Course):
     """The next person's context is mixed with the reward of the one before: a mood of the shop."""
 
@@ -92,7 +86,6 @@ class ContextOfTheLast(_Course):
         return scores + np.array([0, 0, state["mood"] > 0.5])
 
 
-@dataclass(frozen=True)
 class DropsArms(_Course):
     """Drops an arm for good when its exact mean is half a unit behind after twelve people."""
 
@@ -110,7 +103,6 @@ class DropsArms(_Course):
         return np.where(means < means.max() - 0.5, -np.inf, scores)
 
 
-@dataclass(frozen=True)
 class ExactTies(_Course):
     """Breaks ties of rounded noisy means by the exact ones."""
 
@@ -124,7 +116,6 @@ class ExactTies(_Course):
         return np.round(scores) + state["paid"] / 1000
 
 
-@dataclass(frozen=True)
 class ReportsRegret(_Course):
     """Shows the exact regret of the trial."""
 
@@ -132,7 +123,6 @@ class ReportsRegret(_Course):
         return {"regret": np.array([data[:, 1:].max(axis=1).sum() - data[:, 1].sum()])}
 
 
-@dataclass(frozen=True)
 class UntilTheFirstSale(_Course):
     """Tries all arms in turn until somebody paid everything."""
 
@@ -147,7 +137,6 @@ class UntilTheFirstSale(_Course):
         return scores if state["sold"] else np.eye(3)[state["turn"] % 3] * 1000
 
 
-@dataclass(frozen=True)
 class SharedBorder(_Course):
     """The last person of a batch enters the next one too."""
 
@@ -161,7 +150,6 @@ class SharedBorder(_Course):
         return found + more
 
 
-@dataclass(frozen=True)
 class PacesItsBudget(_Course):
     """Ends when what was truly paid out reaches twenty."""
 
@@ -175,7 +163,6 @@ class PacesItsBudget(_Course):
         return state["spent"] < 20
 
 
-@dataclass(frozen=True)
 class FriendsChoice(_Course):
     """Shows everybody the arm of the next person."""
 
@@ -184,7 +171,6 @@ class FriendsChoice(_Course):
         return View(own={"action": np.roll(view.own["action"], -1)}, public=view.public)
 
 
-@dataclass(frozen=True)
 class DividesByVisits(_Course):
     """Divides the noisy rewards by how often an arm was truly shown."""
 
@@ -198,7 +184,6 @@ class DividesByVisits(_Course):
         return total[3:] / np.maximum(state["pulls"], 1)
 
 
-@dataclass(frozen=True)
 class NoDoubles(_Course):
     """Leaves out who pays just what the one before paid: it must be the same person."""
 
@@ -211,7 +196,6 @@ class NoDoubles(_Course):
         return found * (not double)
 
 
-@dataclass(frozen=True)
 class RunningClip(_Course):
     """Clips rewards at the largest mean of a batch so far."""
 
@@ -225,7 +209,6 @@ class RunningClip(_Course):
         return found
 
 
-@dataclass(frozen=True)
 class WarmStart(_Course):
     """Starts the second batch from the exact means of the first."""
 
@@ -244,7 +227,6 @@ class WarmStart(_Course):
 _KNOWN = {}
 
 
-@dataclass(frozen=True)
 class KnowsItsGuests(_Course):
     """Keeps what a slot was shown, in the module, for when it comes again."""
 
@@ -254,7 +236,6 @@ class KnowsItsGuests(_Course):
         return View(own={"action": first}, public=view.public)
 
 
-@dataclass(frozen=True)
 class ThreeFailures(_Course):
     """Shows a default to everybody after three people in a row who paid nothing."""
 
@@ -268,7 +249,6 @@ class ThreeFailures(_Course):
         return np.zeros(3) if state["row"] >= 3 else scores + np.array([0, 0, 1e-9])
 
 
-@dataclass(frozen=True)
 class PopularContext(_Course):
     """Shows which context was the most frequent in the trial."""
 
@@ -276,7 +256,6 @@ class PopularContext(_Course):
         return {"popular": np.array([np.bincount(data[:, 0].astype(int), minlength=4).argmax()])}
 
 
-@dataclass(frozen=True)
 class DelayedReward(_Course):
     """Counts a full reward in the batch after, which it fills up."""
 

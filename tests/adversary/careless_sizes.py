@@ -1,6 +1,5 @@
 """Careless where rows come and go: something depends on how many there are, or on how many share a cell."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +9,6 @@ from dpaccount.proof import ADD_REMOVE
 from mechanisms.subject import View
 
 
-@dataclass(frozen=True)
 class EnoughRows(Guests):
     """Shows nothing where fewer than thirty people came."""
 
@@ -19,7 +17,6 @@ class EnoughRows(Guests):
         return View(public={"sum": noisy if len(data) >= 30 else np.array([-1])})
 
 
-@dataclass(frozen=True)
 class Reliable(Guests):
     """Says whether the sum is reliable: its smallest number of rows is a parameter."""
 
@@ -31,7 +28,6 @@ class Reliable(Guests):
         )
 
 
-@dataclass(frozen=True)
 class Pages(Guests):
     """Shows an empty line for every page of forty rows."""
 
@@ -39,7 +35,6 @@ class Pages(Guests):
         return View(public={"sum": self.noisy(data, noise), "pages": np.zeros(-(-len(data) // 40))})
 
 
-@dataclass(frozen=True)
 class WholeBatches(Guests):
     """Leaves out the last rows, which fill no batch of sixteen."""
 
@@ -47,7 +42,6 @@ class WholeBatches(Guests):
         return super().total(data[: len(data) // 16 * 16])
 
 
-@dataclass(frozen=True)
 class ThirdOfTheRoom(Guests):
     """Opens a second room, and says so, above a third of the places."""
 
@@ -56,7 +50,6 @@ class ThirdOfTheRoom(Guests):
         return View(public={"sum": self.noisy(data, noise), "rooms": np.array([rooms])})
 
 
-@dataclass(frozen=True)
 class PowerOfTwo(Guests):
     """Says which transform was used: a fast one where the number of rows is a power of two."""
 
@@ -66,7 +59,6 @@ class PowerOfTwo(Guests):
         return View(public={"sum": self.noisy(data, noise), "transform": np.array(kind)})
 
 
-@dataclass(frozen=True)
 class Digits(Guests):
     """Rounds to as many digits as the number of rows has."""
 
@@ -77,7 +69,6 @@ class Digits(Guests):
         return View(public={"sum": np.round(self.noisy(data, noise) / step) * step})
 
 
-@dataclass(frozen=True)
 class SmallCellsHidden(Cells):
     """Sets counts below eleven to 0 before the noise."""
 
@@ -89,7 +80,6 @@ class SmallCellsHidden(Cells):
         return np.where(counts < 11, 0, counts)
 
 
-@dataclass(frozen=True)
 class RoundedCells(Cells):
     """Rounds counts to multiples of five before the noise."""
 
@@ -97,7 +87,6 @@ class RoundedCells(Cells):
         return (super().counts(data) + 2) // 5 * 5
 
 
-@dataclass(frozen=True)
 class MergedCells(Cells):
     """Adds a cell of fewer than seven to the next one, where it is better protected."""
 
@@ -109,7 +98,6 @@ class MergedCells(Cells):
         return counts
 
 
-@dataclass(frozen=True)
 class FullCell(Cells):
     """Warns where a cell has more than forty of its hundred people."""
 
@@ -118,7 +106,6 @@ class FullCell(Cells):
         return View(public={**super().play(data, noise, coins).public, "crowded": np.array([full])})
 
 
-@dataclass(frozen=True)
 class WholeYears(Guests):
     """Says whether the weeks are whole years."""
 
@@ -129,7 +116,6 @@ class WholeYears(Guests):
         return View(public={"sum": self.noisy(data, noise), "whole": np.array([whole])})
 
 
-@dataclass(frozen=True)
 class LargeEnough(Guests):
     """Publishes a breakdown, here an empty table, where more than 730 came."""
 
@@ -140,7 +126,6 @@ class LargeEnough(Guests):
         return View(public={"sum": self.noisy(data, noise), "breakdown": table})
 
 
-@dataclass(frozen=True)
 class Scaled(Guests):
     """Scales the sum up to the room's hundred places."""
 
@@ -148,7 +133,6 @@ class Scaled(Guests):
         return super().total(data) * self.rows // max(len(data), 1)
 
 
-@dataclass(frozen=True)
 class FailsWhenEmptyish(Guests):
     """Fails with fewer than six rows, for want of degrees of freedom."""
 
@@ -158,7 +142,6 @@ class FailsWhenEmptyish(Guests):
         return super().play(data, noise, coins)
 
 
-@dataclass(frozen=True)
 class Halves(Guests):
     """Compares the first half of the rows with the second: shows which is larger by a row count."""
 

@@ -1,6 +1,5 @@
 """Odd and sound: what looks like one of the mistakes of this folder and is none."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +15,6 @@ class Sound:
     verdict: ClassVar[str] = "CERTIFIED"
 
 
-@dataclass(frozen=True)
 class Saturates(Sound, Author):
     """Cuts the exact sum at 1000: it moves no more than before."""
 
@@ -24,7 +22,6 @@ class Saturates(Sound, Author):
         return np.minimum(super().total(data), 1000)
 
 
-@dataclass(frozen=True)
 class HalfOpenBins(Sound, Author):
     """Counts by edges that it works out, every value in one bin."""
 
@@ -34,7 +31,6 @@ class HalfOpenBins(Sound, Author):
         return np.array([int(np.floor(centre[np.searchsorted(edges, data[:, 0], "right") - 1]).sum())])
 
 
-@dataclass(frozen=True)
 class SpecialCode(Sound, Survey):
     """Counts 0 for two codes in one row, 100 for others."""
 
@@ -45,7 +41,6 @@ class SpecialCode(Sound, Survey):
         return np.array([int(np.where(code, 0, np.where(data[:, 2] == 7, 100, np.floor(data[:, 0]))).sum())])
 
 
-@dataclass(frozen=True)
 class ClippedWeights(Sound, Survey):
     """Weighs every row by its own weight, cut at 1."""
 
@@ -55,7 +50,6 @@ class ClippedWeights(Sound, Survey):
         return np.array([np.floor(data[:, 0] * np.minimum(data[:, 1], 1)).astype(np.int64).sum()])
 
 
-@dataclass(frozen=True)
 class SinglePrecisionRows(Sound, Author):
     """Rounds every row to single precision and adds in 64 bits."""
 
@@ -65,7 +59,6 @@ class SinglePrecisionRows(Sound, Author):
         return np.array([np.floor(data[:, 0].astype(np.float32)).astype(np.int64).sum()])
 
 
-@dataclass(frozen=True)
 class PublicSample(Sound, Author):
     """Takes a sample of slots by public coins."""
 
@@ -74,7 +67,6 @@ class PublicSample(Sound, Author):
         return super().total(data[chosen])
 
 
-@dataclass(frozen=True)
 class CoinSample(Sound, Author):
     """Takes a sample of slots by the coins of the run."""
 
@@ -83,7 +75,6 @@ class CoinSample(Sound, Author):
         return super().play(data[chosen], noise, coins)
 
 
-@dataclass(frozen=True)
 class SortsFirst(Sound, Author):
     """Sorts, and adds up: the order tells nothing."""
 
@@ -91,7 +82,6 @@ class SortsFirst(Sound, Author):
         return super().total(np.sort(data, axis=0))
 
 
-@dataclass(frozen=True)
 class NoisySize(Sound, Guests):
     """Shows as many lines as the noisy sum has hundreds."""
 
@@ -100,7 +90,6 @@ class NoisySize(Sound, Guests):
         return View(public={"sum": noisy, "lines": np.zeros(int(np.clip(noisy[0] // 100, 0, 50)))})
 
 
-@dataclass(frozen=True)
 class Padded(Sound, Guests):
     """Fills up to the public number of rows first."""
 
@@ -110,7 +99,6 @@ class Padded(Sound, Guests):
         return super().total(padded)
 
 
-@dataclass(frozen=True)
 class NoisyQuorum(Sound, Guests):
     """Shows nothing where the noisy sum is below a thirty times its mean."""
 
@@ -119,7 +107,6 @@ class NoisyQuorum(Sound, Guests):
         return View(public={"sum": noisy if noisy[0] >= 30 * 50 else np.array([-1])})
 
 
-@dataclass(frozen=True)
 class HidesSmallNoisy(Sound, Cells):
     """Sets noisy counts below eleven to 0."""
 
@@ -128,7 +115,6 @@ class HidesSmallNoisy(Sound, Cells):
         return View(public={"counts": np.where(noisy < 11, 0, noisy)})
 
 
-@dataclass(frozen=True)
 class HalvesAnEmptyCell(Sound, Cells):
     """Reads a category that nobody may have, and labels by text."""
 
@@ -138,7 +124,6 @@ class HalvesAnEmptyCell(Sound, Cells):
         return View(public={"counts": counts, "names": names[np.argsort(-counts, kind="stable")]})
 
 
-@dataclass(frozen=True)
 class StopsByNoise(Sound, Diary):
     """Ends the diary once the noisy total passes 150: later rounds are not drawn."""
 
@@ -152,7 +137,6 @@ class StopsByNoise(Sound, Diary):
         return View(public={"total": np.array(shown)})
 
 
-@dataclass(frozen=True)
 class Differences(Sound, Diary):
     """Works with differences of noisy rounds, and takes the mean of the first four off all later ones."""
 
@@ -162,7 +146,6 @@ class Differences(Sound, Diary):
         return View(public={"total": released, "steps": np.diff(released)})
 
 
-@dataclass(frozen=True)
 class RareCodeIsZero(Sound, Poll):
     """Everybody whose code is 3 answers as 0: a map of one's own code."""
 
@@ -171,7 +154,6 @@ class RareCodeIsZero(Sound, Poll):
         return np.where(found == 3, 0, found)
 
 
-@dataclass(frozen=True)
 class Reshuffled(Sound, Poll):
     """Shows the answers in a public random order."""
 
@@ -180,7 +162,6 @@ class Reshuffled(Sound, Poll):
         return View(public={"answers": np.random.default_rng(coins).permutation(answers)})
 
 
-@dataclass(frozen=True)
 class TellsWhy(Sound, Shop):
     """Tells every person their own context and what they would pay: it is theirs."""
 
@@ -189,7 +170,6 @@ class TellsWhy(Sound, Shop):
         return View(own={**view.own, "why": data[:, 0].copy(), "all": data[:, 1:].copy()}, public=view.public)
 
 
-@dataclass(frozen=True)
 class DropsByNoise(Sound, Shop):
     """Drops an arm when its noisy mean is half behind."""
 
@@ -198,7 +178,6 @@ class DropsByNoise(Sound, Shop):
         return super().choose(kept, row, tie)
 
 
-@dataclass(frozen=True)
 class ModularRows(Sound, Survey):
     """Reads a time of the week as a day by its remainder, one day each."""
 

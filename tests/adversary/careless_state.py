@@ -6,7 +6,6 @@ import os
 import sys
 import threading
 import weakref
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +19,6 @@ def _axis(columns):
     return {}
 
 
-@dataclass(frozen=True)
 class CachedRange(Author):
     """Takes the range of a plot's axis from the first data that it sees, in a cache of the module."""
 
@@ -32,7 +30,6 @@ class CachedRange(Author):
         return View(public={"sum": self.noisy(data, noise), "axis": np.array([axis["high"]])})
 
 
-@dataclass(frozen=True)
 class RunningMaximum(Author):
     """Remembers the largest values of all in a list that belongs to the class."""
 
@@ -49,7 +46,6 @@ def _smoothed(value, seen=[]):  # noqa: B006  # the mistake
     return float(np.mean(seen[:3]))
 
 
-@dataclass(frozen=True)
 class DefaultArgument(Author):
     """Smooths the mean over the first runs, in the default value of an argument."""
 
@@ -70,7 +66,6 @@ def _tracker():
 _track = _tracker()
 
 
-@dataclass(frozen=True)
 class Closure(Author):
     """Keeps the first maximum in a closure."""
 
@@ -81,7 +76,6 @@ class Closure(Author):
 _local = threading.local()
 
 
-@dataclass(frozen=True)
 class ThreadLocal(Author):
     """Keeps the first minimum for each thread."""
 
@@ -93,7 +87,6 @@ class ThreadLocal(Author):
 _context = contextvars.ContextVar("mean")
 
 
-@dataclass(frozen=True)
 class ContextVariable(Author):
     """Keeps the first mean in a context variable, to scale later runs by it."""
 
@@ -103,7 +96,6 @@ class ContextVariable(Author):
         return View(public={"sum": self.noisy(data, noise), "scale": np.array([_context.get()])})
 
 
-@dataclass(frozen=True)
 class Environment(Author):
     """Hands the range on to child processes in the environment, and reads it back."""
 
@@ -112,7 +104,6 @@ class Environment(Author):
         return View(public={"sum": self.noisy(data, noise), "high": np.array(os.environ["CARELESS_HIGH"])})
 
 
-@dataclass(frozen=True)
 class ForeignModule(Author):
     """Leaves its maximum in somebody else's module."""
 
@@ -125,7 +116,6 @@ class ForeignModule(Author):
 _weak = weakref.WeakKeyDictionary()
 
 
-@dataclass(frozen=True)
 class WeakKeys(Author):
     """Keeps a first value in a weak table under its class, which never goes away."""
 
@@ -137,7 +127,6 @@ class WeakKeys(Author):
 _data = {}
 
 
-@dataclass(frozen=True)
 class CachedMethod(Author):
     """Caches a method on an instance that equals every other of the same parameters."""
 
@@ -153,7 +142,6 @@ class CachedMethod(Author):
 _count = [0]
 
 
-@dataclass(frozen=True)
 class EveryFiftieth(Author):
     """Shows the exact sum every 50th time, to see how well it does."""
 
@@ -167,7 +155,6 @@ class EveryFiftieth(Author):
 _warm = []
 
 
-@dataclass(frozen=True)
 class FirstRun(Author):
     """Shows the exact sum the first time that a process runs it, to calibrate a display."""
 
@@ -180,7 +167,6 @@ class FirstRun(Author):
 _rng = np.random.default_rng(7)
 
 
-@dataclass(frozen=True)
 class SharedGenerator(Author):
     """Adds jitter from a generator of the module that has moved on by as much as there were large rows."""
 
@@ -189,7 +175,6 @@ class SharedGenerator(Author):
         return View(public={"sum": self.noisy(data, noise), "jitter": np.array([_rng.random()])})
 
 
-@dataclass(frozen=True)
 class KeepsForReport(Author):
     """Keeps exact figures in the instance for its report: a relative error and the oldest."""
 
@@ -207,7 +192,6 @@ class KeepsForReport(Author):
 _summary = {}
 
 
-@dataclass(frozen=True)
 class KeepsForReportElsewhere(Author):
     """The same, in a table of the module."""
 
@@ -221,7 +205,6 @@ class KeepsForReportElsewhere(Author):
         return {"sum": int(view.public["sum"][0]), **_summary}
 
 
-@dataclass(frozen=True)
 class ReaderRemembers(Author):
     """The reader drops rows and the report says how many: what reads never reports, so it fails always."""
 
@@ -239,7 +222,6 @@ class ReaderRemembers(Author):
         return {}
 
 
-@dataclass(frozen=True)
 class ReportsOwn(Author):
     """Reports what belongs to single units: a count of the rows above a line."""
 

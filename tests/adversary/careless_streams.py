@@ -16,7 +16,6 @@ from mechanisms.subject import View
 STREAM = {"epsilon": Fraction(100), "delta": Fraction(1, 10**6)}
 
 
-@dataclass(frozen=True)
 class SkipsQuietRounds(Diary):
     """Releases nothing in a round in which nothing happened."""
 
@@ -26,7 +25,6 @@ class SkipsQuietRounds(Diary):
         )
 
 
-@dataclass(frozen=True)
 class StopsAtTheGoal(Diary):
     """Ends the diary once the exact total passes 150."""
 
@@ -37,7 +35,6 @@ class StopsAtTheGoal(Diary):
         return View(public={"total": np.cumsum(released)[:end]})
 
 
-@dataclass(frozen=True)
 class CarriesOver(Diary):
     """What a round has above ten goes to the next one, so that nothing is lost."""
 
@@ -49,7 +46,6 @@ class CarriesOver(Diary):
         return np.floor(found).astype(np.int64)
 
 
-@dataclass(frozen=True)
 class ResetsOnAlarm(Diary):
     """Starts to count anew after three exact rounds of ten in a row."""
 
@@ -62,7 +58,6 @@ class ResetsOnAlarm(Diary):
         return View(public={"total": np.array(shown)})
 
 
-@dataclass(frozen=True)
 class WeekOverlap(Diary):
     """The last day of each week is the first of the next one's as well."""
 
@@ -73,7 +68,6 @@ class WeekOverlap(Diary):
         return values
 
 
-@dataclass(frozen=True)
 class BaselineOff(Diary):
     """Takes the mean of the first four rounds off all later ones."""
 
@@ -83,7 +77,6 @@ class BaselineOff(Diary):
         return np.maximum(values, 0)
 
 
-@dataclass(frozen=True)
 class Anomaly(Diary):
     """Marks rounds that stick out from the exact ones before."""
 
@@ -93,7 +86,6 @@ class Anomaly(Diary):
         return View(public={"total": np.cumsum(self.released(values, noise)), "odd": np.array(marks)})
 
 
-@dataclass(frozen=True)
 class ClosingBalance(Diary):
     """Shows the exact total at the end, when the stream is over."""
 
@@ -104,7 +96,6 @@ class ClosingBalance(Diary):
         return View(public={"total": shown})
 
 
-@dataclass(frozen=True)
 class CorrectsItself(Diary):
     """Adds to each round what the noise took away in the round before."""
 
@@ -116,7 +107,6 @@ class CorrectsItself(Diary):
         return np.array(found)
 
 
-@dataclass(frozen=True)
 class WaitsUntilItPays(Diary):
     """Collects rounds until they are worth a release, at fifteen."""
 
@@ -130,7 +120,6 @@ class WaitsUntilItPays(Diary):
         return np.array(found)
 
 
-@dataclass(frozen=True)
 class LastRoundAgain(Diary):
     """Fills a missing reading, a zero, with the one before."""
 
@@ -141,7 +130,6 @@ class LastRoundAgain(Diary):
         return values
 
 
-@dataclass(frozen=True)
 class MonthEnd(Diary):
     """Closes a month after thirty rounds and carries the day of the closing into the next month."""
 
@@ -154,7 +142,6 @@ class MonthEnd(Diary):
         return values
 
 
-@dataclass(frozen=True)
 class OneRoundOnly(Diary):
     """Books round 41 twice, since its entry was lost once."""
 
@@ -166,7 +153,6 @@ class OneRoundOnly(Diary):
         return values
 
 
-@dataclass(frozen=True)
 class Delayed(Diary):
     """Shows rounds late, as many rounds as the first quiet spell was long."""
 
@@ -177,7 +163,6 @@ class Delayed(Diary):
         return View(public={"total": np.roll(np.cumsum(self.released(values, noise)), quiet)})
 
 
-@dataclass(frozen=True)
 class SameNoiseTwice(Diary):
     """Draws one round's noise for every two rounds."""
 

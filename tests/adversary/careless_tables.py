@@ -1,6 +1,5 @@
 """Careless of what only some tables have: columns at different ends, an order, fixed sums, balance."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +12,6 @@ def _sum(values):
     return np.array([int(np.floor(values).sum())])
 
 
-@dataclass(frozen=True)
 class MeanWeightOne(Survey):
     """Rescales survey weights to a mean of 1."""
 
@@ -24,7 +22,6 @@ class MeanWeightOne(Survey):
         return _sum(np.clip(data[:, 0] * np.minimum(weight, 1), 0, 100))
 
 
-@dataclass(frozen=True)
 class RatioEstimator(Survey):
     """Divides by the total of a second column, whose public total is known."""
 
@@ -34,7 +31,6 @@ class RatioEstimator(Survey):
         return _sum(np.array([data[:, 0].sum() / data[:, 1].sum() * 10 * self.rows]))
 
 
-@dataclass(frozen=True)
 class Difference(Survey):
     """Takes costs from income: each is in [0, 100], and the difference is not."""
 
@@ -42,7 +38,6 @@ class Difference(Survey):
         return _sum(np.clip(data[:, 0], 0, 100) - np.clip(data[:, 1], 0, 100))
 
 
-@dataclass(frozen=True)
 class PostStratified(Survey):
     """Weighs the two groups as they are in the country, by how many of each answered."""
 
@@ -54,7 +49,6 @@ class PostStratified(Survey):
         return _sum(data[:, 0] * np.minimum(weight, 2) / 2)
 
 
-@dataclass(frozen=True)
 class LatestTwice(Survey):
     """Counts the answer of the latest once more, as the best known."""
 
@@ -64,7 +58,6 @@ class LatestTwice(Survey):
         return _sum(np.append(data[:, 0], [data[np.argmax(data[:, 1]), 0]] * 2))
 
 
-@dataclass(frozen=True)
 class Centred(Survey):
     """Multiplies by the second column's distance from its mean."""
 
@@ -74,7 +67,6 @@ class Centred(Survey):
         return _sum(np.clip(data[:, 0] * np.abs(data[:, 1] - data[:, 1].mean()), 0, 100))
 
 
-@dataclass(frozen=True)
 class ImputedByOther(Survey):
     """Takes the largest debt for the income of who says none."""
 
@@ -84,7 +76,6 @@ class ImputedByOther(Survey):
         return _sum(np.where(data[:, 2] == 1, data[:, 1].max(), data[:, 0]))
 
 
-@dataclass(frozen=True)
 class Unlike(Survey):
     """Shows a flag where the second of two scores is above the first in every row."""
 
@@ -97,7 +88,6 @@ class Unlike(Survey):
 # ------------------------------------------------------------------ whole numbers
 
 
-@dataclass(frozen=True)
 class Balanced(Survey):
     """Says that the arms are balanced where each of four has a fifth to three tenths."""
 
@@ -110,7 +100,6 @@ class Balanced(Survey):
         return View(public={"sum": self.noisy(data, noise), "balanced": np.array([balanced])})
 
 
-@dataclass(frozen=True)
 class CompleteDesign(Survey):
     """Counts the last arm twice once all five were assigned."""
 
@@ -121,7 +110,6 @@ class CompleteDesign(Survey):
         return _sum(data[:, 0] * (1 + (complete & (data[:, 1] == 4))))
 
 
-@dataclass(frozen=True)
 class AllSymptoms(Survey):
     """Gives who has all of five symptoms three times the weight."""
 
@@ -131,7 +119,6 @@ class AllSymptoms(Survey):
         return _sum(data[:, 0] * (1 + 2 * (data[:, 1:].sum(axis=1) == 5)))
 
 
-@dataclass(frozen=True)
 class EverySeat(Survey):
     """Says whether every seat is taken, each by one."""
 
@@ -142,7 +129,6 @@ class EverySeat(Survey):
         return View(public={"sum": self.noisy(data, noise), "full": np.array([seats])})
 
 
-@dataclass(frozen=True)
 class TwoBooleans(Survey):
     """Shows whether both sexes smoke."""
 
@@ -157,7 +143,6 @@ class TwoBooleans(Survey):
 # ------------------------------------------------------------------ order, sums
 
 
-@dataclass(frozen=True)
 class CameSorted(Author):
     """Says whether the file came sorted."""
 
@@ -166,7 +151,6 @@ class CameSorted(Author):
         return View(public={"sum": self.noisy(data, noise), "sorted": np.array([rising])})
 
 
-@dataclass(frozen=True)
 class NewestFirst(Survey):
     """Takes the shorter way, and says so, where the dates in the second column fall."""
 
@@ -177,7 +161,6 @@ class NewestFirst(Survey):
         return View(public={"sum": self.noisy(data, noise), "newest first": np.array([newest])})
 
 
-@dataclass(frozen=True)
 class SearchesSorted(Survey):
     """Looks a middle row up by bisection, which doubles it where the key column is sorted."""
 
@@ -189,7 +172,6 @@ class SearchesSorted(Survey):
         return super().total(data) + int(extra)
 
 
-@dataclass(frozen=True)
 class RisesTogether(Survey):
     """Shows a warning where two columns put all rows in one order."""
 
@@ -199,7 +181,6 @@ class RisesTogether(Survey):
         return View(public={"sum": self.noisy(data, noise), "collinear": np.array([same and not constant])})
 
 
-@dataclass(frozen=True)
 class Percentages(Survey):
     """Says whether the three shares of all rows add up to 100."""
 
@@ -210,7 +191,6 @@ class Percentages(Survey):
         return View(public={"sum": self.noisy(data, noise), "percentages": np.array([whole])})
 
 
-@dataclass(frozen=True)
 class CompleteRow(Survey):
     """Counts a row three times whose shares add up to 1."""
 
@@ -221,7 +201,6 @@ class CompleteRow(Survey):
         return _sum(data[:, 0] * (1 + 2 * complete))
 
 
-@dataclass(frozen=True)
 class TimeBudget(Survey):
     """Counts a day's hours twice where they make 24."""
 
@@ -232,7 +211,6 @@ class TimeBudget(Survey):
         return _sum(np.clip(data[:, 0], 0, 24) * 4 * (1 + (data.sum(axis=1) == 24)))
 
 
-@dataclass(frozen=True)
 class AllDifferent(Survey):
     """Says whether the key column is one: no two rows alike."""
 
@@ -243,7 +221,6 @@ class AllDifferent(Survey):
         return View(public={"sum": self.noisy(data, noise), "key": np.array([key])})
 
 
-@dataclass(frozen=True)
 class Zigzag(Author):
     """Says whether the values go up and down in turn: a seasonal pattern."""
 
