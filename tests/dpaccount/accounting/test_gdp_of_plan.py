@@ -18,6 +18,7 @@ from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events
 from dpaccount.plan.events import DiscreteLaplace, Gaussian, Laplace, Pure, RandomizedResponse
+from tests.dpaccount.numerics.gaussian_curve import gaussian_delta, real
 from tests.looped import looped
 
 GDP, MILLIONTH = MEASURES["gdp"], Fraction(1, 10**6)
@@ -38,29 +39,20 @@ def binomial(loss, count):
     return delta
 
 
-def real(value):
-    return mpmath.mpf(value.numerator) / value.denominator
-
-
-def gaussian(mu, epsilon):
-    a = epsilon / mu
-    return mpmath.ncdf(mu / 2 - a) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - a)
-
-
 def least_on_grid(delta, end, points=150):
     """Return the least μ that dominates at so many ε from −end to end."""
     found = mpmath.mpf("1e-9")
     for step in range(-points, points):
         epsilon = end * Fraction(step, points)
         height, at = delta(epsilon), real(epsilon)
-        if gaussian(found, at) >= height:
+        if gaussian_delta(found, at) >= height:
             continue
         low, high = found, 2 * found
-        while gaussian(high, at) < height:
+        while gaussian_delta(high, at) < height:
             high *= 2
         for _ in range(40):
             middle = (low + high) / 2
-            low, high = (low, middle) if gaussian(middle, at) >= height else (middle, high)
+            low, high = (low, middle) if gaussian_delta(middle, at) >= height else (middle, high)
         found = high
     return found
 
@@ -91,7 +83,7 @@ def test_no_mu_is_accepted_that_lies_below_somewhere(loss, count, factor):
         with mpmath.workdps(60):
             mu = mpmath.sqrt(real(tried))
             for step in range(-60, 60):
-                assert delta(end * Fraction(step, 60)) <= gaussian(mu, real(end * Fraction(step, 60)))
+                assert delta(end * Fraction(step, 60)) <= gaussian_delta(mu, real(end * Fraction(step, 60)))
 
 
 def test_a_bump_between_two_cells_is_seen():
@@ -133,11 +125,11 @@ def test_another_method_finds_no_epsilon_where_it_lies_below(kinds):
         for step in range(14):
             epsilon = Fraction(float(mu)) * Fraction(step, 2)
             lower = account.delta(epsilon).lower
-            assert real(lower) <= gaussian(mu, real(epsilon))
+            assert real(lower) <= gaussian_delta(mu, real(epsilon))
         # and a hundredth less is refuted at some ε
         assert any(
             real(account.delta(Fraction(float(mu)) * Fraction(step, 4)).lower)
-            > gaussian(mu * (1 - mpmath.mpf(1) / 100), mu * step / 4)
+            > gaussian_delta(mu * (1 - mpmath.mpf(1) / 100), mu * step / 4)
             for step in range(12)
         )
 
@@ -210,7 +202,7 @@ def test_what_is_charged_lies_above_every_combination_of_answers(kinds):
         for step in range(-12, 13):
             epsilon = end * Fraction(step, 12)
             height = delta(epsilon) - mpmath.mpf(10) ** -45
-            assert height <= gaussian(mu, real(epsilon))
+            assert height <= gaussian_delta(mu, real(epsilon))
             assert step < 0 or height <= real(bound(epsilon))
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dpaccount.numerics.closed.gdp_of_release import mu_squared
 from dpaccount.plan import events
+from tests.dpaccount.numerics.gaussian_curve import gaussian_delta, real
 
 ETAS = ["1/1000", "1/20", "1", "3", "8", "40"]
 
@@ -23,21 +24,12 @@ def two_points(eta, t):
     return mpmath.exp(t) * q, q
 
 
-def gaussian_delta(mu, epsilon):
-    a = epsilon / mu
-    return mpmath.ncdf(mu / 2 - a) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - a)
-
-
 @pytest.mark.parametrize("eta", ETAS)
 def test_no_two_point_pair_needs_more_and_one_needs_as_much(eta):
     """The least μ of each pair, by the corner of its trade-off function."""
     with mpmath.workdps(60):
-        number = (
-            mpmath.mpf(events.BoundedRange(eta=eta).eta.numerator)
-            / events.BoundedRange(eta=eta).eta.denominator
-        )
-        found = events.BoundedRange(eta=eta).mu_squared()
-        bound = mpmath.sqrt(mpmath.mpf(found.numerator) / found.denominator)
+        number = real(eta)
+        bound = mpmath.sqrt(real(events.BoundedRange(eta=eta).mu_squared()))
         needed = []
         for step in range(1, 200):
             p, q = two_points(number, number * step / 200)
@@ -51,10 +43,8 @@ def test_no_two_point_pair_needs_more_and_one_needs_as_much(eta):
 def test_the_curve_of_every_pair_lies_below_the_gaussian_one_in_both_directions(eta):
     """A second derivation: hockey-stick divergences at ε of both signs, nothing of trade-off functions."""
     with mpmath.workdps(40):
-        event = events.BoundedRange(eta=eta)
-        number = mpmath.mpf(event.eta.numerator) / event.eta.denominator
-        square = event.mu_squared()
-        mu = mpmath.sqrt(mpmath.mpf(square.numerator) / square.denominator)
+        number = real(eta)
+        mu = mpmath.sqrt(real(events.BoundedRange(eta=eta).mu_squared()))
         for place in range(1, 40):
             p, q = two_points(number, number * place / 40)
             for step in range(-20, 21):
@@ -68,8 +58,7 @@ def test_a_smaller_mu_is_refuted():
     """The twin: a millionth less, and the pair in the middle shows it at ε = 0."""
     with mpmath.workdps(40):
         p, q = two_points(mpmath.mpf(1), mpmath.mpf(1) / 2)
-        square = events.BoundedRange(eta=1).mu_squared()
-        mu = mpmath.sqrt(mpmath.mpf(square.numerator) / square.denominator)
+        mu = mpmath.sqrt(real(events.BoundedRange(eta=1).mu_squared()))
         assert p - q <= gaussian_delta(mu, mpmath.mpf(0))
         assert p - q > gaussian_delta(mu * (1 - mpmath.mpf(10) ** -6), mpmath.mpf(0))
 

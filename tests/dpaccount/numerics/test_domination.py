@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from dpaccount.numerics import domination
 from dpaccount.numerics.closed import gaussian
 from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
+from tests.dpaccount.numerics.gaussian_curve import gaussian_delta, real
 
 MU2 = [Fraction(1, 400), Fraction(1, 4), Fraction(1), Fraction(9)]
 places = st.fractions(0, 1, max_denominator=1000)
@@ -68,17 +69,8 @@ def test_a_line_that_stands_for_the_gaussian_curve_is_nowhere_above_it(mu2, wher
         line, touch = (floor_of(here - ball(at).exp() * there) for at in (epsilon, m))
     with mpmath.workdps(60):
         mu = mpmath.sqrt(real(mu2))
-        assert real(line) <= exact(mu, real(epsilon))
-        assert abs(real(touch) - exact(mu, real(m))) < mpmath.mpf(10) ** -50
-
-
-def real(value):
-    return mpmath.mpf(value.numerator) / value.denominator
-
-
-def exact(mu, epsilon):
-    a = epsilon / mu
-    return mpmath.ncdf(mu / 2 - a) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - a)
+        assert real(line) <= gaussian_delta(mu, real(epsilon))
+        assert abs(real(touch) - gaussian_delta(mu, real(m))) < mpmath.mpf(10) ** -50
 
 
 @settings(max_examples=5, deadline=None)
@@ -93,6 +85,6 @@ def test_the_least_that_is_found_dominates_and_is_hardly_more(mu2, where, digits
     with mpmath.workdps(60):
         mu = mpmath.sqrt(real(found))
         for step in range(41):
-            assert real(curve(end * Fraction(step, 41))) <= exact(mu, real(end * Fraction(step, 41))) * (
-                1 + mpmath.mpf(10) ** -30
-            )
+            assert real(curve(end * Fraction(step, 41))) <= gaussian_delta(
+                mu, real(end * Fraction(step, 41))
+            ) * (1 + mpmath.mpf(10) ** -30)

@@ -13,6 +13,7 @@ from dpaccount.numerics import domination
 from dpaccount.numerics.closed.gdp_of_release import mu_squared
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events
+from tests.dpaccount.numerics.gaussian_curve import gaussian_delta, real
 from tests.looped import looped
 
 LOSSES = ["1/1000", "1/20", "1/2", "1", "3", "12", "60"]
@@ -20,17 +21,8 @@ DIGITS = 80
 NOTHING = mpmath.mpf(10) ** -60
 
 
-def number(value):
-    return mpmath.mpf(Fraction(value).numerator) / Fraction(value).denominator
-
-
 def mu_of(event):
-    return mpmath.sqrt(number(event.mu_squared()))
-
-
-def gaussian_delta(mu, epsilon):
-    a = epsilon / mu
-    return mpmath.ncdf(mu / 2 - a) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - a)
+    return mpmath.sqrt(real(event.mu_squared()))
 
 
 def response(loss, k):
@@ -72,12 +64,12 @@ def curves(loss, kind):
     name, size = kind
     if name == "laplace":
         event = events.Laplace(scale=1, sensitivity=loss)
-        return [lambda at: laplace(number(loss), at)], event
+        return [lambda at: laplace(real(loss), at)], event
     if name == "response":
-        pair, event = response(number(loss), size), events.RandomizedResponse(epsilon=loss, k=size)
+        pair, event = response(real(loss), size), events.RandomizedResponse(epsilon=loss, k=size)
     else:
         scale = size / Fraction(loss)
-        pair = geometric(1 / number(scale), size)
+        pair = geometric(1 / real(scale), size)
         event = events.DiscreteLaplace(scale=scale, sensitivity=size)
     return [lambda at: divergence(pair, at), lambda at: divergence(pair[::-1], at)], event
 
@@ -95,7 +87,7 @@ def test_the_curve_of_the_pair_lies_below_the_gaussian_one_in_both_directions(lo
     with mpmath.workdps(DIGITS):
         directions, event = curves(loss, kind)
         mu = mu_of(event)
-        for at in grid(number(loss)):
+        for at in grid(real(loss)):
             for delta in directions:
                 assert delta(at) <= gaussian_delta(mu, at) + NOTHING
 
@@ -107,7 +99,7 @@ def test_a_smaller_mu_is_refuted(loss, kind):
     with mpmath.workdps(DIGITS):
         directions, event = curves(loss, kind)
         smaller = mu_of(event) * (1 - mpmath.mpf(10) ** -6)
-        at = slope(smaller, corner(number(loss), *kind))
+        at = slope(smaller, corner(real(loss), *kind))
         assert any(delta(at) > gaussian_delta(smaller, at) for delta in directions)
 
 
@@ -140,13 +132,13 @@ def test_it_is_rounded_up(loss, kind):
     """Against 200 digits, of which the program computes fewer; more answers than 10^12 pay for so many."""
     name, size = kind
     with mpmath.workdps(200 + 30 * (loss == "1e-14")):
-        exact = corner(number(loss), name, min(size, 10**12))
+        exact = corner(real(loss), name, min(size, 10**12))
         other = {"laplace": exact, "response": exact * (min(size, 10**12) - 1)}.get(name)
         if other is None:  # of geometric noise the product of the errors is known
-            step = number(loss) / size
+            step = real(loss) / size
             other = mpmath.exp(-step * (size + 1)) / (1 + mpmath.exp(-step)) ** 2 / exact
         needed = (upper_point(exact) + upper_point(other)) ** 2
-        found = number(curves(loss, kind)[1].mu_squared())
+        found = real(curves(loss, kind)[1].mu_squared())
         assert needed <= found <= needed * (1 + mpmath.mpf(10) ** -15)
 
 
@@ -202,7 +194,7 @@ def test_permute_and_flip_lies_below_it(scores, epsilon, data):
     """Exactly evaluated: all orders of the candidates, against scores that moved by at most 1."""
     moved = [score + data.draw(st.integers(-1, 1)) for score in scores]
     with mpmath.workdps(30):
-        rate = number(epsilon)
+        rate = real(epsilon)
         pair = chosen(scores, rate), chosen(moved, rate)
         mu = mu_of(events.PermuteAndFlip(epsilon=epsilon))
         for at in grid(rate):
@@ -213,7 +205,7 @@ def test_permute_and_flip_lies_below_it(scores, epsilon, data):
 def test_permute_and_flip_needs_as_much(epsilon):
     """The twin: two candidates that change places show a millionth less to be too little."""
     with mpmath.workdps(30):
-        pair = chosen([0, 1], number(epsilon)), chosen([1, 0], number(epsilon))
+        pair = chosen([0, 1], real(epsilon)), chosen([1, 0], real(epsilon))
         mu = mu_of(events.PermuteAndFlip(epsilon=epsilon))
         assert divergence(pair, 0) <= gaussian_delta(mu, mpmath.mpf(0)) + mpmath.mpf(10) ** -20
         assert divergence(pair, 0) > gaussian_delta(mu * (1 - mpmath.mpf(10) ** -6), mpmath.mpf(0))

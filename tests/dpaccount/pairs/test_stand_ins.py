@@ -63,7 +63,7 @@ def cells(cdf, shift, reach):
 
 
 def normal(mu):
-    return cells(lambda x: math.erfc(-x / math.sqrt(2)) / 2, mu, 4)
+    return cells(_normal, mu, 4)
 
 
 def laplace_cdf(x):
@@ -235,10 +235,8 @@ def _flipped_triple(epsilon):
 
 #: The noise with a row that moves it up, without it, and with one that moves it down.
 _TRIPLES = {
-    "gaussian": lambda e: [
-        _moved(lambda x: math.erfc(-x / math.sqrt(2)) / 2, float(e.sensitivity / e.sigma), 4)
-    ],
-    "gdp": lambda e: [_moved(lambda x: math.erfc(-x / math.sqrt(2)) / 2, float(e.mu), 4)],
+    "gaussian": lambda e: [_moved(_normal, float(e.sensitivity / e.sigma), 4)],
+    "gdp": lambda e: [_moved(_normal, float(e.mu), 4)],
     "laplace": lambda e: [_moved(laplace_cdf, float(e.sensitivity / e.scale), 6)],
     "discrete_laplace": lambda e: [_two_sided(math.exp(-1 / e.scale), int(e.sensitivity))],
     "pure": lambda e: [_two_sided(math.exp(-e.epsilon), 1)] if e.epsilon > 1e-3 else [(np.ones(1),) * 3],
@@ -510,7 +508,7 @@ def test_groups_of_rounds_share_only_common_nodes_and_rows(rounds):
         for event, times in ((ev.Tree, moves), (ev.MatrixFactorisation, best)):
             delta = Accountant(Plan(Relation.REPLACE_ONE, (event(rounds=rounds, sigma=5),)), k).delta("0.1")
             root = math.sqrt(times) / 5
-            truth = _gaussian_delta(root, 0.1)
+            truth = gaussian_delta(root, 0.1)
             assert float(delta.lower) <= truth * (1 + 1e-9)
             assert truth <= float(delta.upper) * (1 + 1e-9)
     assert (
@@ -519,11 +517,8 @@ def test_groups_of_rounds_share_only_common_nodes_and_rows(rounds):
     )
 
 
-def _gaussian_delta(mu, at):
-    def phi(x):
-        return math.erfc(-x / math.sqrt(2)) / 2
-
-    return phi(mu / 2 - at / mu) - math.exp(at) * phi(-mu / 2 - at / mu)
+def gaussian_delta(mu, at):
+    return _normal(mu / 2 - at / mu) - math.exp(at) * _normal(-mu / 2 - at / mu)
 
 
 def test_groups_of_long_streams():

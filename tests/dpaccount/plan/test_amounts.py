@@ -12,7 +12,7 @@ from dpaccount.accounting.filters import Filter
 from dpaccount.accounting.measures import Measure
 from dpaccount.errors import BudgetError
 from dpaccount.plan import events as ev
-from tests.dpaccount.pairs.test_stand_ins import MAKERS, ROUNDING, enumerated, stand_ins
+from tests.dpaccount.pairs.test_stand_ins import MAKERS, ROUNDING, enumerated, gaussian_delta, stand_ins
 from tests.looped import looped
 
 SAMPLES = (ev.PoissonSubsampled, ev.PoissonReplaced, ev.SampledWithoutReplacement)
@@ -27,13 +27,6 @@ def renyi(p, q, order):
     logs = order * np.log(p[kept]) + (1 - order) * np.log(q[kept])
     top = logs.max()
     return float(top + np.log(np.exp(logs - top).sum())) / (order - 1)
-
-
-def gaussian_delta(mu, epsilon):
-    def tail(x):
-        return math.erfc(x / math.sqrt(2)) / 2
-
-    return tail(epsilon / mu - mu / 2) - math.exp(epsilon) * tail(epsilon / mu + mu / 2)
 
 
 def holds(event):

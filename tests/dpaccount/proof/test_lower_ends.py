@@ -35,6 +35,7 @@ from dpaccount.proof import (
     to_gdp,
 )
 from dpaccount.proof.search import ATTAINED, approximate, delta_upper, lower_end
+from tests.dpaccount.pairs.test_stand_ins import gaussian_delta
 
 F = Fraction
 DELTAS = st.sampled_from([F(1, 10), F(1, 1000), F(1, 10**6)])
@@ -45,14 +46,6 @@ BALL = assume_ball("q", F(1), REPLACE_ONE, "t")
 
 def shown(theorem):
     return post_process(theorem, assume_view("it", "everyone", "replay"))
-
-
-def phi(x):
-    return math.erfc(-x / math.sqrt(2)) / 2
-
-
-def gaussian_delta(mu, epsilon):
-    return phi(mu / 2 - epsilon / mu) - math.exp(epsilon) * phi(-mu / 2 - epsilon / mu)
 
 
 def confirmed(theorem, lower):
