@@ -137,7 +137,7 @@ def _registered(use: str) -> Extension | None:
 def spelled(use: str) -> str:
     """Return a subject's name, as ``package.module:name`` where another distribution registers it.
 
-    Whoever reads the claim then sees whose code it is, and it is treated as a user's own code.
+    The claim then names the package that the code is from, and the code is treated as a user's own.
     """
     registered = _registered(use)
     return use if registered is None or registered.ours else registered.value

@@ -36,7 +36,7 @@ def _table(title: str, place: int) -> Parameter:
 
 
 CLAIM, DATA, RUNS = _table("Claim", 1), _table("Data of your own function", 2), _table("Runs", 3)
-#: What a command takes and help does not show, because another command is for it.
+#: Accepted and not shown in help, because another command is for it.
 HIDDEN = Parameter(name="*", show=False)
 
 
@@ -191,7 +191,7 @@ class CertifiedOptions:
 
 @dataclass(frozen=True)
 class ElsewhereOptions(AnyCurveOptions, ProgramOptions, CertifiedOptions, ClusterOptions):
-    """What `audit` takes too: each of these has a command in whose help it stands."""
+    """Options that `audit` accepts and does not show: another command documents each of them."""
 
     command: Text | None = None
     samples: Annotated[tuple[Path, Path], Parameter(negative="")] | None = None

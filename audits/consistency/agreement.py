@@ -41,7 +41,7 @@ WITNESS = closed(
 
 
 def check_agreement(document: dict[str, Any], final: Fact | None) -> None:
-    """Verify that what is said twice is the same."""
+    """Verify that members which state one fact agree."""
     short_numbers(document)
     check_target(document, final)
     check_table(document)

@@ -14,7 +14,7 @@ from dpaccount.checker.relation import ADDED, REPLACED
 Table = dict[str, Any]
 Interval = tuple[Fraction, Fraction]
 TREE, LEVELS = sum(4**level for level in range(1, 6)), 5  # cells for a quantile, and of how many a row is one
-SQUARE = Fraction(8, 5)  # w of z² − ½ beside z, of numbers z in [−1, 1]: what a variance sums
+SQUARE = Fraction(8, 5)  # the weight w of a variance's sums of (z, w(z² − ½)), z in [−1, 1]
 ULPS = Fraction(1, 2**50)  # of a column's bounds: more than rounding adds to a number between them
 OF_CELLS, OF_NUMBERS = ("histogram", "top"), ("sum", "mean", "variance", "median", "quantile", "regression")
 #: From a draw down to what is assumed of a row: Gaussian noise by relation, others by what is summed.

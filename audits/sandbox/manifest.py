@@ -1,7 +1,7 @@
 """The folder `--work` of a table that is summed in parts, from which an interrupted command resumes.
 
 The manifest is a `Journal`: exact totals of private data, and the key that hashes persons, for its owner
-alone.  Its digests are no signature: whoever has the file can write another, so what it says is also compared
+alone.  Its digests are no signature: anybody with the file can write another, so its content is also compared
 with what rows can give (`table_parts`).
 
 The folder also contains the table's rows, one file per part, with mode 700.  A command removes them when

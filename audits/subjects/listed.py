@@ -1,4 +1,4 @@
-"""Functions that `dpaccount list` names beside the catalogued classes: what each claims, on which data."""
+"""Functions that `dpaccount list` shows after the catalogued classes: what each claims, on which data."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """A user's function in tasks: its modules travel with each, and a process of its own imports them alone.
 
-Their bytes are a part of what a task is, so that changed code is other work.  They may import what `version`
-compares, and nothing else, whether they say so or find a name while they run; what a run reads beside its
-arguments is refused, as its result would depend on the machine.
+Their bytes are part of a task's identity, so that changed code is other work.  They may import only what
+`version` compares, by a statement or dynamically.  A run that reads anything but its arguments is refused: its
+result would depend on the machine.
 """
 
 import ast
@@ -86,7 +86,7 @@ class ArchiveImporter(InspectLoader):
             what = f"a module {taken[0]} that is not the archive's is loaded here"
             raise InputError(what, "rename yours, or do not import it")
         self.refused = ""  #: what its code has first tried to import or read in vain
-        self._thread = threading.get_ident()  #: ours: all others are the archive's, whatever they begin with
+        self._thread = threading.get_ident()  #: of this process's own work: any other was started by the archive's code
         sys.meta_path.insert(0, self)
         sys.addaudithook(self.watch)
 
@@ -121,7 +121,7 @@ class ArchiveImporter(InspectLoader):
         return False
 
     def watch(self, event: str, given: tuple[object, ...]) -> None:
-        """Note as refused what the archive's code reads beside its arguments: an audit hook."""
+        """Audit hook: record as refused what the archive's code reads in addition to its arguments."""
         frame: FrameType | None = sys._getframe(1) if event in READS and not self.refused else None
         by_path = False  #: whether it may be the text of a module that is found by its path, not by import
         while frame is not None:
