@@ -1,4 +1,4 @@
-"""Checks of a certificate beyond its proof: evidence, attack, columns, intervals and hazards; of one run, too.
+"""Checks of a certificate beyond its proof: evidence, attack, columns, intervals and hazards; of one run too.
 
 `dpaccount check` runs this after the checker, on which it builds.  Nothing here makes a guarantee hold: the
 checker alone decides whether a claim follows from its derivation.  What is found here is that the document

@@ -1,8 +1,8 @@
 """A user's function in tasks: its modules travel with each, and a process of its own imports them alone.
 
 Their bytes are part of a task's identity, so that changed code is other work.  They may import only what
-`version` compares, by a statement or dynamically.  A run that reads anything but its arguments is refused: its
-result would depend on the machine.
+`version` compares, by a statement or dynamically.  A run that reads anything but its arguments is refused:
+its result would depend on the machine.
 """
 
 import ast
@@ -86,7 +86,7 @@ class ArchiveImporter(InspectLoader):
             what = f"a module {taken[0]} that is not the archive's is loaded here"
             raise InputError(what, "rename yours, or do not import it")
         self.refused = ""  #: what its code has first tried to import or read in vain
-        self._thread = threading.get_ident()  #: of this process's own work: any other was started by the archive's code
+        self._thread = threading.get_ident()  #: all other threads were begun by the archive's code
         sys.meta_path.insert(0, self)
         sys.addaudithook(self.watch)
 
