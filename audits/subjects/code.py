@@ -90,7 +90,8 @@ class Code:
         file = Path(str(spec.origin))
         if rest:
             file = file.parent.joinpath(*rest)
-            return file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
+            package = file / "__init__.py"  # a folder without it, such as one of bytecode, is none
+            return package if package.is_file() else file.with_suffix(".py")
         return file
 
 

@@ -605,7 +605,7 @@ def test_who_knows_all_rows_but_one_learns_nothing_from_a_certificate(tmp_path, 
             receipt = ledger.charge(due.subject().proof(Fraction(0)), "ages", None, due.numbered(1))
             heads.add(ledger.paid(receipt.entry).head)
         names |= {due.named_data("a"), due.named_data("b"), due.digest}
-        public = replace(due, claim=replace(due.claim, public_data=True))
+        public = replace(due, bound=replace(due.bound, claim=replace(due.claim, public_data=True)))
         assert public.named_data("a") == due.digest
     assert len(heads) == 2
     assert len(names) == 3

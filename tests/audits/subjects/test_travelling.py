@@ -135,3 +135,15 @@ def imports_for_itself():
     import tests.planted.tasks as found
 
     return found is sys.modules["tests.planted.tasks"]
+
+
+def test_a_folder_that_is_no_package_does_not_hide_a_module(tmp_path):
+    """As a package leaves one behind that became a module: its bytecode."""
+    (tmp_path / "mine" / "part" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "mine" / "__init__.py").write_text("")
+    (tmp_path / "mine" / "part.py").write_text("def f(data):\n    return 0\n")
+    code = Code("mine.part:f", (str(tmp_path),))
+    assert code.file() == tmp_path / "mine" / "part.py"
+    assert tmp_path / "mine" / "part.py" in code.files()
+    (tmp_path / "mine" / "part" / "__init__.py").write_text("")
+    assert code.file() == tmp_path / "mine" / "part" / "__init__.py"

@@ -157,7 +157,7 @@ ROWS = {
     "the budget": "UPDATE entries SET body = replace(body, 'epsilon\":\"1', 'epsilon\":\"9') WHERE number = 0",
     "the head": "UPDATE ledger SET head = (SELECT digest FROM entries WHERE number = 2)",
     "the last": "UPDATE ledger SET last = 4",
-    "a node": "UPDATE nodes SET body = replace(body, '1/40', '1/80')",
+    "a node": "UPDATE nodes SET body = replace(body, '1/20', '1/40')",
 }
 UNSEALED = ("the budget", "the head", "the last", "a node")
 
