@@ -152,8 +152,7 @@ def calibrate(  # noqa: PLR0913 - options
     from msgspec.structs import asdict, replace
 
     from dpaccount.accounting.answers import calibrate_answer, calibrate_plan_answer
-    from dpaccount.accounting.calibrate import PARAMETERS, plan_of
-    from dpaccount.accounting.calibrate_plan import unknown_in
+    from dpaccount.accounting.calibrate import PARAMETERS, plan_of, unknown_in
     from dpaccount.schemas.fields import Confirmed
 
     target, share = required(epsilon, "--epsilon"), required(delta, "--delta")

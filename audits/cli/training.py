@@ -31,8 +31,7 @@ from dpaccount.exact import printed, shown
 from dpaccount.schemas.costs import CorrelatedRun, SgdRun
 
 if TYPE_CHECKING:
-    from dpaccount.accounting.ftrl import FtrlTraining
-    from dpaccount.accounting.training import Training
+    from dpaccount.accounting.training import FtrlTraining, Training
 
 
 FTRL = ("participations", "separation", "bands")  #: options that belong to --mechanism
@@ -125,7 +124,7 @@ class TrainingOptions:
         self, everyone: int, drawn: int, noise: Fraction | int, steps: int
     ) -> "Training | FtrlTraining | None":
         """Return the run by DP-FTRL; None where no mechanism is named."""
-        from dpaccount.accounting.ftrl import FtrlTraining
+        from dpaccount.accounting.training import FtrlTraining
 
         wholes = {name: whole(getattr(self, name), f"--{name}") for name in FTRL}
         given = {name: value for name, value in wholes.items() if value is not None}

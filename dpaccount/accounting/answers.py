@@ -141,7 +141,7 @@ def calibrate_answer(
     """
     from msgspec.structs import replace
 
-    from dpaccount.accounting.calibrate_plan import calibrate  # which `account` does without
+    from dpaccount.accounting.calibrate import calibrate  # which `account` does without
 
     begun = time.perf_counter()
     found = calibrate(name, epsilon, delta, sensitivity=sensitivity, count=count, rounds=rounds)
@@ -155,7 +155,7 @@ def calibrate_plan_answer(place: Place, *, epsilon: Fraction, delta: Fraction) -
     """
     from msgspec.structs import replace
 
-    from dpaccount.accounting.calibrate_plan import settle, unknown_in
+    from dpaccount.accounting.calibrate import settle, unknown_in
 
     begun = time.perf_counter()
     unknown = unknown_in(place)

@@ -1,4 +1,4 @@
-"""The cost of private training with noisy gradients (DP-SGD), by how batches are drawn.
+"""The cost of private training with noisy gradients: DP-SGD by how batches are drawn, and DP-FTRL.
 
 One step clips the gradient of every drawn example to ℓ2 norm C, adds them up, and adds Gaussian
 noise of standard deviation σC; C drops out (Abadi et al. 2016).  Under add-remove, one more example
@@ -8,18 +8,25 @@ batch without it.
 >>> run = Training(examples=60000, batch=256, sigma="1.1", steps=steps_of(60, 60000, 256))
 >>> run.steps, run.epsilon(1e-5)
 (14063, 2.381689727 (±9e-10))
+
+In training by noisy prefix sums (DP-FTRL) the sums go through a factor (a binary tree, or a Toeplitz
+matrix) and get independent noise (Kairouz et al. 2021; Denisov et al. 2022; Choquette-Choo et al. 2023).
+Nothing is gained from chance, so batches may be those of a fixed order; what counts is how often an example
+takes part, and how far apart.
+
+>>> run = FtrlTraining(examples=60000, batch=256, sigma=20, steps=1170, mechanism="sqrt-toeplitz")
+>>> run.participations, run.separation
+(5, 234)
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, dataclass_transform
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate import Calibration
-from dpaccount.accounting.calibrate_plan import Unknown, settle
-from dpaccount.accounting.ftrl import FtrlTraining, check_batches, record
+from dpaccount.accounting.calibrate import Calibration, Unknown, settle
 from dpaccount.accounting.profile import svg_of
 from dpaccount.documents import csv_text
 from dpaccount.errors import InputError
@@ -28,6 +35,7 @@ from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.work_budget import PROFILE, allowance
 from dpaccount.plan.event_base import Real, Spelled
 from dpaccount.plan.events import (
+    DpFtrl,
     Gaussian,
     Plan,
     PoissonExamples,
@@ -36,7 +44,7 @@ from dpaccount.plan.events import (
     RandomAllocation,
     SampledWithoutReplacement,
 )
-from dpaccount.relation import Relation
+from dpaccount.relation import Relation, adjacency
 
 POISSON, ALLOCATION, SHUFFLE, FIXED = "poisson", "random-allocation", "shuffle", "without-replacement"
 #: How batches are drawn, and where the bound is proved.
@@ -55,7 +63,40 @@ SOURCES = {
 SAMPLINGS = tuple(SOURCES)
 OLD_NAMES = {"fixed-size": FIXED}  #: of samplings
 USUAL: Any = ""  #: the relation that a sampling is counted under where none is named
+MECHANISMS = ("tree", "sqrt-toeplitz", "banded-toeplitz")  #: of DP-FTRL
+ADD_REMOVE: Any = Relation.ADD_REMOVE
 POINTS = 60  #: of a curve over steps
+
+
+@dataclass_transform(frozen_default=True)
+def record(kind: type[Any]) -> type[Any]:
+    """Make a frozen dataclass, whose numbers are given in any spelling and kept exactly."""
+    return dataclass(frozen=True)(kind)
+
+
+def check_batches(examples: int, batch: int, steps: int) -> None:
+    """Refuse numbers that are those of no training run, with `InputError`."""
+    for name, value in (("examples", examples), ("batch", batch), ("steps", steps)):
+        if type(value) is not int or not 1 <= value < 1 << 63:
+            raise InputError(f"{name} is out of range", "give a whole number from 1 to 2^63")
+    if batch > examples:
+        raise InputError("the batch exceeds the examples", "a batch is some of them")
+
+
+def stated(cost: Enclosure, delta: Exact, moved: str, holds: str, more: str) -> str:
+    """Return the sentences for a paper: what is private, under which conditions, and what is not counted."""
+    epsilon, share = formatted(cost.upper, ".4g", up=True), shown(as_exact(delta))
+    return (
+        f"Training is ({epsilon}, {share})-differentially private with respect to {moved}. This holds if"
+        f" {holds}. Epsilon is an upper bound, rounded up. {more} The choice of hyperparameters on the same"
+        " data is not counted."
+    )
+
+
+def one_example(relation: Relation) -> str:
+    """Return the change of the training data that is hidden."""
+    done = "replacing" if relation == Relation.REPLACE_ONE else "adding or removing"
+    return f"{done} one training example"
 
 
 def steps_of(epochs: Exact, examples: int, batch: int, sampling: str = POISSON) -> int:
@@ -237,10 +278,7 @@ class Training:
 
         `bounds` are those of `epsilon(delta)`, if they are known.
         """
-        share = as_exact(delta)
-        cost = formatted((bounds or self.epsilon(delta)).upper, ".4g", up=True)
-        replaced = self.relation == Relation.REPLACE_ONE
-        moved = ("replacing" if replaced else "adding or removing") + " one training example"
+        moved, replaced = one_example(self.relation), self.relation == Relation.REPLACE_ONE
         if self.examples_per_user > 1:
             moved = f"adding or removing one user with up to {self.examples_per_user} training examples"
         how = {
@@ -260,13 +298,12 @@ class Training:
             ),
             FIXED: f"every step draws {self.batch} of {self.examples} examples afresh, without replacement",
         }[self.sampling]
-        return (
-            f"Training is ({cost}, {shown(share)})-differentially private with respect to {moved}. This holds"
-            f" if {how}, gradients are clipped in l2 per example, Gaussian noise of"
-            f" {shown(self.sigma)} times the clipping norm is added to their sum, and there are"
-            f" {self.steps:,} steps. Epsilon is an upper bound, rounded up. {self._other_loops(share)}"
-            " The choice of hyperparameters on the same data is not counted."
+        holds = (
+            f"{how}, gradients are clipped in l2 per example, Gaussian noise of {shown(self.sigma)} times the"
+            f" clipping norm is added to their sum, and there are {self.steps:,} steps"
         )
+        more = self._other_loops(as_exact(delta))
+        return stated(bounds or self.epsilon(delta), delta, moved, holds, more)
 
     def _other_loops(self, delta: Fraction) -> str:
         """Return what holds for a shuffled pass, or how to do better than one."""
@@ -287,7 +324,79 @@ class Training:
         )
 
 
-def least_sigma(run: "Training | FtrlTraining", epsilon: Exact, delta: Exact) -> Calibration:
+@record
+class FtrlTraining:
+    """So many `steps` on batches in an order that does not look at the data, released by `mechanism`.
+
+    An example takes part at most `participations` times, at least `separation` steps apart.  Where 0 stands
+    they are those of passes in one fixed order, whose last batch is left out if it is not full.
+    """
+
+    examples: int
+    batch: int
+    sigma: Real
+    steps: int
+    mechanism: str = "tree"
+    participations: int = 0
+    separation: int = 0
+    bands: int = 1
+    relation: Spelled[Relation, Relation | str] = ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        """Refuse what is no training run, and fill in what a fixed order says."""
+        check_batches(self.examples, self.batch, self.steps)
+        if self.mechanism not in MECHANISMS:
+            raise InputError(f"unknown mechanism {self.mechanism!r}", f"known here: {', '.join(MECHANISMS)}")
+        if self.relation not in list(Relation):
+            raise InputError(f"unknown relation {self.relation!r}", f"known here: {', '.join(Relation)}")
+        object.__setattr__(self, "relation", Relation(self.relation))
+        object.__setattr__(self, "sigma", exact_argument("sigma", self.sigma))
+        object.__setattr__(self, "separation", self.separation or self.examples // self.batch)
+        most = -(-self.steps // self.separation) if self.separation > 0 else 1
+        object.__setattr__(self, "participations", self.participations or most)
+        # Built once here, so that what the event refuses is refused now and not at the first question.
+        self.plan()
+
+    def plan(self) -> Plan:
+        """Return the plan of all steps; an example that is replaced moves a sum by two clipping norms."""
+        event = DpFtrl(
+            rounds=self.steps,
+            sigma=self.sigma,
+            participations=self.participations,
+            separation=self.separation,
+            sensitivity=adjacency(self.relation).contributions,
+            mechanism=self.mechanism,
+            bands=self.bands,
+        )
+        return Plan(self.relation, event)
+
+    def epsilon(self, delta: Exact) -> Enclosure:
+        """Return the ε of the whole run at this δ."""
+        return Accountant(self.plan()).epsilon(delta)
+
+    def described(self) -> dict[str, Any]:
+        """Return what the run is beside noise and steps."""
+        banded = {"bands": self.bands} if self.mechanism == "banded-toeplitz" else {}
+        times = {"participations": self.participations, "separation": self.separation}
+        return {"mechanism": self.mechanism, **banded, **times}
+
+    def statement(self, delta: Exact) -> str:
+        """Return the sentences to put into a paper: what is private, and what must hold of the batches."""
+        bands = f" of {self.bands} bands" if self.mechanism == "banded-toeplitz" else ""
+        replaced = self.relation == Relation.REPLACE_ONE
+        gone = "" if replaced else " (the batches of the others do not change)"
+        holds = (
+            f"each example takes part in at most {self.participations} of {self.steps:,} steps, each at least"
+            f" {self.separation} steps after its last one, in an order that does not depend on the data,"
+            " gradients are clipped in l2 per example, and their sums are released by the"
+            f" {self.mechanism} mechanism{bands} with independent Gaussian noise of {shown(self.sigma)} times"
+            " the clipping norm"
+        )
+        more = "No amplification by sampling is used."
+        return stated(self.epsilon(delta), delta, one_example(self.relation) + gone, holds, more)
+
+
+def least_sigma(run: Training | FtrlTraining, epsilon: Exact, delta: Exact) -> Calibration:
     """Return the least noise multiplier with which a run is proved to have (epsilon, delta)."""
 
     def plan(sigma: Fraction) -> Plan:

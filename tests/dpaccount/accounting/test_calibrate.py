@@ -5,8 +5,7 @@ from fractions import Fraction
 import pytest
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate import CLOSED, FINE, GAP, PARAMETERS, first_met
-from dpaccount.accounting.calibrate_plan import calibrate
+from dpaccount.accounting.calibrate import CLOSED, FALLS, FINE, GAP, PARAMETERS, calibrate, first_met
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.plan.events import VOCABULARY, Plan, Relation
@@ -26,7 +25,7 @@ ALIKE = ("bounded_range", "permute_and_flip", "randomized_response")  #: curves 
 def account(name, value, count, delta, rounds):
     """Return ε as `account` would print it by default."""
     shape = {} if rounds is None else {"rounds": rounds}
-    event = VOCABULARY[name](**{PARAMETERS[name][0]: value, "count": count, **shape})
+    event = VOCABULARY[name](**{PARAMETERS[name]: value, "count": count, **shape})
     return Accountant(Plan(Relation.REPLACE_ONE, (event,))).epsilon(delta)
 
 
@@ -76,7 +75,7 @@ def test_it_is_enough_and_a_millionth_less_is_not(name, target):
     assert Fraction(found.text) == found.value
     assert found.bounds.upper <= epsilon
     assert account(name, found.text, count, delta, rounds).upper <= epsilon
-    less = found.value * (1 - LESS if PARAMETERS[name][1] else 1 + LESS)
+    less = found.value * (1 - LESS if PARAMETERS[name] in FALLS else 1 + LESS)
     broken = account(name, less, count, delta, rounds)
     assert (broken.upper if broken.lower is None else broken.lower) > epsilon
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dpaccount import Accountant
-from dpaccount.accounting.calibrate_plan import settle, unknown_in
+from dpaccount.accounting.calibrate import settle, unknown_in
 from dpaccount.documents import parse_json
 from dpaccount.exact import Enclosure
 from dpaccount.plan.plan_file import read_plan

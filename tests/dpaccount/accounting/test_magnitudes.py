@@ -11,7 +11,7 @@ from dpaccount.accounting import account as answering
 from dpaccount.accounting.account import close_delta, close_epsilon
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.answers import account_answer
-from dpaccount.accounting.calibrate_plan import calibrate
+from dpaccount.accounting.calibrate import calibrate
 from dpaccount.accounting.methods import closed_forms
 from dpaccount.documents import parse_json
 from dpaccount.numerics.closed.gdp_of_release import _of_large, mu_squared

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate_plan import FIXED, settle, unknown_in
+from dpaccount.accounting.calibrate import FIXED, settle, unknown_in
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.plan.event_base import RANGES

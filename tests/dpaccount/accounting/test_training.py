@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import dpaccount
 from audits import cli
-from dpaccount.accounting import calibrate_plan, training
+from dpaccount.accounting import calibrate as calibration
+from dpaccount.accounting import training
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate_plan import calibrate, settle, unknown_in
+from dpaccount.accounting.calibrate import calibrate, settle, unknown_in
 from dpaccount.accounting.training import Training, curve_csv, least_sigma, steps_of
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
@@ -27,7 +28,7 @@ RUN = Training(examples=60000, batch=256, sigma="1.1", steps=14063)
 CHEAP = {"event": "gaussian", "sigma": 10, "count": 4}
 
 
-@pytest.mark.parametrize("module", [training, calibrate_plan])
+@pytest.mark.parametrize("module", [training, calibration])
 def test_its_examples(module):
     assert doctest.testmod(module).failed == 0
 

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits import cli
-from dpaccount.accounting import ftrl
+from dpaccount.accounting import training
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.ftrl import FtrlTraining
-from dpaccount.accounting.training import least_sigma
+from dpaccount.accounting.training import FtrlTraining, least_sigma
 from dpaccount.checker import documents
 from dpaccount.checker.sensitivity import stretch as checker_stretch
 from dpaccount.documents import parse_json
@@ -271,7 +270,7 @@ def test_passes_in_a_fixed_order():
     assert "at most 4 of 10 steps, each at least 3 steps after" in run.statement("1e-5")
 
 
-@pytest.mark.parametrize("mechanism", ftrl.MECHANISMS)
+@pytest.mark.parametrize("mechanism", training.MECHANISMS)
 def test_the_noise_of_a_target_is_the_least(mechanism):
     run = FtrlTraining(1000, 100, 4, 30, mechanism, bands=5 if mechanism == "banded-toeplitz" else 1)
     found = least_sigma(run, 2, "1e-5")
