@@ -23,7 +23,6 @@ from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import Certificate
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.ledger.stores.store import Store
-from dpaccount.ledger.team import for_units
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
 
@@ -136,7 +135,7 @@ def _same_plan(budget: Budget, plan: Plan, facts: dict[str, Any], body: ChargeBo
     """Return whether a charge of this plan, in the entry's scope and to its cohort, is the same request."""
     try:
         units = None if body.units is None else [(first, last) for first, last in body.units]
-        whole = plan if units is None else for_units(plan, units)
+        whole = plan if units is None else requests.for_units(plan, units)
         asked = requests.of_plan(budget, whole, "plan").within(body.scope, body.cohort, units)
     except InputError:  # of another relation, or for other units than the cohort's
         return False

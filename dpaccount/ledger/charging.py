@@ -1,9 +1,9 @@
 """Decides whether a charge fits the budget, and builds the result."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from msgspec import convert
@@ -27,6 +27,9 @@ SEARCHED = 4096  #: maximum nodes searched for a unit that exceeds a limit
 SEARCHED_TOGETHER = 64  #: the same for charges that are decided together
 
 
+Asked = tuple[Request, str | None]  #: a request, and its key
+
+
 class KeyTakenError(LedgerError):
     """A key belongs to a different charge."""
 
@@ -40,64 +43,73 @@ class Batch:
         self._nodes = Overlay(rows.node)
         self._opened: dict[int, Opened] = {}
 
-    def decide(self, request: Request, key: str | None, *, dry_run: bool = False) -> Charge:
-        """Accept a request, refuse it with a reason, or return the charge that its key made before.
+    def decide_all(self, asked: list[Asked]) -> list[Charge]:
+        """Decide requests in order: as `decide` would, one by one.
 
-        Raises `KeyTakenError` if the key belongs to a different charge.
-        """
-        known = None if key is None else self._rows.keyed(key)
-        if known is not None:
-            paid = same_charge(self._rows, known, request, self._budget.width)
-            return self._answer(paid, known.number, known=True)
-        state, facts = self._state(), self._facts(request)
-        reason = self._tried(state, request, facts)
-        if dry_run:
-            return self._answer(request, None, reason)
-        if reason is not None:
-            body = entries.as_written({**facts, "key": key, "reason": reason})
-            entry = self._rows.append(REFUSAL, body, self.totals.text)
-        elif request.parts is None:
-            entry = self._rows.append(CHARGE, accepted(facts, request), state.text, key=key)
-        else:
-            state, body = self._state(), accepted(facts, request)
-            entries.apply(self._rows, state, self._budget, RESERVATION, body)
-            entry = self._rows.append(RESERVATION, body, state.text, key=key)
-        if reason is None:
-            state.nodes.keep(self._nodes)
-        self.totals = self.totals.next(entry)
-        return self._answer(request, entry.number, reason)
-
-    def decide_run(self, run: list[tuple[Request, str | None]]) -> list[Charge]:
-        """Decide charges whose keys are new, in order: as `decide` would, one by one.
-
-        Amounts are never negative.  So if several fit together, each fits after those before it, and they
-        are added to the balances in one pass.  If not, one is decided alone; two in a row that are accepted
-        double the number that is tried next, so that refusals cost little.
+        Amounts are never negative.  So if several charges fit together, each fits after those before it, and
+        they are added to the balances in one pass.  If not, one is decided alone; two in a row that are
+        accepted double the number that is tried next, so that refusals cost little.
         """
         charges: list[Charge] = []
-        size, streak = len(run), 0
-        while len(charges) < len(run):
-            some = run[len(charges) : len(charges) + size]
-            decided = self._accepted_together(some) if len(some) > 1 else [self.decide(*some[0])]
-            if decided is None:
+        joins, size, streak = self._joins(asked), len(asked), 0
+        while (first := len(charges)) < len(asked):
+            many = sum(1 for _ in takewhile(bool, joins[first : first + size]))
+            decided = self._accepted_together(asked[first : first + many]) if many > 1 else None
+            if many > 1 and decided is None:
                 size, streak = 1, 0
                 continue
-            charges += decided
-            streak = streak + 1 if decided[-1].reason is None else 0
+            charges += decided or [self.decide(*asked[first])]
+            streak = streak + 1 if charges[-1].reason is None else 0
             if streak > 1:
                 size, streak = 2 * size, 0
         return charges
 
-    def _accepted_together(self, run: list[tuple[Request, str | None]]) -> list[Charge] | None:
+    def decide(self, request: Request, key: str | None, *, dry_run: bool = False) -> Charge:
+        """Accept a request, refuse it with a reason, or return the charge that its key made before."""
+        known = None if key is None else self._rows.keyed(key)
+        if known is not None:
+            try:
+                paid = same_charge(self._rows, known, request, self._budget.width)
+            except KeyTakenError as error:
+                return replace(self._answer(request, None, str(error)), taken=True)
+            return replace(self._answer(paid, known.number), known=True)
+        state, facts = self._state(), self._facts(request)
+        reason = self._tried(state, request, facts)
+        if dry_run:
+            return self._answer(request, None, reason)
+        if reason is None:
+            kind, body = accepted(request, facts)
+            if kind == RESERVATION:  # its open parts are recorded, too
+                state = self._state()
+                entries.apply(self._rows, state, self._budget, kind, body)
+            entry = self._rows.append(kind, body, state.text, key=key)
+            state.nodes.keep(self._nodes)
+        else:
+            body = entries.as_written({**facts, "key": key, "reason": reason})
+            entry = self._rows.append(REFUSAL, body, self.totals.text)
+        self.totals = self.totals.next(entry)
+        return self._answer(request, entry.number, reason)
+
+    def _joins(self, asked: list[Asked]) -> list[bool]:
+        """Return which are charges with a bound, no cohort and a new key, each key once."""
+        if len(asked) == 1:  # saves reading its key twice
+            return [False]
+        keys, joins = set[str](), list[bool]()
+        for request, key in asked:
+            plain = request.steps is not None and request.parts is None and "cohort" not in request.facts
+            joins.append(plain and (key is None or (key not in keys and self._rows.keyed(key) is None)))
+            keys |= set() if key is None else {key}
+        return joins
+
+    def _accepted_together(self, run: list[Asked]) -> list[Charge] | None:
         """Accept charges of one scope and year if all fit together; only the last gets a root."""
         state = self._state()
         bodies = [self._facts(request) for request, _ in run]
         where = [convert(facts, Spending) for facts in bodies]
         if len({(one.scope, one.year) for one in where}) > 1:
             return None
-        steps = [request.steps or [] for request, _ in run]
         try:
-            changes.charged(state, where[0], steps, self._bodies)
+            changes.charged(state, where[0], [request.steps or [] for request, _ in run], self._bodies)
         except TooLargeError:
             return None
         if changes.over(state, self._budget, where[0].scope, SEARCHED_TOGETHER) is not None:
@@ -105,16 +117,11 @@ class Batch:
         charges = []
         for place, ((request, key), facts) in enumerate(zip(run, bodies, strict=True), 1):
             root = state.text if place == len(run) else None
-            entry = self._rows.append(CHARGE, accepted(facts, request), root, key=key)
+            entry = self._rows.append(*accepted(request, facts), root, key=key)
             self.totals = self.totals.next(entry)
             charges.append(self._answer(request, entry.number))
         state.nodes.keep(self._nodes)
         return charges
-
-    def is_plain(self, request: Request, key: str | None) -> bool:
-        """Return whether `decide_run` takes a request: a charge with a bound, no cohort and a new key."""
-        plain = request.steps is not None and request.parts is None and "cohort" not in request.facts
-        return plain and (key is None or self._rows.keyed(key) is None)
 
     def _tried(self, state: State, request: Request, facts: dict[str, Any]) -> str | None:
         """Add a request to `state`; return why it is refused, or None if it fits."""
@@ -131,10 +138,6 @@ class Batch:
         less = "; such plans add up to less in a ledger made with --measure gdp" if request.takers else ""
         return reason and reason + less
 
-    def taken(self, request: Request, error: KeyTakenError) -> Charge:
-        """Return the result for a key that belongs to a different charge."""
-        return self._answer(request, None, str(error))
-
     def store(self) -> Totals:
         """Store the balances after all accepted charges; return the totals."""
         self._nodes.keep(self._rows)
@@ -147,23 +150,17 @@ class Batch:
     def _state(self) -> State:
         return self.totals.state(self._nodes.node, self._opened)
 
-    def _answer(
-        self, request: Request, number: int | None, reason: str | None = None, *, known: bool = False
-    ) -> Charge:
-        steps, head = request.steps, self.totals.at.digest
+    def _answer(self, request: Request, number: int | None, reason: str | None = None) -> Charge:
+        steps, certificate = request.steps, request.facts.get(CERTIFIED[0])
         spends = None if steps is None else step_functions.most(steps, self._budget.width)
-        return Charge(number, head, spends, self._budget, reason, known, request.facts.get(CERTIFIED[0]))
+        return Charge(number, self.totals.at.digest, spends, self._budget, reason, certificate=certificate)
 
 
 @dataclass(eq=False)
 class ToCharge(Job):
-    """One thread's requests with their keys, and the results in `charges`.
+    """One thread's requests with their keys, and the results in `charges`."""
 
-    A key of a different charge is an error if `raises` is true, else a result with a reason.
-    """
-
-    requests: list[tuple[Request, str | None]]
-    raises: bool
+    requests: list[Asked]
     charges: list[Charge] = field(default_factory=list)
 
     @property
@@ -173,38 +170,8 @@ class ToCharge(Job):
 
     def decide(self, batch: Batch, rows: Rows) -> None:
         """Decide all requests, unless an interrupted transaction has committed them already."""
-        if self._committed(rows):
-            return
-        self.charges, self.error = [], None
-        for run in self._runs(batch):
-            if run[1:]:
-                self.charges += batch.decide_run(run)
-                continue
-            [(request, key)] = run
-            try:
-                self.charges.append(batch.decide(request, key))
-            except KeyTakenError as error:
-                if self.raises:
-                    self.error = error
-                else:
-                    self.charges.append(batch.taken(request, error))
-
-    def _runs(self, batch: Batch) -> Iterator[list[tuple[Request, str | None]]]:
-        """Yield the requests in order: plain ones with different keys in runs, others alone."""
-        run: list[tuple[Request, str | None]] = []
-        keys: set[str | None] = set()
-        for request, key in self.requests:
-            plain = batch.is_plain(request, key) and (key is None or key not in keys)
-            if run and not plain:
-                yield run
-                run = []
-            run.append((request, key))
-            keys.add(key)
-            if not plain:
-                yield run
-                run = []
-        if run:
-            yield run
+        if not self._committed(rows):
+            self.charges, self.error = batch.decide_all(self.requests), None
 
     def nodes(self, before: Totals) -> set[int]:
         """Return the nodes that deciding will read, as predicted from the totals `before`."""
@@ -229,12 +196,12 @@ class ToCharge(Job):
         return entry is not None and entry.digest == written[-1].head
 
 
-def accepted(facts: dict[str, Any], request: Request) -> str:
-    """Return the body of the entry of an accepted request, a charge or a reservation."""
+def accepted(request: Request, facts: dict[str, Any]) -> tuple[str, str]:
+    """Return kind and body of the entry of an accepted request, a charge or a reservation."""
     if request.parts is None:
-        return entries.as_written({**facts, "steps": entries.written(request.steps or [])})
+        return CHARGE, entries.as_written({**facts, "steps": entries.written(request.steps or [])})
     parts = [[count, entries.written(steps)] for count, steps in request.parts]
-    return entries.as_written({**facts, "parts": parts})
+    return RESERVATION, entries.as_written({**facts, "parts": parts})
 
 
 def same_charge(rows: Rows, known: Entry, request: Request, width: int) -> Request:
@@ -268,7 +235,7 @@ def _pays(paid: list[Part], costs: list[Part], width: int) -> bool:
     if [count for count, _ in paid] != [count for count, _ in costs]:
         return False
     for (_, more), (_, cost) in zip(paid, costs, strict=True):
-        back = [(unit, tuple(-one for one in amounts)) for unit, amounts in cost]
+        back = [(unit, step_functions.negative(amounts)) for unit, amounts in cost]
         if any(one < 0 for _, rest in step_functions.total([more, back], width) for one in rest):
             return False
     return True

@@ -17,28 +17,31 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from weakref import WeakValueDictionary
 
 from dpaccount.documents import collector_paused
 from dpaccount.errors import InputError, LedgerError, damaged
-from dpaccount.exact import Exact
+from dpaccount.exact import Exact, exact_argument
+from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import requests
+from dpaccount.ledger.balances import changes, ranges
 from dpaccount.ledger.balances.bodies import formed
-from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, budget, one_line
+from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, budget, one_line, write_limit
+from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.segment_tree import nothing
+from dpaccount.ledger.balances.state import scope_name
 from dpaccount.ledger.balances.step_functions import Cover, most
-from dpaccount.ledger.charging import Batch, ToCharge
-from dpaccount.ledger.entry import BUDGET, DRAWING, FORFEIT, ORIGIN, RELEASE, Entry, seal
+from dpaccount.ledger.charging import Asked, Batch, KeyTakenError, ToCharge
+from dpaccount.ledger.entry import ORIGIN, Entry, seal
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.totals import Totals
 from dpaccount.ledger.journal.totals import totals as read_totals
 from dpaccount.ledger.requests import Charge, RefusedError, Request
-from dpaccount.ledger.stores.file_checks import address
+from dpaccount.ledger.stores.address import address
 from dpaccount.ledger.stores.group_commit import MAX_CHARGES, Group, again
 from dpaccount.ledger.stores.rows import Prefetch, Rows, begin
 from dpaccount.ledger.stores.store import Store, create
-from dpaccount.ledger.team import Arrangements, for_units
 from dpaccount.noise import process
 from dpaccount.plan.events import Plan
 from dpaccount.proof import Theorem
@@ -49,6 +52,8 @@ if TYPE_CHECKING:  # a charge of a plan draws no noise, and imports nothing of i
     from dpaccount.noise.receipt import Receipt
 
 AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead; a crash spends at most these
+T = TypeVar("T")
+Taken = tuple[int | None, Ranges]  #: the entry's number (None if no part was left), and its parts
 _UNNAMED: Final = "unnamed "  #: prefix of the random key of a charge without a key
 
 
@@ -65,7 +70,9 @@ def init(
 
     def first(stamp: Mapping[str, str]) -> Entry:
         body, root = entries.as_written({**limits.as_json(), **stamp}), nothing(limits.width).text
-        return Entry(0, BUDGET, None, None, body, root, seal(ORIGIN, 0, BUDGET, None, None, body, root))
+        return Entry(
+            0, kinds.BUDGET, None, None, body, root, seal(ORIGIN, 0, kinds.BUDGET, None, None, body, root)
+        )
 
     create(address(url), lambda connection, stamp: begin(connection, [first(stamp)]))
     with Ledger.open(url) as ledger:
@@ -86,7 +93,7 @@ class _Known:
         self.gate = threading.Lock()  # threads share receipts, one per entry
 
 
-class Ledger(Arrangements):
+class Ledger:
     """An open ledger; close it, or use it in a ``with`` block.  Threads may share it."""
 
     def __init__(self, store: Store, origin: Entry) -> None:
@@ -209,7 +216,7 @@ class Ledger(Arrangements):
         `RefusedError`, `InputError` and `LedgerError` as `charge` does.
         """
         units = None if cohort is None else self.units_of(cohort)
-        plan = plan if units is None else for_units(plan, units)
+        plan = plan if units is None else requests.for_units(plan, units)
         request = requests.of_plan(self.budget, plan, purpose, by).within(scope, cohort, units)
         return self._decide(request.naming(certificate), key, dry_run=dry_run)
 
@@ -227,23 +234,23 @@ class Ledger(Arrangements):
                 (requests.of_plan(self.budget, plan, purpose).within(scope), key)
                 for plan, purpose, key in asked
             ]
-            return self._decide_all(pairs, raises=False)
+            return self._decide_all(pairs)
 
     def _decide(self, request: Request, key: str | None, *, dry_run: bool) -> Charge:
-        """Decide one request under the write lock; raises `RefusedError`."""
+        """Decide one request under the write lock; raises `RefusedError`, or `KeyTakenError`."""
         [charge] = self._decide_all([(request, key)], dry_run=dry_run)
+        if charge.taken:
+            raise KeyTakenError(charge.reason)
         if charge.reason is not None:
             raise RefusedError(f"{charge.reason}; nothing was charged and no noise was drawn", charge)
         return charge
 
-    def _decide_all(
-        self, pairs: list[tuple[Request, str | None]], *, dry_run: bool = False, raises: bool = True
-    ) -> list[Charge]:
+    def _decide_all(self, pairs: list[Asked], *, dry_run: bool = False) -> list[Charge]:
         for _, key in pairs:
             if key is not None:
                 one_line("key", key)
         if not dry_run:
-            return self._own().group.ask(ToCharge(pairs, raises, size=len(pairs))).charges
+            return self._own().group.ask(ToCharge(pairs, size=len(pairs))).charges
         with self._store.reading() as rows:
             batch = Batch(rows, self._totals(rows), self.budget)
             entries.check_server(rows, batch.totals)
@@ -317,7 +324,7 @@ class Ledger(Arrangements):
             charge = rows.keyed(key)
             if charge is None:
                 return entries.RunState()
-            kept, begun = (rows.about(charge.number, kind) for kind in (RELEASE, DRAWING))
+            kept, begun = (rows.about(charge.number, kind) for kind in (kinds.RELEASE, kinds.DRAWING))
             for entry in (charge, begun, kept):
                 if entry is not None:
                     entries.check_unchanged(rows, entry)
@@ -326,7 +333,7 @@ class Ledger(Arrangements):
             if begun is not None:
                 return entries.unkept(begun)
             return entries.RunState(
-                charged=True, lost=FORFEIT in entries.check_linked(rows, charge.number)[1]
+                charged=True, lost=kinds.FORFEIT in entries.check_linked(rows, charge.number)[1]
             )
 
     def release(self, key: str) -> dict[str, Any] | None:
@@ -381,6 +388,103 @@ class Ledger(Arrangements):
         text = entries.as_written(body)
         self._commit_alone(lambda rows, totals: entries.kept(rows, totals.text, charge, text))
 
+    # -------------------------------------------------------------- for teams: one entry each
+
+    def set_scope(
+        self, name: str, epsilon: Exact, delta: Exact | None = None, by: str | None = None
+    ) -> Entry:
+        """Create the scope `name` ("team/ada" is below "team") or change its cap; return the entry.
+
+        A charge in it must fit its cap (`epsilon`, `delta`; by default δ is the ledger's) and those
+        of all scopes above it.  Raises `BudgetError` for a cap below what is spent in it.
+        """
+        limits = {
+            "epsilon": write_limit(exact_argument("epsilon", epsilon)),
+            "delta": write_limit(self.budget.delta if delta is None else exact_argument("delta", delta)),
+        }
+        return self._arrange(kinds.SCOPE, {"scope": scope_name(name), **limits}, by)
+
+    def check_scope(self, name: str) -> None:
+        """Raise `InputError` if there is no such scope."""
+        with self._store.reading() as rows:
+            self._totals(rows).state(rows.node).existing_scope(scope_name(name))
+
+    def name_cohort(self, name: str, units: list[Cover], by: str | None = None) -> Entry:
+        """Define a cohort, as ranges of units; once charged it cannot change.  Return the entry."""
+        joined = ranges.joined(units)
+        return self._arrange(kinds.COHORT, {"cohort": changes.cohort_name(name), "units": joined}, by)
+
+    def units_of(self, name: str) -> list[Cover]:
+        """Return a cohort's ranges of units; raises `InputError` if there is none."""
+        with self._store.reading() as rows:
+            return changes.cohort(self._totals(rows).state(rows.node), name)
+
+    def reserve_plan(
+        self,
+        plan: Plan,
+        purpose: str,
+        key: str,
+        *,
+        rounds: int | None = None,
+        by: str | None = None,
+        scope: str | None = None,
+        dry_run: bool = False,
+    ) -> Charge:
+        """Charge a plan now, as one entry; its parts are drawn or returned later, each once.
+
+        With `rounds` (at least 1) each part is the whole plan, else one run of an event, numbered
+        from 1.  `key` names the reservation; all else, also errors, is as in `charge_plan`.
+        """
+        request = requests.of_rounds(self.budget, plan, rounds, purpose, by).within(scope)
+        return self._decide(request, one_line("key", key), dry_run=dry_run)
+
+    def draw_parts(
+        self, key: str, parts: Ranges | None = None, *, count: int = 1, by: str | None = None
+    ) -> Taken:
+        """Mark parts of a reservation as drawn, durably: `parts`, or the first `count` open ones.
+
+        Then this process may draw their noise, once; parts that a crash leaves undrawn are spent.
+        Returns entry and parts.  Raises `BudgetError` if one was drawn or returned before.
+        """
+        if type(count) is not int or count < 1:
+            raise InputError(f"{count!r} parts cannot be drawn", "ask for a whole number of at least 1")
+        return self._take(kinds.ROUNDS, key, parts, lambda left: ranges.first_of(left, count), by)
+
+    def return_parts(self, key: str, parts: Ranges | None = None, *, by: str | None = None) -> Taken:
+        """Refund `parts` of a reservation, by default all open ones; they cannot be drawn any more.
+
+        Returns entry and parts.  Raises `BudgetError` if one was drawn or returned before.
+        """
+        return self._take(kinds.RETURN, key, parts, lambda left: left, by)
+
+    def open_parts(self, key: str) -> tuple[int, Ranges]:
+        """Return a reservation's entry number and its open parts: neither drawn nor returned."""
+        with self._store.reading() as rows:
+            return self._left(rows, self._totals(rows), key)
+
+    def reset(self, reason: str, by: str | None = None) -> Entry:
+        """Begin a period, in which only open parts of reservations are spent; return the entry.
+
+        Budget and caps limit each period; the privacy guarantee is the sum over the ledger's life.
+        """
+        return self._arrange(kinds.RESET, {"reason": one_line("reason", reason)}, by)
+
+    def forfeit(self, lost: Plan | None, reason: str, by: str | None = None) -> Entry:
+        """Charge an upper bound of what was `lost` (None: nothing) after a move; return the entry.
+
+        Each event is charged separately.  Earlier charges that were not drawn here cannot be drawn
+        any more: they may have been.  Raises `BudgetError` if it does not fit.
+        """
+        request = None if lost is None else requests.of_rounds(self.budget, lost, None, "lost", None)
+        if request is not None and request.steps is None:
+            raise InputError(
+                f"what was lost has no bound in the measure {self.budget.measure.name}", "give one that has"
+            )
+        facts, steps = ({}, []) if request is None else (request.facts, entries.written(request.steps or []))
+        return self._arrange(
+            kinds.FORFEIT, {**facts, "steps": steps, "reason": one_line("reason", reason)}, by
+        )
+
     # -------------------------------------------------------------- answers
 
     def show(self) -> dict[str, Any]:
@@ -400,8 +504,55 @@ class Ledger(Arrangements):
         `first_bad` is the number of the first changed or missing entry, or ``head``, ``totals`` (the
         balances) or ``file`` (the database's own structure); None if all is valid.
         """
-        from dpaccount.ledger.journal.replay import first_bad  # no charge needs it
+        from dpaccount.ledger.journal.verify import first_bad  # no charge needs it
 
         with self._store.reading() as rows:
             bad = first_bad(rows)
         return {"valid": bad is None, "first_bad": bad}
+
+    def _commit_alone(self, act: Callable[[Rows, Totals], T], *, anywhere: bool = False) -> T:
+        """Act in a transaction of its own, and again if it was cut off before anything was changed."""
+
+        def write() -> T:
+            with self._store.writing() as rows:
+                return act(rows, self._totals(rows, anywhere=anywhere))
+
+        return again(write)
+
+    def _arrange(self, kind: str, facts: dict[str, Any], by: str | None) -> Entry:
+        return self._commit_alone(
+            lambda rows, totals: self._append(rows, totals, kind, facts, by), anywhere=kind == kinds.FORFEIT
+        )
+
+    def _take(
+        self, kind: str, key: str, parts: Ranges | None, which: Callable[[Ranges], Ranges], by: str | None
+    ) -> Taken:
+        def take(rows: Rows, totals: Totals) -> Taken:
+            number, left = self._left(rows, totals, key, own=True)
+            taken = which(left) if parts is None else ranges.joined(parts)
+            if not taken:
+                return None, []
+            facts = {"reservation": number, "parts": taken, "process": process.name()}
+            return self._append(rows, totals, kind, facts, by).number, taken
+
+        return self._commit_alone(take)
+
+    def _left(self, rows: Rows, totals: Totals, key: str, *, own: bool = False) -> tuple[int, Ranges]:
+        entry = rows.keyed(key)
+        if entry is None or entry.kind != kinds.RESERVATION:
+            raise InputError(
+                f"{key!r} is not the key of a reservation", "give one of `dpaccount ledger reserve`"
+            )
+        if own:
+            entries.check_own(rows, entry)
+        record = totals.state(rows.node).register.get(f"reservation {entry.number}")
+        return entry.number, [] if record is None else record.open
+
+    def _append(self, rows: Rows, totals: Totals, kind: str, facts: dict[str, Any], by: str | None) -> Entry:
+        """Append an entry that changes the balances."""
+        user = {} if by is None else {"by": one_line("name of who asks", by)}
+        body = entries.as_written(entries.stamped({**facts, **user}, rows.stamp))
+        state = totals.state(rows.node)
+        entries.apply(rows, state, self.budget, kind, body)
+        state.keep(rows)
+        return rows.append(kind, body, state.text)

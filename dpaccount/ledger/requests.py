@@ -16,6 +16,7 @@ from dpaccount.cached import cached_property
 from dpaccount.documents import canonical, digest
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure
+from dpaccount.ledger.balances import ranges
 from dpaccount.ledger.balances.budget import Budget, one_line
 from dpaccount.ledger.balances.step_functions import LAST_UNIT, MOST_PARTS, Cover, Step, spent_on, total, zero
 from dpaccount.ledger.entry import CERTIFIED
@@ -81,8 +82,8 @@ class Charge:
     """A decided charge: its entry (None: a dry run), the head after it, and what it spends.
 
     `spends` holds the amounts at the worst unit, or None if the measure has no bound.  `reason` is
-    None unless it is refused; `known`: the key was charged before, and nothing is charged now.
-    `certificate` is the digest that its entry names.
+    None unless it is refused; `known`: the key was charged before, and nothing is charged now; `taken`:
+    the key belongs to a different charge.  `certificate` is the digest that its entry names.
     """
 
     entry: int | None
@@ -91,6 +92,7 @@ class Charge:
     budget: Budget
     reason: str | None = None
     known: bool = False
+    taken: bool = False
     certificate: str | None = None
 
     @cached_property
@@ -140,6 +142,25 @@ def of_theorem(
     amounts, curve = bounds[0]
     facts["curve"] = curve_json(curve)
     return Request(facts, identity, spent_on(reach, tuple(map(rounded_up, amounts))), [])
+
+
+def for_units(plan: Plan, units: list[Cover]) -> Plan:
+    """Return the plan with `units` as the cover of events without one.
+
+    Raises `InputError` for an event that covers other units.
+    """
+    events = []
+    for event in plan.events:
+        covers = [cover for cover, _, _ in event.pieces()]
+        if covers == [None]:
+            events += [replace(event, cover=cover) for cover in units]
+        elif all(cover is not None and ranges.without(units, [cover]) is not None for cover in covers):
+            events.append(event)
+        else:
+            raise InputError(
+                f"an event {event.name} touches units that are not of the cohort", "cover its own"
+            )
+    return Plan(plan.relation, tuple(events))
 
 
 def of_plan(budget: Budget, plan: Plan, purpose: str, by: str | None = None) -> Request:

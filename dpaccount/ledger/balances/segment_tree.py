@@ -15,7 +15,7 @@ the amount that every unit paid, including units not seen yet.  Index 0 is unuse
 
 import hashlib
 import heapq
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -144,16 +144,6 @@ def marks_of(steps: list[Step], width: int) -> tuple[Amounts, list[Mark]]:
             raise ValueError("not the steps of a charge")
         if any(more):
             marks.append((first if first > 1 else 0, after - 1, more))
-    return everyone, marks
-
-
-def together(charges: Iterable[list[Step]], width: int) -> tuple[Amounts, list[Mark]]:
-    """Return the marks of many charges: what every unit pays, and what ranges of units pay on top."""
-    everyone, marks = zero(width), list[Mark]()
-    for steps in charges:
-        all_pay, some_pay = marks_of(steps, width)
-        everyone = plus(everyone, all_pay)
-        marks += some_pay
     return everyone, marks
 
 

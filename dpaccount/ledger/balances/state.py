@@ -15,10 +15,10 @@ from msgspec import structs
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import InputError
-from dpaccount.ledger.balances import segment_tree
+from dpaccount.ledger.balances import segment_tree, step_functions
 from dpaccount.ledger.balances.records import PERIOD, YEAR, Nodes, Overlay, Period, Register, Scope
 from dpaccount.ledger.balances.segment_tree import Mark, Opened, Root, SpentTree
-from dpaccount.ledger.balances.step_functions import Step
+from dpaccount.ledger.balances.step_functions import Step, negative
 from dpaccount.ledger.entry import RECORDS
 
 UNIT_BITS: Final = 42  #: of units in a scope, or after a reset
@@ -193,10 +193,12 @@ def scope_name(name: object) -> str:
 
 
 def change_of(functions: Iterable[list[Step]], width: int, *, back: bool = False) -> Change:
-    """Return the marks of charges, or with `back` the negative marks that undo them."""
-    everyone, marks = segment_tree.together(functions, width)
-    if not back:
-        return everyone, marks
-    return tuple(-one for one in everyone), [
-        (first, last, tuple(-one for one in amounts)) for first, last, amounts in marks
-    ]
+    """Return what every unit pays for charges, and what ranges of units pay on top; negative if `back`."""
+    everyone, marks = step_functions.zero(width), list[Mark]()
+    for steps in functions:
+        all_pay, some_pay = segment_tree.marks_of(steps, width)
+        everyone = step_functions.plus(everyone, all_pay)
+        marks += some_pay
+    if back:
+        everyone, marks = negative(everyone), [(first, last, negative(more)) for first, last, more in marks]
+    return everyone, marks

@@ -71,6 +71,11 @@ def plus(left: Amounts, right: Amounts) -> Amounts:
     return tuple(b if not a else a + b if b else a for a, b in zip(left, right, strict=True))
 
 
+def negative(amounts: Amounts) -> Amounts:
+    """Return amounts with their signs changed."""
+    return tuple(-one for one in amounts)
+
+
 @cache
 def zero(width: int) -> Amounts:
     """Return amounts that are all 0."""

@@ -12,8 +12,8 @@ from dpaccount.documents import canonical
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.entry import ORIGIN, Entry
 from dpaccount.ledger.journal.entries import check_linked
-from dpaccount.ledger.journal.replay import Fault, replayed, scratch
-from dpaccount.ledger.stores.file_checks import address
+from dpaccount.ledger.journal.verify import Fault, replayed, scratch
+from dpaccount.ledger.stores.address import address
 from dpaccount.ledger.stores.rows import Rows, begin
 from dpaccount.ledger.stores.store import Store, create
 

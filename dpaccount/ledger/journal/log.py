@@ -17,7 +17,7 @@ from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import CERTIFIED, CHARGE, DRAWING, FORFEIT, RESERVATION, RETURN, ROUNDS, Entry
 from dpaccount.ledger.journal.entries import budget_of, check_linked, facts_of, first_entry
-from dpaccount.ledger.journal.replay import BAD_ENTRY
+from dpaccount.ledger.journal.verify import BAD_ENTRY
 from dpaccount.ledger.stores.store import Store
 
 Line = dict[str, Any]

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.entry import Entry
-from dpaccount.ledger.journal.replay import Fault, chain_of, differ, scratch
+from dpaccount.ledger.journal.verify import Fault, chain_of, differ, scratch
 from dpaccount.ledger.stores.rows import HIGHEST, LOWEST, Rows
 from dpaccount.ledger.stores.store import Store
 

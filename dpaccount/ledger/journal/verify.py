@@ -1,33 +1,48 @@
-"""Verifying a ledger: all of it, or only what follows a head that was noted outside it."""
+"""Verifying a ledger: its journal is replayed, all of it or what follows a head that was noted outside it.
 
-from contextlib import closing
-from itertools import islice
+Entries are streamed in order; every digest and their order are verified.  Charges are added in batches to
+balances in a temporary file, which must end with the root that the chain holds and the nodes that the
+ledger stores.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from itertools import islice, zip_longest
 from typing import Any, Final
 
 from dpaccount.documents import collector_paused
-from dpaccount.ledger.balances import changes
-from dpaccount.ledger.balances.bodies import formed
-from dpaccount.ledger.balances.budget import read_budget
-from dpaccount.ledger.balances.records import Overlay
+from dpaccount.errors import DpaccountError, LedgerError
+from dpaccount.ledger.balances import changes, segment_tree
+from dpaccount.ledger.balances.bodies import Formed, ScopeBody, Spending, formed
+from dpaccount.ledger.balances.budget import Budget, read_budget
+from dpaccount.ledger.balances.records import Nodes, Overlay
 from dpaccount.ledger.balances.segment_tree import Opened
 from dpaccount.ledger.balances.state import State
-from dpaccount.ledger.entry import CHANGING, CHARGE, Entry
+from dpaccount.ledger.balances.step_functions import Step
+from dpaccount.ledger.entry import BUDGET, CHANGING, CHARGE, RESERVATION, Entry
 from dpaccount.ledger.journal.entries import budget_of, check_linked, first_entry
-from dpaccount.ledger.journal.replay import (
-    ALONE,
-    BAD_ENTRY,
-    Bad,
-    Chain,
-    Fault,
-    first_bad,
-    together,
-)
 from dpaccount.ledger.journal.totals import totals
-from dpaccount.ledger.stores.rows import Rows
+from dpaccount.ledger.stores.group_commit import MAX_CHARGES
+from dpaccount.ledger.stores.rows import TABLES, Rows, watched
 from dpaccount.ledger.stores.store import Store
 
+Bad = int | str  #: the number of an entry, or ``head``, ``totals``, ``file``
+
+ALONE: Final = 1000  #: charges whose roots are each compared; after them one in `TOGETHER` is
+TOGETHER: Final = 4_000
+NO_ROOM: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN")  #: errors of a temporary file
+BAD_ENTRY: Final = (DpaccountError, ValueError)  #: what reading or applying an entry raises if it is wrong
 MOST_LATER: Final = 50_000  #: entries after a noted head that are held in memory, about 6 KB each
 NOTED: Final = "noted head"  #: the fault of a chain that lacks a noted head
+
+
+class Fault(Exception):  # noqa: N818 - not an error: the result of a search
+    """The first thing that is wrong with a ledger."""
+
+    def __init__(self, where: Bad) -> None:
+        super().__init__(str(where))
+        self.where = where
 
 
 def verify(
@@ -66,6 +81,185 @@ def standing(url: str) -> dict[str, Any]:
         at = totals(rows, budget_of(origin).width).at
         check_linked(rows, 0)
     return {"number": at.number, "head": at.digest, "root": at.root, "first": origin.digest}
+
+
+def first_bad(rows: Rows) -> Bad | None:
+    """Return the first thing that is wrong: an entry that was changed or is missing, or a part; or None."""
+    try:
+        with scratch() as ours:
+            replayed(rows, ours)
+            if differ(ours, rows):
+                raise Fault("totals")
+    except Fault as fault:
+        return fault.where
+    return None if rows.sound() else "file"
+
+
+def differ(ours: Rows, theirs: Rows) -> bool:
+    """Return whether two stores hold different balances."""
+    return any(mine != other for mine, other in zip_longest(ours.nodes(), theirs.nodes()))
+
+
+def replayed(rows: Rows, scratch: Rows) -> "Chain":
+    """Verify the chain and its head and recompute balances in `scratch`; raises `Fault` at a fault."""
+    chain = chain_of(watched(rows.entries(), rows, "replaying entry"), scratch)
+    last, head = rows.head()
+    if (last, head) != (chain.at.number, chain.at.digest):
+        raise Fault(chain.at.number + 1 if last > chain.at.number else "head")
+    return chain
+
+
+def chain_of(entries: Iterable[Entry], scratch: Rows) -> "Chain":
+    """Verify a chain of entries and recompute its balances in `scratch`; raises `Fault` at a fault."""
+    chain: Chain | None = None
+    for entry in entries:
+        try:
+            chain = Chain.begin(entry, scratch) if chain is None else chain.take(entry)
+        except (Fault, *BAD_ENTRY) as error:
+            if chain is not None and entry.succeeds(chain.at):
+                entry.check_records()
+            if isinstance(error, Fault):
+                raise
+            raise Fault(0 if chain is None else chain.at.number + 1) from None
+    if chain is None:
+        raise Fault(0)
+    chain.add_up()
+    return chain
+
+
+class Chain:
+    """The entries verified so far, and a batch of charges that are not yet added to the balances.
+
+    `at` is the last entry; `state` has the balances before that batch.
+    """
+
+    def __init__(self, at: Entry, budget: Budget, state: State, scratch: Nodes, alone: int) -> None:
+        self.at, self.budget, self.state, self._scratch, self._alone = at, budget, state, scratch, alone
+        self._bodies: dict[int, str] = {}  #: of reservations, by entry
+        self._kept: list[tuple[Entry, Formed]] = []
+        self._taken = 0
+
+    @classmethod
+    def begin(cls, first: Entry, scratch: Nodes) -> "Chain":
+        """Return the chain of entry 0 alone; raises `ValueError` for any other entry."""
+        if first.kind != BUDGET or not first.begins():
+            raise ValueError
+        budget = read_budget(first.body)
+        nothing = segment_tree.nothing(budget.width).text
+        if first.root != nothing:
+            raise ValueError
+        return cls(first, budget, State(nothing, budget.width, scratch.node), scratch, ALONE)
+
+    def take(self, entry: Entry) -> "Chain":
+        """Verify the next entry; raises `ValueError` or `DpaccountError` if it does not follow."""
+        if not entry.succeeds(self.at):
+            raise ValueError
+        added = formed(entry, self.budget.width)  # only entry 0 is a budget
+        if entry.kind == CHARGE:
+            self._wait(entry, added)
+        elif (
+            entry.root is None or self.at.root is None
+        ):  # charges that were added together: the last has the root
+            raise ValueError
+        elif entry.kind in CHANGING:
+            self._change(entry)
+        elif entry.root != self.at.root:
+            raise ValueError
+        self.at = entry
+        enough = self._taken <= self._alone or len(self._kept) >= TOGETHER
+        if self._kept and enough and entry.root is not None:
+            self.add_up()
+        return self
+
+    def add_up(self) -> None:
+        """Add the batch; its last root must match, and every limit must hold."""
+        kept, self._kept = self._kept, []
+        if not kept:
+            return
+        before = self.state.text
+        if not self._adds(kept):
+            self.state = State(before, self.budget.width, self._scratch.node)
+            run: list[tuple[Entry, Formed]] = []
+            for one in kept:  # find the wrong one
+                run.append(one)
+                if one[0].root is not None:
+                    if not self._adds(run):
+                        raise Fault(run[0][0].number)  # any of them: what is left ends with a root
+                    run = []
+            if run:  # no entry after them has their root
+                raise Fault(run[0][0].number)
+        self._check_fits({charge.where.scope for _, charge in kept})
+        self.state.keep(self._scratch)
+
+    def _wait(self, entry: Entry, charge: Formed) -> None:
+        """Put a charge into the batch, whose charges are all of one year."""
+        _, first = self._kept[0] if self._kept else (entry, charge)
+        if self.state.register.digest and first.where.year != charge.where.year:
+            self.add_up()
+        if len(self._kept) > TOGETHER + MAX_CHARGES:
+            raise ValueError  # no commit has more charges; the last has a root
+        self._kept.append((entry, charge))
+        self._taken += 1
+
+    def _change(self, entry: Entry) -> None:
+        self.add_up()
+        self._bodies[entry.number] = entry.body
+        body = changes.apply(self.state, self.budget, entry.kind, entry.number, self._body)
+        if entry.kind != RESERVATION:  # only reservations are read again
+            del self._bodies[entry.number]
+        if entry.root != self.state.text:
+            raise Fault(entry.number)
+        self._check_fits({body.scope if isinstance(body, Spending | ScopeBody) else None})
+        self.state.keep(self._scratch)
+
+    def _body(self, number: int) -> str:
+        if number not in self._bodies:
+            raise ValueError(f"entry {number} is no reservation")
+        return self._bodies[number]
+
+    def _adds(self, charges: list[tuple[Entry, Formed]]) -> bool:
+        """Add charges; return whether they are allowed and lead to the root of the last of them."""
+        wanted = charges[-1][0].root
+        try:
+            for where, functions in together(charge for _, charge in charges):
+                changes.charged(self.state, where, functions, self._body)
+        except BAD_ENTRY:
+            return False
+        return self.state.text == wanted
+
+    def _check_fits(self, scopes: set[str | None]) -> None:
+        if any(changes.over(self.state, self.budget, scope) is not None for scope in scopes):
+            raise Fault("totals")
+
+
+def together(charges: Iterable[Formed]) -> list[tuple[Spending, list[list[Step]]]]:
+    """Return the steps of all charges with the same scope, cohort and units, next to the first of them."""
+    alike: dict[tuple[Any, ...], tuple[Spending, list[list[Step]]]] = {}
+    for steps, where in charges:
+        units = None if where.units is None else tuple(where.units)
+        alike.setdefault((where.scope, where.cohort, units), (where, []))[1].append(steps)
+    return list(alike.values())
+
+
+@contextmanager
+def scratch() -> Iterator[Rows]:
+    """Provide an empty temporary database, which is deleted when it is closed."""
+    connection = sqlite3.connect("", isolation_level=None)
+    try:
+        connection.execute("BEGIN")
+        connection.execute(TABLES[-1])
+        yield Rows(connection, "the temporary file of totals")
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorname", "").startswith(NO_ROOM):
+            raise LedgerError(
+                f"the totals cannot be added up ({error}); make room for temporary files"
+            ) from None
+        raise  # an error of the ledger itself
+    finally:
+        connection.close()
+
+
+# ------------------------------------------------------------------ from a noted head on
 
 
 def first_bad_since(rows: Rows, head: str, known: str | None = None) -> Bad | None:

@@ -13,14 +13,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
-from urllib.parse import parse_qsl
 
 from dpaccount.errors import InputError, LedgerError, posix_module
-from dpaccount.ledger.stores.server_address import SCHEMES, ServerAddress, server_address
+from dpaccount.ledger.stores.address import LOCKS, LOGS, Address, check_name
 
 Identity = tuple[int, int]  #: device and inode of a file
 
@@ -31,57 +29,6 @@ SHARED: Final = re.compile(
     r"|prl_fs|pvfs2|smb2|smb3|smbfs|vboxsf|virtiofs|vmhgfs"
 )
 LAYERED: Final = ("overlay", "overlayfs", "aufs")
-LOGS: Final = ("-wal", "-shm", "-journal")  #: suffixes of SQLite's files next to a database
-LOCKS: Final = ("-next", "-line")  #: suffixes of the lock files of `fair_lock`
-BESIDE: Final = (*LOGS, *LOCKS)
-_HINT: Final = "write it as sqlite:///file.db"
-
-
-@dataclass(frozen=True)
-class Address:
-    """A parsed file URL: the file, whether a shared file system is trusted, the witness file."""
-
-    path: Path
-    trusted: bool = False
-    witness: Path | None = None
-
-    @property
-    def resolved(self) -> Path:
-        """Return the path without symbolic links, as SQLite opens it; its log is next to it."""
-        return Path(os.path.realpath(self.path))
-
-
-def address(url: str) -> Address | ServerAddress:
-    """Parse a ledger's URL or ``.db`` path; no `InputError` repeats it: it may hold a password."""
-    scheme, separator, rest = url.partition("://")
-    if not separator and url.endswith(".db"):
-        scheme, rest = "sqlite", f"/{url}"
-    if scheme in SCHEMES:
-        return server_address(url)
-    if not scheme.isidentifier() or "\n" in url:
-        raise InputError("the ledger's URL cannot be read", _HINT)
-    if scheme != "sqlite":
-        raise InputError(
-            "the ledger's URL names an unknown kind of database", "use sqlite:///file.db, or postgresql://"
-        )
-    host, slash, rest = rest.partition("/")
-    name, _, query = rest.partition("?") if separator else (rest, "", "")
-    if host or not slash or name in ("", ":memory:") or "\0" in name or name.startswith(("file:", ":")):
-        raise InputError("the ledger's URL does not name one file", _HINT)
-    _check_name(Path(name))
-    if any("\ud800" <= one <= "\udfff" for one in name):
-        raise InputError("the name of the ledger's file is no text", "give it another name")
-    pairs = parse_qsl(query, keep_blank_values=True)
-    options, witness = dict(pairs), dict(pairs).pop("witness", None)
-    allowed = {"shared": "trusted", "witness": witness}
-    invalid = any(allowed.get(one) != value for one, value in pairs)
-    if invalid or len(options) < len(pairs) or (query and not pairs):
-        raise InputError(
-            "the ledger's URL has a wrong option", "it may end in ?shared=trusted or ?witness=FILE"
-        )
-    if witness is not None and (not witness or "\0" in witness):
-        raise InputError("the ledger's URL names no witness", "write ?witness=FILE")
-    return Address(Path(name), "shared" in options, None if witness is None else Path(witness))
 
 
 @lru_cache(maxsize=64)  # called before every commit
@@ -121,7 +68,7 @@ def check_folder(folder: Path, *, trusted: bool) -> None:
 def check_file(where: Address) -> None:
     """Raise `LedgerError` for a file with two hard links, mounted by itself, or shared by hosts."""
     path = where.resolved
-    _check_name(path)
+    check_name(path)
     with _held(path) as file, _held(path.parent) as folder:
         if file is None or folder is None:
             return  # opening it will raise, with the reason
@@ -152,15 +99,6 @@ def _check_locks(folder: Path) -> None:
         raise LedgerError(
             f"{folder} is on a file system that gives one lock to two writers, and both could spend the"
             " budget; move the ledger to a local disk"
-        )
-
-
-def _check_name(path: Path) -> None:
-    """Raise `InputError` for a name that could be another ledger's log, index or lock file."""
-    if path.name.endswith(BESIDE):
-        raise InputError(
-            f"{path.name} has the name of a ledger's companion file ({', '.join(BESIDE)})",
-            "give it another name",
         )
 
 

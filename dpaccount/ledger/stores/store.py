@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from dpaccount.documents import sync_folder
 from dpaccount.errors import InputError, LedgerError, NoLedgerError, damaged
+from dpaccount.ledger.stores.address import Address, ServerAddress, address
 from dpaccount.ledger.stores.fair_lock import turn
-from dpaccount.ledger.stores.file_checks import Address, address, check_file, check_folder, companions
+from dpaccount.ledger.stores.file_checks import check_file, check_folder, companions
 from dpaccount.ledger.stores.head_log import Note, Witness
 from dpaccount.ledger.stores.rows import Prefetch, Rows, Statements
-from dpaccount.ledger.stores.server_address import ServerAddress
 from dpaccount.ledger.stores.sqlite_file import Database, trouble
 from dpaccount.noise import process
 

@@ -16,7 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from dpaccount.errors import BudgetError, InputError, LedgerError
 from dpaccount.ledger import review
-from dpaccount.ledger.journal import entries, export, replay
+from dpaccount.ledger.journal import entries, export
+from dpaccount.ledger.journal import verify as verifying
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
@@ -372,8 +373,8 @@ class Team(RuleBasedStateMachine):
         assert verify(self.url) == VALID
         for head in self.heads[:: max(1, len(self.heads) // 4)]:
             assert verify(self.url, since=head) == VALID
-        self.patch.setattr(replay, "ALONE", 2)
-        self.patch.setattr(replay, "TOGETHER", 3)
+        self.patch.setattr(verifying, "ALONE", 2)
+        self.patch.setattr(verifying, "TOGETHER", 3)
         assert verify(self.url) == VALID
         lines.write_bytes(b"".join(export.lines(self.url)))
         export.imported(lines, f"sqlite:///{copy}")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, InputError, LedgerError
 from dpaccount.ledger.entry import Entry
-from dpaccount.ledger.journal import replay
+from dpaccount.ledger.journal import verify as verifying
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.journal.verify import verify as since
 from dpaccount.ledger.ledger import Ledger, init
@@ -172,8 +172,8 @@ def test_refusals_in_between_change_nothing(tmp_path, pattern):
 
 
 def test_more_than_a_commit_takes_does_not_go_without_a_root(url, monkeypatch):
-    monkeypatch.setattr(replay, "MAX_CHARGES", 2)
-    monkeypatch.setattr(replay, "TOGETHER", 1)
+    monkeypatch.setattr(verifying, "MAX_CHARGES", 2)
+    monkeypatch.setattr(verifying, "TOGETHER", 1)
     without_roots(charges(url, 6), 1, 2, 3, 4, 5)
     assert verify(url) == {"valid": False, "first_bad": 5}
 

@@ -18,7 +18,7 @@ from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import fair_lock, file_checks, sqlite_file
-from dpaccount.ledger.stores.file_checks import address
+from dpaccount.ledger.stores.address import address
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import BUDGET, VALID

@@ -25,7 +25,7 @@ from dpaccount.ledger.journal.repair import repair
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import group_commit, server, server_rows, sqlite_file
-from dpaccount.ledger.stores.server_address import server_address
+from dpaccount.ledger.stores.address import server_address
 from dpaccount.ledger.stores.store import grant
 from tests.looped import looped
 

@@ -13,8 +13,8 @@ import pytest
 
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.stores.address import server_address
 from dpaccount.ledger.stores.rows import TABLES
-from dpaccount.ledger.stores.server_address import server_address
 
 from .postgres import PostgresServer
 from .test_storms import client, kill, settled

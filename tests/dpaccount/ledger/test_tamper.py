@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, DpaccountError, LedgerError
-from dpaccount.ledger.journal import replay
+from dpaccount.ledger.journal import verify as verifying
 from dpaccount.ledger.journal.entries import as_written
 from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import verify
@@ -250,8 +250,8 @@ def test_charges_that_are_added_up_together_name_the_entry_that_lies(
     url, tmp_path, monkeypatch, number, what
 ):
     """Beyond the first thousand the tree is compared once in many charges; where it differs, one by one."""
-    monkeypatch.setattr(replay, "ALONE", 2)
-    monkeypatch.setattr(replay, "TOGETHER", 4)
+    monkeypatch.setattr(verifying, "ALONE", 2)
+    monkeypatch.setattr(verifying, "TOGETHER", 4)
     init(url, **BUDGET)
     with Ledger.open(url) as ledger:
         for place in range(10):
