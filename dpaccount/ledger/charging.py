@@ -10,12 +10,12 @@ from msgspec import convert
 
 from dpaccount.errors import LedgerError, damaged
 from dpaccount.exact import printed, shown
-from dpaccount.ledger.balances import changes, step_functions
+from dpaccount.ledger.balances import bodies, step_functions
 from dpaccount.ledger.balances.bodies import Part, Spending, formed, parts_of
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.records import Overlay, rows_of
 from dpaccount.ledger.balances.segment_tree import Opened, TooLargeError, marks_of, read_by, remember
-from dpaccount.ledger.balances.state import State, lineage
+from dpaccount.ledger.balances.state import Over, State, lineage
 from dpaccount.ledger.entry import CERTIFIED, CHARGE, REFUSAL, RESERVATION, Entry
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.totals import Totals
@@ -104,18 +104,18 @@ class Batch:
     def _accepted_together(self, run: list[Asked]) -> list[Charge] | None:
         """Accept charges of one scope and year if all fit together; only the last gets a root."""
         state = self._state()
-        bodies = [self._facts(request) for request, _ in run]
-        where = [convert(facts, Spending) for facts in bodies]
+        every = [self._facts(request) for request, _ in run]
+        where = [convert(facts, Spending) for facts in every]
         if len({(one.scope, one.year) for one in where}) > 1:
             return None
         try:
-            changes.charged(state, where[0], [request.steps or [] for request, _ in run], self._bodies)
+            bodies.charged(state, where[0], [request.steps or [] for request, _ in run], self._bodies)
         except TooLargeError:
             return None
-        if changes.over(state, self._budget, where[0].scope, SEARCHED_TOGETHER) is not None:
+        if state.over(self._budget, where[0].scope, SEARCHED_TOGETHER) is not None:
             return None
         charges = []
-        for place, ((request, key), facts) in enumerate(zip(run, bodies, strict=True), 1):
+        for place, ((request, key), facts) in enumerate(zip(run, every, strict=True), 1):
             root = state.text if place == len(run) else None
             entry = self._rows.append(*accepted(request, facts), root, key=key)
             self.totals = self.totals.next(entry)
@@ -130,11 +130,11 @@ class Batch:
             right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
             return f"the charge has no bound in this ledger's measure, {self._budget.measure.name} ({right})"
         try:
-            changes.charged(state, convert(facts, Spending), [request.steps], self._bodies)
+            bodies.charged(state, convert(facts, Spending), [request.steps], self._bodies)
         except TooLargeError:
             limit = shown(self._budget.epsilon)
             return f"the charge would bring a unit beyond any budget, and the budget's ε is {limit}"
-        reason = refusal(changes.over(state, self._budget, facts.get("scope"), SEARCHED))
+        reason = refusal(state.over(self._budget, facts.get("scope"), SEARCHED))
         less = "; such plans add up to less in a ledger made with --measure gdp" if request.takers else ""
         return reason and reason + less
 
@@ -241,7 +241,7 @@ def _pays(paid: list[Part], costs: list[Part], width: int) -> bool:
     return True
 
 
-def refusal(over: changes.Over | None) -> str | None:
+def refusal(over: Over | None) -> str | None:
     """Return why a charge that would exceed the limit `over` is refused; None if there is none."""
     if over is None:
         return None

@@ -25,12 +25,12 @@ from dpaccount.errors import InputError, LedgerError, damaged
 from dpaccount.exact import Exact, exact_argument
 from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import requests
-from dpaccount.ledger.balances import changes, ranges
+from dpaccount.ledger.balances import ranges
 from dpaccount.ledger.balances.bodies import formed
 from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, budget, one_line, write_limit
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.segment_tree import nothing
-from dpaccount.ledger.balances.state import scope_name
+from dpaccount.ledger.balances.state import cohort_name, scope_name
 from dpaccount.ledger.balances.step_functions import Cover, most
 from dpaccount.ledger.charging import Asked, Batch, KeyTakenError, ToCharge
 from dpaccount.ledger.entry import ORIGIN, Entry, seal
@@ -412,12 +412,12 @@ class Ledger:
     def name_cohort(self, name: str, units: list[Cover], by: str | None = None) -> Entry:
         """Define a cohort, as ranges of units; once charged it cannot change.  Return the entry."""
         joined = ranges.joined(units)
-        return self._arrange(kinds.COHORT, {"cohort": changes.cohort_name(name), "units": joined}, by)
+        return self._arrange(kinds.COHORT, {"cohort": cohort_name(name), "units": joined}, by)
 
     def units_of(self, name: str) -> list[Cover]:
         """Return a cohort's ranges of units; raises `InputError` if there is none."""
         with self._store.reading() as rows:
-            return changes.cohort(self._totals(rows).state(rows.node), name)
+            return self._totals(rows).state(rows.node).cohort(name).units
 
     def reserve_plan(
         self,

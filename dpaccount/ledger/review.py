@@ -10,21 +10,20 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import summary
-from dpaccount.ledger.balances import changes
 from dpaccount.ledger.balances import ranges as intervals
-from dpaccount.ledger.balances.bodies import Part, PartsBody, parts_of, read_body
+from dpaccount.ledger.balances.bodies import ReservationBody, RoundsBody, open_reservations, read_body
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.segment_tree import SpentTree
 from dpaccount.ledger.balances.state import State
-from dpaccount.ledger.balances.step_functions import Step, plus, read, zero
+from dpaccount.ledger.balances.step_functions import Step, plus, zero
 from dpaccount.ledger.entry import CERTIFIED
 from dpaccount.ledger.journal.entries import body_of, budget_of, facts_of, first_entry
-from dpaccount.ledger.journal.log import EVERY, LogFilter
+from dpaccount.ledger.journal.log import EVERY, LogFilter, spent_by
 from dpaccount.ledger.journal.totals import totals
 from dpaccount.ledger.journal.verify import BAD_ENTRY, Bad, first_bad
 from dpaccount.ledger.stores.rows import Rows, watched
@@ -36,8 +35,16 @@ MOST: Final = 200  #: items in a list
 TEAMS: Final = 1000
 REPLAYED: Final = 200_000  #: entries up to which balances are recomputed by default
 LISTS: Final = ("charged", "refused", "resets", "forfeits", "nodes", "marks")
+_CHARGED: Final = ("charged", ("purpose", "by", "scope", "key", *CERTIFIED))
+_MARKS: Final = ("marks", ("reservation", "parts", "by"))
+#: the list that an entry of a kind is in, and which members of its body that shows
+NOTED: Final = {
+    **{kinds.CHARGE: _CHARGED, kinds.RESERVATION: _CHARGED, kinds.ROUNDS: _MARKS, kinds.RETURN: _MARKS},
+    kinds.REFUSAL: ("refused", ("purpose", "by", "scope", "key", "reason")),
+    kinds.RESET: ("resets", ("reason", "by")),
+    kinds.FORFEIT: ("forfeits", ("reason", "by")),
+}
 COUNTED: Final = ("charges", "refused", "drawn", "returned")  #: counted for each day
-T = TypeVar("T")
 Report = dict[str, Any]
 Team = tuple[str, str | None, str | None, str | None]
 TEAM: Final = ("month", "scope", "by", "purpose")  #: the key of these groups
@@ -70,7 +77,7 @@ def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa
         bad = "head"
     if bad is None and whole:
         bad = first_bad(rows)
-    waiting = list(changes.open_reservations(state, lambda number: body_of(rows, number)))
+    waiting = list(open_reservations(state, lambda number: body_of(rows, number)))
     return {
         "schema": SCHEMA,
         **({} if only == EVERY else {"only": only.as_json()}),
@@ -113,7 +120,7 @@ def _costs(state: State, waiting: Iterable[Any], scope: str | None) -> list[list
         steps
         for _, body, left in waiting
         if scope is None or f"{body.scope}/".startswith(f"{scope}/")
-        for steps in changes.cost_of(parts_of(body, state.width), left)
+        for steps in body.costs(state.width, left)
     ]
 
 
@@ -155,7 +162,7 @@ class Pass:
 
     def __post_init__(self) -> None:
         self._sum = zero(self.budget.width)
-        self._costs: dict[int, list[Part]] = {}
+        self._bodies: dict[int, ReservationBody] = {}  #: of reservations, by entry
         self._lists = {kind: deque[Report](maxlen=MOST) for kind in LISTS}
         self._counts: Counter[str] = Counter()
         self._chosen: Counter[str] = Counter()
@@ -197,50 +204,42 @@ class Pass:
     def _gather(self, entry: kinds.Entry, facts: Report) -> None:
         day = str(facts.get("time", ""))[:10]
         line = self.days.setdefault(day, {**dict.fromkeys(COUNTED, 0), "spent": None})
-        if entry.kind in (kinds.CHARGE, kinds.RESERVATION):
-            line["charges"] += 1
-            cost = self._cost(entry) if entry.kind == kinds.CHARGE else self._cost_in_parts(entry, facts)
+        if entry.kind in (kinds.CHARGE, kinds.RESERVATION, kinds.FORFEIT):
+            cost = at_unit(spent_by(entry, self.budget.width), self.worst, zero(self.budget.width))
             self._sum = plus(self._sum, cost)
-            self._note("charged", entry, facts, ("purpose", "by", "scope", "key", *CERTIFIED))
-            self._of_team(facts, cost)
+            if entry.kind != kinds.FORFEIT:
+                line["charges"] += 1
+                self._of_team(facts, cost)
+        if entry.kind == kinds.RESERVATION:
+            self._reserve(entry, facts)
         elif entry.kind in (kinds.ROUNDS, kinds.RETURN):
             self._of_parts(entry, facts, line)
         elif entry.kind == kinds.REFUSAL:
             line["refused"] += 1
-            self._note("refused", entry, facts, ("purpose", "by", "scope", "key", "reason"))
-        elif entry.kind == kinds.RESET:
-            self._note("resets", entry, facts, ("reason", "by"))
-        elif entry.kind == kinds.FORFEIT:
-            self._sum = plus(self._sum, self._cost(entry))
-            self._note("forfeits", entry, facts, ("reason", "by"))
         elif entry.kind in (kinds.DRAWING, kinds.RELEASE):
             self._of_drawing(entry, facts, line)
+        if entry.kind in NOTED:
+            self._note(*NOTED[entry.kind], entry, facts)
         line["spent"] = self._sum
 
-    def _cost(self, entry: kinds.Entry) -> Amounts:
-        """Return what a charge or a forfeit costs the worst unit."""
-        text = at_unit(read_body(entry.kind, entry.body).steps, self.worst, None)
-        return zero(self.budget.width) if text is None else read(text, self.budget.width)
-
-    def _cost_in_parts(self, entry: kinds.Entry, facts: Report) -> Amounts:
-        """Add a reservation to those of the report; return what all its parts cost the worst unit."""
-        parts = parts_of(read_body(kinds.RESERVATION, entry.body), self.budget.width)
-        named = {name: facts.get(name) for name in ("purpose", "by", "scope")}
-        about, total = {"entry": entry.number, "key": entry.key, **named}, changes.total_of(parts)
-        self._costs[entry.number] = parts
-        self.reserved[entry.number] = {**about, "parts": total, "returned": 0}
-        return sum_at(changes.cost_of(parts, [(1, total)]), self.worst, self.budget.width)
+    def _reserve(self, entry: kinds.Entry, facts: Report) -> None:
+        """Add a reservation to those of the report."""
+        body: ReservationBody = read_body(entry.kind, entry.body)
+        about = {"entry": entry.number, "key": entry.key}
+        about |= {name: facts.get(name) for name in ("purpose", "by", "scope")}
+        self._bodies[entry.number] = body
+        self.reserved[entry.number] = {**about, "parts": body.everything[0][1], "returned": 0}
 
     def _of_parts(self, entry: kinds.Entry, facts: Report, line: Report) -> None:
-        taken: PartsBody = read_body(entry.kind, entry.body)
+        taken: RoundsBody = read_body(entry.kind, entry.body)
         number, which = taken.reservation, intervals.read(taken.parts)
         line["drawn" if entry.kind == kinds.ROUNDS else "returned"] += intervals.count(which)
-        self._note("marks", entry, {**facts, "parts": intervals.text(which)}, ("reservation", "parts", "by"))
+        facts["parts"] = intervals.text(which)
         if entry.kind == kinds.RETURN:
-            if number not in self._costs:
+            if number not in self._bodies:
                 raise ValueError(f"entry {number} is no reservation")
             self.reserved[number]["returned"] += intervals.count(which)
-            back = sum_at(changes.cost_of(self._costs[number], which), self.worst, self.budget.width)
+            back = sum_at(self._bodies[number].costs(self.budget.width, which), self.worst, self.budget.width)
             self._sum = tuple(map(Fraction.__sub__, self._sum, back))
 
     def _of_team(self, facts: Report, cost: Amounts) -> None:
@@ -267,11 +266,10 @@ class Pass:
             self._charges[entry.number] = charge
         elif "part" in facts:
             _, key, part = facts["part"]
-            self._note(
-                "nodes", entry, {"charge": charge, "key": key, "part": str(part)}, ("charge", "key", "part")
-            )
+            names = ("charge", "key", "part")
+            self._note("nodes", names, entry, dict(zip(names, (charge, key, str(part)), strict=True)))
 
-    def _note(self, name: str, entry: kinds.Entry, facts: Report, names: tuple[str, ...]) -> None:
+    def _note(self, name: str, names: tuple[str, ...], entry: kinds.Entry, facts: Report) -> None:
         self._counts[name] += 1
         if not self.only.has(facts):
             return
@@ -281,8 +279,8 @@ class Pass:
         self._lists[name].append({**what, **chosen, "head": entry.digest})
 
 
-def at_unit(steps: Iterable[tuple[int, T]], unit: int, before: T) -> T:
-    """Return the value of a step function at a unit; `before` is that left of its first step."""
+def at_unit(steps: Iterable[Step], unit: int, before: Amounts) -> Amounts:
+    """Return what a step function is at a unit; `before` is what it is left of its first step."""
     value = before
     for first, later in steps:
         if first > unit:

@@ -7,7 +7,6 @@ from typing import Any
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.exact import shown
-from dpaccount.ledger.balances import changes
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.segment_tree import SpentTree
 from dpaccount.ledger.balances.state import State
@@ -51,7 +50,11 @@ def scopes(state: State, budget: Budget) -> Iterator[tuple[str, Budget, SpentTre
     """Yield the name, the limits and the tree of every scope, sorted by name."""
     records = {name: record for name, record in state.register.items() if name.startswith("scope ")}
     for name, record in sorted(records.items()):
-        yield name.removeprefix("scope "), changes.cap(budget, record), state.scope_tree(record)
+        yield (
+            name.removeprefix("scope "),
+            budget.capped(record.epsilon, record.delta),
+            state.scope_tree(record),
+        )
 
 
 def scope(name: str, limits: Budget, tree: SpentTree) -> Shown:

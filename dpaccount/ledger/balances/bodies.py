@@ -1,19 +1,33 @@
-"""The bodies of entries from which balances follow, as typed records.
+"""The bodies of entries from which balances follow, as typed records, and how each kind changes the balances.
 
-A body holds more for readers of the log, such as a purpose or a plan; no balance follows from that.
+A body holds more for readers of the log, such as a purpose or a plan; no balance follows from that.  The
+same code writes entries and verifies them.  An entry that the balances do not allow raises `BudgetError`
+(a cap below what is spent, a part that was drawn), one that makes no sense `InputError` or `ValueError`;
+`verify` reports any of them as a bad entry.
 """
 
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
+from msgspec import structs
 
+from dpaccount.documents import sha256
+from dpaccount.errors import BudgetError, InputError, damaged
+from dpaccount.exact import shown
 from dpaccount.ledger import entry as kinds
-from dpaccount.ledger.balances import ranges, segment_tree, step_functions
+from dpaccount.ledger.balances import ranges, records, segment_tree, step_functions
+from dpaccount.ledger.balances.budget import Budget, one_line
 from dpaccount.ledger.balances.ranges import Ranges
-from dpaccount.ledger.balances.step_functions import Step
+from dpaccount.ledger.balances.state import State, change_of, cohort_name, lineage, scope_name
+from dpaccount.ledger.balances.step_functions import MOST_PARTS, Step
 
 Written = list[tuple[int, str]]  #: steps as entries hold them: a first unit, amounts as text
 Part = tuple[int, list[Step]]  #: n equal parts of a reservation, and what each of them spends
+Bodies = Callable[[int], str]  #: returns the body of an entry, by its number
+
+MOST_RANGES: Final = 1000  #: of a cohort; pieces of a reservation's parts that are open
 
 
 class Signed(msgspec.Struct, frozen=True):
@@ -32,6 +46,22 @@ class Body(Signed, frozen=True, kw_only=True):
         """Return the year whose balance the entry counts in; raises `ValueError` for a time without one."""
         return int(self.time[:4])
 
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Change the balances as the entry with this number does."""
+        raise NotImplementedError
+
+    def turn_year(self, state: State, bodies: Bodies) -> None:
+        """Begin a year, if the entry is of a later one, in which only open reservations count as spent."""
+        year = state.register.get("year")
+        if year is None or self.year <= year.year:
+            return
+        waiting = list(open_reservations(state, bodies))
+        state.drop(records.YEAR, records.YEAR)
+        nothing = segment_tree.nothing(state.width).text
+        state.register.put("year", records.Year(self.year, nothing))
+        for _, reserved, left in waiting:
+            state.add_year(change_of(reserved.costs(state.width, left), state.width))
+
 
 class Spending(Body, frozen=True):
     """An entry that spends, in a scope and for a cohort if any; `units` are those the cohort then had."""
@@ -39,6 +69,23 @@ class Spending(Body, frozen=True):
     scope: str | None = None
     cohort: str | None = None
     units: Ranges | None = None
+
+    def charge(self, state: State, functions: list[list[Step]]) -> None:
+        """Add charges; a cohort's units freeze at its first, and a charge of units outside it is refused."""
+        state.spend(functions, self.scope)
+        if self.cohort is None:
+            return
+        name, record = f"cohort {self.cohort}", state.cohort(self.cohort)
+        if self.units != record.units:
+            raise BudgetError(f"{name} was given other units meanwhile; nothing was charged, ask again")
+        for steps in functions:
+            for (first, amounts), (after, _) in pairwise([*steps, (step_functions.LAST_UNIT + 2, ())]):
+                if any(amounts) and ranges.without(record.units, [(first, after - 1)]) is None:
+                    raise InputError(
+                        f"the charge is for {name} and touches other units", "charge them by themselves"
+                    )
+        if not record.charged:
+            state.register.put(name, structs.replace(record, charged=True))
 
 
 class Requested(Spending, frozen=True, kw_only=True):
@@ -61,18 +108,82 @@ class ForfeitBody(Spending, frozen=True, kw_only=True):
     steps: Written
     reason: str
 
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Charge what may have been lost, and close open parts of reservations: they may have been drawn."""
+        one_line("reason", self.reason)
+        self.charge(state, [steps_of(self.steps, state.width)])
+        for entry, _, _ in list(open_reservations(state, bodies)):
+            state.register.put(f"reservation {entry}", None)
+        if state.over(budget, None) is not None:
+            raise BudgetError(
+                "what may have been lost does not fit the budget; begin a new ledger, for new data"
+            )
+
 
 class ReservationBody(Requested, frozen=True, kw_only=True):
     """A charge in parts: each item is a number of equal parts, and what each of them costs."""
 
     parts: list[tuple[int, Written]]
 
+    @property
+    def everything(self) -> Ranges:
+        """Return the range of all parts."""
+        return [(1, sum(count for count, _ in self.parts))]
 
-class PartsBody(Body, frozen=True, kw_only=True):
-    """Parts of a reservation, counted from 1, that are drawn or returned."""
+    def costs(self, width: int, which: Ranges) -> Iterator[list[Step]]:
+        """Yield the costs of the parts in these ranges; parts are counted from 1."""
+        before = 0
+        for count, steps in parts_of(self, width):
+            times = sum(
+                max(0, min(last, before + count) - max(first, before + 1) + 1) for first, last in which
+            )
+            if times:
+                yield [(unit, tuple(times * one for one in amounts)) for unit, amounts in steps]
+            before += count
+
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Charge all parts, and note them as open."""
+        if self.everything[0][1] > MOST_PARTS:
+            raise InputError("the reservation has too many parts", "reserve at most 2^53")
+        self.charge(state, list(self.costs(state.width, self.everything)))
+        record = records.Reservation(sha256(bodies(number)), self.everything)
+        state.register.put(f"reservation {number}", record)
+
+
+class RoundsBody(Body, frozen=True, kw_only=True):
+    """Parts of a reservation, counted from 1, that are drawn."""
 
     reservation: int
     parts: Ranges
+
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Close open parts of a reservation, for ever."""
+        self.take(state, bodies)
+
+    def take(self, state: State, bodies: Bodies) -> ReservationBody:
+        """Close the parts and return the reservation; raises `BudgetError` if some are not open."""
+        number, taken = self.reservation, ranges.read(self.parts)
+        name = f"reservation {number}"
+        record = state.register.get(name)
+        left = None if record is None else ranges.without(record.open, taken)
+        if left is None:
+            raise BudgetError(
+                f"of the parts {ranges.text(taken)} of entry {number} some are not open: they were drawn or"
+                " returned before, or never were; nothing was changed"
+            )
+        if len(left) > MOST_RANGES:
+            raise BudgetError(f"the open parts of entry {number} are in too many pieces; take them in order")
+        state.register.put(name, structs.replace(record, open=left) if left else None)
+        return _reserved(record, number, bodies)
+
+
+class ReturnBody(RoundsBody, frozen=True, kw_only=True):
+    """Parts of a reservation that are returned."""
+
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Close the parts, and take back what they cost."""
+        reserved = self.take(state, bodies)
+        state.spend(list(reserved.costs(state.width, self.parts)), reserved.scope, back=True)
 
 
 class ScopeBody(Body, frozen=True, kw_only=True):
@@ -82,6 +193,29 @@ class ScopeBody(Body, frozen=True, kw_only=True):
     epsilon: str
     delta: str
 
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Make the scope, or change its cap, which what is spent in it must fit."""
+        name = scope_name(self.scope)
+        for above in lineage(name)[:-1]:
+            if state.scope(above) is None:
+                raise InputError(f"there is no scope {above}", f"make it before {name}")
+        capped = budget.capped(self.epsilon, self.delta)
+        limits = {"epsilon": shown(capped.epsilon), "delta": shown(capped.delta)}
+        record = state.scope(name)
+        if record is None:
+            made = state.register.get("scopes") or records.Scopes(0)
+            area = records.SCOPES + made.count
+            if area >= records.MOST_AREAS:
+                raise InputError("the ledger has as many scopes as it can have", "use those that there are")
+            state.register.put("scopes", records.Scopes(made.count + 1))
+            nothing = segment_tree.nothing(state.width).text
+            record = records.Scope(area, state.period_number, nothing, **limits)
+        if state.scope_tree(record).beyond(capped.fits) is not None:
+            raise BudgetError(
+                f"more is spent in the scope {name} than its new cap allows; nothing was changed"
+            )
+        state.register.put(f"scope {name}", structs.replace(record, **limits))
+
 
 class CohortBody(Body, frozen=True, kw_only=True):
     """A name for ranges of units."""
@@ -89,11 +223,38 @@ class CohortBody(Body, frozen=True, kw_only=True):
     cohort: str
     units: Ranges
 
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Give the name to these units, unless it was charged."""
+        name = f"cohort {cohort_name(self.cohort)}"
+        units = ranges.read(self.units)
+        if units[-1][1] > step_functions.LAST_UNIT or len(units) > MOST_RANGES:
+            raise InputError(
+                "a cohort is too large", f"give at most {MOST_RANGES} ranges of units up to 2^63 - 2"
+            )
+        record = state.register.get(name)
+        if record is not None and record.charged:
+            raise BudgetError(f"{name} was charged and cannot be changed; give the other units another name")
+        state.register.put(name, records.Cohort(units, charged=False))
+
 
 class ResetBody(Body, frozen=True, kw_only=True):
     """The beginning of a period in which nothing is spent yet."""
 
     reason: str
+
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Begin a period in which only open reservations count as spent."""
+        one_line("reason", self.reason)
+        waiting = list(open_reservations(state, bodies))
+        before = state.period_number
+        if before == 0:
+            state.register.put("year", records.Year(self.year, None))
+        state.drop(records.PERIOD, records.PERIOD)
+        state.drop(records.SCOPES, records.MOST_AREAS - 1)
+        nothing = segment_tree.nothing(state.width).text
+        state.register.put("period", records.Period(before + 1, number, nothing))
+        for _, reserved, left in waiting:
+            state.add_period(change_of(reserved.costs(state.width, left), state.width), reserved.scope)
 
 
 class DrawingBody(Signed, frozen=True, kw_only=True):
@@ -115,8 +276,8 @@ _TYPES: Final[dict[str, type[msgspec.Struct]]] = {
     kinds.RELEASE: ReleaseBody,
     kinds.RESERVATION: ReservationBody,
     kinds.RESET: ResetBody,
-    kinds.RETURN: PartsBody,
-    kinds.ROUNDS: PartsBody,
+    kinds.RETURN: ReturnBody,
+    kinds.ROUNDS: RoundsBody,
     kinds.SCOPE: ScopeBody,
 }
 
@@ -175,7 +336,7 @@ def formed(entry: kinds.Entry, width: int) -> Formed:
         steps = steps_of(body.steps, width)
     elif isinstance(body, ReservationBody):
         parts_of(body, width)
-    elif isinstance(body, PartsBody):  # a server looks for this number as text
+    elif isinstance(body, RoundsBody):  # a server looks for this number as text
         ranges.read(body.parts)
         if [entry.body.count(f'"reservation":{number}') for number in (body.reservation, "")] != [1, 1]:
             raise ValueError("it names two reservations")
@@ -184,3 +345,37 @@ def formed(entry: kinds.Entry, width: int) -> Formed:
     if isinstance(body, Body) and body.year < 1:
         raise ValueError("it has no year")
     return Formed(steps, body)
+
+
+def apply(state: State, budget: Budget, kind: str, number: int, bodies: Bodies) -> Body:
+    """Apply the entry with this number, of any kind but a charge, to the balances; return its body.
+
+    Raises `ValueError` for a body that no entry of this kind has.
+    """
+    body: Body = read_body(kind, bodies(number))
+    if kind not in (kinds.SCOPE, kinds.COHORT):
+        body.turn_year(state, bodies)
+    body.apply(state, budget, number, bodies)
+    return body
+
+
+def charged(state: State, where: Spending, functions: list[list[Step]], bodies: Bodies) -> None:
+    """Add one charge, or several of the same year, scope and cohort."""
+    where.turn_year(state, bodies)
+    where.charge(state, functions)
+
+
+def open_reservations(state: State, bodies: Bodies) -> Iterator[tuple[int, ReservationBody, Ranges]]:
+    """Yield every reservation with open parts: its entry, its body, and the open parts."""
+    for name, record in list(state.register.items()):
+        word, _, number = name.partition(" ")
+        if word == "reservation":
+            yield int(number), _reserved(record, int(number), bodies), record.open
+
+
+def _reserved(record: records.Reservation, number: int, bodies: Bodies) -> ReservationBody:
+    text = bodies(number)
+    if sha256(text) != record.body:
+        raise damaged(f"entry {number} was changed")
+    reserved: ReservationBody = read_body(kinds.RESERVATION, text)
+    return reserved

@@ -1,6 +1,6 @@
 """The budget of a ledger, and the text of its entry 0."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import msgspec
@@ -45,6 +45,11 @@ class Budget:
         """Return amounts by name as decimals, rounded up, or if not `up` down."""
         names = zip(self.measure.amounts, total, strict=True)
         return {name: printed_amount(amount, up=up) for name, amount in names}
+
+    def capped(self, epsilon: str, delta: str) -> "Budget":
+        """Return the budget with a scope's limits in place of its own; raises as `cap` does."""
+        limits = cap(epsilon, delta)
+        return replace(self, epsilon=limits[0], delta=limits[1])
 
     def as_json(self) -> dict[str, str]:
         """Return the budget as `show` prints it and entry 0 holds it."""
@@ -105,11 +110,14 @@ def one_line(what: str, text: str) -> str:
     return text
 
 
-def read_limit(text: object) -> Fraction:
-    """Parse a limit; raises `InputError` or `ValueError` for anything else."""
-    if not isinstance(text, str):
-        raise InputError("a limit is written as text", "give a number")
-    return _number(text)
+def cap(epsilon: str, delta: str) -> tuple[Fraction, Fraction]:
+    """Parse the cap of a scope; raises `InputError` or `ValueError` for one that is none."""
+    limits = _number(epsilon), _number(delta)
+    if not (limits[0] >= 0 and 0 <= limits[1] < 1):
+        raise InputError(
+            "a scope's cap is out of range", "give an epsilon of at least 0 and a delta in [0, 1)"
+        )
+    return limits
 
 
 def write_limit(value: Fraction) -> str:

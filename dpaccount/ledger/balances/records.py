@@ -18,7 +18,7 @@ import msgspec
 
 from dpaccount.errors import DpaccountError
 from dpaccount.ledger.balances import ranges
-from dpaccount.ledger.balances.budget import read_limit
+from dpaccount.ledger.balances.budget import cap
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.segment_tree import changed, text_digest
 
@@ -73,8 +73,7 @@ class Scope(Record, frozen=True):
     delta: str
 
     def __post_init__(self) -> None:
-        if not (read_limit(self.epsilon) >= 0 and 0 <= read_limit(self.delta) < 1):
-            raise ValueError("not a cap")
+        cap(self.epsilon, self.delta)
 
 
 class Scopes(Record, frozen=True):

@@ -16,7 +16,8 @@ from msgspec import structs
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances import segment_tree, step_functions
-from dpaccount.ledger.balances.records import PERIOD, YEAR, Nodes, Overlay, Period, Register, Scope
+from dpaccount.ledger.balances.budget import Budget
+from dpaccount.ledger.balances.records import PERIOD, YEAR, Cohort, Nodes, Overlay, Period, Register, Scope
 from dpaccount.ledger.balances.segment_tree import Mark, Opened, Root, SpentTree
 from dpaccount.ledger.balances.step_functions import Step, negative
 from dpaccount.ledger.entry import RECORDS
@@ -26,6 +27,7 @@ MOST_DEEP: Final = 16
 _WORD: Final = "[a-z0-9][a-z0-9._-]{0,63}"
 _NAME: Final = re.compile(f"{_WORD}(/{_WORD})*")
 Change = tuple[Amounts, list[Mark]]
+Over = tuple[str | None, Budget, int, Amounts]  #: a scope (None: the ledger), its limits, a unit, its sum
 
 
 class State:
@@ -35,9 +37,8 @@ class State:
         self, text: object, width: int, fetch: Callable[[int], Any], opened: dict[int, Opened] | None = None
     ) -> None:
         root, digest = split(text)
-        self._opened = (
-            {} if opened is None else opened
-        )  #: cache shared by the states of one transaction, by area
+        #: cache shared by the states of one transaction, by area
+        self._opened = {} if opened is None else opened
         self.width = width
         self.life = self._root(root)
         self.nodes = Overlay(fetch)
@@ -98,6 +99,38 @@ class State:
         """Return the tree of an area (None: that of the ledger's life)."""
         fetch = self.nodes.node if area is None else lambda node: self.nodes.node(place(area, node))
         return SpentTree(root, fetch, self._opened.setdefault(area or 0, {}), area or 0)
+
+    def cohort(self, name: str) -> Cohort:
+        """Return the record of a cohort; raises `InputError` if there is none."""
+        record: Cohort | None = self.register.get(f"cohort {cohort_name(name)}")
+        if record is None:
+            raise InputError(f"there is no cohort {name}", "make it with `dpaccount ledger cohort`")
+        return record
+
+    def over(self, budget: Budget, scope: str | None, sought: int | None = None) -> Over | None:
+        """Return which limit is exceeded, of the ledger, the scope or a scope above it; None if none is.
+
+        A search of more than `sought` nodes ends as if a unit had been found (`SpentTree.beyond`).
+        """
+        limited: list[tuple[str | None, Budget, SpentTree]] = [(None, budget, self.period_tree())]
+        for name in lineage(scope):
+            record = self.existing_scope(name)
+            limited.append((name, budget.capped(record.epsilon, record.delta), self.scope_tree(record)))
+        for which, limits, spent in limited:
+            excess = spent.beyond(limits.fits, sought)
+            if excess is not None:
+                return which, limits, *excess
+        return None
+
+    def spend(self, functions: Iterable[list[Step]], scope: str | None, *, back: bool = False) -> None:
+        """Add charges to all trees that they count in, or with `back` undo them."""
+        change = change_of(functions, self.width, back=back)
+        self.add_life(change)
+        if self.register.digest:
+            self.add_year(change)
+            self.add_period(change, scope)
+        elif scope is not None:
+            self.existing_scope(scope)
 
     def add_life(self, change: Change) -> None:
         """Add marks to the tree of the ledger's life."""
@@ -189,6 +222,13 @@ def scope_name(name: object) -> str:
             f"{name!r} is no name",
             "give words of a-z, 0-9, dots, dashes and underscores, with slashes between",
         )
+    return name
+
+
+def cohort_name(name: str) -> str:
+    """Return the name of a cohort; raises `InputError` for any other text."""
+    if "/" in scope_name(name):
+        raise InputError("a cohort's name has no slash", "use a dash")
     return name
 
 

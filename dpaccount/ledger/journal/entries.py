@@ -10,7 +10,7 @@ from typing import Any
 
 from dpaccount.documents import canonical
 from dpaccount.errors import InputError, LedgerError, ReceiptError, damaged
-from dpaccount.ledger.balances import changes, step_functions
+from dpaccount.ledger.balances import bodies, step_functions
 from dpaccount.ledger.balances.budget import Budget, read_budget
 from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.balances.step_functions import Step
@@ -189,9 +189,9 @@ def body_of(rows: Rows, number: int) -> str:
 
 
 def apply(rows: Rows, state: State, budget: Budget, kind: str, body: str) -> None:
-    """Apply the next entry, which is not written yet, to the balances; raises as `changes.apply` does."""
+    """Apply the next entry, which is not written yet, to the balances; raises as `bodies.apply` does."""
     new = rows.head()[0] + 1
-    changes.apply(state, budget, kind, new, lambda number: body if number == new else body_of(rows, number))
+    bodies.apply(state, budget, kind, new, lambda number: body if number == new else body_of(rows, number))
 
 
 def facts_of(entry: Entry) -> dict[str, Any]:

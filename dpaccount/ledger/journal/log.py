@@ -11,8 +11,8 @@ from typing import Any, Final
 from dpaccount.documents import csv_text
 from dpaccount.errors import damaged
 from dpaccount.exact import shown
-from dpaccount.ledger.balances import changes, ranges, step_functions
-from dpaccount.ledger.balances.bodies import parts_of, read_body, steps_of
+from dpaccount.ledger.balances import ranges, step_functions
+from dpaccount.ledger.balances.bodies import read_body, steps_of
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import CERTIFIED, CHARGE, DRAWING, FORFEIT, RESERVATION, RETURN, ROUNDS, Entry
@@ -145,12 +145,11 @@ def spent_by(entry: Entry, width: int) -> list[Step]:
     body = read_body(entry.kind, entry.body)
     if entry.kind != RESERVATION:
         return steps_of(body.steps, width)
-    parts = parts_of(body, width)
-    return step_functions.total(changes.cost_of(parts, [(1, changes.total_of(parts))]), width)
+    return step_functions.total(body.costs(width, body.everything), width)
 
 
 def _parts(entry: Entry) -> str | None:
     """Return the parts of a reservation that an entry makes, draws or returns; raises `ValueError`."""
     if entry.kind == RESERVATION:
-        return f"1-{sum(count for count, _ in read_body(entry.kind, entry.body).parts)}"
+        return f"1-{read_body(entry.kind, entry.body).everything[0][1]}"
     return ranges.text(read_body(entry.kind, entry.body).parts) if entry.kind in (ROUNDS, RETURN) else None

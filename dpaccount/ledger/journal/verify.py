@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from dpaccount.documents import collector_paused
 from dpaccount.errors import DpaccountError, LedgerError
-from dpaccount.ledger.balances import changes, segment_tree
+from dpaccount.ledger.balances import bodies, segment_tree
 from dpaccount.ledger.balances.bodies import Formed, ScopeBody, Spending, formed
 from dpaccount.ledger.balances.budget import Budget, read_budget
 from dpaccount.ledger.balances.records import Nodes, Overlay
@@ -204,7 +204,7 @@ class Chain:
     def _change(self, entry: Entry) -> None:
         self.add_up()
         self._bodies[entry.number] = entry.body
-        body = changes.apply(self.state, self.budget, entry.kind, entry.number, self._body)
+        body = bodies.apply(self.state, self.budget, entry.kind, entry.number, self._body)
         if entry.kind != RESERVATION:  # only reservations are read again
             del self._bodies[entry.number]
         if entry.root != self.state.text:
@@ -222,13 +222,13 @@ class Chain:
         wanted = charges[-1][0].root
         try:
             for where, functions in together(charge for _, charge in charges):
-                changes.charged(self.state, where, functions, self._body)
+                bodies.charged(self.state, where, functions, self._body)
         except BAD_ENTRY:
             return False
         return self.state.text == wanted
 
     def _check_fits(self, scopes: set[str | None]) -> None:
-        if any(changes.over(self.state, self.budget, scope) is not None for scope in scopes):
+        if any(self.state.over(self.budget, scope) is not None for scope in scopes):
             raise Fault("totals")
 
 
@@ -304,7 +304,7 @@ def _sound_since(rows: Rows, noted: Entry, known: str | None) -> bool:
     opened: dict[int, Opened] = {}
     state = State(last.root, budget.width, rows.node, opened)
     for where, functions in together(formed(one, budget.width) for one in later if one.kind == CHARGE):
-        changes.uncharged(state, where, functions)
+        state.spend(functions, where.scope, back=True)
     if state.text != noted.root:
         return False
     nodes = _Before(rows.node)

@@ -12,9 +12,10 @@ from msgspec import structs
 
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError
 from dpaccount.ledger import review
-from dpaccount.ledger.balances import changes
-from dpaccount.ledger.balances.bodies import PartsBody, steps_of
+from dpaccount.ledger.balances import bodies
+from dpaccount.ledger.balances.bodies import ReturnBody, steps_of
 from dpaccount.ledger.balances.records import Cohort, Period, Scopes
+from dpaccount.ledger.balances.state import change_of
 from dpaccount.ledger.entry import COHORT, RESET, RETURN, ROUNDS, SCOPE
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal.entries import as_written, body_of, now
@@ -153,7 +154,7 @@ def test_a_charge_to_a_cohort_that_others_pay_is_found(make, url):
     facts = {"cohort": "adults", "units": [[1, 5]], "steps": [[1, "1/10"], [7, "0"]]}
 
     def change(state):
-        state.add_life(changes.change_of([steps_of(facts["steps"], 1)], 1))
+        state.add_life(change_of([steps_of(facts["steps"], 1)], 1))
         state.register.put("cohort adults", Cohort([(1, 5)], charged=True))
 
     number = forge(url, "charge", facts, change)
@@ -325,7 +326,7 @@ def test_a_crash_before_the_commit_leaves_nothing_and_after_it_everything(make, 
 
 
 def test_parts_in_too_many_pieces_are_refused(make, monkeypatch):
-    monkeypatch.setattr(changes, "MOST_RANGES", 2)
+    monkeypatch.setattr(bodies, "MOST_RANGES", 2)
     ledger = make(1)
     ledger.reserve_plan(plan("1/10"), "x", "k", rounds=9)
     ledger.draw_parts("k", [(3, 3)])
@@ -494,11 +495,11 @@ def gives(number, parts):
     """Return a change that gives parts back without a look at which are open."""
 
     def change(state):
-        record = PartsBody(time="2026-01-01", reservation=number, parts=[tuple(one) for one in parts])
+        record = ReturnBody(time="2026-01-01", reservation=number, parts=[tuple(one) for one in parts])
         named = f"reservation {number}"
         kept = state.register.get(named)
         state.register.put(named, structs.replace(kept, open=[(1, 99)]))
-        changes._return(state, None, record, 0, lambda _: BODY[0])
+        record.apply(state, None, 0, lambda _: BODY[0])
         state.register.put(named, kept)
 
     return change
@@ -607,7 +608,7 @@ NONSENSE = (
 def test_a_sealed_member_of_nonsense_is_a_bad_entry_and_no_crash(full, tmp_path, number):
     """Whatever one member of a body is, with digests that fit, everything ends in an answer or one sentence."""
     file = Path(full.removeprefix("sqlite:///"))
-    [body] = [one for place, one in bodies(file) if place == number] or [None]
+    [body] = [one for place, one in written_bodies(file) if place == number] or [None]
     if body is None:
         return
     for name in body:
@@ -624,6 +625,6 @@ def test_a_sealed_member_of_nonsense_is_a_bad_entry_and_no_crash(full, tmp_path,
                 ledger.charge_plan(plan("1/1000"), "more")
 
 
-def bodies(file: Path) -> list[tuple[int, dict]]:
+def written_bodies(file: Path) -> list[tuple[int, dict]]:
     rows = by_hand(file, "SELECT number, body FROM entries ORDER BY number")
     return [(number, json.loads(body)) for number, body in rows]

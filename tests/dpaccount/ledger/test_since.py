@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaccount.ledger.balances import changes
+from dpaccount.ledger.balances.state import change_of
 from dpaccount.ledger.entry import CHARGE, ORIGIN, seal
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal import verify as heads
@@ -183,7 +183,7 @@ def spends(steps, facts, *, life=True, year=True, period=True):
     """Return a change of totals by a charge that leaves some of them out."""
 
     def change(state):
-        changed = changes.change_of([steps], 1)
+        changed = change_of([steps], 1)
         if life:
             state.add_life(changed)
         if year:
