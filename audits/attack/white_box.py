@@ -28,8 +28,18 @@ from audits.datasets.bases import Pair
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.evidence import WorstPair
 from audits.hypothesis_tests.judge import Judge
-from audits.hypothesis_tests.replay import Part, ReplayError, Run, differing, log_ratio, record, replay
-from audits.hypothesis_tests.workers import Failed, recorded, replayed
+from audits.hypothesis_tests.replay import (
+    Failed,
+    Part,
+    ReplayError,
+    Run,
+    differing,
+    log_ratio,
+    record,
+    recorded,
+    replay,
+    replayed,
+)
 from audits.subjects.code import stay_on_path
 from audits.tradeoff import EventClaim
 from dpaccount.noise.proved import Proved

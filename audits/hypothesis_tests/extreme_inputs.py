@@ -15,8 +15,17 @@ import numpy as np
 
 from audits.datasets.bases import Pair, dataset
 from audits.datasets.tours import special
-from audits.hypothesis_tests.replay import NOISY_CELLS, Run, differing, differing_anywhere
-from audits.hypothesis_tests.workers import Failed, fail_alike, note, recorded, replayed
+from audits.hypothesis_tests.replay import (
+    NOISY_CELLS,
+    Failed,
+    Run,
+    differing,
+    differing_anywhere,
+    fail_alike,
+    note,
+    recorded,
+    replayed,
+)
 from audits.subjects.code_constants import Landmarks
 from dpaccount.noise.laws import Law
 from dpaccount.noise.proved import Proved

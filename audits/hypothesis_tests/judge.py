@@ -21,9 +21,18 @@ from audits.datasets.tours import Walk
 from audits.hypothesis_tests.checks import Check, Finding, for_pair
 from audits.hypothesis_tests.evidence import Example, SearchResult, WorstPair, describe
 from audits.hypothesis_tests.extreme_inputs import difference_shown, possible_everywhere
-from audits.hypothesis_tests.replay import Run, distance, unlike
+from audits.hypothesis_tests.replay import (
+    Failed,
+    Run,
+    distance,
+    fail_alike,
+    note,
+    recorded,
+    replayed,
+    run_side,
+    unlike,
+)
 from audits.hypothesis_tests.smoke_test import void
-from audits.hypothesis_tests.workers import Failed, fail_alike, note, recorded, replayed, run_side
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal

@@ -6,23 +6,32 @@ on the running code, through the noise source that it is given.
 """
 
 import contextlib
+import io
 import math
-from collections.abc import Hashable, Mapping
+import pickle
+import sys
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NoReturn
+from fractions import Fraction
+from tempfile import TemporaryFile
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.sandbox import fork
+from audits.subjects.marks import MARKS
+from dpaccount.errors import ReceiptError
 from dpaccount.noise import likelihood
 from dpaccount.noise.laws import Law, side_by_side
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, in_range
 from mechanisms.subject import Rows, Subject, View
-from mechanisms.subject.isolation import identical, kept, plain, reported, watched
+from mechanisms.subject.isolation import NotPlain, fresh, identical, kept, plain, reported, watched
 
 Part = tuple[str, Hashable]
 NOISY_CELLS = "noisy_cells"
+NUMPY = {"ndarray", "dtype", "scalar", "_reconstruct", "_frombuffer"}  #: what pickled arrays are made of
 
 
 class ReplayError(Exception):
@@ -255,3 +264,176 @@ def distance(run: Run, other: Run, noise: Mapping[str, Law]) -> float:
         moved = moves(run, other, part).astype(np.float64)
         total += float(moved @ moved) / (noise[part[0]].scale or 1.0) ** 2  # a table has no scale
     return total
+
+
+# ------------------------------------------------------------------ runs that may fail, here or in a fork
+
+
+@dataclass(frozen=True)
+class Failed:
+    """How a run failed, in one sentence (`wrong`).  `mute`: there is nothing to judge.
+
+    `kind` is the type of the exception, and `run` what was released before it; both are None if the
+    failure alone is a violation, regardless of the other side.  `printed` is that of a `Run`.
+    """
+
+    wrong: str
+    mute: bool = True
+    kind: str | None = None
+    run: Run | None = None
+    printed: bool = False
+    marks: frozenset[int] = frozenset()
+
+
+Play = Callable[[], Run | Failed]
+
+
+def recorded(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run | Failed:
+    """Return a run with its report, or how it failed."""
+    recorder = Recorder(noise)
+
+    def play() -> Run:
+        instance = fresh(subject)
+        return with_report(subject, instance, record(instance, data, recorder, coins))
+
+    return _run_or_failure(play, recorder)
+
+
+def replayed(subject: Subject, data: Rows, run: Run, coins: int, *, again: bool = True) -> Run | Failed:
+    """Return a run on other data with the releases of `run`, or how it failed.
+
+    `again`: the instance that ran must report the same as a fresh one.
+    """
+    replayer = Replayer(run.released, run.asked_by)
+
+    def play() -> Run:
+        instance = fresh(subject)
+        done = replay(instance, data, run, coins, replayer)
+        return with_report(subject, instance if again else None, done)
+
+    return _run_or_failure(play, replayer)
+
+
+def run_side(play: Play, *, apart: bool = False) -> Run | Failed:
+    """Return a run, or how it failed: in this process, or in a separate one with `apart`.
+
+    Any output of the separate process to its standard streams sets `printed`.
+    """
+    if not apart:
+        return play()
+    with TemporaryFile() as output:
+        try:
+            done = unpacked(fork.in_fork(lambda: packed(play()), output.fileno()))
+        except fork.NoAnswer:
+            done = Failed("its process ended")
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    sys.stderr.write(text)
+    return replace(done, printed=True) if text else done
+
+
+def packed(done: Run | Failed) -> bytes:
+    """Serialise a run or its failure; raises `ReceiptError` if a part's name is neither a number nor text.
+
+    Marks stay behind: `note` counts what both sides of a pair met in this process.
+    """
+    run = done.run if isinstance(done, Failed) else done
+    if run is not None:
+        run = replace(
+            run,
+            exact=_plainly_named(run.exact),
+            released=_plainly_named(run.released),
+            asked_by=_plainly_named(run.asked_by),
+            hidden={name: _with_plain_cells(array) for name, array in run.hidden.items()},
+            marks=frozenset(),
+        )
+    return pickle.dumps(Failed(done.wrong, done.mute, done.kind, run) if isinstance(done, Failed) else run)
+
+
+def unpacked(written: bytes) -> Run | Failed:
+    """Deserialise a run or its failure, executing no code of it; any other answer is a failure."""
+    with contextlib.suppress(Exception):  # what a corrupted answer raises
+        done = _Unpickler(io.BytesIO(written)).load()
+        if isinstance(done, Run | Failed):
+            return done
+    return Failed("its process gave no run")
+
+
+# A format of our own had a form for every type of names and arrays; pickle has them all, and is safe to read
+# where it finds no name but these: the code under test shares its process, and may write the answer itself.
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        """Return a structure of ours, or what NumPy makes arrays of; the code under test may ask for more."""
+        ours = {(each.__module__, each.__name__) for each in (Run, Failed, View, Fraction)}
+        if (module, name) in ours or (module.partition(".")[0] == "numpy" and name in NUMPY):
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(name)
+
+
+def _with_plain_cells(array: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Return an array of objects with those that are neither numbers nor text as their repr."""
+    if array.dtype.kind != "O":
+        return array
+    cells = np.empty_like(array)
+    for place, value in np.ndenumerate(array):
+        try:
+            cells[place] = _name(value)
+        except ReceiptError:
+            cells[place] = repr(value)
+    return cells
+
+
+def _plainly_named(draws: Mapping[Part, Any]) -> dict[Part, Any]:
+    return {(key, _name(part)): value for (key, part), value in draws.items()}
+
+
+def _name(value: Any) -> Any:
+    """Return a part's name or a cell as an equal value of Python's or NumPy's own type."""
+    if isinstance(value, tuple):
+        return tuple(map(_name, value))
+    if value is None or isinstance(value, bool | np.generic):
+        return value
+    kinds: dict[type, Any] = {str: str.__str__, **{each: each for each in (int, float, bytes, Fraction)}}
+    for kind, plainly in kinds.items():
+        if isinstance(value, kind):  # of an enumeration its text, not its name
+            return plainly(value)
+    raise ReceiptError(f"{value!r} cannot name a part; give a number, a text, or a tuple of these")
+
+
+def _run_or_failure(play: Callable[[], Run], noise: Recorder | Replayer) -> Run | Failed:
+    MARKS.taken()
+    done = _ended(play, noise)
+    marks = MARKS.taken()
+    return replace(done, marks=marks) if marks else done
+
+
+def _ended(play: Callable[[], Run], noise: Recorder | Replayer) -> Run | Failed:
+    try:
+        return play()
+    except NotPlain as error:
+        return Failed(str(error))
+    except (ReplayError, Remembers, ReceiptError) as error:
+        return Failed(str(error), mute=False)
+    except (Exception, SystemExit) as error:
+        before = Run(noise.exact, noise.released, View(), noise.asked_by)
+        return Failed(f"{type(error).__name__}: {error}", kind=_kind(error), run=before)
+
+
+def _kind(error: BaseException) -> str:
+    """Return what others can observe of a failure: its type, and the code of an exit, but not its text."""
+    return repr(error) if isinstance(error, SystemExit) else type(error).__name__
+
+
+def note(run: Run | Failed, other: Run | Failed) -> None:
+    """Note what two runs with the same releases met; it counts if their exact values differ."""
+    one, two = (each.run if isinstance(each, Failed) else each for each in (run, other))
+    exact = [{} if each is None else each.exact for each in (one, two)]
+    moved = any(not np.array_equal(values, exact[1].get(part, ())) for part, values in exact[0].items())
+    MARKS.compared(run.marks, other.marks, moved=moved)
+
+
+def fail_alike(one: Failed, other: Run | Failed) -> bool:
+    """Return whether both sides fail with the same type after the same releases."""
+    if one.run is None or not isinstance(other, Failed) or other.run is None:
+        return False
+    return one.kind == other.kind and one.run.exact.keys() == other.run.exact.keys()

@@ -26,9 +26,8 @@ from audits.hypothesis_tests.checks import Check, check_of, may_move, untested
 from audits.hypothesis_tests.evidence import Example, SearchResult, WorstPair, describe, evidence_on
 from audits.hypothesis_tests.extreme_inputs import WORK, difference_on_any_data
 from audits.hypothesis_tests.judge import Judge
-from audits.hypothesis_tests.replay import unlike
+from audits.hypothesis_tests.replay import Failed, replayed, unlike
 from audits.hypothesis_tests.run_constants import observed_landmarks
-from audits.hypothesis_tests.workers import Failed, replayed
 from audits.subjects.code_constants import Landmarks, landmarks
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved

@@ -3,14 +3,15 @@
 import contextlib
 import ctypes
 import enum
+import io
 import os
+import pickle
 import subprocess
 import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,11 +21,10 @@ from audits.attack.output_scores import learn, sample_of
 from audits.attack.white_box import AttackPlan, Target, attack
 from audits.datasets.bases import BACKGROUNDS, BASES, crowd, dataset
 from audits.datasets.domain_pairs import named_coins
+from audits.hypothesis_tests import replay as replaying
 from audits.hypothesis_tests.extreme_inputs import difference_on_any_data
-from audits.hypothesis_tests.replay import Run, differing, record, replay
+from audits.hypothesis_tests.replay import Run, differing, packed, record, replay, run_side, unpacked
 from audits.hypothesis_tests.search import gather, search
-from audits.hypothesis_tests.transport import packed_run, unpacked_run
-from audits.hypothesis_tests.workers import run_side
 from audits.sandbox import fork
 from audits.sandbox.fork import NoAnswer, in_fork
 from audits.sandbox.frames import LENGTH
@@ -286,7 +286,7 @@ def test_a_run_that_travels_arrives_as_it_left():
     values = {("k", part): np.array([k]) for k, part in enumerate(PARTS)}
     odd = {"asked": ("seed",), "changed": True, "printed": True, "report": "it"}
     run = Run(values, values, View(SHOWN, SHOWN), dict.fromkeys(values, "noisy"), SHOWN, **odd)
-    there = unpacked_run(msgspec.msgpack.decode(msgspec.msgpack.encode(packed_run(run))))
+    there = unpacked(packed(run))
     assert differing(run, there, 0) is None
     assert list(there.exact) == list(there.released) == list(there.asked_by) == list(values)
     assert {hash(part) for part in there.exact} == {hash(part) for part in values}
@@ -296,9 +296,17 @@ def test_a_run_that_travels_arrives_as_it_left():
         assert identical(there.hidden[name], array)
     for part in (object(), frozenset([1]), ("a", 1j)):
         with pytest.raises(ReceiptError, match="cannot name a part; give a number, a text"):
-            packed_run(replace(run, exact={("k", part): np.array([0])}))
+            packed(replace(run, exact={("k", part): np.array([0])}))
         with pytest.raises(InputError, match="cannot name a part"):  # a wrong request, no finding
             run_side(lambda part=part: replace(run, exact={("k", part): np.array([0])}), apart=True)
+
+
+def test_an_answer_that_is_no_run_executes_nothing():
+    for answer in (os.getpid, np.load, Path, np.zeros(3), 1):
+        assert unpacked(pickle.dumps(answer)).wrong == "its process gave no run"
+    with pytest.raises(pickle.UnpicklingError):
+        replaying._Unpickler(io.BytesIO(pickle.dumps(np.load))).load()
+    assert unpacked(b"\x80").wrong == "its process gave no run"
 
 
 WRITERS = {
