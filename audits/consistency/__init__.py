@@ -10,12 +10,10 @@ from datetime import date
 from typing import Any
 
 from audits.consistency import one_run
-from audits.consistency.agreement import check_agreement
+from audits.consistency.agreement import check_agreement, check_shape
 from audits.consistency.hazards import hazards_of as hazards_of
-from audits.consistency.releases import check_shares, check_study_release
-from audits.consistency.shapes import check_shape
+from audits.consistency.releases import check_shares, check_study_release, unchecked
 from audits.consistency.verdict import check_verdict
-from audits.consistency.widths import unchecked
 from dpaccount import checker
 from dpaccount.checker.accounting import SCHEMA as ACCOUNT
 from dpaccount.checker.certificate import followed, opened

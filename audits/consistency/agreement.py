@@ -1,4 +1,4 @@
-"""Members of a certificate that say one thing twice, and what none of them must contradict."""
+"""The shape of what the checker does not look at, and members of a certificate that say one thing twice."""
 
 import re
 from fractions import Fraction
@@ -6,9 +6,28 @@ from typing import Any
 
 from audits.consistency.formulas import every_column
 from audits.consistency.hazards import ELSEWHERE
-from audits.consistency.reads import check_read
+from audits.consistency.studies import check_read
+from dpaccount.checker import relation
 from dpaccount.checker.certificate import exceeded
-from dpaccount.checker.certificate.shapes import COUNT, TEXT, amount, closed, either, exact_of, listed
+from dpaccount.checker.certificate.shapes import (
+    CERTIFICATE,
+    COLUMN,
+    COUNT,
+    DIGEST,
+    FLAG,
+    TABLE,
+    TEXT,
+    Shape,
+    amount,
+    anything,
+    closed,
+    either,
+    exact_of,
+    listed,
+    moment,
+    tabled,
+    written,
+)
 from dpaccount.checker.certificate.tables import (
     STUDY,
     Table,
@@ -22,6 +41,83 @@ from dpaccount.checker.documents import brief, ensure, integer, text
 from dpaccount.checker.facts import Fact
 from dpaccount.checker.intervals import number
 from dpaccount.checker.relation import ADDED
+
+SEEN = ("unit", "left", "right", "rows", "other_rows", "coins", "wrong")  # of a pair of datasets
+ENTRY = closed(
+    {
+        **dict.fromkeys(("rule", "query", "value", "test"), TEXT),
+        **{"relation": written(relation.NEIGHBOURS), "step": written(DIGEST)},
+        "status": written(("tested", "refuted", "untested", "accepted")),
+        **{"examples": COUNT, "worst": TEXT, "source": written(DIGEST)},
+        "counterexample": either(closed(dict.fromkeys(SEEN, anything))),
+    }
+)
+POINT = closed(
+    {
+        "of": written(("claim", "proof")),
+        **{"limit": amount(endless=True), "delta": amount(), "epsilon_lower": amount()},
+        **dict.fromkeys(("hits", "runs", "alarms", "other_runs"), COUNT),
+        **{"risk": amount(None, endless=True), "power": amount(), "false_alarm": amount(), "event": TEXT},
+    }
+)
+AUDIT = closed(
+    {
+        **{"attack": TEXT, "trials": COUNT, "quick": FLAG, "confidence": amount()},
+        **{"epsilon_lower": amount(), "points": listed(POINT)},
+        "witness": closed(
+            {}, dict.fromkeys((*SEEN, "base", "event", "score", "pairs_tried", "findings"), anything)
+        ),
+    },
+    {"distance": amount()},
+)
+SIGNATURE = closed(
+    {
+        **{"algorithm": written(("ed25519",)), "key": written(re.compile("[0-9a-f]{64}"))},
+        **{"signed": moment, "value": written(re.compile("[A-Za-z0-9+/]{86}=="))},
+    }
+)
+AUDITED = {"uncovered": written(("name", "refuse"))}
+AUDITED |= dict.fromkeys(("trials", "confidence", "seconds", "seed"), amount())
+JOIN = closed({"file": TEXT, "key": TEXT, "digest": written(DIGEST), "columns": tabled(COLUMN)})
+DESCRIBED: dict[str, Shape] = dict.fromkeys(("shape", "low", "high", "left", "right"), anything)
+DESCRIBED |= {"dtype": TEXT, "as": TEXT, **TABLE}
+
+
+def some(shapes: dict[str, Shape]) -> Shape:
+    """Return the shape of a table some of whose members have these shapes; the checker knows the others."""
+
+    def shape(value: Any, where: str) -> None:
+        for name in value.keys() & shapes.keys():
+            shapes[name](value[name], f"{where}.{name}")
+
+    return shape
+
+
+CLAIM = some(
+    {
+        **{
+            "audit": closed({}, AUDITED),
+            "assume": tabled(TEXT),
+            "edition": COUNT,
+            "follows": written(DIGEST),
+        },
+        "data": some({"derived": tabled(TEXT), "join": tabled(JOIN)}),
+        "subject": some({"data": closed({}, DESCRIBED)}),
+    }
+)
+UNSEEN = some(
+    {
+        **{"claim": CLAIM, "sensitivity": listed(ENTRY), "audit": either(AUDIT), "hazards": listed(TEXT)},
+        **{"environment": tabled(TEXT), "signature": either(SIGNATURE)},
+    }
+)
+
+
+def check_shape(document: Any) -> None:
+    """Verify the shape of a whole certificate, also of what the checker does not look at."""
+    CERTIFICATE(document, "the certificate")
+    UNSEEN(document, "the certificate")
+
 
 SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 #: Subjects whose certificates need not state `own_epsilon`: they were made before a subject declared it.

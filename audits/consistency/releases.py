@@ -1,13 +1,19 @@
-"""A study's release: what it reports, its intervals, and the accuracy or the share of each statistic."""
+"""A study's release: what it reports, its intervals, and the accuracy or the share of each statistic.
+
+Intervals are as wide as the noise needs, for all numbers of a statistic at once.  What does not follow from
+the document, `unchecked` names.  What is off by a millionth is let pass.
+"""
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
-from audits.consistency.draws import (
+from audits.consistency.studies import (
     LEVELS,
     SQUARE,
+    TREE,
     LeastMove,
     chosen,
     ends,
@@ -17,18 +23,247 @@ from audits.consistency.draws import (
     names_of,
     unlisted,
 )
-from audits.consistency.widths import (
-    LET_PASS,
-    OF_INTERVALS,
-    ROUNDED,
-    DrawnNoise,
-    check_widths,
-    noise_of,
-)
 from dpaccount.checker.certificate.shapes import exact_of
-from dpaccount.checker.certificate.tables import STUDY, Table
+from dpaccount.checker.certificate.tables import STUDY
 from dpaccount.checker.documents import brief, ensure, integer
 from dpaccount.checker.relation import ADDED
+
+Table = Mapping[str, Any]
+Ends = tuple[float, float]
+COUNTED, STEP, LET_PASS, FARTHEST_END = ("count", "histogram", "top"), 2.0**-24, 1 + 1e-6, 1e300
+ROUNDED = STEP * 1.001  # of a row's number, and more than that
+OF_INTERVALS = Fraction(19, 20)  # the level of a study's
+NEVER = 1e-15  # a probability of noise that no release shows
+NOT_DERIVED = ("median", "quantile", "regression")  # they need the noisy sums
+
+
+class DrawnNoise(NamedTuple):
+    """The noise of a draw, and how rarely it may be beyond an interval of one of its numbers."""
+
+    scale: float
+    step: float  #: of Laplace noise; 0.0: Gaussian
+    rare: float
+    groups: int
+
+    def is_rare_beyond(self, half: float) -> bool:
+        """Return whether the noise is beyond `half` as rarely as the level needs."""
+        return missed(half, self.scale, self.step) <= self.rare * LET_PASS
+
+    @property
+    def reach(self) -> float:
+        """Return the least number that the noise is rarely beyond."""
+        return least_reach(self.scale, self.step, self.rare)
+
+    @property
+    def farthest(self) -> float:
+        """Return a number that the noise is never beyond."""
+        return least_reach(self.scale, self.step, NEVER)
+
+
+def noise_of(each: Table, moves: list[LeastMove], drawn: list[Fraction], of: Table) -> list[DrawnNoise]:
+    """Return the noise of a statistic's draws, the counts of whose groups come last."""
+    many = sum(move.size for move in moves) or integer(of["rows"])
+    laplace = unlisted(each) or of["law"] == "laplace"
+    rare = float(1 - OF_INTERVALS) / many
+    groups = numbers_shown(each, moves[0].size)
+    steps = [(1.0 if move.cells else STEP) if laplace else 0.0 for move in moves]
+    pairs = zip(drawn, steps, strict=True)
+    return [DrawnNoise(float(scale), step, rare, groups) for scale, step in pairs]
+
+
+def numbers_shown(each: Table, size: int) -> int:
+    """Return how many numbers a statistic reports of a first draw of `size`; 0 of unlisted values."""
+    parts = {"variance": 2, "median": TREE, "quantile": TREE}
+    return len(each["on"]) + 1 if each["what"] == "regression" else size // parts.get(each["what"], 1)
+
+
+def check_widths(report: Table, held: Table) -> None:
+    """Verify that no interval that follows from the noise is narrower than it allows.
+
+    Ends of counts are whole and not negative, so a count of 0 may be of any noise below it.
+    """
+    scales = iter(held["scales"])
+    for each in held["statistics"]:
+        moves, what = least_moves(each, exact=held["exact_rows"]), each["what"]
+        drawn = [exact_of(next(scales), "scales") or Fraction(0) for _ in moves]
+        around, about = report["accuracy"][each["name"]], f"the interval of {each['name'][:40]!r}"
+        ensure(around["of"] == f"the {what} of clipped numbers without noise", f"{about} is of another thing")
+        if chosen(each):
+            continue  # it has no interval
+        lists = [report[each["name"]], around["low"], around["high"]]
+        rows = checked_lists(lists, numbers_shown(each, moves[0].size), what, about)
+        level = exact_of(around["level"], "level") or Fraction(0)
+        ensure(level == OF_INTERVALS, f"{about} is not of the level {float(OF_INTERVALS)}")
+        ensure(min(drawn) > 1 / FARTHEST_END, f"{about} is of other numbers")
+        noise = noise_of(each, moves, drawn, held)
+        if what in COUNTED:
+            good = all(count_is_wide(row[0], row[1], row[2], noise[0]) for row in rows)
+        elif what == "regression":
+            good = all(a <= m <= b for m, a, b in rows if a is not None)
+        else:
+            low, high = map(float, ends(each["column"]))
+            if what == "sum":
+                wide = [min(b - m, m - a) / max(abs(low), abs(high)) for m, a, b in rows]
+                off = integer(held["rows"]) * ROUNDED * (1 - 1e-6)
+                good = min(wide) >= off and noise[0].is_rare_beyond(min(wide) - off)
+            elif what in NOT_DERIVED:
+                good = all(low <= a <= m <= b <= high for m, a, b in rows)
+            else:
+                good = (means_are_wide if what == "mean" else variances_are_wide)(
+                    rows, (low, high), noise, held
+                )
+        ensure(good, f"{about} is narrower than its noise allows")
+
+
+def checked_lists(lists: list[Any], size: int, what: str, about: str) -> list[tuple[Any, ...]]:
+    """Return numbers with their ends; reject what are none, or not `size` many (0: any number).
+
+    Ends of a regression may be unknown.
+    """
+    fine = all(type(values) is list and len(values) == (size or len(lists[0])) for values in lists)
+    rows = list(zip(*lists, strict=True)) if fine else [(None, 0, 0)]
+    known = [row[:1] if what == "regression" and row[1:] == (None, None) else row for row in rows]
+    flat = [x for row in known for x in row]
+    fine = all(type(x) in (int, float) and abs(x) < FARTHEST_END for x in flat)
+    ensure(fine, f"{about} is of other numbers")
+    return rows
+
+
+def count_is_wide(shown: float, low: float, high: float, noise: DrawnNoise) -> bool:
+    """Return whether the ends of a count are as far from it as its noise may be."""
+    rounded = 0.0 if noise.step else 1.5  # Gaussian noise and its ends are rounded
+    sides = [high - shown + rounded]
+    if low > 0:
+        sides += [shown - low + rounded, (high - low) / 2 + rounded * 2 / 3]
+    half = min(sides) if shown > 0 else FARTHEST_END
+    return 0 <= low <= shown <= high and noise.is_rare_beyond(half)
+
+
+def missed(half: float, scale: float, step: float) -> float:
+    """Return how likely Laplace noise on a grid, or Gaussian noise (0.0), reaches beyond `half`."""
+    if step == 0.0:
+        return math.erfc(half / scale / math.sqrt(2))
+    return 2 * math.exp(-(half // step + 1) * step / scale) / (1 + math.exp(-step / scale))
+
+
+def least_reach(scale: float, step: float, rare: float) -> float:
+    """Return about the least half-width beyond which noise is no more than `rare`."""
+    low, high = 0.0, scale
+    while missed(high, scale, step) > rare:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if missed(middle, scale, step) <= rare else (middle, high)
+    return high
+
+
+# ------------------------------------------------------------------ quotients of noisy sums
+
+
+def means_are_wide(rows: list[Any], bounds: Ends, noise: list[DrawnNoise], held: Table) -> bool:
+    """Return whether intervals of means are those of noisy sums over the sizes of their groups.
+
+    A private size is not in the document: some size must give both ends, within all rows.
+    Of a mean at a bound of its column, and with noise of less than a row, one end is not known.
+    """
+    (low, high), wide, rows_in_all = bounds, noise[0].reach, integer(held["rows"])
+    middle, half = (low + high) / 2, (high - low) / 2
+    ensure(half > 0, "a mean is of a column of several values")
+    off, far = (noise[1].reach, noise[1].farthest) if len(noise) > 1 else (0.0, 0.0)
+    most, used = rows_in_all + far, 0.0
+    fewest = most if len(noise) == 1 else 1.0
+    for given in rows:
+        shown, first, last = ((x - middle) / half for x in given)
+        if not (first <= shown <= last and first >= -1 - 1e-9 and last <= 1 + 1e-9):
+            return False
+        if abs(shown) > 1 - 1e-9 and max(-first, last) < 1 - 1e-9:
+            return False
+        if abs(shown) > 1 - 1e-9 or min(-first, last) > 1 - 1e-9:
+            continue
+        exact = len(noise) == 1 or wide >= 1
+        size = size_of(shown, first, last, wide, off, fewest if exact else most, most)
+        a, b = mean_ends(shown, size, wide, off)
+        slack = 1e-9 + (16 * STEP + 1e-6 * (wide + off)) / max(size - off, 1)
+        if not (first <= a + slack and last >= b - slack):
+            return False
+        if exact and not (first >= a - slack and last <= b + slack):
+            return False
+        used += size if exact and len(noise) > 1 else 0.0
+    return used <= rows_in_all + len(rows) * far
+
+
+def size_of(
+    shown: float, first: float, last: float, wide: float, off: float, fewest: float, most: float
+) -> float:
+    """Return the size of a group by one end of its mean's interval, which shrinks as it grows."""
+    upper = last < 1 - 1e-9
+    for _ in range(100):
+        size = (fewest + most) / 2
+        a, b = mean_ends(shown, size, wide, off)
+        wider = b > last if upper else a < first
+        fewest, most = (size, most) if wider else (fewest, size)
+    return most
+
+
+def mean_ends(mean: float, size: float, wide: float, off: float) -> Ends:
+    """Return the ends of a mean in [−1, 1] of a sum known to `wide`, and a size to `off`."""
+    low, high = mean * size - wide, mean * size + wide
+    few, many = max(size - off, 1), max(size + off, 1)
+    ends = min(low / few, low / many) - ROUNDED, max(high / few, high / many) + ROUNDED
+    return max(ends[0], -1.0), min(ends[1], 1.0)
+
+
+def variances_are_wide(rows: list[Any], bounds: Ends, noise: list[DrawnNoise], held: Table) -> bool:
+    """Return whether intervals of variances are as wide as noise makes those of all rows together.
+
+    With q the mean square and m the mean of numbers in [−1, 1], a variance q − m² is off by what q is, or
+    q lies beyond 1, where m² = 1 − the variance is off by what m is.
+    """
+    (low, high), wide = bounds, noise[0].reach
+    size = integer(held["rows"]) + (noise[1].farthest if len(noise) > 1 else 0.0)
+    of_square, of_mean, unit = wide / size / float(SQUARE), wide / size, ((high - low) / 2) ** 2
+    ensure(unit > 0, "a variance is of a column of several values")
+    for given in rows:
+        shown, first, last = (x / unit for x in given)
+        mean = math.sqrt(max(1 - shown, 0.0))
+        above = min(of_square, mean**2 - max(mean - of_mean, 0.0) ** 2)
+        below = min(of_square, min(mean + of_mean, 1.0) ** 2 - mean**2)
+        slack = 1e-9 + 16 * STEP / size
+        good = 0 <= first <= shown <= last <= 1 + slack
+        far = shown <= 0 or last - shown >= above - slack
+        if not (good and far and (first <= 0 or shown - first >= below - slack)):
+            return False
+    return True
+
+
+def is_at_bound(each: Table, numbers: list[float]) -> bool:
+    """Return whether some count of a statistic is 0, or some mean a bound of its column."""
+    bounds = ends(each["column"]) if each["what"] == "mean" else (0,)
+    counts = each["what"] in (*COUNTED, "mean")
+    return counts and any(x in (float(bounds[0]), float(bounds[-1])) for x in numbers)
+
+
+def unchecked(document: Table) -> str:
+    """Return what of a release's intervals does not follow from its document; empty if all does."""
+    if document["release"] is None or document["subject"]["use"] != STUDY:
+        return ""
+    report, held = document["release"]["report"], document["subject"]["parameters"]
+    parts: dict[str, list[str]] = {}
+    for each in held.get("statistics", []):
+        what, words = each["what"], []
+        if what in NOT_DERIVED and not chosen(each):
+            words += ["the intervals of"]
+        elif what == "variance":
+            words += ["the part beyond the noise of all rows together, in the intervals of"]
+        elif what == "mean" and len(least_moves(each, exact=held["exact_rows"])) > 1:
+            words += ["the private group sizes behind the intervals of"]
+        for some in [
+            *words,
+            *(["the end of an interval at a bound, in"] if is_at_bound(each, report[each["name"]]) else []),
+        ]:
+            parts.setdefault(some, []).append(repr(each["name"]))
+    return "; ".join(f"{words} {', '.join(names)}" for words, names in parts.items())
+
 
 ENDS = {"low", "high", "level", "of"}  # of the interval of a reported number
 OF_SCALES = Fraction(1, 1000)  # more than rounding changes an amount

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from audits.consistency.evidence import promised
+from audits.consistency.verdict import promised
 from audits.datasets.bases import Pair
 from audits.hypothesis_tests.replay import Run, differing, moves
 from dpaccount.errors import InputError

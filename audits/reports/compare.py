@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from audits import consistency
-from audits.consistency.shapes import check_shape
+from audits.consistency.agreement import check_shape
 from audits.reports.standards import SILENT, governance, proved_text
 from audits.reports.words import CertifyResult
 from dpaccount import checker

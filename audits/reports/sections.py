@@ -7,7 +7,7 @@ from typing import Any
 
 from audits.claim import STUDY
 from audits.consistency.hazards import ELSEWHERE, HAZARDS, UNPROVED_HAZARDS
-from audits.consistency.widths import unchecked
+from audits.consistency.releases import unchecked
 from audits.reports import attacks, pictures
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
 from audits.reports.tables import released_tables

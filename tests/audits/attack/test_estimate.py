@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.attack.thresholds import choose_threshold, clopper_pearson
-from audits.consistency import counts
+from audits.consistency import verdict as of_verdict
 from dpaccount import checker
 from dpaccount.checker import documents
 from tests.looped import looped
@@ -31,13 +31,13 @@ def test_every_bound_is_confirmed_by_the_checker(runs, data):
             "hits": hits, "runs": runs, "alarms": alarms, "other_runs": runs, "risk": "1/20",
             "delta": str(delta), "power": bound.power, "false_alarm": bound.false_alarm,
         }  # fmt: skip
-        counts.confirm_counts(point, F(repr(bound.epsilon_lower)))
+        of_verdict.confirm_counts(point, F(repr(bound.epsilon_lower)))
         with pytest.raises(checker.Rejected):
-            counts.confirm_counts(
+            of_verdict.confirm_counts(
                 {**point, "power": min(bound.power * 1.05, 1.0)}, F(repr(bound.epsilon_lower))
             )
         with pytest.raises(checker.Rejected):
-            counts.confirm_counts(point, F(repr(bound.epsilon_lower)) + F(1, 100))
+            of_verdict.confirm_counts(point, F(repr(bound.epsilon_lower)) + F(1, 100))
 
 
 def exact_failure(p: float, q: float, runs: int, risk: F, delta: F) -> float:

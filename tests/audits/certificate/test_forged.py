@@ -18,7 +18,7 @@ from audits.certificate import kept, release
 from audits.certificate.document import seal, unsealed
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
-from audits.consistency import counts
+from audits.consistency import verdict as of_verdict
 from audits.subjects.catalogue import subject_of
 from dpaccount import checker
 from dpaccount.checker import conversions
@@ -251,7 +251,7 @@ def equal(a, b):
 @pytest.fixture(autouse=True)
 def remembered(monkeypatch):
     """Remember the two costly decisions, which depend on their arguments alone."""
-    for module, name in ((conversions, "implies"), (counts, "implies"), (counts, "binomial_tail")):
+    for module, name in ((conversions, "implies"), (of_verdict, "implies"), (of_verdict, "binomial_tail")):
         monkeypatch.setattr(module, name, memory(getattr(module, name)))
 
 

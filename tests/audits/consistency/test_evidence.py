@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from audits import consistency
-from audits.consistency.evidence import TESTED, evidence, furthest, limit_of, promised
+from audits.consistency.verdict import TESTED, evidence, furthest, limit_of, promised
 from dpaccount.checker import Rejected, documents
 from dpaccount.checker.derivation import RULES
 from dpaccount.checker.facts import Contribution, Numbers, Shifts, Stable

@@ -12,7 +12,7 @@ from audits.certificate.document import describe_subject
 from audits.claim import read_claim
 from audits.consistency.agreement import check_table
 from audits.consistency.formulas import every_column
-from audits.consistency.reads import check_read
+from audits.consistency.studies import check_read
 from audits.subjects.catalogue import subject_of
 from dpaccount.checker.documents import Rejected
 from dpaccount.proof.derivation import write

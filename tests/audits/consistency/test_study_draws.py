@@ -16,11 +16,9 @@ from hypothesis import strategies as st
 from msgspec import to_builtins
 
 from audits.certificate.document import describe_subject
-from audits.consistency.draws import check_draws, least_moves
 from audits.consistency.formulas import every_column, where_reads
-from audits.consistency.reads import check_read
-from audits.consistency.releases import check_reported, check_shown
-from audits.consistency.widths import check_widths, unchecked
+from audits.consistency.releases import check_reported, check_shown, check_widths, unchecked
+from audits.consistency.studies import check_draws, check_read, least_moves
 from audits.subjects import sources
 from dpaccount.checker.documents import Rejected
 from dpaccount.errors import InputError

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from msgspec import to_builtins
 
 from audits.certificate.document import describe_subject
-from audits.consistency.draws import check_draws
 from audits.consistency.formulas import every_column
-from audits.consistency.reads import check_read
-from audits.consistency.releases import check_shares, check_study_release
-from audits.consistency.widths import unchecked
+from audits.consistency.releases import check_shares, check_study_release, unchecked
+from audits.consistency.studies import check_draws, check_read
 from dpaccount.checker.certificate.releases import check_parts
 from dpaccount.checker.derivation import conclusions
 from dpaccount.checker.documents import Rejected

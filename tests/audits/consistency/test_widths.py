@@ -8,20 +8,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from audits.consistency.draws import LeastMove
-from audits.consistency.releases import half_width, part_per_share
-from audits.consistency.widths import (
+from audits.consistency.releases import (
     ROUNDED,
     STEP,
     checked_lists,
     count_is_wide,
+    half_width,
     least_reach,
     mean_ends,
     means_are_wide,
     missed,
     numbers_shown,
+    part_per_share,
     variances_are_wide,
 )
+from audits.consistency.studies import LeastMove
 from dpaccount.checker.documents import Rejected
 from tests.looped import looped
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from audits.consistency import evidence
-from audits.consistency.evidence import promised
+from audits.consistency import verdict as of_verdict
+from audits.consistency.verdict import promised
 from audits.hypothesis_tests import search
 from audits.hypothesis_tests.checks import _in_cells, check_of, untested
 from audits.hypothesis_tests.search import gather
@@ -235,8 +235,10 @@ def test_the_checker_takes_as_tested_what_has_a_test():
             assert known == (not words.startswith("no "))
             rules.add(each.rule)
             tested |= {each.rule} if known else set()
-    assert tested <= evidence.TESTED
-    assert rules - evidence.TESTED == {*("assume_rare", "assume_filter", "assume_neighbours", "assume_event")}
+    assert tested <= of_verdict.TESTED
+    assert rules - of_verdict.TESTED == {
+        *("assume_rare", "assume_filter", "assume_neighbours", "assume_event")
+    }
     subjects = [GaussianSum(rows=4), SqrtToeplitz(rounds=4), BufferedToeplitz(rounds=4)]
     for subject in subjects:
         for each in hypotheses(subject.proof(DELTA)):
@@ -251,7 +253,7 @@ def test_what_a_certificate_says_it_found_is_within_what_it_promises():
     found, _ = gather(subject, Proved(theorem), examples=30, seed=2, files=[Path(__file__)])
     for entry in found:
         step = next(s for s in steps if s["digest"] == entry.step)
-        most = evidence.limit_of(steps, step)
+        most = of_verdict.limit_of(steps, step)
         assert most is None or Fraction(entry.worst) <= most
         if entry.rule == "assume_ball":
             assert Fraction(entry.worst) > most / 10

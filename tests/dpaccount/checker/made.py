@@ -6,8 +6,7 @@ from fractions import Fraction
 
 from audits import consistency
 from audits.consistency import hazards
-from audits.consistency.counts import asserted
-from audits.consistency.evidence import promised
+from audits.consistency.verdict import asserted, promised
 from dpaccount import checker
 from dpaccount.checker import Rejected
 from dpaccount.checker.derivation import infer, reachable

@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from audits import consistency
-from audits.consistency.counts import consistent
+from audits.consistency.verdict import consistent
 from dpaccount import checker
 from dpaccount.checker import Rejected, distributions, documents
 from dpaccount.checker.__main__ import main
@@ -844,6 +844,6 @@ def test_a_rate_that_counts_do_not_allow_lets_no_limit_stand(rate):
     counts = {"hits": 990, "alarms": 10, "runs": 1000, "other_runs": 1000, "risk": 0.01, "delta": 0.1}
     assert not consistent(counts, Fraction(2))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("audits.consistency.counts.largest_rate", lambda *_: rate)
+        patch.setattr("audits.consistency.verdict.largest_rate", lambda *_: rate)
         with pytest.raises(Rejected, match="a rate could not be verified"):
             consistent(counts, Fraction(2))

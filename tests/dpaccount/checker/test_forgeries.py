@@ -11,7 +11,7 @@ import re
 import pytest
 
 from audits import consistency
-from audits.consistency import counts
+from audits.consistency import verdict as of_verdict
 from dpaccount import checker
 from dpaccount.checker import conversions, intervals
 from dpaccount.checker.__main__ import main
@@ -90,7 +90,7 @@ def forged(document, path, value):
 @pytest.fixture(autouse=True)
 def remembered(monkeypatch):
     """Remember the two costly decisions, which depend on their arguments alone."""
-    for module, name in ((conversions, "implies"), (counts, "implies"), (counts, "binomial_tail")):
+    for module, name in ((conversions, "implies"), (of_verdict, "implies"), (of_verdict, "binomial_tail")):
         monkeypatch.setattr(module, name, memory(getattr(module, name)))
 
 

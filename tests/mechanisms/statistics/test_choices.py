@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import dpaccount
-from audits.consistency.draws import is_choice
+from audits.consistency.studies import is_choice
 from dpaccount.errors import InputError
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
 from dpaccount.proof.derivation import point, walk

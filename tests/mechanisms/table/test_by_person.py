@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from audits.attack.white_box import targets
-from audits.consistency.counts import asserts
+from audits.consistency.verdict import asserts
 from audits.subjects.catalogue import make
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
