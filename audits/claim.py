@@ -15,12 +15,11 @@ from dpaccount.extensions import PARAMETERS, SUBJECTS, Extension, extension, ext
 from dpaccount.ledger.stores.address import SCHEMES
 from dpaccount.relation import RELATION_CLASSES, Observer, check_radius, stated
 from dpaccount.schemas import claim as tables
-from dpaccount.schemas import study
 from dpaccount.schemas.fields import keys
-from mechanisms.statistics.derived import derived_columns
+from mechanisms.statistics.expressions import derived_columns
 from mechanisms.statistics.joins import joined_columns
-from mechanisms.table.declaration import FILE_WORDS, Table, read_table, word
-from mechanisms.table.files import Remote, Source, one_file
+from mechanisms.table.columns import FILE_WORDS, Table, read_table, word
+from mechanisms.table.reading import Remote, Source, one_file
 
 NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
 MODELS = tuple(Observer)
@@ -145,7 +144,7 @@ def spelled(use: str) -> str:
 
 def claim_at(place: Place, path: Path, ledger_url: str | None = None) -> Claim:
     """Return the claim in a parsed document; `ledger_url` is the full URL of its ledger, if known."""
-    lists = isinstance(place.value, dict) and place.value.get("schema") == study.SCHEMA
+    lists = isinstance(place.value, dict) and place.value.get("schema") == tables.STUDY_SCHEMA
     place = _completed(_of_study(place) if lists else place, path)
     needed, optional = keys(tables.ClaimFile)
     top = place.table(("schema", *needed), optional)
@@ -206,7 +205,7 @@ def _continued(claim: Claim, place: Place, follows: Place) -> Claim:
 
 def _of_study(place: Place) -> Place:
     """Return a study's document as that of a claim about `STUDY`, with the statistics as parameters."""
-    needed, optional = keys(study.StudyFile)
+    needed, optional = keys(tables.StudyFile)
     top = place.table(("schema", *needed), optional)
     if not list(top["statistic"].items()):
         raise top["statistic"].wrong("no statistic", "give one [[statistic]] or more")

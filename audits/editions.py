@@ -13,7 +13,7 @@ from dpaccount.documents import Place, canonical
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
 from mechanisms.statistics.statistic import SPLITTING, check_names
-from mechanisms.table.declaration import FILE_WORDS, word
+from mechanisms.table.columns import FILE_WORDS, word
 
 OPENING = "opening"  #: the key, in a stored release, of the secret that keys the data's digest
 SAME = ("file", "id", "rows", "max_rows", "public")  #: keys of ``[data]`` that all editions share

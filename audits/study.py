@@ -20,7 +20,7 @@ from audits.studies.text import MOST_SHOWN
 from dpaccount.documents import Place, html_table, mapped, parse_json
 from dpaccount.errors import InputError
 from dpaccount.exact import Exact, as_exact
-from dpaccount.schemas.study import SCHEMA, StudyPlan, StudyRelease
+from dpaccount.schemas.claim import STUDY_SCHEMA, StudyPlan, StudyRelease
 from mechanisms.table.cells import text_of
 
 SQLITE = "sqlite:///"
@@ -287,7 +287,7 @@ class FrameTable:
         if self.unit is not None or self.max_contributions != 1:
             data |= {"unit_column": self.unit, "max_contributions": self.max_contributions}
         document = {
-            "schema": SCHEMA,
+            "schema": STUDY_SCHEMA,
             "name": self.name,
             "guarantee": {**promise, "epsilon": self.epsilon, "delta": self.delta},
             "data": {key: each for key, each in data.items() if each is not None},

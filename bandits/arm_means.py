@@ -31,7 +31,7 @@ from dpaccount.proof import REPLACE_ONE, Theorem
 from mechanisms.shared import accuracy, confidence
 from mechanisms.subject import Additive, Domain, Rows, View, known_relation, shown_to_all
 from mechanisms.table.bind_columns import Promise
-from mechanisms.table.declaration import Table
+from mechanisms.table.columns import Table
 from mechanisms.table.rows import Reading
 
 

@@ -33,7 +33,7 @@ from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_covers, assume_v
 from dpaccount.proof.search import approximate
 from mechanisms.subject import Domain, Rows, View
 from mechanisms.table.bind_columns import Promise
-from mechanisms.table.declaration import Table
+from mechanisms.table.columns import Table
 from mechanisms.table.rows import Reading
 
 MAX_SLOTS, MAX_BATCHES = 10_000_000, 512

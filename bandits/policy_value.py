@@ -33,8 +33,7 @@ from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Domain, Rows, View, shown
 from mechanisms.table.bind_columns import Promise
-from mechanisms.table.columns import NUMERIC_KINDS
-from mechanisms.table.declaration import Table
+from mechanisms.table.columns import NUMERIC_KINDS, Table
 from mechanisms.table.rows import Reading
 
 RECORD: Final = ("the reward", "its chance", "that of the other policy")  #: columns of a row

@@ -28,7 +28,7 @@ from bandits.statistics.calibration import one_of, target
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_covers, assume_rank_one
-from mechanisms.continual.tree_sums import TreeSums
+from mechanisms.continual.sums import TreeSums
 from mechanisms.shared import grid
 from mechanisms.subject import shown
 from mechanisms.symmetric_gaussian import FEATURE_BITS

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mechanisms.continual.prefix_sums import TreeNodes
-from mechanisms.continual.spread import Spread, tree
-from mechanisms.continual.tree_sums import TreeSums
+from mechanisms.continual.prefix_sums import Spread, TreeNodes, tree
+from mechanisms.continual.sums import TreeSums
 
 
 @dataclass(frozen=True)

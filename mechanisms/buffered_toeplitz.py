@@ -7,9 +7,9 @@ from typing import ClassVar
 from dpaccount.errors import InputError
 from dpaccount.proof import Theorem, buffered
 from mechanisms.continual import factors, prefix_sums
-from mechanisms.continual.factor_sums import Buffers, History
 from mechanisms.continual.factors import DECAY
 from mechanisms.continual.prefix_sums import FactorRows
+from mechanisms.continual.sums import Buffers, History
 from mechanisms.shared import grid
 
 

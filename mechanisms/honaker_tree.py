@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mechanisms.continual.prefix_sums import TreeNodes
-from mechanisms.continual.spread import Spread, honaker
-from mechanisms.continual.tree_sums import HonakerSums
+from mechanisms.continual.prefix_sums import Spread, TreeNodes, honaker
+from mechanisms.continual.sums import HonakerSums
 
 
 @dataclass(frozen=True)

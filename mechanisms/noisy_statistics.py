@@ -33,15 +33,14 @@ from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import distance
 from mechanisms.statistics import calibration, choices, unlisted
-from mechanisms.statistics.derived import code_of, sources_of
 from mechanisms.statistics.draws import BITS, Draw, cut, draws, totals
 from mechanisms.statistics.estimates import estimate
+from mechanisms.statistics.expressions import code_of, sources_of
 from mechanisms.statistics.statistic import Statistic, check_names, read_statistic
 from mechanisms.subject import Additive, Domain, Rows, Subject, View, known_relation, shown, shown_to_all
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.cells import width
-from mechanisms.table.columns import Column
-from mechanisms.table.declaration import Table
+from mechanisms.table.columns import Column, Table
 from mechanisms.table.rows import Reading
 from mechanisms.table.user_level import ByPerson, named
 

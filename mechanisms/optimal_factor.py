@@ -9,9 +9,8 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem
 from mechanisms.continual import factors, prefix_sums
-from mechanisms.continual.factor_sums import AllRows
-from mechanisms.continual.prefix_sums import PrefixSums
-from mechanisms.continual.spread import Spread, explicit
+from mechanisms.continual.prefix_sums import PrefixSums, Spread, explicit
+from mechanisms.continual.sums import AllRows
 from mechanisms.subject import Rows, View
 
 

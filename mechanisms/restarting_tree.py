@@ -9,10 +9,8 @@ from typing import ClassVar
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import dyadic_up
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers, linear, parallel
-from mechanisms.continual.factor_sums import Restarting
-from mechanisms.continual.prefix_sums import PrefixSums, nodes_of
-from mechanisms.continual.spread import Spread, restarting
-from mechanisms.continual.tree_sums import TreeSums, levels
+from mechanisms.continual.prefix_sums import PrefixSums, Spread, nodes_of, restarting
+from mechanisms.continual.sums import Restarting, TreeSums, levels
 from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Rows, View, shown

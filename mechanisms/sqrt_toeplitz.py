@@ -7,8 +7,8 @@ from typing import ClassVar
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem
 from mechanisms.continual import factors, prefix_sums
-from mechanisms.continual.factor_sums import History, Window
 from mechanisms.continual.prefix_sums import FactorRows
+from mechanisms.continual.sums import History, Window
 
 
 @dataclass(frozen=True)

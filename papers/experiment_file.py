@@ -19,8 +19,8 @@ from dpaccount.relation import REPLACE_ONE
 from dpaccount.schemas.fields import keys
 from dpaccount.work.workers import workers
 from mechanisms.table.bind_columns import Promise
-from mechanisms.table.declaration import KEYS as TABLE_KEYS
-from mechanisms.table.declaration import read_table
+from mechanisms.table.columns import KEYS as TABLE_KEYS
+from mechanisms.table.columns import read_table
 from mechanisms.table.rows import read_rows
 from papers import claims as papers
 from papers.experiment_worlds import WORLDS, LogWorld

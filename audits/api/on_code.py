@@ -27,9 +27,16 @@ from audits.attack.pair_search import Stuck
 from audits.attack.power import level_shown
 from audits.attack.runs import MIN_RUNS, Challenge, Progress
 from audits.attack.white_box import Target
-from audits.certificate.document import audited, refused_by_checker, seal, unsealed
-from audits.certificate.kept import spent_when_stopped
-from audits.certificate.verdict import certificate_of, read_policy, violations
+from audits.certificate.document import (
+    audited,
+    certificate_of,
+    read_policy,
+    refused_by_checker,
+    seal,
+    unsealed,
+    violations,
+)
+from audits.certificate.release import spent_when_stopped
 from audits.claim import Claim, read_claim
 from audits.datasets.bases import Pair
 from audits.datasets.described import read_data
@@ -52,7 +59,7 @@ from dpaccount.exact import shown, to_digits
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
 from dpaccount.schemas.certificate import AuditResult, DescribedSubject, Draft
 from dpaccount.schemas.results import AuditAnswer, OtherRelation, SensitivityAnswer
-from mechanisms.table.files import Remote
+from mechanisms.table.reading import Remote
 
 NO_PROOF = (
     "a plain function has no proof; prove its query with `dpaccount sensitivity --prove` and use a mechanism"

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from audits.api.verdicts import measured, not_attacked
 from audits.attack.runs import Challenge, Progress
 from audits.attack.white_box import Target
-from audits.certificate.document import audited, refused_by_checker, seal, unsealed
-from audits.certificate.verdict import certificate_of
+from audits.certificate.document import audited, certificate_of, refused_by_checker, seal, unsealed
 from audits.claim import AuditPlan, Claim
 from audits.consistency.hazards import ELSEWHERE
 from audits.one_run.audit import audit_canaries

@@ -22,10 +22,9 @@ from audits.attack.thresholds import (
 )
 from audits.attack.white_box import Attacked, Target, attack
 from audits.certificate import release
-from audits.certificate.document import seal, unsealed
-from audits.certificate.kept import find_run
+from audits.certificate.document import read_policy, seal, unsealed, violations
 from audits.certificate.make import AuditBudget, certify, example_tables, unmet
-from audits.certificate.verdict import read_policy, violations
+from audits.certificate.release import find_run
 from audits.claim import AuditPlan, Claim, read_claim
 from audits.hypothesis_tests.evidence import WorstPair, describe, refuted_by
 from audits.hypothesis_tests.gather import gather

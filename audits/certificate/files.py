@@ -1,10 +1,13 @@
-"""A certificate's files: the JSON, a report, JUnit for CI; and reading a valid one."""
+"""A certificate's files: the JSON, a report, JUnit for CI, tables and a plot; and reading a valid one."""
 
+import io
 import json
 import os
 import stat
+import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 from xml.sax.saxutils import quoteattr
@@ -15,10 +18,11 @@ from audits import consistency
 from audits.certificate.document import describe_subject
 from audits.certificate.summary import beaten
 from audits.claim import Claim, output_folder
-from audits.reports.ci import sarif
 from audits.reports.page import html, one_line
+from audits.reports.standards import sarif
+from audits.reports.tables import APART, Row, rows_of
 from dpaccount import checker
-from dpaccount.documents import OPEN, OWN, atomically, canonical, read_bytes, writing
+from dpaccount.documents import OPEN, OWN, atomically, canonical, csv_text, read_bytes, writing
 from dpaccount.errors import InputError
 from mechanisms.subject import Subject
 
@@ -175,3 +179,68 @@ def junit(certificate: dict[str, Any]) -> str:
         failure = "" if wrong is None else f"<failure message={quoteattr(one_line(wrong))}/>"
         lines.append(f"  <testcase classname={name} name={quoteattr(one_line(case))}>{failure}</testcase>")
     return "\n".join([*lines, "</testsuite>", ""])
+
+
+MOST_DRAWN = 60  #: maximum numbers in a plot
+FILES = ("release.json", "release.csv", "release.svg")  #: what `write_release` writes
+
+
+def answer(certificate: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return the answer of `dpaccount release`: the release, its accuracy, and its certificate.
+
+    `release` is null where nothing was released.
+    """
+    release = certificate["release"]
+    report = None if release is None else release["report"]
+    return {
+        "schema": "dpaccount/release/1",
+        "verdict": certificate["verdict"],
+        "certificate": str(path),
+        "release": None if report is None else {k: v for k, v in report.items() if k not in APART},
+        "accuracy": {} if report is None else report.get("accuracy", {}),
+        "labels": {} if report is None else report.get("labels", {}),
+        "releasable": certificate["releasable"],
+    }
+
+
+def write_release(answer: dict[str, Any], folder: Path) -> None:
+    """Write release.json, and where numbers were released release.csv and release.svg, into `folder`."""
+    files = {"release.json": json.dumps(answer, indent=1, ensure_ascii=False) + "\n"}
+    if rows := list(rows_of(answer["release"], answer["labels"], answer["accuracy"])):
+        files["release.csv"] = table(rows)
+        if find_spec("matplotlib") is None:  # the release is made and charged
+            sys.stderr.write("no picture: matplotlib is not installed; pip install 'dpaccount[plot]'\n")
+        else:
+            files["release.svg"] = picture(rows)
+    write_tables(folder, files)
+
+
+def table(rows: list[Row]) -> str:
+    """Return the rows as CSV; texts that a spreadsheet would take for a formula are quoted."""
+    cells = ((row.name, row.place, row.value, row.low, row.high) for row in rows)
+    return csv_text([("name", "place", "value", "low", "high"), *cells])
+
+
+def picture(rows: list[Row]) -> str:
+    """Return a picture of the first numbers with their intervals, as SVG."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "dpaccount"  # deterministic output for the same release
+    from matplotlib import pyplot as plt
+
+    drawn = rows[:MOST_DRAWN]
+    figure, axes = plt.subplots(figsize=(7, 1 + 0.28 * len(drawn)), layout="constrained")
+    for place, row in enumerate(drawn):
+        axes.plot(row.value, place, "o", color="C0")
+        if row.low is not None and row.high is not None:
+            axes.hlines(place, row.low, row.high, color="C0")
+    axes.set_yticks(
+        range(len(drawn)), [f"{row.name} {row.place}".strip().replace("$", r"\$") for row in drawn]
+    )
+    axes.invert_yaxis()
+    axes.grid(axis="x", alpha=0.3)
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None})
+    plt.close(figure)
+    return out.getvalue()

@@ -8,8 +8,15 @@ from msgspec.structs import replace
 
 from audits.attack.runs import Progress, silent
 from audits.attack.white_box import Attacked, AttackPlan, attack, targets
-from audits.certificate.document import audited, describe_subject, refused_by_checker, unsealed
-from audits.certificate.verdict import accepted, certificate_of, untested
+from audits.certificate.document import (
+    accepted,
+    audited,
+    certificate_of,
+    describe_subject,
+    refused_by_checker,
+    unsealed,
+    untested,
+)
 from audits.claim import AuditPlan, Claim
 from audits.consistency.hazards import NO_TEST
 from audits.hypothesis_tests.checks import check_of

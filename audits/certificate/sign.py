@@ -1,14 +1,17 @@
-"""Signatures on certificates: Ed25519 (RFC 8032, by `cryptography`) over a certificate's content.
+"""Signatures (Ed25519, RFC 8032, by `cryptography`): on certificates, and on a ledger's head.
 
-Signed are the digest, the verdict, the claim's name and digest, when the certificate was made and when it
+Signed of a certificate are the digest, the verdict, the claim's name and digest, when it was made and when it
 was signed.  Only a certificate that the checker confirms is signed, so that a signature vouches for one.
+Signed of a ledger (a checkpoint) is the canonical JSON of the number, head and root of the last entry, the
+digest of entry 0 and the time: a holder can verify later that the ledger extends it.
 """
 
 import base64
+import binascii
 import json
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -17,8 +20,9 @@ from msgspec import to_builtins
 
 from audits import consistency
 from dpaccount import checker
-from dpaccount.documents import atomically, canonical, digest, now, read_bytes, sha256
+from dpaccount.documents import atomically, canonical, digest, now, parse_json, read_bytes, sha256
 from dpaccount.errors import InputError
+from dpaccount.ledger.journal.verify import standing
 from dpaccount.schemas.results import SignedMessage
 
 ALGORITHM = "ed25519"
@@ -115,3 +119,59 @@ def _message(document: dict[str, Any], signed: str) -> bytes:
         signed,
     )
     return canonical(to_builtins(message))
+
+
+SCHEMA: Final = "dpaccount/ledger-checkpoint/1"
+_SIGNED: Final = ("schema", "number", "head", "root", "first", "time")
+
+
+def checkpoint(url: str, private: Path) -> dict[str, Any]:
+    """Return a ledger's signed checkpoint: fields of `standing`, `schema`, `time`, `key`, `value`.
+
+    Raises `InputError` if the key is not an unencrypted Ed25519 private key in PEM, `LedgerError`
+    if the chain was changed.
+    """
+    key = read_private_key(private)
+    content = {"schema": SCHEMA, **standing(url), "time": now()}
+    value = base64.b64encode(key.sign(canonical(content))).decode()
+    return {**content, "key": fingerprint(key.public_key()), "value": value}
+
+
+def noted(file: Path, public: Path) -> dict[str, Any]:
+    """Return what a checkpoint notes; raises `InputError` if this key has not signed it."""
+    key = read_key(public)
+    place = parse_json(read_bytes(file), str(file))
+    members = place.table((*_SIGNED, "key", "value"))
+    members["schema"].text(SCHEMA)
+    content = {name: members[name].value for name in _SIGNED}
+    value, _, _ = (members[name].text() for name in ("value", "head", "first"))
+    try:
+        key.verify(base64.b64decode(value, validate=True), canonical(content))
+    except (InvalidSignature, binascii.Error, ValueError, TypeError):
+        raise InputError("the signature is not by this key", "give the key that signed it", file) from None
+    return content
+
+
+def given_by(
+    file: Path | None, public: Path | None, *, head: str | None, since: str | None
+) -> dict[str, str | None]:
+    """Return the `head`, `since` and `first` with which to verify a ledger.
+
+    The head is that of the checkpoint in this file.  With a key and no such file, `since` is the path of a
+    checkpoint, which says the digest of entry 0 (`first`) too.  Raises `InputError` for anything between.
+    """
+    more = ", or a checkpoint and its --key"
+    if file is not None:
+        if public is None:
+            raise InputError("a --checkpoint goes with the --key that signed it", "give its public half, too")
+        if head is not None:
+            raise InputError("a --checkpoint takes the place of --head", "give one of them")
+        head, more = noted(file, public)["head"], ", or the checkpoint there alone"
+    elif public is not None:
+        if since is None or since.startswith("sha256:"):
+            raise InputError("a --key goes with a checkpoint", "give one as --checkpoint, or as --since")
+        note = noted(Path(since), public)
+        return {"head": head, "since": note["head"], "first": note["first"]}
+    if since is not None and not since.startswith("sha256:"):
+        raise InputError("--since is no head", f"give one{more}")
+    return {"head": head, "since": since, "first": None}

@@ -33,7 +33,7 @@ BUILT_IN: dict[str, dict[str, str | App]] = {
         "plan": "certificates:plan",
         "list": "attacks:list_subjects",
     },
-    "Train": {"sgd": "training:sgd", "import": "training:import_plan"},
+    "Train": {"sgd": "costs:sgd", "import": "costs:import_plan"},
     "Attack": {
         "audit": "attacks:audit",
         "audit-curve": "attacks:audit_curve",
@@ -44,8 +44,8 @@ BUILT_IN: dict[str, dict[str, str | App]] = {
         "trace": "attacks:trace",
     },
     "Budget": {
-        "account": "accounting:account",
-        "calibrate": "accounting:calibrate",
+        "account": "costs:account",
+        "calibrate": "costs:calibrate",
         "ledger": ledger_app,
     },
     "Check": {

@@ -129,7 +129,7 @@ def _certified(question: "Certify", asked: "Claim", out: Path | None) -> tuple["
 
     from audits.certificate.files import OTHER_CODE, check_outputs, held, write_all
     from audits.claim import output_folder
-    from audits.reports.ci import annotation
+    from audits.reports.standards import annotation
 
     if out is not None:
         with writing(out):  # a folder that cannot be written is refused before the work
@@ -193,8 +193,7 @@ def release(
     """
     from msgspec import to_builtins
 
-    from audits.certificate.figures import FILES, answer, write_release
-    from audits.certificate.files import check_outputs
+    from audits.certificate.files import FILES, answer, check_outputs, write_release
     from audits.certificate.summary import summary
     from audits.claim import output_folder, read_claim
     from audits.reports.tables import is_study, study_of
@@ -260,12 +259,12 @@ def _says_charge(claim: "Claim", *, again: bool) -> bool:
     where a new release does not fit.
     """
     from audits.api.dispatch import runs_apart
-    from audits.certificate import kept, make, release
+    from audits.certificate import make, release
     from audits.certificate.summary import cost_of
     from audits.subjects.catalogue import subject_of
     from dpaccount.ledger.answers import room
 
-    with kept.paying_ledger(claim) as ledger:
+    with release.paying_ledger(claim) as ledger:
         shown = ledger.show()
         left = f"the ledger has {room(shown['remaining'])} left"
         start = f"a new release of {claim.name} charges"
@@ -274,7 +273,7 @@ def _says_charge(claim: "Claim", *, again: bool) -> bool:
             return True
         subject = subject_of(claim)
         if shown["entries"] and not again and (identified := release.identify(claim, subject)):
-            run = kept.find_run(identified, again=False)
+            run = release.find_run(identified, again=False)
             if run.certificate or run.charged:
                 return False
         proved = make.proof_of(claim, subject)

@@ -353,9 +353,9 @@ def checkpoint(url: LedgerUrl, *, key: File) -> int:
     key
         An Ed25519 private key (PEM, unencrypted).
     """
-    from audits.certificate import checkpoint as signed
+    from audits.certificate.sign import checkpoint as signed
 
-    show(signed.checkpoint(url, key), as_json=True, person=lines)
+    show(signed(url, key), as_json=True, person=lines)
     return 0
 
 
@@ -448,7 +448,7 @@ def verify(
 
     given: dict[str, str | None] = {"head": head, "since": since}
     if checkpoint or key or since is not None:
-        from audits.certificate.checkpoint import given_by
+        from audits.certificate.sign import given_by
 
         given = given_by(checkpoint, key, **given)
     with watching():

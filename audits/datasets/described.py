@@ -9,8 +9,7 @@ from audits.datasets.forms import FORMS, MISSING, Matrix, check_installed
 from audits.datasets.frame import Frame
 from audits.datasets.shape import ARRAY, Described, Neighbourhood, Shape, read_dataset, read_shape
 from dpaccount.documents import Place
-from mechanisms.table.columns import Column
-from mechanisms.table.declaration import read_table
+from mechanisms.table.columns import Column, read_table
 
 FORM = "pandas"  #: the default
 

@@ -29,7 +29,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.relation import adjacency
 from dpaccount.schemas.certificate import Evidence, ShownPair, Status
 from mechanisms.subject import Rows, Subject
-from mechanisms.table.contribution_bounding import bounded
+from mechanisms.table.rows import bounded
 from mechanisms.table.user_level import ByPerson, of_rows
 
 MADE_UP_PERSONS = 30  #: persons in a synthetic table

@@ -1,12 +1,13 @@
-"""What others ask of a deployment: NIST SP 800-226's points, and the fields of OpenDP's deployments registry.
+"""What others ask for: points of NIST SP 800-226, OpenDP's registry of deployments, SARIF, annotations.
 
 `[governance]` supplies what a certificate cannot know; what is missing there is "not stated".
 """
 
 import json
 from typing import Any
+from urllib.parse import quote
 
-from audits.reports.words import CertifyResult, has_false_assumption, what_it_means
+from audits.reports.words import VERDICTS, CertifyResult, has_false_assumption, what_it_means
 from dpaccount.exact import as_exact, to_digits
 
 SILENT = "not stated"
@@ -187,3 +188,49 @@ def registry(certificate: CertifyResult) -> str:
         lines.append(f"{tier}:")
         lines += [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in members]
     return "\n".join(lines) + "\n"
+
+
+SARIF_LEVELS = {"REFUTED": "error", "UNPROVEN": "warning", "CERTIFIED": "note"}
+
+
+def message(certificate: CertifyResult) -> str:
+    """Return what is wrong, or right, in one line."""
+    verdict, name = certificate["verdict"], certificate["claim"]["name"]
+    wrong = [e["counterexample"]["wrong"] for e in certificate["sensitivity"] if e["counterexample"]]
+    summary = f"{verdict} {name}: {VERDICTS[verdict]} Proved: {proved_text(certificate)}."
+    return " ".join([summary, *map(str, wrong)])
+
+
+def sarif(certificate: CertifyResult, claim: str) -> str:
+    """Return the verdict as a SARIF 2.1.0 log, about the file `claim`."""
+    rule = {"id": "privacy-claim", "shortDescription": {"text": "A privacy claim is proved, or it is not."}}
+    place = {"artifactLocation": {"uri": quote(claim)}, "region": {"startLine": 1}}
+    result = {
+        "ruleId": rule["id"],
+        "level": SARIF_LEVELS[certificate["verdict"]],
+        "message": {"text": message(certificate)},
+        "locations": [{"physicalLocation": place}],
+        "partialFingerprints": {"claim": certificate["claim"]["name"]},
+    }
+    driver = {
+        "name": "dpaccount",
+        "version": certificate["environment"].get("dpaccount", "0"),
+        "rules": [rule],
+    }
+    log: dict[str, Any] = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": [result]}],
+    }
+    return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
+
+
+def annotation(certificate: CertifyResult, claim: str) -> str:
+    """Return the verdict as an annotation of GitHub Actions; a claim's texts cannot begin another command."""
+    kind = {"error": "error", "warning": "warning", "note": "notice"}[SARIF_LEVELS[certificate["verdict"]]]
+    return f"::{kind} file={_escaped(claim, also=True)}::{_escaped(message(certificate))}"
+
+
+def _escaped(text: str, *, also: bool = False) -> str:
+    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return escaped.replace(":", "%3A").replace(",", "%2C") if also else escaped

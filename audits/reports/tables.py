@@ -14,7 +14,7 @@ from audits.subjects.catalogue import subject_of
 from dpaccount.documents import flat, parse_json, plain
 from dpaccount.errors import InputError
 from dpaccount.exact import to_digits, to_noise
-from dpaccount.schemas.study import StudyTable
+from dpaccount.schemas.claim import StudyTable
 from mechanisms.noisy_statistics import NoisyStatistics
 from mechanisms.statistics.estimates import table
 from mechanisms.statistics.statistic import NUMBERS, Statistic

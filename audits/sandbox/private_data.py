@@ -15,7 +15,7 @@ from dpaccount.documents import digest
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.relation import adjacency
 from mechanisms.subject import Rows, Subject, View
-from mechanisms.table.files import Remote, Source, files_of, is_folder
+from mechanisms.table.reading import Remote, Source, files_of, is_folder
 from mechanisms.table.rows import read_rows
 
 PASSES = (LedgerError, ReceiptError, BudgetError)  #: errors of the ledger, passed on unchanged

@@ -42,11 +42,9 @@ from dpaccount.errors import DpaccountError, InputError, ReceiptError
 from dpaccount.noise import process
 from dpaccount_packages import called
 from mechanisms.subject import Additive
-from mechanisms.table.divided import divide, totals_of_rows
-from mechanisms.table.files import Source, files_of
-from mechanisms.table.reading import check_same_columns
+from mechanisms.table.reading import Source, check_same_columns, files_of
 from mechanisms.table.rows import check_number
-from mechanisms.table.totals import MOST_MARKS, Summed, TablePart, TableTotals
+from mechanisms.table.totals import MOST_MARKS, Summed, TablePart, TableTotals, divide, totals_of_rows
 from mechanisms.table.user_level import ByPerson, named
 
 CONNECT_SECONDS: Final = 10

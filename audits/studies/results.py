@@ -16,7 +16,7 @@ from dpaccount.documents import csv_text
 from dpaccount.errors import InputError
 from dpaccount.noise.laws import double_up
 from dpaccount.proof.derivation import point
-from dpaccount.schemas.study import (
+from dpaccount.schemas.claim import (
     PlannedStatistic,
     StatisticNoise,
     StudyPlan,

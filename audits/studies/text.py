@@ -6,7 +6,7 @@ from audits.certificate.summary import summary
 from audits.reports.tables import shown_table
 from audits.reports.terminal import grid
 from dpaccount.documents import plain
-from dpaccount.schemas.study import StudyPlan, StudyRelease
+from dpaccount.schemas.claim import StudyPlan, StudyRelease
 
 MOST_SHOWN = 40  #: rows of a statistic on a terminal; its file has them all
 

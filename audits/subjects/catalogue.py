@@ -23,7 +23,7 @@ from dpaccount_packages import folders, is_ours
 from mechanisms.subject import EXAMPLE, Subject
 from mechanisms.table.bind_columns import KEYS as TABLE_KEYS
 from mechanisms.table.bind_columns import Promise, bind
-from mechanisms.table.declaration import Table
+from mechanisms.table.columns import Table
 from mechanisms.table.rows import Reading
 from mechanisms.table.user_level import ByPerson, by_person, named, relations_of
 

@@ -71,7 +71,7 @@ class SessionOptions:
         return self.state
 
     def _paid(self, claim: "Claim", bandit: "Live", coins: int) -> "Iterator[Session]":
-        from audits.certificate.kept import paying_ledger
+        from audits.certificate.release import paying_ledger
         from bandits.learning.session import Session
 
         pays = claim.paid_by(self.ledger)

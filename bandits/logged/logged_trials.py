@@ -22,8 +22,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Integers
 from mechanisms.subject import Domain, Rows
 from mechanisms.table.bind_columns import Cells, cells_of
-from mechanisms.table.columns import NUMERIC_KINDS, OTHER, Column
-from mechanisms.table.declaration import Table
+from mechanisms.table.columns import NUMERIC_KINDS, OTHER, Column, Table
 from mechanisms.table.rows import Reading
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
-from mechanisms.statistics import conditions
+from mechanisms.statistics import expressions
 from mechanisms.table.columns import Column
 
 POSITION: Final = "position"
@@ -28,7 +28,7 @@ class Condition:
 
     columns: tuple[str, ...]
     positions: tuple[Fraction, ...]
-    met: conditions.Holds
+    met: expressions.Holds
 
     def holds(self, codes: Mapping[str, NDArray[np.float64]], arm: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return for every record, with the codes of its columns and its arm, whether it holds."""
@@ -44,7 +44,7 @@ def condition(text: str, columns: Sequence[Column], positions: Sequence[Fraction
     placed = POSITION not in [each.name for each in columns]
     ends = (min(positions), max(positions)) if len(positions) == arms else (Fraction(0), Fraction(1))
     at = (Column(POSITION, "number", *ends),) if placed else ()
-    names, met = conditions.condition(text, (*columns, *at))
+    names, met = expressions.condition(text, (*columns, *at))
     read = tuple(name for name in names if not placed or name != POSITION)
     if not read:
         raise InputError("the reward reads no column", RIGHT)

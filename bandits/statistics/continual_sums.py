@@ -25,9 +25,16 @@ from dpaccount.proof import (
     linear,
     nodes,
 )
-from mechanisms.continual import factors, spread
-from mechanisms.continual.factor_sums import Buffers, FactorSums, Sums, Window
-from mechanisms.continual.tree_sums import HonakerSums, TreeSums, variance_from_below
+from mechanisms.continual import factors, prefix_sums
+from mechanisms.continual.sums import (
+    Buffers,
+    FactorSums,
+    HonakerSums,
+    Sums,
+    TreeSums,
+    Window,
+    variance_from_below,
+)
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 
 STREAMS = ("tree", "honaker", "sqrt-toeplitz", "buffered-toeplitz", "separate")
@@ -250,4 +257,4 @@ def _toeplitz_deviations(rounds: int) -> Floats:
 @lru_cache(maxsize=8)
 def _buffered_deviations(rounds: int) -> Floats:
     history = partial(Buffers, factors.buffers(rounds, BUFFERS))
-    return np.sqrt(spread.toeplitz(history, rounds, 1.0, 1, bits=factors.DECAY).variances)
+    return np.sqrt(prefix_sums.toeplitz(history, rounds, 1.0, 1, bits=factors.DECAY).variances)

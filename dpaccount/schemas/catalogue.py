@@ -9,9 +9,8 @@ from msgspec.json import schema_components
 from dpaccount.extensions import SCHEMAS, loaded, warn
 from dpaccount.schemas import costs, ledgers, results
 from dpaccount.schemas.certificate import Certificate
-from dpaccount.schemas.claim import ClaimFile
+from dpaccount.schemas.claim import ClaimFile, StudyFile, StudyPlan, StudyRelease
 from dpaccount.schemas.fields import one_of
-from dpaccount.schemas.study import StudyFile, StudyPlan, StudyRelease
 
 Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

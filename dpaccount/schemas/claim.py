@@ -1,12 +1,15 @@
-"""The claim: the tables of its file, as read, and as a certificate repeats them.
+"""The claim and the study: the tables of their files, as read; a study's plan and its release.
 
-Every number may be written as one or as text. `audits.claim` reads the file, and says what is wrong.
+Certificates repeat a claim's tables.  Every number may be written as one or as text.  `audits.claim` reads
+both files, and says what is wrong.
 """
 
 from typing import Annotated, Any, Final, Literal
 
-from msgspec import UNSET, Meta, field
+from msgspec import UNSET, Meta, Struct, field
 
+from dpaccount.documents import html_table
+from dpaccount.exact import to_noise
 from dpaccount.relation import Observer
 from dpaccount.schemas.fields import Absent, Closed, Digest, Number, RelationName
 
@@ -113,3 +116,181 @@ class ClaimFile(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
     governance: dict[str, str] | Absent = UNSET
     edition: int | Absent = UNSET
     follows: Digest | Absent = UNSET
+
+
+STUDY_SCHEMA: Final = "dpaccount/study/1"
+STATISTICS: Final = (
+    "count",
+    "histogram",
+    "top",
+    "sum",
+    "mean",
+    "variance",
+    "median",
+    "quantile",
+    "regression",
+)
+METHODS: Final = ("levels", "exponential")  #: of a median or quantile
+
+
+class StatisticTable(Closed, frozen=True):
+    """One statistic: of a column, by groups, of the rows that meet a condition."""
+
+    name: str
+    what: Annotated[str, Meta(extra_json_schema={"enum": list(STATISTICS)})]
+    column: str | Absent = UNSET
+    by: list[str] | Absent = UNSET
+    where: str | Absent = UNSET
+    bins: list[Number] | Absent = UNSET
+    q: Number | Absent = UNSET
+    k: int | Absent = UNSET
+    method: Literal["levels", "exponential"] | Absent = UNSET
+    on: list[str] | Absent = UNSET
+    share: Number | Absent = UNSET
+    accuracy: Number | Absent = UNSET
+    epsilon: Number | Absent = UNSET
+
+
+class StudyGuarantee(Closed, frozen=True):
+    """What is promised of all statistics together; `model` is central."""
+
+    unit: str
+    relation: RelationName
+    epsilon: Number
+    delta: Number | Absent = UNSET
+    model: Literal["central"] | Absent = UNSET
+
+
+class StudyData(DataTable, frozen=True):
+    """The table, by the names to use beside those that certificates keep (`id`, `rows`, `max_rows`)."""
+
+    unit_column: str | Absent = UNSET
+    max_units: Number | Absent = UNSET
+    max_contributions: Number | Absent = UNSET
+
+
+class StudyFile(Closed, frozen=True, tag_field="schema", tag=STUDY_SCHEMA):
+    """A study as read: the guarantee is of all statistics, or of those an edition adds."""
+
+    name: Annotated[str, Meta(pattern=f"^{CLAIM_NAME}$")]
+    guarantee: StudyGuarantee
+    data: StudyData
+    statistic: list[StatisticTable]
+    law: Literal["gaussian", "laplace"] | Absent = UNSET
+    audit: AuditTable | Absent = UNSET
+    assume: dict[str, str] | Absent = UNSET
+    governance: dict[str, str] | Absent = UNSET
+    edition: int | Absent = UNSET
+    follows: Digest | Absent = UNSET
+
+
+class StudyTotal(Struct, frozen=True):
+    """What all statistics cost together."""
+
+    epsilon: float
+    delta: float
+
+
+class StatisticNoise(Struct, frozen=True):
+    """The noise of a statistic by sum, in the data's units: its scale, of Gaussian noise the deviation."""
+
+    law: Literal["gaussian", "laplace"]
+    scales: dict[str, float]
+
+
+class PlannedStatistic(Struct, frozen=True):
+    """A statistic of a plan.
+
+    `epsilon` is what it costs alone, at the total's δ; `half_width` that of its 95 % intervals, all at once,
+    null where it depends on the data; of a mean or variance it is that in a group of `group_size` rows.  In
+    groups of fewer rows than `too_noisy_below` noise prevails.  Of a choice (by the exponential
+    mechanism) scale and half-width are in ranks, by which it may be farther off than the best candidate.
+    """
+
+    name: str
+    noise: StatisticNoise
+    epsilon: float
+    half_width: float | None
+    group_size: int | None
+    too_noisy_below: int | None
+
+    @property
+    def expected(self) -> str:
+        """Return the half-width of its intervals, rounded up, and of groups of what size it is."""
+        if self.half_width is None:
+            return "depends on the data"
+        if "choice" in self.noise.scales:
+            return f"no interval; within {to_noise(self.half_width, self.half_width, up=True)} ranks"
+        of = "" if self.group_size is None else f" for {self.group_size} rows"
+        return to_noise(self.half_width, self.half_width, up=True) + of
+
+
+class StudyPlan(Struct, frozen=True, tag_field="schema", tag="dpaccount/study-plan/1"):
+    """What `dpaccount plan` prints."""
+
+    name: str
+    total: StudyTotal
+    statistics: list[PlannedStatistic]
+    warning: str | Absent = UNSET  #: what a large δ allows
+
+    @property
+    def title(self) -> str:
+        """Return what the plan is about, that it costs nothing, and what a large δ allows."""
+        total = f"total ε = {self.total.epsilon:g}, δ = {self.total.delta:g}"
+        return f"{self.name}: {total}; nothing is charged" + (f". {self.warning}" if self.warning else "")
+
+    @property
+    def head(self) -> list[str]:
+        """Return the names of the columns of `rows`."""
+        laws = " or ".join(dict.fromkeys(each.noise.law for each in self.statistics))
+        return ["statistic", f"{laws} noise", "ε alone", "95% ±", "too noisy below"]
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """Return the plan as a table: noise, cost and expected accuracy of every statistic."""
+        return [
+            [
+                each.name,
+                ", ".join(f"{part} {to_noise(scale, scale)}" for part, scale in each.noise.scales.items()),
+                to_noise(each.epsilon, each.epsilon, up=True),
+                each.expected,
+                "" if each.too_noisy_below is None else str(each.too_noisy_below),
+            ]
+            for each in self.statistics
+        ]
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return html_table(self.head, self.rows, self.title)
+
+
+class StudyTable(Struct, frozen=True):
+    """A released statistic: rows of the values of `by`, with `estimate`, `low` and `high`.
+
+    With `ranks` there is no interval: at 95 % the rank is at most so many rows farther off than the best's.
+    """
+
+    rows: list[dict[str, Any]]
+    ranks: float | None = None
+
+
+class StudyRelease(Struct, frozen=True, tag_field="schema", tag="dpaccount/study-release/1"):
+    """What `dpaccount release` prints of a study; nothing is released unless it is certified.
+
+    `earlier` has the statistics that an earlier edition released, and the digest of its certificate: they
+    were charged then, and the guarantee `proved` is of the others.
+    """
+
+    name: str
+    verdict: str
+    proved: dict[str, Any]
+    statistics: dict[str, StudyTable]
+    certificate: str
+    releasable: bool
+    earlier: dict[str, str] = {}
+
+    def title(self, name: str) -> str:
+        """Return a statistic's name, and which certificate covers it if it is not this one."""
+        if name not in self.earlier:
+            return name
+        return f"{name} (of an earlier edition, charged then: {self.earlier[name][:19]}…)"

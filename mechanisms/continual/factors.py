@@ -68,49 +68,6 @@ def buffered_movement_squared(
     return dyadic_up(Fraction(whole**2 * (1 + 1e-9)), 40)
 
 
-def decaying(pairs: list[tuple[int, int]], rounds: int) -> Floats:
-    """Return the coefficients 1, Σw, Σwλ, … of a factor with decaying buffers, close to exactly."""
-    coefficients = np.zeros(rounds)
-    for weight, decay in pairs:
-        coefficients[1:] += weight / 2.0**DECAY * (decay / 2.0**DECAY) ** np.arange(rounds - 1)
-    coefficients[0] = 1.0
-    return coefficients
-
-
-def column_squared(weights: Integers) -> Fraction:
-    """Return the squared ℓ2 norm of the first, longest column of a Toeplitz factor, exactly."""
-    return Fraction(sum(int(w) ** 2 for w in weights), 4**WEIGHT_BITS)
-
-
-def longest_column_squared(factor: Integers) -> Fraction:
-    """Return the largest squared ℓ2 norm of a column of an explicit factor, exactly."""
-    return Fraction(max(sum(int(w) ** 2 for w in column) for column in factor.T), 4**WEIGHT_BITS)
-
-
-def toeplitz_error(weights: Integers | Floats, rounds: int) -> float:
-    """Return the root mean square of the error A·C⁻¹·z over `rounds` rounds, for unit noise.
-
-    B is Toeplitz with the coefficients of 1/((1 − x)·C(x)); C may be banded.
-    """
-    from scipy.signal import lfilter  # here, as that takes long to import
-
-    unit = np.zeros(rounds)
-    unit[0] = 1.0
-    inverse = lfilter([1.0], weights[:rounds] / weights[0], unit)
-    squares = np.cumsum(np.cumsum(inverse) ** 2)
-    return math.sqrt(squares.mean())
-
-
-def error(factor: Integers) -> float:
-    """Return the root mean square of the error A·C⁻¹·z over all rounds, for unit noise."""
-    from scipy.linalg import solve_triangular
-
-    real = factor / 2.0**WEIGHT_BITS
-    prefix = np.tril(np.ones(real.shape))
-    real_error = solve_triangular(real.T, prefix.T, lower=False).T
-    return float(np.linalg.norm(real_error) / math.sqrt(len(real)))
-
-
 def lower(factor: Integers) -> list[list[int]]:
     """Return an explicit factor as rows up to the diagonal, as in a proof."""
     return [row[: i + 1] for i, row in enumerate(factor.tolist())]

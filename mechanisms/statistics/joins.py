@@ -8,11 +8,9 @@ import numpy as np
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from mechanisms.statistics.arithmetic import Codes, Floats
-from mechanisms.statistics.derived import DerivedColumn
+from mechanisms.statistics.expressions import Codes, DerivedColumn, Floats
 from mechanisms.table.columns import NOWHERE, Column, plain, read_columns
-from mechanisms.table.files import Source, one_file
-from mechanisms.table.reading import batches
+from mechanisms.table.reading import Source, batches, one_file
 
 MOST_KEYS: Final = 1_000_000  #: rows of a public table
 

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.schemas.study import METHODS, STATISTICS
+from dpaccount.schemas.claim import METHODS, STATISTICS
 from mechanisms.shared import grid
-from mechanisms.statistics.conditions import condition
+from mechanisms.statistics.expressions import condition
 from mechanisms.table.bind_columns import Cells, cells_of, edges_of
 from mechanisms.table.cells import texts_of, width
-from mechanisms.table.columns import NUMERIC_KINDS, Column
-from mechanisms.table.declaration import Table
+from mechanisms.table.columns import NUMERIC_KINDS, Column, Table
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -5,7 +5,6 @@ of range takes its declared default or bound, so each row is read independently 
 neighbours.
 """
 
-from mechanisms.table.columns import COLUMN_KINDS, Column
-from mechanisms.table.declaration import Table
+from mechanisms.table.columns import COLUMN_KINDS, Column, Table
 
 __all__ = ["COLUMN_KINDS", "Column", "Table"]

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from mechanisms.table.cells import width
-from mechanisms.table.columns import NUMERIC_KINDS, Column
-from mechanisms.table.declaration import Table
+from mechanisms.table.columns import NUMERIC_KINDS, Column, Table
 from mechanisms.table.rows import Reading
 
 KEYS = ("column", "columns", "by", "bins")  #: of ``[subject.parameters]``, for the table

@@ -33,9 +33,8 @@ from dpaccount.proof.search import approximate
 from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows, Subject, View, released
 from mechanisms.table.bind_columns import bind
-from mechanisms.table.contribution_bounding import unfolded
-from mechanisms.table.declaration import Table
-from mechanisms.table.rows import Reading
+from mechanisms.table.columns import Table
+from mechanisms.table.rows import Reading, unfolded
 
 HALVINGS = 12  #: precision of the search for δ of a group of rows
 MOST_TRIED = 1_000_000  #: numbers of rows with nothing in them that a mechanism is tried on

@@ -17,7 +17,7 @@ from msgspec import convert
 from msgspec.structs import replace as changed
 from numpy.typing import NDArray
 
-from audits.certificate import kept, release
+from audits.certificate import release
 from audits.certificate.document import seal, unsealed
 from audits.certificate.files import check_outputs, valid_certificate, write_all
 from audits.claim import Claim, read_claim
@@ -29,7 +29,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.schemas.certificate import Certificate, Draft
 from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.k_norm import KNorm
-from mechanisms.table.files import Remote
+from mechanisms.table.reading import Remote
 from mechanisms.table.rows import read_rows
 from papers.kharkovskii import published_certificate
 from papers.kharkovskii.po_curator import PoCurator
@@ -131,7 +131,7 @@ def _certified(order: Order, claim: Claim) -> Curated:
     prepared = release.prepare(claim, subject)
     if prepared is None:
         raise InputError("no data file or ledger to release from", "give both", claim.path)
-    run = kept.find_run(prepared, again=order.again)
+    run = release.find_run(prepared, again=order.again)
     hazards = (OUTPUTS,) if claim.because is None else (OUTPUTS, f"{CHOSEN}: {claim.because}.")
     proved = Proved(subject.proof(claim.guarantee.delta))
     released = run.certificate or release.make(run, proved, _unreleased(document, hazards))[0]

@@ -9,7 +9,7 @@ import numpy as np
 from dpaccount.documents import parse_toml
 from dpaccount.proof import REPLACE_ONE
 from mechanisms.table.bind_columns import Promise
-from mechanisms.table.declaration import read_table
+from mechanisms.table.columns import read_table
 from mechanisms.table.rows import read_rows
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -8,7 +8,7 @@ import pytest
 
 from bandits.logged.logged_trials import ARM, CELL, read_trial, taking_part
 from dpaccount.documents import parse_toml
-from mechanisms.table.declaration import read_table
+from mechanisms.table.columns import read_table
 from mechanisms.table.rows import read_rows
 
 HEAD = """

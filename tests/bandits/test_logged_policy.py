@@ -16,7 +16,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.table.bind_columns import Promise
-from mechanisms.table.declaration import read_table
+from mechanisms.table.columns import read_table
 from tests.bandits import shop_logs
 from tests.bandits.shop_logs import CONVERSIONS, DELTA, EVEN, UNEVEN
 from tests.looped import looped

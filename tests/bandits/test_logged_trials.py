@@ -18,8 +18,7 @@ from dpaccount.errors import InputError
 from dpaccount.proof.derivation import point
 from dpaccount.proof.search import approximate
 from mechanisms.table.bind_columns import Promise
-from mechanisms.table.columns import Column
-from mechanisms.table.declaration import read_table
+from mechanisms.table.columns import Column, read_table
 from tests.looped import looped
 
 COLUMNS = (

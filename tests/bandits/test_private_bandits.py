@@ -26,6 +26,7 @@ from bandits.statistics import clipped_sums, continual_sums
 from bandits.statistics.linear_posterior import LinearPosterior, evidence
 from bandits.surface_gp_ucb import Learner as SurfaceLearner
 from bandits.surface_gp_ucb import SurfaceGpUcb
+from benchmarks import continual
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
@@ -33,7 +34,7 @@ from dpaccount.proof import JOINT, LOCAL
 from dpaccount.proof.decide import ANYONE
 from dpaccount.proof.derivation import point
 from mechanisms.continual import factors
-from mechanisms.continual.tree_sums import TreeSums
+from mechanisms.continual.sums import TreeSums
 from papers import reproduce
 from papers.dubey.regret import contextual, contextual_at_random, surface, surface_at_random
 from papers.experiment_worlds import PeopleWorld
@@ -92,7 +93,7 @@ def test_deviations_are_those_of_the_estimates(t):
 @looped("rounds", [1, 2, 40])
 def test_deviations_of_decaying_buffers_are_those_of_its_inverse(rounds):
     """A·C⁻¹ of the dense factor, row by row; and never below the least of all, that of its own column norm."""
-    coefficients = factors.decaying(factors.buffers(rounds, continual_sums.BUFFERS), rounds)
+    coefficients = continual.buffered_column(factors.buffers(rounds, continual_sums.BUFFERS), rounds)
     dense = np.array([[coefficients[i - j] if i >= j else 0.0 for j in range(rounds)] for i in range(rounds)])
     rows = np.tril(np.ones((rounds, rounds))) @ np.linalg.inv(dense)
     for t in range(1, rounds + 1):

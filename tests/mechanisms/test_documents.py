@@ -9,7 +9,8 @@ import re
 import pytest
 
 from audits.subjects.catalogue import entries
-from mechanisms.continual import factors, tree_sums
+from benchmarks import continual
+from mechanisms.continual import factors
 
 
 def blocks(text, language):
@@ -66,19 +67,19 @@ def test_stated_errors_are_computed_elsewhere_and_the_same(figure, root):
 
     weights = factors.sqrt_toeplitz(1024)
     figures = {
-        times(tree_sums.error(1024, 10, refined=False), 10),
-        times(tree_sums.error(1024, 10, refined=True), 10),
+        times(continual.tree_error(1024, 10, refined=False), 10),
+        times(continual.tree_error(1024, 10, refined=True), 10),
         *(
-            times(factors.toeplitz_error(weights[:b], 1024), factors.column_squared(weights[:b]))
+            times(continual.toeplitz_error(weights[:b], 1024), continual.column_squared(weights[:b]))
             for b in (64, 256, 1024)
         ),
-        times(factors.toeplitz_error(weights, 256), factors.column_squared(weights[:256])),
+        times(continual.toeplitz_error(weights, 256), continual.column_squared(weights[:256])),
     }
     for count in (3, 6):
-        column = factors.decaying(factors.buffers(1024, count), 1024)
-        figures.add(times(factors.toeplitz_error(column, 1024), (column**2).sum()))
+        column = continual.buffered_column(factors.buffers(1024, count), 1024)
+        figures.add(times(continual.toeplitz_error(column, 1024), (column**2).sum()))
     if figure == "2.524":
         best = factors.optimal(256)
-        figures.add(times(factors.error(best), factors.longest_column_squared(best)))
+        figures.add(times(continual.factor_error(best), continual.longest_column_squared(best)))
     assert figure in figures
     assert figure in (root / "docs" / "mechanisms.md").read_text()

@@ -9,14 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import toeplitz
 
+from benchmarks import continual
 from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import point
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.buffered_toeplitz import BufferedToeplitz
-from mechanisms.continual import factors, tree_sums
-from mechanisms.continual.factor_sums import AllRows, Buffers, FactorSums, Restarting, Window
+from mechanisms.continual import factors
+from mechanisms.continual import sums as running
+from mechanisms.continual.sums import AllRows, Buffers, FactorSums, Restarting, Window
 from mechanisms.joint_gaussian import JointGaussian
 from tests.looped import looped
 
@@ -97,16 +99,16 @@ def test_buffered_sums_without_noise_are_sums_up_to_floors(rounds, seed):
 
 def test_buffers_approximate_the_integral_of_their_coefficients():
     real = np.concatenate([[1.0], np.cumprod([(2 * k - 1) / (2 * k) for k in range(1, 400)])])
-    assert np.abs(factors.decaying(factors.buffers(10**6, 64), 400) / real - 1).max() < 0.05
+    assert np.abs(continual.buffered_column(factors.buffers(10**6, 64), 400) / real - 1).max() < 0.05
 
 
 def test_exact_column_norms_agree_with_fractions():
     weights = factors.sqrt_toeplitz(30)
-    assert factors.column_squared(weights) == factors.longest_column_squared(
+    assert continual.column_squared(weights) == continual.longest_column_squared(
         toeplitz(weights, np.zeros(30, dtype=np.int64))
     )
     squares = sum(Fraction(int(w), 2**factors.WEIGHT_BITS) ** 2 for w in weights)
-    assert factors.column_squared(weights) == squares
+    assert continual.column_squared(weights) == squares
     exact = sum(Fraction(math.comb(2 * k, k), 4**k) ** 2 for k in range(30))
     assert exact * (1 - Fraction(1, 10**5)) <= squares <= exact
 
@@ -119,16 +121,16 @@ def product(error, squared):
 def test_error_times_sensitivity_at_1024_rounds():
     """The published figures: 3.1 for √Toeplitz, 5.65 for Honaker's estimate, 7.42 for the plain tree."""
     weights = factors.sqrt_toeplitz(T)
-    assert product(factors.toeplitz_error(weights, T), factors.column_squared(weights)) <= 3.2
-    decaying = factors.decaying(factors.buffers(T, 6), T)
-    assert product(factors.toeplitz_error(decaying, T), (decaying**2).sum()) <= 3.09
+    assert product(continual.toeplitz_error(weights, T), continual.column_squared(weights)) <= 3.2
+    decaying = continual.buffered_column(factors.buffers(T, 6), T)
+    assert product(continual.toeplitz_error(decaying, T), (decaying**2).sum()) <= 3.09
     banded = weights[:256]
-    assert product(factors.toeplitz_error(banded, T), factors.column_squared(banded)) <= 3.3
-    depth = tree_sums.levels(T)  # a round lies in one node of every level
+    assert product(continual.toeplitz_error(banded, T), continual.column_squared(banded)) <= 3.3
+    depth = running.levels(T)  # a round lies in one node of every level
     assert depth == 10
-    assert product(tree_sums.error(T, depth, refined=True), depth) <= 5.7
-    assert product(tree_sums.error(T, depth, refined=False), depth) <= 7.1
-    assert product(tree_sums.error(T, 11, refined=False), 11) == pytest.approx(
+    assert product(continual.tree_error(T, depth, refined=True), depth) <= 5.7
+    assert product(continual.tree_error(T, depth, refined=False), depth) <= 7.1
+    assert product(continual.tree_error(T, 11, refined=False), 11) == pytest.approx(
         7.41692, abs=1e-5
     )  # with the root
 
@@ -137,8 +139,11 @@ def test_error_times_sensitivity_at_1024_rounds():
 def test_the_optimal_factor_is_better_than_the_toeplitz_one(rounds):
     best, weights = factors.optimal(rounds), factors.sqrt_toeplitz(rounds)
     assert (np.triu(best, 1) == 0).all()
-    lower = product(factors.error(best), factors.longest_column_squared(best))
-    assert lower <= product(factors.toeplitz_error(weights, rounds), factors.column_squared(weights)) * 1.0001
+    lower = product(continual.factor_error(best), continual.longest_column_squared(best))
+    assert (
+        lower
+        <= product(continual.toeplitz_error(weights, rounds), continual.column_squared(weights)) * 1.0001
+    )
 
 
 def test_the_optimal_factor_meets_its_lower_bound():
@@ -152,7 +157,7 @@ def test_the_optimal_factor_meets_its_lower_bound():
     half = np.sqrt(dual)
     nuclear = np.sqrt(np.linalg.eigvalsh(half[:, None] * (prefix.T @ prefix) * half)).sum()
     bound = nuclear / math.sqrt(dual.sum() * 64)
-    reached = product(factors.error(best), factors.longest_column_squared(best))
+    reached = product(continual.factor_error(best), continual.longest_column_squared(best))
     assert bound <= reached <= bound * 1.0005
 
 
@@ -210,15 +215,18 @@ def test_measured_errors_are_the_stated_ones(name):
 
     if name in ("tree", "honaker"):
         depth = 4  # so that several nodes of the highest level add up
-        sums = {"tree": tree_sums.TreeSums, "honaker": tree_sums.HonakerSums}[name](release, depth)
-        stated = tree_sums.error(rounds, depth, refined=name == "honaker") * scale
+        sums = {"tree": running.TreeSums, "honaker": running.HonakerSums}[name](release, depth)
+        stated = continual.tree_error(rounds, depth, refined=name == "honaker") * scale
     elif name == "buffered":
         sums = FactorSums(buffered(rounds), width, lambda t, row: row + (release(t, row) - row) * 2**8)
-        stated = factors.toeplitz_error(factors.decaying(factors.buffers(rounds, 6), rounds), rounds) * 1000
+        stated = (
+            continual.toeplitz_error(continual.buffered_column(factors.buffers(rounds, 6), rounds), rounds)
+            * 1000
+        )
     else:
         history = histories(rounds)[name]
         sums = FactorSums(history, width, release)
-        stated = factors.error(formed(history, rounds)) * 1000
+        stated = continual.factor_error(formed(history, rounds)) * 1000
     zero = np.zeros(width, dtype=np.int64)
     squares = [np.mean(sums.add(zero) ** 2.0) for _ in range(rounds)]
     assert math.sqrt(np.mean(squares)) == pytest.approx(stated, rel=0.02)
@@ -229,11 +237,11 @@ def test_restarts_and_honaker_are_exact_without_noise(values):
     seen = []
 
     def make(epoch, rounds):
-        return tree_sums.TreeSums(lambda node, exact: seen.append((epoch, rounds, node)) or exact)
+        return running.TreeSums(lambda node, exact: seen.append((epoch, rounds, node)) or exact)
 
     restarting, honaker = (
         Restarting(make),
-        tree_sums.HonakerSums(lambda node, exact: exact, len(values) % 4 + 1),
+        running.HonakerSums(lambda node, exact: exact, len(values) % 4 + 1),
     )
     for t, value in enumerate(values, start=1):
         total = sum(values[:t])
@@ -247,7 +255,7 @@ def test_restarts_and_honaker_are_exact_without_noise(values):
 @given(st.integers(1, 130))
 def test_honaker_releases_every_complete_node_once(rounds):
     seen = []
-    sums = tree_sums.HonakerSums(lambda node, exact: seen.append(node) or exact)
+    sums = running.HonakerSums(lambda node, exact: seen.append(node) or exact)
     for _ in range(rounds):
         sums.add(np.array([1]))
     assert sorted(seen) == sorted((j, k) for j in range(8) for k in range(rounds >> j))

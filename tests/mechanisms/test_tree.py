@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.continual.tree_sums import TreeSums, levels
+from mechanisms.continual.sums import TreeSums, levels
 
 
 @given(st.lists(st.integers(-100, 100), min_size=1, max_size=70), st.integers(1, 8))

@@ -14,7 +14,7 @@ from mechanisms.binary_tree import BinaryTree
 from mechanisms.buffered_toeplitz import BufferedToeplitz
 from mechanisms.clipped_mean import ClippedMean
 from mechanisms.continual import factors, prefix_sums
-from mechanisms.continual.factor_sums import Buffers
+from mechanisms.continual.sums import Buffers
 from mechanisms.count import Count
 from mechanisms.count_by_group import CountByGroup
 from mechanisms.exponential import Exponential

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from audits.api.arguments import Arguments, declared_sensitivity, described, terms_of
-from audits.cli.questions import DataOptions, DeclaredOptions, PointOptions, RunsOptions, arguments_of
+from audits.cli.attacks import DataOptions, DeclaredOptions, PointOptions, RunsOptions, arguments_of
 from dpaccount.errors import InputError
 from tests.looped import looped
 

@@ -9,7 +9,7 @@ from audits.attack.black_box import attack
 from audits.attack.runs import Challenge, silent
 from audits.attack.thresholds import Threshold
 from audits.attack.white_box import Attacked, Target
-from audits.certificate.verdict import untested
+from audits.certificate.document import untested
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew
 from audits.subjects.code import Code

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from audits.certificate.checkpoint import checkpoint, noted
+from audits.certificate.sign import checkpoint, noted
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger import answers
 from dpaccount.ledger.entry import ORIGIN, seal
@@ -113,7 +113,7 @@ def test_what_the_key_did_not_sign_is_refused(url, tmp_path):
 def test_a_signed_head_is_a_text(url, tmp_path, monkeypatch, name, value):
     private, public = keys(tmp_path, "one")
     standing = {**verifying.standing(url), name: value}
-    monkeypatch.setattr("audits.certificate.checkpoint.standing", lambda _: standing)
+    monkeypatch.setattr("audits.certificate.sign.standing", lambda _: standing)
     file = tmp_path / "note.json"
     file.write_text(json.dumps(checkpoint(url, private)))
     with pytest.raises(InputError, match=rf"/{name}: found"):

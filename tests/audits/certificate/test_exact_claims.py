@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from audits.certificate.verdict import certificate_of
+from audits.certificate.document import certificate_of
 from audits.claim import claim_at
 from audits.reports.words import missing
 from dpaccount.documents import Place

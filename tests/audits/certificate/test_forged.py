@@ -14,7 +14,7 @@ import re
 import pytest
 
 from audits import consistency
-from audits.certificate import kept, release
+from audits.certificate import release
 from audits.certificate.document import seal, unsealed
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
@@ -85,7 +85,7 @@ def certified(path, **how):
 def released(path):
     claim, certificate, proved = certified(path)
     due = release.prepare(claim, subject_of(claim))
-    return release.make(kept.find_run(due, again=False), proved, certificate)[0]
+    return release.make(release.find_run(due, again=False), proved, certificate)[0]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from audits.api import dispatch
 from audits.api.requests import Certify
 from audits.attack.runs import silent
-from audits.certificate import kept, release
+from audits.certificate import release
 from audits.claim import _without_secrets, read_claim
 from audits.subjects import sources
 from dpaccount.errors import LedgerError
@@ -47,7 +47,7 @@ def test_a_release_of_an_earlier_version_is_found_although_its_key_named_the_cod
     monkeypatch.undo()
     assert run(claim).certificate == first.certificate
     people(tmp_path, ["30", *made.PEOPLE[1:]])
-    assert kept.find_run(prepared(claim), again=False).certificate is None
+    assert release.find_run(prepared(claim), again=False).certificate is None
     assert charges(tmp_path) == 1
 
 
@@ -75,7 +75,7 @@ def test_no_changed_claim_and_no_changed_data_get_an_old_answer(tmp_path, monkey
     digest = prepared(claim).digest
     for old, new in EDITS:
         claim.path.write_text(text.replace(old, new))
-        keys.append(kept.key_of(read_claim(claim.path), digest))
+        keys.append(release.key_of(read_claim(claim.path), digest))
     claim.path.write_text(text)
     for ages in (["32", *made.PEOPLE[1:]], made.PEOPLE[::-1], [*made.PEOPLE[:4], "50 "]):
         people(tmp_path, ages)
@@ -208,7 +208,7 @@ def test_a_run_that_ended_on_another_machine_does_not_wait_for_ever(tmp_path, mo
         receipt = ledger.charge(due.subject().proof(Fraction(0)), "ages", None, due.numbered(1))
         receipt.noisy("sum", 0, np.array([1]))
     process._name.cache_clear()
-    with pytest.raises(kept.RunningError, match=r"is drawing now.*another machine.*--new-release") as said:
+    with pytest.raises(release.RunningError, match=r"is drawing now.*another machine.*--new-release") as said:
         run(claim)
     assert said.value.exit_code == 1
     assert not run(claim, again=True).reprinted

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace as changed
 
 from audits import consistency
-from audits.certificate import kept, release
+from audits.certificate import release
 from audits.certificate.document import describe_subject, seal, unsealed
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import claim_at
@@ -87,7 +87,7 @@ def test_verdict_digest_and_release_are_the_same_in_every_order(tmp_path, use, r
         certificate = changed(certificate, created="2026-01-01T00:00:00Z")
         sealed.add(seal(unsealed(certificate))["digest"])
         due = release.prepare(claim, subject)
-        run = kept.find_run(due, again=False)
+        run = release.find_run(due, again=False)
         assert (run.certificate is None) == (seed == 0)
         released.append(run.certificate or release.make(run, proved, certificate)[0])
         for document in orders(released[-1]):

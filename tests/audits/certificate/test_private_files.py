@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from audits.certificate import figures, files
+from audits.certificate import files
 from dpaccount.errors import InputError
 
 
@@ -61,7 +61,7 @@ def test_a_certificate_without_a_release_replaces_none_that_has_one(tmp_path, pl
 
 
 def test_figures_of_a_release_are_its_owners(tmp_path):
-    figures.write_release({"release": {"value": 1.5}, "labels": {}, "accuracy": {}}, tmp_path)
+    files.write_release({"release": {"value": 1.5}, "labels": {}, "accuracy": {}}, tmp_path)
     written = list(tmp_path.iterdir())
     assert written
     assert {stat.S_IMODE(one.stat().st_mode) for one in written} == {0o600}

@@ -20,10 +20,9 @@ from hypothesis import strategies as st
 from audits import consistency
 from audits.api.on_subject import certify_subject
 from audits.api.requests import Certify
-from audits.certificate import kept, make, release
-from audits.certificate.document import seal
+from audits.certificate import make, release
+from audits.certificate.document import certificate_of, seal
 from audits.certificate.make import AuditBudget
-from audits.certificate.verdict import certificate_of
 from audits.claim import read_claim
 from audits.reports.sections import _spending
 from audits.sandbox import private_data
@@ -408,7 +407,7 @@ def made_from(claim, made_by):
     certificate = certificate_of(
         claim, DescribedSubject("a", "a", "ours", "sound", {}, "of this test"), None, "not asked"
     )
-    return release.make(kept.find_run(due, again=False), proved, certificate)[0]
+    return release.make(release.find_run(due, again=False), proved, certificate)[0]
 
 
 def test_what_the_checker_would_refuse_is_not_charged(tmp_path):
@@ -582,10 +581,10 @@ def test_a_release_of_another_charge_data_or_code_is_named(released, what, chang
     folder, certificate = released
     due, made = prepared(read_claim(folder / "claim.toml")), dict(certificate["release"])
     right = made["data"], SimpleNamespace(entry=made["ledger_entry"], head=made["ledger_head"])
-    assert kept._mismatch(due, certificate, *right) is None
+    assert release._mismatch(due, certificate, *right) is None
     change(made)
     body = seal({**certificate, "release": made})
-    wrong = kept._mismatch(due, body, *right)
+    wrong = release._mismatch(due, body, *right)
     assert wrong is not None
     assert what in wrong or "checker" in wrong
 
@@ -690,7 +689,7 @@ def test_a_twin_that_is_drawing_is_named_and_printed_when_it_is_done(tmp_path, w
         if when == "before":
             other.start()
             began.wait(600)
-        with pytest.raises(kept.RunningError, match="is drawing now") as named:
+        with pytest.raises(release.RunningError, match="is drawing now") as named:
             run(claim, progress=progress)
         assert named.value.exit_code == 1
     finally:

@@ -8,7 +8,7 @@ import pytest
 
 from audits import study as python
 from audits.api import dispatch
-from audits.certificate import figures, files, make, release
+from audits.certificate import files, make, release
 from audits.claim import read_claim
 from audits.subjects.catalogue import subject_of
 from dpaccount.errors import InputError
@@ -152,7 +152,7 @@ def test_no_release_of_a_study_replaces_its_own_data(dpaccount, tmp_path, name):
     assert (entries(), (tmp_path / name).read_text()) == (0, DATA)
 
 
-@pytest.mark.parametrize("name", [*files.STANDARD, *figures.FILES])
+@pytest.mark.parametrize("name", [*files.STANDARD, *files.FILES])
 def test_no_release_of_a_claim_replaces_its_own_data(dpaccount, tmp_path, name):
     init(dpaccount)
     (tmp_path / "c.toml").write_text(CLAIM.replace("a.csv", name))

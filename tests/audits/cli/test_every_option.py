@@ -6,7 +6,7 @@ import tomllib
 import pytest
 from msgspec.structs import fields
 
-from dpaccount.schemas.study import StatisticTable
+from dpaccount.schemas.claim import StatisticTable
 from tests.audits.cli.subject_runs import (
     MECHANISMS,
     does_something,

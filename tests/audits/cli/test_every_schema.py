@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from audits.certificate import figures, sign
+from audits.certificate import files, sign
 from dpaccount.schemas.catalogue import ANSWERS, FILES
 from tests.audits.certificate.test_sign import keys
 from tests.audits.cli.test_schemas import RECEIVED, answers
@@ -41,7 +41,7 @@ def documents(dpaccount, tmp_path, root):
     yield "certificate", RECEIVED
     yield "claim", RECEIVED["claim"]
     yield "signature", json.loads(sign._message(RECEIVED, "2026-01-01T00:00:00Z"))
-    yield "release", figures.answer(RECEIVED, tmp_path)
+    yield "release", files.answer(RECEIVED, tmp_path)
 
 
 def printed(dpaccount, commands):

@@ -28,9 +28,9 @@ from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import write
 from mechanisms import noisy_statistics
 from mechanisms.noisy_statistics import NoisyStatistics
-from mechanisms.statistics.conditions import condition
 from mechanisms.statistics.draws import draws as product_draws
 from mechanisms.statistics.draws import root
+from mechanisms.statistics.expressions import condition
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.columns import Column
 from tests.looped import looped

@@ -57,7 +57,7 @@ def test_constants_of_other_loaded_modules_are_not_drawn(tmp_path, monkeypatch):
 def test_one_claim_started_from_two_programs_tries_the_same_examples():
     programs = (
         SEARCH,
-        "import audits.cli.app, audits.cli.ledger, audits.cli.reports, audits.cli.training\n" + SEARCH,
+        "import audits.cli.app, audits.cli.ledger, audits.cli.reports, audits.cli.costs\n" + SEARCH,
     )
     answers = [
         subprocess.run([sys.executable, "-c", each], capture_output=True, text=True, check=True).stdout

@@ -15,7 +15,7 @@ from mechanisms.histogram import Histogram
 from mechanisms.subject import Domain, View
 from mechanisms.table import Column, Table
 from mechanisms.table.cells import identity_of
-from mechanisms.table.contribution_bounding import bounded
+from mechanisms.table.rows import bounded
 from mechanisms.table.user_level import ByPerson, by_person
 
 DELTA = Fraction(1, 10**6)

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from audits.certificate.files import junit
-from audits.reports import ci
+from audits.reports import standards
 from tests.audits.reports.test_reports import HOSTILE, RECEIVED
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
@@ -81,7 +81,7 @@ def certificate(request):
 
 @pytest.mark.parametrize("claim", ["claims/mean.toml", "my claims/ä b#1?.toml", "a:b.toml", "/abs/100%.toml"])
 def test_sarif_is_what_the_standard_asks_for(certificate, claim):
-    log = json.loads(ci.sarif(certificate, claim))
+    log = json.loads(standards.sarif(certificate, claim))
     jsonschema.Draft202012Validator.check_schema(SARIF)
     jsonschema.validate(log, SARIF)
     (run,) = log["runs"]

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from audits import cli
 from audits.certificate.document import seal
 from audits.consistency import hazards
-from audits.reports import attacks, ci, page, pictures, standards
+from audits.reports import page, pictures, standards
 from audits.reports.compare import differences
-from audits.reports.sections import sections
+from audits.reports.sections import explained, sections
 from audits.reports.tables import LABELS, definition, released_tables
 from audits.reports.words import (
     MAX_CHARACTERS,
@@ -309,7 +309,7 @@ def test_no_sentence_of_page_one_or_of_the_attack_is_long(certificate, verdict):
             certificate["guarantee"] |= {"model": model, "relation": relation, "radius": 0.5}
             blocks = [block for each in sections(certificate) if each.first for block in each.blocks]
             texts = [line for block in blocks if block.kind in ("text", "list") for line in block.lines]
-            assert long_sentences([*texts, *attacks.explained(certificate)]) == []
+            assert long_sentences([*texts, *explained(certificate)]) == []
     assert (
         long_sentences([*hazards.HAZARDS, *hazards.UNPROVED_HAZARDS, hazards.UNSEEN, hazards.SAME_PROOF])
         == []
@@ -398,12 +398,12 @@ def test_half_the_noise_would_have_been_seen_with_enough_runs(certificate):
     twin = copy.deepcopy(certificate)
     point = twin["audit"]["points"][0]
     point |= {"runs": 10**6, "other_runs": 10**6, "limit": "0.2"}
-    few, many = attacks.explained(certificate)[-1], attacks.explained(twin)[-1]
+    few, many = explained(certificate)[-1], explained(twin)[-1]
     shown = [float(re.search(r"about ε = ([\d.]+)", sentence)[1]) for sentence in (few, many)]
     assert shown[0] < shown[1]
     assert "would have refuted the claim" in many
     del twin["audit"]["distance"]
-    assert "is unknown" in attacks.explained(twin)[-1]
+    assert "is unknown" in explained(twin)[-1]
 
 
 def test_the_registry_and_nist_are_complete_or_say_so(certificate):
@@ -511,11 +511,11 @@ def test_continuous_integration_is_told(certificate):
     certificate["verdict"] = "REFUTED"
     certificate["claim"]["name"] = "a"
     certificate["sensitivity"][0]["counterexample"] = {"wrong": "50 %\n::warning::no"}
-    log = json.loads(ci.sarif(certificate, "claims/a.toml"))
+    log = json.loads(standards.sarif(certificate, "claims/a.toml"))
     (result,) = log["runs"][0]["results"]
     assert (log["version"], result["level"]) == ("2.1.0", "error")
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "claims/a.toml"
-    line = ci.annotation(certificate, "claims/a,b.toml")
+    line = standards.annotation(certificate, "claims/a,b.toml")
     assert line.startswith("::error file=claims/a%2Cb.toml::REFUTED a: ")
     assert "\n" not in line
     assert "50 %25%0A" in line

@@ -31,9 +31,8 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.proved import Proved
 from mechanisms.clipped_mean import ClippedMean
 from mechanisms.subject import Additive
-from mechanisms.table.divided import divide
-from mechanisms.table.files import files_of
-from mechanisms.table.totals import TablePart
+from mechanisms.table.reading import files_of
+from mechanisms.table.totals import TablePart, divide
 from mechanisms.table.user_level import named
 from tests.audits.certificate.test_tables import MECHANISMS, claim_on, opened, reads, table
 from tests.looped import looped

@@ -9,7 +9,7 @@ from audits.claim import read_claim
 from audits.studies import results
 from dpaccount import checker
 from dpaccount.errors import InputError
-from dpaccount.schemas.study import StudyTable
+from dpaccount.schemas.claim import StudyTable
 from tests.audits.studies.test_studies import COUNT, HEAD, data, statistics, study  # noqa: F401
 
 DERIVED = """

@@ -13,8 +13,8 @@ from audits.certificate import make
 from audits.claim import read_claim
 from audits.studies import results
 from dpaccount.errors import InputError
-from mechanisms.statistics.derived import code_of
-from mechanisms.table.files import Remote
+from mechanisms.statistics.expressions import code_of
+from mechanisms.table.reading import Remote
 from tests.audits.studies.test_studies import COUNT, HEAD, data, statistics, study  # noqa: F401
 
 JOIN = """

@@ -19,7 +19,7 @@ from audits.subjects.catalogue import find, subject_of
 from dpaccount import checker
 from dpaccount.errors import InputError
 from dpaccount.proof.derivation import point
-from dpaccount.schemas.study import PlannedStatistic, StatisticNoise, StudyPlan, StudyTotal
+from dpaccount.schemas.claim import PlannedStatistic, StatisticNoise, StudyPlan, StudyTotal
 from mechanisms.table.totals import TablePart
 from tests.looped import looped
 

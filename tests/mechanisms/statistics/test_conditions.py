@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from audits.consistency.formulas import every_column, where_reads
 from dpaccount.checker.documents import Rejected
 from dpaccount.errors import InputError
-from mechanisms.statistics.conditions import condition
+from mechanisms.statistics.expressions import condition
 from mechanisms.table.columns import Column
 from tests.looped import looped
 from tests.mechanisms.statistics.test_derived import COLUMNS, DECLARED, FORMULAS, exact, rows_of

@@ -13,7 +13,7 @@ from audits.consistency.formulas import every_column
 from dpaccount.checker.documents import Rejected
 from dpaccount.errors import InputError
 from mechanisms.noisy_statistics import NoisyStatistics
-from mechanisms.statistics.derived import code_of, derived, sources_of
+from mechanisms.statistics.expressions import code_of, derived, sources_of
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.columns import Column
 from tests.looped import looped

@@ -12,10 +12,8 @@ from audits.consistency.formulas import every_column, where_reads
 from dpaccount.checker.documents import Rejected, Work
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from mechanisms.statistics.conditions import condition
-from mechanisms.statistics.derived import derived, derived_columns
-from mechanisms.table.columns import Column
-from mechanisms.table.declaration import Table
+from mechanisms.statistics.expressions import condition, derived, derived_columns
+from mechanisms.table.columns import Column, Table
 
 ODD = ("a", "b", "a-b", "my col", "class", "µg", "μg", "ａ", "ﬁ", "naïve", "उम्र", "1", "True", "min", "n0", "x²", "a.b",
        "\N{OHM SIGN}", "Ω", "a ", "-", "> 1", '"a"', "#", "true", "x*(a)")  # fmt: skip

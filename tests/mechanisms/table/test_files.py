@@ -17,9 +17,8 @@ from pyarrow import feather, parquet
 from audits.sandbox.private_data import digest_of_data, stamp_of
 from dpaccount.errors import InputError
 from mechanisms.table import Column, Table
-from mechanisms.table.files import NULL_FOLDER, DataFile, Remote, files_of
 from mechanisms.table.persons import SECRET_BYTES
-from mechanisms.table.reading import batches
+from mechanisms.table.reading import NULL_FOLDER, DataFile, Remote, batches, files_of
 from mechanisms.table.totals import TablePart
 from tests.looped import looped
 from tests.mechanisms.table.test_totals import summed

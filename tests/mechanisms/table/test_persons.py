@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.table.contribution_bounding import bounded, unfolded
+from mechanisms.table.rows import bounded, unfolded
 
 ROWS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 9)), max_size=14)
 

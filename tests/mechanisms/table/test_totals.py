@@ -26,14 +26,12 @@ from mechanisms.laplace_vector import LaplaceVector
 from mechanisms.linear_queries import LinearQueries
 from mechanisms.quantiles import Quantiles
 from mechanisms.second_moments import SecondMoments
-from mechanisms.table import Column, Table, divided, persons, reading
+from mechanisms.table import Column, Table, persons, reading, totals
 from mechanisms.table.bind_columns import bind
 from mechanisms.table.cells import identity_of
-from mechanisms.table.divided import divide, totals_of_rows
-from mechanisms.table.files import files_of
 from mechanisms.table.persons import SECRET_BYTES, PersonCounters, keys_of
-from mechanisms.table.reading import ArrowCells, check_same_columns
-from mechanisms.table.totals import Summed, TablePart, TableTotals
+from mechanisms.table.reading import ArrowCells, check_same_columns, files_of
+from mechanisms.table.totals import Summed, TablePart, TableTotals, divide, totals_of_rows
 from tests.looped import looped
 
 SECRET = bytes(range(SECRET_BYTES))
@@ -131,7 +129,7 @@ def test_any_parts_in_any_order_have_the_totals_of_all_rows(
 ])  # fmt: skip
 def test_rows_of_a_part_that_are_not_as_they_were_written_are_refused(tmp_path, monkeypatch, spoil, held):
     """Cut, doubled, left out, in another order (which would change the rows that count), or another person's."""
-    monkeypatch.setattr(divided, "BYTES_HELD", held)
+    monkeypatch.setattr(totals, "BYTES_HELD", held)
     monkeypatch.setattr(reading, "BATCH", 2)
     rows = [(name, float(k), 1.0, "a") for k, name in enumerate("aabbccab")]
     what, path = summed("gaussian-sum", Table(COLUMNS, 20, "who", 1)), written(tmp_path / "t.csv", rows)

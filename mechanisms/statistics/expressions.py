@@ -1,0 +1,514 @@
+"""Expressions on a row's declared columns and public constants: conditions, and derived columns.
+
+Nothing else is read: so which rows count, such as ``age >= 18 and readmitted == true``, and what a column is
+that no file has, depend on each row alone.  A formula is arithmetic, a condition, or ``bins(…, edges)``, a
+category of which a bin holds its lower edge.
+
+Arithmetic has ``+ - * /``, ``min``, ``max`` and ``abs``, and ``year``, ``month`` or ``weekday`` (1 is Monday)
+of a date.  The difference of two dates is a number of days.  Bounds follow by exact interval arithmetic; each
+number in between is clipped to its bounds, so that no rounding leaves them.
+"""
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+from keyword import iskeyword
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.documents import Place
+from dpaccount.errors import InputError
+from mechanisms.table.bind_columns import FARTHEST_EDGE, MOST_BINS, cells_of
+from mechanisms.table.columns import COMPARISONS, NUMERIC_KINDS, Column, day_number
+
+Floats = NDArray[np.float64]
+Codes = Mapping[str, Floats]
+Interval = tuple[Fraction, Fraction]
+
+OF_FORMULAS: Final = "write minutes / 60, year(day), bins(age, 0, 18, 65), or a condition"
+FUNCTIONS: Final = frozenset({"min", "max", "abs", "year", "month", "weekday"})
+EPOCH: Final = date(1970, 1, 1).toordinal()
+NEAREST: Final = Fraction(1, FARTHEST_EDGE)  #: to 0, that a divisor may be
+ROUNDING: Final = Fraction(1, 2**51)  #: relative: of one operation in double precision, and of its clipping
+UNDERFLOW: Final = Fraction(1, 10**300)
+LARGEST_ERROR: Final = Fraction(10**30)  #: an error as large as any number here
+
+
+@dataclass(frozen=True)
+class Term:
+    """A part of a formula: exact bounds, whether it is whole, and each row's number.
+
+    `exact` is the same of one row without rounding, and `error` bounds how far `numbers` are from it.
+    """
+
+    ends: Interval
+    whole: bool
+    numbers: Callable[[Codes], Floats]
+    exact: Callable[[Mapping[str, Fraction]], Fraction]
+    error: Fraction = Fraction(0)
+
+    @property
+    def size(self) -> Fraction:
+        """Return the largest absolute value."""
+        return max(map(abs, self.ends))
+
+
+def term(node: ast.expr, known: Mapping[str, Column]) -> Term:
+    """Return what an expression is of the known columns; raises `InputError` where it is undefined."""
+    match node:
+        case ast.Name(id=name):
+            return _term_of(name, known)
+        case ast.Constant():
+            value = constant(node)
+            whole = value.denominator == 1
+            error = Fraction(0) if whole else abs(value) * ROUNDING + UNDERFLOW
+            return Term((value, value), whole, lambda codes: _same(codes, value), lambda row: value, error)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            one = term(operand, known)
+            ends = -one.ends[1], -one.ends[0]
+            return Term(
+                ends, one.whole, lambda codes: -one.numbers(codes), lambda row: -one.exact(row), one.error
+            )
+        case ast.BinOp(left=left, op=op, right=right):
+            return _combined(node, term(left, known), op, term(right, known))
+        case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=of)], keywords=[]) if name in _PARTS:
+            return _part(name, of, known)
+        case ast.Call(func=ast.Name(id="abs"), args=[operand], keywords=[]):
+            one = term(operand, known)
+            low, high = one.ends
+            ends = max(low, -high, Fraction(0)), one.size
+            return Term(
+                ends,
+                one.whole,
+                lambda codes: np.abs(one.numbers(codes)),
+                lambda row: abs(one.exact(row)),
+                one.error,
+            )
+        case ast.Call(func=ast.Name(id="min" | "max" as name), args=[_, _, *_] as some, keywords=[]):
+            return _extreme(name, [term(each, known) for each in some])
+    raise InputError(f"{ast.unparse(node)[:60]!r} is no arithmetic that is read", OF_FORMULAS)
+
+
+def constant(node: ast.expr) -> Fraction:
+    """Return a number that is written in a formula."""
+    match node:
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -constant(operand)
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            if abs(value) <= FARTHEST_EDGE:
+                return Fraction(repr(value))
+    raise InputError(f"{ast.unparse(node)[:60]!r} is no number within 1e15", OF_FORMULAS)
+
+
+def _same(codes: Codes, value: Fraction) -> Floats:
+    return np.full(len(next(iter(codes.values()))), float(value))
+
+
+def _term_of(name: str, known: Mapping[str, Column]) -> Term:
+    if name not in known:
+        raise InputError(f"{name[:60]!r} is no declared column", f"declared: {', '.join(known) or 'none'}")
+    column = known[name]
+    if column.kind not in (*NUMERIC_KINDS, "boolean", "date"):
+        raise InputError(f"{name} is a {column.kind}, which has no arithmetic", "name a number or a date")
+    low, high = (Fraction(0), Fraction(1)) if column.kind == "boolean" else (column.low, column.high)
+    ends, whole = (Fraction(low or 0), Fraction(high or 0)), column.kind != "number"
+    error = Fraction(0) if whole else max(map(abs, ends)) * ROUNDING + UNDERFLOW
+    return Term(
+        ends, whole, lambda codes: codes[name], lambda row: min(max(row[name], ends[0]), ends[1]), error
+    )
+
+
+def _extreme(name: str, terms: list[Term]) -> Term:
+    pick, joined = (min, np.minimum) if name == "min" else (max, np.maximum)
+    return Term(
+        (pick(one.ends[0] for one in terms), pick(one.ends[1] for one in terms)),
+        all(one.whole for one in terms),
+        lambda codes: joined.reduce([one.numbers(codes) for one in terms]),
+        lambda row: pick(one.exact(row) for one in terms),
+        max(one.error for one in terms),
+    )
+
+
+_NUMBERS: Final[dict[type[ast.operator], Callable[[Floats, Floats], Floats]]] = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+}
+_EXACT: Final[dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+
+
+def _combined(node: ast.expr, left: Term, op: ast.operator, right: Term) -> Term:
+    """Return what two terms make, clipped to its bounds; refuses what may overflow, or divide by 0."""
+    whole, (low, high) = left.whole and right.whole, right.ends
+    error = left.error + right.error
+    match op:
+        case ast.Add():
+            ends = [left.ends[0] + low, left.ends[1] + high]
+        case ast.Sub():
+            ends = [left.ends[0] - high, left.ends[1] - low]
+        case ast.Mult():
+            ends = [a * b for a, b in product(left.ends, right.ends)]
+            error = left.error * right.size + right.error * left.size + left.error * right.error
+        case ast.Div():
+            if low < NEAREST and high > -NEAREST:
+                raise InputError(
+                    f"{ast.unparse(node)[:60]!r} may divide by 0", "divide by max(…, 1), or declare bounds"
+                )
+            whole, ends = False, [a / b for a, b in product(left.ends, right.ends)]
+            near = min(map(abs, right.ends)) - right.error  # to 0, of the rounded divisor
+            error = (left.error + max(map(abs, ends)) * right.error) / near if near > 0 else LARGEST_ERROR
+        case _:
+            raise InputError(f"{ast.unparse(node)[:60]!r} is no arithmetic that is read", OF_FORMULAS)
+    size = max(map(abs, ends))
+    if size > FARTHEST_EDGE:
+        raise InputError(f"{ast.unparse(node)[:60]!r} may be beyond 1e15", "declare narrower bounds")
+    error = Fraction(0) if whole else min(error + size * ROUNDING + UNDERFLOW, LARGEST_ERROR)
+    bounds, numbers, exact = (min(ends), max(ends)), _NUMBERS[type(op)], _EXACT[type(op)]
+    least, most = map(float, bounds)
+    return Term(
+        bounds,
+        whole,
+        lambda codes: np.clip(numbers(left.numbers(codes), right.numbers(codes)), least, most),
+        lambda row: exact(left.exact(row), right.exact(row)),
+        error,
+    )
+
+
+# ------------------------------------------------------------------ parts of dates
+
+
+def _years(days: Floats) -> Floats:
+    return (_dates(days).astype("datetime64[Y]").astype(np.int64) + 1970).astype(np.float64)
+
+
+def _months(days: Floats) -> Floats:
+    return (_dates(days).astype("datetime64[M]").astype(np.int64) % 12 + 1).astype(np.float64)
+
+
+def _dates(days: Floats) -> NDArray[np.datetime64]:
+    return (days.astype(np.int64) - EPOCH).astype("datetime64[D]")
+
+
+_PARTS: Final[dict[str, Callable[[Floats], Floats]]] = {
+    "year": _years,
+    "month": _months,
+    "weekday": lambda days: (days - 1) % 7 + 1.0,
+}
+
+
+def _part(name: str, of: str, known: Mapping[str, Column]) -> Term:
+    days, part = _term_of(of, known), _PARTS[name]
+    if known[of].kind != "date":
+        raise InputError(f"{of} is no date, so it has no {name}", "name a date")
+    every = {"year": tuple(date.fromordinal(int(end)).year for end in days.ends), "month": (1, 12)}
+    low, high = every.get(name, (1, 7))
+    return Term(
+        (Fraction(low), Fraction(high)),
+        whole=True,
+        numbers=lambda codes: part(codes[of]),
+        exact=lambda row: Fraction(int(part(np.array([float(row[of])]))[0])),
+    )
+
+
+# ------------------------------------------------------------------ conditions
+
+
+Flags = NDArray[np.bool_]
+Constant = bool | str | float
+Holds = Callable[[Codes], Flags]
+Compared = Callable[[Floats, float | Floats], Flags]
+
+LONGEST: Final = 1000  #: characters of a condition
+MOST_TERMS: Final = 300  #: of its syntax tree, so that no evaluation is nested too deeply
+OF_CONDITIONS: Final = (
+    'write comparisons such as age - 18 >= 2 * visits and `my ward` == "A", with and, or, not'
+)
+THRESHOLD: Final = "a threshold is a number or a declared value, which is public"
+
+_SIGNS: Final[dict[type[ast.cmpop], str]] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+UNREAD: Final = (SyntaxError, ValueError, RecursionError, MemoryError)  #: errors of Python's parser
+#: A text in quotes, a name in backquotes, a number, a bare name, any other character.
+TOKEN: Final = re.compile(
+    r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|`([^`]*)`|(\.?[0-9](?:[eE][+-]|[0-9A-Za-z_.])*)"""
+    r"|((?:[A-Za-z_]|[^\x00-\x7f])(?:[0-9A-Za-z_]|[^\x00-\x7f])*)|.",
+    re.DOTALL,
+)
+TRUTH: Final = {"true": True, "false": False, "True": True, "False": False}
+
+
+@lru_cache(maxsize=256)
+def condition(text: str, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], Holds]:
+    """Return the names of the columns that a condition reads, and which rows meet it.
+
+    A comparison has a declared column on one side and a public constant on the other: a number for
+    numbers and integers, a declared value or a date in quotes, true or false for a boolean.  Or it has
+    arithmetic of declared columns and public numbers on its sides.  A boolean column is a condition.  Rows
+    are judged one by one, by the codes of their cells (a missing cell has the code of the column's default).
+    Raises `InputError`.
+    """
+    known = {column.name: column for column in columns}
+    body = parsed(text, "condition", OF_CONDITIONS, known)
+    names = {each.id for each in ast.walk(body) if isinstance(each, ast.Name)}
+    if unknown := names - known.keys() - FUNCTIONS - TRUTH.keys():
+        raise InputError(
+            f"{min(unknown)[:60]!r} is no declared column",
+            f"{THRESHOLD}; declared: {', '.join(known) or 'none'}",
+        )
+    return names_in(body, known), _compiled(body, known)
+
+
+def parsed(text: str, what: str, right: str, known: Iterable[str]) -> ast.expr:
+    """Return the syntax tree of a text that is to be a `what`; raises `InputError`.
+
+    Python's parser would change names (NFKC) and read no others than its own: so it is given n0, n1 … for
+    them, and the tree gets them back as they are written, bare or in backquotes.  It has to see the same
+    texts in quotes: so none stand side by side, as in triple quotes, and no comment holds one.
+    """
+    if len(text) > LONGEST:
+        raise InputError(f"the {what} has {len(text)} characters", f"at most {LONGEST}")
+    tokens, names = list(TOKEN.finditer(text)), dict[str, str]()
+    for name in known:
+        if _is_expression(name) and _occurs(name, text, tokens):
+            raise InputError(
+                f"{name[:60]!r} is an expression, and the name of a column",
+                f"write the column as `{name[:60]}` in backquotes, and the expression with other spaces",
+            )
+    parts = []
+    for token in tokens:
+        name = token[4] if token[4] and not iskeyword(token[4]) else token[2]
+        word = token[1] if name is None else names.setdefault(name, f"n{len(names)}")
+        parts.append(f" {word} " if word else token[0].replace("#", "$"))
+    try:
+        tree = ast.parse("".join(parts).strip(), mode="eval")
+    except UNREAD:
+        raise InputError(f"{text[:60]!r} is no {what}", right) from None
+    if sum(1 for _ in ast.walk(tree)) > MOST_TERMS:
+        raise InputError(f"{text[:60]!r} has too many parts", f"write a shorter {what}")
+    written = {short: name for name, short in names.items()}
+    for node in ast.walk(tree):
+        for field in {"id", "attr", "arg"} & {*node._fields}:
+            setattr(node, field, written.get(getattr(node, field), getattr(node, field)))
+    return tree.body
+
+
+def _is_expression(name: str) -> bool:
+    """Return whether a column's name, without backquotes, means something else: a-b, 18, True."""
+    if (match := TOKEN.fullmatch(name)) is not None and match[4] and not iskeyword(name):
+        return False
+    with suppress(*UNREAD):
+        return bool(ast.parse(name, mode="eval"))
+    return False
+
+
+def _occurs(name: str, text: str, tokens: list[re.Match[str]]) -> bool:
+    """Return whether some tokens of a text, one after the other, are the name."""
+    ends = {token.end() for token in tokens}
+    return any(text.startswith(name, at := token.start()) and at + len(name) in ends for token in tokens)
+
+
+def names_in(node: ast.expr, known: Mapping[str, Column]) -> tuple[str, ...]:
+    """Return the known names in a syntax tree, without repeats."""
+    names = (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+    return tuple(dict.fromkeys(name for name in names if name in known))
+
+
+def _compiled(node: ast.expr, known: Mapping[str, Column]) -> Holds:
+    match node:
+        case ast.BoolOp(op=op, values=values):
+            parts = [_compiled(value, known) for value in values]
+            joined = np.logical_and if isinstance(op, ast.And) else np.logical_or
+            return lambda codes: joined.reduce([part(codes) for part in parts])
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            inner = _compiled(operand, known)
+            return lambda codes: ~inner(codes)
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            sides = [left, *others]
+            pairs = zip(sides, ops, sides[1:], strict=False)
+            parts = [_comparison(a, op, b, known) for a, op, b in pairs]
+            return lambda codes: np.logical_and.reduce([part(codes) for part in parts])
+        case ast.Name(id=name) if name in known and known[name].kind == "boolean":
+            return lambda codes: codes[name] == 1
+        case _:
+            raise InputError(f"{ast.unparse(node)[:60]!r} is no comparison", OF_CONDITIONS)
+
+
+def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr, known: Mapping[str, Column]) -> Holds:
+    sign = _SIGNS.get(type(op))
+    if sign is None:
+        raise InputError("a condition has an operator that is not read", OF_CONDITIONS)
+    names = names_in(ast.Compare(left, [op], [right]), known)
+    if _constant(left, known) is not None:
+        left, sign, right = right, COMPARISONS[sign][1], left
+    column, value, compared = _column(left, known), _constant(right, known), COMPARISONS[sign][0]
+    if column is not None and value is not None:
+        name, limit = column.name, _limit(column, sign, value)
+        return lambda codes: compared(codes[name], limit)
+    if not names:
+        raise InputError("a comparison names no column", f"declared: {', '.join(known)}")
+    return _of_terms(term(left, known), compared, term(right, known), names)
+
+
+def _of_terms(left: Term, compared: Compared, right: Term, names: tuple[str, ...]) -> Holds:
+    """Return which rows meet a comparison of arithmetic on some columns, decided as by exact numbers.
+
+    A cell is the shortest decimal that is read as its number.  Where rounding might decide, rows are
+    computed again in fractions.
+    """
+    margin = 2 * (left.error + right.error)
+
+    def holds(codes: Codes) -> Flags:
+        a, b = left.numbers(codes), right.numbers(codes)
+        flags = compared(a, b)
+        near = ~(np.abs(a - b) > float(margin)) if margin else np.zeros(0, dtype=bool)
+        if near.any():
+            rows = np.column_stack([codes[name][near] for name in names])
+            some, place = np.unique(rows, axis=0, return_inverse=True)
+            numbers = ([Fraction(repr(cell)) for cell in row] for row in some.tolist())
+            exact = (dict(zip(names, row, strict=True)) for row in numbers)
+            again = [compared(left.exact(row), right.exact(row)) for row in exact]  # type: ignore[arg-type]
+            flags[near] = np.array(again, dtype=bool)[place.reshape(-1)]
+        return flags
+
+    return holds
+
+
+def _column(node: ast.expr, known: Mapping[str, Column]) -> Column | None:
+    return known.get(node.id) if isinstance(node, ast.Name) else None
+
+
+def _limit(column: Column, sign: str, value: Constant) -> float:
+    """Return the code that a column is compared with: a public constant's."""
+    if column.kind in NUMERIC_KINDS:
+        if isinstance(value, bool | str):
+            raise InputError(f"{column.name} is a number, compared with {value!r}", "write a number")
+        if abs(value) > 10**300:
+            raise InputError(f"{column.name} is compared with a number beyond 1e300", "write a smaller one")
+        return float(value)
+    if column.kind == "date":
+        day = day_number(value)
+        if not isinstance(value, str) or math.isnan(day):
+            raise InputError(f"{column.name} is a date, compared with {value!r}", 'write "2024-12-31"')
+        return day
+    if sign not in ("==", "!="):
+        raise InputError(f"{column.name} is a {column.kind}, which has no order", "compare by == or !=")
+    if column.kind == "boolean":
+        if not isinstance(value, bool):
+            raise InputError(f"{column.name} is a boolean, compared with {value!r}", "write true or false")
+        return float(value)
+    if column.kind != "category" or not isinstance(value, str) or value not in column.labels:
+        raise InputError(
+            f"{column.name} is compared with {value!r}", f"known: {', '.join(map(repr, column.labels[:20]))}"
+        )
+    return float(column.labels.index(value))
+
+
+def _constant(node: ast.expr, known: Mapping[str, Column]) -> Constant | None:
+    match node:
+        case ast.Name(id=name) if name in TRUTH and name not in known:
+            return TRUTH[name]
+        case ast.Constant(value=bool() | str() | int() | float() as value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return None if isinstance(value, bool) else -value
+    return None
+
+
+# ------------------------------------------------------------------ derived columns
+
+
+WORDS: Final = FUNCTIONS | TRUTH.keys() | {"bins"}
+
+
+@dataclass(frozen=True)
+class DerivedColumn(Column):
+    """A column that no file has: its code follows by `formula` from those of the columns `of`."""
+
+    of: tuple[Column, ...] = ()
+    formula: str = ""
+
+    def code(self, codes: Codes) -> Floats:
+        """Return each row's code from its codes of the columns `of`."""
+        return _read(self.formula, self.of)[1](codes)
+
+
+def sources_of(column: Column) -> tuple[Column, ...]:
+    """Return the columns of the file from which a column's codes follow: itself, if it is one."""
+    if not isinstance(column, DerivedColumn):
+        return (column,)
+    return tuple(each for one in column.of for each in sources_of(one))
+
+
+def code_of(column: Column, codes: Codes) -> Floats:
+    """Return each row's code of a column, given its codes of the columns of the file."""
+    if not isinstance(column, DerivedColumn):
+        return codes[column.name]
+    return column.code({each.name: code_of(each, codes) for each in column.of})
+
+
+def derived_columns(place: Place, known: tuple[Column, ...]) -> tuple[Column, ...]:
+    """Return the columns that ``[data.derived]`` defines by formulas in columns that are known."""
+    columns = []
+    for name in sorted(place.table((), tuple(place.value) if isinstance(place.value, dict) else ())):
+        with place.child(name).placing():
+            if name in [column.name for column in known]:
+                raise InputError(f"{name} is declared too", "give the derived column another name")
+            columns.append(derived(name, place.child(name).text(), known))
+    return tuple(columns)
+
+
+def derived(name: str, formula: str, known: tuple[Column, ...]) -> DerivedColumn:
+    """Return what a formula defines; raises `InputError` where it is undefined for some row."""
+    by_name = {column.name: column for column in known}
+    body = parsed(formula, "formula", OF_FORMULAS, by_name)
+    of = tuple(by_name[each] for each in names_in(body, by_name))
+    names = {each.id for each in ast.walk(body) if isinstance(each, ast.Name)} - WORDS
+    if not of or not names <= by_name.keys():
+        named = f"{min(names - by_name.keys())[:60]!r} is no declared" if names else "a formula names no"
+        raise InputError(f"{named} column", f"declared: {', '.join(by_name)}")
+    kind = _read(formula, of)[0]
+    return DerivedColumn(name, kind.kind, kind.low, kind.high, kind.values, of=of, formula=formula)
+
+
+@lru_cache(maxsize=256)
+def _read(formula: str, of: tuple[Column, ...]) -> tuple[Column, Callable[[Codes], Floats]]:
+    """Return the column that a formula defines, without its name, and each row's code."""
+    known = {column.name: column for column in of}
+    body = parsed(formula, "formula", OF_FORMULAS, known)
+    match body:
+        case ast.BoolOp() | ast.Compare() | ast.UnaryOp(op=ast.Not()):
+            holds = condition(formula, of)[1]
+            return Column("derived", "boolean"), lambda codes: holds(codes).astype(np.float64)
+        case ast.Call(func=ast.Name(id="bins"), args=[first, *edges], keywords=[]):
+            return _binned(term(first, known), tuple(map(constant, edges)))
+    value = term(body, known)
+    return Column("derived", "integer" if value.whole else "number", *value.ends), value.numbers
+
+
+def _binned(value: Term, edges: tuple[Fraction, ...]) -> tuple[Column, Callable[[Codes], Floats]]:
+    if not 2 <= len(edges) <= MOST_BINS:
+        raise InputError(f"bins has {len(edges)} edges", "write bins(age, 0, 18, 65), with two or more")
+    cells = cells_of(Column("bins", "number", *value.ends), edges)
+    return Column("derived", "category", values=cells.labels), lambda codes: cells.place(value.numbers(codes))
