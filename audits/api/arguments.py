@@ -187,7 +187,7 @@ class Arguments:
 
     def trace(self, function: str) -> TraceRequest:
         """Return the request to trace a function's calls for noise."""
-        from audits.trace.against_plan import planned_noise
+        from audits.trace.findings import planned_noise
 
         self._check_ranges()
         named, events = self.named, self.plan

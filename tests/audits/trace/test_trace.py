@@ -13,11 +13,9 @@ import pytest
 from msgspec import convert, to_builtins
 
 from audits.api import tracing
-from audits.api.tracing import _gather, _resolve_unsure
 from audits.datasets.bases import Pair
 from audits.datasets.forms import Given
-from audits.trace import against_plan
-from audits.trace.findings import CallSite, Traced
+from audits.trace.findings import CallSite, PlannedNoise, Traced, planned_noise
 from audits.trace.noise_values import NOISE, noise
 from audits.trace.paired_runs import PairTrace, trace_pair
 from audits.trace.patches import generator, patched
@@ -38,11 +36,11 @@ def notes_of(found):
 
 
 def findings_of(function, allowed=ALLOWED):
-    found = Traced()
+    found = Traced(allowed)
     for number, (left, right) in enumerate(PAIRS):
         trace = trace_pair(function, Given(left), Given(right), [1, number], again=number == 0)
-        _gather(found, convert(to_builtins(trace), PairTrace), Pair(left, right, "grid"), allowed)
-    _resolve_unsure(found)
+        found.gather(convert(to_builtins(trace), PairTrace), Pair(left, right, "grid"))
+    found.resolve_unsure()
     return [said for _, said, _ in found.findings.values()], found
 
 
@@ -138,17 +136,15 @@ def test_noise_is_judged_accused_or_said_not_to_be_judged(code, said, function):
     findings, found = findings_of(function)
     assert (len(findings) > 0) == (code == 1)
     assert any(said in each for each in [*findings, *notes_of(found), ""])
-    data = SimpleNamespace(shape=SimpleNamespace(shown=lambda *_: {}))
-    answer = tracing._answer(found, tracing.TraceRequest("", data, None, None, None, None), ALLOWED)
-    assert tracing.exit_code(answer) == code
+    assert tracing.exit_code(found.answer(SimpleNamespace(shown=lambda *_: {}))) == code
 
 
 @looped("name", ["shuffled", "permuted", "chosen"])
 def test_samples_that_a_smaller_dataset_has_not_are_no_finding(name):
-    found, rows = Traced(), np.arange(8.0)
+    found, rows = Traced(ALLOWED), np.arange(8.0)
     for number in range(6):
         trace = trace_pair(getattr(traced, name), Given(rows), Given(rows[:-1]), [number], again=False)
-        _gather(found, trace, Pair(rows, rows[:-1], "rows"), ALLOWED)
+        found.gather(trace, Pair(rows, rows[:-1], "rows"))
     assert found.findings == {}
     assert any("may be a sample" in said for said in notes_of(found))
     assert any("fails on one side" in said for said in notes_of(found))
@@ -316,7 +312,7 @@ def test_exit_codes(dpaccount, folder, name, code):
 
 def test_gaussian_noise_is_judged_by_epsilon_and_delta():
     request = tracing.TraceRequest("", None, 1, Fraction(1, 10**5), None, None)
-    assert tracing._allowed(request)["gaussian"] == pytest.approx(0.26805, abs=1e-4)
+    assert tracing.allowed(request, [])["gaussian"] == pytest.approx(0.26805, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -332,11 +328,11 @@ def test_requests_that_are_incomplete_are_refused(dpaccount, words):
 def sgd_findings(name, seeds=range(1, 4)):
     rows = np.array([[1.0, 1.0], [-1.0, 0.5], [0.5, -1.0], [1.0, -1.0]])
     pairs = [(rows, rows[:-1]), (rows[:1], rows[:0]), (rows[[0, 0, 0]], rows[[0, 0]])]
-    found = Traced()
+    found = Traced(dict.fromkeys(ALLOWED), sensitivity=dp_sgd.CLIP)
     for seed in seeds:
         for number, (left, right) in enumerate(pairs):
             trace = trace_pair(getattr(dp_sgd, name), Given(left), Given(right), [seed, number], again=True)
-            _gather(found, trace, Pair(left, right, "rows"), dict.fromkeys(ALLOWED), dp_sgd.CLIP)
+            found.gather(trace, Pair(left, right, "rows"))
     return [said for _, said, _ in found.findings.values()], notes_of(found), found
 
 
@@ -366,9 +362,9 @@ def test_sound_training_is_not_accused_and_the_noise_is_measured():
 
 def test_samples_are_not_held_against_epsilon_alone():
     left, right = np.ones((2, 2)), np.ones((1, 2))
-    found = Traced()
+    found = Traced({"laplace": 0.01, "gaussian": 0.01, "other": None})
     trace = trace_pair(dp_sgd.correct, Given(left), Given(right), [1], again=False)
-    _gather(found, trace, Pair(left, right, "rows"), {"laplace": 0.01, "gaussian": 0.01, "other": None})
+    found.gather(trace, Pair(left, right, "rows"))
     assert found.findings == {}
     assert any("may be a sample" in said for said in notes_of(found))
 
@@ -462,23 +458,22 @@ def test_plans_that_trace_cannot_follow_are_refused(dpaccount, tmp_path, planted
 def test_plans_with_other_samples_than_poisson_ones_are_refused():
     plan = Plan("add-remove", RandomAllocation(steps=3, of=Gaussian(sigma=1)))
     with pytest.raises(InputError, match="random_allocation; trace follows"):
-        against_plan.planned_noise(plan)
+        planned_noise(plan)
 
 
 def test_noise_of_a_plan_is_listed_by_ratio_with_its_count():
     inner = Sequence(of=(Gaussian(sigma=4, count=2), Laplace(scale=2)))
     plan = Plan("add-remove", [Gaussian(sigma=1), PoissonSubsampled(rate="0.1", of=inner, count=5)])
-    assert [(each.family, each.ratio, each.rate, each.count) for each in against_plan.planned_noise(plan)] == [
+    assert [(each.family, each.ratio, each.rate, each.count) for each in planned_noise(plan)] == [
         ("gaussian", 1.0, 1.0, 1), ("laplace", 0.5, 0.1, 5), ("gaussian", 0.25, 0.1, 10)
     ]  # fmt: skip
 
 
 def test_several_rates_are_not_judged_by_the_largest_alone():
-    found = Traced(drawn={"random"})
-    against_plan.check_rate(found, {0.2})
-    assert notes_of(found) == []
-    against_plan.check_rate(found, {0.2, 0.1})
-    assert any("several sampling rates" in said for said in notes_of(found))
+    for rates, noted in (((0.2,), False), ((0.2, 0.1), True)):
+        found = Traced(ALLOWED, [PlannedNoise("gaussian", 1.0, rate, 1) for rate in rates], drawn={"random"})
+        found.check_rates()
+        assert any("several sampling rates" in said for said in notes_of(found)) == noted
 
 
 @looped(
@@ -494,14 +489,12 @@ def test_several_rates_are_not_judged_by_the_largest_alone():
     ],
 )
 def test_calls_are_held_against_those_of_the_plan_in_order_and_in_number(sizes, plan, expected):
-    found, place = Traced(), ("normal", "f.py", 1)
-    planned = [against_plan.PlannedNoise("gaussian", ratio, 1.0, count) for ratio, count in plan]
-    against_plan._check_in_order(
-        found, [("gaussian", size) for size in sizes], planned, Pair(np.zeros(2), np.zeros(1), "")
-    )
+    planned = [PlannedNoise("gaussian", ratio, 1.0, count) for ratio, count in plan]
+    found, place = Traced(ALLOWED, planned), ("normal", "f.py", 1)
+    found._check_in_order([("gaussian", size) for size in sizes], Pair(np.zeros(2), np.zeros(1), ""))
     found.places[place] = CallSite(1.0, "gaussian", 1.0)
     found.counts.append(Counter({place: len(sizes)}))
-    against_plan.check_counts(found, planned)
+    found.check_counts()
     assert (len(found.findings), len(found.notes)) == expected
 
 
