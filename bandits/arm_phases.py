@@ -22,6 +22,7 @@ import numpy as np
 from bandits.learning.arm_beliefs import ApartBelief, ArmBelief, LinearBelief
 from bandits.learning.arrivals import Actions, Answered, Course, replay
 from bandits.learning.contextual import SEVERAL, Calibrated, together
+from bandits.learning.shuffled_bits import ShuffledBits
 from bandits.space.points import Space
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.best_arm import ArmOrder
@@ -41,7 +42,6 @@ from dpaccount.proof import (
     nodes,
 )
 from dpaccount.proof.search import approximate
-from mechanisms.local.shuffled import ShuffledBits
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Domain, Rows, View, shown

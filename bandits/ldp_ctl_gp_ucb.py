@@ -13,12 +13,12 @@ from typing import ClassVar
 
 from bandits.ldp_gp_ucb import PointGpUcb, prior_of
 from bandits.learning.arrivals import name_of
+from bandits.local_privacy.channels import laplace_answer, laplace_proof
 from bandits.local_privacy.subject import LocalRewards
 from bandits.statistics.arrays import Floats
 from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import Theorem
-from mechanisms.local.channels import laplace_answer, laplace_proof
 from mechanisms.subject import EXAMPLE, Domain, wide
 
 WIDEST = 2.0**30  #: of B + R: what 64 bits hold with noise; it provides no privacy

@@ -31,6 +31,7 @@ from bandits.ldp_tgp_ucb import TruncatedGpUcb
 from bandits.learning.features import FourierFeatures, quadrature_features, squared_exponential
 from bandits.learning.gp_ucb import GpUcb
 from bandits.learning.nystrom import embedding
+from bandits.learning.shuffled_bits import ShuffledBits
 from bandits.local_posterior import LocalPosterior
 from bandits.local_privacy.payoffs import Payoffs
 from bandits.moment_gp_ucb import MomentGpUcb
@@ -45,7 +46,6 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import Receipt, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Theorem
-from mechanisms.local.shuffled import ShuffledBits
 
 SIZES = (64, 256, 1024)
 CORNERS = np.random.default_rng(0).uniform(-1, 1, (200, 2))

@@ -11,8 +11,7 @@ from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, finite
-from mechanisms.local import tables
-from mechanisms.shared import accuracy, grid, moved_rows
+from mechanisms.shared import accuracy, grid, moved_rows, tables
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, shown_to_all
 
 

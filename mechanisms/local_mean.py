@@ -11,9 +11,8 @@ from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem
-from mechanisms.local import tables
-from mechanisms.local.channels import TABLES, TableChannel
-from mechanisms.shared import accuracy, confidence
+from mechanisms.shared import accuracy, confidence, tables
+from mechanisms.shared.tables import TABLES, TableOfNumbers
 from mechanisms.subject import EXAMPLE, Domain, Rows, View
 
 
@@ -48,8 +47,8 @@ class LocalMean:
             raise out_of_range("steps in 1 ... 64 and rows >= 1")
 
     @cached_property
-    def _channel(self) -> TableChannel:
-        return TableChannel(self.channel, self.epsilon, self.steps)
+    def _channel(self) -> TableOfNumbers:
+        return TableOfNumbers(self.channel, self.epsilon, self.steps)
 
     def domain(self) -> Domain:
         """Return one column; values beyond the interval are clipped, so the domain reaches beyond it."""

@@ -11,8 +11,7 @@ from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem
-from mechanisms.local import tables
-from mechanisms.shared import accuracy
+from mechanisms.shared import accuracy, tables
 from mechanisms.subject import Domain, Rows, View
 
 

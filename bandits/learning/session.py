@@ -42,6 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 from bandits.learning.arrivals import Checked, Course, Live
 from bandits.learning.contextual import on_offer
 from bandits.learning.releases import SECURE, Kept, Rehearsed, charged, configuration, proof_of, same_run
+from bandits.learning.shuffled_bits import in_order
 from bandits.learning.state import STATE
 from bandits.statistics.arrays import Floats, as_row
 from dpaccount.documents import digest
@@ -51,7 +52,6 @@ from dpaccount.noise import process
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import Theorem
 from dpaccount.work.journal import Journal, Line
-from mechanisms.local.shuffled import in_order
 from mechanisms.subject import View
 
 P = ParamSpec("P")

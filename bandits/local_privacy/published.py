@@ -6,11 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
+from bandits.local_privacy.channels import LaplaceChannel
 from bandits.local_privacy.payoffs import CONSTANTS, Payoffs
 from bandits.local_privacy.subject import LocalRewards
 from bandits.statistics.calibration import one_of
 from dpaccount.errors import InputError, out_of_range
-from mechanisms.local.channels import LaplaceChannel
 
 UNIT_RANGE = Fraction(1)
 

@@ -1,7 +1,7 @@
 """Bandits whose people keep their rewards: the server chooses a point, the person answers by one message.
 
 What the server shows is a function of earlier messages and of coins.  A person's device plays the
-point and sends one message of the reward, by a channel of `mechanisms.local.channels`: ε-DP of that
+point and sends one message of the reward, by a channel of `bandits.local_privacy.channels`: ε-DP of that
 person against everyone, the server too.  One proof is charged for the whole horizon, and every
 message is a release of its own: nothing adds up over people.
 """
@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from bandits.learning.arrivals import TOLD, Answered, Course, name_of, replay
+from bandits.local_privacy.channels import CHANNELS, Channel, channel
 from bandits.local_privacy.learner import Choosy, Question, RewardLearner
 from bandits.simulation.delays import FILES, delays
 from bandits.space.points import Space, grid, of_matrix
@@ -24,7 +25,6 @@ from bandits.statistics.calibration import one_of
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Theorem
-from mechanisms.local.channels import CHANNELS, Channel, channel
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, wide
 
 PRIVACY = ("local", "none")

@@ -12,13 +12,13 @@ from math import sqrt
 import numpy as np
 
 from bandits.learning.contextual import together
+from bandits.local_privacy.channels import CHANNELS, channel
 from bandits.statistics import continual_sums
 from bandits.statistics.arrays import Floats
 from bandits.statistics.calibration import least_sigma
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.proof import REPLACE_ONE, assume_ball
-from mechanisms.local.channels import CHANNELS, channel
 
 SIZE_GROWTH = Fraction(1, 32)  #: of a batch over the people before it: rows are few, and each has less noise
 

@@ -3,7 +3,7 @@
 import numpy as np
 from careless import Poll
 
-from mechanisms.local import tables
+from mechanisms.shared import tables
 from mechanisms.subject import Domain, View
 
 

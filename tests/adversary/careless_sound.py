@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 from careless import Author, Cells, Diary, Guests, Poll, Shop, Survey
 
-from mechanisms.local import tables
+from mechanisms.shared import tables
 from mechanisms.subject import View
 
 

@@ -11,6 +11,7 @@ from audits.hypothesis_tests.replay import record, replay
 from bandits.arm_phases import REWARD_VARIANCE, ArmPhases
 from bandits.learning.arm_beliefs import PRIOR_VARIANCE, LinearBelief
 from bandits.learning.session import Session
+from bandits.learning.shuffled_bits import ShuffledBits
 from bandits.local_posterior import LocalPosterior
 from bandits.space.points import Space, grid, of_matrix
 from bandits.statistics.first_moments import CONTRIBUTION_BITS
@@ -21,7 +22,6 @@ from dpaccount.noise.leaves import leaves
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import point
-from mechanisms.local.shuffled import ShuffledBits
 from mechanisms.subject import View
 from tests.looped import looped
 

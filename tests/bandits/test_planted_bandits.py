@@ -24,6 +24,7 @@ from bandits.ldp_moma_gp_ucb import LdpMomaGpUcb
 from bandits.ldp_tgp_ucb import LdpTgpUcb
 from bandits.local_gp_ucb import LocalGpUcb
 from bandits.local_posterior import LocalPosterior
+from bandits.local_privacy.channels import CHANNELS
 from bandits.logged_policy import LoggedPolicy
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
@@ -34,7 +35,6 @@ from bandits.usca import Usca
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.derivation import hypotheses
 from examples.random_projections.random_projections import Projections
-from mechanisms.local.channels import CHANNELS
 
 DELTA = Fraction(1, 10**6)
 

@@ -9,6 +9,7 @@ import pytest
 from bandits.arm_phases import ArmPhases
 from bandits.learning.releases import Rehearsed, proof_of
 from bandits.learning.session import Session
+from bandits.learning.shuffled_bits import TRUTH_BITS, ShuffledBits
 from bandits.local_posterior import LocalPosterior
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.space.points import grid
@@ -16,7 +17,6 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.entry import DRAWING, RELEASE
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.samplers import Rehearsal
-from mechanisms.local.shuffled import TRUTH_BITS, ShuffledBits
 from tests.looped import looped
 
 DELTA = Fraction(1, 100)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bandits.ldp_gp_ucb import LdpGpUcb
+from bandits.local_privacy.channels import channel
 from bandits.simulation.delays import delays
-from mechanisms.local.channels import channel
 from papers import reproduce
 from papers.zhou.panels import RewardsWorld
 from papers.zhou.sentences import BEST, CHEAP, judged

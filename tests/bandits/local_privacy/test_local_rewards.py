@@ -7,6 +7,7 @@ import pytest
 
 from bandits.ldp_gp_ucb import LdpGpUcb
 from bandits.learning.session import Session
+from bandits.local_privacy.channels import CHANNELS
 from bandits.local_privacy.learner import Question
 from bandits.local_privacy.subject import RewardCourse, relative
 from bandits.selection import forecasts
@@ -15,7 +16,6 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
-from mechanisms.local.channels import CHANNELS
 from tests.looped import looped
 
 ZERO = Fraction(0)

@@ -10,11 +10,11 @@ from bandits.ldp_ata_gp_ucb import LdpAtaGpUcb
 from bandits.ldp_moma_gp_ucb import LdpMomaGpUcb
 from bandits.ldp_tgp_ucb import LdpTgpUcb
 from bandits.learning.session import Session
+from bandits.local_privacy.channels import CHANNELS, TABLES
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof.derivation import point
-from mechanisms.local.channels import CHANNELS, TABLES
 from papers.zhou.kernel_functions import kernel_function
 from tests.looped import looped
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from bandits.arm_phases import ArmCourse, ArmPhases
-from mechanisms.local.shuffled import ShuffledBits
+from bandits.learning.shuffled_bits import ShuffledBits
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 from bandits.ldp_ctl_gp_ucb import LdpCtlGpUcb
 from bandits.ldp_gp_ucb import LdpGpUcb
 from bandits.local_posterior import LocalPosterior
+from bandits.local_privacy.channels import KEY, LAPLACE_GRID_BITS, laplace_answer
 from bandits.local_privacy.learner import Question
 from dpaccount.proof import (
     REPLACE_ONE,
@@ -21,7 +22,6 @@ from dpaccount.proof import (
     local_view,
 )
 from dpaccount.proof.search import approximate
-from mechanisms.local.channels import KEY, LAPLACE_GRID_BITS, laplace_answer
 from mechanisms.subject import View, wide
 
 

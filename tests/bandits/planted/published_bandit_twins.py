@@ -7,7 +7,7 @@ from typing import ClassVar
 from bandits.ldp_ata_gp_ucb import LdpAtaGpUcb
 from bandits.ldp_moma_gp_ucb import LdpMomaGpUcb
 from bandits.ldp_tgp_ucb import LdpTgpUcb
-from mechanisms.local.channels import bounded, laplace_answer
+from bandits.local_privacy.channels import bounded, laplace_answer
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ place is one of the table's.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from math import ceil, exp, expm1, floor, tanh
+from math import exp, expm1, floor
 from typing import Final
 
 import numpy as np
@@ -18,7 +17,6 @@ from numpy.typing import NDArray
 
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
 from dpaccount.proof import (
     REPLACE_ONE,
     Theorem,
@@ -31,11 +29,11 @@ from dpaccount.proof import (
     local_view,
 )
 from dpaccount.proof.search import approximate
-from mechanisms.local import tables
+from mechanisms.shared import tables
+from mechanisms.shared.tables import TABLES
 
 Floats = NDArray[np.float64]
 
-TABLES: Final = ("duchi", "piecewise", "hybrid")
 CHANNELS: Final = (*TABLES, "laplace")
 KEY: Final = "answer"
 LAPLACE_GRID_BITS: Final = 20  #: Laplace noise is drawn on multiples of 2^−20 of the clip
@@ -55,80 +53,13 @@ def bounded(unit: float) -> float:
     return 0.0 if unit != unit else min(max(unit, -1.0), 1.0)  # noqa: PLR0124
 
 
-@dataclass(frozen=True)
-class TableChannel:
-    """Finitely many outcomes: ``duchi`` (one bit), ``piecewise`` or ``hybrid``, on 2·`steps` + 1 places.
-
-    Duchi, Jordan & Wainwright 2018; Wang, Xiao et al. 2019 (piecewise, hybrid).  Hybrid is piecewise with
-    probability 1 − e^(−ε/2) for ε > 0.61, else Duchi.
-    """
-
-    name: str
-    epsilon: Fraction
-    steps: int = 8
-
-    @cached_property
-    def parts(self) -> tuple[tables.Table, tuple[Fraction, ...]]:
-        """Return (table, values): the outcome probabilities, and the number of every outcome."""
-        if self.name == "duchi" or (self.name == "hybrid" and self.epsilon <= Fraction(61, 100)):
-            return self._duchi()
-        table, values = self._piecewise()
-        if self.name == "piecewise":
-            return table, values
-        share = Fraction(floor((1 - exp(-float(self.epsilon) / 2)) * 2**20), 2**20)
-        bit, signs = self._duchi()
-        rows = zip(table, bit, strict=True)
-        mixed = tuple(tuple(share * p for p in a) + tuple((1 - share) * p for p in b) for a, b in rows)
-        return mixed, values + signs
-
-    def _duchi(self) -> tuple[tables.Table, tuple[Fraction, ...]]:
-        """At place x ∈ [−1, 1]: ±(R + 1)/(R − 1), the positive one with chance ½ + x(R − 1)/(2(R + 1))."""
-        tilt = (tables.ratio(self.epsilon) - 1) / (tables.ratio(self.epsilon) + 1)
-        places = [Fraction(i, self.steps) for i in range(-self.steps, self.steps + 1)]
-        table = tuple(((1 - x * tilt) / 2, (1 + x * tilt) / 2) for x in places)
-        return table, (-1 / tilt, 1 / tilt)
-
-    def _piecewise(self) -> tuple[tables.Table, tuple[Fraction, ...]]:
-        """At place i: outcomes within h of i have weight R, others 1; the mean is i times a constant.
-
-        The window's share of the outcomes is that of the continuous mechanism, (C − 1)/(2C) with
-        C = (e^(ε/2) + 1)/(e^(ε/2) − 1).
-        """
-        truth, reach = tables.ratio(self.epsilon), 1 / tanh(float(self.epsilon) / 4)
-        share = (reach - 1) / (2 * reach)
-        half = max(ceil(self.steps * share / (1 - share)), 0)
-        edge = self.steps + half
-        outcomes = range(-edge, edge + 1)
-        places = range(-self.steps, self.steps + 1)
-        rows = [[truth if abs(j - i) <= half else Fraction(1) for j in outcomes] for i in places]
-        # Σ_j j·weight = (R − 1)(2h + 1)·i, over the sum of weights
-        total = len(outcomes) + (truth - 1) * (2 * half + 1)
-        unit = total / ((truth - 1) * (2 * half + 1) * self.steps)
-        return tables.weighted(rows), tuple(j * unit for j in outcomes)
-
-    @cached_property
-    def values(self) -> Floats:
-        """Return the number of every outcome, as doubles."""
-        return np.array([float(value) for value in self.parts[1]])
+class TableChannel(tables.TableOfNumbers):
+    """Messages by a table of outcomes, which a learner receives one by one."""
 
     @property
     def largest(self) -> float:
         """Return the largest absolute value that a message can have."""
         return float(np.abs(self.values).max())
-
-    def proof(
-        self, name: str, messages: int, delta: Fraction, source: str = "public", each: int = 1
-    ) -> Theorem:
-        """Return local DP at (ε·`each`, `delta`) of `messages` shown to everyone, `each` of them a person.
-
-        `source` is the origin of the number's reference value: ``dp-output`` of earlier messages.
-        """
-        return tables.proof(name, self.parts[0], self.epsilon, messages, delta, source, each)
-
-    def places(self, units: Floats) -> Integers:
-        """Return the places of numbers, truncated toward zero: from 0 for −1 to 2·`steps` for 1."""
-        inside = np.clip(np.nan_to_num(units, nan=0.0), -1, 1)
-        return np.trunc(inside * self.steps).astype(np.int64) + self.steps
 
     def send(self, noise: Noise, slot: int, unit: float, coin: float = 0.5) -> float:
         """Return one person's message of `unit`, which is clipped to [−1, 1]; NaN counts as 0.
@@ -143,16 +74,6 @@ class TableChannel:
     def sends(self, message: float) -> bool:
         """Return whether the message is the number of an outcome, up to rounding."""
         return bool(np.isclose(self.values, message, rtol=1e-9, atol=0).any())
-
-    @cached_property
-    def moments(self) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
-        """Return the mean and the mean square of a message, for every place."""
-        table, values = self.parts
-        first, second = (
-            tuple(sum((p * v**k for p, v in zip(row, values, strict=True)), Fraction(0)) for row in table)
-            for k in (1, 2)
-        )
-        return first, second
 
     def variance(self, unit: Floats) -> Floats:
         """Return the variance of a message: between two places its mean square is between theirs."""

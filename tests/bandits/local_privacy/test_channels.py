@@ -6,9 +6,9 @@ from math import exp, inf, nan
 import numpy as np
 import pytest
 
+from bandits.local_privacy.channels import CHANNELS, TABLES, LaplaceChannel, TableChannel, bounded, channel
 from dpaccount.errors import InputError
 from dpaccount.proof.derivation import point
-from mechanisms.local.channels import CHANNELS, TABLES, LaplaceChannel, TableChannel, bounded, channel
 from tests.looped import looped
 
 EPSILONS = [Fraction(1, 2), Fraction(1), Fraction(2), Fraction(30)]

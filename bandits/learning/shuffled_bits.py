@@ -20,7 +20,7 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, Sampler, Secure
 from dpaccount.numerics.bisection import least_integer
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, shuffled
-from mechanisms.local.tables import Table
+from mechanisms.shared.tables import Table
 
 TRUTH_BITS = 12  #: a truth is a multiple of 2^−12, an ε one of 2^−12 of a message's own
 MOST_COUNTED = 10_000  #: bits of a batch that its proof counts

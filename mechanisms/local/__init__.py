@@ -1,1 +1,0 @@
-"""The local model: what each person holds and randomises by themselves."""
