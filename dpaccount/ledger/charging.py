@@ -18,7 +18,7 @@ from dpaccount.ledger.balances.segment_tree import Opened, TooLargeError, marks_
 from dpaccount.ledger.balances.state import Over, State, lineage
 from dpaccount.ledger.entry import CERTIFIED, CHARGE, REFUSAL, RESERVATION, Entry
 from dpaccount.ledger.journal import entries
-from dpaccount.ledger.journal.totals import Totals
+from dpaccount.ledger.journal.entries import Totals
 from dpaccount.ledger.requests import Charge, Request
 from dpaccount.ledger.stores.group_commit import Job
 from dpaccount.ledger.stores.rows import Rows

@@ -35,8 +35,7 @@ from dpaccount.ledger.balances.step_functions import Cover, most
 from dpaccount.ledger.charging import Asked, Batch, KeyTakenError, ToCharge
 from dpaccount.ledger.entry import ORIGIN, Entry, seal
 from dpaccount.ledger.journal import entries
-from dpaccount.ledger.journal.totals import Totals
-from dpaccount.ledger.journal.totals import totals as read_totals
+from dpaccount.ledger.journal.entries import Totals
 from dpaccount.ledger.requests import Charge, RefusedError, Request
 from dpaccount.ledger.stores.address import address
 from dpaccount.ledger.stores.group_commit import MAX_CHARGES, Group, again
@@ -306,7 +305,7 @@ class Ledger:
         if rows.entry(0) != self._origin:
             raise damaged("the ledger's budget was changed")
         before = known.totals
-        current = read_totals(rows, self.budget.width) if before is None else before.followed(rows)
+        current = entries.totals(rows, self.budget.width) if before is None else before.followed(rows)
         current.state(rows.node)
         if rows.writes and not anywhere:
             entries.check_server(rows, current)
@@ -343,7 +342,10 @@ class Ledger:
     def releases(self, text: str) -> list[tuple[int, Any]]:
         """Return the kept releases whose JSON has this text in it, each after its charge's entry number."""
         with self._store.reading() as rows:
-            return list(entries.releases(rows, text))
+            kept = [one for one in rows.entries() if one.kind == kinds.RELEASE and text in one.body]
+            for one in kept:
+                entries.check_unchanged(rows, one)
+            return [(one.about or 0, entries.facts_of(one)) for one in kept]
 
     def release_with(self, digest: str) -> dict[str, Any] | None:
         """Return the kept release whose document has this digest; None if there is none."""

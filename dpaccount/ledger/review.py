@@ -22,9 +22,8 @@ from dpaccount.ledger.balances.segment_tree import SpentTree
 from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.balances.step_functions import Step, plus, zero
 from dpaccount.ledger.entry import CERTIFIED
-from dpaccount.ledger.journal.entries import body_of, budget_of, facts_of, first_entry
+from dpaccount.ledger.journal.entries import body_of, budget_of, facts_of, first_entry, totals
 from dpaccount.ledger.journal.log import EVERY, LogFilter, spent_by
-from dpaccount.ledger.journal.totals import totals
 from dpaccount.ledger.journal.verify import BAD_ENTRY, Bad, first_bad
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.ledger.stores.store import Store

@@ -13,7 +13,7 @@ from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.balances.step_functions import zero
 from dpaccount.ledger.entry import CHARGE, REFUSAL, RESERVATION, RESET
 from dpaccount.ledger.journal import entries
-from dpaccount.ledger.journal.totals import Totals
+from dpaccount.ledger.journal.entries import Totals
 from dpaccount.ledger.stores.rows import Rows
 
 Shown = dict[str, Any]
@@ -79,7 +79,7 @@ def worst_unit(budget: Budget, tree: SpentTree) -> int | None:
     if tree.root.level:
         return None
     most = share(budget, tree.root.peak)
-    return tree.leftmost(lambda spent: share(budget, spent) >= most)[0]
+    return (tree.beyond(lambda spent: share(budget, spent) < most) or (1, most))[0]
 
 
 def share(budget: Budget, spent: Amounts) -> Fraction:

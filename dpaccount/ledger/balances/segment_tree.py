@@ -170,12 +170,8 @@ class SpentTree:
         self._width = len(root.everyone.amounts)
         self._level = _empty(self._width)
 
-    def charge(self, steps: list[Step]) -> None:
-        """Add a charge; raises `LedgerError` if a node that it reads does not match its digest."""
-        self.add(*marks_of(steps, self._width))
-
     def add(self, everyone: Amounts, marks: list[Mark]) -> None:
-        """Add marks; negative marks undo earlier ones."""
+        """Add marks; negative marks undo earlier ones.  Raises `LedgerError` for a node that was changed."""
         if any(everyone):
             self.root = Root(self.root.height, _plus(self.root.everyone, Paid(everyone)), self.root.edge)
         if marks:
@@ -200,14 +196,6 @@ class SpentTree:
                 return
             self.changed[node] = None
             self.root = Root(height - 1, everyone, left)
-
-    def leftmost(self, holds: Callable[[Amounts], bool]) -> tuple[int, Amounts]:
-        """Return the first unit whose amounts satisfy `holds`, and its amounts.
-
-        `holds` must be true of the largest amounts of several units just where it is true of one of
-        them, and be true of the root's peak.
-        """
-        return self.beyond(lambda amounts: not holds(amounts)) or (1, self.root.peak)
 
     def at(self, unit: int) -> Amounts:
         """Return the total of a unit."""

@@ -1,7 +1,12 @@
-"""Reading and writing entries: charges, marks that drawing began, kept releases."""
+"""The entries of a ledger: how they are read and written, and the chain that they form.
+
+When a ledger is opened, the last entry is verified against the head and the entry before it; from then on
+each new entry is verified, one by one.  Balances that a charge reads must match the root of the last entry
+(`dpaccount.ledger.balances`).
+"""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -9,15 +14,115 @@ from secrets import token_hex
 from typing import Any
 
 from dpaccount.documents import canonical
-from dpaccount.errors import InputError, LedgerError, ReceiptError, damaged
+from dpaccount.errors import DpaccountError, InputError, LedgerError, ReceiptError, damaged
+from dpaccount.ledger import entry as kinds
 from dpaccount.ledger.balances import bodies, step_functions
+from dpaccount.ledger.balances.bodies import formed
 from dpaccount.ledger.balances.budget import Budget, read_budget
+from dpaccount.ledger.balances.segment_tree import Opened
 from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.balances.step_functions import Step
-from dpaccount.ledger.entry import BUDGET, CHARGE, DRAWING, FORFEIT, RELEASE, Entry
-from dpaccount.ledger.journal.totals import Totals
+from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.noise import process
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The totals after the entry `at`, of `width` amounts."""
+
+    at: Entry
+    width: int
+    #: the last entry, other than a release, if known: it names the server that it was written on
+    signed: Entry | None = None
+    forfeited: int = 0  #: the number of the last forfeit among the verified entries
+
+    @property
+    def text(self) -> str:
+        """Return the line that authenticates the balances."""
+        return self.at.root or ""
+
+    def state(self, fetch: Callable[[int], Any], opened: dict[int, Opened] | None = None) -> State:
+        """Return the balances; raises `LedgerError` for a malformed root."""
+        return State(self.at.root, self.width, fetch, opened)
+
+    def followed(self, rows: Rows) -> "Totals":
+        """Verify later entries and return the totals after the last; raises `LedgerError` for a bad chain."""
+        entries = rows.entries(self.at.number)
+        at = next(entries, None)
+        if at != self.at:
+            raise _broken()
+        after = self
+        for entry in entries:
+            after = after.next(_next(after.at, entry, self.width))
+        if rows.head() != (after.at.number, after.at.digest) or after.at.root is None:
+            raise _broken()
+        return after
+
+    def next(self, entry: Entry) -> "Totals":
+        """Return the totals after the next entry."""
+        signed = self.signed if entry.kind == kinds.RELEASE else entry
+        forfeited = entry.number if entry.kind == kinds.FORFEIT else self.forfeited
+        return Totals(entry, self.width, signed, forfeited)
+
+
+def totals(rows: Rows, width: int) -> Totals:
+    """Return the totals at the end of the chain; raises `LedgerError` if its last entry was changed."""
+    last, head = rows.head()
+    end = rows.entry(last) if isinstance(last, int) else None
+    if end is None or end.digest != head or end.root is None:
+        raise _broken()
+    before = rows.entry(end.number - 1)
+    _check_known(end, width, before)
+    if not (end.begins() if before is None else end.follows(before.digest)):
+        raise _broken()
+    end.check_records()
+    number = rows.unlawful()
+    if number is not None:
+        raise _unlawful(number)
+    return Totals(end, width, None if end.kind == kinds.RELEASE else end)
+
+
+def _next(at: Entry, entry: Entry, width: int) -> Entry:
+    _check_known(entry, width, at)
+    if at.root is None or entry.root is None:  # charges that were added together: the last has the root
+        kept = entry.kind == kinds.CHARGE
+    else:
+        kept = entry.kind in kinds.CHANGING or entry.root == at.root
+    if not entry.succeeds(at) or not kept:
+        raise _broken()
+    return entry
+
+
+def _check_known(entry: Entry, width: int, before: Entry | None) -> None:
+    """Refuse an entry of an unknown kind, or one that no client writes: SQL may have added it."""
+    if entry.kind == kinds.BUDGET and entry.number:
+        raise _broken()
+    if entry.kind not in kinds.KINDS:
+        raise LedgerError(
+            f"entry {entry.number} is of a kind that this program does not know; use the one that wrote it"
+        )
+    if entry.author == "" and entry.kind in kinds.ARRANGING:
+        raise _unlawful(entry.number)
+    try:
+        moves = entry.number > 0 and (formed(entry, width).steps or entry.kind in kinds.MOVING)
+        if moves and before is not None and before.root == entry.root is not None:
+            raise ValueError("the balances do not hold it")
+    except (DpaccountError, ValueError) as error:
+        raise LedgerError(
+            f"entry {entry.number} is no entry that a client writes ({error}); nothing is charged behind it:"
+            " show its owner `dpaccount ledger verify` and `dpaccount ledger log`"
+        ) from None
+
+
+def _unlawful(number: int) -> LedgerError:
+    return LedgerError(
+        f"entry {number} arranges the ledger, and its role may not; show its owner `dpaccount ledger log`"
+    )
+
+
+def _broken() -> LedgerError:
+    return damaged("the ledger's chain is broken")
 
 
 @dataclass(frozen=True)
@@ -73,7 +178,7 @@ def check_own(rows: Rows, entry: Entry) -> None:
 def charge_of(rows: Rows, charge: int | str) -> Entry:
     """Return a charge, given its number or key."""
     entry = rows.entry(charge) if isinstance(charge, int) else rows.keyed(charge)
-    if entry is None or entry.kind != CHARGE:
+    if entry is None or entry.kind != kinds.CHARGE:
         raise LedgerError(f"{charge!r} is not a charge of this ledger; give a charge's entry or key")
     return entry
 
@@ -91,14 +196,14 @@ def check_undrawn(rows: Rows, entry: int, seen: int | None = None) -> int:
     since a damaged index could hide a mark.
     """
     own_charge(rows, entry)
-    last, kinds = check_linked(rows, entry if seen is None else seen, entry)
-    if FORFEIT in kinds:
+    last, found = check_linked(rows, entry if seen is None else seen, entry)
+    if kinds.FORFEIT in found:
         raise forfeited(entry)
-    if RELEASE in kinds or rows.about(entry, RELEASE) is not None:
+    if kinds.RELEASE in found or rows.about(entry, kinds.RELEASE) is not None:
         raise ReceiptError(
             f"entry {entry} was drawn and its release is kept; print that, or make a new charge"
         )
-    if DRAWING in kinds or rows.about(entry, DRAWING) is not None:
+    if kinds.DRAWING in found or rows.about(entry, kinds.DRAWING) is not None:
         raise ReceiptError(
             f"drawing for entry {entry} began and its release was never kept, so drawing again would be a"
             " second release; make a new charge under another key"
@@ -120,10 +225,10 @@ def marked(
     """Mark draws of a charge, after its mark `before`; raises `ReceiptError` if another run drew."""
     if before is None:
         check_undrawn(rows, entry, seen)
-    elif rows.about(before, DRAWING) is not None:
+    elif rows.about(before, kinds.DRAWING) is not None:
         raise ReceiptError(f"entry {entry} is drawn by another run; make a new charge")
     body = as_written(mark_of(*draws, rows.stamp))
-    return rows.append(DRAWING, body, root, about=entry if before is None else before)
+    return rows.append(kinds.DRAWING, body, root, about=entry if before is None else before)
 
 
 def mark_of(first: int, last: int, stamp: Mapping[str, str]) -> dict[str, Any]:
@@ -134,9 +239,9 @@ def mark_of(first: int, last: int, stamp: Mapping[str, str]) -> dict[str, Any]:
 def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:
     """Store the release of a charge, once."""
     entry = own_charge(rows, charge)
-    if rows.about(entry.number, RELEASE) is not None:
+    if rows.about(entry.number, kinds.RELEASE) is not None:
         raise LedgerError(f"entry {entry.number} has its release already; make a new charge for another")
-    return rows.append(RELEASE, text, root, about=entry.number)
+    return rows.append(kinds.RELEASE, text, root, about=entry.number)
 
 
 def unkept(begun: Entry) -> RunState:
@@ -164,7 +269,7 @@ def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int
     Returns the number of the last entry, and the kinds of later entries that are about `about` or
     are forfeits.
     """
-    at, kinds = rows.entry(number), set()
+    at, found = rows.entry(number), set[str]()
     entries = (
         rows.entries(number + 1) if number else islice(rows.entries(), 1, None)
     )  # none may come before 0
@@ -172,12 +277,12 @@ def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int
         if at is None or not entry.succeeds(at):
             break
         at = entry
-        if entry.kind == FORFEIT or (entry.about is not None and entry.about == about):
-            kinds.add(entry.kind)
+        if entry.kind == kinds.FORFEIT or (entry.about is not None and entry.about == about):
+            found.add(entry.kind)
     if at is None or rows.head() != (at.number, at.digest):
         where = number if at is None else at.number + 1
         raise damaged(f"entry {where} was changed or removed")
-    return at.number, kinds
+    return at.number, found
 
 
 def body_of(rows: Rows, number: int) -> str:
@@ -205,18 +310,10 @@ def facts_of(entry: Entry) -> dict[str, Any]:
     return facts
 
 
-def releases(rows: Rows, text: str) -> Iterator[tuple[int, Any]]:
-    """Yield the releases with a text in them, after their charges; raises `LedgerError` for a changed one."""
-    for entry in rows.entries():
-        if entry.kind == RELEASE and text in entry.body:
-            check_unchanged(rows, entry)
-            yield entry.about or 0, facts_of(entry)
-
-
 def first_entry(rows: Rows) -> Entry:
     """Return entry 0; raises `LedgerError` if it was changed."""
     first = rows.entry(0)
-    if first is None or first.kind != BUDGET or not first.begins():
+    if first is None or first.kind != kinds.BUDGET or not first.begins():
         raise damaged("the ledger's budget was changed")
     return first
 

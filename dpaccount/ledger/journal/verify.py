@@ -21,8 +21,7 @@ from dpaccount.ledger.balances.segment_tree import Opened
 from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import BUDGET, CHANGING, CHARGE, RESERVATION, Entry
-from dpaccount.ledger.journal.entries import budget_of, check_linked, first_entry
-from dpaccount.ledger.journal.totals import totals
+from dpaccount.ledger.journal.entries import budget_of, check_linked, first_entry, totals
 from dpaccount.ledger.stores.group_commit import MAX_CHARGES
 from dpaccount.ledger.stores.rows import TABLES, Rows, watched
 from dpaccount.ledger.stores.store import Store

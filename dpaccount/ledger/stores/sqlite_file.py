@@ -48,6 +48,8 @@ _TROUBLE: Final = {
     "PERM": "cannot be opened; give a file that can be read and written",
     "READONLY": "cannot be written; give a ledger in a writable file and folder",
 }
+#: identities of a database, its log, and the index of that, which holds SQLite's locks
+Files = tuple[Identity | None, Identity | None, Identity | None]
 _OPEN: Final[WeakSet["FileConnection"]] = WeakSet()  #: including inherited ones
 
 
@@ -60,13 +62,11 @@ def trouble(error: Exception) -> str:
 
 @dataclass(eq=False)
 class FileConnection:
-    """An open connection of one process, and the identities of its file, log and log index."""
+    """An open connection of one process, and the files that it has open."""
 
     connection: sqlite3.Connection
     path: Path
-    file: Identity | None
-    log: Identity | None
-    index: Identity | None  #: holds SQLite's locks
+    files: Files
     process: Process
 
     def close(self) -> None:
@@ -74,9 +74,8 @@ class FileConnection:
 
         The last close checkpoints the log and deletes it by name, which could hit another writer's.
         """
-        now = (identity(self.path), *_log_and_index(self.path))
-        mine = (self.file, self.log, self.index)
-        if any(present not in (None, known) for present, known in zip(now, mine, strict=True)):
+        now = _files(self.path)
+        if any(present not in (None, known) for present, known in zip(now, self.files, strict=True)):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
         else:
             self.connection.close()
@@ -150,7 +149,7 @@ class Database:
         if file != self._file:
             raise LedgerError(f"{self.name} was replaced or removed while it was open; nothing was changed")
         check_names(self.path, names)
-        if link.log is not None and (link.log, link.index) != _log_and_index(self.path):
+        if link.files[1] is not None and link.files[1:] != _files(self.path)[1:]:
             raise LedgerError(
                 f"the log of {self.name} was replaced or removed while it was open; nothing was changed"
             )
@@ -258,8 +257,7 @@ def _link(path: Path, mode: str) -> FileConnection:
         connection.execute("PRAGMA synchronous=EXTRA")
         connection.execute("PRAGMA fullfsync=ON")  # macOS: flush the disk's own cache too
         connection.execute("PRAGMA schema_version").fetchone()  # the first read opens the log
-        files = (identity(path), *_log_and_index(path))
-        link = FileConnection(connection, path, *files, process.identity())
+        link = FileConnection(connection, path, _files(path), process.identity())
         _check_alone(link, path)
     except BaseException:
         connection.close()
@@ -268,19 +266,19 @@ def _link(path: Path, mode: str) -> FileConnection:
     return link
 
 
-def _log_and_index(path: Path) -> tuple[Identity | None, Identity | None]:
+def _files(path: Path) -> Files:
     log, index, _ = companions(path)
-    return identity(log), identity(index)
+    return identity(path), identity(log), identity(index)
 
 
 def _check_alone(link: FileConnection, path: Path) -> None:
     """Raise if SQLite would share stale lock state of another connection with this one."""
-    for other in [one for one in _OPEN if one.file == link.file]:
+    for other in [one for one in _OPEN if one.files[0] == link.files[0]]:
         if other.process != link.process:
             raise LedgerError(
                 f"{path} was being read or written when this process was forked; open it in a new process"
             )
-        if (other.log, other.index) != (link.log, link.index):
+        if other.files != link.files:
             raise LedgerError(
                 f"the log of {path} was replaced or removed while it was open; open it in a new process"
             )

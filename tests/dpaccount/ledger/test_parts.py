@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpaccount.errors import BudgetError, LedgerError, ReceiptError
 from dpaccount.ledger.balances.bodies import Formed
 from dpaccount.ledger.entry import DRAWING, RELEASE
-from dpaccount.ledger.journal import totals
+from dpaccount.ledger.journal import entries
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.rows import Rows
 from dpaccount.ledger.streamed_receipt import ResumableReceipt
@@ -252,7 +252,7 @@ def test_a_fork_draws_nothing_and_a_killed_process_loses_nothing(url):
 def test_the_broken_twin_that_marks_nothing_draws_twice(url, monkeypatch):
     """Without the line of marks two processes would draw one part: what the tests above rest on."""
     monkeypatch.setattr(Rows, "about", lambda *_: None)
-    monkeypatch.setattr(totals, "formed", lambda *_: Formed([], None))
+    monkeypatch.setattr(entries, "formed", lambda *_: Formed([], None))
     real = Rows.append
     monkeypatch.setattr(
         Rows,

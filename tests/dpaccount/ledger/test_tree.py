@@ -27,11 +27,20 @@ parts = st.lists(st.tuples(covers, amounts), max_size=4)
 charges = st.lists(parts.map(lambda some: total([spent_on(*one) for one in some], 2)), max_size=7)
 
 
+def charge(tree: SpentTree, steps) -> None:
+    tree.add(*marks_of(steps, len(tree.root.everyone.amounts)))
+
+
+def first_unit(tree: SpentTree, holds) -> tuple:
+    """Return the first unit whose amounts satisfy this, and its amounts."""
+    return tree.beyond(lambda amounts: not holds(amounts)) or (1, tree.root.peak)
+
+
 def of_charges(charges, width):
     """Return the tree of charges, in memory."""
     tree = SpentTree(nothing(width), lambda _: None)
     for steps in charges:
-        tree.charge(steps)
+        charge(tree, steps)
     return tree
 
 
@@ -49,7 +58,7 @@ def one_by_one(many) -> tuple[SpentTree, dict]:
     root = nothing(2)
     for steps in many:
         tree = SpentTree(read(root.text, 2), nodes.get)
-        tree.charge(steps)
+        charge(tree, steps)
         stored(nodes, tree)
         root = tree.root
     return SpentTree(root, nodes.get), nodes
@@ -69,7 +78,7 @@ def test_the_peak_and_the_first_unit_to_reach_a_level_are_those_of_one_number_pe
     assert tree.root.peak == (max(one[0] for one in spent), max(one[1] for one in spent))
     for which in (0, 1):
         for least in {one[which] for one in spent}:
-            unit, level = tree.leftmost(lambda top, which=which, least=least: top[which] >= least)
+            unit, level = first_unit(tree, lambda top, which=which, least=least: top[which] >= least)
             first = next(place for place, one in enumerate(spent) if one[which] >= least)
             assert level == spent[first]
             assert unit == (first + 1 if first <= UNITS else 1 << tree.root.height)
@@ -126,7 +135,7 @@ def test_a_changed_node_is_refused_by_every_charge_that_reads_it(seed):
         if wrong[node] == body:
             continue
         with pytest.raises(LedgerError, match="totals were changed"):
-            again.charge(spent_on(inside, (Fraction(1), Fraction(0))))
+            charge(again, spent_on(inside, (Fraction(1), Fraction(0))))
         assert read[-1] == node
 
 
@@ -137,12 +146,12 @@ def test_a_charge_reads_two_nodes_a_height_and_writes_as_many():
         first, last = sorted(dice.sample(range(1, 10**6), 2))
         read: list = []
         tree = SpentTree(tree.root, lambda at, read=read: (read.append(at), nodes.get(at))[1])
-        tree.charge(spent_on((first, last), (Fraction(1, dice.randrange(1, 999)),)))
+        charge(tree, spent_on((first, last), (Fraction(1, dice.randrange(1, 999)),)))
         stored(nodes, tree)
         assert len(read) <= 2 * 20
         assert len(tree.changed) <= 2 * 20
         read.clear()
-        SpentTree(tree.root, lambda at, read=read: read.append(at)).charge([(1, (Fraction(1),))])
+        charge(SpentTree(tree.root, lambda at, read=read: read.append(at)), [(1, (Fraction(1),))])
         assert not read
 
 
@@ -151,7 +160,7 @@ def test_units_end_where_the_store_does():
         [spent_on((LAST_UNIT, LAST_UNIT), (Fraction(1),)), spent_on((1, LAST_UNIT), (Fraction(2),))], 1
     )
     assert tree.root.height == 63
-    assert tree.leftmost(lambda top: top[0] >= 3) == (LAST_UNIT, (Fraction(3),))
+    assert first_unit(tree, lambda top: top[0] >= 3) == (LAST_UNIT, (Fraction(3),))
     assert all(0 < node < 2**63 for node in tree.changed)
 
 
@@ -197,6 +206,6 @@ def test_the_broken_twin_that_checks_no_digest_believes_a_lowered_total(monkeypa
     lowered = {node: re.sub("[0-9a-f]{64}", "same", body.replace("1/2", "0")) for node, body in nodes.items()}
     edge = tree.root.edge._replace(digest="same")
     believed = SpentTree(segment_tree.Root(tree.root.height, tree.root.everyone, edge), lowered.get)
-    believed.charge(spent_on((3, 5), (Fraction(1, 2), Fraction(0))))
+    charge(believed, spent_on((3, 5), (Fraction(1, 2), Fraction(0))))
     assert believed.root.peak == (Fraction(1, 2), Fraction(0))
     assert plus(tree.root.peak, tree.root.peak) == (Fraction(1), Fraction(0))
