@@ -12,7 +12,7 @@ from dpaccount.documents import Place, canonical, mapped, parse_json, parse_toml
 from dpaccount.errors import InputError
 from dpaccount.exact import json_number, read_exact
 from dpaccount.extensions import PARAMETERS, SUBJECTS, Extension, extension, extensions, home_of
-from dpaccount.ledger.stores.address import SCHEMES
+from dpaccount.ledger.stores.place import SCHEMES
 from dpaccount.relation import RELATION_CLASSES, Observer, check_radius, stated
 from dpaccount.schemas import claim as tables
 from dpaccount.schemas.fields import keys

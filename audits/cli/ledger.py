@@ -337,7 +337,7 @@ def repair(url: LedgerUrl, *, head: Digest | None = None, json_: Json = False) -
         The digest of the last entry, if you know that none after it was lost; an error says when it
         is needed.
     """
-    from dpaccount.ledger.journal.repair import repair as rebuild
+    from dpaccount.ledger.journal.verify import repair as rebuild
 
     show(rebuild(url, head), json_, lines)
     return 0

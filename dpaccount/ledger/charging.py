@@ -1,10 +1,21 @@
-"""Decides whether a charge fits the budget, and builds the result."""
+"""Decides whether charges fit the budget, and builds the results; threads of one process share a commit.
 
+The first thread leads: it decides all queued jobs in one transaction and commits for all of them.  Other
+threads queue meanwhile, and one of them leads next.  One wait for the disk serves many.
+
+If a leader is interrupted (Ctrl-C), the next one first searches the chain for the entries already made for
+a job, by digest (salted, hence unique): if found they were committed, else the job is decided again.  So no
+thread waits forever, is charged twice, or gets a wrong result.
+"""
+
+import copy
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
-from typing import Any
+from typing import Any, Final
 
 from msgspec import convert
 
@@ -13,16 +24,16 @@ from dpaccount.exact import printed, shown
 from dpaccount.ledger.balances import bodies, step_functions
 from dpaccount.ledger.balances.bodies import Part, Spending, formed, parts_of
 from dpaccount.ledger.balances.budget import Budget
-from dpaccount.ledger.balances.records import Overlay, rows_of
 from dpaccount.ledger.balances.segment_tree import Opened, TooLargeError, marks_of, read_by, remember
-from dpaccount.ledger.balances.state import Over, State, lineage
+from dpaccount.ledger.balances.state import Over, Overlay, State, lineage, rows_of
 from dpaccount.ledger.entry import CERTIFIED, CHARGE, REFUSAL, RESERVATION, Entry
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
 from dpaccount.ledger.requests import Charge, Request
-from dpaccount.ledger.stores.group_commit import Job
-from dpaccount.ledger.stores.rows import Rows
+from dpaccount.ledger.stores.rows import MAX_CHARGES, Rows, again
+from dpaccount.noise import process
 
+PATIENCE: Final = 0.5  #: seconds after which a waiting thread checks without a notification
 SEARCHED = 4096  #: maximum nodes searched for a unit that exceeds a limit
 SEARCHED_TOGETHER = 64  #: the same for charges that are decided together
 
@@ -157,11 +168,13 @@ class Batch:
 
 
 @dataclass(eq=False)
-class ToCharge(Job):
-    """One thread's requests with their keys, and the results in `charges`."""
+class ToCharge:
+    """One thread's requests with their keys, and the results in `charges`; `done` once these are known."""
 
     requests: list[Asked]
     charges: list[Charge] = field(default_factory=list)
+    error: Exception | None = None
+    done: bool = False
 
     @property
     def asked(self) -> float:
@@ -179,6 +192,10 @@ class ToCharge(Job):
         marks = [mark for request, _ in self.requests for mark in marks_of(request.steps or [], wide)[1]]
         return read_by(marks, state.life.height) | self._records(state)
 
+    def fails(self, error: Exception) -> None:
+        """Finish with a copy of `error`: each thread raises its own."""
+        self.error, self.done = copy.copy(error), True
+
     def _records(self, state: State) -> set[int]:
         if not state.register.digest:
             return set()
@@ -194,6 +211,77 @@ class ToCharge(Job):
             return False
         entry = rows.entry(written[-1].entry)
         return entry is not None and entry.digest == written[-1].head
+
+
+class Group:
+    """The queue of one process's jobs for one ledger; `commit` decides some in one transaction.
+
+    `held` returns whether the calling thread already holds the lock that a commit needs.
+    """
+
+    def __init__(
+        self, commit: Callable[[list[ToCharge]], None], held: Callable[[], bool] = process.holds_off_forks
+    ) -> None:
+        self._commit, self._held = commit, held
+        self._turn = threading.Condition()
+        self._waiting: list[ToCharge] = []  #: the queue; each thread removes its own job
+        self._leader: ToCharge | None = None
+
+    def ask(self, job: ToCharge) -> ToCharge:
+        """Queue a job until done, leading if no thread leads; raise its error or return it."""
+        process.outside_tasks()  # another thread may lead
+        if self._held():  # queueing could deadlock: a leader may wait for this thread's lock
+            self._commit_jobs([job])
+        else:
+            self._queue(job)
+        if job.error is not None:
+            raise job.error
+        return job
+
+    def _queue(self, job: ToCharge) -> None:
+        try:
+            with self._turn:
+                self._waiting.append(job)
+                while not job.done and self._leader is not None:
+                    self._turn.wait(PATIENCE)
+                if not job.done:
+                    self._leader = job
+            if self._leader is job:
+                self._commit_jobs(self._next(job))
+        finally:
+            if self._leader is job:
+                self._leader = None
+            with self._turn:
+                self._waiting.remove(job)
+                self._turn.notify_all()
+
+    def _next(self, mine: ToCharge) -> list[ToCharge]:
+        """Return the leader's own job and the first queued ones, up to `MAX_CHARGES` charges."""
+        with self._turn:
+            others = [one for one in self._waiting if one is not mine and not one.done]
+        jobs, room = [mine], MAX_CHARGES - len(mine.requests)
+        for one in others:
+            room -= len(one.requests)
+            if room < 0:
+                break
+            jobs.append(one)
+        return jobs
+
+    def _commit_jobs(self, jobs: list[ToCharge]) -> None:
+        try:
+            again(lambda: self._commit(jobs))
+        except LedgerError as error:
+            for job in jobs:
+                job.fails(error)
+        except Exception as error:
+            if len(jobs) == 1:
+                jobs[0].fails(error)
+                return
+            for job in jobs:  # one job raised, and nothing was committed: retry one by one
+                self._commit_jobs([job])
+        else:
+            for job in jobs:
+                job.done = True
 
 
 def accepted(request: Request, facts: dict[str, Any]) -> tuple[str, str]:

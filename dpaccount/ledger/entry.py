@@ -75,6 +75,12 @@ class Entry:
         """Return whether this entry is unchanged and the next after another one."""
         return self.number == before.number + 1 and self.follows(before.digest)
 
+    def has_its_root(self, before: "Entry") -> bool:
+        """Return whether its root may stand after `before`: of charges added together the last has one."""
+        if self.root is None or before.root is None:
+            return self.kind == CHARGE
+        return self.kind in CHANGING or self.root == before.root
+
     def begins(self) -> bool:
         """Return whether this is an unchanged entry 0."""
         return self.number == 0 and self.follows(ORIGIN)

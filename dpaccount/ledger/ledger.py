@@ -32,14 +32,13 @@ from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.segment_tree import nothing
 from dpaccount.ledger.balances.state import cohort_name, scope_name
 from dpaccount.ledger.balances.step_functions import Cover, most
-from dpaccount.ledger.charging import Asked, Batch, KeyTakenError, ToCharge
+from dpaccount.ledger.charging import Asked, Batch, Group, KeyTakenError, ToCharge
 from dpaccount.ledger.entry import ORIGIN, Entry, seal
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
 from dpaccount.ledger.requests import Charge, RefusedError, Request
-from dpaccount.ledger.stores.address import address
-from dpaccount.ledger.stores.group_commit import MAX_CHARGES, Group, again
-from dpaccount.ledger.stores.rows import Prefetch, Rows, begin
+from dpaccount.ledger.stores.place import address
+from dpaccount.ledger.stores.rows import MAX_CHARGES, Prefetch, Rows, again, begin
 from dpaccount.ledger.stores.store import Store, create
 from dpaccount.noise import process
 from dpaccount.plan.events import Plan
@@ -151,7 +150,8 @@ class Ledger:
         `LedgerError` for a key in use, `ReceiptError` for noise that cannot be drawn, or was.
         """
         name = _UNNAMED + token_hex(16) if key is None else key
-        return self._receipt(*self._paid(theorem, purpose, cover, name, reads, scope), fresh=key is None)
+        request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
+        return self._receipt(*self._paid(theorem, request, name), fresh=key is None)
 
     def decision(self, theorem: Theorem, purpose: str, cover: Cover | None, scope: str | None) -> Charge:
         """Return what `charge` would decide, with its entry's amounts; nothing is written."""
@@ -174,20 +174,12 @@ class Ledger:
         """
         with process.unforked():  # a fork must not inherit half an import
             from dpaccount.ledger.streamed_receipt import ResumableReceipt
-        paid = self._paid(theorem, purpose, cover, key, None, scope)
+        request = requests.of_theorem(self.budget, theorem, purpose, cover).within(scope)
+        paid = self._paid(theorem, request, key)
         return ResumableReceipt(self._store, self._totals, *paid, after)
 
-    def _paid(
-        self,
-        theorem: Theorem,
-        purpose: str,
-        cover: Cover | None,
-        key: str,
-        reads: int | None,
-        scope: str | None = None,
-    ) -> tuple["Proved", int]:
+    def _paid(self, theorem: Theorem, request: Request, key: str) -> tuple["Proved", int]:
         """Charge a theorem; return it prepared for drawing, and the entry's number."""
-        request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
         with process.unforked():  # this imports modules: a fork must not inherit half an import
             from dpaccount.noise.receipt import prepared
 
@@ -249,7 +241,7 @@ class Ledger:
             if key is not None:
                 one_line("key", key)
         if not dry_run:
-            return self._own().group.ask(ToCharge(pairs, size=len(pairs))).charges
+            return self._own().group.ask(ToCharge(pairs)).charges
         with self._store.reading() as rows:
             batch = Batch(rows, self._totals(rows), self.budget)
             entries.check_server(rows, batch.totals)

@@ -57,11 +57,8 @@ class Request:
         self, scope: str | None, cohort: str | None = None, units: list[Cover] | None = None
     ) -> "Request":
         """Return the same request in a scope, charged to a cohort of these units."""
-        options: dict[str, Any] = {
-            "scope": scope,
-            "cohort": cohort,
-            "units": units and [list(one) for one in units],
-        }
+        listed = units and [list(one) for one in units]
+        options: dict[str, object] = {"scope": scope, "cohort": cohort, "units": listed}
         named = {name: value for name, value in options.items() if value is not None}
         if not named:
             return self
@@ -71,10 +68,9 @@ class Request:
         """Return the same request, whose entry names a certificate of what it costs."""
         if certificate is None:
             return self
-        names = (
-            one_line(f"certificate's {name}", each) for name, each in zip(CERTIFIED, certificate, strict=True)
-        )
-        return replace(self, facts={**self.facts, **dict(zip(CERTIFIED, names, strict=True))})
+        for name, text in (named := dict(zip(CERTIFIED, certificate, strict=True))).items():
+            one_line(f"certificate's {name}", text)
+        return replace(self, facts={**self.facts, **named})
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ from dpaccount.errors import LedgerError, ReceiptError, damaged
 from dpaccount.ledger.entry import DRAWING, FORFEIT, RELEASE
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
-from dpaccount.ledger.stores.group_commit import again
-from dpaccount.ledger.stores.rows import Rows
+from dpaccount.ledger.stores.rows import Rows, again
 from dpaccount.ledger.stores.store import Store
 from dpaccount.noise import process
 from dpaccount.noise.proved import Proved

@@ -17,7 +17,8 @@ from dpaccount.documents import sha256
 from dpaccount.errors import BudgetError, InputError, damaged
 from dpaccount.exact import shown
 from dpaccount.ledger import entry as kinds
-from dpaccount.ledger.balances import ranges, records, segment_tree, step_functions
+from dpaccount.ledger.balances import ranges, segment_tree, step_functions
+from dpaccount.ledger.balances import state as records
 from dpaccount.ledger.balances.budget import Budget, one_line
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.state import State, change_of, cohort_name, lineage, scope_name

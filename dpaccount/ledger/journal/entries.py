@@ -85,11 +85,7 @@ def totals(rows: Rows, width: int) -> Totals:
 
 def _next(at: Entry, entry: Entry, width: int) -> Entry:
     _check_known(entry, width, at)
-    if at.root is None or entry.root is None:  # charges that were added together: the last has the root
-        kept = entry.kind == kinds.CHARGE
-    else:
-        kept = entry.kind in kinds.CHANGING or entry.root == at.root
-    if not entry.succeeds(at) or not kept:
+    if not (entry.succeeds(at) and entry.has_its_root(at)):
         raise _broken()
     return entry
 

@@ -13,7 +13,7 @@ from dpaccount.errors import LedgerError
 from dpaccount.ledger.entry import ORIGIN, Entry
 from dpaccount.ledger.journal.entries import check_linked
 from dpaccount.ledger.journal.verify import Fault, replayed, scratch
-from dpaccount.ledger.stores.address import address
+from dpaccount.ledger.stores.place import address
 from dpaccount.ledger.stores.rows import Rows, begin
 from dpaccount.ledger.stores.store import Store, create
 

@@ -1,4 +1,4 @@
-"""Verifying a ledger: its journal is replayed, all of it or what follows a head that was noted outside it.
+"""Verifying and repairing a ledger by replaying its journal: all of it, or what follows a noted head.
 
 Entries are streamed in order; every digest and their order are verified.  Charges are added in batches to
 balances in a temporary file, which must end with the root that the chain holds and the nodes that the
@@ -16,14 +16,12 @@ from dpaccount.errors import DpaccountError, LedgerError
 from dpaccount.ledger.balances import bodies, segment_tree
 from dpaccount.ledger.balances.bodies import Formed, ScopeBody, Spending, formed
 from dpaccount.ledger.balances.budget import Budget, read_budget
-from dpaccount.ledger.balances.records import Nodes, Overlay
 from dpaccount.ledger.balances.segment_tree import Opened
-from dpaccount.ledger.balances.state import State
+from dpaccount.ledger.balances.state import Nodes, Overlay, State
 from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import BUDGET, CHANGING, CHARGE, RESERVATION, Entry
 from dpaccount.ledger.journal.entries import budget_of, check_linked, first_entry, totals
-from dpaccount.ledger.stores.group_commit import MAX_CHARGES
-from dpaccount.ledger.stores.rows import TABLES, Rows, watched
+from dpaccount.ledger.stores.rows import HIGHEST, LOWEST, MAX_CHARGES, TABLES, Rows, watched
 from dpaccount.ledger.stores.store import Store
 
 Bad = int | str  #: the number of an entry, or ``head``, ``totals``, ``file``
@@ -33,6 +31,7 @@ TOGETHER: Final = 4_000
 NO_ROOM: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN")  #: errors of a temporary file
 BAD_ENTRY: Final = (DpaccountError, ValueError)  #: what reading or applying an entry raises if it is wrong
 MOST_LATER: Final = 50_000  #: entries after a noted head that are held in memory, about 6 KB each
+_ROWS: Final = 2000  #: nodes that a repair writes at a time
 NOTED: Final = "noted head"  #: the fault of a chain that lacks a noted head
 
 
@@ -151,19 +150,13 @@ class Chain:
 
     def take(self, entry: Entry) -> "Chain":
         """Verify the next entry; raises `ValueError` or `DpaccountError` if it does not follow."""
-        if not entry.succeeds(self.at):
+        if not (entry.succeeds(self.at) and entry.has_its_root(self.at)):
             raise ValueError
         added = formed(entry, self.budget.width)  # only entry 0 is a budget
         if entry.kind == CHARGE:
             self._wait(entry, added)
-        elif (
-            entry.root is None or self.at.root is None
-        ):  # charges that were added together: the last has the root
-            raise ValueError
         elif entry.kind in CHANGING:
             self._change(entry)
-        elif entry.root != self.at.root:
-            raise ValueError
         self.at = entry
         enough = self._taken <= self._alone or len(self._kept) >= TOGETHER
         if self._kept and enough and entry.root is not None:
@@ -331,3 +324,70 @@ class _Before(Overlay):
 
     def drop(self, low: int, high: int, /) -> None:
         raise Fault("totals")  # a year or a period began, which cannot be undone
+
+
+# ------------------------------------------------------------------ repair
+
+
+def repair(url: str, head: str | None = None) -> dict[str, Any]:
+    """Rebuild a ledger's balances and head from its entries: ``{"repaired", "entries", "head"}``.
+
+    Entries themselves are never changed: where one was, nothing is repaired.
+    `repaired` names what was wrong: ``balances``, ``head``, both or nothing.  `head` is the digest
+    of the last entry, given by somebody who vouches that no later one was lost; it is needed only
+    where the ledger's own note of its head is not on the chain.  Raises `LedgerError` where an
+    entry was changed or may be missing, and then changes nothing.
+    """
+    with closing(Store.open(url)) as store, store.writing() as rows, scratch() as ours:
+        end = _end(rows, ours)
+        if head is not None and head != end.digest:
+            raise LedgerError(
+                f"--head is {head[:80]!r}, and the last entry {end.number} has the digest {end.digest}"
+            )
+        repaired = ["balances"] if differ(ours, rows) else []
+        if rows.head() != (end.number, end.digest):
+            _check_whole(rows, end, head)
+            repaired.append("head")
+        if "balances" in repaired:
+            rows.drop(LOWEST, HIGHEST)
+            for nodes in _pages(ours.nodes()):
+                rows.put(nodes)
+                rows.finish()
+        if repaired:  # for balances alone, too: a commit that is cut is then reported as unknown
+            rows.point(end)
+    return {"repaired": repaired, "entries": end.number, "head": end.digest}
+
+
+def _end(rows: Rows, ours: Rows) -> Entry:
+    """Return the last entry, with the balances added up in `ours`; raises `LedgerError` for a bad entry."""
+    try:
+        end = chain_of(rows.entries(), ours).at
+    except Fault as fault:
+        raise _beyond_repair(fault.where) from None
+    if not rows.sound():
+        raise _beyond_repair("file")
+    return end
+
+
+def _beyond_repair(where: int | str) -> LedgerError:
+    what = f"entry {where}" if isinstance(where, int) else f"the ledger's {where}"
+    return LedgerError(
+        f"{what} is wrong, and only balances and the head can be rebuilt; nothing was changed:"
+        " see `dpaccount ledger verify`"
+    )
+
+
+def _check_whole(rows: Rows, end: Entry, head: str | None) -> None:
+    """Refuse a ledger whose note of its head is not on the chain, unless somebody vouches for its end."""
+    last, noted = rows.head()
+    entry = rows.entry(last)
+    if head is None and (entry is None or entry.digest != noted):
+        raise LedgerError(
+            f"the entries end with {end.number}, the ledger notes another end, {last}: entries may be lost;"
+            f" repair with --head {end.digest}, and charge what may be lost by `dpaccount ledger forfeit`"
+        )
+
+
+def _pages(nodes: Iterator[tuple[int, Any]]) -> Iterator[dict[int, str | None]]:
+    while page := dict(islice(nodes, _ROWS)):
+        yield page

@@ -2,12 +2,13 @@
 
 import json
 import sqlite3
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from dpaccount.errors import LedgerError, damaged
 from dpaccount.ledger.entry import ORIGIN, RELEASE, Entry, seal
@@ -23,6 +24,8 @@ ENTRY: Final = f"SELECT {COLUMNS} FROM entries"  # noqa: S608 - our own names
 LOWEST: Final = -(2**63)  #: lowest 64-bit number of a row; a ledger starts at 0
 HIGHEST: Final = 2**63 - 1
 PAGE: Final = 2000  #: rows fetched at a time
+MAX_CHARGES: Final = 1000  #: charges in one commit
+AGAIN_SECONDS: Final = 60.0  #: how long `again` retries
 _SCHEMA: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 #: tables that ANALYZE adds to a file: statistics for SQLite's query planner
 _STATISTICS: Final = (
@@ -33,6 +36,7 @@ _THESE: Final = "SELECT node, body FROM json_each(?) CROSS JOIN nodes ON node = 
 _KEEP: Final = "INSERT INTO nodes VALUES (?, ?) ON CONFLICT (node) DO UPDATE SET body = excluded.body"
 
 
+T = TypeVar("T")
 #: reports the progress of a long reading
 WATCH: ContextVar[Callable[[str], None] | None] = ContextVar("watch", default=None)
 
@@ -55,6 +59,17 @@ def _reporting(
 
 class CutError(LedgerError):
     """The connection was cut before anything was changed: a retry is safe."""
+
+
+def again(act: Callable[[], T]) -> T:
+    """Run a transaction; retry if the connection was cut before anything was changed."""
+    end = time.monotonic() + AGAIN_SECONDS
+    while True:
+        try:
+            return act()
+        except CutError:
+            if time.monotonic() > end:
+                raise
 
 
 @dataclass(frozen=True)

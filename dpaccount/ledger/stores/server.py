@@ -29,8 +29,8 @@ from psycopg import Connection, sql
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.stores import sqlite_file
-from dpaccount.ledger.stores.address import ServerAddress
 from dpaccount.ledger.stores.connection_pool import Pool, Process
+from dpaccount.ledger.stores.place import ServerAddress
 from dpaccount.ledger.stores.rows import COLUMNS, CutError, Prefetch
 from dpaccount.ledger.stores.server_rows import ARRANGES, ServerRows, ServerSession
 from dpaccount.noise import process

@@ -23,9 +23,9 @@ from urllib.parse import quote
 from weakref import WeakSet
 
 from dpaccount.errors import MAY_BE_WHOLE, LedgerError
-from dpaccount.ledger.stores.address import Address
 from dpaccount.ledger.stores.connection_pool import Pool, Process
-from dpaccount.ledger.stores.file_checks import (
+from dpaccount.ledger.stores.place import (
+    Address,
     Identity,
     check_names,
     companions,

@@ -1,24 +1,31 @@
-"""Store of one ledger: created atomically, opened only where safe, snapshot reads, one writer.
+"""Store of one ledger: created atomically, opened only where safe, written by one after another, witnessed.
 
 `Store.writing` is the only way to change anything: it holds the write lock from its first read to
 its commit, and the commit is on the disk before it returns.
 """
 
 import os
+import re
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dpaccount.documents import sync_folder
-from dpaccount.errors import InputError, LedgerError, NoLedgerError, damaged
-from dpaccount.ledger.stores.address import Address, ServerAddress, address
-from dpaccount.ledger.stores.fair_lock import turn
-from dpaccount.ledger.stores.file_checks import check_file, check_folder, companions
-from dpaccount.ledger.stores.head_log import Note, Witness
+from dpaccount.errors import InputError, LedgerError, NoLedgerError, damaged, posix_module
+from dpaccount.ledger.stores.place import (
+    Address,
+    ServerAddress,
+    address,
+    check_file,
+    check_folder,
+    companions,
+    locks,
+)
 from dpaccount.ledger.stores.rows import Prefetch, Rows, Statements
 from dpaccount.ledger.stores.sqlite_file import Database, trouble
 from dpaccount.noise import process
@@ -26,8 +33,14 @@ from dpaccount.noise import process
 if TYPE_CHECKING:
     from dpaccount.ledger.stores.server import LedgerServer
 
+Note = tuple[int, str]  #: an entry's number and the head when it was the last
 Fill = Callable[[Statements, dict[str, str]], None]  #: writes a new ledger (role and server given)
 _DRAFT = 8  #: random bytes in the name of a draft
+_NUMBER: Final = re.compile("[0-9]{1,18}")
+_TAIL: Final = 4096  #: bytes of a witness read from its end for the latest head; lines are nearly in order
+TURN_SECONDS: Final = 10.0  #: queue timeout; SQLite's own lock is waited for afterwards
+LOOK_SECONDS: Final = 0.0005  #: polling interval; no backoff, or the newest waiter would poll most
+NEXT_LOOK_SECONDS: Final = 0.0001  #: polling interval of the next writer
 
 
 class Store:
@@ -37,7 +50,7 @@ class Store:
         self.place: Database | LedgerServer = (
             _server(where) if isinstance(where, ServerAddress) else Database(where)
         )
-        self._witness = None if where.witness is None else Witness(where.witness)
+        self._witness = Witness(where.witness)
 
     @classmethod
     def open(cls, url: str) -> "Store":
@@ -62,7 +75,7 @@ class Store:
     @property
     def witnessed(self) -> bool:
         """Return whether there is a witness, whose noted heads must be on the chain."""
-        return self._witness is not None
+        return self._witness.path is not None
 
     @contextmanager
     def writing(self, wants: Prefetch | None = None, asked: float | None = None) -> Iterator[Rows]:
@@ -86,11 +99,10 @@ class Store:
             with opened as rows:
                 if nodes:
                     rows.bring(nodes)
-                if self._witness is not None:
-                    self._check(rows, self._witness.notes())
+                self._witness.check(rows, self._witness.notes())
                 before = rows.head()
                 yield rows
-            if self._witness is not None and rows.head() != before:
+            if rows.head() != before:
                 self._witness.note(rows.head())
 
     @contextmanager
@@ -102,19 +114,167 @@ class Store:
     @contextmanager
     def checked(self, *, every: bool = False) -> Iterator[Rows]:
         """Yield one snapshot after checking the latest (or `every`) head that a witness noted."""
-        notes = [] if self._witness is None else self._witness.notes(every=every)
+        notes = self._witness.notes(every=every)
         with self.reading() as rows:
-            self._check(rows, notes)
+            self._witness.check(rows, notes)
             yield rows
 
     def close(self) -> None:
         """Close the ledger's connections."""
         self.place.close()
 
-    def _check(self, rows: Rows, notes: list[Note]) -> None:
-        for note in notes:
-            if self._witness is not None:
-                self._witness.check(rows, note)
+
+class Witness:
+    """Heads noted outside the ledger, which detect an older copy or a lost log; without a `path` none are.
+
+    A witness is a file elsewhere (best on another disk) with a line ``number head`` for every commit.  If
+    the chain lacks the latest noted head, opening the ledger and each write are refused.  The line is
+    written after the commit and before the commit is acknowledged, so a head is missing only if its writer
+    was killed in between.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path and path.absolute()
+        self._name = str(path)
+
+    def notes(self, *, every: bool = False) -> list[Note]:
+        """Return a list of the latest noted head, or of every one; empty if none was noted.
+
+        Call it before taking the snapshot to check: a head noted later would be missing there.
+        """
+        if self.path is None:
+            return []
+        noted = list(self._notes(self.path, None if every else _TAIL))
+        return noted if every or not noted else [max(noted)]
+
+    def note(self, head: Note) -> None:
+        """Append a head durably; raises `LedgerError` if that fails: the charge stays committed."""
+        if self.path is None:
+            return
+        line = f"{head[0]} {head[1]}\n".encode()
+        try:
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            try:
+                if os.write(descriptor, line) != len(line):
+                    raise OSError(0, "no room")
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise LedgerError(
+                f"entry {head[0]} is written, and its head could not be noted in {self._name}"
+                f" ({error.strerror}); fix that and retry with the same key"
+            ) from None
+
+    def check(self, rows: Rows, notes: list[Note]) -> None:
+        """Raise `LedgerError` if the chain lacks a noted head."""
+        for number, head in notes:
+            entry, (last, _) = rows.entry(number), rows.head()
+            if entry is None or entry.digest != head:
+                raise LedgerError(
+                    f"{self._name} notes another entry {number} than this chain has, which ends with entry"
+                    f" {last}: an older copy or a lost log; put the newest file and its log back, or where"
+                    " they are gone say what was lost by `dpaccount ledger forfeit`, and begin an empty"
+                    " witness"
+                )
+
+    def _notes(self, path: Path, tail: int | None) -> Iterator[Note]:
+        try:
+            with path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                start = 0 if tail is None else max(0, size - tail)
+                file.seek(start)
+                lines = file.read().split(b"\n")
+        except OSError as error:
+            raise LedgerError(
+                f"the witness {self._name} cannot be read ({error.strerror}); give the file that heads"
+                " were noted in, or an empty one to begin"
+            ) from None
+        if start and len(lines) < 3:
+            raise self._no_list()
+        for line in lines[1 if start else 0 : -1]:  # without one cut short by a crash
+            yield self._read(line)
+
+    def _read(self, line: bytes) -> Note:
+        number, _, head = line.decode("ascii", "replace").partition(" ")
+        if not _NUMBER.fullmatch(number) or not head.startswith("sha256:"):
+            raise self._no_list()
+        return int(number), head
+
+    def _no_list(self) -> LedgerError:
+        return LedgerError(f"the witness {self._name} holds no list of heads; give the right file")
+
+
+@contextmanager
+def turn(path: Path, began: float) -> Iterator[None]:
+    """Hold the fair lock of the ledger at `path`; go on without it `TURN_SECONDS` after `began`.
+
+    SQLite's own lock excludes other writers, but goes to whichever polls at the right moment.  Here the
+    current writer holds one lock file and the next writer a second one, so a writer that comes back queues
+    behind the next.  This is for fairness only: a writer that gets no lock goes on without it.
+
+    `began` is in seconds of `time.monotonic`.  The lock files are the ledger's own: neither another ledger
+    nor a user who may only read the folder can hold them.
+    """
+    end = began + TURN_SECONDS
+    following, writing = locks(path)
+    with ExitStack() as mine:
+        with _locked(following, end, LOOK_SECONDS):
+            mine.enter_context(_locked(writing, end, NEXT_LOOK_SECONDS))
+        yield
+
+
+@contextmanager
+def _locked(path: Path, end: float, pause: float) -> Iterator[None]:
+    """Hold the lock on a file, polled every `pause` seconds; go on without it after `end`.
+
+    Unlock explicitly: a forked child may still hold the descriptor.
+    """
+    fcntl = posix_module("fcntl")
+    if not _is_lock(path):
+        yield
+        return
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError:
+        yield
+        return
+    try:
+        _wait_for(descriptor, end, pause)
+        yield
+    finally:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
+
+def _is_lock(path: Path) -> bool:
+    """Return whether `path` does not exist, or is an empty regular file with one name.
+
+    Never open a database here: closing it would drop this process's locks on it.
+    """
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size == 0 and status.st_nlink == 1
+
+
+def _wait_for(descriptor: int, end: float, pause: float) -> None:
+    fcntl = posix_module("fcntl")
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                return
+            time.sleep(pause)
+        except OSError:  # the file system has no locks
+            return
+        else:
+            return
 
 
 def grant(url: str, role: str, *, read_only: bool = False, arrange: bool = False) -> None:

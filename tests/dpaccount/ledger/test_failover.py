@@ -17,7 +17,7 @@ from dpaccount.ledger.journal.export import lines as export
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import sqlite_file
-from dpaccount.ledger.stores.address import server_address
+from dpaccount.ledger.stores.place import server_address
 from dpaccount.ledger.stores.store import grant
 from dpaccount.plan.events import Plan
 

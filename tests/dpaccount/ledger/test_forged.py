@@ -12,8 +12,7 @@ import pytest
 from dpaccount.errors import LedgerError
 from dpaccount.ledger import requests
 from dpaccount.ledger.entry import CHARGE, DRAWING, REFUSAL, RELEASE, RETURN, ROUNDS, seal
-from dpaccount.ledger.journal.repair import repair
-from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.store import grant
 from dpaccount.plan.events import Plan, Pure, Relation

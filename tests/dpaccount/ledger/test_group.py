@@ -6,10 +6,9 @@ from contextlib import contextmanager
 import pytest
 
 from dpaccount.errors import BudgetError, LedgerError
-from dpaccount.ledger.charging import ToCharge
+from dpaccount.ledger.charging import Group, ToCharge
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger
-from dpaccount.ledger.stores.group_commit import Group, Job
 from dpaccount.noise import process
 
 from .conftest import VALID, plan
@@ -25,7 +24,7 @@ class Crowd:
         self._inside = threading.Event()
         group, commit = ledger._known.group, ledger._commit
 
-        def together(jobs: list[Job]) -> None:
+        def together(jobs: list[ToCharge]) -> None:
             self.sizes.append(len(jobs))
             first = len(self.sizes) == 1
             if first:
@@ -140,7 +139,7 @@ def test_ctrl_c_before_the_commit_leaves_the_others_to_be_led(ledger, url, monke
 
 def test_ctrl_c_in_one_who_waits_takes_its_charge_out(ledger, monkeypatch):
     group = ledger._known.group
-    monkeypatch.setattr(group, "_leader", Job(size=0))
+    monkeypatch.setattr(group, "_leader", ToCharge([]))
 
     def wait(_seconds):
         raise KeyboardInterrupt
@@ -179,14 +178,14 @@ def test_a_ledger_that_cannot_be_written_says_so_to_everyone(ledger, monkeypatch
 
 def test_who_holds_off_forks_charges_by_itself(ledger, url, monkeypatch):
     """Its leader would wait for it, and it for its leader."""
-    monkeypatch.setattr(ledger._known.group, "_leader", Job(size=0))
+    monkeypatch.setattr(ledger._known.group, "_leader", ToCharge([]))
     with process.unforked():
         assert ledger.charge_plan(plan(), "one").entry == 1
 
 
 def test_so_many_together_and_no_more(monkeypatch):
     sizes = []
-    group = Group(lambda jobs: sizes.append(sum(job.size for job in jobs)))
-    jobs = [Job(size=size) for size in (400, 500, 100, 1, 600)]
+    group = Group(lambda jobs: sizes.append(sum(len(job.requests) for job in jobs)))
+    jobs = [ToCharge([(None, None)] * size) for size in (400, 500, 100, 1, 600)]
     group._waiting.extend(jobs[1:])
     assert group._next(jobs[0]) == jobs[:3]

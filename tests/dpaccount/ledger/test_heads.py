@@ -137,7 +137,7 @@ def test_a_witness_that_cannot_be_written_loses_nothing(noted, tmp_path):
     """The charge stands, its caller is told so, and the key finds it."""
     witness = tmp_path / "elsewhere" / "heads"
     with Ledger.open(noted) as ledger:
-        ledger._store._witness._path = Path("/dev/full")
+        ledger._store._witness.path = Path("/dev/full")
         ledger._store._witness.notes = list  # it cannot be read either
         with pytest.raises(
             LedgerError, match=r"entry 1 is written, and its head could not be noted .*same key"

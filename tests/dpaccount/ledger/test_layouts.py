@@ -156,7 +156,7 @@ def late(store, *, every=False):
     """The broken twin of `Store.checked`: it reads the heads after the moment they are held against."""
     with store.reading() as rows:
         rows.head()
-        store._check(rows, store._witness.notes(every=every))
+        store._witness.check(rows, store._witness.notes(every=every))
         yield rows
 
 

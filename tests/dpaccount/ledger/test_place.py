@@ -17,8 +17,8 @@ import pytest
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.stores import fair_lock, file_checks, sqlite_file
-from dpaccount.ledger.stores.address import address
+from dpaccount.ledger.stores import place, sqlite_file, store
+from dpaccount.ledger.stores.place import address
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import BUDGET, VALID
@@ -145,8 +145,8 @@ def seen_as(monkeypatch, tmp_path):
         fake = tmp_path / "proc"
         fake.mkdir(exist_ok=True)
         fake.joinpath("mountinfo").write_text(f"7 1 0:9 / / rw shared:1 - {kind} host:/x rw\n")
-        monkeypatch.setattr(file_checks, "_mount", lambda _: "7")
-        monkeypatch.setattr(file_checks, "PROC", fake)
+        monkeypatch.setattr(place, "_mount", lambda _: "7")
+        monkeypatch.setattr(place, "PROC", fake)
 
     return seen
 
@@ -405,7 +405,7 @@ with Ledger.open(sys.argv[1]) as ledger, ledger._store.writing():
 
 def test_a_stopped_writer_is_waited_for_and_then_named(file, url, monkeypatch):
     """In all no longer than the time for both, the line and the lock."""
-    monkeypatch.setattr(fair_lock, "TURN_SECONDS", 0.1)
+    monkeypatch.setattr(store, "TURN_SECONDS", 0.1)
     monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 0.2)
     stopped = subprocess.Popen([sys.executable, "-c", STOPPED, url], stdout=subprocess.PIPE, text=True)
     assert stopped.stdout is not None
@@ -419,4 +419,4 @@ def test_a_stopped_writer_is_waited_for_and_then_named(file, url, monkeypatch):
         stopped.send_signal(signal.SIGKILL)
         stopped.communicate()
     charge(file)
-    assert fair_lock.TURN_SECONDS < sqlite_file.BUSY_SECONDS
+    assert store.TURN_SECONDS < sqlite_file.BUSY_SECONDS

@@ -16,16 +16,15 @@ import pytest
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger.entry import ARRANGING, DRAWING, RELEASE, seal
 from dpaccount.ledger.journal import entries
-from dpaccount.ledger.journal import repair as repairs
 from dpaccount.ledger.journal import verify as heads
+from dpaccount.ledger.journal import verify as repairs
 from dpaccount.ledger.journal.export import imported as import_
 from dpaccount.ledger.journal.export import lines as export
 from dpaccount.ledger.journal.log import log
-from dpaccount.ledger.journal.repair import repair
-from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.stores import group_commit, server, server_rows, sqlite_file
-from dpaccount.ledger.stores.address import server_address
+from dpaccount.ledger.stores import rows, server, server_rows, sqlite_file
+from dpaccount.ledger.stores.place import server_address
 from dpaccount.ledger.stores.store import grant
 from tests.looped import looped
 
@@ -186,7 +185,7 @@ def test_without_the_lock_a_charge_would_be_lost(ledger, team, monkeypatch):
 
     real = server_rows.ServerSession.execute
     monkeypatch.setattr(server_rows.ServerSession, "execute", unlocked)
-    monkeypatch.setattr(group_commit, "AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(rows, "AGAIN_SECONDS", 0.0)
 
     def between() -> None:
         with Ledger.open(team) as other, other._store.writing() as open_rows:
@@ -655,7 +654,7 @@ def test_a_repair_writes_all_pages_of_balances(ledger, team, admin, monkeypatch)
         ledger.charge_plan(plan("1/1000", (place * 5, place * 5)), "part")
     before = admin.execute("SELECT * FROM nodes ORDER BY node").fetchall()
     admin.execute("DELETE FROM nodes")
-    monkeypatch.setattr("dpaccount.ledger.journal.repair._ROWS", 7)
+    monkeypatch.setattr("dpaccount.ledger.journal.verify._ROWS", 7)
     assert repair(team)["repaired"] == ["balances"]
     assert admin.execute("SELECT * FROM nodes ORDER BY node").fetchall() == before
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.errors import LedgerError
-from dpaccount.ledger.balances.records import Cohort, Overlay, Register, Reservation, Scopes, rows_of
+from dpaccount.ledger.balances.state import Cohort, Overlay, Register, Reservation, Scopes, rows_of
 
 #: many names, of which some share a bucket
 NAMES = [f"reservation {number}" for number in range(1, 2500)] + [f"cohort c{number}" for number in range(50)]

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, LedgerError
-from dpaccount.ledger.journal.repair import repair
-from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
 
 from .conftest import BUDGET, VALID, by_hand, plan, sealed

@@ -13,7 +13,7 @@ import pytest
 
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.stores.address import server_address
+from dpaccount.ledger.stores.place import server_address
 from dpaccount.ledger.stores.rows import TABLES
 
 from .postgres import PostgresServer
