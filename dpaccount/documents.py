@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from fractions import Fraction
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 from unicodedata import normalize
 
@@ -296,6 +297,22 @@ def atomically(path: Path, text: str, *, mode: int = OPEN) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def creating(path: Path) -> Iterator[Path]:
+    """Yield another name for a file that is made within; then it gets its own, and its folder is durable.
+
+    Unlike a rename, this never replaces a file that appeared meanwhile: raises `FileExistsError`.
+    """
+    draft = path.with_name(f".{path.name}.{token_hex(8)}")
+    try:
+        yield draft
+        os.link(draft, path)
+    finally:
+        with suppress(OSError):  # the name may be too long
+            draft.unlink(missing_ok=True)
+    sync_folder(path.parent)
 
 
 def _sweep(path: Path) -> None:

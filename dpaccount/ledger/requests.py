@@ -57,7 +57,7 @@ class Request:
         self, scope: str | None, cohort: str | None = None, units: list[Cover] | None = None
     ) -> "Request":
         """Return the same request in a scope, charged to a cohort of these units."""
-        listed = units and [list(one) for one in units]
+        listed = None if units is None else [list(one) for one in units]
         options: dict[str, object] = {"scope": scope, "cohort": cohort, "units": listed}
         named = {name: value for name, value in options.items() if value is not None}
         if not named:

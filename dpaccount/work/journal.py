@@ -13,16 +13,13 @@ import json
 import os
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from dpaccount.documents import canonical, digest, sync_folder, using
+from dpaccount.documents import OWN, canonical, creating, digest, using
 from dpaccount.errors import InputError, posix_module
-
-OURS = 0o600  #: read and written by their owner only
 
 Line = dict[str, Any]
 
@@ -110,22 +107,17 @@ class Journal:
         return InputError(what, right, self._file if self._kind.again else None)
 
     def _make(self, head: Line) -> None:
-        draft = self._file.with_name(f".{self._file.name}.{token_hex(8)}")
         try:
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OURS), "wb") as draft_file:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            with creating(self._file) as draft, os.fdopen(os.open(draft, flags, OWN), "wb") as draft_file:
                 draft_file.write(_line(head, "")[0])
                 draft_file.flush()
                 os.fsync(draft_file.fileno())
-            os.link(draft, self._file)  # unlike a rename, never replaces a file that appeared meanwhile
-            sync_folder(self._file.parent)
         except FileExistsError:
             return
         except OSError as error:
             why = error.strerror or "unwritable"
             raise InputError(str(why), self._kind.unusable[0], self._file) from None
-        finally:
-            with suppress(OSError):
-                draft.unlink()
 
     def _opened(self) -> int:
         """Open the file for this process alone."""
@@ -135,7 +127,7 @@ class Journal:
             descriptor = os.open(self._file, flags)
         try:
             if again:
-                os.fchmod(descriptor, OURS)
+                os.fchmod(descriptor, OWN)
             elif os.fstat(descriptor).st_mode & 0o077:
                 raise self.refused(self._kind.exposed)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -9,7 +9,6 @@ import os
 from dataclasses import dataclass, replace
 from math import hypot, isfinite
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from audits.certificate.files import check_outputs, valid_certificate, write_all
 from audits.claim import Claim, read_claim
 from audits.consistency import hazards_of
 from audits.subjects import catalogue
-from dpaccount.documents import csv_text, sha256, using
+from dpaccount.documents import creating, csv_text, sha256, using
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.schemas.certificate import Certificate, Draft
@@ -278,10 +277,5 @@ def _hand_out(
 
 
 def _new_file(path: Path, raw: bytes) -> None:
-    draft = path.with_name(f".{path.name}.{token_hex(8)}")
-    try:
-        with using(path, "name a file that can be made; what is charged is kept"):
-            draft.write_bytes(raw)
-            os.link(draft, path)  # unlike a rename, a link never overwrites a file created concurrently
-    finally:
-        draft.unlink(missing_ok=True)
+    with using(path, "name a file that can be made; what is charged is kept"), creating(path) as draft:
+        draft.write_bytes(raw)

@@ -238,9 +238,6 @@ def _bucket(group: int, place: int) -> int:
     return FAN * group + 1 + place
 
 
-# ------------------------------------------------------------------ trees and register together
-
-
 class State:
     """The balances after an entry: read lazily, changed in memory (`nodes`), written by `keep`."""
 

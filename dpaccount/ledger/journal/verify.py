@@ -251,9 +251,6 @@ def scratch() -> Iterator[Rows]:
         connection.close()
 
 
-# ------------------------------------------------------------------ from a noted head on
-
-
 def first_bad_since(rows: Rows, head: str, known: str | None = None) -> Bad | None:
     """Return the first fault after the entry with this digest, up to which the ledger was verified; or None.
 
@@ -324,9 +321,6 @@ class _Before(Overlay):
 
     def drop(self, low: int, high: int, /) -> None:
         raise Fault("totals")  # a year or a period began, which cannot be undone
-
-
-# ------------------------------------------------------------------ repair
 
 
 def repair(url: str, head: str | None = None) -> dict[str, Any]:

@@ -33,6 +33,7 @@ LAYERED: Final = ("overlay", "overlayfs", "aufs")
 LOGS: Final = ("-wal", "-shm", "-journal")  #: suffixes of SQLite's files next to a database
 LOCKS: Final = ("-next", "-line")  #: suffixes of the lock files of `fair_lock`
 BESIDE: Final = (*LOGS, *LOCKS)
+FILE_OPTIONS: Final = {"shared": "trusted", "witness": ".*"}  #: with the form of each
 FILE_HINT: Final = "write it as sqlite:///file.db"
 SCHEMES: Final = ("postgresql", "postgresql+psycopg")
 SERVER_HINT: Final = "write it as postgresql://user@host/database?ledger=name"
@@ -95,14 +96,8 @@ def address(url: str) -> Address | ServerAddress:
     _check_name(Path(name))
     if any("\ud800" <= one <= "\udfff" for one in name):
         raise InputError("the name of the ledger's file is no text", "give it another name")
-    pairs = parse_qsl(query, keep_blank_values=True)
-    options, witness = dict(pairs), dict(pairs).pop("witness", None)
-    allowed = {"shared": "trusted", "witness": witness}
-    invalid = any(allowed.get(one) != value for one, value in pairs)
-    if invalid or len(options) < len(pairs) or (query and not pairs):
-        raise InputError(
-            "the ledger's URL has a wrong option", "it may end in ?shared=trusted or ?witness=FILE"
-        )
+    options = _options(query, FILE_OPTIONS, "it may end in ?shared=trusted or ?witness=FILE")
+    witness = options.get("witness")
     if witness is not None and (not witness or "\0" in witness):
         raise InputError("the ledger's URL names no witness", "write ?witness=FILE")
     return Address(Path(name), "shared" in options, None if witness is None else Path(witness))
@@ -114,7 +109,8 @@ def server_address(url: str) -> ServerAddress:
     if re.search(r"[\x00-\x20\x7f#]|%00|%(?![0-9A-Fa-f]{2})", rest):
         raise InputError("the ledger's URL cannot be read", SERVER_HINT)
     place, _, query = rest.partition("?")
-    wants = _options(query)
+    allowed = f"it may have ledger, witness, and of its connection {', '.join(_SECURITY)}, each once"
+    wants = _options(query, dict.fromkeys(("ledger", "witness", *_SECURITY), ".+"), allowed)
     witness = wants.pop("witness", None)
     name = wants.pop("ledger", "")
     if not _NAME.fullmatch(name):
@@ -125,16 +121,14 @@ def server_address(url: str) -> ServerAddress:
     return ServerAddress(name, {**_parameters(place), **wants}, None if witness is None else Path(witness))
 
 
-def _options(query: str) -> dict[str, str]:
+def _options(query: str, allowed: dict[str, str], right: str) -> dict[str, str]:
+    """Parse the options of a URL, each of a form; raises `InputError` for others, and for repeated ones."""
     pairs = parse_qsl(query, keep_blank_values=True)
     options = dict(pairs)
-    allowed = {"ledger", "witness", *_SECURITY}
-    unreadable = len(options) < len(pairs) or (query and not pairs)  # repeated, or not name=value
-    if unreadable or not set(options) <= allowed or "" in options.values():
-        raise InputError(
-            "the ledger's URL has a wrong option",
-            f"it may have ledger, witness, and of its connection {', '.join(_SECURITY)}, each once",
-        )
+    unreadable = len(options) < len(pairs) or (query and not pairs)
+    formed = (name in allowed and re.fullmatch(allowed[name], text, re.DOTALL) for name, text in pairs)
+    if unreadable or not all(formed):
+        raise InputError("the ledger's URL has a wrong option", right)
     return options
 
 
@@ -162,9 +156,6 @@ def _check_name(path: Path) -> None:
             f"{path.name} has the name of a ledger's companion file ({', '.join(BESIDE)})",
             "give it another name",
         )
-
-
-# ------------------------------------------------------------------ of a file
 
 
 @lru_cache(maxsize=64)  # called before every commit

@@ -41,17 +41,11 @@ T = TypeVar("T")
 WATCH: ContextVar[Callable[[str], None] | None] = ContextVar("watch", default=None)
 
 
-def watched(entries: Iterable[Entry], rows: "Rows", what: str) -> Iterable[Entry]:
-    """Return entries; a watcher gets progress after every page of them."""
+def watched(entries: Iterable[Entry], rows: "Rows", what: str) -> Iterator[Entry]:
+    """Yield entries; a watcher gets progress after every page of them."""
     report = WATCH.get()
-    return entries if report is None else _reporting(entries, rows, what, report)
-
-
-def _reporting(
-    entries: Iterable[Entry], rows: "Rows", what: str, report: Callable[[str], None]
-) -> Iterator[Entry]:
     for entry in entries:
-        if entry.number % PAGE == 0:
+        if report is not None and entry.number % PAGE == 0:
             with suppress(LedgerError):  # the reader of the entries finds a damaged head
                 report(f"{what} {entry.number} of {rows.head()[0]}")
         yield entry

@@ -12,10 +12,9 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
-from dpaccount.documents import sync_folder
+from dpaccount.documents import creating
 from dpaccount.errors import InputError, LedgerError, NoLedgerError, damaged, posix_module
 from dpaccount.ledger.stores.place import (
     Address,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 Note = tuple[int, str]  #: an entry's number and the head when it was the last
 Fill = Callable[[Statements, dict[str, str]], None]  #: writes a new ledger (role and server given)
-_DRAFT = 8  #: random bytes in the name of a draft
 _NUMBER: Final = re.compile("[0-9]{1,18}")
 _TAIL: Final = 4096  #: bytes of a witness read from its end for the latest head; lines are nearly in order
 TURN_SECONDS: Final = 10.0  #: queue timeout; SQLite's own lock is waited for afterwards
@@ -314,12 +312,14 @@ def _create_file(where: Address, fill: Fill) -> None:
         if os.path.lexists(taken):
             raise LedgerError(f"{taken} exists already; give the ledger a new file")
     check_folder(path.parent, trusted=where.trusted)
-    draft = path.with_name(f".{path.name}.{token_hex(_DRAFT)}")
     try:
-        _fill(draft, fill)
-        os.link(draft, path)  # unlike a rename, never replaces a file that appeared meanwhile
-        draft.unlink(missing_ok=True)
-        sync_folder(path.parent)
+        with creating(path) as draft:
+            try:
+                _fill(draft, fill)
+            finally:
+                for beside in companions(draft):
+                    with suppress(OSError):  # the name may be too long
+                        beside.unlink(missing_ok=True)
     except sqlite3.Error as error:
         raise LedgerError(f"{path} {trouble(error)}") from None
     except FileExistsError:
@@ -328,10 +328,6 @@ def _create_file(where: Address, fill: Fill) -> None:
         raise LedgerError(
             f"{path} cannot be made ({error.strerror}); give a file in a writable folder"
         ) from None
-    finally:
-        for leftover in (draft, *companions(draft)):
-            with suppress(OSError):  # the name may be too long
-                leftover.unlink(missing_ok=True)
 
 
 def _fill(draft: Path, fill: Fill) -> None:

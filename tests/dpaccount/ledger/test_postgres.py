@@ -23,7 +23,7 @@ from dpaccount.ledger.journal.export import lines as export
 from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.stores import rows, server, server_rows, sqlite_file
+from dpaccount.ledger.stores import rows, server, sqlite_file
 from dpaccount.ledger.stores.place import server_address
 from dpaccount.ledger.stores.store import grant
 from tests.looped import looped
@@ -97,7 +97,7 @@ def test_a_ledger_is_made_once_and_opened_where_it_is(ledger, team):
 
 
 def test_pages_of_entries_and_nodes_are_read_one_after_another(ledger, team, monkeypatch):
-    monkeypatch.setattr(server_rows, "PAGE", 3)
+    monkeypatch.setattr(server, "PAGE", 3)
     with Ledger.open(team) as behind:
         behind.show()
         for number in range(8):
@@ -112,7 +112,7 @@ def test_a_charge_is_four_statements_and_a_commit(ledger, monkeypatch):
     ledger.charge_plan(plan(cover=(5, 10**6)), "first")
     for scope in ("team", "team/ada"):
         ledger.set_scope(scope, 1)
-    statements, execute = [], server_rows.ServerSession.execute
+    statements, execute = [], server.ServerSession.execute
 
     def noted(session, statement, values=()):
         statements.append(statement.split()[0])
@@ -125,7 +125,7 @@ def test_a_charge_is_four_statements_and_a_commit(ledger, monkeypatch):
         lambda: ledger.charge_plan(plan(), "in a scope, whose records have fixed places", scope="team/ada"),
     ]
     with monkeypatch.context() as patched:
-        patched.setattr(server_rows.ServerSession, "execute", noted)
+        patched.setattr(server.ServerSession, "execute", noted)
         for charge in charges:
             charge()
     assert statements == ["BEGIN", "SELECT", "SELECT", "WITH"] * len(charges)
@@ -183,8 +183,8 @@ def test_without_the_lock_a_charge_would_be_lost(ledger, team, monkeypatch):
     def unlocked(session, statement, values=()):
         return real(session, statement.replace(" FOR UPDATE", ""), values)
 
-    real = server_rows.ServerSession.execute
-    monkeypatch.setattr(server_rows.ServerSession, "execute", unlocked)
+    real = server.ServerSession.execute
+    monkeypatch.setattr(server.ServerSession, "execute", unlocked)
     monkeypatch.setattr(rows, "AGAIN_SECONDS", 0.0)
 
     def between() -> None:
