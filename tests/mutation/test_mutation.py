@@ -267,7 +267,7 @@ ACCOUNTING = sorted(file.stem for file in (TESTS.parent / "dpaccount/checker/acc
 RUNS = {
     **{f"dpaccount.checker.accounting.{part}".removesuffix(".__init__"): ACCOUNTS for part in ACCOUNTING},
     **{f"dpaccount.checker.{part}": CHECKER for part in PARTS},
-    **{f"audits.consistency.{part}": BESIDE for part in ("hazards", "evidence", "counts", "verdict")},
+    **{f"audits.consistency.{part}": BESIDE for part in ("hazards", "verdict")},
     **{
         f"dpaccount.proof.{part}": KERNEL
         for part in (*FAMILIES, "judgements", "theorem", "decide", "derivation")
