@@ -14,8 +14,7 @@ import numpy as np
 from msgspec.structs import replace as changed
 
 from audits.api.cores import cores
-from audits.api.on_results import OneRunAudit, SamplesAudit
-from audits.api.requests import Audit, Sensitivity, TraceRequest, attack_on
+from audits.api.requests import Audit, OneRunAudit, SamplesAudit, Sensitivity, TraceRequest, attack_on
 from audits.claim import RELATIONS, AuditPlan, read_claim, spelled
 from audits.datasets.bases import Pair
 from audits.datasets.described import paired, read_data

@@ -7,8 +7,8 @@ to be attacked, run in other processes.
 from msgspec.structs import replace
 
 from audits.api import on_code, on_subject
-from audits.api.on_results import OneRunAudit, SamplesAudit, audit_one_run, audit_samples
-from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
+from audits.api.on_results import audit_one_run, audit_samples
+from audits.api.requests import Audit, Certify, CertifyResult, OneRunAudit, SamplesAudit, Sensitivity
 from audits.attack.runs import Progress
 from audits.certificate.make import AuditBudget
 from audits.claim import Claim, read_claim

@@ -58,7 +58,7 @@ from dpaccount.errors import InputError, LedgerError
 from dpaccount.exact import shown, to_digits
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
 from dpaccount.schemas.certificate import AuditResult, DescribedSubject, Draft
-from dpaccount.schemas.results import AuditAnswer, OtherRelation, SensitivityAnswer
+from dpaccount.schemas.results import AttackWitness, AuditAnswer, OtherRelation, SensitivityAnswer
 from mechanisms.table.reading import Remote
 
 NO_PROOF = (
@@ -187,7 +187,7 @@ def audit_code(question: Audit, progress: Progress) -> AuditAnswer:
         except Stopped as stopped:
             if not stopped.silent:
                 raise InputError(f"{question.use} cannot be attacked: {stopped}", "mend it") from None
-            return nothing_found(question, str(stopped))
+            return not_attacked(question, str(stopped))
 
 
 def check_reaches(shape: Neighbourhood) -> None:
@@ -245,12 +245,13 @@ def audit_function(crew: Crew, question: Audit, data: Described, progress: Progr
     try:
         attempt = attack_function(crew, question, data, progress, for_certificate=False)
     except Stuck as stuck:
-        return nothing_found(question, str(stuck))
+        return not_attacked(question, str(stuck))
     cut = f"; {attempt.cut}" if attempt.cut else ""
     shown = explained(attempt, data.shape)
-    answer = changed(
-        _measured(question, attempt),
-        trials=attempt.runs,
+    answer = measured(
+        question,
+        attempt.reached,
+        attempt.leaked,
         runs=attempt.runs,
         attack=f"black box: {attempt.cause or attempt.score}{cut}",
         witness=shown,
@@ -260,13 +261,7 @@ def audit_function(crew: Crew, question: Audit, data: Described, progress: Progr
         answer = changed(answer, witness=changed(shown, findings=findings))
     if attempt.on_grid is None:
         return answer
-    return changed(answer, on_grid=on_grid(question.epsilon, question.curve, attempt.on_grid))
-
-
-def _measured(question: Audit, attempt: Attempt) -> AuditAnswer:
-    """Return what an attack showed of a claim."""
-    nothing = nothing_found(question, "")
-    return measured(nothing, question.epsilon, question.curve, attempt.reached, attempt.leaked)
+    return changed(answer, on_grid=on_grid(question, attempt.on_grid))
 
 
 def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Progress) -> OtherRelation:
@@ -285,7 +280,7 @@ def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Pro
         )
     except (Stuck, InputError):
         return OtherRelation(relation, "NOT ATTACKED", 0.0)
-    found = _measured(question, attempt)
+    found = measured(question, attempt.reached, attempt.leaked, runs=0, attack="", witness=AttackWitness())
     return OtherRelation(relation, found.verdict, level_shown(attempt.reached, question.curve))
 
 
@@ -312,11 +307,6 @@ def attack_function(
     )
     walked = walk(data.shape, plan.seed) if isinstance(data.shape, Shape) and data.pair is None else ()
     return attack(crew, pairs, challenge, progress, walked)
-
-
-def nothing_found(question: Audit, why: str) -> AuditAnswer:
-    """Return the answer of an audit that could not attack, with the reason as a finding."""
-    return not_attacked(question.delta, question.plan, question.curve, why)
 
 
 # ------------------------------------------------------------------ sensitivity

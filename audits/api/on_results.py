@@ -2,60 +2,32 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from audits.api.verdicts import measured, not_attacked
+from audits.api.requests import OneRunAudit, SamplesAudit
+from audits.api.verdicts import measured
 from audits.attack.runs import Challenge, Progress
 from audits.attack.white_box import Target
 from audits.certificate.document import audited, certificate_of, refused_by_checker, seal, unsealed
-from audits.claim import AuditPlan, Claim
+from audits.claim import Claim
 from audits.consistency.hazards import ELSEWHERE
 from audits.one_run.audit import audit_canaries
 from audits.one_run.canaries import COINS, REPLACED, REVERSED, read_canaries
 from audits.one_run.certificate import write_certificate
-from audits.one_run.guessing import RunClaim
 from audits.one_run.healthy import healthy, sentence
 from audits.samples.reading import read_samples
 from audits.samples.two_samples import UNSEEN, Compared, compare
 from audits.subjects.code import Code
-from audits.tradeoff import CurveClaim, EventClaim, MuClaim, PointClaim
+from audits.tradeoff import CurveClaim, MuClaim, PointClaim
 from dpaccount.documents import atomically, writing
 from dpaccount.errors import InputError
 from dpaccount.exact import shown, to_digits
-from dpaccount.plan.events import Plan
 from dpaccount.relation import REPLACE_ONE
 from dpaccount.schemas.certificate import AttackedPair, AuditResult, DescribedSubject
 from dpaccount.schemas.results import AttackWitness, AuditAnswer
-
-
-@dataclass(frozen=True)
-class SamplesAudit:
-    """Attack a claim with the results in two files; `certificate` is written about the claim of a file."""
-
-    left: Path
-    right: Path
-    epsilon: Fraction
-    delta: Fraction
-    plan: AuditPlan
-    curve: EventClaim | None = None
-    claim: Claim | None = None
-    certificate: Path | None = None
-
-
-@dataclass(frozen=True)
-class OneRunAudit:
-    """Attack a claim with the canaries of one training run; `events` is the claimed plan, if there is one."""
-
-    file: Path
-    claim: RunClaim
-    plan: AuditPlan
-    events: Plan | None = None
-    certificate: Path | None = None
 
 
 def audit_one_run(question: OneRunAudit, progress: Progress) -> AuditAnswer:
@@ -74,12 +46,12 @@ def audit_one_run(question: OneRunAudit, progress: Progress) -> AuditAnswer:
     pure = one_run
     if claim is not point:
         pure = audit_canaries(included, scores, point, plan.confidence, plan.seed)
-    nothing = not_attacked(point.delta, plan, None, "")
-    answer = replace(
-        nothing,
+    answer = AuditAnswer(
         verdict=one_run.verdict,
         epsilon_lower=pure.lower,
         epsilon_power=pure.power,
+        delta=shown(point.delta),
+        confidence=shown(plan.confidence),
         trials=len(scores),
         runs=1,
         attack="one run: canaries guessed from their scores, by their highest and lowest",
@@ -114,11 +86,11 @@ def audit_samples(question: SamplesAudit, progress: Progress) -> AuditAnswer:
         question.epsilon, question.delta, runs, risk, plan.seed, for_certificate=True, curve=question.curve
     )
     compared = compare(left, right, challenge)
-    nothing = not_attacked(question.delta, plan, question.curve, "")
     samples = {"left": left.described(), "right": right.described()}
-    answer = replace(
-        measured(nothing, question.epsilon, question.curve, compared.reached, compared.leaked),
-        trials=runs,
+    answer = measured(
+        question,
+        compared.reached,
+        compared.leaked,
         runs=runs,
         attack=f"{ELSEWHERE}: {compared.score}, Clopper-Pearson on the other half",
         witness=AttackWitness(

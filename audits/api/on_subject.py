@@ -1,16 +1,20 @@
-"""Requests about a mechanism class that run in this process: certify, attack, test bounds."""
+"""Requests about a mechanism class, in the process that runs its code: certify, attack, test bounds."""
 
+import contextlib
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
+import msgspec
 from msgspec.structs import asdict
 from msgspec.structs import replace as changed
 
-from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity
-from audits.api.verdicts import measured, not_attacked
+from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity, Task, unpacked_task
+from audits.api.verdicts import measured
 from audits.attack.confirmation import could_show, exceeds
 from audits.attack.membership_guessing import plan_known_guess
 from audits.attack.planning import Floats
@@ -34,7 +38,8 @@ from audits.sandbox.private_data import on_files
 from audits.sandbox.table_parts import trust_hazards
 from audits.subjects import catalogue
 from audits.subjects.sources import digest_of_code, modules_of
-from dpaccount.errors import InputError, RuleError
+from dpaccount.documents import canonical
+from dpaccount.errors import DpaccountError, InputError, RuleError
 from dpaccount.noise.proved import Proved
 from dpaccount.schemas.certificate import Evidence
 from dpaccount.schemas.results import AttackWitness, AuditAnswer, SensitivityAnswer
@@ -109,11 +114,11 @@ def audit_subject(question: Audit, subject: Subject, effort: AuditBudget, progre
     unseen = unmeasured(evidence, suspect)
     bound, epsilon, curve = outcome.results[0][1], question.epsilon, question.curve
     leaked = bound if unseen else could_show(bound, partial(exceeds, epsilon=epsilon, curve=curve))
-    nothing = not_attacked(question.delta, plan, curve, "")
     pair = describe(suspect.pair, suspect.coins, "the neighbouring pair under attack")
-    answer = changed(
-        measured(nothing, epsilon, curve, bound, leaked),
-        trials=2 * outcome.trials,
+    answer = measured(
+        question,
+        bound,
+        leaked,
         runs=2 * outcome.trials,
         attack="white box: log-likelihood ratio of the releases",
         witness=AttackWitness(
@@ -219,3 +224,32 @@ def declared_answer(question: Sensitivity, subject: Subject) -> SensitivityAnswe
         rounding=None,
         hypotheses=evidence,
     )
+
+
+# ------------------------------------------------------------------ in the process of a user's class
+
+
+def perform(made_by: type, document: bytes, answer: Callable[[list[object]], None]) -> None:
+    """Run a task on the class: report progress, then the result or one error."""
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            result = _result(made_by, unpacked_task(document), lambda what: answer(["progress", what]))
+    except DpaccountError as error:
+        answer(["error", error.exit_code, str(error)])
+    else:
+        answer(["done", msgspec.json.encode(result)])
+
+
+def _result(made_by: type, task: Task, progress: Callable[[str], None]) -> Any:
+    asked = task.question
+    if isinstance(asked, Certify):
+        claim = read_claim(asked.claim)
+        if canonical(claim.written) != task.claim:
+            raise InputError("changed since it was read", "give the command again", asked.claim)
+        subject = catalogue.subject_made(claim, made_by)
+        effort = AuditBudget(asked.quick, asked.jobs, task.seconds, task.folders)
+        return certify_subject(asked, claim, subject, effort, progress)
+    if isinstance(asked, Audit):
+        effort = AuditBudget(jobs=asked.jobs, seconds=task.seconds, folders=task.folders)
+        return audit_subject(asked, subject_asked(asked, made_by), effort, progress)
+    return declared_answer(asked, catalogue.make(made_by, None, examples=True))

@@ -14,6 +14,7 @@ import msgspec
 from audits.attack.runs import Progress
 from audits.claim import AuditPlan, Claim
 from audits.datasets.shape import Described
+from audits.one_run.guessing import RunClaim
 from audits.sandbox.crew import IMPORT, Gone, Process
 from audits.sandbox.outcomes import SILENT
 from audits.sandbox.table_parts import IN_ONE, TableWork
@@ -105,6 +106,31 @@ class TraceRequest:
     sensitivity: Fraction | None = None
     allow_code: bool = True
     events: Plan | None = None
+
+
+@dataclass(frozen=True)
+class SamplesAudit:
+    """Attack a claim with the results in two files; `certificate` is written about the claim of a file."""
+
+    left: Path
+    right: Path
+    epsilon: Fraction
+    delta: Fraction
+    plan: AuditPlan
+    curve: EventClaim | None = None
+    claim: Claim | None = None
+    certificate: Path | None = None
+
+
+@dataclass(frozen=True)
+class OneRunAudit:
+    """Attack a claim with the canaries of one training run; `events` is the claimed plan, if there is one."""
+
+    file: Path
+    claim: RunClaim
+    plan: AuditPlan
+    events: Plan | None = None
+    certificate: Path | None = None
 
 
 class Task(msgspec.Struct, frozen=True):

@@ -1,14 +1,12 @@
 """The verdict of an audit in its answer: bounds in the unit of the claim, power, witness, cause."""
 
-from fractions import Fraction
-
 from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
+from audits.api.requests import Audit, SamplesAudit
 from audits.attack.black_box import Attempt, RoundedBound
 from audits.attack.power import LowerBound, level_shown, verdict_of
 from audits.attack.thresholds import CountedBound
-from audits.claim import AuditPlan
 from audits.datasets.shape import Neighbourhood
 from audits.tradeoff import CurveClaim, EventClaim
 from dpaccount.exact import shown
@@ -16,24 +14,27 @@ from dpaccount.schemas.certificate import AttackedPair
 from dpaccount.schemas.results import AttackWitness, AuditAnswer, RoundedResults
 
 
-def not_attacked(delta: Fraction, plan: AuditPlan, curve: EventClaim | None, why: str) -> AuditAnswer:
-    """Return the answer of an audit that could not attack, with the reason as a finding.
+def not_attacked(question: Audit, why: str) -> AuditAnswer:
+    """Return the answer of an audit that could not attack, with the reason as a finding."""
+    answer = _nothing(question, f"none: {why}", AttackWitness(findings=[why]), 0)
+    curve = question.curve
+    return answer if curve is None or isinstance(curve, CurveClaim) else in_unit(answer, curve, 0.0, 0.0)
 
-    Every other answer is this one with what the runs showed.
-    """
-    answer = AuditAnswer(
+
+def _nothing(question: Audit | SamplesAudit, attack: str, witness: AttackWitness, runs: int) -> AuditAnswer:
+    """Return the answer of an audit that showed nothing."""
+    return AuditAnswer(
         verdict="NOT ATTACKED",
         epsilon_lower=0.0,
         epsilon_power=0.0,
-        delta=shown(delta),
-        confidence=shown(plan.confidence),
-        trials=0,
-        runs=0,
-        attack=f"none: {why}",
+        delta=shown(question.delta),
+        confidence=shown(question.plan.confidence),
+        trials=runs,
+        runs=runs,
+        attack=attack,
         refuted=False,
-        witness=AttackWitness(findings=[why]),
+        witness=witness,
     )
-    return answer if curve is None or isinstance(curve, CurveClaim) else in_unit(answer, curve, 0.0, 0.0)
 
 
 def in_unit(answer: AuditAnswer, curve: EventClaim, lower: float, power: float) -> AuditAnswer:
@@ -42,9 +43,15 @@ def in_unit(answer: AuditAnswer, curve: EventClaim, lower: float, power: float) 
 
 
 def measured(
-    answer: AuditAnswer, epsilon: Fraction, curve: EventClaim | None, reached: LowerBound, leaked: LowerBound
+    question: Audit | SamplesAudit,
+    reached: LowerBound,
+    leaked: LowerBound,
+    *,
+    attack: str,
+    witness: AttackWitness,
+    runs: int,
 ) -> AuditAnswer:
-    """Return an answer with bound, power and verdict on a claim of ε, or of a curve.
+    """Return the answer of an attack, with bound, power and verdict on a claim of ε, or of a curve.
 
     `leaked` is the bound that total leakage would have given.
 
@@ -52,10 +59,11 @@ def measured(
     list of points or a plan, ε and δ are those of the point where the claim is exceeded most, and
     `epsilon_claimed` is the claimed ε there.
     """
+    curve = question.curve
     lower, most = level_shown(reached, curve), level_shown(leaked, curve)
-    most, claimed = max(most, lower), epsilon if curve is None else curve.level
+    most, claimed = max(most, lower), question.epsilon if curve is None else curve.level
     answer = replace(
-        answer,
+        _nothing(question, attack, witness, runs),
         epsilon_lower=reached.epsilon_lower,
         epsilon_power=max(leaked.epsilon_lower, reached.epsilon_lower),
         refuted=lower > claimed,
@@ -78,9 +86,10 @@ def measured(
     )
 
 
-def on_grid(epsilon: Fraction, curve: EventClaim | None, bound: RoundedBound) -> RoundedResults:
+def on_grid(question: Audit, bound: RoundedBound) -> RoundedResults:
     """Return the second verdict, on rounded results, in the claim's unit."""
-    lower, claimed = level_shown(bound.reached, curve), epsilon if curve is None else curve.level
+    curve = question.curve
+    lower, claimed = level_shown(bound.reached, curve), question.epsilon if curve is None else curve.level
     return RoundedResults(bound.grid.sentence(), lower, lower > claimed)
 
 

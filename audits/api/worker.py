@@ -14,12 +14,13 @@ import queue
 import resource
 import sys
 import threading
-from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from msgspec import convert
 
 from audits.datasets.forms import Given, Layout
 from audits.sandbox.data_guard import guard
@@ -27,9 +28,16 @@ from audits.sandbox.foreign import OtherPython, Program
 from audits.sandbox.frames import pack_array, pack_outcome, read_frame, unpack_array, write_frame
 from audits.sandbox.outcomes import ALIGNED, WRONG_CODE, Ending, Outcome, of_error, run_outcome
 from audits.scores.sketch import WIDE_NUMBERS, Sketch, surveyed, unguided
-from audits.subjects.code import check_imports, compile_from_source, import_subject, same_file, stay_on_path
+from audits.subjects.code import (
+    Code,
+    check_imports,
+    compile_from_source,
+    import_subject,
+    same_file,
+    stay_on_path,
+)
 from audits.subjects.marks import MARKS, public
-from audits.subjects.travelling import Archive, ArchiveImporter
+from audits.subjects.travelling import ArchiveImporter
 from dpaccount.errors import InputError
 from dpaccount.noise.process import as_task
 
@@ -57,78 +65,50 @@ class Worker:
         self.importer: ArchiveImporter | None = None  #: of code that travels
         self.kept = 0  #: how many times datasets were
 
-    def guard(self, path: str) -> None:
-        """Keep the code that is loaded next from opening a file."""
-        guard(path)
+    def load(self, document: dict[str, Any], file: str | None, folder: str, memory: int) -> None:
+        """Import the code under the memory limit; answer its kind, or why it cannot be used.
 
-    def load_value(self, value: bytes, folders: list[str], memory: int) -> None:
-        """Load a function that was pickled by value; its imports may come from the folders."""
-        limit_memory(memory)
-        stay_on_path(folders)
+        A name must lead to its `file`; what a program reads is written to `folder`.
+        """
+        code = convert(document, Code)
         try:
-            self.subject = pickle.loads(value)  # noqa: S301  # made by the process that started this one
-        except BaseException as error:  # importing a module may raise anything
-            write_frame(self.answers, ["failed", f"{type(error).__name__}: {error}"])
+            found = self._found(code, file, Path(folder), memory)
+        except BaseException as error:  # a module may raise anything, SystemExit too
+            ours = isinstance(error, InputError) and code.elsewhere
+            why = str(error) if ours else code.failed(f"{type(error).__name__}: {error}")
+            write_frame(self.answers, ["failed", why])
             return
-        write_frame(self.answers, ["loaded", "function" if callable(self.subject) else "no function"])
+        kind = "function" if callable(found) else type(found).__name__
+        if isinstance(found, type):
+            kind = "class" if hasattr(found, "proof") and hasattr(found, "play") else "another class"
+        self.subject = found if code.archive is None else functools.wraps(found)(partial(as_task, found))
+        write_frame(self.answers, ["loaded", kind])
 
-    def load_archive(self, archive: Archive, use: str, memory: int) -> None:
-        """Load a function from the files that came with the request; its runs count as tasks."""
+    def _found(self, code: Code, file: str | None, folder: Path, memory: int) -> Any:
+        """Return what the name, the value, the archive, or the program is."""
+        if code.guarded is not None:
+            guard(code.guarded)
+        if code.command is not None:
+            return Program(code.command, folder)
+        if code.python is not None:
+            return OtherPython(code.python, code.use, list(code.folders))
         limit_memory(memory)
-        module, _, name = use.partition(":")
-        try:
-            self.importer = ArchiveImporter(archive)
+        if code.archive is not None:
+            self.importer = ArchiveImporter(code.archive)
+            module, _, name = code.use.partition(":")
             found = getattr(importlib.import_module(module), name, None)
             self.importer.check()
             if not callable(found):
                 raise InputError(f"the archive's {module} has no function {name}", "name one that is")
-        except InputError as error:
-            write_frame(self.answers, ["failed", str(error)])
-            return
-        except BaseException as error:
-            why = f"importing {module} failed ({type(error).__name__}: {error}); fix it"
-            write_frame(self.answers, ["failed", why])
-            return
-
-        @functools.wraps(found)  # keeps the signature, which tells whether it takes a generator
-        def subject(*given: Any) -> Any:
-            return as_task(found, *given)
-
-        self.subject = subject
-        write_frame(self.answers, ["loaded", "class" if isinstance(found, type) else "function"])
-
-    def load_program(self, command: str, folder: str) -> None:
-        """Use a program as the function; its data files are written to the folder."""
-        self._load_foreign(lambda: Program(command, Path(folder)))
-
-    def load_python(self, path: str, use: str, folders: list[str]) -> None:
-        """Use a function that runs in another Python interpreter."""
-        self._load_foreign(lambda: OtherPython(path, use, folders))
-
-    def _load_foreign(self, load: Callable[[], object]) -> None:
-        try:
-            self.subject = load()
-        except InputError as error:
-            write_frame(self.answers, ["failed", str(error)])
-            return
-        write_frame(self.answers, ["loaded", "function"])
-
-    def load(self, use: str, folders: list[str], memory: int, file: str | None = None) -> None:
-        """Import the subject under the memory limit; answer its kind, or why it cannot be used."""
-        limit_memory(memory)
-        compile_from_source(folders)
-        stay_on_path(folders)
-        try:
-            self.subject = import_subject(use, ())
-            same_file(use.partition(":")[0], file)
-        except BaseException as error:  # a module may raise anything, SystemExit too
-            write_frame(self.answers, ["failed", f"{type(error).__name__}: {error}"])
-            return
-        kind = "function" if callable(self.subject) else type(self.subject).__name__
-        if isinstance(self.subject, type):
-            ours = hasattr(self.subject, "proof") and hasattr(self.subject, "play")
-            kind = "class" if ours else "another class"
-        write_frame(self.answers, ["loaded", kind])
+            return found
+        if code.value is not None:
+            stay_on_path(code.folders)
+            return pickle.loads(code.value)  # noqa: S301  # made by the process that started this one
+        compile_from_source(code.folders)
+        stay_on_path(code.folders)
+        found = import_subject(code.use, ())
+        same_file(code.module, file)
+        return found
 
     def keep(
         self, datasets: list[list[Any]], layout: list[Any] | None = None, survey: list[int] | None = None
@@ -205,8 +185,8 @@ class Worker:
         write_frame(self.answers, [proof.status, proof.lower, proof.upper, proof.boxes, proof.why, *pair])
 
     def task(self, document: bytes) -> None:
-        """Run a whole task on a user's class; see `audits.api.in_worker`."""
-        from audits.api.in_worker import perform
+        """Run a whole task on a user's class; see `audits.api.on_subject`."""
+        from audits.api.on_subject import perform
 
         silence()
         write_frame(self.answers, ["progress", "proof"])  # from here on the code runs, not the imports
@@ -236,7 +216,7 @@ def main() -> None:
         name, *given = waiting.get()
         if name == "play" and worker.datasets:
             silence()
-        getattr(worker, name)(*given)  # guard, load, keep, play, prove, task, trace, …
+        getattr(worker, name)(*given)  # load, keep, play, prove, task, trace, …
 
 
 _SILENT: list[int] = []

@@ -12,6 +12,7 @@ from audits.attack.membership_guessing import Guess, Guessed, largest_rejected
 from audits.attack.planning import Floats
 from audits.attack.thresholds import CountedBound, Threshold, clopper_pearson
 from audits.tradeoff import EventClaim
+from dpaccount.schemas.fields import Audited
 
 #: ε at `delta` is at least `epsilon_lower`, wrong with probability at most `risk`
 LowerBound = CountedBound | Guessed | BetRefutation
@@ -21,7 +22,7 @@ Planner = Callable[[Floats, Floats, Fraction, Fraction, int], tuple[Rule, float]
 EVERY = Guess(1.0, -1.0)  #: a guess at the side of every run
 
 
-def verdict_of(lower: float, could: float, epsilon: Fraction) -> str:
+def verdict_of(lower: float, could: float, epsilon: Fraction) -> Audited:
     """Return REFUTED, NOT REFUTED, or NOT ATTACKED if the runs could show no ε above the claim."""
     if lower > epsilon:
         return "REFUTED"

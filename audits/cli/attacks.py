@@ -50,8 +50,7 @@ from audits.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from audits.api.on_results import OneRunAudit, SamplesAudit
-    from audits.api.requests import Audit
+    from audits.api.requests import Audit, OneRunAudit, SamplesAudit
     from dpaccount.schemas.results import Trace
 
 

@@ -14,6 +14,7 @@ from audits.attack.power import verdict_of
 from audits.one_run.guessing import Guesses, RunClaim, by_score, falls, guess, least_refuting, level_below
 from dpaccount.errors import InputError
 from dpaccount.numerics.bisection import bisect
+from dpaccount.schemas.fields import Audited
 
 MIN_CANARIES = 10
 MAX_CANARIES = 10_000_000
@@ -46,7 +47,7 @@ class OneRun:
     rules: tuple[GuessRule, ...]
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Audited:
         """Return REFUTED, NOT REFUTED, or NOT ATTACKED if no scores in this order could refute the claim."""
         return verdict_of(self.lower, 0.0 if self.seems_reversed else self.power, self.claim.level)
 

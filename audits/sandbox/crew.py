@@ -96,34 +96,22 @@ class Process:
             env={**os.environ, **threads, "PYTHONHASHSEED": "0"},
         )
         self._buffer.clear()
-        if self.code.guarded is not None:
-            self.send(["guard", self.code.guarded])
-        self.send(self._loading())
+        folder = ""
+        if self.code.command is not None:
+            self._folder = TemporaryDirectory(prefix="dpaccount-")
+            folder = self._folder.name
+        by_name = self.code.value is None and not self.code.elsewhere
+        file = self.code.meant() if by_name else None
+        self.send(["load", self.code, file, folder, self.memory])
         try:
             answer, text = self.receive(IMPORT)
         except Gone as gone:
-            answer, text = "failed", str(gone)
+            answer, text = "failed", self.code.failed(gone)
         if answer == "failed":
             self.kill()
-            if (self.code.command or self.code.python or self.code.archive) is not None:
-                raise InputError(text)
-            raise InputError(f"importing {self.code.use.partition(':')[0]} failed ({text})", "fix it")
+            raise InputError(text)
         self.kind = text
         return self.kind
-
-    def _loading(self) -> list[object]:
-        """Return the request that loads the code, by name or by value."""
-        folders = list(self.code.folders)
-        if self.code.command is not None:
-            self._folder = TemporaryDirectory(prefix="dpaccount-")
-            return ["load_program", self.code.command, self._folder.name]
-        if self.code.python is not None:
-            return ["load_python", self.code.python, self.code.use, folders]
-        if self.code.value is not None:
-            return ["load_value", self.code.value, folders, self.memory]
-        if self.code.archive is not None:
-            return ["load_archive", self.code.archive, self.code.use, self.memory]
-        return ["load", self.code.use, folders, self.memory, self.code.meant()]
 
     def send(self, request: Sequence[object]) -> None:
         """Send a request; `receive` reports a process that has died."""

@@ -38,7 +38,21 @@ class Code:
     @property
     def name(self) -> str:
         """Return the module's own name with hyphens, as certificates name a subject."""
-        return self.use.partition(":")[0].rpartition(".")[2].replace("_", "-")
+        return self.module.rpartition(".")[2].replace("_", "-")
+
+    @property
+    def module(self) -> str:
+        """Return the dotted name of the module."""
+        return self.use.partition(":")[0]
+
+    @property
+    def elsewhere(self) -> bool:
+        """Return whether it is not imported from files of this machine into a worker process."""
+        return (self.command or self.python or self.archive) is not None
+
+    def failed(self, why: object) -> str:
+        """Return the sentence that its import failed."""
+        return f"importing {self.module} failed ({why}); fix it"
 
     def file(self) -> Path | None:
         """Return the file that the import will run, found without importing anything."""
@@ -55,7 +69,7 @@ class Code:
             parts = [part for word in words for part in (word, *word.split())]  # of sh -c "…", too
             named = [Path(shutil.which(words[0]) or words[0]), *map(Path, dict.fromkeys(parts))]
             return [file for file in named if file.is_file()]
-        file, depth = self.file(), self.use.partition(":")[0].count(".")
+        file, depth = self.file(), self.module.count(".")
         if file is None or not file.is_file():
             return []
         file = file.resolve()
@@ -63,7 +77,7 @@ class Code:
 
     def travelling(self) -> "Code":
         """Return it with its file and what that imports; raises `InputError` if that cannot travel."""
-        file, module = self.file(), self.use.partition(":")[0]
+        file, module = self.file(), self.module
         if file is None or not file.is_file():
             raise InputError(f"{module} is no file of Python", "leave out --store and --backend")
         file, parts = file.resolve(), module.split(".")
@@ -83,7 +97,7 @@ class Code:
         return str(file) if file is not None and file.is_file() else None
 
     def _found(self, path: list[str]) -> Path | None:
-        first, *rest = self.use.partition(":")[0].split(".")
+        first, *rest = self.module.split(".")
         spec = importlib.machinery.PathFinder.find_spec(first, path)
         if spec is None or spec.origin in (None, "built-in", "frozen"):
             return None

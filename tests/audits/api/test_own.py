@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from audits.api import on_code
 from audits.api.dispatch import certify
 from audits.api.on_subject import with_cut_noted
-from audits.api.requests import Certify
+from audits.api.requests import Audit, Certify
 from audits.api.verdicts import not_attacked
 from audits.attack.runs import silent
 from audits.claim import read_claim
@@ -617,7 +617,7 @@ def test_a_class_that_time_cut_says_so(dpaccount, tmp_path):
     (tmp_path / "own.py").write_text(RAISES)
     (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name="Fine", seconds=NO_LIMIT))
     claim = read_claim(tmp_path / "claim.toml")  # it asks for 100 runs
-    nothing = not_attacked(Fraction(0), claim.audit, None, "")
+    nothing = not_attacked(Audit("own:Fine", Fraction(1), Fraction(0), claim.audit), "")
     answer = replace(nothing, trials=60, attack="white box")
     assert with_cut_noted(answer, claim.audit).attack == "white box; cut by time: 60 of 100 runs"
     assert with_cut_noted(replace(answer, trials=100), claim.audit).attack == "white box"

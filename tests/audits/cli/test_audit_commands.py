@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from audits.api import dispatch
+from audits.api.requests import Audit
 from audits.api.verdicts import not_attacked
 from audits.claim import AuditPlan
 from audits.cli.app import app
@@ -50,7 +51,7 @@ def asked(monkeypatch):
 
     def audit(question, _):
         questions.append(repr(question))
-        return not_attacked(Fraction(0), AuditPlan(), None, "no attack is made")
+        return not_attacked(Audit("", Fraction(1), Fraction(0), AuditPlan()), "no attack is made")
 
     monkeypatch.setattr(dispatch, "audit", audit)
     return questions
