@@ -61,6 +61,8 @@ class Batch:
         they are added to the balances in one pass.  If not, one is decided alone; two in a row that are
         accepted double the number that is tried next, so that refusals cost little.
         """
+        if len(asked) == 1:  # saves reading its key twice
+            return [self.decide(*asked[0])]
         charges: list[Charge] = []
         joins, size, streak = self._joins(asked), len(asked), 0
         while (first := len(charges)) < len(asked):
@@ -103,8 +105,6 @@ class Batch:
 
     def _joins(self, asked: list[Asked]) -> list[bool]:
         """Return which are charges with a bound, no cohort and a new key, each key once."""
-        if len(asked) == 1:  # saves reading its key twice
-            return [False]
         keys, joins = set[str](), list[bool]()
         for request, key in asked:
             plain = request.steps is not None and request.parts is None and "cohort" not in request.facts

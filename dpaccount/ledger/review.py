@@ -37,7 +37,7 @@ LISTS: Final = ("charged", "refused", "resets", "forfeits", "nodes", "marks")
 _CHARGED: Final = ("charged", ("purpose", "by", "scope", "key", *CERTIFIED))
 _MARKS: Final = ("marks", ("reservation", "parts", "by"))
 #: the list that an entry of a kind is in, and which members of its body that shows
-NOTED: Final = {
+_LISTED: Final = {
     **{kinds.CHARGE: _CHARGED, kinds.RESERVATION: _CHARGED, kinds.ROUNDS: _MARKS, kinds.RETURN: _MARKS},
     kinds.REFUSAL: ("refused", ("purpose", "by", "scope", "key", "reason")),
     kinds.RESET: ("resets", ("reason", "by")),
@@ -217,8 +217,8 @@ class Pass:
             line["refused"] += 1
         elif entry.kind in (kinds.DRAWING, kinds.RELEASE):
             self._of_drawing(entry, facts, line)
-        if entry.kind in NOTED:
-            self._note(*NOTED[entry.kind], entry, facts)
+        if entry.kind in _LISTED:
+            self._note(*_LISTED[entry.kind], entry, facts)
         line["spent"] = self._sum
 
     def _reserve(self, entry: kinds.Entry, facts: Report) -> None:

@@ -149,7 +149,7 @@ class Database:
         if file != self._file:
             raise LedgerError(f"{self.name} was replaced or removed while it was open; nothing was changed")
         check_names(self.path, names)
-        if link.files[1] is not None and link.files[1:] != _files(self.path)[1:]:
+        if link.files[1] is not None and link.files[1:] != _log_and_index(self.path):
             raise LedgerError(
                 f"the log of {self.name} was replaced or removed while it was open; nothing was changed"
             )
@@ -267,8 +267,12 @@ def _link(path: Path, mode: str) -> FileConnection:
 
 
 def _files(path: Path) -> Files:
+    return identity(path), *_log_and_index(path)
+
+
+def _log_and_index(path: Path) -> tuple[Identity | None, Identity | None]:
     log, index, _ = companions(path)
-    return identity(path), identity(log), identity(index)
+    return identity(log), identity(index)
 
 
 def _check_alone(link: FileConnection, path: Path) -> None:

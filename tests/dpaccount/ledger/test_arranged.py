@@ -17,14 +17,14 @@ from dpaccount.ledger.balances.bodies import ReturnBody, steps_of
 from dpaccount.ledger.balances.state import Cohort, Period, Scopes, change_of
 from dpaccount.ledger.entry import COHORT, RESET, RETURN, ROUNDS, SCOPE
 from dpaccount.ledger.journal import export
-from dpaccount.ledger.journal.entries import as_written, body_of, now
+from dpaccount.ledger.journal.entries import as_written, now
 from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import repair, verify
-from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Gaussian, Gdp, Plan, Pure, Relation, Tree
 
-from .conftest import LAST_ROOT, VALID, by_hand, plan, pure, recounted, sealed
+from .conftest import VALID, by_hand, plan, pure, recounted, sealed
 
 
 def sound(ledger: Ledger, url: str) -> bool:
@@ -109,24 +109,6 @@ def test_a_theorem_is_charged_to_a_scope(make, url):
 # ------------------------------------------------------------------ cohorts
 
 
-def test_a_cohort_means_the_same_units_once_it_was_charged(make, url):
-    ledger = make(1)
-    ledger.name_cohort("adults", [(800, 900), (1, 500)])
-    ledger.name_cohort("adults", [(1, 500), (501, 510)])
-    ledger.charge_plan(plan("1/10"), "a", cohort="adults", dry_run=True)
-    ledger.name_cohort("adults", [(1, 5), (9, 10)])
-    ledger.charge_plan(plan("1/2"), "a", cohort="adults")
-    with pytest.raises(BudgetError, match="cannot be changed"):
-        ledger.name_cohort("adults", [(1, 5)])
-    ledger.charge_plan(plan(1, (6, 8)), "b")
-    with pytest.raises(RefusedError, match="unit 9"):
-        ledger.charge_plan(plan("6/10", (9, 9)), "c")
-    ledger.charge_plan(plan("1/2", (10, 10)), "d", cohort="adults")
-    with pytest.raises(InputError, match="not of the cohort"):
-        ledger.charge_plan(plan("1/10", (5, 6)), "e", cohort="adults")
-    assert sound(ledger, url)
-
-
 def test_a_cohort_that_changes_while_it_is_charged_is_not_charged(make, url, monkeypatch):
     """Its units are looked up first; who gives the name others before the commit is found."""
     ledger = make(1)
@@ -188,21 +170,6 @@ def test_what_is_no_cohort(make, name, units):
 
 
 # ------------------------------------------------------------------ reservations
-
-
-def test_runs_of_events_are_parts(make, url):
-    ledger = make(1)
-    events = (Pure(epsilon="1/10", count=3, cover=(1, 5)), Pure(epsilon="2/10", cover=(5, 9)))
-    ledger.reserve_plan(Plan(Relation.REPLACE_ONE, events), "plan", "k")
-    assert spent(ledger) == 0.5
-    ledger.return_parts("k", [(3, 4)])
-    assert spent(ledger) == 0.2
-    with pytest.raises(BudgetError):
-        ledger.draw_parts("k", [(4, 4)])
-    ledger.return_parts("k")
-    assert by_hand(url, LAST_ROOT) == [("0|0|0|0|",)]  # as if there had been nothing
-    assert by_hand(url, "SELECT * FROM nodes") == []
-    assert sound(ledger, url)
 
 
 def test_a_reservation_costs_what_its_parts_cost_alone(make):
@@ -569,14 +536,6 @@ def test_a_reservation_whose_entry_was_changed_is_not_drawn(full):
     by_hand(full, "UPDATE entries SET body = replace(body, '1/20', '9/20') WHERE number = 5")
     with Ledger.open(full) as ledger, pytest.raises(DpaccountError, match="entry 5 was changed"):
         ledger.return_parts("k")
-
-
-def test_a_new_reader_finds_what_was_said(full):
-    with Ledger.open(full) as ledger, ledger._store.reading() as rows:
-        assert json.loads(body_of(rows, 2))["by"] == "ada"
-    init_again = full.replace("budget", "other")
-    init(init_again, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
-    assert recounted(init_again)
 
 
 NONSENSE = (

@@ -61,7 +61,7 @@ class Team(RuleBasedStateMachine):
     def make(self) -> None:
         self.folder = TemporaryDirectory()
         self.url = self.made()
-        self.ledger = Ledger.open(self.url)
+        self.ledger, self.other = Ledger.open(self.url), Ledger.open(self.url)
         nothing = dict.fromkeys(range(1, UNITS + 2), Fraction(0))
         self.nothing, self.life, self.period = nothing, dict(nothing), dict(nothing)
         self.caps: dict[str, Fraction] = {}
@@ -334,6 +334,11 @@ class Team(RuleBasedStateMachine):
         self.ledger.close()
         self.ledger = Ledger.open(self.url)
 
+    @rule()
+    def take_turns(self):
+        """Go on by another open ledger, whose caches are of an earlier time."""
+        self.ledger, self.other = self.other, self.ledger
+
     @invariant()
     def agrees(self):
         if not hasattr(self, "ledger"):
@@ -369,6 +374,7 @@ class Team(RuleBasedStateMachine):
             return
         shown = self.ledger.show()
         self.ledger.close()
+        self.other.close()
         copy, lines = f"{self.folder.name}/copy.db", Path(self.folder.name) / "lines"
         assert verify(self.url) == VALID
         for head in self.heads[:: max(1, len(self.heads) // 4)]:

@@ -8,12 +8,10 @@ import subprocess
 import sys
 import threading
 import time
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from dpaccount.errors import BudgetError
 from dpaccount.ledger import requests
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
@@ -137,22 +135,6 @@ def test_a_killed_writer_leaves_the_others_their_turn(url):
         one.communicate()
     with Ledger.open(url) as ledger:
         ledger.charge(pure("1/2"), "after")
-    assert verify(url) == VALID
-
-
-def test_threads_share_a_ledger(url):
-    refused = []
-
-    def charge() -> None:
-        for _ in range(10):
-            try:
-                ledger.charge(pure("1/25"), "thread")
-            except BudgetError:
-                refused.append(1)
-
-    with Ledger.open(url) as ledger:
-        in_threads(*[charge] * 4)
-        assert (ledger.show()["entries"], len(refused)) == (25, 15)
     assert verify(url) == VALID
 
 
@@ -353,17 +335,6 @@ def is_locked(file: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
-
-
-@pytest.mark.slow
-def test_many_processes_charge_at_once(url):
-    chargers = [charger(url, "1/1000000", 200) for _ in range(8)]
-    begin(*chargers)
-    finished = [one.communicate()[0].split() for one in chargers]
-    assert sorted(int(entry) for lines in finished for entry in lines) == list(range(1, 1601))
-    with Ledger.open(url) as ledger:
-        assert ledger.show()["spent"]["epsilon"]["upper"] == float(Fraction(1600, 1_000_000))
-        assert ledger.verify() == VALID
 
 
 def test_commits_reach_the_disk_before_they_return(url):

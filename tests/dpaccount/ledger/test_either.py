@@ -12,7 +12,7 @@ from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import init
 from dpaccount.ledger.requests import RefusedError
-from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, RandomizedResponse, Relation, Zcdp
+from dpaccount.plan.events import Gaussian, Plan, Pure, RandomizedResponse, Relation, Zcdp
 
 from .conftest import VALID
 from .recount import recount
@@ -58,12 +58,6 @@ def test_a_measure_that_was_exceeded_stays_so(make):
     with pytest.raises(RefusedError):
         ledger.charge_plan(plan(Pure(epsilon="1/3")), "fits pure or gdp alone")
     ledger.charge_plan(plan(Pure(epsilon="1/5")), "fits zcdp")
-
-
-def test_what_no_measure_bounds_is_refused(make):
-    ledger = make(1, MILLIONTH, "either")
-    with pytest.raises(RefusedError, match="no bound in this ledger's measure, either"):
-        ledger.charge_plan(plan(Approximate(epsilon="1/10", delta=MILLIONTH / 10)), "failure mass")
 
 
 def test_it_is_shown(make, url):

@@ -64,21 +64,6 @@ def test_an_older_copy_is_refused(noted, tmp_path):
     assert verify(without) == VALID  # what the witness is for
 
 
-def test_a_lost_log_is_refused(noted, tmp_path):
-    """A crash, after which the log with its last charges was deleted: SQLite itself sees nothing."""
-    folder = tmp_path / "crashed"
-    folder.mkdir()
-    with Ledger.open(noted) as ledger:
-        ledger.charge_plan(plan(Fraction(1, 2)), "part")
-        shutil.copy(tmp_path / "budget.db", folder)
-    lost = noted.replace(f"{tmp_path}/budget.db", f"{folder}/budget.db")
-    assert verify(lost.partition("?")[0]) == VALID
-    with pytest.raises(
-        LedgerError, match=r"notes another entry 1 than this chain has, which ends with entry 0"
-    ):
-        Ledger.open(lost)
-
-
 def test_an_open_ledger_asks_before_each_write(noted, tmp_path):
     with Ledger.open(noted) as ledger:
         ledger.charge_plan(plan(Fraction(1, 10)), "part")

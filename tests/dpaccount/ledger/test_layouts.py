@@ -140,17 +140,6 @@ def test_a_log_that_was_lost_cut_or_flipped_is_told_by_a_witness(logged):
     assert unseen(logged, 25) > 10
 
 
-def test_an_older_copy_is_told_by_a_witness(logged, tmp_path):
-    file, witness = logged
-    older = tmp_path / "older.db"
-    init(f"sqlite:///{older}", **BUDGET)
-    for companion in file.parent.glob("budget.db-*"):
-        companion.unlink()
-    shutil.copy(older, file)
-    assert charges(f"sqlite:///{file}?witness={witness}") == 0
-    assert charges(f"sqlite:///{file}") == 10  # nobody else can know
-
-
 @contextmanager
 def late(store, *, every=False):
     """The broken twin of `Store.checked`: it reads the heads after the moment they are held against."""

@@ -53,17 +53,6 @@ def test_many_at_once_are_many_one_after_another(tmp_path_factory, batches):
     assert verify(urls[1]) == VALID
 
 
-def test_one_head_stands_on_the_next(url):
-    init(url, **BUDGET)
-    with Ledger.open(url) as ledger:
-        many = ledger.charge_many([(plan("1/10"), "part", None)] * 12)
-        assert [one.entry for one in many] == list(range(1, 13))
-        assert len({one.head for one in many}) == 12
-        assert [one.reason is None for one in many] == [True] * 10 + [False] * 2
-        assert ledger.show()["head"] == many[-1].head
-        assert ledger.charge_many([]) == []
-
-
 def charges(url: str, count: int) -> str:
     """Make a ledger of so many charges, each with its root, and a refusal; return its file."""
     init(url, **BUDGET)

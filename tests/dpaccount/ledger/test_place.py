@@ -254,22 +254,6 @@ def test_the_path_of_a_db_file_will_do_for_a_url(file, monkeypatch):
 # ------------------------------------------------------------------ the same file all along
 
 
-@pytest.mark.parametrize("gone", [True, False])
-def test_a_file_that_is_swapped_or_removed_under_an_open_ledger_takes_no_charge(file, gone):
-    older = file.with_name("older.db")
-    shutil.copy(file, older)
-    with Ledger.open(f"sqlite:///{file}") as ledger:
-        ledger.charge_plan(PART, "part")
-        if gone:
-            file.unlink()
-        else:
-            older.replace(file)
-        with pytest.raises(
-            LedgerError, match="was replaced or removed while it was open; nothing was changed"
-        ):
-            ledger.charge_plan(PART, "part")
-
-
 @pytest.mark.parametrize("put_back", [True, False])
 def test_a_log_that_is_removed_under_an_open_ledger_takes_no_charge(file, put_back):
     log = file.with_name("budget.db-wal")

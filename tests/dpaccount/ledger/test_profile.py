@@ -1,13 +1,9 @@
 """Step functions over units against one number per unit."""
 
-from fractions import Fraction
-from itertools import pairwise
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaccount.ledger.balances.step_functions import most, plus, read, spent_on, total, written, zero
+from dpaccount.ledger.balances.step_functions import plus, read, spent_on, total, written, zero
 
 UNITS = 12
 amounts = st.tuples(st.fractions(0, 2, max_denominator=6), st.fractions(0, 1, max_denominator=4))
@@ -32,34 +28,6 @@ def test_totals_agree_with_a_number_per_unit(parts):
             if cover is None or cover[0] <= unit <= cover[1]:
                 expected = plus(expected, spent)
         assert at(steps, unit) == expected
-
-
-@pytest.mark.slow
-@given(charges)
-def test_neighbouring_steps_differ_and_are_in_order(parts):
-    steps = total([spent_on(cover, spent) for cover, spent in parts], 2)
-    levels = [zero(2), *(level for _, level in steps)]
-    assert all(a != b for a, b in pairwise(levels))
-    assert [first for first, _ in steps] == sorted({first for first, _ in steps})
-
-
-@pytest.mark.slow
-@given(charges, charges)
-def test_equal_functions_have_equal_steps(left, right):
-    functions = [spent_on(cover, spent) for cover, spent in left + right]
-    assert total(functions, 2) == total(reversed(functions), 2)
-    halves = [total(functions[: len(left)], 2), total(functions[len(left) :], 2)]
-    assert total(halves, 2) == total(functions, 2)
-
-
-def test_a_cover_of_many_units_is_two_steps():
-    steps = spent_on((1, 10**18), (Fraction(1),))
-    assert steps == [(1, (Fraction(1),)), (10**18 + 1, (Fraction(0),))]
-
-
-def test_nothing_spent_is_no_step():
-    assert spent_on((3, 4), zero(1)) == []
-    assert most([], 2) == zero(2)
 
 
 @given(amounts)

@@ -24,7 +24,7 @@ from dpaccount.ledger.stores.rows import Rows
 from dpaccount.plan.events import Plan, Pure, Relation
 from tests.dpaccount.ledger.test_tree import of_charges
 
-from .conftest import BUDGET, VALID, by_hand, pure, steps_in
+from .conftest import BUDGET, by_hand, pure, steps_in
 from .test_tamper import COLUMNS, rows_of, variants
 
 TENTH = Fraction(1, 10)
@@ -289,61 +289,3 @@ def test_a_file_that_loses_an_entry_takes_no_charge(original, monkeypatch, many)
 
 def lose(rows: Rows, entry: Entry) -> None:
     rows._connection.execute("UPDATE entries SET number = -number WHERE number = ?", (entry.number,))
-
-
-# ------------------------------------------------------------------ steps that vanish
-
-
-UNITS = 12
-BLOCKS = [None, *((first, last) for first in (1, 4, 7, 10) for last in (3, 6, 9, 12) if first < last)]
-
-
-def histories(url, seed, length):
-    """Charge few amounts over few, often adjacent covers, by two open ledgers; compare unit by unit.
-
-    Return how often a charge left no step within its reach.
-    """
-    dice = random.Random(seed)
-    budget = Fraction(length, 16)
-    init(url, epsilon=budget, delta=0, unit="person", relation="replace-one", measure="pure")
-    spent = [Fraction(0)] * (UNITS + 2)  # the last stands for all further units
-    level = 0
-    with Ledger.open(url) as one, Ledger.open(url) as two:
-        for turn in range(length):
-            ledger = dice.choice([one, two])
-            cover, size = dice.choice(BLOCKS), dice.choice([Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)])
-            paying = range(1, UNITS + 2) if cover is None else range(cover[0], cover[1] + 1)
-            fits = all(spent[unit] + size <= budget for unit in paying)
-            plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=size, cover=cover),))
-            if fits:
-                ledger.charge_plan(plan, "part")
-                for unit in paying:
-                    spent[unit] += size
-            else:
-                with pytest.raises(BudgetError):
-                    ledger.charge_plan(plan, "part")
-            steps = steps_of(ledger)
-            reach = (1, UNITS + 1) if cover is None else (cover[0], cover[1] + 1)
-            level += not any(reach[0] <= first <= reach[1] for first, _ in steps)
-            assert all(at(steps, unit) == spent[unit] for unit in range(1, UNITS + 2))
-            if turn % 10 == 9:
-                assert ledger.verify() == VALID
-    return level
-
-
-def steps_of(ledger):
-    return steps_in(ledger._store.place.path)
-
-
-def at(steps, unit):
-    return next((level[0] for first, level in reversed(steps) if first <= unit), Fraction(0))
-
-
-def test_adjacent_covers_agree_with_one_number_per_unit(tmp_path):
-    assert sum(histories(f"sqlite:///{tmp_path}/{seed}.db", seed, 12) for seed in range(12, 24)) > 5
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("seed", range(100, 200))
-def test_more_adjacent_covers_agree_with_one_number_per_unit(url, seed):
-    histories(url, seed, 150)
