@@ -27,13 +27,7 @@ Answer = dict[str, Any]
 Say = Callable[[str], object]
 
 
-def silent(_: str) -> None:
-    """Discard a message."""
-
-
-def charged(
-    url: str, place: Place, charge: Callable[[Ledger, Plan], Charge], say: Say = silent
-) -> ChargeAnswer:
+def charged(url: str, place: Place, charge: Callable[[Ledger, Plan], Charge], say: Say) -> ChargeAnswer:
     """Let the ledger at `url` decide the plan in `place`, by `charge` or as a reservation.
 
     In the answer, `entry` is the number of the charge or of the recorded refusal, null for a dry
@@ -62,9 +56,7 @@ def charged(
     )
 
 
-def taken(
-    url: str, key: str, take: Callable[[Ledger], tuple[int | None, Ranges]], say: Say = silent
-) -> PartsAnswer:
+def taken(url: str, key: str, take: Callable[[Ledger], tuple[int | None, Ranges]], say: Say) -> PartsAnswer:
     """Draw or return parts of the reservation `key`, and say which are open then."""
     with Ledger.open(url) as ledger:
         entry: int | None = None
@@ -78,7 +70,7 @@ def taken(
     return PartsAnswer(reason is None, entry, parts, left, reason)
 
 
-def arranged(url: str, arrange: Callable[[Ledger], Entry], say: Say = silent) -> ArrangedAnswer:
+def arranged(url: str, arrange: Callable[[Ledger], Entry], say: Say) -> ArrangedAnswer:
     """Make or change a scope or a cohort, reset, or forfeit."""
     with Ledger.open(url) as ledger:
         try:

@@ -21,7 +21,7 @@ from msgspec import convert
 
 from dpaccount.errors import LedgerError, damaged
 from dpaccount.exact import printed, shown
-from dpaccount.ledger.balances import bodies, step_functions
+from dpaccount.ledger.balances import step_functions
 from dpaccount.ledger.balances.bodies import Part, Spending, formed, parts_of
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.segment_tree import Opened, TooLargeError, marks_of, read_by, remember
@@ -120,7 +120,7 @@ class Batch:
         if len({(one.scope, one.year) for one in where}) > 1:
             return None
         try:
-            bodies.charged(state, where[0], [request.steps or [] for request, _ in run], self._bodies)
+            where[0].charge(state, [request.steps or [] for request, _ in run], self._bodies)
         except TooLargeError:
             return None
         if state.over(self._budget, where[0].scope, SEARCHED_TOGETHER) is not None:
@@ -141,7 +141,7 @@ class Batch:
             right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
             return f"the charge has no bound in this ledger's measure, {self._budget.measure.name} ({right})"
         try:
-            bodies.charged(state, convert(facts, Spending), [request.steps], self._bodies)
+            convert(facts, Spending).charge(state, [request.steps], self._bodies)
         except TooLargeError:
             limit = shown(self._budget.epsilon)
             return f"the charge would bring a unit beyond any budget, and the budget's ε is {limit}"
@@ -190,19 +190,17 @@ class ToCharge:
         """Return the nodes that deciding will read, as predicted from the totals `before`."""
         wide, state = before.width, before.state(lambda _: None)
         marks = [mark for request, _ in self.requests for mark in marks_of(request.steps or [], wide)[1]]
-        return read_by(marks, state.life.height) | self._records(state)
+        nodes = read_by(marks, state.life.height)
+        if state.register.digest:
+            facts = [request.facts for request, _ in self.requests]
+            scopes = {f"scope {name}" for one in facts for name in lineage(one.get("scope"))}
+            cohorts = {f"cohort {one['cohort']}" for one in facts if "cohort" in one}
+            nodes |= rows_of({"period", "year", *scopes, *cohorts})
+        return nodes
 
     def fails(self, error: Exception) -> None:
         """Finish with a copy of `error`: each thread raises its own."""
         self.error, self.done = copy.copy(error), True
-
-    def _records(self, state: State) -> set[int]:
-        if not state.register.digest:
-            return set()
-        facts = [request.facts for request, _ in self.requests]
-        scopes = {f"scope {name}" for one in facts for name in lineage(one.get("scope"))}
-        cohorts = {f"cohort {one['cohort']}" for one in facts if "cohort" in one}
-        return rows_of({"period", "year", *scopes, *cohorts})
 
     def _committed(self, rows: Rows) -> bool:
         """Return whether the chain holds this job's last entry, by (salted) digest."""

@@ -85,6 +85,10 @@ class Entry:
         """Return whether this is an unchanged entry 0."""
         return self.number == 0 and self.follows(ORIGIN)
 
+    def stands_on(self, before: "Entry | None") -> bool:
+        """Return whether this is unchanged behind the entry before it, or begins a ledger (None)."""
+        return self.begins() if before is None else self.follows(before.digest)
+
     def check_records(self) -> None:
         """Raise `LedgerError` if its root has a digest of records as an earlier version stored them.
 

@@ -312,20 +312,7 @@ class Ledger:
         Raises `LedgerError` if an entry of the run was changed in the file.
         """
         with self._store.reading() as rows:
-            charge = rows.keyed(key)
-            if charge is None:
-                return entries.RunState()
-            kept, begun = (rows.about(charge.number, kind) for kind in (kinds.RELEASE, kinds.DRAWING))
-            for entry in (charge, begun, kept):
-                if entry is not None:
-                    entries.check_unchanged(rows, entry)
-            if kept is not None:
-                return entries.RunState(kept=entries.facts_of(kept), charged=True)
-            if begun is not None:
-                return entries.unkept(begun)
-            return entries.RunState(
-                charged=True, lost=kinds.FORFEIT in entries.check_linked(rows, charge.number)[1]
-            )
+            return entries.run_state(rows, key)
 
     def release(self, key: str) -> dict[str, Any] | None:
         """Return the kept release of this key's charge, or None; raises as `run_state` does."""

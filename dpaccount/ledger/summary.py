@@ -76,7 +76,7 @@ def cap(limits: Budget) -> dict[str, str]:
 
 def worst_unit(budget: Budget, tree: SpentTree) -> int | None:
     """Return the first unit with the largest share of the budget spent; None if all are equal."""
-    if tree.root.level:
+    if not tree.root.edge.top.some:
         return None
     most = share(budget, tree.root.peak)
     return (tree.beyond(lambda spent: share(budget, spent) < most) or (1, most))[0]

@@ -71,8 +71,12 @@ class Spending(Body, frozen=True):
     cohort: str | None = None
     units: Ranges | None = None
 
-    def charge(self, state: State, functions: list[list[Step]]) -> None:
-        """Add charges; a cohort's units freeze at its first, and a charge of units outside it is refused."""
+    def charge(self, state: State, functions: list[list[Step]], bodies: Bodies) -> None:
+        """Add one charge, or several of the same year, scope and cohort.
+
+        A cohort's units freeze at its first charge, and a charge of units outside it is refused.
+        """
+        self.turn_year(state, bodies)
         state.spend(functions, self.scope)
         if self.cohort is None:
             return
@@ -112,7 +116,7 @@ class ForfeitBody(Spending, frozen=True, kw_only=True):
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Charge what may have been lost, and close open parts of reservations: they may have been drawn."""
         one_line("reason", self.reason)
-        self.charge(state, [steps_of(self.steps, state.width)])
+        self.charge(state, [steps_of(self.steps, state.width)], bodies)
         for entry, _, _ in list(open_reservations(state, bodies)):
             state.register.put(f"reservation {entry}", None)
         if state.over(budget, None) is not None:
@@ -146,7 +150,7 @@ class ReservationBody(Requested, frozen=True, kw_only=True):
         """Charge all parts, and note them as open."""
         if self.everything[0][1] > MOST_PARTS:
             raise InputError("the reservation has too many parts", "reserve at most 2^53")
-        self.charge(state, list(self.costs(state.width, self.everything)))
+        self.charge(state, list(self.costs(state.width, self.everything)), bodies)
         record = records.Reservation(sha256(bodies(number)), self.everything)
         state.register.put(f"reservation {number}", record)
 
@@ -358,12 +362,6 @@ def apply(state: State, budget: Budget, kind: str, number: int, bodies: Bodies) 
         body.turn_year(state, bodies)
     body.apply(state, budget, number, bodies)
     return body
-
-
-def charged(state: State, where: Spending, functions: list[list[Step]], bodies: Bodies) -> None:
-    """Add one charge, or several of the same year, scope and cohort."""
-    where.turn_year(state, bodies)
-    where.charge(state, functions)
 
 
 def open_reservations(state: State, bodies: Bodies) -> Iterator[tuple[int, ReservationBody, Ranges]]:

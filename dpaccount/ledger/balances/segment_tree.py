@@ -52,12 +52,6 @@ class Paid:
         self.amounts, self._text = amounts, text
         self.some = any(amounts)  #: whether any amount is not 0
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Paid) and self.amounts == other.amounts
-
-    def __hash__(self) -> int:
-        return hash(self.amounts)
-
     @property
     def text(self) -> str:
         """Return the amounts as stored in nodes."""
@@ -100,11 +94,6 @@ class Root:
     def peak(self) -> Amounts:
         """Return the largest total of each amount over all units."""
         return plus(self.everyone.amounts, self.edge.top.amounts)
-
-    @property
-    def level(self) -> bool:
-        """Return whether all units have spent the same."""
-        return not self.edge.top.some
 
 
 def nothing(width: int) -> Root:

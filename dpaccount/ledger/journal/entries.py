@@ -74,7 +74,7 @@ def totals(rows: Rows, width: int) -> Totals:
         raise _broken()
     before = rows.entry(end.number - 1)
     _check_known(end, width, before)
-    if not (end.begins() if before is None else end.follows(before.digest)):
+    if not end.stands_on(before):
         raise _broken()
     end.check_records()
     number = rows.unlawful()
@@ -240,8 +240,19 @@ def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:
     return rows.append(kinds.RELEASE, text, root, about=entry.number)
 
 
-def unkept(begun: Entry) -> RunState:
-    """Return the state of a run that began to draw and kept no release."""
+def run_state(rows: Rows, key: str) -> RunState:
+    """Return the state of this key's run; raises `LedgerError` if an entry of it was changed."""
+    charge = rows.keyed(key)
+    if charge is None:
+        return RunState()
+    kept, begun = (rows.about(charge.number, kind) for kind in (kinds.RELEASE, kinds.DRAWING))
+    for entry in (charge, begun, kept):
+        if entry is not None:
+            check_unchanged(rows, entry)
+    if kept is not None:
+        return RunState(kept=facts_of(kept), charged=True)
+    if begun is None:
+        return RunState(charged=True, lost=kinds.FORFEIT in check_linked(rows, charge.number)[1])
     who = str(facts_of(begun).get("process", ""))
     drawing = bool(who) and who != process.name() and process.running(who) is not False
     return RunState(charged=True, drawing=drawing, lost=not drawing)

@@ -63,7 +63,7 @@ def verify(
         if since is None:
             bad = first_bad(rows)
         else:
-            bad = first_bad_since(rows, since, None if store.witnessed else known)
+            bad = first_bad_since(rows, since, known if store.witness.path is None else None)
         if bad is None and head is not None and _noted(rows, head) is None:
             bad = NOTED
     return {"valid": bad is None, "first_bad": bad}
@@ -140,11 +140,9 @@ class Chain:
     @classmethod
     def begin(cls, first: Entry, scratch: Nodes) -> "Chain":
         """Return the chain of entry 0 alone; raises `ValueError` for any other entry."""
-        if first.kind != BUDGET or not first.begins():
-            raise ValueError
         budget = read_budget(first.body)
         nothing = segment_tree.nothing(budget.width).text
-        if first.root != nothing:
+        if first.kind != BUDGET or not first.begins() or first.root != nothing:
             raise ValueError
         return cls(first, budget, State(nothing, budget.width, scratch.node), scratch, ALONE)
 
@@ -214,7 +212,7 @@ class Chain:
         wanted = charges[-1][0].root
         try:
             for where, functions in together(charge for _, charge in charges):
-                bodies.charged(self.state, where, functions, self._body)
+                where.charge(self.state, functions, self._body)
         except BAD_ENTRY:
             return False
         return self.state.text == wanted
@@ -272,9 +270,7 @@ def _noted(rows: Rows, head: str) -> Entry | None:
     """Return the entry with this digest; None if there is none, or its content does not match."""
     entry = rows.ended(head)
     before = None if entry is None else rows.entry(entry.number - 1)
-    if entry is None or not (entry.begins() if before is None else entry.follows(before.digest)):
-        return None
-    return entry
+    return entry if entry is not None and entry.stands_on(before) else None
 
 
 def _sound_since(rows: Rows, noted: Entry, known: str | None) -> bool:

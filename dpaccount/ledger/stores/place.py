@@ -31,7 +31,7 @@ SHARED: Final = re.compile(
 )
 LAYERED: Final = ("overlay", "overlayfs", "aufs")
 LOGS: Final = ("-wal", "-shm", "-journal")  #: suffixes of SQLite's files next to a database
-LOCKS: Final = ("-next", "-line")  #: suffixes of the lock files of `fair_lock`
+LOCKS: Final = ("-next", "-line")  #: suffixes of the lock files of the next and the current writer
 BESIDE: Final = (*LOGS, *LOCKS)
 FILE_OPTIONS: Final = {"shared": "trusted", "witness": ".*"}  #: with the form of each
 FILE_HINT: Final = "write it as sqlite:///file.db"
@@ -159,15 +159,9 @@ def _check_name(path: Path) -> None:
 
 
 @lru_cache(maxsize=64)  # called before every commit
-def companions(path: Path) -> tuple[Path, ...]:
-    """Return the log, its index and the journal that SQLite keeps next to a database."""
-    return tuple(path.with_name(path.name + suffix) for suffix in LOGS)
-
-
-@lru_cache(maxsize=64)
-def locks(path: Path) -> tuple[Path, ...]:
-    """Return the lock files of the next writer and of the current writer."""
-    return tuple(path.with_name(path.name + suffix) for suffix in LOCKS)
+def companions(path: Path, ends: tuple[str, ...] = LOGS) -> tuple[Path, ...]:
+    """Return what stands next to a database: the log, its index and the journal of SQLite, or `LOCKS`."""
+    return tuple(path.with_name(path.name + end) for end in ends)
 
 
 def identity(path: Path) -> Identity | None:

@@ -78,6 +78,9 @@ class Prefetch:
     nodes: frozenset[int] = frozenset()
 
 
+NOTHING: Final = Prefetch()
+
+
 class Statements(Protocol):
     """Runs SQL statements: a connection to a file, or a session with a server."""
 

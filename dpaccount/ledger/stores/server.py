@@ -35,7 +35,7 @@ from dpaccount.ledger.entry import ARRANGING, Entry
 from dpaccount.ledger.stores import sqlite_file
 from dpaccount.ledger.stores.connection_pool import Pool, Process
 from dpaccount.ledger.stores.place import ServerAddress
-from dpaccount.ledger.stores.rows import COLUMNS, LOWEST, PAGE, CutError, Prefetch, Rows
+from dpaccount.ledger.stores.rows import COLUMNS, LOWEST, NOTHING, PAGE, CutError, Prefetch, Rows
 from dpaccount.noise import process
 
 #: kinds whose number must be in the table arrangements, writable by roles that may arrange only;
@@ -333,6 +333,7 @@ _TROUBLE: Final = {
     " for scopes, cohorts, resets and forfeits with --arrange",
     "53100": "has no room on its server's disk; make room and try again",
     "55P03": "was held by other clients for {wait:.0f} s and nothing was changed; try again",
+    "42P06": "exists already; give the ledger a new name",
     "3F000": _MISSING,
     "42P01": _MISSING,
     "42704": "names a role that its server does not know; make the role there first",
@@ -416,10 +417,6 @@ class _Transaction:
 Begin = Callable[[ServerConnection, ExitStack], ServerRows]
 
 
-class _TakenError(Exception):
-    """The schema exists."""
-
-
 class LedgerServer:
     """One ledger's schema on a server, and this process's connection pool."""
 
@@ -452,9 +449,9 @@ class LedgerServer:
             begun.commit()
 
     @contextmanager
-    def writing(self, began: float, wants: Prefetch | None = None) -> Iterator[ServerRows]:
+    def writing(self, began: float, wants: Prefetch = NOTHING) -> Iterator[ServerRows]:
         """Lock the head and commit durably at the end; an exception rolls back."""
-        look = partial(self._hold, wants or Prefetch())
+        look = partial(self._hold, wants)
         with self._translated(), self._begun(look, began + sqlite_file.BUSY_SECONDS) as begun:
             yield begun.rows
             begun.rows.finish()
@@ -476,11 +473,8 @@ class LedgerServer:
                 link.execute(statement)
             return self._rows(link, session, None)
 
-        try:
-            with self._translated(), self._begun(making, self._until()) as begun:
-                self._end(begun)
-        except _TakenError:
-            raise LedgerError(f"{self.name} exists already; give the ledger a new name") from None
+        with self._translated(), self._begun(making, self._until()) as begun:
+            self._end(begun)
 
     def grant(self, role: str, *, read_only: bool, arrange: bool) -> None:
         """Grant a role the right to read, to charge (unless `read_only`) and to `arrange`.
@@ -559,7 +553,7 @@ class LedgerServer:
         until, entry = self._until(), None
         while added is not None:
             try:
-                with self._begun(partial(self._hold, Prefetch()), until) as begun:
+                with self._begun(partial(self._hold, NOTHING), until) as begun:
                     entry = begun.rows.entry(added.number)
                     begun.commit()
                 break
@@ -627,8 +621,6 @@ class LedgerServer:
         """Translate the driver's exceptions into `LedgerError`."""
         try:
             yield
-        except psycopg.errors.DuplicateSchema:
-            raise _TakenError from None
         except psycopg.Error as error:
             raise LedgerError(self._message(error)) from None
 

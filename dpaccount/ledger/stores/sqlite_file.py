@@ -32,7 +32,7 @@ from dpaccount.ledger.stores.place import (
     identity,
     identity_and_names,
 )
-from dpaccount.ledger.stores.rows import Rows
+from dpaccount.ledger.stores.rows import NOTHING, Prefetch, Rows
 from dpaccount.noise import process
 
 BUSY_SECONDS: Final = 60.0  #: timeout of writers, for the fair lock and SQLite's lock together
@@ -105,7 +105,7 @@ class Database:
             yield Rows(link.connection, self.name)
 
     @contextmanager
-    def writing(self, began: float) -> Iterator[Rows]:
+    def writing(self, began: float, wants: Prefetch = NOTHING) -> Iterator[Rows]:
         """Hold the write lock and commit durably at the end; an exception rolls back.
 
         The lock's timeout is `BUSY_SECONDS` after `began` (of `time.monotonic`), or 1 s from now.
@@ -118,6 +118,8 @@ class Database:
             with self._transaction(link.connection, "BEGIN IMMEDIATE"):
                 self._check_same(link)
                 rows = Rows(link.connection, self.name)
+                if wants.nodes:
+                    rows.bring(wants.nodes)
                 yield rows
                 rows.finish()
                 self._check_same(link)

@@ -9,7 +9,7 @@ import re
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Final
 from dpaccount.documents import creating
 from dpaccount.errors import InputError, LedgerError, NoLedgerError, damaged, posix_module
 from dpaccount.ledger.stores.place import (
+    LOCKS,
     Address,
     ServerAddress,
     address,
     check_file,
     check_folder,
     companions,
-    locks,
 )
-from dpaccount.ledger.stores.rows import Prefetch, Rows, Statements
+from dpaccount.ledger.stores.rows import NOTHING, Prefetch, Rows, Statements
 from dpaccount.ledger.stores.sqlite_file import Database, trouble
 from dpaccount.noise import process
 
@@ -48,7 +48,7 @@ class Store:
         self.place: Database | LedgerServer = (
             _server(where) if isinstance(where, ServerAddress) else Database(where)
         )
-        self._witness = Witness(where.witness)
+        self.witness = Witness(where.witness)
 
     @classmethod
     def open(cls, url: str) -> "Store":
@@ -70,13 +70,8 @@ class Store:
             raise
         return store
 
-    @property
-    def witnessed(self) -> bool:
-        """Return whether there is a witness, whose noted heads must be on the chain."""
-        return self._witness.path is not None
-
     @contextmanager
-    def writing(self, wants: Prefetch | None = None, asked: float | None = None) -> Iterator[Rows]:
+    def writing(self, wants: Prefetch = NOTHING, asked: float | None = None) -> Iterator[Rows]:
         """Hold the write lock and commit durably at the end; an exception rolls back.
 
         `wants` is prefetched.  For a file the timeout counts from `asked` (of `time.monotonic`; by
@@ -85,23 +80,16 @@ class Store:
         process.outside_tasks()
         began = time.monotonic()
         line: AbstractContextManager[None] = nullcontext()
-        nodes: Collection[int] = ()
-        opened: AbstractContextManager[Rows]
         if isinstance(self.place, Database):
             began = began if asked is None else asked
-            line, opened = turn(self.place.path, began), self.place.writing(began)
-            nodes = () if wants is None else wants.nodes
-        else:
-            opened = self.place.writing(began, wants)
+            line = turn(self.place.path, began)
         with self.place.alone(), line:
-            with opened as rows:
-                if nodes:
-                    rows.bring(nodes)
-                self._witness.check(rows, self._witness.notes())
+            with self.place.writing(began, wants) as rows:
+                self.witness.check(rows, self.witness.notes())
                 before = rows.head()
                 yield rows
             if rows.head() != before:
-                self._witness.note(rows.head())
+                self.witness.note(rows.head())
 
     @contextmanager
     def reading(self) -> Iterator[Rows]:
@@ -112,9 +100,9 @@ class Store:
     @contextmanager
     def checked(self, *, every: bool = False) -> Iterator[Rows]:
         """Yield one snapshot after checking the latest (or `every`) head that a witness noted."""
-        notes = self._witness.notes(every=every)
+        notes = self.witness.notes(every=every)
         with self.reading() as rows:
-            self._witness.check(rows, notes)
+            self.witness.check(rows, notes)
             yield rows
 
     def close(self) -> None:
@@ -215,7 +203,7 @@ def turn(path: Path, began: float) -> Iterator[None]:
     nor a user who may only read the folder can hold them.
     """
     end = began + TURN_SECONDS
-    following, writing = locks(path)
+    following, writing = companions(path, LOCKS)
     with ExitStack() as mine:
         with _locked(following, end, LOOK_SECONDS):
             mine.enter_context(_locked(writing, end, NEXT_LOOK_SECONDS))

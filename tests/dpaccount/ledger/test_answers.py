@@ -40,7 +40,7 @@ GAUSSIAN = {"event": "gaussian", "sigma": 10}
 TIGHT = {"event": "gaussian", "sigma": 4.22467889}
 
 
-def charge(url, events, say=answers.silent, purpose="plan", **options):
+def charge(url, events, say=lambda _: None, purpose="plan", **options):
     """Charge events as the command does."""
     return answers.charged(url, events, lambda one, plan: one.charge_plan(plan, purpose, **options), say)
 

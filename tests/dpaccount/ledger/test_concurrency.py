@@ -264,7 +264,9 @@ def began(monkeypatch) -> list[float]:
     """Return since when each writer waits."""
     times, writing = [], sqlite_file.Database.writing
     monkeypatch.setattr(
-        sqlite_file.Database, "writing", lambda self, at: (times.append(at), writing(self, at))[1]
+        sqlite_file.Database,
+        "writing",
+        lambda self, at, *more: (times.append(at), writing(self, at, *more))[1],
     )
     return times
 

@@ -122,8 +122,8 @@ def test_a_witness_that_cannot_be_written_loses_nothing(noted, tmp_path):
     """The charge stands, its caller is told so, and the key finds it."""
     witness = tmp_path / "elsewhere" / "heads"
     with Ledger.open(noted) as ledger:
-        ledger._store._witness.path = Path("/dev/full")
-        ledger._store._witness.notes = list  # it cannot be read either
+        ledger._store.witness.path = Path("/dev/full")
+        ledger._store.witness.notes = list  # it cannot be read either
         with pytest.raises(
             LedgerError, match=r"entry 1 is written, and its head could not be noted .*same key"
         ):

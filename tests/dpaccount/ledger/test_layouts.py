@@ -145,7 +145,7 @@ def late(store, *, every=False):
     """The broken twin of `Store.checked`: it reads the heads after the moment they are held against."""
     with store.reading() as rows:
         rows.head()
-        store._witness.check(rows, store._witness.notes(every=every))
+        store.witness.check(rows, store.witness.notes(every=every))
         yield rows
 
 
