@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from statistics import NormalDist
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from flint import arb
 
@@ -20,10 +20,19 @@ from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.lattice import mean_weights
 from dpaccount.numerics.work_budget import OutOfReach, bearable, kept
 from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.discrete import ResponsePair
 from dpaccount.pairs.gaussian import GaussianPair
-from dpaccount.pairs.pair import MAX_LISTED, Atoms, CommonSupport, ExactPair, OneWay, TransformPair, Unbounded
+from dpaccount.pairs.pair import (
+    MAX_LISTED,
+    Atoms,
+    CommonSupport,
+    ExactPair,
+    OneWay,
+    RationalEnds,
+    TransformPair,
+    Unbounded,
+)
 from dpaccount.pairs.poisson import SampledGaussian, SampledPair
-from dpaccount.pairs.response import ResponsePair
 from dpaccount.pairs.table import LossTable
 
 MOST_MU2 = 100  #: of noise for which the mean over steps is bounded
@@ -84,7 +93,7 @@ class AllocatedGaussian(OneWay, Unbounded, TransformPair):
 
 
 @dataclass(frozen=True)
-class AllocatedResponse(OneWay, LossTable):
+class AllocatedResponse(OneWay, RationalEnds, CommonSupport, LossTable):
     """Randomised response of `epsilon`, which dominates every ε-DP mechanism, in one of `steps` steps.
 
     With e^{±ε} for the odds of one step, j of t steps in favour have the odds (je^ε + (t − j)e^{−ε})/t.
@@ -106,14 +115,6 @@ class AllocatedResponse(OneWay, LossTable):
             mass *= fall * (steps - j) / (j + 1)
         return tuple(atoms)
 
-    def infinite_loss_mass(self) -> Fraction:
-        """Return 0: both distributions have the same support."""
-        return Fraction(0)
-
-    def without_infinite_mass(self) -> Self:
-        """Return the pair itself."""
-        return self
-
     def bracketing_pairs(self) -> "tuple[SampledPair, AllocatedMean] | None":
         """Return a Poisson sample of one step at rate 1/t, and a bound on the mean, where losses are many."""
         if self.steps <= MAX_LISTED:
@@ -123,17 +124,9 @@ class AllocatedResponse(OneWay, LossTable):
         )
         return less, AllocatedMean(_fewer(self.steps), Fraction(0), self.epsilon, added=self.added)
 
-    def ceiling(self) -> arb:
-        """Return ε, that of outcomes that favour the same at every step."""
-        return ball(self.epsilon)
-
     def largest(self) -> Fraction:
-        """Return ε."""
+        """Return ε, the loss of outcomes that favour the same at every step."""
         return self.epsilon
-
-    def ends(self) -> Ends:
-        """Return −ε and ε."""
-        return -self.epsilon, self.epsilon
 
     def add_moments(self, total: Moments, count: int) -> bool:
         """Add the moments of a step that surely holds the unit: P is a mixture of such laws."""

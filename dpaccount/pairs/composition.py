@@ -207,7 +207,7 @@ class Composition:
         with precision(128):
             kept = arb(1)
             for pair, count in self.pairs:
-                kept *= pair.most_finite_mass() ** count
+                kept *= (1 - ball(pair.least_infinite_mass())) ** count
             return bool(1 - kept > ball(target))
 
     def without_infinite_mass(self) -> "Composition":

@@ -1,4 +1,7 @@
-"""Pairs with losses on a rational grid: geometric ("discrete Laplace") and discrete Gaussian noise."""
+"""Pairs with losses on a rational grid: geometric and discrete Gaussian noise, randomised response.
+
+Randomised response of two answers dominates every ε-DP mechanism.
+"""
 
 import math
 from abc import abstractmethod
@@ -16,13 +19,22 @@ from dpaccount.numerics.fourier.discrete_transforms import (
     AtomTransform,
     DiscreteGaussianTransform,
     GeometricTransform,
+    ResponseTransform,
 )
 from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
 from dpaccount.numerics.intervals import accurate, ball, ceil_of, precision
 from dpaccount.numerics.lattice import counted_losses, exact_grids
 from dpaccount.numerics.lattice.exact_grids import OnGrid
 from dpaccount.numerics.lattice.lattice import Grid, Masses
-from dpaccount.pairs.pair import MAX_COUNTED, MAX_LISTED, Atoms, Symmetric, TransformPair, Unbounded
+from dpaccount.pairs.pair import (
+    MAX_COUNTED,
+    MAX_LISTED,
+    Atoms,
+    RationalEnds,
+    Symmetric,
+    TransformPair,
+    Unbounded,
+)
 
 
 class GridPair(TransformPair):
@@ -51,7 +63,7 @@ class GridPair(TransformPair):
         return self.on_grid().base(grid) if self.listed() else super().lattice(grid, depth)
 
 
-class AtomPair(Symmetric, GridPair):
+class AtomPair(Symmetric, RationalEnds, GridPair):
     """A symmetric pair with finitely many rational losses."""
 
     @abstractmethod
@@ -61,15 +73,6 @@ class AtomPair(Symmetric, GridPair):
     def largest(self) -> Fraction:
         """Return the largest loss, which has a mass."""
         return self.transform().largest()
-
-    def ceiling(self) -> arb:
-        """Return the largest loss."""
-        return ball(self.largest())
-
-    def ends(self) -> Ends:
-        """Return the least and the largest loss."""
-        most = self.largest()
-        return -most, most
 
     def on_grid(self) -> OnGrid:
         """Return the losses on their grid."""
@@ -96,11 +99,20 @@ class AtomPair(Symmetric, GridPair):
         parts.atoms.append((self.transform(), count))
         return True
 
-    def _add_bounded(self, total: Moments, count: int, mean: arb, top: arb, most: arb) -> bool:
-        """Add the mean of a loss in [−most, most] that is `most` with probability `top`."""
+    @abstractmethod
+    def mean_and_top(self) -> tuple[arb, arb]:
+        """Return the mean loss, and the mass of the largest one."""
+
+    def add_moments(self, total: Moments, count: int) -> bool:
+        """Add the mean, and the square of the largest loss as the width."""
+        (mean, top), most = self.mean_and_top(), self.ceiling()
         total.both(count * mean, count * most * most)
         total.reaches(count * most, (count * top.log()).exp())
         return True
+
+    def peak(self) -> tuple[arb, arb]:
+        """Return the largest loss and its mass."""
+        return self.ceiling(), self.mean_and_top()[1]
 
 
 def laplace_losses(scale: Fraction, shift: int) -> Ends:
@@ -138,14 +150,33 @@ class GeometricPair(AtomPair):
             return arb(0) if last < 0 else -ball(t).expm1()
         return up_to(last) - ball(t).exp() * up_to(last - self.shift)
 
-    def add_moments(self, total: Moments, count: int) -> bool:
-        """Add the mean, and the square of the largest loss as the width."""
-        mean, top = moments.two_sided(self.scale, self.shift)
-        return self._add_bounded(total, count, mean, top, ball(self.shift) / ball(self.scale))
+    def mean_and_top(self) -> tuple[arb, arb]:
+        """Return the mean loss, and the mass of the largest one."""
+        return moments.two_sided(self.scale, self.shift)
 
-    def peak(self) -> tuple[arb, arb]:
-        """Return the largest loss and its mass."""
-        return ball(self.largest()), moments.two_sided(self.scale, self.shift)[1]
+
+@dataclass(frozen=True)
+class ResponsePair(AtomPair):
+    """k-ary randomised response of `epsilon`; k = 2 dominates every ε-DP mechanism.
+
+    Kairouz, Oh & Viswanath 2015 and 2016.
+    """
+
+    epsilon: Fraction
+    k: int = 2
+
+    @property
+    def rank(self) -> int:  # type: ignore[override]
+        """Return where the pair comes in the order of a composition."""
+        return 1 if self.k == 2 else 2
+
+    def transform(self) -> ResponseTransform:
+        """Return the sum over two or three losses."""
+        return ResponseTransform(self.epsilon, self.k)
+
+    def mean_and_top(self) -> tuple[arb, arb]:
+        """Return the mean loss, and the mass of the largest one."""
+        return moments.atoms(self.epsilon, self.k)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from flint import arb
 
-from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed import laplace, moments
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
@@ -15,14 +14,14 @@ from dpaccount.numerics.fourier.transforms import LaplaceTransform
 from dpaccount.numerics.intervals import ball
 from dpaccount.numerics.lattice import connect_dots
 from dpaccount.numerics.lattice.lattice import Grid, Masses
-from dpaccount.pairs.pair import Symmetric, TransformPair
+from dpaccount.pairs.pair import RationalEnds, Symmetric, TransformPair
 
 MAX_POWERS = 4000  #: copies up to which truncated powers are computed
 MAX_POWERS_LOSS = 60  #: and their largest loss together
 
 
 @dataclass(frozen=True)
-class LaplacePair(Symmetric, TransformPair):
+class LaplacePair(Symmetric, RationalEnds, TransformPair):
     """Laplace noise of largest loss `loss` = sensitivity/scale."""
 
     loss: Fraction
@@ -33,17 +32,9 @@ class LaplacePair(Symmetric, TransformPair):
         """Return the largest loss."""
         return self.loss
 
-    def ceiling(self) -> arb:
-        """Return the largest loss."""
-        return ball(self.loss)
-
     def largest(self) -> Fraction:
         """Return the largest loss, of mass ½."""
         return self.loss
-
-    def ends(self) -> Ends:
-        """Return the least and the largest loss."""
-        return -self.loss, self.loss
 
     def own_curve(self, bits: int) -> Curve:
         """Return the closed curve."""

@@ -162,7 +162,7 @@ def _discrete_gaussian(total: Total, event: ev.DiscreteGaussian, count: int) -> 
 
 
 def _response(total: Total, event: ev.RandomizedResponse, count: int) -> None:
-    from dpaccount.pairs.response import ResponsePair
+    from dpaccount.pairs.discrete import ResponsePair
 
     if event.epsilon:
         total.pair(ResponsePair(event.epsilon, event.k), count)
@@ -170,7 +170,7 @@ def _response(total: Total, event: ev.RandomizedResponse, count: int) -> None:
 
 def _pure(total: Total, event: ev.Pure, count: int) -> None:
     """Add the pair that dominates every ε-DP mechanism."""
-    from dpaccount.pairs.response import ResponsePair
+    from dpaccount.pairs.discrete import ResponsePair
 
     if event.epsilon:
         total.pair(ResponsePair(event.epsilon), count)
@@ -200,7 +200,7 @@ def _approximate(total: Total, event: ev.Approximate, count: int) -> None:
 
     Kairouz, Oh & Viswanath 2015.
     """
-    from dpaccount.pairs.response import ResponsePair
+    from dpaccount.pairs.discrete import ResponsePair
 
     if event.epsilon:
         total.pair(ResponsePair(event.epsilon), count)
@@ -210,7 +210,7 @@ def _approximate(total: Total, event: ev.Approximate, count: int) -> None:
 
 def _shuffled(total: Total, event: ev.Shuffled, count: int) -> None:
     """Add the pair of a report among clones; that of the randomiser for one report, or where no clone is."""
-    from dpaccount.pairs.response import ResponsePair
+    from dpaccount.pairs.discrete import ResponsePair
     from dpaccount.pairs.shuffled import ShuffledPair
 
     users, epsilon = event.population, event.epsilon

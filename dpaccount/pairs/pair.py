@@ -85,10 +85,6 @@ class LossPair(ABC):
         """Return a lower bound on the mass at an infinite loss, as lattices use it."""
         return Fraction(0)
 
-    def most_finite_mass(self) -> arb:
-        """Return a ball whose upper end bounds the probability of a finite loss."""
-        return arb(1)
-
     # ---- curve, transform, Rényi bound, moments
 
     @abstractmethod
@@ -312,6 +308,22 @@ class CommonSupport(LossPair):
         return self
 
 
+class RationalEnds(LossPair):
+    """States that the largest loss is rational and has a mass, and that the least loss is its negative."""
+
+    @abstractmethod
+    def largest(self) -> Fraction:
+        """Return the largest loss."""
+
+    def ceiling(self) -> arb:
+        """Return the largest loss."""
+        return ball(self.largest())
+
+    def ends(self) -> Ends:
+        """Return the least and the largest loss."""
+        return -self.largest(), self.largest()
+
+
 class Unbounded(LossPair):
     """States that losses have no bound."""
 
@@ -322,6 +334,22 @@ class Unbounded(LossPair):
     def ends(self) -> None:
         """Return None."""
         return
+
+
+class OfSample(LossPair):
+    """States that the pair is of a random sample of the units, on which `whole` is released."""
+
+    @abstractmethod
+    def whole(self) -> Any:
+        """Return the `composition.Composition` that a unit meets which every sample holds."""
+
+    @abstractmethod
+    def sampling(self) -> Sampling:
+        """Return what this pair is a sample of."""
+
+    def add_moments(self, total: Moments, count: int) -> bool:
+        """Add the moments of the whole, which those of a sample do not exceed."""
+        return self.whole().add_moments_of_sample(total, count)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from flint import arb
 
 from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed import gaussian, sampled_curves
-from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
@@ -34,6 +33,7 @@ from dpaccount.pairs.pair import (
     CommonSupport,
     ExactPair,
     LossPair,
+    OfSample,
     OneWay,
     Sampling,
     TransformPair,
@@ -46,17 +46,22 @@ MOST_FACTORS = 64  #: units on a sample whose transform is taken
 
 
 @dataclass(frozen=True)
-class PoissonPair(OneWay):
+class PoissonPair(OneWay, OfSample):
     """A pair on a Poisson sample of rate `rate`, when a unit is removed or `added`."""
 
     rate: Fraction
+
+    def sampling(self) -> Sampling:
+        """Return the sample and its composition; adding a unit costs no more."""
+        return Sampling(self.rate, self.whole(), exact=not self.added)
 
     def resampled(self, rate: Fraction) -> Self:
         """Return a sample of this sample."""
         return replace(self, rate=rate * self.rate)
 
-    def _bracketing_pairs(self, whole: Composition) -> tuple[LossPair, Composition] | None:
+    def bracketing_pairs(self) -> tuple[LossPair, Composition] | None:
         """Return the pair of a smaller rate and the whole, where the rate is too near to 1 for floats."""
+        whole = self.whole()
         if whole.failures or self.rate <= MOST_RATE:
             return None
         return replace(self, rate=MOST_RATE), whole.reversed() if self.added else whole
@@ -100,13 +105,9 @@ class PoissonComposition(PoissonPair):
         there, back = (sampled_curves.with_infinite_mass(each, *mass) for each in (there, back))
         return sampled_curves.on_sample(self.rate, there, back, bits, added=self.added)
 
-    def add_moments(self, total: Moments, count: int) -> bool:
-        """Add the moments of the whole, which those of a sample do not exceed."""
-        return self.inner.add_moments_of_sample(total, count)
-
-    def sampling(self) -> Sampling:
-        """Return the sample and its composition; adding a unit costs no more."""
-        return Sampling(self.rate, self.inner, exact=not self.added)
+    def whole(self) -> Composition:
+        """Return the composition."""
+        return self.inner
 
     def extent(self) -> int:
         """Return how many bits the magnitudes of the parameters span."""
@@ -146,10 +147,6 @@ class SampledPair(PoissonComposition, ExactPair):
     def least_infinite_mass(self) -> Fraction:
         """Return the rate times the mass of failures, 0 when a unit is added."""
         return Fraction(0) if self.added else self.rate * self.inner.failure()[0]
-
-    def most_finite_mass(self) -> arb:
-        """Return 1 minus the rate times the mass of failures, 1 when a unit is added."""
-        return arb(1) if self.added else 1 - ball(self.rate) * ball(self.inner.failure()[0])
 
     def transform(self) -> Transform | None:
         """Return None: quicker methods come first."""
@@ -243,10 +240,6 @@ class SampledPair(PoissonComposition, ExactPair):
         rate, loss = values
         return replace(self, rate=rate, inner=replace(self.inner, pairs=((LaplacePair(loss), 1),)))
 
-    def bracketing_pairs(self) -> tuple[LossPair, Composition] | None:
-        """Return simpler pairs at a rate near 1."""
-        return self._bracketing_pairs(self.inner)
-
     def few_losses(self) -> tuple[Atoms, arb] | None:
         """Return the losses but the rarest ones of noise, whose mass counts as at +∞."""
         transform = self.summed_transform()
@@ -309,18 +302,9 @@ class SampledGaussian(PoissonPair, TransformPair):
         rate, mu2 = values
         return replace(self, rate=rate, mu2=mu2)
 
-    def bracketing_pairs(self) -> tuple[LossPair, Composition] | None:
-        """Return simpler pairs at a rate near 1."""
-        return self._bracketing_pairs(Composition((self.mu2, self.mu2)))
-
-    def add_moments(self, total: Moments, count: int) -> bool:
-        """Add the moments of the whole, which those of a sample do not exceed."""
-        total.only_above(count * ball(self.mu2) / 2, count * ball(self.mu2))
-        return True
-
-    def sampling(self) -> Sampling:
-        """Return the sample and its composition; adding a unit costs no more."""
-        return Sampling(self.rate, Composition((self.mu2, self.mu2)), exact=not self.added)
+    def whole(self) -> Composition:
+        """Return the Gaussian noise alone."""
+        return Composition((self.mu2, self.mu2))
 
     def group(self, there: int, gone: int) -> "SampledGroup":
         """Return the mixtures of a group."""
@@ -328,7 +312,7 @@ class SampledGaussian(PoissonPair, TransformPair):
 
 
 @dataclass(frozen=True)
-class SampledGroup(CommonSupport, ExactPair):
+class SampledGroup(OfSample, CommonSupport, ExactPair):
     """A group on a Poisson sample of Gaussian noise: `there` units against `gone` others, of μ² each.
 
     They are in one dataset alone and in the other alone (`numerics.sampled_groups`).
@@ -371,19 +355,16 @@ class SampledGroup(CommonSupport, ExactPair):
         """Return an upper bound on M(s)."""
         return self._mixture().moment_bound(s)
 
-    def add_moments(self, total: Moments, count: int) -> bool:
-        """Add the moments of a sample of the whole group."""
-        return self._whole().add_moments_of_sample(total, count)
-
     def bracketing_pairs(self) -> tuple[LossPair, Composition] | None:
         """Return the group at a smaller rate, and all of it in every sample, at a rate near 1."""
-        return (replace(self, rate=MOST_RATE), self._whole()) if self.rate > MOST_RATE else None
+        return (replace(self, rate=MOST_RATE), self.whole()) if self.rate > MOST_RATE else None
 
     def sampling(self) -> Sampling:
         """Return an upper bound: a sample that holds all of the group or none."""
-        return Sampling(1 - (1 - self.rate) ** (self.there + self.gone), self._whole(), exact=False)
+        return Sampling(1 - (1 - self.rate) ** (self.there + self.gone), self.whole(), exact=False)
 
-    def _whole(self) -> Composition:
+    def whole(self) -> Composition:
+        """Return the noise against all of the group at once."""
         mu2 = (self.there + self.gone) ** 2 * self.mu2
         return Composition((mu2, mu2))
 

@@ -4,18 +4,16 @@ It lies at +sensitivity in one dataset and at −sensitivity in the other. With 
 noise moved by ± the sensitivity), the pair is (z₊R, z₋R) over the noise R (docs/numerics.md).
 """
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from flint import arb
 
 from dpaccount.numerics.bisection import Ends, least_integer
 from dpaccount.numerics.closed import sampled_curves
-from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve, least_log_ratio
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier.replaced_gaussian import ReplacedGaussianTransform
@@ -23,31 +21,32 @@ from dpaccount.numerics.fourier.sampled_laplace import ReplacedLaplaceTransform
 from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.numerics.work_budget import bearable
 from dpaccount.pairs.composition import Composition
-from dpaccount.pairs.discrete import GeometricPair, laplace_losses
+from dpaccount.pairs.discrete import GeometricPair, ResponsePair, laplace_losses
 from dpaccount.pairs.laplace import LaplacePair
-from dpaccount.pairs.pair import MAX_LISTED, Atoms, LossPair, Sampling, Symmetric, TransformPair, Unbounded
-from dpaccount.pairs.response import ResponsePair
+from dpaccount.pairs.pair import (
+    MAX_LISTED,
+    Atoms,
+    CommonSupport,
+    LossPair,
+    OfSample,
+    Sampling,
+    Symmetric,
+    TransformPair,
+    Unbounded,
+)
 from dpaccount.pairs.table import LossTable
 
 
 @dataclass(frozen=True)
-class ReplacedRow(Symmetric, LossPair):
+class ReplacedRow(Symmetric, OfSample):
     """A pair of a row that is replaced in a Poisson sample of rate `rate`; both directions are one."""
 
     rate: Fraction
     closed_curve: ClassVar[bool] = True
 
-    @abstractmethod
-    def whole(self) -> Composition:
-        """Return the composition of a replaced row that every sample holds."""
-
     def sampling(self) -> Sampling:
         """Return an upper bound: a sample that holds both rows or none."""
         return Sampling(self.rate, self.whole(), exact=False)
-
-    def add_moments(self, total: Moments, count: int) -> bool:
-        """Add the moments of the whole, which those of a sample do not exceed."""
-        return self.whole().add_moments_of_sample(total, count)
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class ReplacedLaplace(ReplacedRow, TransformPair):
 
 
 @dataclass(frozen=True)
-class ReplacedGeometric(ReplacedRow, LossTable):
+class ReplacedGeometric(ReplacedRow, CommonSupport, LossTable):
     """Two-sided geometric noise of scale `scale`, moved by `shift`.
 
     The noise is r^{|x|}(1 − r)/(1 + r), r = e^{−1/scale}; with the row at +shift and at −shift it is moved so
@@ -129,14 +128,6 @@ class ReplacedGeometric(ReplacedRow, LossTable):
             return None
         low, high = laplace_losses(self.scale, self.shift)
         return ReplacedLaplace(self.rate, low), ReplacedLaplace(self.rate, high)
-
-    def infinite_loss_mass(self) -> Fraction:
-        """Return 0: both distributions have the same support."""
-        return Fraction(0)
-
-    def without_infinite_mass(self) -> Self:
-        """Return the pair itself."""
-        return self
 
     def ends(self) -> Ends:
         """Return the least and the largest loss."""

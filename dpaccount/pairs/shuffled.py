@@ -11,8 +11,8 @@ from dpaccount.numerics.closed import sampled_curves
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.intervals import ball
+from dpaccount.pairs.discrete import ResponsePair
 from dpaccount.pairs.pair import CommonSupport, ExactPair, Symmetric
-from dpaccount.pairs.response import ResponsePair
 
 
 @dataclass(frozen=True)

@@ -32,28 +32,20 @@ class LossTable(ExactPair):
         """Return the finite losses, each with its mass under P, at the precision of the moment."""
 
     @abstractmethod
-    def infinite_loss_mass(self) -> Fraction:
+    def infinite_mass(self) -> Fraction:
         """Return the mass of P at an infinite loss."""
 
     def listed(self) -> bool:
         """Return whether losses are few enough to be listed one by one."""
         return True
 
-    def infinite_mass(self) -> Fraction:
-        """Return the mass of P at an infinite loss."""
-        return self.infinite_loss_mass()
-
     def least_infinite_mass(self) -> Fraction:
         """Return the mass of P at an infinite loss."""
-        return self.infinite_loss_mass()
-
-    def most_finite_mass(self) -> arb:
-        """Return the mass of P at finite losses."""
-        return 1 - ball(self.infinite_loss_mass())
+        return self.infinite_mass()
 
     def ceiling(self) -> arb | None:
         """Return the largest loss; None where some mass is at an infinite one."""
-        if self.infinite_loss_mass():
+        if self.infinite_mass():
             return None
         return max((at for at, _ in kept_losses(self, ctx.prec)), key=lambda at: float(at.mid()))
 
@@ -67,7 +59,7 @@ class LossTable(ExactPair):
         """Return δ(t) = P(L = ∞) + E(1 − e^{t−L})₊ at the precision of the moment."""
         at, kept = ball(t), kept_losses(self, ctx.prec)
         spend(len(kept))
-        total = ball(self.infinite_loss_mass())
+        total = ball(self.infinite_mass())
         for loss, mass in kept:
             total += mass * (-(at - loss).expm1()).max(arb(0))
         return total
@@ -92,7 +84,7 @@ class LossTable(ExactPair):
         """Return the listed losses on a lattice, else those of the curve."""
         if not self.listed():
             return super().lattice(grid, depth)
-        return composing.of_table(self.losses, lambda: ball(self.infinite_loss_mass()), grid)
+        return composing.of_table(self.losses, lambda: ball(self.infinite_mass()), grid)
 
     def few_losses(self) -> tuple[Atoms, arb] | None:
         """Return the losses with their masses, the rarest first, and the mass at +∞."""
@@ -100,7 +92,7 @@ class LossTable(ExactPair):
             return None
         losses = self.losses()
         return (
-            (counted_losses.ordered(losses), ball(self.infinite_loss_mass()))
+            (counted_losses.ordered(losses), ball(self.infinite_mass()))
             if len(losses) <= MAX_COUNTED
             else None
         )
@@ -134,10 +126,7 @@ class TablePair(LossTable):
     @property
     def symmetric(self) -> bool:
         """Return whether (Q, P) has the same losses with the same masses."""
-        return (
-            self.odds == self.reversed().odds
-            and self.infinite_loss_mass() == self.reversed().infinite_loss_mass()
-        )
+        return self.odds == self.reversed().odds and self.infinite_mass() == self.reversed().infinite_mass()
 
     def reversed(self) -> "TablePair":
         """Return the pair of the other direction."""
@@ -148,7 +137,7 @@ class TablePair(LossTable):
         # The exact difference from 1, as the logarithm of odds near 1 would keep few of its digits.
         return tuple((ball(odds - 1).log1p(), ball(mass)) for odds, mass in self.odds.items())
 
-    def infinite_loss_mass(self) -> Fraction:
+    def infinite_mass(self) -> Fraction:
         """Return the mass of P where Q has none."""
         return self._failing
 

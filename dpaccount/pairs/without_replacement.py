@@ -7,18 +7,17 @@ from typing import ClassVar, Self
 from flint import arb
 
 from dpaccount.numerics.closed import sampled_curves
-from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.intervals import ball
 from dpaccount.pairs.composition import Composition
-from dpaccount.pairs.pair import Sampling, Symmetric, UpperPair
+from dpaccount.pairs.pair import OfSample, Sampling, Symmetric, UpperPair
 
 SPARE_BITS = 2  #: of precision, at least, for the image of the inner bound
 
 
 @dataclass(frozen=True)
-class WithoutReplacement(Symmetric, UpperPair):
+class WithoutReplacement(Symmetric, OfSample, UpperPair):
     """A composition on a sample of the fraction `rate`, in both directions at once.
 
     Balle, Barthe & Gaboardi 2018.
@@ -55,9 +54,9 @@ class WithoutReplacement(Symmetric, UpperPair):
         """Return the bound by joint convexity of the moment."""
         return self.inner.sampled_renyi(order, self.rate)
 
-    def add_moments(self, total: Moments, count: int) -> bool:
-        """Add the moments of the whole, which those of a sample do not exceed."""
-        return self.inner.add_moments_of_sample(total, count)
+    def whole(self) -> Composition:
+        """Return the composition."""
+        return self.inner
 
     def sampling(self) -> Sampling:
         """Return the sample and its composition."""

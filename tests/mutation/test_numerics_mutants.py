@@ -56,9 +56,9 @@ from dpaccount.numerics.lattice import composing, connect_dots, counted_losses, 
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.discrete import ResponsePair
 from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.poisson import SampledPair
-from dpaccount.pairs.response import ResponsePair
 
 ZERO = arb(0)
 HALF = Fraction(1, 2)

@@ -23,11 +23,10 @@ from dpaccount.numerics.lattice import composing, connect_dots, lattice
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.pairs.composition import Composition
-from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair
+from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair, ResponsePair
 from dpaccount.pairs.gaussian import GaussianPair
 from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.poisson import SampledGaussian, SampledPair
-from dpaccount.pairs.response import ResponsePair
 from tests.looped import looped
 
 STEP = Fraction(1, 3)

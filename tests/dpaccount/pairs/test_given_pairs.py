@@ -135,7 +135,7 @@ def test_epsilon_and_delta_agree(pair, delta):
     epsilon = cost(pair).epsilon(delta)
     if epsilon.upper == math.inf:
         assert max(
-            TablePair(pair.p, pair.q).infinite_loss_mass(), TablePair(pair.q, pair.p).infinite_loss_mass()
+            TablePair(pair.p, pair.q).infinite_mass(), TablePair(pair.q, pair.p).infinite_mass()
         ) > Fraction(delta)
         return
     assert cost(pair).delta(epsilon.upper).lower <= Fraction(delta)
@@ -151,7 +151,7 @@ def test_the_order_of_the_laws_does_not_matter():
     for at in ("0.1", "1", "3"):
         assert cost(FAILS * 3).delta(at) == cost(turned * 3).delta(at)
     one_way = TablePair(FAILS.p, FAILS.q)
-    assert one_way.infinite_loss_mass() == Fraction(1, 10**4)
+    assert one_way.infinite_mass() == Fraction(1, 10**4)
     assert float(cost(FAILS).delta(50).upper) == pytest.approx(5e-4), "the direction that fails more often"
 
 

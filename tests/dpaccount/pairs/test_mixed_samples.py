@@ -16,10 +16,9 @@ from dpaccount.numerics.fourier.contours import MOST_OF_FAMILY, Product
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.sampled_mixed import SampledMixedTransform
 from dpaccount.pairs.composition import Composition
-from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair
+from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair, ResponsePair
 from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.poisson import SampledPair
-from dpaccount.pairs.response import ResponsePair
 from dpaccount.plan.events import DiscreteGaussian, Gaussian, Laplace, Plan, PoissonSubsampled, Pure, Sequence
 from tests.dpaccount.pairs.error_terms import assert_both_matter
 from tests.looped import looped
