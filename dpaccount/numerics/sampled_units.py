@@ -85,16 +85,7 @@ class SampledUnitsTransform(OnLine):
 class _TiltedUnits(TiltedSample):
     """The integrand φ z^{a + iτ} of H."""
 
-    factor: SampledUnitsTransform  # type: ignore[assignment]
-
-    @property
-    def low(self) -> arb:
-        """Return k·min(a, 0)."""
-        return self.factor.units * self.a.min(arb(0))
-
-    def least(self) -> arb:
-        """Return log (1 − q)^k, the infimum of log z."""
-        return self.factor.units * (-ball(self.factor.rate)).log1p()
+    factor: SampledUnitsTransform
 
     def log_z(self, u: Number) -> Number:
         """Return log z(u), of each factor by itself."""
@@ -102,22 +93,6 @@ class _TiltedUnits(TiltedSample):
         spend(self.factor.units)
         factors = _inverse_roots(self.factor.rate, self.mu2, self.factor.units, ctx.prec)
         return sum(((odds * root).log1p() for root in factors), spent)
-
-    def tails(self, left: arb, right: arb) -> arb:
-        """Return a bound on the sum over the nodes left out on a real line, both sides (`TiltedSample`)."""
-        move = (self.a * self.factor.reach).max(arb(0))
-        room = right - move
-        if not (room > 0 and left < 0 and right > 0):
-            return arb.pos_inf()
-        ends = [(self.a * log).exp() for log in (self.log_z(left), self.log_z(right), self.least())]
-        below = ends[0] if self.a >= 0 else ends[2]
-        return below * normal(left) + ends[1] * (-right * right / 2).exp() / (2 * arb.pi()).sqrt() / room
-
-    def peaks(self) -> tuple[float, float, float]:
-        """Return where φz^a rises first and falls last, and −log of the least z^a if a < 0."""
-        a = float(self.a.mid())
-        penalty = -min(a, 0.0) * self.factor.units * -math.log1p(-float(self.factor.rate))
-        return 0.0, max(a, 0.0) * float(self.factor.reach.mid()), penalty
 
 
 @kept(64)

@@ -16,7 +16,7 @@ from dpaccount.pairs.composition import Attained, Composition, sort_key
 from dpaccount.pairs.pair import LossPair
 from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
 from dpaccount.plan import events as ev
-from dpaccount.plan.event_base import Event, walk
+from dpaccount.plan.event_base import Event, GaussianEvent, walk
 
 MAX_GROUP = 8  #: units on samples whose mixture is added up
 MOST_HIDDEN = 64  #: ε beyond which shuffling hides nothing: a clone takes some e^ε reports
@@ -118,24 +118,8 @@ def _add_group(total: Total, event: Event, k: int, there: int, count: int) -> bo
     return True
 
 
-def _gaussian(total: Total, event: ev.Gaussian, count: int) -> None:
-    mu2 = (event.sensitivity / event.sigma) ** 2
-    total.gaussian(mu2, mu2, count)
-
-
-def _gdp(total: Total, event: ev.Gdp, count: int) -> None:
-    total.gaussian(event.mu**2, event.mu**2, count)
-
-
-def _stream(total: Total, event: Any, count: int) -> None:
-    """Add the Gaussian loss of the round with the largest movement."""
-    low, high = event.moved_by_group(1)
-    total.gaussian(low, high, count)
-
-
-def _ftrl(total: Total, event: ev.DpFtrl, count: int) -> None:
-    low, high = event.movement()
-    total.gaussian(low, high, count)
+def _gaussian(total: Total, event: GaussianEvent, count: int) -> None:
+    total.gaussian(*event.movement(), count)
 
 
 def _laplace(total: Total, event: ev.Laplace, count: int) -> None:
@@ -161,29 +145,20 @@ def _discrete_gaussian(total: Total, event: ev.DiscreteGaussian, count: int) -> 
         total.pair(ZcdpBound((event.sensitivity / event.sigma) ** 2 / 2), count)
 
 
-def _response(total: Total, event: ev.RandomizedResponse, count: int) -> None:
+def _response(total: Total, event: ev.RandomizedResponse | ev.Pure, count: int) -> None:
+    """Add the pair of a response; that of two answers dominates every ε-DP mechanism."""
     from dpaccount.pairs.discrete import ResponsePair
 
     if event.epsilon:
-        total.pair(ResponsePair(event.epsilon, event.k), count)
+        answers = event.k if isinstance(event, ev.RandomizedResponse) else 2
+        total.pair(ResponsePair(event.epsilon, answers), count)
 
 
-def _pure(total: Total, event: ev.Pure, count: int) -> None:
-    """Add the pair that dominates every ε-DP mechanism."""
-    from dpaccount.pairs.discrete import ResponsePair
-
-    if event.epsilon:
-        total.pair(ResponsePair(event.epsilon), count)
-
-
-def _exponential(total: Total, event: ev.Exponential, count: int) -> None:
-    if event.epsilon:
-        total.pair(RangeBound(event.epsilon), count)
-
-
-def _range(total: Total, event: ev.BoundedRange, count: int) -> None:
-    if event.eta:
-        total.pair(RangeBound(event.eta), count)
+def _range(total: Total, event: ev.BoundedRange | ev.Exponential, count: int) -> None:
+    """Add bounded range, which the exponential mechanism has."""
+    eta = getattr(event, event.grows)
+    if eta:
+        total.pair(RangeBound(eta), count)
 
 
 def _permute_and_flip(total: Total, event: ev.PermuteAndFlip, count: int) -> None:
@@ -340,19 +315,19 @@ def _sequence(total: Total, event: ev.Sequence, count: int) -> None:
 # A table and not a chain of conditions: an event that is not in it raises, and is never counted as nothing.
 _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.Gaussian: _gaussian,
-    ev.Gdp: _gdp,
-    ev.Tree: _stream,
-    ev.MatrixFactorisation: _stream,
-    ev.DpFtrl: _ftrl,
+    ev.Gdp: _gaussian,
+    ev.Tree: _gaussian,
+    ev.MatrixFactorisation: _gaussian,
+    ev.DpFtrl: _gaussian,
     ev.BandedPoisson: _banded,
     ev.Laplace: _laplace,
     ev.DiscreteLaplace: _discrete_laplace,
     ev.DiscreteGaussian: _discrete_gaussian,
     ev.RandomizedResponse: _response,
-    ev.Exponential: _exponential,
+    ev.Exponential: _range,
     ev.BoundedRange: _range,
     ev.PermuteAndFlip: _permute_and_flip,
-    ev.Pure: _pure,
+    ev.Pure: _response,
     ev.Approximate: _approximate,
     ev.DominatingPair: _given_pair,
     ev.Shuffled: _shuffled,

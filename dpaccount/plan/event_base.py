@@ -229,11 +229,12 @@ class OnSample(Event):
     """An event that runs another one, `of`, on a random sample of the units."""
 
     of: Event
+    rate: Fraction
 
     @property
     def fraction(self) -> Fraction:
-        """Return how likely a unit is drawn."""
-        raise NotImplementedError
+        """Return how likely a unit is drawn: the rate of the sample where it has one."""
+        return self.rate
 
     def _check(self) -> None:
         require_nestable(self.name, self.of)
@@ -277,9 +278,15 @@ class GaussianEvent(Event):
 
     group_attained = gaussian = True
 
-    def _zcdp(self) -> Amount:
-        square = self._mu_squared()
-        return None if square is None else square / 2
+    def movement(self) -> tuple[Fraction, Fraction]:
+        """Return bounds on μ² of one release, alike where it is rational."""
+        raise NotImplementedError
+
+    def _mu_squared(self) -> Fraction:
+        return self.movement()[1]
+
+    def _zcdp(self) -> Fraction:
+        return self._mu_squared() / 2
 
     def _pure(self) -> Amount:
         return None if getattr(self, self.grows) else Fraction(0)
@@ -298,8 +305,9 @@ class Stream(GaussianEvent):
         if self.cover is not None:
             raise InputError("its rounds are its cover", "leave cover out", self.name)
 
-    def _mu_squared(self) -> Fraction:
-        return self.moved_by_group(1)[1]
+    def movement(self) -> tuple[Fraction, Fraction]:
+        """Return bounds on μ² for the round that is worst, the first."""
+        return self.moved_by_group(1)
 
     def moved_by_group(self, k: int) -> tuple[Fraction, Fraction]:
         """Return bounds on μ² for the k rounds that are worst together: the first k of them."""

@@ -37,8 +37,10 @@ class Gaussian(GaussianEvent):
     sigma: Real
     sensitivity: Real = ONE
 
-    def _mu_squared(self) -> Fraction:
-        return (self.sensitivity / self.sigma) ** 2
+    def movement(self) -> tuple[Fraction, Fraction]:
+        """Return μ², twice."""
+        square = (self.sensitivity / self.sigma) ** 2
+        return square, square
 
 
 @event_kind
@@ -52,8 +54,9 @@ class Gdp(GaussianEvent):
     grows = "mu"
     mu: Real
 
-    def _mu_squared(self) -> Fraction:
-        return self.mu**2
+    def movement(self) -> tuple[Fraction, Fraction]:
+        """Return μ², twice."""
+        return self.mu**2, self.mu**2
 
 
 @event_kind
@@ -206,9 +209,6 @@ class DpFtrl(GaussianEvent):
         )
         if size > most or len(given) > toeplitz.MOST_COEFFICIENTS:
             raise InputError("too many steps or coefficients", f"at most {most} are bounded", self.name)
-
-    def _mu_squared(self) -> Fraction:
-        return self.movement()[1]
 
     def movement(self) -> tuple[Fraction, Fraction]:
         """Return bounds on μ²: the largest square that a unit moves in all steps, over the noise's."""

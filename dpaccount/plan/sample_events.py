@@ -33,11 +33,6 @@ class PoissonSubsampled(OnSample):
     rate: Real
     of: Event
 
-    @property
-    def fraction(self) -> Fraction:
-        """Return the rate."""
-        return self.rate
-
 
 MOST_EXAMPLES = 256  #: of a unit: costs are those of a mixture of so many Gaussians
 
@@ -97,11 +92,6 @@ class PoissonReplaced(OnSample):
                 "release each on a sample of its own",
                 self.name,
             )
-
-    @property
-    def fraction(self) -> Fraction:
-        """Return the rate."""
-        return self.rate
 
     def _pure(self) -> Amount:
         """Return ln((1 − q + qe^ε)/(1 − q + qe^−ε)), rounded up (docs/numerics.md)."""

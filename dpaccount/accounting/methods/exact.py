@@ -24,6 +24,7 @@ from dpaccount.pairs.pair import LossPair
 
 LOG2 = math.log(2)
 MANY_SAMPLES = 133  #: different ones that leave no work for a second direction or method
+CLOSE = Fraction(1, 10**17)  #: of ε where only rounding is between its ends
 MAX_STEPS = 10**12  #: of one pair in a lattice composition
 DEPTHS = 60.0, 250.0, 900.0  #: −log of the rarest losses that are counted: they must be small next to δ
 
@@ -90,7 +91,7 @@ def powers_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclos
     copies, product = equal_copies(total), total.transform()
     if copies is None or product is None:
         return None
-    value = copies.delta(epsilon, -_log_delta(product, epsilon) / LOG2)
+    value = copies.delta(epsilon, 60, -_log_delta(product, epsilon) / LOG2)
     return within_unit(floor_of(value), ceil_of(value))
 
 
@@ -116,13 +117,18 @@ def grid_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Num
     """Return ε(target) where all losses lie on one grid of bearable size."""
     log_target = log_float(target)
     grids = _grids(total, lambda product: -log_target)
-    return None if grids is None else _open_above(*exact_grids.epsilon(grids[0], target, log_target / LOG2))
+    if grids is None:
+        return None
+    return _open_above(*exact_grids.compose(grids[0], log_target / LOG2).epsilon(target, CLOSE))
 
 
 def grid_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
     """Return δ(epsilon) where all losses lie on one grid of bearable size."""
     grids = _grids(total, lambda product: -_log_delta(product, epsilon))
-    return None if grids is None else within_unit(*exact_grids.delta(grids[0], epsilon, -grids[1] / LOG2))
+    if grids is None:
+        return None
+    value = exact_grids.compose(grids[0], -grids[1] / LOG2).curve(epsilon)
+    return within_unit(floor_of(value), ceil_of(value))
 
 
 def _grids(

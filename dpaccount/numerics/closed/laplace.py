@@ -27,36 +27,6 @@ def delta_single(epsilon: Fraction, loss: Fraction, bits: int = 80) -> arb:
     return accurate(lambda: -(ball(epsilon - loss) / 2).expm1(), bits)
 
 
-def delta(epsilon: Fraction, loss: Fraction, count: int, bits: int = 80, small: float = 0.0) -> arb:
-    """Return a ball around δ(ε) of `count` Laplace mechanisms of maximal loss `loss` each.
-
-    `small` estimates −log₂ δ(ε): what the terms must be more accurate by.
-    """
-    if count == 1:
-        return delta_single(epsilon, loss, bits)
-    if epsilon >= count * loss:
-        return ball(0)
-    wanted = bits + int(small)
-    steps = _continuous_steps(count, loss, wanted)
-    first = _first_part(count, loss, steps, wanted)
-    start = wanted + 40  # where terms cancel more, the precision is doubled
-    return accurate(lambda: _sum(epsilon, loss, count, steps, first), bits, start)
-
-
-def epsilon(target: Fraction, loss: Fraction, count: int, width: Fraction, hint: Ends) -> Ends:
-    """Return an enclosure of the least ε ≥ 0 with δ(ε) ≤ target, for 0 < target < 1."""
-    bits = max(40, int(-log_float(width) * 1.45) + 16)
-    small = -log_float(target) * 1.45
-
-    @cache
-    def curve(at: Fraction) -> arb:
-        return delta(at, loss, count, bits, small)
-
-    if not curve(hint[0]) > ball(target) and curve(Fraction(0)) <= ball(target):
-        return Fraction(0), Fraction(0)
-    return solve(curve, target, Fraction(0), count * loss, width, hint)
-
-
 @dataclass(frozen=True)
 class TruncatedPowers:
     """`count` equal Laplace mechanisms of maximal loss `loss` each."""
@@ -64,13 +34,34 @@ class TruncatedPowers:
     loss: Fraction
     count: int
 
-    def epsilon(self, target: Fraction, width: Fraction, hint: Ends) -> Ends:
-        """Return an enclosure of ε(target), 0 < target < 1."""
-        return epsilon(target, self.loss, self.count, width, hint)
+    def delta(self, epsilon: Fraction, bits: int = 80, small: float = 0.0) -> arb:
+        """Return a ball around δ(ε).
 
-    def delta(self, epsilon: Fraction, small: float) -> arb:
-        """Return a ball around δ(epsilon), about 2^−small."""
-        return delta(epsilon, self.loss, self.count, 60, small)
+        `small` estimates −log₂ δ(ε): what the terms must be more accurate by.
+        """
+        loss, count = self.loss, self.count
+        if count == 1:
+            return delta_single(epsilon, loss, bits)
+        if epsilon >= count * loss:
+            return ball(0)
+        wanted = bits + int(small)
+        steps = _continuous_steps(count, loss, wanted)
+        first = _first_part(count, loss, steps, wanted)
+        start = wanted + 40  # where terms cancel more, the precision is doubled
+        return accurate(lambda: _sum(epsilon, loss, count, steps, first), bits, start)
+
+    def epsilon(self, target: Fraction, width: Fraction, hint: Ends) -> Ends:
+        """Return an enclosure of the least ε ≥ 0 with δ(ε) ≤ target, for 0 < target < 1."""
+        bits = max(40, int(-log_float(width) * 1.45) + 16)
+        small = -log_float(target) * 1.45
+
+        @cache
+        def curve(at: Fraction) -> arb:
+            return self.delta(at, bits, small)
+
+        if not curve(hint[0]) > ball(target) and curve(Fraction(0)) <= ball(target):
+            return Fraction(0), Fraction(0)
+        return solve(curve, target, Fraction(0), self.count * self.loss, width, hint)
 
 
 def _continuous_steps(count: int, loss: Fraction, bits: int) -> int:

@@ -66,6 +66,8 @@ class ByParts(Transform):
 class OnLine(ByParts, OnPoissonSample):
     """A Poisson sample whose H(a) is an integral along the line of the noise, by quadrature."""
 
+    units = 1  #: of μ² each, which are in the sample or not, each by itself
+
     def line(self, a: arb) -> Tilted:
         """Return the integrand of H(a)."""
         raise NotImplementedError
@@ -192,12 +194,12 @@ def _cached_grid(rate: Fraction, mu2: Fraction, left: int, right: int) -> Any:
 
 @dataclass(frozen=True)
 class TiltedSample:
-    """The integrand φ z^{a + iτ} of H.
+    """The integrand φ z^{a + iτ} of H; of k units z has k factors 1 + x/r, x = e^{μu}.
 
-    In the strip 0 ≤ y < πσ, 0 ≤ arg z(u + iy) and cos(y/2σ) z(u) ≤ |z(u + iy)| ≤ z(u).
+    In the strip 0 ≤ y < πσ, 0 ≤ arg z(u + iy) and cos(y/2σ)^k z(u) ≤ |z(u + iy)| ≤ z(u).
     """
 
-    factor: SampledGaussianTransform
+    factor: OnLine
     a: arb
 
     @property
@@ -207,8 +209,12 @@ class TiltedSample:
 
     @property
     def low(self) -> arb:
-        """Return min(a, 0)."""
-        return self.a.min(arb(0))
+        """Return k·min(a, 0)."""
+        return self.factor.units * self.a.min(arb(0))
+
+    def least(self) -> arb:
+        """Return log (1 − q)^k, the infimum of log z."""
+        return self.factor.units * (-ball(self.factor.rate)).log1p()
 
     @cached_property
     def _balls(self) -> dict[int, tuple[arb, arb, arb]]:
@@ -236,24 +242,24 @@ class TiltedSample:
     def tails(self, left: arb, right: arb) -> arb:
         """Return a bound on the sum over the nodes left out on a real line, both sides.
 
-        Left, φ rises and (a ≥ 0) z^a ≤ z(u₀)^a; right of u₁ > a/σ, log(φ z^a) has slope at most a/σ − u₁.
-        For a < 0: z^a ≤ (1 − q)^a.
+        Left, φ rises and (a ≥ 0) z^a ≤ z(u₀)^a; right of u₁ > ak/σ, log(φ z^a) has slope at most ak/σ − u₁.
+        For a < 0: z^a ≤ (1 − q)^{ka}.
         """
         if self.a >= 0:
-            room = right - self.a * ball(self.mu2).sqrt()
+            room = right - self.a * self.factor.units * ball(self.mu2).sqrt()
             if not (room > 0 and left < 0):
                 return arb.pos_inf()
             density = (self.a * self.log_z(right) - right * right / 2).exp() / (2 * arb.pi()).sqrt()
             return (self.a * self.log_z(left)).exp() * normal(left) + density / room
         if not (self.a < 0 and left < 0 and right > 0):
             return arb.pos_inf()
-        return (self.a * (1 - ball(self.factor.rate)).log()).exp() * (normal(left) + normal(-right))
+        return (self.a * self.least()).exp() * (normal(left) + normal(-right))
 
     def peaks(self) -> tuple[float, float, float]:
         """Return where φz^a rises first and falls last, and −log of the least z^a if a < 0."""
         a = float(self.a.mid())
-        penalty = -min(a, 0.0) * -math.log1p(-float(self.factor.rate))
-        return 0.0, max(a, 0.0) * math.sqrt(float(self.mu2)), penalty
+        penalty = -min(a, 0.0) * self.factor.units * -math.log1p(-float(self.factor.rate))
+        return 0.0, max(a, 0.0) * self.factor.units * math.sqrt(float(self.mu2)), penalty
 
 
 def normal(x: arb) -> arb:

@@ -10,9 +10,8 @@ from fractions import Fraction
 from itertools import accumulate
 from math import gcd
 
-from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed import discrete_losses
-from dpaccount.numerics.intervals import ceil_of, floor_of, precision
+from dpaccount.numerics.intervals import ceil_of, precision
 from dpaccount.numerics.lattice import lattice
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses
@@ -83,14 +82,3 @@ def compose(pairs: Counted, log2_delta: float) -> Excess:
     tail = max(0, 2 ** (bits + int(log2_delta) - 50 - rounds.bit_length()))
     grid = Grid(common_step(pairs), bits, tail)
     return Excess(lattice.product([lattice.power(pair.base(grid), count) for pair, count in pairs]))
-
-
-def epsilon(pairs: Counted, target: Fraction, log2_delta: float) -> tuple[Fraction, Fraction | None]:
-    """Return an enclosure of ε(target) for 0 < target < 1; None above where the bound is infinite."""
-    return compose(pairs, log2_delta).epsilon(target, Fraction(1, 10**17))
-
-
-def delta(pairs: Counted, epsilon: Fraction, log2_delta: float) -> Ends:
-    """Return an enclosure of δ(ε)."""
-    value = compose(pairs, log2_delta).curve(epsilon)
-    return floor_of(value), ceil_of(value)

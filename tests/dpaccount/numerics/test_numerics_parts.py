@@ -179,9 +179,8 @@ def test_sums_of_many_unequal_laplaces_are_enclosed_closely(number):
     low, high = composing.epsilon(Composition(pairs=kinds), target, Fraction(1, 10**5))
     assert high - low <= Fraction(1, 10**5)
     for counted in (kinds[0], kinds[-1]):  # equal ones cost more, and less
-        below, above = laplace.epsilon(
-            target, counted[0].loss, number, Fraction(1, 10**9), (Fraction(0), Fraction(4))
-        )
+        powers = laplace.TruncatedPowers(counted[0].loss, number)
+        below, above = powers.epsilon(target, Fraction(1, 10**9), (Fraction(0), Fraction(4)))
         assert above > low if counted == kinds[0] else below < high
 
 
@@ -340,7 +339,7 @@ def test_parts_above_epsilon_are_those_that_count(epsilon):
     loss, count = Fraction(1, 2), 3
     known = composing.curve([(LaplacePair(loss), count)], 60)
     for at in (epsilon - Fraction(1, 10**6), epsilon, epsilon + Fraction(1, 10**6)):
-        assert laplace.delta(at, loss, count).overlaps(known(at))
+        assert laplace.TruncatedPowers(loss, count).delta(at).overlaps(known(at))
         assert known(at).rad() < arb("1e-4")
 
 
