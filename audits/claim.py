@@ -12,7 +12,6 @@ from dpaccount.documents import Place, canonical, mapped, parse_json, parse_toml
 from dpaccount.errors import InputError
 from dpaccount.exact import json_number, read_exact
 from dpaccount.extensions import PARAMETERS, SUBJECTS, Extension, extension, extensions, home_of
-from dpaccount.ledger.stores.place import SCHEMES
 from dpaccount.relation import RELATION_CLASSES, Observer, check_radius, stated
 from dpaccount.schemas import claim as tables
 from dpaccount.schemas.fields import keys
@@ -393,6 +392,8 @@ def _written(claim: dict[str, Any]) -> Any:
 
 def _without_secrets(url: str) -> str:
     """Return a ledger's URL without a password, and without what is not where a URL has it: it may be one."""
+    from dpaccount.ledger.stores.place import SCHEMES  # most claims name no ledger
+
     scheme, separator, rest = url.partition("://")
     if scheme not in SCHEMES:
         return url if scheme == "sqlite" or (not separator and url.endswith(".db")) else "***"

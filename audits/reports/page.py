@@ -1,5 +1,6 @@
 """A certificate as one self-contained page, or as text in Markdown, for a reader who is not a programmer."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,14 +30,15 @@ def html(
 def of_sections(verdict: str, name: str, parts: list[Section], *, unfolded: bool = False) -> str:
     """Return a page of sections, below a verdict and a name."""
     certificate = {"verdict": verdict, "claim": {"name": name}}
-    return _pages().get_template("report.html").render(c=certificate, sections=parts, open=unfolded)
+    return templates().get_template("report.html").render(c=certificate, sections=parts, open=unfolded)
 
 
-def _pages() -> Environment:
+def templates() -> Environment:
+    """Return the templates of pages, which escape all text, and of the registry, which quotes it."""
     pages = Environment(
         loader=PackageLoader("audits"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    pages.filters["words"] = _words
+    pages.filters |= {"words": _words, "json": _quoted}
     return pages
 
 
@@ -46,9 +48,14 @@ def _words(text: str) -> Markup:
     return Markup(re.sub(r"\b\d[\d.]*e-\d+\b", r'<span class="figure">\g<0></span>', escaped))  # noqa: S704 - escaped above
 
 
+def _quoted(value: object) -> Markup:
+    """Return a value as in JSON, which YAML reads; a text cannot begin another line."""
+    return Markup(json.dumps(value, ensure_ascii=False))  # noqa: S704 - no page takes it
+
+
 def index(entries: list[dict[str, str]]) -> str:
     """Return the page of a folder of certificates, a line each."""
-    return _pages().get_template("index.html").render(entries=entries)
+    return templates().get_template("index.html").render(entries=entries)
 
 
 def markdown(

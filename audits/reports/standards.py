@@ -132,62 +132,23 @@ def _arithmetic(steps: int) -> str:
     return "exact grids and integer samplers" if steps else "that of the code, which was not examined"
 
 
-def _domain(certificate: CertifyResult) -> str:
-    columns = certificate["claim"].get("data", {}).get("columns")
-    return json.dumps(columns, ensure_ascii=False) if columns else SILENT
-
-
 def registry(certificate: CertifyResult) -> str:
     """Return the deployment as the registry's fields in YAML, tier by tier; texts are quoted as in JSON."""
-    guarantee, stated = certificate["guarantee"], governance(certificate)
-    proved = certificate["proved"]["epsilon"]
-    release, steps = certificate["release"], _steps(certificate)
-    rows: list[tuple[str, list[tuple[str, Any]]]] = [
-        (
-            "tier1",
-            [
-                ("data_curator", stated["curator"]),
-                ("intended_use", stated["intended_use"]),
-                ("data_product", stated["product"]),
-                ("publication_date", certificate["created"][:10]),
-            ],
-        ),
-        (
-            "tier2",
-            [
-                ("flavor", f"(epsilon, delta), {guarantee['relation']}"),
-                ("unit_of_privacy", guarantee["unit"]),
-                ("epsilon", SILENT if proved is None else proved["upper"]),
-                ("delta", guarantee["delta"] if proved is None else certificate["proved"]["delta"]),
-                ("claimed_epsilon", guarantee["epsilon"]),
-                ("model", guarantee["model"]),
-                ("verdict", certificate["verdict"]),
-            ],
-        ),
-        (
-            "tier3",
-            [
-                ("data_domain", _domain(certificate)),
-                ("unit_in_detail", _of_persons(certificate)),
-                ("unprotected_quantities", stated["unprotected"]),
-                ("post_processing", "anything computed from the release alone costs nothing more"),
-                ("composition", f"{steps} steps of a checked derivation" if steps else SILENT),
-                ("mechanism", certificate["subject"]["name"]),
-                ("justification", stated["why_epsilon"]),
-                ("implementation", f"dpaccount {certificate['environment'].get('dpaccount', SILENT)}"),
-                ("noise", SILENT if release is None else release["noise"]),
-                ("security", f"{_arithmetic(steps)}; timing is not covered"),
-                ("certificate_digest", certificate["digest"]),
-                ("access_control", stated["access"]),
-                ("contact", stated["contact"]),
-            ],
-        ),
-    ]
-    lines = [f"name: {json.dumps(certificate['claim']['name'], ensure_ascii=False)}"]
-    for tier, members in rows:
-        lines.append(f"{tier}:")
-        lines += [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in members]
-    return "\n".join(lines) + "\n"
+    from audits.reports.page import templates  # pages show what is here, too
+
+    steps, columns = _steps(certificate), certificate["claim"].get("data", {}).get("columns")
+    fields = {
+        "stated": governance(certificate),
+        "domain": json.dumps(columns, ensure_ascii=False) if columns else SILENT,
+        "of_persons": _of_persons(certificate),
+        "arithmetic": _arithmetic(steps),
+        "steps": steps,
+        "silent": SILENT,
+    }
+    return templates().get_template("registry.yaml").render(c=certificate, **fields) + "\n"
+
+
+# ------------------------------------------------------------------ continuous integration
 
 
 SARIF_LEVELS = {"REFUTED": "error", "UNPROVEN": "warning", "CERTIFIED": "note"}

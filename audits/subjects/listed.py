@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from audits.datasets.shape import Described, Shape
 from audits.subjects import broken
-from audits.subjects.code import Code
 from dpaccount.errors import InputError
+
+if TYPE_CHECKING:
+    from audits.subjects.code import Code
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,10 @@ class ListedFunction:
         return Described(self.shape)
 
     @property
-    def code(self) -> Code:
+    def code(self) -> "Code":
         """Return the function as a worker imports it."""
+        from audits.subjects.code import Code  # a list runs none of them
+
         return Code(f"{self.function.__module__}:{self.function.__name__}", ())
 
     @property
