@@ -261,7 +261,7 @@ def _text(
     if kind == "md":
         return page.markdown(certificate, ledger, added)
     if kind == "registry":
-        return standards.registry(certificate)
+        return page.registry(certificate)
     if kind == "nist":
         return "".join(f"{point}: {answer}\n" for point, answer in standards.nist(certificate))
     return page.html(certificate, ledger, added, unfolded=kind == "pdf-ready")

@@ -1,4 +1,4 @@
-"""A certificate as one self-contained page, or as text in Markdown, for a reader who is not a programmer."""
+"""A certificate as one self-contained page, as Markdown, or as the YAML of a registry, all for people."""
 
 import json
 import re
@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from audits.reports.sections import Block, Section, sections
+from audits.reports.standards import SILENT, arithmetic, governance, of_persons, steps_of
 from audits.reports.words import CertifyResult
 
 
@@ -30,10 +31,10 @@ def html(
 def of_sections(verdict: str, name: str, parts: list[Section], *, unfolded: bool = False) -> str:
     """Return a page of sections, below a verdict and a name."""
     certificate = {"verdict": verdict, "claim": {"name": name}}
-    return templates().get_template("report.html").render(c=certificate, sections=parts, open=unfolded)
+    return _templates().get_template("report.html").render(c=certificate, sections=parts, open=unfolded)
 
 
-def templates() -> Environment:
+def _templates() -> Environment:
     """Return the templates of pages, which escape all text, and of the registry, which quotes it."""
     pages = Environment(
         loader=PackageLoader("audits"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
@@ -55,7 +56,21 @@ def _quoted(value: object) -> Markup:
 
 def index(entries: list[dict[str, str]]) -> str:
     """Return the page of a folder of certificates, a line each."""
-    return templates().get_template("index.html").render(entries=entries)
+    return _templates().get_template("index.html").render(entries=entries)
+
+
+def registry(certificate: CertifyResult) -> str:
+    """Return the fields of OpenDP's registry in YAML, tier by tier; texts are quoted as in JSON."""
+    steps, columns = steps_of(certificate), certificate["claim"].get("data", {}).get("columns")
+    fields = {
+        "stated": governance(certificate),
+        "domain": json.dumps(columns, ensure_ascii=False) if columns else SILENT,
+        "of_persons": of_persons(certificate),
+        "arithmetic": arithmetic(steps),
+        "steps": steps,
+        "silent": SILENT,
+    }
+    return _templates().get_template("registry.yaml").render(c=certificate, **fields) + "\n"
 
 
 def markdown(

@@ -1,4 +1,4 @@
-"""What others ask for: points of NIST SP 800-226, OpenDP's registry of deployments, SARIF, annotations.
+"""What others ask for: points of NIST SP 800-226, SARIF, annotations of GitHub.
 
 `[governance]` supplies what a certificate cannot know; what is missing there is "not stated".
 """
@@ -75,7 +75,7 @@ def proved_text(certificate: CertifyResult) -> str:
 def _tested(certificate: CertifyResult) -> str:
     entries = certificate["sensitivity"]
     if not entries:
-        return "nothing is assumed of the code" if _steps(certificate) else "there is no proof"
+        return "nothing is assumed of the code" if steps_of(certificate) else "there is no proof"
     counts: dict[str, int] = {}
     for entry in entries:
         counts[entry["status"]] = counts.get(entry["status"], 0) + 1
@@ -92,18 +92,18 @@ def nist(certificate: CertifyResult) -> list[tuple[str, str]]:
         else f"noise: {release['noise']}, drawn only after it is charged"
     )
     attacked = "no attack was run" if audit is None else f"{audit['attack']}, {audit['trials']} runs"
-    ledger, steps = certificate["claim"].get("data", {}).get("ledger"), _steps(certificate)
+    ledger, steps = certificate["claim"].get("data", {}).get("ledger"), steps_of(certificate)
     answers = (
         f"claimed ε = {guarantee['epsilon']}, δ = {guarantee['delta']}; {proved_text(certificate)}",
         " ".join(what_it_means(certificate)),
         f"(ε, δ), {guarantee['model']} model",
         guarantee["unit"],
         guarantee["relation"],
-        _of_persons(certificate),
+        of_persons(certificate),
         f"{certificate['subject']['name']}: {certificate['subject'].get('source') or SILENT}",
         f"{steps} steps, re-derived by `dpaccount check`" if steps else "none",
         f"assumptions: {_tested(certificate)}; attack: {attacked}",
-        f"{_arithmetic(steps)}; {noise}",
+        f"{arithmetic(steps)}; {noise}",
         "timing is not covered; see the limits below",
         "the released values, with intervals where they are known" if release else SILENT,
         stated["bias"],
@@ -117,35 +117,22 @@ def nist(certificate: CertifyResult) -> list[tuple[str, str]]:
     return list(zip(POINTS, answers, strict=True))
 
 
-def _of_persons(certificate: CertifyResult) -> str:
+def of_persons(certificate: CertifyResult) -> str:
+    """Return whose rows are one unit, and how many of them are used."""
     data: dict[str, Any] = certificate["claim"].get("data", {})
     if "id" not in data:
         return f"{'each row is one unit: ' if 'columns' in data else ''}rows are not grouped by person"
     return f"rows are grouped by {data['id']}; at most {data.get('max_rows', 1)} rows of a unit are used"
 
 
-def _steps(certificate: CertifyResult) -> int:
+def steps_of(certificate: CertifyResult) -> int:
+    """Return the number of steps of the proof."""
     return len(certificate["proved"]["derivation"])
 
 
-def _arithmetic(steps: int) -> str:
+def arithmetic(steps: int) -> str:
+    """Return in which numbers the mechanism computes, by whether anything of it is proved."""
     return "exact grids and integer samplers" if steps else "that of the code, which was not examined"
-
-
-def registry(certificate: CertifyResult) -> str:
-    """Return the deployment as the registry's fields in YAML, tier by tier; texts are quoted as in JSON."""
-    from audits.reports.page import templates  # pages show what is here, too
-
-    steps, columns = _steps(certificate), certificate["claim"].get("data", {}).get("columns")
-    fields = {
-        "stated": governance(certificate),
-        "domain": json.dumps(columns, ensure_ascii=False) if columns else SILENT,
-        "of_persons": _of_persons(certificate),
-        "arithmetic": _arithmetic(steps),
-        "steps": steps,
-        "silent": SILENT,
-    }
-    return templates().get_template("registry.yaml").render(c=certificate, **fields) + "\n"
 
 
 # ------------------------------------------------------------------ continuous integration

@@ -244,8 +244,8 @@ def test_markup_in_a_claim_is_inert(certificate):
     text = page.markdown(certificate)
     assert "<script" not in text.replace("\\<script", "")
     assert re.search(r"(?<!\\)\[a\]", text) is None
-    lines = standards.registry(json.loads(RECEIVED.read_text())).count("\n")
-    assert standards.registry(certificate).count("\n") == lines  # a text cannot begin another line
+    lines = page.registry(json.loads(RECEIVED.read_text())).count("\n")
+    assert page.registry(certificate).count("\n") == lines  # a text cannot begin another line
 
 
 @given(
@@ -407,7 +407,7 @@ def test_half_the_noise_would_have_been_seen_with_enough_runs(certificate):
 
 
 def test_the_registry_and_nist_are_complete_or_say_so(certificate):
-    text = standards.registry(certificate)
+    text = page.registry(certificate)
     for key in (
         "data_curator",
         "intended_use",
@@ -430,7 +430,7 @@ def test_the_registry_and_nist_are_complete_or_say_so(certificate):
     assert 'data_domain: "not stated"' in text
     certificate["claim"]["governance"] = {"curator": "the clinic"}
     certificate["claim"]["data"] = {"columns": {"age": {"type": "number"}}}
-    stated = standards.registry(certificate)
+    stated = page.registry(certificate)
     assert 'data_curator: "the clinic"' in stated
     assert '"type' in json.loads(re.search("data_domain: (.*)", stated)[1])
 
@@ -438,9 +438,7 @@ def test_the_registry_and_nist_are_complete_or_say_so(certificate):
 def test_nothing_is_said_of_a_proof_that_is_not_there(certificate):
     certificate["proved"] = {"epsilon": None, "delta": None, "derivation": [], "reason": "a plain function"}
     certificate["sensitivity"] = []
-    said = "\n".join(
-        [*(answer for _, answer in standards.nist(certificate)), standards.registry(certificate)]
-    )
+    said = "\n".join([*(answer for _, answer in standards.nist(certificate)), page.registry(certificate)])
     for untrue in (
         "integer samplers",
         "re-derived",
