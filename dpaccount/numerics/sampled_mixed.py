@@ -17,7 +17,7 @@ from typing import Any
 
 from flint import arb, ctx
 
-from dpaccount.numerics.fourier.sampled_atoms import Inner
+from dpaccount.numerics.fourier.sampled_atoms import Inner, summed_losses
 from dpaccount.numerics.fourier.sampled_gaussian import (
     SampledGaussianTransform,
     TiltedSample,
@@ -137,17 +137,8 @@ class SampledMixedTransform(SampledGaussianTransform):
 @kept(64)
 def _bounded(inner: Inner, bits: int) -> Masses:
     """Return losses under Q with masses; equal ones merged."""
-    whole = {Fraction(0): ball(1)}
-    for atom, count in inner:
-        own = [(-t, mass()) for t, mass in atom.points()]
-        for _ in range(count):
-            bearable(len(whole) * len(own), 40 * MOST_ATOMS)
-            merged: Masses = {}
-            for s, p in whole.items():
-                for t, m in own:
-                    merged[s + t] = merged.get(s + t, arb(0)) + p * m
-            whole = merged
-            bearable(len(whole), MOST_ATOMS)
+    whole = summed_losses((([(-t, mass()) for t, mass in atom.points()], n) for atom, n in inner), MOST_ATOMS)
+    bearable(len(whole), MOST_ATOMS)
     return whole
 
 

@@ -22,9 +22,8 @@ from dpaccount.numerics.fourier.transforms import Transform
 from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import composing, counted_losses
 from dpaccount.numerics.lattice.lattice import Grid, Masses
-from dpaccount.numerics.sampled_groups import SampledMixture
 from dpaccount.numerics.sampled_mixed import MOST_ATOMS, SampledMixedTransform
-from dpaccount.numerics.sampled_units import SampledUnitsTransform
+from dpaccount.numerics.sampled_units import SampledMixture, SampledUnitsTransform
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.pair import (
@@ -315,7 +314,7 @@ class SampledGaussian(PoissonPair, TransformPair):
 class SampledGroup(OfSample, CommonSupport, ExactPair):
     """A group on a Poisson sample of Gaussian noise: `there` units against `gone` others, of μ² each.
 
-    They are in one dataset alone and in the other alone (`numerics.sampled_groups`).
+    They are in one dataset alone and in the other alone (`numerics.sampled_units`).
     """
 
     rate: Fraction

@@ -5,6 +5,7 @@ and adding one M(s) = H(−s). All inner pairs here are symmetric: t has under Q
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -237,20 +238,26 @@ def _points(
     bits: int,
 ) -> list[tuple[arb, arb]]:
     """Return (mass under Q, ln z(t)) of the composed losses, noise in [−left, right]; equal ones merged."""
-    whole = {Fraction(0): ball(1)}
     parts = [([(-t, mass()) for t, mass in atom.points()], count) for atom, count in inner]
     if noise is not None:
         parts.append((_noise_losses(noise, left, right), 1))
+    whole = summed_losses(parts, MOST_LOSSES)
+    return [(mass, shrunk(ball(t), ball(rate))) for t, mass in whole.items()]
+
+
+def summed_losses(parts: Iterable[tuple[list[tuple[Fraction, arb]], int]], most: int) -> dict[Fraction, arb]:
+    """Return the sums of losses of counted laws, at most about `most`, with masses; equal ones merged."""
+    whole = {Fraction(0): ball(1)}
     for own, count in parts:
         for _ in range(count):
-            bearable(len(whole) * len(own), 40 * MOST_LOSSES)
+            bearable(len(whole) * len(own), 40 * most)
             merged: dict[Fraction, arb] = {}
             for s, p in whole.items():
                 spend()
                 for t, m in own:
                     merged[s + t] = merged.get(s + t, arb(0)) + p * m
             whole = merged
-    return [(mass, shrunk(ball(t), ball(rate))) for t, mass in whole.items()]
+    return whole
 
 
 def _noise_losses(noise: DiscreteGaussianTransform, left: int, right: int) -> list[tuple[Fraction, arb]]:

@@ -16,8 +16,13 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.methods import exact
 from dpaccount.errors import InputError
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.sampled_groups import log_mixture, mixture_terms
-from dpaccount.numerics.sampled_units import SampledUnitsTransform, _float_grid, _inverse_roots
+from dpaccount.numerics.sampled_units import (
+    SampledUnitsTransform,
+    _float_grid,
+    _inverse_roots,
+    log_mixture,
+    mixture_terms,
+)
 from dpaccount.numerics.work_budget import OutOfReach
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import group_compositions
