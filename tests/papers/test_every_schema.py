@@ -9,8 +9,7 @@ import pytest
 
 from dpaccount.extensions import SCHEMAS, extensions
 from dpaccount.schemas.catalogue import schemas
-from tests.audits.cli.test_every_schema import are_of, document_of, printed
-from tests.audits.cli.test_schemas import follow_their_schemas
+from tests.audits.cli.test_schemas import are_of, document_of, printed
 from tests.bandits.test_sessions import CLAIM, CONTEXT
 
 REHEARSED = ("--state", "people.state", "--rehearse", 1, "--json")
@@ -60,12 +59,3 @@ def test_every_format_that_a_program_reads_has_a_schema_or_is_toml_or_private(ro
     )  # own: read by this program alone
     assert named - toml - own <= set(schemas()) | {"ledger"}
     assert {"ledger-export", "ledger-checkpoint"} <= set(schemas())
-
-
-def test_what_sessions_print_follows_its_schema_and_damage_does_not():
-    written = {
-        "ticket": {"ticket": 1, "action": 3, "slots": 4, "releasable": True},
-        "told": {"ticket": 1, "counts": True},
-        "query": {"index": 1, "answered": 0},
-    }
-    follow_their_schemas(written, ("action",))

@@ -1,12 +1,16 @@
-"""Schemas are valid, what is written and printed follows them, and damaged documents do not."""
+"""Schemas are valid; what is written and printed follows them, of every kind, and damaged documents do not."""
 
 import json
+import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from audits.certificate import files, sign
 from audits.claim import read_claim
-from dpaccount.schemas.catalogue import schemas
+from dpaccount.schemas.catalogue import ANSWERS, FILES, schemas
+from tests.audits.certificate.test_sign import keys
 from tests.documents import kind_of, validator, wrong
 from tests.dpaccount.checker.made import HONEST, edited
 
@@ -16,6 +20,7 @@ PLAN = {
     "events": [{"event": "gaussian", "sigma": 40, "count": 2}, {"event": "laplace", "scale": "1/3"}],
 }
 EVENTS = ("account", "plan.json")
+RECEIVED = json.loads((Path(__file__).parents[1] / "reports" / "received.json").read_text())
 
 
 @pytest.mark.parametrize("name", sorted(schemas()))
@@ -60,38 +65,7 @@ def answers(dpaccount, tmp_path):
         ["diff", "a.json", "a.json"], ["subjects"],
         ["sensitivity", "laplace-sum"], ["subjects", "laplace-sum"],
     ):  # fmt: skip
-        code, out, err = dpaccount(*words, "--json")
-        assert code in (0, 1, 3), (words, err)
-        document = json.loads(out)
-        yield kind_of(document, words), document
-
-
-@pytest.mark.slow
-def test_what_commands_print_follows_its_schema_and_damage_does_not(dpaccount, tmp_path):
-    seen = set()
-    for name, document in answers(dpaccount, tmp_path):
-        assert not wrong(name, document)
-        seen.add(name)
-        if isinstance(document, dict):
-            schema = validator(name).schema
-            schema = schema["$defs"]["DescribedEntry"] if name == "subjects" else schema
-            one_of = schema.get(
-                "anyOf", []
-            )  # several structures: those parts that have the document's members
-            named = (schema["$defs"][each["$ref"].rpartition("/")[2]] for each in one_of)
-            schema = next((part for part in named if document.keys() <= part["properties"].keys()), schema)
-            for key in document:
-                fewer = {k: v for k, v in document.items() if k != key}
-                assert wrong(name, fewer) or key not in schema["required"], (name, key)
-                if schema["properties"].get(key, True) not in ({}, True):
-                    assert wrong(name, {**document, key: [[1]]}), (name, key)
-    assert seen >= {"account", "calibration", "sgd", "ledger", "ledger-charge", "ledger-log", "ledger-verify"}
-    for line in dpaccount("ledger", "export", "l.db")[1].splitlines():
-        assert not wrong("ledger-export", json.loads(line))
-    assert wrong("ledger-export", {"schema": "dpaccount/ledger-export/1"})
-    events = json.loads(dpaccount("import", "events", "plan.json")[1])
-    assert not wrong("dp-event", events)
-    assert not wrong("events", json.loads((tmp_path / "plan.json").read_text()))
+        yield from printed(dpaccount, [[*words, "--json"]])
 
 
 def places(value, path=()):
@@ -100,9 +74,6 @@ def places(value, path=()):
         for key, member in value.items() if isinstance(value, dict) else enumerate(value):
             yield (*path, key)
             yield from places(member, (*path, key))
-
-
-RECEIVED = json.loads((Path(__file__).parents[1] / "reports" / "received.json").read_text())
 
 
 @pytest.mark.parametrize("document", [HONEST, RECEIVED], ids=["made", "received"])
@@ -126,44 +97,94 @@ def test_every_claim_of_the_examples_follows_the_schema_as_it_is_read(root):
         assert wrong("claim", {**read_claim(file).written, "note": 1}), file
 
 
-def test_files_that_signing_and_releasing_make_follow_their_schemas():
-    digest = "sha256:" + "0" * 64
-    verdict = {"verdict": "CERTIFIED"}
-    written = {
-        "signature": {
-            "digest": digest,
-            "claim": "a",
-            "claim_digest": digest,
-            "created": "",
-            "signed": "",
-            **verdict,
-        },
-        "ledger-checkpoint": {
-            "number": 1,
-            "head": digest,
-            "root": "0",
-            "first": digest,
-            "time": "",
-            "key": "",
-            "value": "",
-        },
-        "release": {
-            "certificate": "c",
-            "release": None,
-            "accuracy": {},
-            "labels": {},
-            "releasable": True,
-            **verdict,
-        },
-    }
-    follow_their_schemas(written, ("accuracy", "labels", "release"))
+# ------------------------------------------------------------------ documents of every kind
 
 
-def follow_their_schemas(written, free):
-    """Hold made documents against their schemas, and damaged ones but for members that may be null."""
-    for name, members in written.items():
-        document = {"schema": f"dpaccount/{name}/1", **members}
+WORDS = (  # after those of `answers`
+    ("audit", "laplace-sum", "--epsilon", 1, "--trials", 20, "--store", "work.db", "--json"),
+    ("work", "list", "--store", "work.db", "--json"),
+)
+
+
+def documents(dpaccount, tmp_path, root):
+    """Yield (kind, document) of everything that is written or printed."""
+    yield from answers(dpaccount, tmp_path)
+    yield from printed(dpaccount, WORDS)
+    private, _ = keys(tmp_path, "one")
+    yield "ledger-checkpoint", document_of(dpaccount("ledger", "checkpoint", "l.db", "--key", private))
+    yield "ledger-repair", document_of(dpaccount("ledger", "repair", "l.db", "--json"))
+    yield "ledger-export", json.loads(dpaccount("ledger", "export", "l.db")[1].splitlines()[0])
+    yield "dp-event", document_of(dpaccount("import", "events", "plan.json"))
+    for name, file in (("events", "plan.json"), ("derivation", "d.json")):
+        yield name, json.loads((tmp_path / file).read_text())
+    yield from of_a_study(dpaccount, tmp_path, root)
+    assert dpaccount("account", "plan.json", "--delta", "1e-5", "--certificate", "cost.json")[0] == 0
+    yield "account-certificate", json.loads((tmp_path / "cost.json").read_text())
+    (tmp_path / "canaries.csv").write_text("included,score\n" + "0,1\n1,2\n" * 20)
+    dpaccount("audit", "--one-run", "canaries.csv", "--mu", 1, "--certificate", "one.json")
+    yield "one-run-certificate", json.loads((tmp_path / "one.json").read_text())
+    (tmp_path / "count.py").write_text("def count(data, rng):\n    return data.sum() + rng.laplace(0, 3)\n")
+    words = ("trace", "count:count", "--epsilon", 1, "--shape", 5, "--low=0", "--high=3", "--json")
+    yield "trace", json.loads(dpaccount(*words)[1])
+    yield "certificate", RECEIVED
+    yield "claim", RECEIVED["claim"]
+    yield "signature", json.loads(sign._message(RECEIVED, "2026-01-01T00:00:00Z"))
+    yield "release", files.answer(RECEIVED, tmp_path)
+
+
+def printed(dpaccount, commands):
+    """Yield (kind, document) of what these commands print."""
+    for words in commands:
+        code, out, err = dpaccount(*words)
+        assert code in (0, 1, 3), (words, err)
+        document = json.loads(out)
+        yield kind_of(document, words), document
+
+
+def of_a_study(dpaccount, tmp_path, root):
+    """Yield a study with one statistic, its plan and its release."""
+    shutil.copy(root / "examples" / "clinic_visits" / "visits.csv", tmp_path)
+    text = (root / "examples" / "clinic_visits" / "study.toml").read_text()
+    (tmp_path / "study.toml").write_text("[[statistic]]".join(text.split("[[statistic]]")[:2]))
+    yield "study", tomllib.loads(text)
+    yield "study-plan", document_of(dpaccount("plan", "study.toml", "--json"))
+    budget = ("--epsilon", 2, "--delta", "1e-6", "--unit", "one patient", "--relation", "replace-one")
+    assert dpaccount("ledger", "init", "sqlite:///visits.db", *budget, "--measure", "approximate")[0] == 0
+    yield "study-release", document_of(dpaccount("release", "study.toml", "--quick", "--jobs", 1, "--json"))
+
+
+def document_of(result):
+    code, out, err = result
+    assert code == 0, err
+    return json.loads(out)
+
+
+@pytest.mark.slow
+def test_every_schema_is_that_of_a_real_document(dpaccount, tmp_path, root):
+    are_of(documents(dpaccount, tmp_path, root), {*FILES, *ANSWERS})
+
+
+def are_of(documents, kinds):
+    """Hold documents against their schemas, and damaged ones; some are of each of these kinds."""
+    met = set()
+    for name, document in documents:
         assert not wrong(name, document), name
-        assert wrong(name, {**document, "schema": "dpaccount/other/1"})
-        for key in members:
-            assert wrong(name, {**document, key: {"no": None}}) or key in free, (name, key)
+        met.add(name)
+        if isinstance(document, dict):
+            refuse_damage(name, document)
+    assert kinds - met == set()
+
+
+def refuse_damage(name, document):
+    """Hold a document with one member left out, or of another type, against its schema."""
+    schema = validator(name).schema
+    parts = [
+        schema["$defs"][each["$ref"].rpartition("/")[2]] for each in schema.get("anyOf", []) if "$ref" in each
+    ]
+    # of several structures the one that has the document's members
+    schema = next((part for part in parts if document.keys() <= part["properties"].keys()), schema)
+    for key in document:
+        fewer = {k: v for k, v in document.items() if k != key}
+        assert wrong(name, fewer) or key not in schema["required"], (name, key)
+        if schema["properties"].get(key, True) not in ({}, True):
+            assert wrong(name, {**document, key: [[1]]}), (name, key)
