@@ -1,4 +1,4 @@
-"""`dpaccount check --verified`: what follows from the verdict of the extracted checker, here a stand-in."""
+"""`dpaccount check`: its reading list, and what follows from the extracted checker, here a stand-in."""
 
 import json
 from pathlib import Path
@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from audits.reports import verified
+from dpaccount import checker
 from tests.dpaccount.checker.made import HONEST, derivation, edited
 
 STEPS = len(HONEST["proved"]["derivation"])
@@ -93,3 +94,23 @@ def test_where_it_is_not_built_the_command_says_so(dpaccount, tmp_path, monkeypa
     code, out, err = dpaccount("check", path, "--verified")
     assert (code, out) == (2, "")
     assert "make formal" in err
+
+
+def test_the_reading_list_is_the_checkers_own(dpaccount, tmp_path):
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(HONEST))
+    plain = dpaccount("check", path)[1]
+    code, out, _ = dpaccount("check", path, "--rules")
+    listed = checker.to_read(path.read_bytes())
+    assert (code, out) == (0, plain + checker.in_words(listed))
+    answer = json.loads(dpaccount("check", path, "--rules", "--json")[1])
+    assert {name: answer.pop(name) for name in ("rules", "files")} == listed
+    assert answer == json.loads(dpaccount("check", path, "--json")[1])
+    assert {rule["rule"] for rule in listed["rules"]} == {step["rule"] for step in derivation()}
+    assert any(file["file"] == "certificate/verdict.py" for file in listed["files"])
+
+
+def test_what_is_not_valid_has_no_reading_list(dpaccount, tmp_path):
+    (tmp_path / "c.json").write_text(json.dumps(edited(HONEST, (("guarantee", "epsilon"), 1))))
+    code, out, _ = dpaccount("check", "c.json", "--rules")
+    assert (code, out.splitlines()[1:]) == (1, [])
