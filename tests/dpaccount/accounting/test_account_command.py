@@ -438,13 +438,6 @@ def test_a_whole_sample_is_no_sample(account):
     )
 
 
-def test_both_directions_enter(account):
-    """Adding costs less than removing here; the answer is the larger (25 digits known of both)."""
-    event = '{"event":"poisson_subsampled","rate":0.01,"of":{"event":"gaussian","sigma":1},"count":1000}'
-    found = answer(account(plan(event, relation="add-remove"), "--delta", "1e-5", "--json"))["epsilon"]
-    assert found["lower"] <= 1.828236666516577 <= found["upper"]
-
-
 def test_a_file_names_no_code(account, tmp_path):
     """Nothing in the file is imported or run: a `use` key is an unknown key."""
     (tmp_path / "evil.py").write_text("raise SystemExit('run')")
@@ -480,17 +473,10 @@ def test_calibration_answers(capsys):
     [
         (["gaussian", "--epsilon", "1"], "--delta"),
         (["gaussian", "--delta", "1e-5"], "--epsilon"),
-        (["gauss", "--epsilon", "1", "--delta", "1e-5"], "cannot be calibrated"),
-        (["tree", "--epsilon", "1", "--delta", "1e-5"], "--rounds"),
-        (["gaussian", "--epsilon", "1", "--delta", "1e-5", "--rounds", "5"], "--rounds"),
-        (["gaussian", "--epsilon", "1", "--delta", "0"], "no noise"),
-        (["gaussian", "--epsilon", "1", "--delta", "1"], "delta"),
         (["gaussian", "--epsilon=-1", "--delta", "1e-5"], "epsilon"),
         (["gaussian", "--epsilon", "nan", "--delta", "1e-5"], "--epsilon"),
         (["gaussian", "--epsilon", "1", "--delta", "1e-5", "--count", "0"], "--count"),
         (["gaussian", "--epsilon", "1", "--delta", "1e-5", "--sensitivity=-1"], "sensitivity"),
-        (["gaussian", "--epsilon", "1", "--delta", "1e-5", "--sensitivity", "0"], "sensitivity"),
-        (["pure", "--epsilon", "1", "--delta", "1e-5", "--sensitivity", "2"], "sensitivity"),
         (["discrete_laplace", "--epsilon", "1", "--delta", "1e-5", "--sensitivity", "1.5"], "sensitivity"),
     ],
 )

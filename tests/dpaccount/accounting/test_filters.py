@@ -50,12 +50,6 @@ def test_a_filter_fills_exactly_and_refuses_the_next(measure, budget, event, tim
     assert found.spent == budget
 
 
-def test_pure_charges_enter_gaussian_dp():
-    budget = Filter(Measure("gdp"), budget=Fraction(4))
-    budget.charge(Pure(epsilon=1))
-    assert 1.517 < budget.spent < 1.519
-
-
 def test_a_filter_promises_its_budget_not_what_was_spent():
     """Stopping early on good luck is a choice made from the answers: only the budget was fixed beforehand."""
     budget = Filter(Measure("gdp"), budget=Fraction(1))
@@ -182,14 +176,3 @@ def test_measures_are_checked():
         with pytest.raises(InputError, match="unknown measure 'approximate'"):
             ask()
     assert Odometer(Measure("pure")).charge(Laplace(scale=2)) == Fraction(1, 2)
-
-
-@pytest.mark.parametrize("made", [Odometer, lambda *given: Filter(*given, budget=Fraction(1))])
-def test_rows_that_move_by_a_radius_are_no_relation_of_events(made):
-    """An event's sensitivity is that of a replaced or added row: a charge per radius is a ledger's."""
-    found = made(Measure("pure"), "bounded-row, radius 1")
-    with pytest.raises(
-        InputError, match=r"^unknown relation 'bounded-row, radius 1'; known here: replace-one, add-remove$"
-    ):
-        found.charge(Pure(epsilon="0.1"))
-    assert found.spent == 0

@@ -313,18 +313,6 @@ def test_what_is_too_much_work_is_added_up():
     assert mu_squared([(Pure(epsilon=30), 2)]) == Pure(epsilon=30, count=2).mu_squared()
 
 
-def test_units_pay_for_what_covers_them():
-    dear, cheap, all_pay = Laplace(scale=10, count=3), Laplace(scale=20, count=2), Gaussian(sigma=30)
-    found = over_units([((1, 10), dear), ((5, 20), cheap), (None, all_pay)], GDP.cost)
-    moved = all_pay.mu_squared()
-    assert found == [
-        (1, mu_squared([(dear, 1), (all_pay, 1)])),
-        (5, mu_squared([(dear, 1), (cheap, 1), (all_pay, 1)])),
-        (11, mu_squared([(cheap, 1), (all_pay, 1)])),
-        (21, moved),
-    ]
-
-
 @pytest.mark.parametrize(
     ("kinds", "rounds"),
     [

@@ -110,8 +110,6 @@ def test_6_small_budgets_are_tight():
 
 def test_7_extreme_noise_and_counts():
     assert epsilon(Gaussian(sigma="0.001"), "1e-5").lower > 504_000
-    many = epsilon(Laplace(scale=10**5, count=10**9), "1e-6")
-    assert many.lower <= Fraction("1.367569002245887203469") <= many.upper < Fraction("1.3675690023")
     assert epsilon(Pure(epsilon="0.1", count=10**18), "1e-5").lower > 4 * 10**15
 
 

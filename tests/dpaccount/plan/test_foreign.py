@@ -204,13 +204,6 @@ def test_a_plan_that_is_written_as_a_tree_costs_the_same():
     assert Accountant(again).epsilon(1e-5) == Accountant(moved).epsilon(1e-5)
 
 
-def test_doubles_of_a_tree_cost_no_less():
-    third = Plan("add-remove", PoissonSubsampled(rate="1/3", of=Gaussian(sigma="10/3")))
-    event = to_dp_event(third)["event"]
-    assert event["sampling_probability"] >= Fraction(1, 3)
-    assert event["event"]["noise_multiplier"] <= Fraction(10, 3)
-
-
 def test_what_a_tree_cannot_say_is_refused():
     for event in (
         Gaussian(sigma=1, cover=(1, 2)),
