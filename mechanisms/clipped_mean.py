@@ -92,6 +92,7 @@ class ClippedMean(Additive):
         """Return the interval of the mean of clipped numbers, and under add-remove of how many there are."""
         alpha = confidence.missed(level)
         private = adjacency(self.relation).rows_vary
+        # Two draws share what the level leaves.
         if private:
             alpha /= 2
         wide = accuracy.reach("laplace", self.scale, grid.step(self.bits), alpha)

@@ -93,6 +93,7 @@ class Quantiles(NoisyCounts):
         rising = isotonic_regression(
             below
         ).x  # non-decreasing, as a cumulative count is: isotonic regression of the noisy counts
+        # A little less: a rank times a total may be rounded up.
         wanted = [float(rank * self._total(below)) - 1e-9 for rank in self.wanted]
         first = np.minimum(np.searchsorted(rising, wanted, side="left"), self.cells)
         return View(public={"quantiles": self.ends[first], "ranks": below})

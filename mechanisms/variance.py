@@ -102,6 +102,7 @@ class Variance(Additive):
     def proof(self, delta: Fraction) -> Theorem:
         """List a row's possible contributions; noise by the better of two Gaussian rules."""
         points = self.vectors(np.arange(-self.steps, self.steps + 1)).tolist()
+        # Every place is listed, so that the proof sees numbers and squares move together.
         row = assume_points("sums", [tuple(point) for point in points], self.relation, "movement")
         scale = self.sigma * self.whole
         noisy = gaussian(linear(row), scale, Fraction(1), self.numbers, "sums", delta, unchanged)

@@ -33,7 +33,7 @@ UNKNOWN = Enclosure(None, math.inf)
 NEAR = Fraction(4, 10**5)  #: to the accountant's answer, relatively, beyond which lattices grow finer
 AFFORDED = Fraction(9, 10)  #: of the checker's work
 MANY = 8  #: classes of units and directions, of which most are settled without a lattice
-CLOSE = Fraction(1, 10**6)  #: relative above 1
+KNOWN_CLOSELY = Fraction(1, 10**6)  #: relative above 1
 CLOSED = ("gaussian-curve", "largest-losses", "renyi-bound")
 FREE = 10**9  #: work that the search may do: the checker's limit is for what it leads to
 ORDERS = [1 + Fraction(round(1000 * math.exp(x / 8)), 1000) for x in range(-40, 80)]
@@ -64,7 +64,7 @@ class AccountQuestion:
     def close(self) -> bool:
         """Say whether the accountant's answer is known closely: then no lattice can show much less."""
         lower, upper = self.tight.lower, self.tight.upper
-        return lower is not None and upper != math.inf and upper - lower <= CLOSE * max(1, upper)
+        return lower is not None and upper != math.inf and upper - lower <= KNOWN_CLOSELY * max(1, upper)
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,7 @@ def certificate(
         "question": {name: spelled(value or Fraction(0)), **({"group": group} if group > 1 else {})},
         "tight": dict(tight),
     }
+    # The search may try much: `examined` counts what its result costs the checker.
     Work.begin(FREE)
     try:
         steps, answer = of_units(asked, written, group)
@@ -178,6 +179,7 @@ def of_chain(asked: AccountQuestion, written: Any, group: int) -> tuple[list[dic
         answer = rounded_up(share * growth(one, group))
     else:
         guess = (asked.guess or Fraction(group)) / group
+        # Coarse rounds settle the guess, fine ones confirm it.
         for levels in [*[1] * CHAINS, *[len(FINENESS)] * CHAINS]:
             share = rounded_down(asked.delta / growth(guess, group))
             steps, one = of_one(AccountQuestion(share, None, UNKNOWN, levels), written)

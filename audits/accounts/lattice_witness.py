@@ -189,6 +189,7 @@ def _unit(releases: list[PlanRelease | None]) -> Fraction:
 
 def _scaled(unit: Fraction, step: float) -> Fraction:
     """Return the unit times the power of two that is next below this step."""
+    # One unit times powers of two: the lattices of all releases share their points.
     exponent = math.floor(math.log2(step) - math.log2(unit.numerator) + math.log2(unit.denominator))
     return unit * Fraction(2) ** exponent
 

@@ -229,6 +229,7 @@ def verdict_of(
     if any(entry.status == "refuted" for entry in evidence):
         beaten.add("hypothesis")
     kinds: tuple[parts.Refuted, ...] = ("claim", "proof", "hypothesis")
+    # The checks of a certificate name what is refuted in this order, too.
     for kind in kinds:
         if kind in beaten:
             return "REFUTED", kind

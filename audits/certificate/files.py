@@ -126,6 +126,7 @@ def write_all(certificate: dict[str, Any], folder: Path, claim: Path | None = No
         atomically(folder / "junit.xml", junit(certificate), mode=mode)
         about = (claim or Path(certificate["claim"]["name"])).as_posix()
         atomically(folder / "results.sarif", sarif(certificate, about), mode=mode)
+        # Last, so that a folder with a certificate has all the rest.
         path = folder / "certificate.json"
         atomically(path, json.dumps(certificate, indent=1, ensure_ascii=False) + "\n", mode=mode)
     return path

@@ -221,6 +221,7 @@ def _with_larger_member(
     seen = search(some, about, judges, examples=SOME_PAIRS, seed=claim.audit.seed).require_runs(some)
     entries = []
     for place, (entry, each) in enumerate(zip(evidence, proved.hypotheses, strict=True)):
+        # The worse of both members is kept: the larger one can only add to what is found.
         failing = entry.counterexample or seen.failing[place]
         status = entry.status if failing is None else "refuted"
         count, worst = entry.examples + seen.count, str(max(Fraction(entry.worst), seen.worst[place]))

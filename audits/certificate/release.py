@@ -126,6 +126,7 @@ def find_run(release: Release, *, again: bool) -> PreparedRelease:
             number, charged = number - 1, False
             certificate = stored_certificate(release, ledger, number, latest)
         elif not again and not charged:
+            # Earlier versions keyed a release by its code as well: it is sought by what it says.
             certificate = _kept_under_code(release, ledger)
         return PreparedRelease(release, number, again, certificate, charged)
 
@@ -335,6 +336,7 @@ def make(run: PreparedRelease, proved: Proved, certificate: Draft) -> tuple[dict
     with paying_ledger(release.claim) as ledger:
         number = next_number(release, ledger)[0] if run.again else run.number
         state = ledger.run_state(release.numbered(number))
+        # Other commands may take this number at any time, so each turn reads the ledger again.
         while state == RunState() or state == RunState(charged=True):
             try:
                 return _charge_and_run(release, ledger, release.numbered(number), proved, certificate), False
@@ -380,6 +382,7 @@ def _totals_in_parts(release: Release, data: Rows) -> TableTotals:
     subject: Any = release.subject()
     rows = subject.table(data) if isinstance(subject, ByPerson) else data
     mechanism: Any = named(subject)
+    # One by one first: a query that is no sum over rows shows itself in parts of one row.
     first, rest = rows[:ONE_BY_ONE], rows[ONE_BY_ONE:]
     alone, several = np.array_split(first, max(1, len(first))), np.array_split(rest, 3)
     return TableTotals(sum(mechanism.query(part) for part in (*alone, *several, rows[:0])), len(data))

@@ -38,6 +38,7 @@ def sign(certificate: Path, private: Path) -> dict[str, Any]:
     document = _confirmed(raw, certificate)
     key = read_private_key(private)
     signed = now()
+    # The checker refuses a signature from before its certificate.
     if signed < document["created"]:
         raise InputError(
             f"made at {document['created']}, and it is {signed} here", "set the clock", certificate

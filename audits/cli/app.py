@@ -20,6 +20,7 @@ app = App(
     help="Privacy accounting with proofs, audits and certificates that anyone can re-check.",
     version=dpaccount.__version__,
 )
+# Every command has them, so help lists what differs.
 for flag in ("--help", "-h", "--version"):
     app[flag].show = False
 ledger_app = App(name="ledger", help="The durable budget ledger: charges before noise.")
@@ -234,6 +235,7 @@ def run(words: list[str]) -> int:  # noqa: PLR0911
         right = "see to it, and give the command again"
         return _failed(f"{where}{error.strerror or 'the system refused'}; {right}", 2)
     except UnicodeEncodeError:
+        # Python holds bytes of a path that are no text as surrogates, which no output takes.
         return _failed("a name or a text is not UTF-8; give it in UTF-8", 2)
     except RecursionError:
         return _failed("the input is nested too deeply; at most 64 levels are read", 2)
@@ -260,6 +262,7 @@ def _lacking(error: Exception) -> str | None:
 
 
 def _failed(message: str, code: int) -> int:
+    # An error may quote a file: what is not printable could move the cursor of a terminal.
     plain = "".join(c if c.isprintable() else " " for c in message)
     sys.stderr.write(f"error: {plain}\n")
     return code

@@ -470,6 +470,7 @@ def _attacked(
         question = dispatch.as_tasks(question)
     begun = time.perf_counter()
     working = nullcontext() if where is None else where.work()
+    # A function under attack may print: standard output is the answer's alone.
     with reporting() as report, redirect_stdout(sys.stderr), working:
         answer = dispatch.audit(question, report)
     answer = replace(answer, seconds=round(time.perf_counter() - begun, 3))

@@ -82,7 +82,7 @@ class CertifyOptions:
 
 
 MOST_PARTITIONS = 10_000
-NOTHING = CertifyOptions()  #: nothing said
+UNSAID = CertifyOptions()  #: nothing said
 Options = Annotated[CertifyOptions, Parameter(name="*")]
 
 
@@ -91,7 +91,7 @@ def certify(
     *,
     out: Folder | None = None,
     dry_run: Flag = False,
-    options: Options = NOTHING,
+    options: Options = UNSAID,
     json_: Json = False,
 ) -> int:
     """Prove, test and attack a claim; print CERTIFIED, REFUTED or UNPROVEN and write the certificate.
@@ -167,7 +167,7 @@ def release(
     yes: Flag = False,
     dry_run: Flag = False,
     new_release: Flag = False,
-    options: Options = NOTHING,
+    options: Options = UNSAID,
     json_: Json = False,
 ) -> int:
     """Certify a claim, charge its ledger, run it on its data, and write the release.
@@ -353,6 +353,7 @@ def check(
         "signature": signature,
         **(consistency.to_read(raw) if rules and verdict is not None else {}),
     }
+    # The Coq model has the rules of proof, and none for accounts or for one run.
     if verified and (verdict == "CONFIRMED" or SCHEMA.encode() in raw):
         right = "leave --verified out"
         raise InputError("the verified checker follows no certificates of accounts or of one run", right)

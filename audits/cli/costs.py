@@ -74,6 +74,7 @@ def account(  # noqa: PLR0913 - options
 
     place = parse_json(source(events), events)
     share, loss, units = number(delta, "--delta"), number(epsilon, "--epsilon"), whole(group, "--group")
+    # Refused before the work: a summary has no one bound that could be confirmed.
     if certificate is not None and (share is None) == (loss is None):
         raise InputError("a certificate answers one question", "give --delta or --epsilon")
     with _work(work):
@@ -262,6 +263,7 @@ class TrainingOptions:
             steps = steps_of(passes, everyone, drawn, self.sampling)
         elif passes is not None or steps is None:
             raise InputError("give either --epochs or --steps")
+        # Any noise will do for a target: the least is sought below.
         spread = 1 if noise is None else noise
         run = self._factored(everyone, drawn, spread, steps)
         if run is None:

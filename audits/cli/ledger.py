@@ -121,6 +121,7 @@ def charge(  # noqa: PLR0913 - options
     if certificate is not None:
         from audits.accounts.charged import of_charge
 
+        # Before the charge, so that its entry can name the certificate by its digest.
         document, named = of_charge(url, place, certificate)
         confirmed = convert(document["confirmed"], Confirmed)
     done = answers.charged(
@@ -453,6 +454,7 @@ def verify(
         given = given_by(checkpoint, key, **given)
     with watching():
         answer = recompute(url, **given)
+        # What entries of a damaged chain name proves nothing of a certificate.
         if certificate and answer["valid"]:
             from audits.accounts.charged import compared
 

@@ -115,6 +115,7 @@ def source(name: str) -> bytes:
     """Return the bytes of a file, or of standard input for a hyphen."""
     if name != "-":
         return read_bytes(Path(name))
+    # One byte more tells too long an input from one of just that length.
     raw = sys.stdin.buffer.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
         raise InputError(f"standard input: more than {MAX_BYTES} bytes", "inputs are at most that long")
@@ -137,6 +138,7 @@ def differing(witness: dict[str, Any]) -> dict[str, Any]:
     if len(left) == len(right):
         places = [place for place, (one, other) in enumerate(zip(left, right, strict=True)) if one != other]
         return {**shown, "left": _of(left, places), "right": _of(right, places)}
+    # One row more: up to it both datasets are equal.
     longer, shorter = (left, right) if len(left) > len(right) else (right, left)
     unlike = (place for place, (one, other) in enumerate(zip(longer, shorter, strict=False)) if one != other)
     more = _of(longer, [next(unlike, len(shorter))])
@@ -285,6 +287,7 @@ def json_lines(
         phase, done, every, left = step(what)
         if clock() - begun < quiet:
             return
+        # A line for each report would flood the log of a script.
         if phase != last[0] or done == every > last[1] or clock() - shown >= EVERY:
             counts = {"done": done, "of": every, "seconds_left": left} if every else {}
             show(json.dumps({"progress": phase, **counts}))

@@ -274,6 +274,7 @@ def _warned(text: str, checked: str) -> str:
     if checked.startswith("valid"):
         return text
     warning = f'<p role="alert"><strong>{escape(checked)}. Nothing below can be relied on.</strong></p>'
+    # On top: all that follows reads as if it were confirmed.
     return text.replace("<header>", f"<header>{warning}", 1)
 
 

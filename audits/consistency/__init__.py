@@ -28,6 +28,7 @@ def examined(raw: bytes, at: date | None = None, *, derivation: bool = False) ->
 
     Raises `Rejected` naming what fails, or `Unreadable`.
     """
+    # Looked for as bytes: nearly all documents are then parsed once, by the checker.
     if derivation or not any(schema.encode() in raw for schema in OTHER_SCHEMAS):
         return judged(raw, at, derivation=derivation)
     document = parse(raw)

@@ -36,6 +36,7 @@ def parsed(source: object, columns: Table) -> ast.expr:
     for name in filter(is_expression, columns):
         found = any(text(source).startswith(name, at) and at + len(name) in ends for at in starts)
         ensure(not found, f"{brief(name)} is an expression, and the name of a column")
+    # Python's parser would normalise names, and read no others than its own.
     for token in tokens:
         word = token[4] if token[4] and not iskeyword(token[4]) else token[2]
         part = token[1] if word is None else short.setdefault(word, f"n{len(short)}")

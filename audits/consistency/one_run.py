@@ -152,6 +152,7 @@ def refuted(
     lines = [(i.exp(i.of(-e)), i.exp(i.of(e)), i.of(d)) for e, d in points]
     one, total = i.of(1), i.of(risk)
     hit, miss = i.of(risk * right / canaries), i.of(risk * (made - right) / canaries)
+    # From the count that was seen down: each count needs the sums of those above it.
     for count in range(right - 1, -1, -1):
         missing = i.sub(needed(i, lines, hit), miss)
         if missing[0] <= 0:

@@ -148,6 +148,7 @@ def missed(half: float, scale: float, step: float) -> float:
 
 def least_reach(scale: float, step: float, rare: float) -> float:
     """Return about the least half-width beyond which noise is no more than `rare`."""
+    # Halved by hand, here and below: what is checked beside the proof knows the checker alone.
     low, high = 0.0, scale
     while missed(high, scale, step) > rare:
         high *= 2
@@ -180,6 +181,7 @@ def means_are_wide(rows: list[Any], bounds: Ends, noise: list[DrawnNoise], held:
             return False
         if abs(shown) > 1 - 1e-9 or min(-first, last) > 1 - 1e-9:
             continue
+        # Noise of less than a row leaves the size open: then only enough width is asked for.
         exact = len(noise) == 1 or wide >= 1
         size = size_of(shown, first, last, wide, off, fewest if exact else most, most)
         a, b = mean_ends(shown, size, wide, off)

@@ -171,6 +171,7 @@ def check_draws(held: Table, steps: list[Table]) -> None:
     ensure(held["law"] in ("gaussian", "laplace"), f"{brief(held['law'])} is no law of a study's noise")
     exact = relation == REPLACED and all(step["rule"] != "assume_persons" for step in steps)
     ensure(held["exact_rows"] is exact, "the number of rows is public otherwise than exact_rows says")
+    # Others, such as parallel composition, would charge a row for fewer draws than it enters.
     other = sorted({step["rule"] for step in steps} - RULES)
     ensure(other == [], f"the proof of a study has no {', '.join(other)}")
     by_key = {text(step["with"]["key"]): step for step in drawn}

@@ -72,6 +72,7 @@ def trade_off(certificate: CertifyResult) -> str:
     audit = certificate["audit"]
     points += [(p["limit"], p["delta"]) for p in (audit["points"] if audit else ()) if p["of"] == "proof"]
     known = [(float(as_exact(e)), float(as_exact(d))) for e, d in points if e != "inf"]
+    # Squares: small rates, where the curve bends most, get more dots.
     dots = [(rate, _misses(known, rate)) for rate in ((j / 60) ** 2 for j in range(61))]
 
     def at(dot: Dot) -> Dot:

@@ -164,6 +164,7 @@ def _not_covered(certificate: CertifyResult) -> Block:
 def _payers(certificate: CertifyResult) -> str:
     """Return which units the ledger charged: those that the theorem names, else all."""
     steps = certificate["proved"]["derivation"]
+    # The units of a conclusion come last; one about all units may lack them.
     units = steps[-1]["gives"][5] if steps and len(steps[-1]["gives"]) > 5 else None
     return "every unit" if units in (None, ANYONE) else f"units {units[0]} to {units[1]}"
 

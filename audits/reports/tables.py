@@ -168,6 +168,7 @@ def rows_of(
         interval = accuracy.get(name, {})
         low, high = _numbers(interval.get("low", [])), _numbers(interval.get("high", []))
         ends = list(zip(low, high, strict=True)) if len(low) == len(high) == len(values) else []
+        # Some intervals are of another thing than the number, such as of the ranks of a choice.
         around = ends if all(a <= v <= b for v, (a, b) in zip(values, ends, strict=False)) else []
         names = next((each for each in listed if len(each) == len(values)), None)
         for place, number in enumerate(values):

@@ -67,6 +67,7 @@ def _rejected(place: Path, steps: Sequence[Mapping[str, Any]]) -> str | None:
     except (OSError, subprocess.TimeoutExpired) as why:
         raise InputError(f"the verified checker gave no verdict: {why}", "build it again", place) from None
     reply = done.stdout.strip()
+    # A program that dies, or says something else, has confirmed nothing.
     if done.returncode or not reply.startswith(("valid: ", "invalid: ", "error: ")):
         raise InputError("the verified checker gave no verdict", "build it again with `make formal`", place)
     return None if reply == f"valid: derivation of {len(steps)} steps" else reply

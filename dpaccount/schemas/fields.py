@@ -40,6 +40,7 @@ WithOrWithoutRow = Literal["replace-one", "add-remove"]
 Unit = int | str | None
 
 
+# Unknown members are refused: a misspelt one would pass for one that is left out.
 class Closed(Struct, frozen=True, forbid_unknown_fields=True):
     """A table with these members and no others."""
 

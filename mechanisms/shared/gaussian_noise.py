@@ -52,6 +52,7 @@ def gaussian(
     distribution, even if that rule proves nothing for `query`.
     """
     far = distance(sigma, grid, coordinates)
+    # Both rules are tried: which one proves less depends on δ and on the step.
     rules: list[Wrap] = [lambda moved: wrap(discrete_gaussian(moved, sigma**2, grid, key))]
     if delta > 0:
         rules.append(lambda moved: wrap(fine_gaussian(moved, sigma**2, grid, coordinates, far, key)))

@@ -169,6 +169,7 @@ def _least_of(enough: Callable[[Fraction], bool], start: Fraction) -> Fraction:
 def _definite(gram: list[list[Fraction]], square: Fraction) -> bool:
     """Return whether square·1 − gram is positive definite, by elimination."""
     rows = [[(square if i == j else 0) - x for j, x in enumerate(row)] for i, row in enumerate(gram)]
+    # In fractions: a rounded pivot could pass for a positive one.
     for i, pivot in enumerate(rows):
         if pivot[i] <= 0:
             return False

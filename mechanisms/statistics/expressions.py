@@ -360,6 +360,7 @@ def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr, known: Mapping[s
     if sign is None:
         raise InputError("a condition has an operator that is not read", OF_CONDITIONS)
     names = names_in(ast.Compare(left, [op], [right]), known)
+    # The constant goes to the right, so that each case is written once.
     if _constant(left, known) is not None:
         left, sign, right = right, COMPARISONS[sign][1], left
     column, value, compared = _column(left, known), _constant(right, known), COMPARISONS[sign][0]
@@ -385,6 +386,7 @@ def _of_terms(left: Term, compared: Compared, right: Term, names: tuple[str, ...
         near = ~(np.abs(a - b) > float(margin)) if margin else np.zeros(0, dtype=bool)
         if near.any():
             rows = np.column_stack([codes[name][near] for name in names])
+            # Equal rows are computed once: ties are of few values.
             some, place = np.unique(rows, axis=0, return_inverse=True)
             numbers = ([Fraction(repr(cell)) for cell in row] for row in some.tolist())
             exact = (dict(zip(names, row, strict=True)) for row in numbers)

@@ -67,6 +67,7 @@ def _of_table(
             raise InputError(f"the table has the key {key.values[code]!r} twice", "keep one row for each key")
         if code >= 0:
             rows[code] = row
+    # After it was read: a table that changed meanwhile has another digest.
     if one_file(source).digest() != given["digest"].text():
         raise InputError("the table changed while it was read", "read it while no one writes to it")
     places = [rows.get(code) for code in range(len(key.labels))]

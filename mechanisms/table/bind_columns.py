@@ -161,6 +161,7 @@ def cells_of(column: Column, edges: tuple[Fraction, ...] | None) -> Cells:
 
         def place(codes: Floats) -> Floats:
             index = np.searchsorted(ends, codes, side="right") - 1
+            # The last edge belongs to the last bin, as in NumPy's histograms.
             index = np.where(codes == ends[-1], last, index)
             return np.where(index > last, -1, index).astype(np.float64)
 

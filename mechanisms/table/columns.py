@@ -173,6 +173,7 @@ class Column:
         if isinstance(cells, ArrowCells):
             return self._codes(cells.values)[cells.places]
         if isinstance(cells, np.ndarray):
+            # Each distinct cell is read once: a column of categories has few.
             values, places = np.unique(cells, return_inverse=True)
             return self._codes(values.tolist())[places]
         return self._codes(cells)

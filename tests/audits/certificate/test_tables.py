@@ -1,6 +1,7 @@
 """A claim on a table: every mechanism runs on a file by its claim alone; private cells are never refused.
 
-docs/tables.md is followed literally."""
+docs/tables.md is followed literally.
+"""
 
 import csv
 import json

@@ -1,6 +1,7 @@
 """What one row of a file holds changes no other row's numbers, and whose rows count no other person's.
 
-Cells may be stored in any way; nothing is refused."""
+Cells may be stored in any way; nothing is refused.
+"""
 
 from fractions import Fraction
 
