@@ -129,8 +129,13 @@ def add_commands(first: str = "") -> None:
     for each, command in loaded(COMMANDS) if asked is None else [(asked, asked.load())]:
         if each.name in known:
             continue
+        group = HELP_GROUPS["Research" if each.ours else OF_OTHERS]
         try:
-            app.command(command, name=each.name, group=HELP_GROUPS["Research" if each.ours else OF_OTHERS])
+            if isinstance(command, App):
+                command.group = group
+                app.command(command, name=each.name)
+            else:
+                app.command(command, name=each.name, group=group)
             app[each.name].help  # noqa: B018 - read from its docstring, which is as anybody wrote it
         except Exception as error:
             if each.name in app:

@@ -41,6 +41,8 @@ from audits.reports.words import (
 from dpaccount.checker.facts import ANYONE
 from dpaccount.exact import as_exact, to_digits
 from dpaccount.ledger.answers import room
+from dpaccount.schemas.certificate import Certificate
+from dpaccount.schemas.fields import titles
 
 ASSUMED = "What the proof assumes of the code, and how it was tested"
 SIGNED = ("Reviewer", "Approver", "Date")
@@ -405,9 +407,8 @@ def _governance(certificate: CertifyResult) -> list[tuple[str, str]]:
 def _document(certificate: CertifyResult) -> list[tuple[str, str]]:
     release = certificate["release"]
     return [
-        ("Created", certificate["created"]),
+        *((title, str(certificate.get(name, SILENT))) for name, title in titles(Certificate).items()),
         ("Signature", _signed(certificate)),
-        ("Digest", certificate["digest"]),
         ("Digest of the mechanism's code", str(certificate["subject"].get("code", SILENT))),
         ("Digest of the data", "no data were read" if release is None else str(release["data"])),
         ("Releasable", "yes" if certificate["releasable"] else "no: no secure release was made"),

@@ -215,8 +215,8 @@ class Signature(Closed, frozen=True):
     value: Annotated[str, Meta(pattern="^[A-Za-z0-9+/]{86}==$")]
 
 
-class Draft(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
-    """A certificate before it is sealed."""
+class Draft(Closed, frozen=True, kw_only=True, tag_field="schema", tag=SCHEMA):
+    """A certificate before it is sealed; the report shows a member with a title under it."""
 
     verdict: Verdict
     refutes: Refuted
@@ -230,11 +230,11 @@ class Draft(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
     releasable: bool
     hazards: Annotated[list[str], Meta(description=HAZARDS)]
     environment: dict[str, str]
-    created: Moment
+    created: Annotated[Moment, Meta(title="Created")]
 
 
-class Certificate(Draft, frozen=True, tag_field="schema", tag=SCHEMA):
+class Certificate(Draft, frozen=True, kw_only=True, tag_field="schema", tag=SCHEMA):
     """No table holds other members than these. JSON numbers are written in their shortest form."""
 
-    digest: Digest
+    digest: Annotated[Digest, Meta(title="Digest")]
     signature: Signature | None

@@ -1,6 +1,6 @@
 """Kinds of members that documents have in common."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import fields
@@ -49,6 +49,17 @@ def one_of(*members: str | tuple[str, ...]) -> Meta:
     """Return the demand that exactly one of these members is there, or of these groups of members."""
     groups = [[each] if isinstance(each, str) else list(each) for each in members]
     return Meta(extra_json_schema={"oneOf": [{"required": group} for group in groups]})
+
+
+def titles(table: type[Struct]) -> dict[str, str]:
+    """Return the titles of a table's members, by name; members without one are left out."""
+    return {
+        each.encode_name: note.title
+        for each in fields(table)
+        for part in (each.type, *get_args(each.type))  # where it may be left out, it is a union
+        for note in getattr(part, "__metadata__", ())
+        if isinstance(note, Meta) and note.title is not None
+    }
 
 
 class BoundEnds(Closed, frozen=True):

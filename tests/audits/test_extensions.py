@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -167,6 +168,28 @@ def test_no_name_of_ours_is_taken(dpaccount, plant, tmp_path):
         assert dpaccount(name, "--help")[0] == 0
         assert getattr(app[name].default_command, "__module__", "") != "sums"
     assert read_claim(written(tmp_path, "laplace-sum")).use == "laplace-sum"
+
+
+APP = """
+from cyclopts import App
+app = App(help="Two commands of one app.")
+
+@app.command
+def half(number: int) -> int:
+    print(number / 2)
+    return 3
+"""
+
+
+def test_a_command_may_be_an_app_of_several(dpaccount, plant):
+    plant({"commands": ["halves = apps:app"]}, {"apps": APP})
+    code, out, err = dpaccount("--help")
+    assert (code, err) == (0, "")
+    assert re.search(r"Other packages.*halves +Two commands of one app", out, re.DOTALL)
+    assert dpaccount("halves", "half", 5) == (3, "2.5\n", "")
+    code, _, err = dpaccount("halves", "half", "x")
+    assert code == 2
+    assert err.endswith("see dpaccount halves half --help\n")
 
 
 @pytest.mark.parametrize("use", ["acme-sum", "sums:Sum"])

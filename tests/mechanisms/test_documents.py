@@ -27,6 +27,10 @@ def test_adding_a_mechanism_takes_the_two_files_that_are_described(root, copy_of
     done = copy.follow(page)
     assert done.returncode == 0, done.stdout[-3000:]
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 14
+    (claim,) = copy.blocks(page, "toml")
+    (copy.folder / "claim.toml").write_text(claim)
+    done = copy.run(["-m", "dpaccount", "certify", "claim.toml", "--quick", "--jobs", "1"])
+    assert done.stdout.startswith("CERTIFIED  count-above"), done.stderr[-3000:]
     # without the twin the contract fails
     (copy.folder / files[1]).unlink()
     done = copy.run(["-m", "pytest", "-q", "tests/mechanisms/test_contract.py", "-k", "twin and count"])

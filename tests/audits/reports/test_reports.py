@@ -9,10 +9,12 @@ from fractions import Fraction
 from html.parser import HTMLParser
 from math import exp
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET, Meta
 
 from audits import cli
 from audits.certificate.document import seal
@@ -33,6 +35,8 @@ from audits.reports.words import (
     step_text,
     what_it_means,
 )
+from dpaccount.schemas.certificate import Certificate
+from dpaccount.schemas.fields import Absent
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.columns import Column
 from tests.looped import looped
@@ -465,6 +469,23 @@ def test_a_delta_says_for_how_many_it_is(certificate, delta, units):
     assert f"For {units} or more units, this δ would be too large" in what_it_means(certificate)[-1]
     certificate["proved"]["delta"] = "0"
     assert "or more units" not in " ".join(what_it_means(certificate))
+
+
+class WithContact(Certificate, frozen=True, kw_only=True):
+    contact: Annotated[str, Meta(title="Whom to ask")] | Absent = UNSET
+    note: str | Absent = UNSET
+
+
+def test_a_member_with_a_title_is_shown_under_it(certificate, monkeypatch):
+    def rows():
+        return {s.anchor: s for s in sections(certificate)}["document"].blocks[0].rows
+
+    assert rows()[:2] == (("Created", certificate["created"]), ("Digest", certificate["digest"]))
+    monkeypatch.setattr("audits.reports.sections.Certificate", WithContact)
+    assert ("Whom to ask", "not stated") in rows()
+    certificate |= {"contact": "the clinic", "note": "unseen"}
+    assert ("Whom to ask", "the clinic") in rows()
+    assert "unseen" not in str(rows())
 
 
 def test_governance_takes_any_text(certificate):
