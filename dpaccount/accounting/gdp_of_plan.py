@@ -73,19 +73,15 @@ def mu_squared(items: Iterable[tuple[Event, int]], own: Own = Event.mu_squared) 
     """
     alone, others, parts = Fraction(0), Fraction(0), []
     for event, times in items:
-        square = times * _known(own(event))
+        square = own(event)
+        if square is None:
+            raise TypeError("an event without a bound was to be added up")
         if _composes(event):
-            alone += square
+            alone += times * square
             parts.append((event, times))
         else:
-            others += square
+            others += times * square
     return others + _of_pairs(composition_of(parts).pairs, alone)
-
-
-def _known(square: Amount) -> Fraction:
-    if square is None:
-        raise TypeError("an event without a bound was to be added up")
-    return square
 
 
 @lru_cache(maxsize=4096)
@@ -99,18 +95,16 @@ def _composes(event: Event) -> bool:
 @lru_cache(maxsize=1024)
 def _of_pairs(pairs: Exact, alone: Fraction) -> Fraction:
     """Return μ² for counted pairs, at most `alone`, what they cost one by one."""
+    if sum(count for _, count in pairs) < 2:
+        return alone
     losses = [_largest(pair) for pair, _ in pairs]
-    if sum(count for _, count in pairs) < 2 or not _near(min(losses), max(losses)):
+    least, most = min(losses), max(losses)
+    if least < MIN_LOSS or most > MAX_LOSS or most > MAX_RATIO * least:  # too far apart for one lattice
         return alone
     try:
         return domination.least(*_curve(pairs), alone)
     except UNREACHED:
         return alone
-
-
-def _near(least: Fraction, most: Fraction) -> bool:
-    """Say whether losses of these sizes are composed on one lattice."""
-    return least >= MIN_LOSS and most <= MAX_LOSS and most <= MAX_RATIO * least
 
 
 def _largest(pair: LossPair) -> Fraction:

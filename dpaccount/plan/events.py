@@ -182,44 +182,37 @@ class RandomizedResponse(_Chained):
         return of_response(self.epsilon, self.k)
 
 
+class _Ranged(Event):
+    """A mechanism of bounded range: its parameter is how wide losses lie apart."""
+
+    def _pure(self) -> Fraction:
+        return getattr(self, self.grows)
+
+    def _zcdp(self) -> Fraction:
+        """Return η²/8 (Cesar & Rogers 2021)."""
+        return self._pure() ** 2 / 8
+
+    def _mu_squared(self) -> Fraction:
+        """Return what η/2-DP costs (docs/proofs.md)."""
+        return mu_squared(self._pure() / 2)
+
+
 @event_kind
-class Exponential(Event):
+class Exponential(_Ranged):
     """Exponential mechanism of `epsilon`, exp(ε·score/(2Δ)), run `count` times on units of `cover`."""
 
     name = "exponential"
     grows = "epsilon"
     epsilon: Real
 
-    def _pure(self) -> Amount:
-        return self.epsilon
-
-    def _zcdp(self) -> Amount:
-        """Return ρ of ε-bounded range (Cesar & Rogers 2021)."""
-        return self.epsilon**2 / 8
-
-    def _mu_squared(self) -> Amount:
-        """Return μ² of ε-bounded range, which is that of ε/2-DP (docs/proofs.md)."""
-        return mu_squared(self.epsilon / 2)
-
 
 @event_kind
-class BoundedRange(Event):
+class BoundedRange(_Ranged):
     """Any mechanism of bounded range `eta`, adaptively chosen, run `count` times on units of `cover`."""
 
     name = "bounded_range"
     grows = "eta"
     eta: Real
-
-    def _pure(self) -> Amount:
-        return self.eta
-
-    def _zcdp(self) -> Amount:
-        """Return η²/8 (Cesar & Rogers 2021)."""
-        return self.eta**2 / 8
-
-    def _mu_squared(self) -> Amount:
-        """Return what η/2-DP costs (docs/proofs.md)."""
-        return mu_squared(self.eta / 2)
 
 
 @event_kind

@@ -68,7 +68,7 @@ def _multinomial(atoms: Atoms, count: int, depth: int) -> Iterator[tuple[arb, ar
     """Yield the sums of `count` losses and their masses, the rarest loss counted first."""
     (loss, mass), rest = atoms[0], atoms[1:]
     if not rest:
-        yield count * loss, _power(mass, count)
+        yield count * loss, mass**count
         return
     share = mass / sum((m for _, m in atoms), arb(0))
     ways = arb(0)
@@ -76,13 +76,9 @@ def _multinomial(atoms: Atoms, count: int, depth: int) -> Iterator[tuple[arb, ar
     for times in _likely(count, float(share.mid()), depth):
         spend()  # from one binomial coefficient to the next; the first one exactly
         ways = ways * (count - times + 1) / times if ways > 0 else arb(fmpz.bin_uiui(count, times))
-        here = ways * _power(mass, times)
+        here = ways * mass**times
         for total, weight in _multinomial(rest, count - times, depth):
             yield times * loss + total, here * weight
-
-
-def _power(mass: arb, times: int) -> arb:
-    return mass**times
 
 
 def _likely(count: int, share: float, depth: int) -> range:
