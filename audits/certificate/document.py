@@ -35,7 +35,7 @@ from mechanisms.table.user_level import named
 
 def environment() -> dict[str, str]:
     """Return the versions of the software that computed this; no user, host or path."""
-    packages = ("numpy", "scipy", "opendp", "python-flint", "hypothesis")
+    packages = ("numpy", "scipy", "opendp", "python-flint")
     versions = {name: metadata.version(name) for name in packages}
     return {"dpaccount": dpaccount.__version__, "python": platform.python_version(), **versions}
 

@@ -1,26 +1,22 @@
 """Property tests of a proof's hypotheses, against the running code.
 
-For every hypothesis, Hypothesis searches neighbouring datasets, public coins and noise for a
-counterexample: the code is run, its releases are replayed on the neighbour, and the movement of
-every private value is compared exactly with what was declared.
+Neighbouring datasets, public coins and noise are searched for a counterexample to each: the code is run, its
+releases are replayed on the neighbour, and the movement of every private value is compared exactly with what
+was declared.
 """
 
-import contextlib
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hypothesis import Phase, target
-from hypothesis import strategies as st
-from hypothesis.errors import Flaky
+import numpy as np
 from msgspec.structs import replace as changed
 
 from audits.datasets import tours
-from audits.datasets.bases import Exemplified, Pair
-from audits.datasets.domain_pairs import marked_columns, named_coins, pairs, stepping
-from audits.datasets.drawing import draw_examples
+from audits.datasets.bases import Exemplified
+from audits.datasets.domain_pairs import drawn_pairs, marked_columns, named_coins, stepping
 from audits.datasets.records import FITS, records, thin
 from audits.hypothesis_tests.checks import Check, check_of, may_move, untested
 from audits.hypothesis_tests.evidence import Example, SearchResult, WorstPair, describe, evidence_on
@@ -31,21 +27,17 @@ from audits.hypothesis_tests.run_constants import observed_landmarks
 from audits.subjects.code_constants import Landmarks, landmarks
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
-from dpaccount.relation import REPLACE_ONE, radius_of
+from dpaccount.relation import REPLACE_ONE, adjacency, radius_of
 from dpaccount.schemas.certificate import Evidence, ShownPair, Status
 from mechanisms.subject import Additive, Domain, Rows, Subject
 from mechanisms.table.user_level import named
 
-EXAMPLES = 200  #: Hypothesis examples for every hypothesis of a proof
+EXAMPLES = 200  #: pairs that are drawn
 MAX_BOUNDARIES = 24  #: ends of batches at which units on both sides are tried
 COINS = 60  #: seeds of public coins that are tried one by one
 LEAST = 500  #: the minimum number of runs of all tours
 MANY_COINS, MANY_RECORDS = 3000, 50_000  #: for one pair; that are changed several at once
 APART = 8  #: one in this many examples runs each side in a separate process
-
-
-class Counterexample(Exception):  # noqa: N818
-    """Raised inside a property test, for Hypothesis to shrink."""
 
 
 def gather(
@@ -59,10 +51,9 @@ def gather(
 ) -> tuple[list[Evidence], WorstPair]:
     """Return the evidence on every hypothesis of the proof, in order, and the worst pair found.
 
-    All hypotheses are judged on the same examples; one that fails is searched again alone, so that its
-    counterexample shrinks.  The first examples run each side in a separate process, before any run in
-    this one; they are repeated here at the end, to find runs that depend on earlier runs.  Pairs are
-    also made from the tables `given`.  Raises `InputError` if every run fails.
+    All hypotheses are judged on the same examples.  The first ones run each side in a separate process,
+    before any run in this one; they are repeated here at the end, to find runs that depend on earlier runs.
+    Pairs are also made from the tables `given`.  Raises `InputError` if every run fails.
     """
     tested = proved.hypotheses
     relation = relation_of(subject, proved)
@@ -81,12 +72,8 @@ def gather(
         failing, worst = seen.failing[index] or history, seen.worst[index]
         if failing is None and each.rule == "assume_view":
             failing = beyond
-        elif failing is not None:
-            shrunk = search(subject, proved, [check], marks, examples=examples, seed=seed, shrink=True)
-            failing = shrunk.failing[0] or failing
-            if seen.raised:
-                wrong = f"{failing.wrong} ({seen.raised} of {seen.count} runs fail)"
-                failing = changed(failing, wrong=wrong)
+        elif failing is not None and seen.raised:
+            failing = changed(failing, wrong=f"{failing.wrong} ({seen.raised} of {seen.count} runs fail)")
         idle = check is untested or (worst == 0 and each.rule != "assume_view" and may_move(proved, each))
         status: Status = "refuted" if failing is not None else "untested" if idle else "tested"
         evidence.append(evidence_on(each, (bound, relation), status, (count, worst, failing), source))
@@ -120,37 +107,30 @@ def search(  # noqa: PLR0913
     *,
     examples: int,
     seed: int,
-    shrink: bool = False,
     sweep: bool = False,
     apart: bool = False,
 ) -> SearchResult:
     """Search neighbouring pairs, coins and noise for large movement; apply all `checks` to each.
 
     For rows that move within a radius, replaced rows are tried too, but never returned as the worst pair.
-    `shrink` stops at the first failure and simplifies it.  `sweep` first runs tours of datasets, among
-    others at the numbers in the code.  `apart` runs each side in a separate process.
+    `sweep` first runs tours of datasets, among others at the numbers in the code.  `apart` runs each side in
+    a separate process.
     """
     marks = marks or (observed_landmarks(subject, proved, seed) if sweep else landmarks(subject))
     domain, relation = domain or subject.domain(), subject.relation
     judge = Judge(subject, proved, checks, apart=apart)
     about = [relation] if radius_of(relation) is None else [relation, REPLACE_ONE]
 
-    def property_test(pair: Pair, coins: int) -> None:
-        size, failed = judge.run_pair(pair, coins)
-        target(size)
-        if shrink and failed:
-            raise Counterexample
-
     if sweep:
         for each in about:
             run_tours(judge, domain, each, marks, batch_boundaries(proved), seed)
         for step in stepping(domain, relation) if len(about) > 1 else ():
             judge.run_pair(step, seed)
-    phases = Phase.generate, Phase.target, Phase.shrink
-    pair = st.one_of(*(pairs(domain, each, marks.numbers) for each in about))
-    coins = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from(named_coins(seed, marks.numbers)))
-    with contextlib.suppress(Counterexample, Flaky):  # stateful code fails intermittently
-        draw_examples(property_test, seed, examples, *phases, pair=pair, coins=coins)
+    rng, named = np.random.default_rng([seed, 29]), named_coins(seed, marks.numbers)
+    drawn = [drawn_pairs(domain, adjacency(each), seed, marks.numbers) for each in about]
+    for number in range(examples):
+        coins = int(rng.integers(2**32)) if rng.random() < 1 / 2 else named[rng.integers(len(named))]
+        judge.run_pair(next(drawn[number % len(drawn)]), coins)
     return judge.seen
 
 

@@ -1,4 +1,6 @@
-"""Tours are of neighbours that a witness can make again, and go where drawn datasets seldom do."""
+"""Pairs of tours, and drawn ones, are neighbours that a witness can make again; where tours go."""
+
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -6,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits.datasets.bases import GENERATORS, Exemplified, dataset
+from audits.datasets.domain_pairs import drawn_pairs
 from audits.datasets.records import STRATA, about, records, sums
 from audits.datasets.tours import UNITS, by_unit, examples, special, star, units, walks
-from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
+from dpaccount.relation import ADD_REMOVE, REPLACE_ONE, adjacency
 from mechanisms.subject import Domain
 from tests.looped import looped
 
@@ -21,6 +24,7 @@ def domain_of(rows):
 
 
 def pairs_of(domain, relation, marks):
+    yield from islice(drawn_pairs(domain, adjacency(relation), 1, marks), 60)
     unit = (domain.rows + 1) // 2
     some = records(domain, marks, (marks,), ())[:: 37 if domain.rows > 3 else 5]
     yield from star(domain, relation, "uniform", unit, some)
