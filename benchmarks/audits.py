@@ -26,10 +26,15 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import nct
 
-from audits.attack.e_process import Bettor, plan_bet
-from audits.attack.membership_guessing import largest_rejected, plan_guess, plan_known_guess
-from audits.attack.power import Planner
-from audits.attack.thresholds import plan_known_threshold, plan_threshold
+from audits.attack.bets import Bettor, plan_bet
+from audits.attack.rules import (
+    Planner,
+    largest_rejected,
+    plan_guess,
+    plan_known_guess,
+    plan_known_threshold,
+    plan_threshold,
+)
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import best_score
 from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows

@@ -117,7 +117,7 @@ def ledger(folder: Path, entries: int = 1, *, verified: bool = False) -> Made:
 
 def audited(_: Path, runs: int = 1) -> Made:
     """Return the lower bound that so many runs a side give, with a score learned from a third of them."""
-    from audits.attack.membership_guessing import plan_guess
+    from audits.attack.rules import plan_guess
     from benchmarks.audits import black_box, laplace, outcomes
 
     case, rng = laplace(1.0), np.random.default_rng(1)

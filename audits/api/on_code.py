@@ -23,8 +23,8 @@ from audits.api.requests import (
 )
 from audits.api.verdicts import explained, measured, not_attacked, on_grid, witness
 from audits.attack.black_box import Attempt, attack
+from audits.attack.confirmation import level_shown
 from audits.attack.pair_search import Stuck
-from audits.attack.power import level_shown
 from audits.attack.runs import MIN_RUNS, Challenge, Progress
 from audits.attack.white_box import Target
 from audits.certificate.document import (

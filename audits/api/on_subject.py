@@ -16,14 +16,9 @@ from msgspec.structs import replace as changed
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity, Task, unpacked_task
 from audits.api.verdicts import measured
 from audits.attack.confirmation import could_show, exceeds
-from audits.attack.membership_guessing import plan_known_guess
 from audits.attack.planning import Floats
+from audits.attack.rules import Threshold, plan_event, plan_known_guess, plan_known_threshold
 from audits.attack.runs import Progress
-from audits.attack.thresholds import (
-    Threshold,
-    plan_known_event,
-    plan_known_threshold,
-)
 from audits.attack.white_box import Attacked, Target, attack
 from audits.certificate import release
 from audits.certificate.document import read_policy, seal, unsealed, violations
@@ -151,7 +146,7 @@ def _attacked(
         def planner(
             left: Floats, right: Floats, _: Fraction, risk: Fraction, runs: int
         ) -> tuple[Threshold, float]:
-            return plan_known_event(left, right, levels, risk, runs)
+            return plan_event(left, right, levels, risk, runs, known=True)
 
         curve = question.curve
         return attack(subject, proved, [target], suspect, plan, planners=(planner,), curve=curve)

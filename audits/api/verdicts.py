@@ -5,8 +5,8 @@ from msgspec.structs import asdict, replace
 
 from audits.api.requests import Audit, SamplesAudit
 from audits.attack.black_box import Attempt, RoundedBound
-from audits.attack.power import LowerBound, level_shown, verdict_of
-from audits.attack.thresholds import CountedBound
+from audits.attack.confirmation import level_shown, verdict_of
+from audits.attack.rules import CountedBound, LowerBound
 from audits.datasets.shape import Neighbourhood
 from audits.tradeoff import CurveClaim, EventClaim
 from dpaccount.exact import shown

@@ -14,9 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.attack.bets import BET_ON_ALL, Bets
-from audits.attack.confirmation import FRESH, KEPT, exceeds, judged
-from audits.attack.e_process import BetRefutation
-from audits.attack.membership_guessing import plan_guess
+from audits.attack.confirmation import (
+    FRESH,
+    KEPT,
+    exceeds,
+    judged,
+    leakage_bound,
+    verdict_of,
+    with_missing_runs,
+)
 from audits.attack.pair_search import (
     WALKED,
     Screen,
@@ -32,7 +38,15 @@ from audits.attack.pair_search import (
     rare_moves,
 )
 from audits.attack.planning import Floats
-from audits.attack.power import LowerBound, Planner, Rule, leakage_bound, verdict_of, with_missing_runs
+from audits.attack.rules import (
+    BetRefutation,
+    LowerBound,
+    Planner,
+    Rule,
+    Threshold,
+    plan_guess,
+    plan_threshold,
+)
 from audits.attack.runs import (
     SHARED_SEEDS,
     THIN,
@@ -44,7 +58,6 @@ from audits.attack.runs import (
     room_for,
     runs_within,
 )
-from audits.attack.thresholds import Threshold, plan_threshold
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import KEEPS, Crew, TimeUp
 from audits.sandbox.outcomes import WANTED, Outcome

@@ -17,6 +17,8 @@ The bound shown is the first one where that does not reject, and that of the fre
 After a strong rejection it is the first one at 4α/5 where fresh runs could have decided, else at α.  It is
 above the true ε with probability at most α: if the claim is true, only where the first one at α is; if not,
 with probability at most 4α/5 after strong rejections, and α/5 on fresh runs.
+
+Below: the power of an attack, the largest ε that its number of runs could show, had each revealed its side.
 """
 
 from collections.abc import Callable
@@ -24,8 +26,21 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
-from audits.attack.power import LowerBound, leaked_bound, level_shown
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.attack.planning import Floats
+from audits.attack.rules import (
+    EVERY,
+    CountedBound,
+    Guess,
+    LowerBound,
+    Rule,
+    clopper_pearson,
+    largest_rejected,
+)
 from audits.tradeoff import EventClaim
+from dpaccount.schemas.fields import Audited
 
 FALSE_ALARM = Fraction(1, 1000)  #: maximum probability that a true claim is refuted
 STRONG = FALSE_ALARM / 2  #: risk at which a rejection needs no confirmation
@@ -69,3 +84,51 @@ def could_show(reached: LowerBound, beyond: Callable[[LowerBound], bool], points
         return leaked_bound(replace(reached, risk=risk))
 
     return judged(at, beyond, reached.risk, points=points)
+
+
+# ------------------------------------------------------------------ power: what these runs could have shown
+
+
+def verdict_of(lower: float, could: float, epsilon: Fraction) -> Audited:
+    """Return REFUTED, NOT REFUTED, or NOT ATTACKED if the runs could show no ε above the claim."""
+    if lower > epsilon:
+        return "REFUTED"
+    return "NOT REFUTED" if could > epsilon else "NOT ATTACKED"
+
+
+def with_missing_runs(scores: Floats, coins: NDArray[np.int64]) -> Floats:
+    """Return the scores of all planned runs, with missing ones counted as evidence for the other side.
+
+    `coins` has the side of each planned run, 0 for left.  The bound stays valid however the
+    runs ended: it is at most the one that all runs would have given.
+    """
+    missing = coins[len(scores) :]
+    return np.concatenate([scores, np.where(missing == 0, -np.inf, np.inf)])
+
+
+def leakage_bound(
+    rule: Rule, coins: NDArray[np.int64], runs: int, delta: Fraction, risk: Fraction
+) -> LowerBound:
+    """Return the bound if each of `runs` runs reveals its side, as total leakage would."""
+    whole = with_missing_runs(np.where(coins[:runs] == 0, np.inf, -np.inf), coins)
+    best = EVERY if isinstance(rule, Guess) else rule
+    return best.measure(whole[coins == 0], whole[coins == 1], delta, risk)
+
+
+def leaked_bound(reached: LowerBound) -> LowerBound:
+    """Return the bound that the runs behind `reached` would give if each of them revealed its side."""
+    if isinstance(reached, CountedBound):
+        full, empty = np.ones(reached.runs), np.zeros(reached.other_runs)
+        return clopper_pearson(full, empty, 0.5, reached.delta, reached.risk, reached.direction)
+    n = reached.runs
+    shown = largest_rejected(n, n, n, float(reached.delta), float(reached.risk))
+    return replace(reached, epsilon_lower=max(shown, reached.epsilon_lower))
+
+
+def level_shown(reached: LowerBound, claim: EventClaim | None) -> float:
+    """Return a bound in the claim's unit: ε if `claim` is None, else the level of its trade-off curve."""
+    if claim is None:
+        return reached.epsilon_lower
+    if not isinstance(reached, CountedBound):
+        raise TypeError(f"{type(reached).__name__} has no counts to hold a curve against")
+    return claim.lower(reached.power, reached.false_alarm)

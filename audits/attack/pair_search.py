@@ -11,6 +11,7 @@ from itertools import permutations
 import numpy as np
 
 from audits.attack.planning import Floats
+from audits.attack.rules import Threshold, levels_at, plan_event, violation
 from audits.attack.runs import (
     SHARED_SEEDS,
     THIN,
@@ -22,7 +23,6 @@ from audits.attack.runs import (
     room_for,
     survey_for,
 )
-from audits.attack.thresholds import Threshold, levels_at, plan_event, violation
 from audits.datasets.bases import ON_WALK, PLAIN, Pair
 from audits.sandbox.crew import Crew, Survey
 from audits.sandbox.outcomes import Outcome

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 import dpaccount_packages
 from audits.attack.confirmation import exceeds, judged
 from audits.attack.output_scores import Sample, ShownScore, learn, runs_to_fit, sample_of
-from audits.attack.power import LowerBound, Planner
+from audits.attack.rules import LowerBound, Planner, plan_known_threshold
 from audits.attack.runs import Progress, progress_counter, silent
-from audits.attack.thresholds import plan_known_threshold
 from audits.datasets.bases import Pair
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.evidence import WorstPair

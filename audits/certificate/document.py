@@ -16,8 +16,7 @@ from msgspec.structs import replace as changed
 import dpaccount
 from audits import consistency
 from audits.attack.confirmation import could_show, exceeds
-from audits.attack.power import LowerBound
-from audits.attack.thresholds import CountedBound
+from audits.attack.rules import CountedBound, LowerBound
 from audits.attack.white_box import Attacked, Target
 from audits.claim import MODELS, RELATIONS, Claim, Guarantee
 from audits.subjects import catalogue, sources

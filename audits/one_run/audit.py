@@ -8,9 +8,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.confirmation import judged
+from audits.attack.confirmation import judged, verdict_of
 from audits.attack.planning import Floats
-from audits.attack.power import verdict_of
 from audits.one_run.guessing import Guesses, RunClaim, by_score, falls, guess, least_refuting, level_below
 from dpaccount.errors import InputError
 from dpaccount.numerics.bisection import bisect

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from audits.attack.thresholds import clopper_pearson
+from audits.attack.rules import clopper_pearson
 from audits.claim import STUDY
 from audits.consistency.hazards import ELSEWHERE, HAZARDS, UNPROVED_HAZARDS
 from audits.consistency.releases import unchecked

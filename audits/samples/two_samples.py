@@ -15,9 +15,8 @@ import numpy as np
 
 from audits.attack.confirmation import could_show, exceeds, judged
 from audits.attack.pair_search import expected_of, judge_of
-from audits.attack.power import LowerBound
+from audits.attack.rules import CountedBound, LowerBound
 from audits.attack.runs import TRAIN, Challenge
-from audits.attack.thresholds import CountedBound
 from audits.samples.reading import DrawnResults
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import best_score

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from audits.attack.thresholds import choose_threshold, clopper_pearson
+from audits.attack.rules import plan_threshold
 from bandits.statistics.arrays import Floats
 
 RISK = Fraction(1, 100)
@@ -21,8 +21,8 @@ def attack(held: Floats, out: Floats, epsilon: Fraction, delta: Fraction) -> dic
     """Return the lower bound on ε at δ from scores of both worlds, threshold chosen on their first halves."""
     half = len(held) // 2
     # Chosen and judged on different runs, or the confidence would not be what is stated.
-    cut = choose_threshold(held[:half], out[:half], delta, RISK)
-    bound = clopper_pearson(held[half:], out[half:], cut, delta, RISK, "forward")
+    rule, _ = plan_threshold(held[:half], out[:half], delta, RISK, half)
+    bound = rule.measure(held[half:], out[half:], delta, RISK)
     return {
         "trials": 2 * half,
         "confidence": float(1 - RISK),

@@ -12,7 +12,7 @@ from msgspec import convert
 from msgspec.structs import replace as changed
 from numpy.typing import NDArray
 
-from audits.attack.thresholds import clopper_pearson
+from audits.attack.rules import clopper_pearson
 from audits.attack.white_box import Target
 from audits.certificate.document import audited, describe_proof, describe_subject, draft
 from audits.claim import Claim

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from audits.attack.thresholds import lower_end, upper_end
+from audits.attack.rules import lower_end, upper_end
 from audits.tradeoff import (
     CurveClaim,
     MuClaim,

@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
-from audits.attack.e_process import Bettor, plan_bet
-from audits.attack.membership_guessing import (
+from audits.attack.bets import Bettor, plan_bet
+from audits.attack.planning import likelihood_rates
+from audits.attack.rules import (
     Guess,
     largest_rejected,
     plan_guess,
     plan_known_guess,
+    plan_known_threshold,
+    plan_threshold,
     tail_bound,
+    violation,
 )
-from audits.attack.planning import likelihood_rates
-from audits.attack.thresholds import plan_known_threshold, plan_threshold, violation
 from benchmarks.audits import fit
 from tests.looped import looped
 

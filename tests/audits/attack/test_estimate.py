@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.attack.thresholds import choose_threshold, clopper_pearson
+from audits.attack.rules import clopper_pearson, plan_threshold
 from audits.consistency import verdict as of_verdict
 from dpaccount import checker
 from dpaccount.checker import documents
@@ -63,12 +63,12 @@ def test_the_bound_fails_no_more_often_than_stated(p, q):
 def test_thresholds_are_chosen_where_the_evidence_is():
     rng = np.random.default_rng(0)
     held, out = rng.normal(1, 1, 4000), rng.normal(0, 1, 4000)
-    cut = choose_threshold(held, out, F(1, 10**5), F(1, 20))
-    assert 0.5 < cut < 3.5
-    assert clopper_pearson(held, out, cut, F(1, 10**5), F(1, 20), "left").epsilon_lower > 1.2
+    rule, _ = plan_threshold(held, out, F(1, 10**5), F(1, 20), 4000)
+    assert -2.5 < rule.cut < 3.5
+    assert rule.measure(held, out, F(1, 10**5), F(1, 20)).epsilon_lower > 1.2
 
 
 def test_identical_scores_show_nothing():
     flat = np.zeros(100)
-    cut = choose_threshold(flat, flat, F(0), F(1, 20))
-    assert clopper_pearson(flat, flat, cut, F(0), F(1, 20), "left").epsilon_lower == 0
+    rule, _ = plan_threshold(flat, flat, F(0), F(1, 20), 100)
+    assert rule.measure(flat, flat, F(0), F(1, 20)).epsilon_lower == 0

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from audits.attack.membership_guessing import plan_guess
 from audits.attack.output_scores import Sample, learn
-from audits.attack.thresholds import plan_threshold
+from audits.attack.rules import plan_guess, plan_threshold
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import best_score
 

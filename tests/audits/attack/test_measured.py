@@ -15,12 +15,10 @@ from audits.api.arguments import Arguments, terms_of
 from audits.attack import black_box
 from audits.attack import runs as planned
 from audits.attack.black_box import attack
-from audits.attack.e_process import BetRefutation
-from audits.attack.membership_guessing import Guess
+from audits.attack.confirmation import leakage_bound, leaked_bound, verdict_of, with_missing_runs
 from audits.attack.pair_search import Stuck
-from audits.attack.power import leakage_bound, leaked_bound, verdict_of, with_missing_runs
+from audits.attack.rules import BetRefutation, Guess, Threshold
 from audits.attack.runs import Challenge, asked_of, runs_within
-from audits.attack.thresholds import Threshold
 from audits.datasets.bases import Pair
 from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Shape

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from audits.attack.black_box import attack
+from audits.attack.rules import Threshold
 from audits.attack.runs import Challenge, silent
-from audits.attack.thresholds import Threshold
 from audits.attack.white_box import Attacked, Target
 from audits.certificate.document import untested
 from audits.datasets.bases import Pair

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from audits.attack.black_box import attack
-from audits.attack.membership_guessing import plan_guess
 from audits.attack.pair_search import Screen, _compared
+from audits.attack.rules import plan_guess
 from audits.attack.runs import Challenge, silent, survey_for
 from audits.datasets.bases import Pair
 from audits.samples.kept_runs import KeepingCrew, kept_runs
