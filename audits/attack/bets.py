@@ -276,11 +276,8 @@ def plan_bet(
     cuts = cuts_of(left_scores, right_scores, CUTS)
     seen = counted_rates(left_scores, right_scores, cuts)
     curve = modelled_rates(left_scores, right_scores, cuts)
-    both = (
-        (getattr(seen, name) + getattr(curve, name)) / 2
-        for name in ("left", "not_left", "right", "not_right")
-    )
-    win, loss, one_sided, no_rule = every_guess(Rates(*both))
+    mean = Rates((seen.hits + curve.hits) / 2, (seen.alarms + curve.alarms) / 2)
+    win, loss, one_sided, no_rule = every_guess(mean)
     factor, delta_prime = _factor(claimed), np.where(one_sided, float(delta) / 2, float(delta))
     growth = np.full(win.shape, -np.inf)
     for part in STAKES:

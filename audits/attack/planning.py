@@ -24,12 +24,13 @@ GROUPS = 128  #: groups of scores to which curves are fitted
 
 @dataclass(frozen=True)
 class Rates:
-    """Chances for every cut: score ≥ cut on the left and on the right, score ≤ cut on the right and left."""
+    """Chances of two events for every cut: score ≥ cut, for the left, and score ≤ cut, for the right.
 
-    left: Floats
-    not_left: Floats
-    right: Floats
-    not_right: Floats
+    A row for each event: `hits` on its own side, `alarms` on the other.
+    """
+
+    hits: Floats
+    alarms: Floats
 
 
 def cuts_of(left: Floats, right: Floats, most: int = CUTS) -> Floats:
@@ -49,13 +50,11 @@ def counts_at_or_above(scores: Floats, cuts: Floats) -> NDArray[np.int64]:
 
 def counted_rates(left: Floats, right: Floats, cuts: Floats) -> Rates:
     """Return the observed rates, with half a wrong guess added so that a count of 0 is not a rate of 0."""
-    n, m = len(left) + 1, len(right) + 1
-    return Rates(
-        counts_at_or_above(left, cuts) / n,
-        (counts_at_or_above(right, cuts) + 0.5) / m,
-        counts_at_or_above(-right, -cuts) / m,
-        (counts_at_or_above(-left, -cuts) + 0.5) / n,
-    )
+    above = [counts_at_or_above(side, cuts) for side in (left, right)]
+    below = [counts_at_or_above(-side, -cuts) for side in (right, left)]
+    sizes = np.array([[len(left) + 1], [len(right) + 1]])
+    hits, alarms = np.stack([above[0], below[0]]), np.stack([above[1], below[1]])
+    return Rates(hits / sizes, (alarms + 0.5) / sizes[::-1])
 
 
 def modelled_rates(left: Floats, right: Floats, cuts: Floats) -> Rates:
@@ -112,7 +111,8 @@ def _weighted_rates(pooled: Floats, odds: Floats, cuts: Floats) -> Rates:
     below /= below[:, -1:]
     first = np.searchsorted(pooled[order], cuts, side="left")
     after = np.searchsorted(pooled[order], cuts, side="right")
-    return Rates(1 - below[0, first], 1 - below[1, first], below[1, after], below[0, after])
+    hits, alarms = (np.stack([1 - below[k, first], below[1 - k, after]]) for k in (0, 1))
+    return Rates(hits, alarms)
 
 
 def effective_runs(runs: int, trained: int) -> int:

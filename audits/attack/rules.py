@@ -292,12 +292,11 @@ def plan_event(
     """Return the more promising direction's threshold, and the level expected of it, as `_best` does."""
 
     def expected(rates: Rates, runs: int, risk: float) -> Floats:
-        events = (rates.left, rates.not_left), (rates.right, rates.not_right)
-        ends = [(lower_end(runs * p, runs, risk / 2), upper_end(runs * q, runs, risk / 2)) for p, q in events]
-        return np.stack([levels(*each) for each in ends])
+        power, false_alarm = lower_end(runs * rates.hits, runs, risk / 2), runs * rates.alarms
+        return levels(power, upper_end(false_alarm, runs, risk / 2))
 
     def gain(rates: Rates) -> Floats:
-        return np.stack([rates.left - rates.not_left, rates.right - rates.not_right])
+        return rates.hits - rates.alarms
 
     cuts = cuts_of(left, right, CUTS)
     (turned, place), value = _best(left, right, cuts, risk, runs, expected, gain, known=known)
@@ -309,9 +308,8 @@ def plan_guess(
 ) -> tuple[Guess, float]:
     """Return the thresholds with the best bound expected of `runs` further runs a side, as `_best` does."""
     cuts = cuts_of(left, right, GUESS_CUTS)
-    place, value = _best(
-        left, right, cuts, risk, runs, partial(_guessing, delta=delta), _right_less_wrong, known=known
-    )
+    expected = partial(_guessing, delta=delta)
+    place, value = _best(left, right, cuts, risk, runs, expected, _right_less_wrong, known=known)
     return guess_at(cuts, place), value
 
 
@@ -347,7 +345,7 @@ def _best(
     fewer = effective_runs(runs, min(len(left), len(right)))
     counts = expected(seen, fewer, min(float(risk), CAREFUL))
     careful = float(counts.max())
-    if max(float(table.max()), careful) <= 0:  # too few runs for a bound
+    if max(float(table.max()), careful) <= 0:  # too few runs for a bound: the largest difference of the rates
         table = np.where(np.isfinite(counts), gain(seen), -np.inf)
     elif careful > table.max():  # counts that show more than the curve expects refute the curve
         table = counts
@@ -368,15 +366,14 @@ def every_guess(rates: Rates) -> tuple[Floats, Floats, NDArray[np.bool_], NDArra
 
     The last of each threshold means none.  And which pairs guess one side only, and which are no rules.
     """
-    left, not_left, right, not_right = (
-        np.append(part, 0.0) for part in (rates.left, rates.not_left, rates.right, rates.not_right)
-    )
-    places = np.arange(len(left))
-    never = places == len(left) - 1
+    hits, alarms = (np.pad(part, ((0, 0), (0, 1))) for part in (rates.hits, rates.alarms))
+    places = np.arange(hits.shape[1])
+    never = places == places[-1]
     one_sided = never[:, None] | never[None, :]
     contradict = (places[:, None] <= places[None, :]) & ~one_sided  # upper must exceed lower
     no_rule = contradict | (never[:, None] & never[None, :])
-    return left[:, None] + right[None, :], not_left[:, None] + not_right[None, :], one_sided, no_rule
+    good, wrong = (part[0][:, None] + part[1][None, :] for part in (hits, alarms))
+    return good, wrong, one_sided, no_rule
 
 
 def _right_less_wrong(rates: Rates) -> Floats:
@@ -404,5 +401,5 @@ def violation(left: Floats, right: Floats, epsilon: float, delta: float) -> floa
     """Return how many standard deviations the best event is beyond the claim, on training scores."""
     cuts, n = cuts_of(left, right), min(len(left), len(right))
     seen, factor = counted_rates(left, right, cuts), np.exp(min(epsilon, 50.0))
-    spread = np.sqrt((seen.left + factor**2 * seen.not_left) / n)
-    return float(((seen.left - factor * seen.not_left - delta) / spread).max())
+    hits, alarms = seen.hits[0], factor * seen.alarms[0]
+    return float(((hits - alarms - delta) / np.sqrt((hits + factor * alarms) / n)).max())

@@ -221,9 +221,9 @@ def test_known_ratios_weigh_every_run_on_both_sides():
     cuts = np.array([-3.0, 3.0])
     rates = likelihood_rates(np.array([3.0] * 10), np.array([-3.0] * 10), cuts)
     near = 1 / (1 + math.exp(-3))
-    assert np.allclose([rates.left[1], rates.not_left[1]], [near, 1 - near])
-    assert np.allclose([rates.right[0], rates.not_right[0]], [near, 1 - near])
-    assert rates.left[0] == rates.right[1] == 1
+    assert np.allclose([rates.hits[0, 1], rates.alarms[0, 1]], [near, 1 - near])
+    assert np.allclose([rates.hits[1, 0], rates.alarms[1, 0]], [near, 1 - near])
+    assert rates.hits[0, 0] == rates.hits[1, 1] == 1
 
 
 # ------------------------------------------------------------------ Gaussian

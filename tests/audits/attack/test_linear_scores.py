@@ -13,7 +13,26 @@ from audits.attack.rules import plan_guess, plan_threshold
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import best_score
 
-NOTHING = np.zeros(0)
+RISK = Fraction(1, 20)
+
+
+def shown(left, right, moved=None, *, delta=Fraction(0), risk=RISK, crossed=True):
+    """Return the bound of a score that is learned on a third of the runs, from the others."""
+    third = len(left) // 3
+    runs = len(left) - third
+
+    def plan(held, out):
+        return plan_guess(held, out, delta, risk, runs)
+
+    learned = best_score(left[:third], right[:third], lambda a, b: plan(a, b)[1], moved, crossed=crossed)
+    rule, _ = plan(learned.left, learned.right)
+    scores = (learned.score.of(each[third:]) for each in (left, right))
+    return rule.measure(*scores, delta, risk).epsilon_lower
+
+
+def on_grid(values, steps=1024):
+    """Return results whose low bits show nothing."""
+    return [Outcome("list", (), row) for row in np.round(values * steps) / steps]
 
 
 def samples(size, offset, seed):
@@ -49,13 +68,10 @@ def test_a_shift_in_many_columns_is_scored_along_the_movement():
     # Gaussian noise on a grid in 900 columns, shifted by 1.5 in all together: no single column shows it
     rng = np.random.default_rng(1)
     moved = 1.5 * rng.choice([-1.0, 1.0], 900) / 30
-    left, right = (
-        [Outcome("x", (), np.round(1024 * (side * moved + rng.normal(size=900))) / 1024) for _ in range(150)]
-        for side in (1, 0)
-    )
+    left, right = (on_grid(side * moved + rng.normal(size=(150, 900))) for side in (1, 0))
 
     def judge(held, out):
-        return plan_threshold(held, out, Fraction(0), Fraction(1, 20), 1000)[1]
+        return plan_threshold(held, out, Fraction(0), RISK, 1000)[1]
 
     along = best_score(left, right, judge, moved)
     assert along.value > 0.5
@@ -68,41 +84,21 @@ def test_a_shift_in_many_columns_is_scored_along_the_movement():
 @pytest.mark.parametrize(("known", "seed"), [(True, 2), (False, 5)])
 def test_means_of_the_entries_do_not_matter(known, seed):
     """Weights are learned in two folds: their errors times the mean moved scores past all thresholds."""
-    bounds, delta, risk = [], Fraction(1, 10**5), Fraction(1, 20)
+    bounds = []
     for mean in (0.0, 1024.0):
         rng = np.random.default_rng(seed)
         moved = 1.2 * rng.choice([-1.0, 1.0], 20) / 20**0.5
-        runs = [np.round(1024 * (mean + side * moved + rng.normal(size=(900, 20)))) / 1024 for side in (1, 0)]
-        held, out = ([Outcome("x", (), row) for row in each] for each in runs)
-
-        def judge(left, right):
-            return plan_guess(left, right, delta, risk, 600)[1]
-
-        learned = best_score(held[:300], out[:300], judge, moved if known else None, crossed=True)
-        rule, _ = plan_guess(learned.left, learned.right, delta, risk, 600)
-        scores = (learned.score.of(each[300:]) for each in (held, out))
-        bounds.append(rule.measure(*scores, delta, risk).epsilon_lower)
+        runs = [on_grid(mean + side * moved + rng.normal(size=(900, 20))) for side in (1, 0)]
+        bounds.append(shown(*runs, moved if known else None, delta=Fraction(1, 10**5)))
     assert bounds[0] > 1
     assert bounds[1] == pytest.approx(bounds[0], abs=0.05)
 
 
 def shares(draw, moved, *, crossed, seeds=range(30, 36)):
-    """Yield the part of ε = 1 that a score learned on a third of 1,000 runs a side shows of the others."""
-    risk = Fraction(1, 20)
+    """Yield the part of ε = 1 that 1,000 runs a side show."""
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        runs = [
-            [Outcome("list", (), row) for row in np.round(draw(rng, side) * 1024) / 1024] for side in (0, 1)
-        ]
-        learned = best_score(
-            *(each[:333] for each in runs),
-            lambda left, right: plan_guess(left, right, Fraction(0), risk, 667)[1],
-            moved,
-            crossed=crossed,
-        )
-        rule, _ = plan_guess(learned.left, learned.right, Fraction(0), risk, 667)
-        held = [learned.score.of(each[333:]) for each in runs]
-        yield rule.measure(*held, Fraction(0), risk).epsilon_lower
+        yield shown(*(on_grid(draw(rng, side)) for side in (0, 1)), moved, crossed=crossed)
 
 
 @pytest.mark.slow
@@ -133,10 +129,10 @@ def test_many_columns_are_not_lucky_on_few_runs():
 def of_noise(seed):
     """Return the value of the score learned from two samples of one law, 31 entries of Laplace noise."""
     rng = np.random.default_rng([seed, 3])
-    runs = [[Outcome("list", (), row) for row in np.round(rng.laplace(size=(333, 31)), 3)] for _ in range(2)]
+    runs = [on_grid(rng.laplace(size=(333, 31)), 1000) for _ in range(2)]
 
     def judge(left, right):
-        return plan_guess(left, right, Fraction(0), Fraction(1, 20), 667)[1]
+        return plan_guess(left, right, Fraction(0), RISK, 667)[1]
 
     return best_score(*runs, judge, crossed=True).value
 
@@ -149,24 +145,12 @@ def test_columns_are_not_chosen_by_the_runs_that_judge_them():
 @pytest.mark.slow
 def test_a_thousand_columns_hide_no_shift():
     """Gaussian noise, μ = .8 in random directions, 3,000 runs a side: ε at δ = 1e-5 is 3.41."""
-    delta, risk, found = Fraction(1, 100_000), Fraction(1, 20), []
+    found = []
     for seed in range(3):
         rng = np.random.default_rng([seed, 41])
         moved = 0.8 * rng.choice([-1.0, 1.0], 1000) / 1000**0.5
-        left, right = (
-            [Outcome("x", (), row) for row in np.round(side * moved + rng.normal(size=(3000, 1000)), 3)]
-            for side in (1, 0)
-        )
-
-        def plan(held, out):
-            return plan_guess(held, out, delta, risk, 2000)
-
-        learned = best_score(
-            left[:1000], right[:1000], lambda held, out: plan(held, out)[1], moved, crossed=True
-        )
-        rule = plan(learned.left, learned.right)[0]
-        scores = [learned.score.of(runs[1000:]) for runs in (left, right)]
-        found.append(rule.measure(*scores, delta, risk).epsilon_lower)
+        runs = (on_grid(side * moved + rng.normal(size=(3000, 1000)), 1000) for side in (1, 0))
+        found.append(shown(*runs, moved, delta=Fraction(1, 100_000)))
     assert np.mean(found) > 1.3
 
 
@@ -181,24 +165,16 @@ def test_learned_bounds_exceed_the_truth_at_most_as_often_as_stated():
         rng = np.random.default_rng([seed, 43])
         coins = rng.integers(0, 2, 800)
         drawn = [rng.choice(10, size=(int((coins == side).sum()), 1), p=laws[side]) for side in (0, 1)]
-        left, right = ([Outcome("int", (), row.astype(float)) for row in part] for part in drawn)
-
-        def plan(held, out):
-            return plan_guess(held, out, Fraction(0), risk, 300)
-
-        learned = best_score(left[:100], right[:100], lambda a, b: plan(a, b)[1], crossed=True)
-        rule = plan(learned.left, learned.right)[0]
-        held, out = learned.score.of(left[100:]), learned.score.of(right[100:])
-        wrong += rule.measure(held, out, Fraction(0), risk).epsilon_lower > 1
+        wrong += shown(*map(on_grid, drawn), risk=risk) > 1
     assert wrong <= binom.ppf(0.999, repeats, float(risk))
 
 
 def test_few_runs_find_where_the_noise_of_laplace_shows_most():
     """Scores are the entry itself, whose log-likelihood ratio is constant beyond both medians."""
-    risk, found = Fraction(1, 20), []
+    found = []
     for seed in range(10):
         rng = np.random.default_rng([seed, 47])
         left, right = (rng.laplace(side, 1, 1000) for side in (1, 0))
-        rule = plan_guess(left[:333], right[:333], Fraction(0), risk, 667)[0]
-        found.append(rule.measure(left[333:], right[333:], Fraction(0), risk).epsilon_lower)
+        rule = plan_guess(left[:333], right[:333], Fraction(0), RISK, 667)[0]
+        found.append(rule.measure(left[333:], right[333:], Fraction(0), RISK).epsilon_lower)
     assert np.mean(found) > 0.75  # a straight line gets .55

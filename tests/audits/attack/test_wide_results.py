@@ -14,15 +14,14 @@ from scipy.stats import binom
 
 from audits.attack.black_box import attack
 from audits.attack.pair_search import Screen, _compared
-from audits.attack.rules import plan_guess
 from audits.attack.runs import Challenge, silent, survey_for
 from audits.datasets.bases import Pair
 from audits.samples.kept_runs import KeepingCrew, kept_runs
 from audits.sandbox.crew import PATIENCE, Crew
 from audits.sandbox.outcomes import ALIGNED, of_value
-from audits.scores.learned_scores import best_score
 from audits.scores.sketch import DIRECTION, FEATURES, KEPT_ENTRIES, SHARED, WIDE_NUMBERS, surveyed, unguided
 from audits.subjects.code import Code
+from tests.audits.attack.test_linear_scores import shown
 from tests.conftest import ROOT
 
 WIDE_MODULE = """
@@ -161,7 +160,7 @@ def test_medians_of_large_numbers_are_used():
 @pytest.mark.slow
 def test_no_mechanism_shows_more_than_its_epsilon():
     """Bounds at risk .05 from 20 sound mechanisms: at most 5 are wrong, but with probability 4e-4."""
-    wrong, risk, width = 0, Fraction(1, 20), 60
+    wrong, width = 0, 60
     for seed in range(20):
         rng = np.random.default_rng([seed, 3])
 
@@ -169,18 +168,11 @@ def test_no_mechanism_shows_more_than_its_epsilon():
             return of_value(side + np.random.default_rng([seed, n]).laplace(0, 60.0, size=width))
 
         sketch = surveyed(run, 10, width)
-        held, out = (
+        runs = (
             [sketch.of(of_value(side + rng.laplace(0, 60.0, size=width))) for _ in range(240)]
             for side in (0, 1)
         )
-
-        def judge(left, right):
-            return plan_guess(left, right, Fraction(0), risk, 160)[1]
-
-        learned = best_score(held[:80], out[:80], judge, DIRECTION, crossed=True)
-        rule, _ = plan_guess(learned.left, learned.right, Fraction(0), risk, 160)
-        scores = (learned.score.of(each[80:]) for each in (held, out))
-        wrong += rule.measure(*scores, Fraction(0), risk).epsilon_lower > 1
+        wrong += shown(*runs, DIRECTION) > 1
     assert binom.sf(5, 20, 0.05) < 4e-4
     assert wrong <= 5
 
