@@ -1,5 +1,7 @@
 """Pairs of tours, and drawn ones, are neighbours that a witness can make again; where tours go."""
 
+import subprocess
+import sys
 from itertools import islice
 
 import numpy as np
@@ -182,3 +184,27 @@ def test_example_tables_are_bases_of_tours(rows, relation):
     assert {tuple(row) for row in np.resize(table, (rows, 3)).tolist()} <= found
     assert any(name in walk.base for walk in walks(domain, relation, ()))
     assert name in special(domain, ())
+
+
+PAIRS = """
+import hashlib
+from fractions import Fraction
+import subprocess
+import sys
+from itertools import islice
+from audits.datasets.domain_pairs import drawn_pairs
+from audits.subjects.code_constants import landmarks
+from dpaccount.relation import adjacency
+from mechanisms.clipped_mean import ClippedMean
+
+subject = ClippedMean(low=Fraction(0), high=Fraction(1), relation="add-remove", rows=12)
+drawn = drawn_pairs(subject.domain(), adjacency(subject.relation), 1, landmarks(subject).numbers)
+print(hashlib.sha256(b"".join(pair.left.tobytes() for pair in islice(drawn, 100))).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_one_claim_started_from_two_programs_tries_the_same_pairs():
+    programs = (PAIRS, "import audits.cli.app, audits.cli.ledger, audits.cli.costs\n" + PAIRS)
+    answers = {subprocess.check_output([sys.executable, "-c", each]) for each in programs}
+    assert len(answers) == 1
