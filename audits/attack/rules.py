@@ -292,8 +292,9 @@ def plan_event(
     """Return the more promising direction's threshold, and the level expected of it, as `_best` does."""
 
     def expected(rates: Rates, runs: int, risk: float) -> Floats:
-        power, false_alarm = lower_end(runs * rates.hits, runs, risk / 2), runs * rates.alarms
-        return levels(power, upper_end(false_alarm, runs, risk / 2))
+        power = lower_end(runs * rates.hits.ravel(), runs, risk / 2)
+        false_alarm = upper_end(runs * rates.alarms.ravel(), runs, risk / 2)
+        return levels(power, false_alarm).reshape(rates.hits.shape)
 
     def gain(rates: Rates) -> Floats:
         return rates.hits - rates.alarms
