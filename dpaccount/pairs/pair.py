@@ -179,7 +179,7 @@ class LossPair(ABC):
         return None
 
     def few_losses(self) -> tuple[Atoms, arb] | None:
-        """Return the losses with their masses and the mass at +∞; None where there are many."""
+        """Return the losses with their masses, the rarest first, and the mass at +∞; None: many."""
         return None
 
     def copies(self, count: int) -> TruncatedPowers | None:
