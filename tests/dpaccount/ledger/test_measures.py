@@ -1,20 +1,43 @@
-"""Filter measures: exact amounts, certified decisions."""
+"""Measures of ledgers: exact amounts, certified decisions, and what charges cost in each."""
 
+import inspect
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audits.cli.ledger import init as command
 from dpaccount import proof
+from dpaccount.accounting.gdp_of_plan import mu_squared as composed
 from dpaccount.accounting.measures import MEASURES
-from dpaccount.errors import InputError
+from dpaccount.errors import BudgetError, InputError
+from dpaccount.ledger import answers
 from dpaccount.ledger.balances.budget import measure
-from dpaccount.ledger.requests import rounded_up
+from dpaccount.ledger.journal import export
+from dpaccount.ledger.journal.log import log
+from dpaccount.ledger.journal.verify import standing, verify
+from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.requests import RefusedError, rounded_up
 from dpaccount.plan import events
+from dpaccount.plan.events import (
+    Approximate,
+    BoundedRange,
+    Gaussian,
+    Laplace,
+    Plan,
+    Pure,
+    RandomizedResponse,
+    Relation,
+    Zcdp,
+)
 from dpaccount.proof import gdp_delta
 from tests.looped import looped
+
+from .conftest import VALID, steps_in
+from .recount import recount
 
 GDP, PURE, APPROXIMATE, ZCDP = (measure(name) for name in ("gdp", "pure", "approximate", "zcdp"))
 MILLIONTH = Fraction(1, 10**6)
@@ -145,3 +168,165 @@ def test_how_many_exponential_mechanisms_fit_a_gaussian_budget():
     assert once is not None
     assert GDP.fits((57 * once,), Fraction(1), MILLIONTH)
     assert not GDP.fits((58 * once,), Fraction(1), MILLIONTH)
+
+
+def plan(*events):
+    return Plan(Relation.REPLACE_ONE, events)
+
+
+def test_units_may_end_under_different_measures(make, url):
+    """The largest amounts of all units together fit in no measure, and every unit fits in one."""
+    ledger = make(1, MILLIONTH, "either")
+    ledger.charge_plan(plan(Gaussian(sigma=5, cover=(1, 5))), "gdp alone")
+    ledger.charge_plan(plan(Pure(epsilon=1, cover=(10, 12))), "pure alone")
+    ledger.charge_plan(plan(Zcdp(rho=Fraction(1, 60), cover=(13, 40))), "zcdp alone")
+    head = ledger.show()["head"]
+    ledger.charge_plan(plan(RandomizedResponse(epsilon="1/10", k=3, cover=(100, 100))), "another unit")
+    with pytest.raises(RefusedError, match="unit 11 "):
+        ledger.charge_plan(plan(Pure(epsilon="1/1000", cover=(11, 500))), "one more")
+    with pytest.raises(RefusedError, match="unit 3 "):
+        ledger.charge_plan(plan(Gaussian(sigma=8, cover=(3, 3))), "one more")
+    assert ledger.verify() == VALID
+    assert verify(url, since=head) == VALID
+    file = Path(url.removeprefix("sqlite:///"))
+    counted = recount(file)
+    assert (counted["counts"]["charge"], counted["counts"]["refusal"]) == (4, 2)
+    lines = file.with_suffix(".jsonl")
+    lines.write_bytes(b"".join(export.lines(url)))
+    export.imported(lines, f"sqlite:///{file.with_suffix('.copy.db')}")
+
+
+def test_a_measure_that_was_exceeded_stays_so(make):
+    """ρ without a μ ends gdp for good: what is left is decided by zCDP, and pure is long gone."""
+    ledger = make(1, MILLIONTH, "either")
+    ledger.charge_plan(plan(Zcdp(rho=Fraction(1, 1000))), "no bound in gdp or pure")
+    spent = ledger.show()["spent"]
+    assert (spent["mu_squared"], spent["rho"], spent["pure"]) == (1e9, 0.001, 1e9)
+    room = ledger.show()["remaining"]
+    assert (room["mu_squared"], room["pure"]) == (0, 0)
+    assert 0.02 < room["rho"] < 0.03
+    with pytest.raises(RefusedError):
+        ledger.charge_plan(plan(Pure(epsilon="1/3")), "fits pure or gdp alone")
+    ledger.charge_plan(plan(Pure(epsilon="1/5")), "fits zcdp")
+
+
+def test_it_is_shown(make, url):
+    ledger = make(1, MILLIONTH, "either")
+    ledger.charge_plan(plan(Gaussian(sigma=20)), "one")
+    shown = answers.show(url)
+    assert shown["budget"]["measure"] == "either"
+    assert "μ², ρ and ε each add up" in shown["explained"]
+    assert 0 < shown["spent"]["epsilon"]["upper"] < 1
+    assert 0 < shown["remaining"]["epsilon"]["upper"] < 1
+    assert shown["worst_unit"] is None
+    [_, line] = log(url)
+    assert line["spends"] == {"mu_squared": 0.0025, "rho": 0.00125, "pure": 1e9}
+
+
+@pytest.mark.parametrize("wrong", [{"epsilon": 10**7}, {"delta": 0}])
+def test_budgets_without_sense_are_refused(url, wrong):
+    given = {"epsilon": 1, "delta": MILLIONTH, "unit": "person", "relation": "replace-one", **wrong}
+    with pytest.raises(InputError, match=r"either|delta 0"):
+        init(url, **given, measure="either")
+
+
+def test_more_laplace_fits_as_one_plan(make):
+    """561 releases; charged one by one 358 fit, and exact composition allows 564."""
+    ledger = make(1, MILLIONTH, "gdp")
+    with pytest.raises(RefusedError):
+        ledger.charge_plan(plan(Laplace(scale=100, count=562)), "too many")
+    charge = ledger.charge_plan(plan(Laplace(scale=100, count=561)), "as one")
+    assert charge.spends == (composed([(Laplace(scale=100), 561)]),)
+    assert ledger.verify()["valid"]
+    with pytest.raises(RefusedError):
+        ledger.charge_plan(plan(Laplace(scale=100)), "one more")
+
+
+def test_every_unit_pays_for_its_own_events(make, url):
+    """Covers that overlap, one event over all, one that is not composed; a unit beyond pays no less than it should."""
+    ledger = make(1, MILLIONTH, "gdp")
+    one, two = Laplace(scale=50, count=4, cover=(3, 9)), Pure(epsilon="1/40", count=3, cover=(6, 20))
+    shared, apart = Gaussian(sigma=40), BoundedRange(eta="1/50", count=2, cover=(6, 9))
+    ledger.charge_plan(plan(one, two, shared, apart), "covers")
+    bare = [(one.bare(), 1), (two.bare(), 1), (shared, 1), (apart.bare(), 1)]
+    paid = {1: [2], 3: [0, 2], 6: [0, 1, 2, 3], 10: [1, 2], 21: [2]}
+    wanted = [(unit, composed([bare[n] for n in which])) for unit, which in paid.items()]
+    steps = steps_in(Path(url.removeprefix("sqlite:///")))
+    assert [unit for unit, _ in steps] == list(paid)
+    for (_, (spent,)), (_, exact) in zip(steps, wanted, strict=True):
+        assert exact <= spent <= exact * (1 + Fraction(1, 2**100))
+    assert recount(url.removeprefix("sqlite:///"))["counts"]["charge"] == 1
+
+
+def test_the_same_plan_is_the_same_charge(make):
+    ledger = make(1, MILLIONTH, "gdp")
+    asked = plan(Laplace(scale=100, count=50), Pure(epsilon="1/100", count=50))
+    tried = ledger.charge_plan(asked, "one", "key", dry_run=True)
+    charged = ledger.charge_plan(asked, "one", "key")
+    assert tried.spends == charged.spends
+    assert ledger.charge_plan(asked, "one", "key").known
+
+
+def test_other_measures_add_up(make):
+    ledger = make(10, 0, "pure")
+    assert ledger.charge_plan(plan(Laplace(scale=100, count=500)), "sum").spends == (5,)
+
+
+BUDGET = {"epsilon": 20, "delta": Fraction("1e-6"), "unit": "row", "relation": "replace-one"}
+CASES = [
+    ("approximate", 1, "2e-6", None, "unit 1 to δ 2e-06, beyond the budget's δ 1e-06"),
+    ("approximate", 30, "1e-7", None, "(epsilon 30, delta 1e-07), beyond the budget's ε 20;"),
+    ("approximate", "20.5", "3e-6", None, "to ε 20.5 and δ 3e-06, beyond the budget's ε 20 and δ 1e-06"),
+    ("approximate", "0.1", "2e-7", "a", "unit 1 to δ 2e-07, beyond the δ 1e-07 of the scope a"),
+    ("approximate-zcdp", "0.01", "6e-7", None, "unit 1 to δ 6e-07, beyond the budget's δ 5e-07"),
+]
+
+
+@pytest.mark.parametrize(("measure", "epsilon", "delta", "scope", "said"), CASES)
+def test_a_refusal_names_the_part_that_does_not_fit(url, measure, epsilon, delta, scope, said):
+    init(url, **{**BUDGET, "epsilon": 20 if measure == "approximate" else 13}, measure=measure)
+    event = Approximate(epsilon=Fraction(epsilon), delta=Fraction(delta))
+    with Ledger.open(url) as ledger:
+        if scope:
+            ledger.set_scope(scope, 1, Fraction("1e-7"))
+        with pytest.raises(BudgetError) as refused:
+            ledger.charge_plan(Plan(Relation.REPLACE_ONE, (event,)), "x", scope=scope)
+    assert said in str(refused.value)
+
+
+def test_the_default_is_the_commands_default(url):
+    defaults = {inspect.signature(made).parameters["measure"].default for made in (init, command)}
+    assert defaults == {init(url, **BUDGET)["budget"]["measure"]}
+    assert standing(url)["number"] == 0  # whatever the number of amounts
+    with Ledger.open(url) as ledger:
+        ledger.charge_plan(Plan(Relation.REPLACE_ONE, (Approximate(epsilon=1, delta=0),)), "x")
+    assert standing(url)["number"] == 1
+
+
+def test_a_plan_that_needs_the_whole_delta_is_charged_at_it(url):
+    """A plan calibrated to the budget fits; a second one does not, and the refusal names what would take more."""
+    gaussian = Plan(Relation.REPLACE_ONE, (Gaussian(sigma=Fraction("4.23")),))  # ε 1 at δ 1e-6
+    init(url, **{**BUDGET, "epsilon": 1})
+    with Ledger.open(url) as ledger:
+        spent = ledger.charge_plan(gaussian, "x").spends
+        assert spent[1] == Fraction("1e-6")
+        assert Fraction(99, 100) < spent[0] <= 1
+        for again in (ledger.charge_plan, lambda *given: ledger.reserve_plan(*given, "key")):
+            with pytest.raises(BudgetError, match="add up to less in a ledger made with --measure gdp"):
+                again(gaussian, "x")
+        assert ledger.verify()["valid"]
+
+
+def test_a_plan_without_a_delta_is_charged_at_a_part_of_the_ledgers(url):
+    """Each of 16 plans, at ε where they are proved; what they cost together is not beyond it."""
+    init(url, **BUDGET, measure="approximate")
+    plan = Plan(Relation.REPLACE_ONE, (Gaussian(sigma=10, cover=(1, 9)), Gaussian(sigma=10, cover=(5, 9))))
+    with Ledger.open(url) as ledger:
+        for number in range(16):
+            spends = ledger.charge_plan(plan, "x", f"key {number}").spends
+        exact = Gaussian(sigma=10, count=2).delta(spends[0]) if hasattr(Gaussian, "delta") else None
+        assert spends[1] == Fraction("1e-6") / 16
+        assert exact is None or exact <= spends[1]
+        with pytest.raises(BudgetError, match="beyond the budget's δ 1e-06"):
+            ledger.charge_plan(plan, "x")
+        assert ledger.verify()["valid"]

@@ -1,7 +1,7 @@
 """Every way that we know to a second draw of one part: each is refused in one sentence, whatever the part.
 
 A receipt belongs to the process that charged it, its threads share it, and each draw is marked in the
-ledger first.
+ledger first.  What a ledger says of a key's run is seen in one moment, and never from a changed entry.
 """
 
 import copy
@@ -23,14 +23,16 @@ import pytest
 
 from dpaccount import proof
 from dpaccount.errors import DpaccountError, LedgerError, ReceiptError
+from dpaccount.ledger.entry import seal
 from dpaccount.ledger.journal import entries
+from dpaccount.ledger.journal.entries import RunState
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise import process
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 
-from .conftest import VALID, by_hand, in_threads, pure
+from .conftest import BUDGET, VALID, by_hand, in_threads, pure
 
 SPAWN = multiprocessing.get_context("spawn")
 KEYED = pytest.mark.parametrize("key", [None, "a"])
@@ -408,3 +410,109 @@ def test_a_storm_of_killed_processes_draws_nothing_twice(url, tmp_path, seed):
     assert verify(url) == VALID
     with Ledger.open(url) as ledger:
         assert ledger.show()["entries"] <= 12
+
+
+def begin(ledger, key="a"):
+    receipt = ledger.charge(pure("1/10"), "try", key=key)
+    receipt.noisy("noise", 0, np.array([5]))
+    return receipt
+
+
+def test_a_run_goes_from_nothing_to_kept(make):
+    ledger = make()
+    assert ledger.run_state("a") == RunState()
+    receipt = ledger.charge(pure("1/10"), "try", key="a")
+    assert ledger.run_state("a") == RunState(charged=True)
+    receipt.noisy("noise", 0, np.array([5]))
+    assert ledger.run_state("a") == RunState(charged=True, lost=True)  # this process may be asked to go on
+    ledger.keep_release("a", {"value": 3})
+    assert ledger.run_state("a") == RunState(kept={"value": 3}, charged=True)
+
+
+def test_a_run_of_another_process_is_drawing_while_that_runs_and_lost_afterwards(make, url):
+    make()
+    ready, done = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        with Ledger.open(url) as ledger:
+            begin(ledger)
+        os.write(ready[1], b"x")
+        os.read(done[0], 1)
+        os._exit(0)
+    os.read(ready[0], 1)
+    with Ledger.open(url) as ledger:
+        assert ledger.run_state("a") == RunState(charged=True, drawing=True)
+        os.write(done[1], b"x")
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)  # ended, not yet taken note of
+        assert ledger.run_state("a") == RunState(charged=True, lost=True)
+        os.waitpid(child, 0)
+        assert ledger.run_state("a") == RunState(charged=True, lost=True)
+    for end in (*ready, *done):
+        os.close(end)
+
+
+def test_a_process_that_cannot_be_seen_may_still_be_drawing(make, monkeypatch):
+    ledger = make()
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(process, "name", lambda: "another-machine 4026531836 17@99")
+        begin(ledger)
+    assert ledger.run_state("a") == RunState(charged=True, drawing=True)
+
+
+@pytest.mark.parametrize("kind", ["charge", "drawing", "release"])
+@pytest.mark.parametrize("followed", [False, True])
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_changed_entry_is_refused(make, url, kind, followed, sealed):
+    """A body edited by itself, or with its own digest made to fit; last in the chain or not."""
+    ledger = make()
+    begin(ledger)
+    ledger.keep_release("a", {"value": 3})
+    if followed:
+        ledger.charge(pure("1/10"), "another")
+    find = "SELECT number, key, about, body, root, digest FROM entries WHERE kind = ?"
+    number, key, about, body, root, digest = by_hand(url, find, values=(kind,))[0]
+    [(before,)] = by_hand(url, "SELECT digest FROM entries WHERE number = ?", values=(number - 1,))
+    body = body[:-1] + ',"more":1}'
+    digest = seal(before, number, kind, key, about, body, root) if sealed else digest
+    change = "UPDATE entries SET body = ?, digest = ? WHERE number = ?"
+    by_hand(url, change, values=(body, digest, number))
+    with pytest.raises(LedgerError, match="was changed; close this process"):
+        ledger.run_state("a")
+    with pytest.raises(LedgerError, match="was changed; close this process"):
+        ledger.release("a")
+
+
+def without_index_rows(file) -> None:
+    """Empty the index of marks, as an older copy of its page in place of it would; the rows stay."""
+    name = "sqlite_autoindex_entries_2"
+    [(size,)] = by_hand(file, "PRAGMA page_size")
+    assert by_hand(file, f"PRAGMA index_info({name})")[0][2] == "kind"
+    [(page,)] = by_hand(file, "SELECT rootpage FROM sqlite_master WHERE name = ?", values=(name,))
+    with file.open("r+b") as raw:
+        raw.seek((page - 1) * size)
+        kind = raw.read(1)
+        assert kind == b"\x0a"  # one leaf
+        empty = kind + bytes(4) + (size & 0xFFFF).to_bytes(2, "big") + bytes(1)
+        raw.seek((page - 1) * size)
+        raw.write(empty + bytes(size - len(empty)))
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("how", ["charge", "mark", "parts"])
+def test_a_lost_index_of_marks_lets_nobody_draw_again(url, tmp_path, kept, how):
+    init(url, **BUDGET)
+    with Ledger.open(url) as ledger:
+        receipt = ledger.charge(pure("1/10"), "draw", key="k")
+        value = receipt.noisy("noise", 0, np.array([5])).tolist()
+        if kept:
+            ledger.keep_release("k", {"value": value})
+        ledger.charge(pure("1/10"), "more")
+    without_index_rows(tmp_path / "budget.db")
+    draw = {
+        "charge": lambda: ledger.charge(pure("1/10"), "draw", key="k"),
+        "parts": lambda: ledger.charge_in_parts(pure("1/10"), "draw", None, "k"),
+        "mark": lambda: ledger._mark(1, 1, 1),
+    }[how]
+    with Ledger.open(url) as ledger, pytest.raises((LedgerError, ReceiptError), match=r"drawn|drawing"):
+        draw()
+    assert verify(url) == {"valid": False, "first_bad": "file"}
