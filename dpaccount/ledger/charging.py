@@ -305,6 +305,7 @@ def same_charge(rows: Rows, known: Entry, request: Request, width: int) -> Reque
         parts = [(1, paid)] if request.parts is None else parts_of(body, width)
     except ValueError as error:
         raise damaged(f"entry {known.number} is no charge ({error})") from None
+    # The role that may charge can write an entry with the right digest and smaller amounts by SQL.
     costs = None if request.steps is None else request.parts or [(1, request.steps)]
     where = convert({"time": body.time, **request.facts}, Spending)
     same = (body.scope, body.cohort, body.units) == (where.scope, where.cohort, where.units)

@@ -117,6 +117,7 @@ class ForfeitBody(Spending, frozen=True, kw_only=True):
         """Charge what may have been lost, and close open parts of reservations: they may have been drawn."""
         one_line("reason", self.reason)
         self.charge(state, [steps_of(self.steps, state.width)], bodies)
+        # not refunded: whoever had the lost entries may have drawn these parts
         for entry, _, _ in list(open_reservations(state, bodies)):
             state.register.put(f"reservation {entry}", None)
         if state.over(budget, None) is not None:

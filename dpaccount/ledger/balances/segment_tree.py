@@ -260,6 +260,8 @@ class SpentTree:
         self, edge: Edge, node: int, height: int, low: int, marks: list[tuple[int, int, Paid]]
     ) -> Edge:
         """Return the edge to a node of this height, whose units begin at `low`, after adding marks."""
+        # A mark that covers a whole node stays on the edge to it.  Pushed down to its units, as is usual in
+        # such trees, it would rewrite everything below, and a charge of everybody all of the tree.
         mark, within, high = edge.mark, [], low + (1 << height) - 1
         for one in marks:
             if one[0] <= low and high <= one[1]:
@@ -298,6 +300,8 @@ class SpentTree:
         self._opened[node] = known
         return known[1], known[2]
 
+    # Rejected in place of digests: a row that names the entry which wrote it, whose digest is in that entry.
+    # The entry grows by 1 to 9 kB, and a row put back as an earlier entry wrote it is believed.
     def _over(self, node: int, mark: Paid, left: Edge, right: Edge) -> Edge:
         """Write a node and return the edge to it; a node whose halves are both empty is deleted."""
         nothing = self._level.text

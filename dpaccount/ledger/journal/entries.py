@@ -223,6 +223,7 @@ def marked(
         check_undrawn(rows, entry, seen)
     elif rows.about(before, kinds.DRAWING) is not None:
         raise ReceiptError(f"entry {entry} is drawn by another run; make a new charge")
+    # A mark is about the mark before it, and the tables allow one about each: of two runs one is refused.
     body = as_written(mark_of(*draws, rows.stamp))
     return rows.append(kinds.DRAWING, body, root, about=entry if before is None else before)
 

@@ -288,6 +288,7 @@ def _sound_since(rows: Rows, noted: Entry, known: str | None) -> bool:
     budget = read_budget(origin.body)
     opened: dict[int, Opened] = {}
     state = State(last.root, budget.width, rows.node, opened)
+    # The noted root is trusted, the stored nodes are not: undoing the charges must lead to that root.
     for where, functions in together(formed(one, budget.width) for one in later if one.kind == CHARGE):
         state.spend(functions, where.scope, back=True)
     if state.text != noted.root:

@@ -78,7 +78,7 @@ class Prefetch:
     nodes: frozenset[int] = frozenset()
 
 
-NOTHING: Final = Prefetch()
+NO_PREFETCH: Final = Prefetch()
 
 
 class Statements(Protocol):

@@ -35,7 +35,7 @@ from dpaccount.ledger.entry import ARRANGING, Entry
 from dpaccount.ledger.stores import sqlite_file
 from dpaccount.ledger.stores.connection_pool import Pool, Process
 from dpaccount.ledger.stores.place import ServerAddress
-from dpaccount.ledger.stores.rows import COLUMNS, LOWEST, NOTHING, PAGE, CutError, Prefetch, Rows
+from dpaccount.ledger.stores.rows import COLUMNS, LOWEST, NO_PREFETCH, PAGE, CutError, Prefetch, Rows
 from dpaccount.noise import process
 
 #: kinds whose number must be in the table arrangements, writable by roles that may arrange only;
@@ -449,7 +449,7 @@ class LedgerServer:
             begun.commit()
 
     @contextmanager
-    def writing(self, began: float, wants: Prefetch = NOTHING) -> Iterator[ServerRows]:
+    def writing(self, began: float, wants: Prefetch = NO_PREFETCH) -> Iterator[ServerRows]:
         """Lock the head and commit durably at the end; an exception rolls back."""
         look = partial(self._hold, wants)
         with self._translated(), self._begun(look, began + sqlite_file.BUSY_SECONDS) as begun:
@@ -553,11 +553,12 @@ class LedgerServer:
         until, entry = self._until(), None
         while added is not None:
             try:
-                with self._begun(partial(self._hold, NOTHING), until) as begun:
+                with self._begun(partial(self._hold, NO_PREFETCH), until) as begun:
                     entry = begun.rows.entry(added.number)
                     begun.commit()
                 break
             except (psycopg.Error, LedgerError) as error:
+                # With a key, who asks again learns what became of it; without one there is the head to look for.
                 if not isinstance(error, CutError) or time.monotonic() > until:
                     raise LedgerError(
                         f"{self.name} did not confirm a commit, since its server or a standby is away: it is"

@@ -32,7 +32,7 @@ from dpaccount.ledger.stores.place import (
     identity,
     identity_and_names,
 )
-from dpaccount.ledger.stores.rows import NOTHING, Prefetch, Rows
+from dpaccount.ledger.stores.rows import NO_PREFETCH, Prefetch, Rows
 from dpaccount.noise import process
 
 BUSY_SECONDS: Final = 60.0  #: timeout of writers, for the fair lock and SQLite's lock together
@@ -74,6 +74,7 @@ class FileConnection:
 
         The last close checkpoints the log and deletes it by name, which could hit another writer's.
         """
+        # Leaking costs a descriptor; closing would take another ledger's last charges away.
         now = _files(self.path)
         if any(present not in (None, known) for present, known in zip(now, self.files, strict=True)):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
@@ -105,7 +106,7 @@ class Database:
             yield Rows(link.connection, self.name)
 
     @contextmanager
-    def writing(self, began: float, wants: Prefetch = NOTHING) -> Iterator[Rows]:
+    def writing(self, began: float, wants: Prefetch = NO_PREFETCH) -> Iterator[Rows]:
         """Hold the write lock and commit durably at the end; an exception rolls back.
 
         The lock's timeout is `BUSY_SECONDS` after `began` (of `time.monotonic`), or 1 s from now.

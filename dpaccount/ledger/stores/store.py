@@ -25,7 +25,7 @@ from dpaccount.ledger.stores.place import (
     check_folder,
     companions,
 )
-from dpaccount.ledger.stores.rows import NOTHING, Prefetch, Rows, Statements
+from dpaccount.ledger.stores.rows import NO_PREFETCH, Prefetch, Rows, Statements
 from dpaccount.ledger.stores.sqlite_file import Database, trouble
 from dpaccount.noise import process
 
@@ -71,7 +71,7 @@ class Store:
         return store
 
     @contextmanager
-    def writing(self, wants: Prefetch = NOTHING, asked: float | None = None) -> Iterator[Rows]:
+    def writing(self, wants: Prefetch = NO_PREFETCH, asked: float | None = None) -> Iterator[Rows]:
         """Hold the write lock and commit durably at the end; an exception rolls back.
 
         `wants` is prefetched.  For a file the timeout counts from `asked` (of `time.monotonic`; by
