@@ -558,7 +558,7 @@ class LedgerServer:
                     begun.commit()
                 break
             except (psycopg.Error, LedgerError) as error:
-                # With a key, who asks again learns what became of it; without one there is the head to look for.
+                # With a key, who asks again learns what became of it; without one the head must be sought.
                 if not isinstance(error, CutError) or time.monotonic() > until:
                     raise LedgerError(
                         f"{self.name} did not confirm a commit, since its server or a standby is away: it is"
