@@ -144,7 +144,8 @@ def _lattice(pairs: Exact, log2_delta: float) -> Excess:
     grids = [(grid, count) for pair, count in pairs if (grid := pair.on_grid()) is not None]
     if len(grids) == len(pairs) and exact_grids.suits(grids, lambda: spread):
         return exact_grids.compose(grids, log2_delta)
-    return Excess(composing.stepped(pairs, NODES, log2_delta))
+    step = composing.step_for(pairs, NODES, int(-log2_delta) + 40)
+    return Excess(composing.compose(pairs, step, log2_delta))
 
 
 def _log_factor(pairs: Exact, rate: Fraction) -> arb:

@@ -69,11 +69,6 @@ class Composition:
         return (*self.counted, *gaussian)
 
     @property
-    def upper_only(self) -> bool:
-        """Return whether some part is an upper bound only."""
-        return bool(self.upper)
-
-    @property
     def orders(self) -> list[Fraction]:
         """Return the orders at which Rényi bounds are given."""
         return [order for pair, _ in self.upper for order in pair.orders]

@@ -23,7 +23,7 @@ from dpaccount.numerics.fourier.discrete_transforms import (
 )
 from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
 from dpaccount.numerics.intervals import accurate, ball, ceil_of, precision
-from dpaccount.numerics.lattice import counted_losses, exact_grids
+from dpaccount.numerics.lattice import counted_losses, exact_grids, lattice
 from dpaccount.numerics.lattice.exact_grids import OnGrid
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.pairs.pair import (
@@ -77,7 +77,7 @@ class AtomPair(Symmetric, RationalEnds, GridPair):
     def on_grid(self) -> OnGrid:
         """Return the losses on their grid."""
         atoms = self.transform()
-        return exact_grids.of_atoms(atoms.points, atoms.step(), atoms.size())
+        return OnGrid(atoms.step(), atoms.size(), lambda grid: lattice.atoms(grid, atoms.points()))
 
     def listed(self) -> bool:
         """Return whether losses are few enough to be listed one by one."""

@@ -13,7 +13,7 @@ from typing import Any
 from dpaccount.errors import InputError
 from dpaccount.numerics.bisection import Ends
 from dpaccount.pairs.composition import Attained, Composition, sort_key
-from dpaccount.pairs.pair import LossPair
+from dpaccount.pairs.pair import ExactPair, LossPair
 from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
 from dpaccount.plan import events as ev
 from dpaccount.plan.event_base import Event, GaussianEvent, walk
@@ -44,7 +44,7 @@ class Total:
 
     def pair(self, pair: LossPair, count: int) -> None:
         """Add a pair or an upper bound."""
-        (self.upper if pair.upper_only else self.pairs)[pair] += count
+        (self.pairs if isinstance(pair, ExactPair) else self.upper)[pair] += count
 
     def attained(self, when: Attained) -> None:
         """Record when the pair of an event is attained; the weakest of all events counts."""

@@ -42,9 +42,8 @@ class Sampling(NamedTuple):
 
 @dataclass(frozen=True)
 class LossPair(ABC):
-    """A dominating pair, or a bound on one (`upper_only`)."""
+    """A dominating pair (`ExactPair`), or a bound on one (`UpperPair`)."""
 
-    upper_only: ClassVar[bool]  #: whether only upper bounds are known, which no mechanism need attain
     rank: ClassVar[int]  #: where the class comes in the order of a composition, on which digits depend
     closed_curve: ClassVar[bool] = False  #: whether one release is best answered by its own curve
     renyi_only: ClassVar[bool] = False  #: whether nothing but Rényi bounds is known
@@ -231,8 +230,6 @@ class LossPair(ABC):
 class ExactPair(LossPair):
     """A pair that is known: its curve is what some release costs."""
 
-    upper_only = False
-
     @abstractmethod
     def reversed(self) -> "ExactPair":
         """Return the pair (Q, P) of the other direction of the relation; itself where that is the same."""
@@ -260,8 +257,6 @@ class ExactPair(LossPair):
 
 class UpperPair(LossPair):
     """A bound on a pair: no mechanism need attain it, and it has no transform."""
-
-    upper_only = True
 
     def transform(self) -> Transform | None:
         """Return None: upper bounds have no transform."""

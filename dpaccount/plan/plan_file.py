@@ -98,7 +98,9 @@ def _read_event(place: Place, relation: Relation, *, top: bool) -> Event:
     values: dict[str, Any] = {}
     for key, item in table.items():
         if key == "of":
-            values[key] = _read_of(item, relation, listed=name == "sequence")
+            parts = item.items() if name == "sequence" else (item,)
+            inner = tuple(_read_event(part, relation, top=False) for part in parts)
+            values[key] = inner if name == "sequence" else inner[0]
         elif key != "event":
             values[key] = _READERS[key](item)
     _read_checks(table, name, values)
@@ -108,12 +110,6 @@ def _read_event(place: Place, relation: Relation, *, top: bool) -> Event:
         return event if cover is None else event.covering(*cover)
     except InputError as wrong:
         raise table["cover"].wrong(wrong.what, wrong.right or "write another cover") from None
-
-
-def _read_of(place: Place, relation: Relation, *, listed: bool) -> Event | tuple[Event, ...]:
-    if listed:
-        return tuple(_read_event(item, relation, top=False) for item in place.items())
-    return _read_event(place, relation, top=False)
 
 
 def _read_checks(table: dict[str, Place], name: str, values: dict[str, Any]) -> None:

@@ -33,10 +33,7 @@ def intersect_upper(answer: Answer, above: Number | None) -> Answer:
     if above is None or above >= bounds.upper:
         return answer
     if bounds.lower is not None and above < bounds.lower:
-        raise NumericsError(
-            f"an upper bound of {printed(above, up=True)} lies below the enclosure {bounds.as_json()} by"
-            f" {answer.method}; they must intersect"
-        )
+        raise _disjoint(f"an upper bound of {printed(above, up=True)} lies below", answer)
     return Answer(Enclosure(bounds.lower, above), answer.method)
 
 
@@ -46,11 +43,14 @@ def intersect_lower(answer: Answer, least: Number | None) -> Answer:
     if least is None or bounds.lower is None or least <= bounds.lower:
         return answer
     if least > bounds.upper:
-        raise NumericsError(
-            f"a lower bound of {printed(least, up=False)} lies above the enclosure {bounds.as_json()} by"
-            f" {answer.method}; they must intersect"
-        )
+        raise _disjoint(f"a lower bound of {printed(least, up=False)} lies above", answer)
     return Answer(Enclosure(least, bounds.upper), answer.method)
+
+
+def _disjoint(found: str, answer: Answer) -> NumericsError:
+    return NumericsError(
+        f"{found} the enclosure {answer.bounds.as_json()} by {answer.method}; they must intersect"
+    )
 
 
 def intersect_largest_loss(total: Composition, answer: Answer) -> Answer:

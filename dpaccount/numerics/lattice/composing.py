@@ -70,8 +70,8 @@ class LatticeTotal(Protocol):
         """Say whether both directions cost the same."""
 
     @property
-    def upper_only(self) -> bool:
-        """Say whether some part is an upper bound only."""
+    def upper(self) -> Parts:
+        """Return those that are upper bounds only."""
 
 
 def epsilon(
@@ -93,7 +93,7 @@ def epsilon(
         made.ratio = math.inf
         if above is not None:
             made.ratio = float(_apart(total, below, before, above) / gap / max(Fraction(1), above))
-    return (None if total.upper_only else low), high
+    return (None if total.upper else low), high
 
 
 def delta(total: LatticeTotal, at: Fraction, gap: Fraction) -> tuple[Fraction | None, Fraction]:
@@ -112,7 +112,7 @@ def delta(total: LatticeTotal, at: Fraction, gap: Fraction) -> tuple[Fraction | 
         low, high = max(low, below), min(high, above)
         made.ratio = float(_apart(total, below, before, above) / above / gap) if above else 0.0
         before = high
-    return (None if total.upper_only else low), high
+    return (None if total.upper else low), high
 
 
 def _log2(value: Fraction) -> float:
@@ -121,7 +121,7 @@ def _log2(value: Fraction) -> float:
 
 def _apart(total: LatticeTotal, low: Fraction, before: Fraction | None, high: Fraction) -> Fraction:
     """Return how far the bounds are apart, or by how much upper curves came down from the best before."""
-    if total.upper_only:
+    if total.upper:
         return Fraction(1) if before is None else before - high
     return high - low
 
@@ -134,11 +134,11 @@ def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
     are, one lattice with steps of their own follows those with one step.  Millions of copies have their own.
     """
     share = steps_left() * (0.8 if total.symmetric else 0.6)  # there is another direction
-    end = steps_done() + min(share, granted(UPPER_LATTICE if total.upper_only else LATTICE))
+    end = steps_done() + min(share, granted(UPPER_LATTICE if total.upper else LATTICE))
     most = max(count for _, count in total.parts)
-    many, both = most > ONE_STEP_COPIES, 1 < most <= ONE_STEP_COPIES and total.upper_only
+    many, both = most > ONE_STEP_COPIES, 1 < most <= ONE_STEP_COPIES and bool(total.upper)
     rows: list[_LatticeRow] = []
-    for own in (True,) if many else (False,) if total.upper_only else (False, True):
+    for own in (True,) if many else (False,) if total.upper else (False, True):
         with suppress(OutOfReach):
             rows.append(_LatticeRow.begun(total.parts, log2_delta, own=own))
             yield rows[-1].last
@@ -235,11 +235,6 @@ def compose(parts: Parts, step: Fraction, log2_delta: float, *, own: bool = True
 def _balanced(step: Fraction, count: int) -> Fraction:
     """Return about step/√count: so `count` copies spread their losses as much as one does."""
     return step / (1 << round(math.log2(count) / 2))
-
-
-def stepped(parts: Parts, nodes: int, log2_delta: float) -> Masses:
-    """Return such a measure on lattices with so many nodes, at most, for each pair."""
-    return compose(parts, step_for(parts, nodes, int(-log2_delta) + 40), log2_delta)
 
 
 def of_table(

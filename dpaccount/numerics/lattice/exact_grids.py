@@ -42,11 +42,6 @@ def suits(pairs: Counted, spread: Callable[[], float]) -> bool:
     return all(float(step) > least for step in _common_steps(pairs))  # of many, the first few may do
 
 
-def of_atoms(points: Callable[[], discrete_losses.Points], step: Fraction, size: int) -> OnGrid:
-    """Return a pair with finitely many rational losses."""
-    return OnGrid(step, size, lambda grid: lattice.atoms(grid, points()))
-
-
 def of_gaussian(sigma: Fraction, shift: int) -> OnGrid:
     """Return discrete Gaussian noise of scale `sigma` moved by `shift`."""
 
