@@ -276,6 +276,7 @@ def _quantile(p: float, side: int) -> float:
     """Return a number below (side −1) or above (1) Φ⁻¹(p)."""
     from scipy.special import ndtri
 
+    # The inverse is only guessed: what the bound rests on is the value of Φ there, in intervals.
     guess, step = float(ndtri(p)), 1e-12
     while True:
         x = guess + side * step * (1 + abs(guess))

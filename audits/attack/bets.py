@@ -209,6 +209,7 @@ class Bettor:
         n = self._runs + weight
         win = (self._wins + weight * self.expected[0]) / n
         loss = (self._losses + weight * self.expected[1] + 0.5) / n
+        # With half a loss added, a rule that was never wrong yet does not stake all on being right again.
         delta_prime, factor = self._delta_prime, _factor(self.claimed)
         stakes = np.linspace(0, 1 / (factor + delta_prime), 200)[1:-1]
         growth = _growth(stakes, win, loss, factor, delta_prime)

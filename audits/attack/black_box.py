@@ -424,6 +424,8 @@ def _scored(
     bets: Bets | None = None,
 ) -> _Scored:
     """Make runs whose number is fixed beforehand, unless time ends or bets win; return their scores."""
+    # A run that time cuts may be missing because of its side, so its side is drawn before it is made, and it
+    # counts against the attack.
     coins = _sides(challenge, stream, runs)
     scores: list[list[Floats]] = [[np.zeros(0)] for _ in rules]
     counted, won = 0, None

@@ -131,6 +131,7 @@ def runs_within(most: int, challenge: Challenge, pairs: int) -> Runs:
     asked = asked_of(challenge, pairs)
     if asked.cost <= most:
         return asked
+    # A search that leaves too few runs to certify refutes nothing, however good the pair that it finds.
     half = min(asked.certify, most // 2)
     if pairs == 1:
         train = min(asked.train, max(most // 8, TRAIN))

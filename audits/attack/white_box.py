@@ -202,6 +202,7 @@ def _prepared(
     world = World(subject, pair, suspect.coins, plan.folders, changed=unit)
     worlds = [replace(world, unit=unit), replace(world, unit=absent, swapped=True)]
     trials = affordable(worlds, proved, plan)
+    # A coin of its own for every run, not equal halves: the bound of guesses is about coins.
     swapped = np.random.default_rng([plan.seed, 11]).integers(0, 2, 2 * trials) == 1
     train = max(2 * trials // TRAINING, 10)
     return with_learned_scores(worlds, proved, swapped[:train], plan.seed), trials, swapped, train

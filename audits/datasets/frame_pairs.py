@@ -107,6 +107,8 @@ def candidates(frame: Frame, seed: int, most: int = 800) -> list[Pair]:
 
 def _as_others(frame: Frame, seed: int) -> Iterator[Pair]:
     """Yield pairs of a person who holds what others hold: one row each, or all that they may have."""
+    # Only here does code show its fault that drops equal rows, takes ranks, or keeps the first row of a
+    # group.
     alone = adjacency(frame.relation).rows_vary
     sizes = (frame.rows - 1, frame.rows // 2, frame.table.max_rows) if alone else (frame.rows - 1,)
     rows, cells = ("one", "1 or more"), ("values in turn", "any cells")

@@ -95,6 +95,7 @@ def _counted(shape: Shape) -> list[Iterator[Pair]]:
             pair = _pair(shape, rows, count, rows[count], _within(shape, rows[count], high), f"{count} high")
             yield from [] if pair is None else [pair]
 
+    # A branch on a count is met at one number of rows alone, which no choice of named tables would contain.
     counts = spread(shape.rows - 1)
     return [pairs(counts[turn::TURNS]) for turn in range(TURNS)]
 

@@ -70,6 +70,8 @@ def _grid(domain: Domain) -> Rows:
     """Return records in which every column takes values of its whole range, evenly: alone and all at once."""
     rng, columns = np.random.default_rng(1), np.arange(len(domain.low))
     low, high = np.array(domain.low), np.array(domain.high)
+    # Each column has its own order of the strata, so every band of values is met once, with any values beside
+    # it.
     share = (np.stack([rng.permutation(STRATA) for _ in columns], axis=1) + OFFSET) / STRATA
     every = between(domain, share)
     ends = np.where(rng.random(every.shape) < 0.5, low, high)

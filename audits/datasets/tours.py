@@ -132,6 +132,7 @@ def crowds(domain: Domain, relation: str, groups: tuple[tuple[float, ...], ...])
 
     And walks to a few rows of the same record, which is drawn.
     """
+    # Code may compare numbers of equal rows; tables that are drawn have none.
     rng, rows = np.random.default_rng(SEED), domain.rows
     for record in dataset(replace(domain, rows=TIES), "uniform", SEED).tolist():
         few = min(MOST_TIES, rows)

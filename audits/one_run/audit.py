@@ -142,6 +142,8 @@ def rules_for(canaries: int, claim: RunClaim, risk: float) -> tuple[GuessRule, .
         if shift <= LARGE_SHIFT:
             break
         level *= LOWERED
+    # The plan supposes that all canaries move alike.  Where a few are remembered, the extremes tell more;
+    # where all are a little, the middle does.
     others = sorted({_each(canaries, fraction) for fraction in OTHERS} - {planned})
     if not others:  # with that many canaries every fraction is `MAX_GUESSES`
         return (GuessRule(planned, risk),)

@@ -74,6 +74,7 @@ def _chance_of_alike(counts: Iterable[int]) -> float:
 
 
 def _halves(sample: DrawnResults, rng: np.random.Generator) -> tuple[list[Outcome], list[Outcome]]:
+    # The first half of a file may differ from the second: files are sorted, and long jobs drift.
     order = rng.permutation(len(sample.results))
     half = len(order) // 2
     return [sample.results[k] for k in order[:half]], [sample.results[k] for k in order[half:]]

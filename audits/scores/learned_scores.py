@@ -173,6 +173,8 @@ def _validated(
     """Return the candidates with their scores of validation runs, in both folds if `crossed`."""
     even, odd = slice(0, None, 2), slice(1, None, 2)
     found: dict[object, list[tuple[Score, Floats, Floats]]] = {}
+    # Columns too are chosen by the runs of one half alone: chosen by all, twenty lucky ones of sixty columns
+    # of noise seem to show .64 of ε.
     for fitted, validation in [(even, odd), (odd, even)][: 1 + crossed]:
         columns = learn(left[fitted], right[fitted], moved)
         a, b = columns.table(left), columns.table(right)
