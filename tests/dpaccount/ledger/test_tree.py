@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.errors import LedgerError
-from dpaccount.ledger.balances import segment_tree
+from dpaccount.ledger.balances import segment_tree, step_functions
 from dpaccount.ledger.balances.segment_tree import SpentTree, marks_of, nothing, read
-from dpaccount.ledger.balances.step_functions import LAST_UNIT, plus, spent_on, total, zero
+from dpaccount.ledger.balances.step_functions import LAST_UNIT, plus, spent_on, total, written, zero
 from tests.looped import looped
 
 UNITS = 20
@@ -69,6 +69,45 @@ def levels(many) -> list:
     steps = total(many, 2)
     units = [*range(1, UNITS + 2), LAST_UNIT]
     return [next((level for first, level in reversed(steps) if first <= unit), zero(2)) for unit in units]
+
+
+@given(parts)
+def test_a_sum_of_step_functions_is_one_number_per_unit(some):
+    steps = total([spent_on(*one) for one in some], 2)
+    for unit in range(1, UNITS + 3):
+        pays = [spent for cover, spent in some if cover is None or cover[0] <= unit <= cover[1]]
+        level = next((level for first, level in reversed(steps) if first <= unit), zero(2))
+        assert level == tuple(map(sum, zip(zero(2), *pays, strict=True)))
+
+
+@given(st.tuples(st.fractions(0, 2, max_denominator=6), st.fractions(0, 1, max_denominator=4)))
+def test_text_of_amounts_is_read_back(spent):
+    assert step_functions.read(written(spent), 2) == spent
+
+
+@looped(
+    "text",
+    [
+        *(
+            "1/2 0 0",
+            "1/2",
+            "2/4 0",
+            "0.5 0",
+            "-1 0",
+            "1/2  0",
+            "+1 0",
+            " 1 0",
+            "1/0 0",
+            "x 0",
+            "1_0 0",
+            "٣ 0",
+        ),
+        *("1e999999999 0", "1e-999999999 0"),  # as fractions they would take all memory
+    ],
+)
+def test_text_of_amounts_has_one_spelling(text):
+    with pytest.raises(ValueError, match=r"amount|invalid literal"):
+        step_functions.read(text, 2)
 
 
 @given(charges)
