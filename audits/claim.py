@@ -224,6 +224,7 @@ def _completed(place: Place, path: Path) -> Place:
     """
     if not isinstance(place.value, dict):
         return place
+    # With the digest in the claim, another public file makes another claim.
     value = dict(place.value)
     if isinstance(value.get("subject"), dict):
         value["subject"] = _completed_subject(place.child("subject"), path, _private(place, path))
@@ -394,6 +395,7 @@ def _without_secrets(url: str) -> str:
     """Return a ledger's URL without a password, and without what is not where a URL has it: it may be one."""
     from dpaccount.ledger.stores.place import SCHEMES  # most claims name no ledger
 
+    # A password may stand where none belongs, so that what does not parse is left out whole.
     scheme, separator, rest = url.partition("://")
     if scheme not in SCHEMES:
         return url if scheme == "sqlite" or (not separator and url.endswith(".db")) else "***"

@@ -31,6 +31,7 @@ from audits.cli.options import differing, short
 from audits.sandbox.crew import Crew
 from audits.sensitivity.search import NORMS, answer, runnable, test_sensitivity
 from audits.subjects.code import Code
+from audits.subjects.sources import root_of
 from dpaccount.errors import DpaccountError, InputError  # noqa: F401  # pytest_dpaccount catches the first
 from dpaccount.exact import to_digits, whole_argument
 
@@ -51,6 +52,7 @@ def private(
     whole_argument("--dp-trials", trials, 10, MAX_TRIALS)  # named as the session's option
     asked = _arguments(terms, trials=trials, seed=effort.seed, early=True).request(name)
     data = described_by(name, asked.data)
+    # The risk is taken before the attack and spent after it: what attacked nothing leaves it to the next.
     share = budget.share()
     asked = changed(asked, plan=replace(asked.plan, confidence=1 - share))
     with _crew(function, seconds) as crew:
@@ -148,20 +150,14 @@ def _by_name(function: Callable[..., Any]) -> bool:
     return name.isidentifier() and getattr(sys.modules[function.__module__], name, None) is function
 
 
-def _file(function: Callable[..., Any]) -> Path:
-    return Path(str(_module_file(function))).resolve()
-
-
 def _code(function: Callable[..., Any]) -> Any:
     """Return the function's code, with the path of its module's outermost package; or the function itself."""
     if not _by_name(function):
         return Code(
             _name(function), tuple(path or str(Path.cwd()) for path in sys.path), value=_sent(function)
         )
-    module, file = function.__module__, _file(function)
-    folder = file.parents[len(module.split(".")) - 1]
-    if file.name == "__init__.py":
-        folder = folder.parent
+    module, file = function.__module__, Path(str(_module_file(function))).resolve()
+    folder = root_of(module, file)
     if not folder.joinpath(*module.split(".")).with_suffix(".py").exists():
         # pytest's importlib mode names test modules after their place below the root
         return Code(f"{file.stem}:{function.__qualname__}", (str(file.parent),))

@@ -16,7 +16,7 @@ from audits.claim import Claim, claim_at, output_folder, read_claim
 from audits.reports.tables import shown_table, study_of
 from audits.studies import results
 from audits.studies.frame import FRAME_FILE, as_file, header
-from audits.studies.text import MOST_SHOWN
+from audits.studies.results import MOST_SHOWN
 from dpaccount.documents import Place, html_table, mapped, parse_json
 from dpaccount.errors import InputError
 from dpaccount.exact import Exact, as_exact

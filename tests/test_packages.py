@@ -157,7 +157,7 @@ def test_what_is_sent_to_other_machines_finds_our_packages(tmp_path, wheel):
 import pickle
 import dpaccount
 from audits.sandbox.other_engines import PartSummer
-from audits.subjects.bound import BoundClaim
+from audits.subjects.catalogue import BoundClaim
 from audits.sandbox.table_parts import _remote
 from dpaccount_packages import called
 from mechanisms.count import Count

@@ -42,12 +42,6 @@ Terms = Mapping[str, Place]  #: shape, low, high, dtype, or columns; and a pair 
 DATA = (*ARRAY, "columns", "left", "right")
 MAX_TRIALS, MAX_SECONDS = 10**7, 10**7
 USUAL = AuditPlan()
-#: what is read as an exact number, and what as pairs of them
-NUMBERS = (
-    *("epsilon", "delta", "rho", "mu", "sensitivity", "bound", "radius"),
-    *("trials", "confidence", "seed", "seconds", "jobs"),
-)
-LISTS = ("points", "renyi")
 #: what has no meaning where results were drawn elsewhere
 OF_RUNS = ("claim", "trials", "seconds", "jobs", "relation", "radius", "early", "python", "command", "keep")
 
@@ -101,12 +95,15 @@ class Arguments:
 
         Raises `InputError` for what is no number.
         """
-        given = {each.name: said[each.name] for each in fields(cls) if said.get(each.name) is not None}
-        for name in (name for name in LISTS if name in given):
-            pairs = given[name]
-            given[name] = tuple(tuple(exact_argument(named(name), each) for each in pair) for pair in pairs)
-        numbers = {name: exact_argument(named(name), given[name]) for name in NUMBERS if name in given}
-        return cls(**{**given, **numbers, "named": named})
+        given = dict[str, Any]()
+        for each in fields(cls):
+            value = said.get(each.name)
+            if value is not None and each.type == Fraction | None:
+                value = exact_argument(named(each.name), value)
+            elif value is not None and each.type == Points | None:
+                value = tuple(tuple(exact_argument(named(each.name), one) for one in pair) for pair in value)
+            given |= {} if value is None else {each.name: value}
+        return cls(**{**given, "named": named})
 
     def request(self, subject: str | None) -> Audit:
         """Return the request to attack a named subject, or the claim; arguments override the claim.
@@ -128,6 +125,7 @@ class Arguments:
             raise InputError(f"{named('keep')} keeps the runs of your own function", "leave it out")
         subject = self.command if subject is None else subject
         self._check_ranges()
+        # Options are judged before a claim is read, so that a wrong one is said whatever the file holds.
         curve = self._curve()
         request = self._of_claim() if subject is None else self._of_subject(subject)
         return changed(

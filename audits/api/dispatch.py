@@ -14,7 +14,7 @@ from audits.certificate.make import AuditBudget
 from audits.claim import Claim, read_claim
 from audits.sensitivity.search import Search
 from audits.subjects import catalogue
-from audits.subjects.listed import function_named
+from audits.subjects.catalogue import function_named
 from dpaccount.errors import InputError
 from dpaccount.schemas.results import AuditAnswer, SensitivityAnswer
 
@@ -46,10 +46,8 @@ def audit(question: Audit | SamplesAudit | OneRunAudit, progress: Progress) -> A
 
 def sensitivity(question: Sensitivity) -> Search | SensitivityAnswer:
     """Answer `dpaccount sensitivity` for a query, or for all bounds that a class declares."""
-    if question.declared is not None:
-        return on_code.query_sensitivity(question)
-    if ":" in question.use:
-        return on_code.class_sensitivities(question)
+    if question.declared is not None or ":" in question.use:
+        return on_code.code_sensitivity(question)
     made_by = catalogue.find(question.use).made_by
     return on_subject.declared_answer(question, catalogue.make(made_by, None, examples=True))
 

@@ -49,8 +49,8 @@ from audits.samples.task_runs import TaskCrew
 from audits.sandbox.crew import Crew, Tally, at_once
 from audits.sandbox.foreign import check_command
 from audits.sensitivity.search import Search, prove_sensitivity, test_sensitivity
+from audits.subjects.catalogue import function_named
 from audits.subjects.code import Code, code_of
-from audits.subjects.listed import function_named
 from audits.tradeoff import CurveClaim
 from dpaccount import __version__
 from dpaccount.documents import canonical
@@ -216,17 +216,12 @@ def described_by(use: str, data: Described | None) -> Described:
 
 
 def _described(claim: Claim) -> Described:
-    """Return the claim's data, or those that belong to a catalogued function."""
+    """Return the data of a claim, or of a catalogued function; raises `InputError` if none are declared."""
     catalogued = function_named(claim.use)
-    if catalogued is None:
-        return shape_of(claim)
-    if claim.parameters is not None or claim.data_shape is not None:
-        raise InputError(f"{claim.use} has data of its own", "leave [subject.data] out", claim.path)
-    return catalogued.on(claim.guarantee.relation)
-
-
-def shape_of(claim: Claim) -> Described:
-    """Return the shape of the claim's datasets; raises `InputError` if it is not declared."""
+    if catalogued is not None:
+        if claim.parameters is not None or claim.data_shape is not None:
+            raise InputError(f"{claim.use} has data of its own", "leave [subject.data] out", claim.path)
+        return catalogued.on(claim.guarantee.relation)
     if claim.parameters is not None:
         raise claim.parameters.wrong("a plain function takes no parameters", "leave this table out")
     if claim.data_file is not None:
@@ -234,9 +229,8 @@ def shape_of(claim: Claim) -> Described:
     if claim.examples is not None:
         raise InputError("examples are for classes", "give a plain function left and right", claim.path)
     if claim.data_shape is None:
-        raise InputError(
-            f"{claim.use} is a plain function", "describe its data in [subject.data]", claim.path
-        )
+        what = f"{claim.use} is a plain function"
+        raise InputError(what, "describe its data in [subject.data]", claim.path)
     return read_data(claim.data_shape, claim.guarantee.relation, claim.guarantee.radius)
 
 
@@ -312,44 +306,35 @@ def attack_function(
 # ------------------------------------------------------------------ sensitivity
 
 
-def query_sensitivity(question: Sensitivity) -> Search:
-    """Test the declared sensitivity of a user's query; then try to prove it, if requested."""
-    if question.declared is None:
-        raise ValueError("nothing is declared")
-    code = code_of(question.use, Path.cwd(), allow_code=question.allow_code)
-    if question.python is not None:
-        check_reaches(question.declared.shape)
+def code_sensitivity(question: Sensitivity) -> Search | SensitivityAnswer:
+    """Test what a user's query declares, then try to prove it, if requested; or all that a class declares."""
+    declared, code = question.declared, code_of(question.use, Path.cwd(), allow_code=question.allow_code)
+    if declared is not None and question.python is not None:
+        check_reaches(declared.shape)
         code = replace(code, python=question.python)
-    with Crew(code, seconds=float(question.seconds), jobs=question.jobs) as crew:
+    seconds = float(question.seconds)
+    with Crew(code, seconds=seconds, jobs=question.jobs) as crew:
+        if declared is None:
+            if crew.kind != "class":
+                right = (
+                    "say --norm, --bound, --shape, --low and --high, or --columns in place of the last three"
+                )
+                raise InputError(f"{question.use} is {_called(crew.kind)}", right)
+            try:
+                done = done_by(crew.first, Task(question, code.folders, seconds), lambda _: None)
+            except Stopped as stopped:
+                raise InputError(f"{question.use} cannot be tested: {stopped}", "fix it") from None
+            return msgspec.convert(done, SensitivityAnswer)
         if crew.kind == "class":
-            raise InputError(
-                f"{question.use} declares its own sensitivities", "leave --norm, --bound, --shape, … out"
-            )
+            right = "leave --norm, --bound, --shape, … out"
+            raise InputError(f"{question.use} declares its own sensitivities", right)
         if crew.kind != "function":
-            raise InputError(
-                f"{question.use} is {_called(crew.kind)}", "name a function of the data that returns numbers"
-            )
-        search = test_sensitivity(crew, question.declared, question.seed)
+            right = "name a function of the data that returns numbers"
+            raise InputError(f"{question.use} is {_called(crew.kind)}", right)
+        search = test_sensitivity(crew, declared, question.seed)
         if question.prove:
             prove_sensitivity(crew, search)
         return search
-
-
-def class_sensitivities(question: Sensitivity) -> SensitivityAnswer:
-    """Test every sensitivity that a user's mechanism class declares."""
-    code = code_of(question.use, Path.cwd(), allow_code=question.allow_code)
-    seconds = float(question.seconds)
-    with Crew(code, seconds=seconds) as crew:
-        if crew.kind != "class":
-            raise InputError(
-                f"{question.use} is {_called(crew.kind)}",
-                "say --norm, --bound, --shape, --low and --high, or --columns in place of the last three",
-            )
-        try:
-            task = Task(question, code.folders, seconds)
-            return msgspec.convert(done_by(crew.first, task, lambda _: None), SensitivityAnswer)
-        except Stopped as stopped:
-            raise InputError(f"{question.use} cannot be tested: {stopped}", "fix it") from None
 
 
 # ------------------------------------------------------------------ the process

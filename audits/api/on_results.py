@@ -135,6 +135,7 @@ def _certificate(
         most = to_digits(compared.leaked.epsilon_lower, up=True, digits=4)
         reason += f", and {answer.trials} results could have shown no more than ε = {most}"
     document = unsealed(certificate_of(claim, subject, None, reason, report=report))
+    # Only counts that the checker confirms may stand in a certificate that anybody can check.
     refusal = refused_by_checker(document)
     if refusal is not None:
         raise InputError(f"the checker does not confirm the counts ({refusal})", "give other results")

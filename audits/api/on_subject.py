@@ -25,9 +25,8 @@ from audits.certificate.document import read_policy, seal, unsealed, violations
 from audits.certificate.make import AuditBudget, certify, example_tables, unmet
 from audits.certificate.release import find_run
 from audits.claim import AuditPlan, Claim, read_claim
-from audits.hypothesis_tests.evidence import WorstPair, describe, refuted_by
-from audits.hypothesis_tests.gather import gather
-from audits.hypothesis_tests.search import EXAMPLES
+from audits.hypothesis_tests.judge import WorstPair, describe, refuted_by
+from audits.hypothesis_tests.search import EXAMPLES, gather
 from audits.hypothesis_tests.smoke_test import check_size, runs_at_all
 from audits.sandbox.private_data import on_files
 from audits.sandbox.table_parts import trust_hazards
@@ -59,6 +58,7 @@ def certify_subject(
 
     if claim.data_file is not None and claim.table is None:
         on_files(claim, subject)
+    # A kept release is found before anything is proved, and printed again at no cost.
     identified = release.identify(claim, subject, question.work) if question.release else None
     run = None if identified is None else find_run(identified, again=question.again)
     kept = None if run is None else run.certificate

@@ -202,5 +202,6 @@ def done_by(process: Process, task: Task, progress: Progress) -> Any:
             if kind == "error":
                 code, message = parts
                 raise EXIT_CODE_ERRORS.get(code, LedgerError)(message)
+            # The limit starts anew with each phase: what a slow proof takes is not taken from the attack.
             phase, limit = parts[0], task.seconds
             progress(phase)

@@ -25,10 +25,22 @@ from msgspec import convert
 from audits.datasets.forms import Given, Layout
 from audits.sandbox.data_guard import guard
 from audits.sandbox.foreign import OtherPython, Program
-from audits.sandbox.frames import pack_array, pack_outcome, read_frame, unpack_array, write_frame
-from audits.sandbox.outcomes import ALIGNED, WRONG_CODE, Ending, Outcome, of_error, run_outcome
+from audits.sandbox.outcomes import (
+    ALIGNED,
+    WRONG_CODE,
+    Ending,
+    Outcome,
+    of_error,
+    pack_array,
+    pack_outcome,
+    read_frame,
+    run_outcome,
+    unpack_array,
+    write_frame,
+)
 from audits.scores.sketch import WIDE_NUMBERS, Sketch, surveyed, unguided
 from audits.subjects.code import (
+    ArchiveImporter,
     Code,
     check_imports,
     compile_from_source,
@@ -37,7 +49,6 @@ from audits.subjects.code import (
     stay_on_path,
 )
 from audits.subjects.marks import MARKS, public
-from audits.subjects.travelling import ArchiveImporter
 from dpaccount.errors import InputError
 from dpaccount.noise.process import as_task
 
@@ -210,6 +221,7 @@ def main() -> None:
                 waiting.put(read_frame(requests))
         os._exit(0)
 
+    # Requests are read in a thread, so that the process ends with its parent, even within a run.
     threading.Thread(target=receive, daemon=True).start()
     worker = Worker(answers)
     while True:

@@ -25,8 +25,7 @@ from audits.attack.rules import LowerBound, Planner, plan_known_threshold
 from audits.attack.runs import Progress, progress_counter, silent
 from audits.datasets.bases import Pair
 from audits.hypothesis_tests.checks import check_of
-from audits.hypothesis_tests.evidence import WorstPair
-from audits.hypothesis_tests.judge import Judge
+from audits.hypothesis_tests.judge import Judge, WorstPair
 from audits.hypothesis_tests.replay import (
     Failed,
     Part,

@@ -20,9 +20,8 @@ from audits.certificate.document import (
 from audits.claim import AuditPlan, Claim
 from audits.consistency.hazards import NO_TEST
 from audits.hypothesis_tests.checks import check_of
-from audits.hypothesis_tests.evidence import WorstPair, describe, refuted_by
-from audits.hypothesis_tests.gather import gather
-from audits.hypothesis_tests.search import EXAMPLES, search
+from audits.hypothesis_tests.judge import WorstPair, describe, refuted_by
+from audits.hypothesis_tests.search import EXAMPLES, gather, search
 from audits.hypothesis_tests.smoke_test import (
     FAMILY,
     SOME_PAIRS,
@@ -36,7 +35,7 @@ from audits.hypothesis_tests.smoke_test import (
 from audits.sandbox.data_guard import access
 from audits.sandbox.private_data import digests_in, rows_of
 from audits.subjects import catalogue, sources
-from audits.subjects.bound import BoundClaim
+from audits.subjects.catalogue import BoundClaim
 from audits.subjects.marks import MARKS, NOT_RECORDED, constants_of
 from dpaccount.checker.documents import brief
 from dpaccount.errors import InputError, RuleError

@@ -28,11 +28,11 @@ from audits.hypothesis_tests.replay import ReplayError, record
 from audits.hypothesis_tests.smoke_test import of_few_rows
 from audits.sandbox.data_guard import access
 from audits.sandbox.fork import Fork
-from audits.sandbox.frames import pack_array, unpack_array
 from audits.sandbox.manifest import remove_manifest
+from audits.sandbox.outcomes import pack_array, unpack_array
 from audits.sandbox.private_data import PASSES, asked, digest_of_data, on_files, rows_of, stamp_of
 from audits.sandbox.table_parts import IN_ONE, TableWork, digests_of, summed_query, totals_of
-from audits.subjects.bound import BoundClaim
+from audits.subjects.catalogue import BoundClaim
 from dpaccount import checker
 from dpaccount.documents import canonical, hex_digest, sha256
 from dpaccount.errors import DpaccountError, InputError, LedgerError, NoLedgerError, ReceiptError

@@ -198,7 +198,7 @@ def release(
     from audits.claim import output_folder, read_claim
     from audits.reports.tables import is_study, study_of
     from audits.studies import results
-    from audits.studies.text import released as study_tables
+    from audits.studies.results import release_as_text as study_tables
 
     asked = read_claim(claim)
     if asked.data_file is None:
@@ -241,10 +241,9 @@ def plan(study: File, *, json_: Json = False) -> int:
 
     from audits.claim import read_claim
     from audits.studies import results
-    from audits.studies.text import planned
 
     study_plan = results.plan(claim := read_claim(study))
-    show(to_builtins(study_plan), json_, lambda _: planned(study_plan))
+    show(to_builtins(study_plan), json_, lambda _: results.plan_as_text(study_plan))
     if isinstance(claim.data_file, Path) and not claim.data_file.exists():
         say(f"note: {claim.data_file}: no such file or folder; a release needs it")
     next_step(f"dpaccount release {study}")

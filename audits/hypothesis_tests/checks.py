@@ -337,6 +337,7 @@ class StreamColumn:
                 lags = [t - column for t in range(rows)]
                 return [(Fraction(matrix[0][k] if 0 <= k < len(matrix[0]) else 0), none) for k in lags]
             return [(Fraction(matrix[t][column] if t >= column else 0), none) for t in range(rows)]
+        # Decays are followed far below a grid step, and `slack` bounds what the stream itself rounds.
         one, fine = 2 ** given["bits"], 2**96  # resolution of decays, far below a step
         slack = sum((Fraction(one, one - decay) for _, decay in given["pairs"]), Fraction(1))
         weights, powers = [(none, none)] * column + [(Fraction(1), none)], [fine for _ in given["pairs"]]

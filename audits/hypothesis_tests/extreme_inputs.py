@@ -137,6 +137,7 @@ class ChosenReleases(Noise):
 
     def _answers(self, law: Law, drawn: Integers) -> Integers:
         """Return outcomes that are possible for every symbol; as drawn if all are, or none is."""
+        # An outcome that some symbol never gives may tell symbols apart: the proof has paid for that.
         possible = [k for k, column in enumerate(zip(*law.table, strict=True)) if all(column)]
         full = len(possible) == len(law.table[0])
         self.everywhere &= bool(possible)

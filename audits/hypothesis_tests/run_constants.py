@@ -106,6 +106,7 @@ def _watched(subject: Subject, proved: Proved, data: Rows, coins: int) -> list[A
             _collect(list(frame.f_locals.values()))
 
     RecordingArray.notes = set()
+    # The first run imports and fills caches, whose calls would count as work of every run.
     for profile, given in ((None, data), (tally, data), (watch, data.view(RecordingArray))):
         with contextlib.suppress(Exception, SystemExit):
             noise = _OfPlainArrays(rehearse(proved, Rehearsal(coins)))

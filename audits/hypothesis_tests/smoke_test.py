@@ -67,6 +67,7 @@ def of_few_rows(subject: Subject, delta: Fraction) -> Subject:
     if isinstance(subject, ByPerson):
         smaller = replace(smaller, mechanism=replace(subject.mechanism, rows=few * subject.max_rows))
     try:
+        # Equal proofs step by step: what depends on the number of rows would show in a witness.
         same = write(smaller.proof(delta)) == write(subject.proof(delta))
     except RuleError:
         same = False

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.sandbox.crew import Crew, Play
-from audits.sandbox.frames import pack_array, pack_outcome, unpack_outcome
-from audits.sandbox.outcomes import Outcome
+from audits.sandbox.outcomes import Outcome, pack_array, pack_outcome, unpack_outcome
 from audits.subjects.code import Code
 from dpaccount.documents import sha256
 from dpaccount.errors import InputError

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from audits.attack.runs import Progress, progress_counter
 from audits.datasets.forms import Layout
 from audits.sandbox.crew import Crew, Play, Survey
-from audits.sandbox.frames import pack_outcome, unpack_outcome
-from audits.sandbox.outcomes import Outcome
+from audits.sandbox.outcomes import Outcome, pack_outcome, unpack_outcome
 from audits.subjects.code import Code
 from dpaccount.errors import InputError
 from dpaccount.work.run import Floats, Series, run

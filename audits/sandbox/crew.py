@@ -27,8 +27,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.datasets.forms import Layout
-from audits.sandbox.frames import LENGTH, pack_array, unpack_outcome, write_frame
-from audits.sandbox.outcomes import MAX_NUMBERS, SILENT, WRONG_CODE, Ending, Outcome
+from audits.sandbox.outcomes import (
+    LENGTH,
+    MAX_NUMBERS,
+    SILENT,
+    WRONG_CODE,
+    Ending,
+    Outcome,
+    pack_array,
+    unpack_outcome,
+    write_frame,
+)
 from audits.subjects.code import Code
 from audits.subjects.marks import NOT_RECORDED, Marks
 from dpaccount.errors import POSIX_ONLY, InputError
@@ -72,7 +81,6 @@ class Process:
     def __init__(self, code: Code, memory: int = MEMORY) -> None:
         self.code, self.memory = code, memory
         self.kind = ""
-        self.starts = 0
         self._waited = 0.0  #: by processes that ended
         self._popen: subprocess.Popen[bytes] | None = None
         self._buffer = bytearray()
@@ -86,7 +94,6 @@ class Process:
         if not hasattr(os, "fork"):  # nor can `select` wait for a pipe there
             raise InputError(POSIX_ONLY.format("processes"))
         threads = dict.fromkeys(THREADS, "1")
-        self.starts += 1
         self._popen = subprocess.Popen(
             [sys.executable, "-P", "-c", WORKER],
             stdin=subprocess.PIPE,
@@ -126,6 +133,7 @@ class Process:
             raise Gone("not started")
         pipe = child.stdout.fileno()
         while (document := self._next_frame()) is None:
+            # Waiting for a processor is looked up only where an answer is late: that costs as much as a run.
             left = until - time.monotonic() + (0.0 if before is None else self.waited - before)
             if left > 0 and not select.select([pipe], [], [], min(left, SOON) if before is None else left)[0]:
                 before = self.waited if before is None else before

@@ -46,5 +46,6 @@ def _watch(event: str, given: tuple[object, ...]) -> None:
         status = os.stat(given[0])  # noqa: PTH116  # may be a descriptor
     except (OSError, ValueError):
         return
+    # By device and inode: a link, or the path in other words, is the same file.
     if (status.st_dev, status.st_ino) in _GUARDED:
         raise PermissionError("the claim's data file is for the subject's `read` alone; take what it returns")

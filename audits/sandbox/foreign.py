@@ -75,6 +75,7 @@ class Program:
             f"{{{self._format}}}": str(self._file(data)),
         }
         words = [HOLES.sub(lambda hole: given[hole[0]], word) for word in self._words]
+        # A program may wait for input, which is empty, or quote data in errors, which are dropped.
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
         )

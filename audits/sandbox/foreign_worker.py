@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+# The other interpreter may be old and has none of our packages, so this file has the syntax of 3.8.
 try:
     import numpy as np
 except ImportError:  # the interpreter does without

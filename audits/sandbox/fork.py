@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import MsgspecError
 
-from audits.sandbox.frames import read_frame, write_frame
+from audits.sandbox.outcomes import read_frame, write_frame
 from dpaccount.errors import POSIX_ONLY, DpaccountError, InputError
 
 

@@ -92,6 +92,7 @@ def _read(journal: Journal, wanted: Mapping[str, object]) -> tuple[bytes, dict[i
 
 
 def _same(one: object, other: object) -> bool:
+    # With their types: 2.0 and True equal 2 and 1, and are no number of parts.
     return (one, type(one)) == (other, type(other))
 
 

@@ -17,8 +17,7 @@ from audits.claim import read_claim
 from audits.sandbox.manifest import PART_FIELDS, checked_part, manifest
 from audits.sandbox.private_data import digest_of_data
 from audits.sandbox.table_parts import TableWork, digests_of, summed_query
-from audits.subjects.bound import BoundClaim
-from audits.subjects.catalogue import subject_of
+from audits.subjects.catalogue import BoundClaim, subject_of
 from dpaccount.errors import InputError
 from dpaccount.noise import process
 from dpaccount_packages import called
@@ -60,6 +59,7 @@ class PartSummer:
                 f"this machine has other {' and '.join(other or ['code'])} than the one where the work began"
             )
             raise InputError(wrong, "give both the same")
+        # One part of one: the engine has already divided the table, by person.
         part = TablePart(0, 1, self.secret, by_file=True)
         read = _read(batches, what.names, what.table.identity)
         found = process.as_task(what.of_batches, read, part)

@@ -4,11 +4,13 @@ An outcome is a structure (types, shapes, keys), labels (text) and numbers (doub
 function does is an outcome: a value of any kind, an exception, an exit, a crash, no answer in time.
 The reduction is injective: a long text is cut, but ends in its length and a digest; a number beyond
 double precision is followed by its remainder; a value that cannot be read makes the outcome opaque.
+At the end is the protocol between this program and its workers: length-prefixed MessagePack documents.
 """
 
 import hashlib
 import random
 import re
+import struct
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -16,8 +18,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from functools import lru_cache
 from itertools import groupby
-from typing import Any
+from typing import IO, Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -364,6 +367,7 @@ class _Parts:
             if int(array.min()) >= -EXACT and int(array.max()) <= EXACT:
                 return
             each = zip(array.ravel().tolist(), heads.ravel(), strict=True)
+            # Without the remainder 2^53 and 2^53 + 1, which are one double, would be one outcome.
             rests = [float(whole - int(head)) for whole, head in each]
             self.remainder(np.array(rests))
         elif array.dtype.itemsize > 8 and array.dtype.kind == "f":
@@ -414,3 +418,69 @@ def _joined(parts: list[str]) -> str:
         runs = [(part, len(list(same))) for part, same in groupby(parts)]
         parts = [f"{part}*{many}" if many > 1 else part for part, many in runs]
     return _cut(" ".join(parts).encode("utf-8", "backslashreplace").decode(), MAX_STRUCTURE)
+
+
+# ------------------------------------------------------------------ between processes
+
+
+MUTATED = 2  #: is added to the number of the ending
+LENGTH = struct.Struct("<I")
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def read_frame(stream: IO[bytes]) -> Any:
+    """Return the next document; raises `EOFError` at the end of the stream."""
+    head = stream.read(LENGTH.size)
+    body = stream.read(LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else b""
+    if len(head) < LENGTH.size or len(body) < LENGTH.unpack(head)[0]:
+        raise EOFError
+    return msgspec.msgpack.decode(body)
+
+
+def write_frame(stream: IO[bytes], document: object) -> None:
+    """Write one document and flush, so that nothing is lost if the next run kills the process."""
+    body = _encode(document)
+    stream.write(LENGTH.pack(len(body)) + body)
+    stream.flush()
+
+
+def pack_array(data: NDArray[Any]) -> list[object]:
+    """Serialise an array: type, shape, bytes."""
+    return [str(data.dtype), list(data.shape), data.tobytes()]
+
+
+def unpack_array(parts: list[Any]) -> NDArray[Any]:
+    """Deserialise an array."""
+    return np.frombuffer(parts[2], dtype=np.dtype(parts[0])).reshape(parts[1]).copy()
+
+
+def pack_outcome(outcome: Outcome) -> list[object]:
+    """Serialise an outcome."""
+    return [
+        outcome.structure,
+        outcome.labels,
+        outcome.numbers.tobytes(),
+        outcome.ending + MUTATED * outcome.mutated,
+        outcome.names,
+        outcome.titles,
+    ]
+
+
+def unpack_outcome(answer: list[Any]) -> Outcome:
+    """Deserialise an outcome."""
+    structure, labels, numbers, ending, names, titles = answer
+    return Outcome(
+        structure,
+        tuple(labels),
+        np.frombuffer(numbers),
+        Ending(ending & ~MUTATED),
+        bool(ending & MUTATED),
+        _interned(tuple(names)),
+        _interned(tuple(titles)),
+    )
+
+
+@lru_cache(maxsize=256)
+def _interned(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return equal names as one object, to save memory: thousands of outcomes have them."""
+    return names

@@ -9,8 +9,8 @@ import numpy as np
 
 from audits.claim import Claim
 from audits.sandbox.fork import Fork
-from audits.sandbox.frames import pack_array, unpack_array
-from audits.subjects.bound import BoundClaim
+from audits.sandbox.outcomes import pack_array, unpack_array
+from audits.subjects.catalogue import BoundClaim
 from dpaccount.documents import digest
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.relation import adjacency
@@ -72,6 +72,7 @@ def on_files(claim: Claim, subject: Subject) -> OnFiles:
 
 def rows_of(bound: BoundClaim, path: Source) -> Rows:
     """Return the file's rows, read in a separate process and clamped to the domain."""
+    # A reader that keeps rows in its module or class would carry them on to the report.
     with Fork(lambda _: _read(bound, path)) as reader:
         rows = unpack_array(reader.ask())
     subject = bound.subject()

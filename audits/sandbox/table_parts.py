@@ -34,8 +34,7 @@ from audits.sandbox.manifest import (
     remove_rows,
 )
 from audits.sandbox.private_data import digest_of_data
-from audits.subjects.bound import BoundClaim
-from audits.subjects.catalogue import is_catalogued, subject_of
+from audits.subjects.catalogue import BoundClaim, is_catalogued, subject_of
 from audits.subjects.sources import digest_of_code
 from dpaccount.documents import canonical, sha256, using
 from dpaccount.errors import DpaccountError, InputError, ReceiptError
@@ -363,6 +362,7 @@ def _on_cluster(
     except ImportError:
         raise InputError("dask is not installed", "pip install 'dpaccount[distributed]'") from None
     dask: Any = distributed  # which has no types
+    # `called` finds our packages on a worker before it unpickles what needs them.
     remote = pickle.dumps(_remote)
 
     def asked_of(part: TablePart) -> str:

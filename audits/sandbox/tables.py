@@ -29,6 +29,7 @@ def table_content(value: Any) -> TableContent | None:
     """Return a table's keys and members; None if it cannot be read completely."""
     library, kind = type(value).__module__.partition(".")[0], type(value).__name__
     known = {"pandas": _pandas, "polars": _polars}[library]
+    # Attributes that code added to a table could carry data that no cell shows.
     own = [name for name in getattr(value, "__dict__", ()) if not name.startswith("_")]
     return None if set(own) - {"sortorder"} else known(value, kind)
 

@@ -3,13 +3,18 @@
 A `Ball` holds an enclosure of a value (python-flint's `arb`, rounded outward), of its slopes in every
 variable, and of its bends, the second derivatives that involve the changed record.  Where a function
 has a corner (abs, min, max) the slope is Clarke's: all values between those on either side, with which the
-mean value theorem still holds (Clarke 1983, Theorem 2.3.7); the bend is then unknown.  NumPy's functions
-take balls once `ball_arrays` is imported.
+mean value theorem still holds (Clarke 1983, Theorem 2.3.7); the bend is then unknown.
+
+Arrays of balls take what a query in a proof may use of NumPy: arithmetic, comparisons that the balls decide,
+the functions of `FUNCTIONS`, sums, means, variances, minima, maxima, sorting, medians, norms and matrix
+products.
 """
 
+import builtins
+import contextlib
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -93,6 +98,9 @@ class Ball:
     __sub__, __rsub__ = _both_ways(lambda a, b: a + (-b))
     __truediv__, __rtruediv__ = _both_ways(lambda a, b: a * _reciprocal(b))
     __pow__, __rpow__ = _both_ways(lambda a, b: power(a, b))  # noqa: PLW0108  # it is defined below
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **settings: Any) -> Any:
+        return applied(ufunc, method, inputs, settings)
 
     def conjugate(self) -> "Ball":
         """Return the number itself: it is real."""
@@ -247,22 +255,11 @@ def sqrt(x: Any) -> Ball:
     if not inside >= 0:
         if not u.positive:
             raise Undecided("the root of what may be negative")
+        # Rounding outward takes sums of squares below 0, where no real of the ball is.
         inside = inside.nonnegative_part()
     root = inside.sqrt()
     first = 1 / (2 * root)
     return _through(u, root, first, -first / (2 * inside), positive=True)
-
-
-def exp(x: Any) -> Ball:
-    """Return the exponential."""
-    u = lifted(x)
-    value = u.value.exp()
-    return _through(u, value, value, value, positive=True)
-
-
-def expm1(x: Any) -> Ball:
-    """Return exp(x) − 1."""
-    return lifted(exp(x) - 1)
 
 
 def log(x: Any) -> Ball:
@@ -274,38 +271,30 @@ def log(x: Any) -> Ball:
     return _through(u, u.value.log(), inverse, -inverse * inverse)
 
 
-def log1p(x: Any) -> Ball:
-    """Return log(1 + x)."""
-    return log(lifted(x) + 1)
-
-
-def sin(x: Any) -> Ball:
-    """Return the sine."""
-    u = lifted(x)
-    s, c = u.value.sin(), u.value.cos()
-    return _through(u, s, c, -s)
-
-
-def cos(x: Any) -> Ball:
-    """Return the cosine."""
-    u = lifted(x)
-    s, c = u.value.sin(), u.value.cos()
-    return _through(u, c, -s, -c)
-
-
-def tanh(x: Any) -> Ball:
-    """Return the hyperbolic tangent."""
-    u = lifted(x)
-    t = u.value.tanh()
+def tanh(x: arb) -> tuple[arb, arb, arb]:
+    """Return enclosures of the hyperbolic tangent, of its slope and of its bend."""
+    t = x.tanh()
     first = 1 - t * t
-    return _through(u, t, first, -2 * t * first)
+    return t, first, -2 * t * first
 
 
-def arctan(x: Any) -> Ball:
-    """Return the inverse tangent."""
-    u = lifted(x)
-    first = 1 / (1 + _between(lambda x: x * x, u.value.abs_lower().union(u.value.abs_upper())))
-    return _through(u, u.value.atan(), first, -2 * u.value * first * first)
+def arctan(x: arb) -> tuple[arb, arb, arb]:
+    """Return enclosures of the inverse tangent, of its slope and of its bend."""
+    first = 1 / (1 + _between(lambda y: y * y, x.abs_lower().union(x.abs_upper())))
+    return x.atan(), first, -2 * x * first * first
+
+
+def _smooth(enclosed: Callable[[arb], Sequence[arb]], *, positive: bool = False) -> Callable[[Any], Ball]:
+    """Return a function that is smooth everywhere, from enclosures of itself, its slope and its bend."""
+
+    def function(x: Any) -> Ball:
+        u = lifted(x)
+        return _through(u, *enclosed(u.value), positive=positive)
+
+    return function
+
+
+exp = _smooth(lambda x: [x.exp()] * 3, positive=True)
 
 
 def square(x: Any) -> Ball:
@@ -334,6 +323,7 @@ def maximum(x: Any, y: Any) -> Ball:
     count = len(a.slopes) or len(b.slopes)
     pairs = zip(a.slopes or (ZERO,) * count, b.slopes or (ZERO,) * count, strict=True)
     slopes = tuple([s.union(t) for s, t in pairs])
+    # max(a, b) = (a + b + |a − b|)/2 serves for the bends alone: united slopes are tighter than its own.
     twice = a + b + absolute(a - b)  # for its bends
     bends = None if twice.bends is None else _scaled(arb(0.5), twice.bends)
     return Ball(a.value.max(b.value), slopes, bends, a.positive or b.positive)
@@ -356,13 +346,13 @@ def clip(x: Any, low: Any = None, high: Any = None) -> Ball:
 FUNCTIONS: dict[str, tuple[Callable[..., Ball], int]] = {
     "sqrt": (sqrt, 1),
     "exp": (exp, 1),
-    "expm1": (expm1, 1),
+    "expm1": (lambda x: lifted(exp(x) - 1), 1),
     "log": (log, 1),
-    "log1p": (log1p, 1),
-    "sin": (sin, 1),
-    "cos": (cos, 1),
-    "tanh": (tanh, 1),
-    "arctan": (arctan, 1),
+    "log1p": (lambda x: log(lifted(x) + 1), 1),
+    "sin": (_smooth(lambda x: (s := x.sin(), x.cos(), -s)), 1),
+    "cos": (_smooth(lambda x: (c := x.cos(), -x.sin(), -c)), 1),
+    "tanh": (_smooth(tanh), 1),
+    "arctan": (_smooth(arctan), 1),
     "square": (square, 1),
     "absolute": (absolute, 1),
     "fabs": (absolute, 1),
@@ -386,3 +376,170 @@ def _method(function: Callable[..., Ball]) -> Callable[[Ball], Ball]:
 for _name, (_function, _inputs) in FUNCTIONS.items():
     if _inputs == 1:  # what NumPy calls on the members of an array of objects
         setattr(Ball, _name, _method(_function))
+
+
+# ------------------------------------------------------------------ arrays of balls
+
+
+class Balls(np.ndarray[Any, np.dtype[Any]]):
+    """An array of balls."""
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **settings: Any) -> Any:
+        """Apply a function entry by entry, or reduce by it."""
+        return applied(ufunc, method, inputs, settings)
+
+    def __array_function__(self, function: Any, types: Any, inputs: Any, settings: Any) -> Any:
+        """Apply a NumPy function; those that compare or convert numbers are replaced."""
+        ours = ARRAY_FUNCTIONS.get(function.__name__)
+        if ours is not None:
+            return ours(*inputs, **settings)
+        return super().__array_function__(function, types, inputs, settings)
+
+    def astype(self, dtype: Any, *_: Any, **__: Any) -> "Balls":
+        """Return a copy for a real type; raises `Unsupported` for others."""
+        if np.dtype(dtype).kind not in "fO":
+            raise Unsupported(f"turns entries into {np.dtype(dtype).name}")
+        return self.copy()
+
+
+def array(entries: Sequence[Any], shape: tuple[int, ...]) -> Balls:
+    """Return an array of balls."""
+    whole = np.empty(len(entries), dtype=object)
+    whole[:] = entries
+    return whole.reshape(shape).view(Balls)
+
+
+def applied(ufunc: np.ufunc, method: str, inputs: Sequence[Any], settings: dict[str, Any]) -> Any:
+    """Apply a ufunc to balls; raises `Unsupported` for unknown ones."""
+    outs = settings.pop("out", None)
+    settings.pop("dtype", None)
+    if settings.pop("where", True) is not True:
+        raise Unsupported("uses where=")
+    function: Any = ufunc
+    if ufunc.__name__ in FUNCTIONS:
+        function = np.frompyfunc(*FUNCTIONS[ufunc.__name__], 1)
+        settings = {key: settings[key] for key in ("axis", "keepdims") if key in settings}
+    try:
+        result = getattr(function, method)(*map(_bare, inputs), **settings)
+    except TypeError as error:
+        raise Unsupported(f"uses np.{ufunc.__name__} ({error})") from None
+    if outs is not None:
+        _bare(outs[0])[...] = result
+        return outs[0]
+    return result.view(Balls) if isinstance(result, np.ndarray) and result.dtype == object else result
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, Ball):
+        scalar = np.empty((), dtype=object)
+        scalar[()] = value
+        return scalar
+    return value.view(np.ndarray) if isinstance(value, Balls) else value
+
+
+def _ordered(values: Any) -> list[Ball]:
+    """Return entries sorted by a bubble-sort network, whose minima and maxima are enclosures in any order."""
+    line = [lifted(value) for value in values]
+    for done in range(len(line)):
+        for k in range(len(line) - 1 - done):
+            line[k], line[k + 1] = minimum(line[k], line[k + 1]), maximum(line[k], line[k + 1])
+    return line
+
+
+def _sort(a: Any, axis: int = -1) -> Any:
+    if np.ndim(a) != 1:
+        raise Unsupported("sorts an array of several dimensions")
+    return array(_ordered(a), (len(a),))
+
+
+def _median(a: Any, axis: Any = None) -> Any:
+    if axis is not None and np.ndim(a) != 1:
+        raise Unsupported("takes medians along an axis")
+    line = _ordered(np.ravel(a))
+    return (line[(len(line) - 1) // 2] + line[len(line) // 2]) / 2
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None) -> Any:  # noqa: A002  # NumPy's name
+    if ord not in (None, 1, 2, np.inf) or (ord is not None and axis is None and np.ndim(x) != 1):
+        raise Unsupported(f"uses np.linalg.norm of order {ord}")
+    if ord == 1:
+        return np.abs(x).sum(axis=axis)
+    return np.abs(x).max(axis=axis) if ord == np.inf else np.sqrt((x * x).sum(axis=axis))
+
+
+ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {"sort": _sort, "median": _median, "norm": _norm}
+
+
+class _RealType(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, builtins.float | Ball)
+
+
+class Real(float, metaclass=_RealType):
+    """Replaces `float` in a query: leaves balls unchanged."""
+
+    def __new__(cls, value: Any = 0.0) -> Any:
+        """Return a ball unchanged, anything else as a float."""
+        if isinstance(value, np.ndarray) and value.size == 1 and value.dtype == object:
+            value = value.item()
+        return value if isinstance(value, Ball) else builtins.float(value)
+
+
+def _extreme(plain: Callable[..., Any], pick: Callable[[Any, Any], Ball]) -> Callable[..., Any]:
+    def chosen(*values: Any, **settings: Any) -> Any:
+        line = list(values[0]) if len(values) == 1 else list(values)
+        if settings or not any(isinstance(value, Ball) for value in line):
+            return plain(*([line] if len(values) == 1 else values), **settings)
+        extreme = line[0]
+        for value in line[1:]:
+            extreme = pick(extreme, value)
+        return extreme
+
+    return chosen
+
+
+def _either(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    def chosen(*values: Any) -> Any:
+        return (ours if any(isinstance(value, Ball) for value in values) else plain)(*values)
+
+    return chosen
+
+
+_SAME = ("sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tanh", "fabs")
+#: the functions of the math module that take balls, by its names
+MATH: dict[str, Callable[..., Any]] = {
+    **{name: FUNCTIONS[name][0] for name in _SAME},
+    **{"atan": FUNCTIONS["arctan"][0], "pow": FUNCTIONS["power"][0]},
+}
+
+
+class _Math:
+    """Python's math module, with functions that take balls too."""
+
+    def __getattr__(self, name: str) -> Any:
+        plain = getattr(math, name)
+        return _either(plain, MATH[name]) if name in MATH else plain
+
+
+@contextlib.contextmanager
+def accepting_balls(function: Any) -> Iterator[None]:
+    """Let `float`, `min`, `max` and the math module accept balls in the module of a function."""
+    names: dict[str, Any] = getattr(function, "__globals__", {})
+    changed: dict[str, Any] = {
+        "float": Real, "max": _extreme(max, maximum), "min": _extreme(min, minimum)
+    }  # fmt: skip
+    changed = {name: value for name, value in changed.items() if name not in names}
+    for name, value in names.items():
+        if value is math:
+            changed[name] = _Math()
+        for plain, ours in MATH.items():
+            if value is getattr(math, plain):
+                changed[name] = _either(value, ours)
+    kept = {name: names[name] for name in changed if name in names}
+    names.update(changed)
+    try:
+        yield
+    finally:
+        for name in changed:
+            del names[name]
+        names.update(kept)

@@ -26,8 +26,7 @@ from flint import arb
 
 from audits.datasets.shape import Data, Shape
 from audits.sensitivity import balls
-from audits.sensitivity.ball_arrays import accepting_balls, array
-from audits.sensitivity.balls import Ball, Undecided, Unsupported
+from audits.sensitivity.balls import Ball, Undecided, Unsupported, accepting_balls, array
 from dpaccount.schemas.results import ProofStatus
 
 BOXES = 20_000
@@ -193,6 +192,7 @@ class Movement:
             except Undecided:
                 upper, slopes = math.inf, unknown
                 break
+            # A number fixed at its best end can make another one monotone, so this is repeated.
             shorter = self._at_ends(part, slopes)
             if shorter == part:
                 upper = min(_above(self._movement_of(part, value)), self._radius_bound(part))

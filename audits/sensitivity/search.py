@@ -23,8 +23,7 @@ from audits.datasets.bases import Pair
 from audits.datasets.neighbours import candidates, random_pairs
 from audits.datasets.shape import Neighbourhood, Shape
 from audits.sandbox.crew import KEEPS, Crew, Gone, TimeUp
-from audits.sandbox.frames import unpack_array
-from audits.sandbox.outcomes import Outcome
+from audits.sandbox.outcomes import Outcome, unpack_array
 from audits.sensitivity.branch_and_bound import FLOAT_SLACK, Proof, boxes_for
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded, shown
@@ -126,6 +125,7 @@ def _check_keeps_nothing(crew: Crew, search: Search, some: Sequence[Pair]) -> No
     """Raise `InputError` for a query that gives datasets one result, unless each is its process's first."""
     if search.worst > 0:
         return
+    # Code that keeps its first result never moves, which would pass for the smallest sensitivity.
     crew.set_datasets([pair.left for pair in some])
     plays = [(place,) for place in range(len(some))]
     together, apart = ({run.key() for run in runs(plays)} for runs in (crew.run, crew.run_afresh))

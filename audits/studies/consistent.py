@@ -68,6 +68,7 @@ def _fitted(study: NoisyStatistics, group: list[Statistic], tables: dict[str, Ro
         sums.append(inside * weight)
         targets.append(np.array([row["estimate"] for row in tables[what.name]]) * weight)
         at[what.name] = inside
+    # Non-negative least squares: a plain fit gives negative cells, which no table of rows has.
     joint = _rounded(nnls(np.vstack(sums), np.concatenate(targets))[0])
     return {
         name: [

@@ -1,4 +1,4 @@
-"""The plan of a study, and the tables that it released."""
+"""The plan of a study, the tables that it released, and both as text for a terminal."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -8,11 +8,13 @@ from typing import Any
 from msgspec import UNSET
 
 from audits.certificate.files import folder_for, write_tables
+from audits.certificate.summary import summary
 from audits.claim import Claim
 from audits.hypothesis_tests.smoke_test import check_size, of_few_rows
-from audits.reports.tables import study_of, tables
+from audits.reports.tables import shown_table, study_of, tables
+from audits.reports.terminal import grid
 from audits.subjects.catalogue import subject_of
-from dpaccount.documents import csv_text
+from dpaccount.documents import csv_text, plain
 from dpaccount.errors import InputError
 from dpaccount.noise.laws import double_up
 from dpaccount.proof.derivation import point
@@ -120,3 +122,25 @@ def written(each: StudyTable) -> str:
     bound = {} if each.ranks is None else {RANKS_COLUMN: each.ranks}
     names = (each.rows or [dict.fromkeys(NUMBERS)])[0] | bound
     return csv_text([names, *((row | bound).values() for row in each.rows)])
+
+
+# ------------------------------------------------------------------ for a terminal
+
+
+MOST_SHOWN = 40  #: rows of a statistic on a terminal; its file has them all
+
+
+def plan_as_text(plan: StudyPlan) -> str:
+    """Return a plan as a table: noise, cost and expected accuracy of every statistic."""
+    return f"{plan.title}\n{grid(plan.head, plan.rows)}"
+
+
+def release_as_text(certificate: dict[str, Any], release: StudyRelease) -> str:
+    """Return the verdict, and each statistic as a table with its 95 % interval."""
+    unreleased = {**certificate, "release": None}
+    parts = [summary(unreleased, release.certificate)]
+    for name, each in release.statistics.items():
+        table = shown_table(name, each)
+        more = f"\n… {len(table.rows) - MOST_SHOWN} more rows" if len(table.rows) > MOST_SHOWN else ""
+        parts.append(f"\n{plain(release.title(name))}\n{grid(table.head, table.rows[:MOST_SHOWN])}{more}")
+    return "\n".join(parts)

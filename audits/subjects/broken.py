@@ -2,7 +2,7 @@
 
 Users see by them what a refutation looks like and how many runs it takes.  They are plain functions
 ``f(data, rng)`` with NumPy's noise: something to attack, nothing to release with.  What each claims is in
-`audits.subjects.listed`; the audits themselves are tested on many more (`tests/planted/broken_*.py`).
+`audits.subjects.catalogue`; the audits themselves are tested on many more (`tests/planted/broken_*.py`).
 
 A file of its own, with nothing but NumPy, since the processes that run a function import its module.
 """

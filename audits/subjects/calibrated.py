@@ -157,6 +157,7 @@ def _fitted(
 
 def _edge(start: float, enough: Callable[[Fraction], bool]) -> tuple[Fraction, Fraction] | None:
     """Return two noises close to each other, the first too little and the second `enough`; None: none are."""
+    # The class's own noise may be far off, so steps grow until the edge is passed; then they are halved.
     low = high = _rounded(start)
     step, up = FIRST_STEP, not enough(low)
     while not enough(high) if up else enough(low):
@@ -170,6 +171,7 @@ def _edge(start: float, enough: Callable[[Fraction], bool]) -> tuple[Fraction, F
     while high / low > NEXT_NOISE:
         middle = _rounded(math.sqrt(float(low) * float(high)))
         low, high = (low, middle) if enough(middle) else (middle, high)
+    # Of the noises that are as good the plainest is taken: claims and certificates show it.
     between = (_rounded(float(high), bits) for bits in range(1, NOISE_BITS))
     plain = next((noise for noise in between if low < noise <= high), high)
     return low, plain if enough(plain) else high

@@ -1,4 +1,4 @@
-"""Finds subjects: catalogued ones by file name, a user's own as ``package.module:name``."""
+"""Finds subjects: catalogued ones by file name, functions to attack by a table; makes them for a claim."""
 
 import dataclasses
 import importlib
@@ -6,15 +6,17 @@ import json
 import pkgutil
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from audits.claim import NAME, Claim, spelled
+from audits.datasets.shape import Described, Shape
+from audits.subjects import broken
 from audits.subjects.calibrated import TARGETS, noise_of, with_noise
-from audits.subjects.listed import TABLE, ListedFunction, function_named
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.extensions import PARAMETERS, SUBJECTS, catalogues, extension, home_of, loaded, warn
@@ -26,6 +28,81 @@ from mechanisms.table.bind_columns import Promise, bind
 from mechanisms.table.columns import Table
 from mechanisms.table.rows import Reading
 from mechanisms.table.user_level import ByPerson, by_person, named, relations_of
+
+if TYPE_CHECKING:
+    from audits.subjects.code import Code
+
+
+@dataclass(frozen=True)
+class ListedFunction:
+    """A function to attack, the data and the (ε, δ) that it claims, and whether that holds."""
+
+    function: Callable[..., Any]
+    shape: Shape
+    status: str
+    epsilon: Fraction = Fraction(1)
+    delta: Fraction = Fraction(0)
+
+    @property
+    def name(self) -> str:
+        """Return the name in claims and lists."""
+        return self.function.__name__.replace("_", "-")
+
+    def on(self, relation: str) -> Described:
+        """Return the data; raises `InputError` where the function is about another relation."""
+        if relation != self.shape.relation:
+            raise InputError(f"{self.name} is about {self.shape.relation}", "say that as the relation")
+        return Described(self.shape)
+
+    @property
+    def code(self) -> "Code":
+        """Return the function as a worker imports it."""
+        from audits.subjects.code import Code  # a list runs none of them
+
+        return Code(f"{self.function.__module__}:{self.function.__name__}", ())
+
+    @property
+    def source(self) -> str:
+        """Return what it does and whose mistake it is: the first line of its docstring."""
+        return str(self.function.__doc__).splitlines()[0]
+
+    def claimed(self) -> str:
+        """Return the claim and its data in words."""
+        shape = self.shape
+        size = f"{shape.rows}" if shape.columns is None else f"{shape.rows},{shape.columns}"
+        kind = "int" if shape.integer else "float"
+        data = f"shape {size} in [{min(shape.low):g}, {max(shape.high):g}] ({kind})"
+        return f"epsilon {float(self.epsilon):g}, delta {float(self.delta):g}, {shape.relation}, {data}"
+
+
+def described(
+    rows: int,
+    columns: int | None = None,
+    low: float = 0.0,
+    high: float = 1.0,
+    *,
+    integer: bool = True,
+    relation: str = "replace-one",
+) -> Shape:
+    """Return the shape of datasets with the same bounds in every column."""
+    width = columns or 1
+    return Shape(rows, columns, (low,) * width, (high,) * width, integer, relation)
+
+
+TABLE = (
+    ListedFunction(broken.svt_1, described(10, 10), "sound"),
+    ListedFunction(broken.svt_5, described(10, 10), "broken"),
+    ListedFunction(broken.geometric_count, described(10), "sound"),
+    ListedFunction(broken.fixed_seed, described(10), "broken"),
+    ListedFunction(broken.floating_laplace, described(10, integer=False), "broken"),
+    ListedFunction(broken.histogram_half, described(20, high=3.0), "broken"),
+)
+
+
+def function_named(name: str) -> ListedFunction | None:
+    """Return the function of this name, or None."""
+    return next((each for each in TABLE if each.name == name), None)
+
 
 CLIPS = ("low", "high", "radius", "reward")  #: parameters that a table gives and a claim may narrow
 RADIUS_PARAMETER = (
@@ -96,6 +173,7 @@ def _found(name: str) -> CatalogueEntry | None:
     if layer is not None:
         match = _entry(layer, name.replace("-", "_"))
         return match if match is not None and match.name == name else None
+    # What another package registers is never taken for ours: its code runs as a user's own.
     registered = extension(SUBJECTS, name)
     if registered is None or not registered.ours:
         return None
@@ -372,3 +450,36 @@ def is_catalogued(made_by: type) -> bool:
 def name_of(made_by: type) -> str:
     """Return the name of the file that defines a subject's class, with hyphens."""
     return made_by.__module__.rpartition(".")[2].replace("_", "-")
+
+
+# ------------------------------------------------------------------ a claim with its class
+
+
+@dataclass(frozen=True)
+class BoundClaim:
+    """A claim and the class that its subject is made by."""
+
+    claim: Claim
+    made_by: type
+
+    @classmethod
+    def of(cls, claim: Claim, subject: Subject) -> "BoundClaim":
+        """Return the claim bound to the class of its subject, or of the mechanism below one for persons."""
+        return cls(claim, type(named(subject)))
+
+    def subject(self) -> Subject:
+        """Return a new instance, made from the claim.
+
+        Never one that was used before: the instance that is proved never sees the file, and the one that
+        reports sees only the view, so that no state of an instance can carry data to a report.
+        """
+        return subject_made(self.claim, self.made_by)
+
+    @cached_property
+    def reading(self) -> Reading:
+        """Return how the mechanism reads the claim's table; it follows from declarations alone."""
+        return on_table(self.claim, self.made_by)[1]
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what travels to a worker, which makes the rest again: readers of columns are closures."""
+        return {"claim": self.claim, "made_by": self.made_by}

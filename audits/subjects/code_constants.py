@@ -75,6 +75,7 @@ def landmarks(subject: Subject, built: Iterable[float] = (), work: int = 1) -> L
 
 
 def _chosen(numbers: Iterable[float], most: int = MAX_CONSTANTS) -> tuple[float, ...]:
+    # Sorted and evenly thinned, so that one source gives the same numbers on every machine.
     chosen = sorted(number for number in numbers if math.isfinite(number))
     return tuple(chosen[:: max(-(-len(chosen) // max(most, 1)), 1)])
 

@@ -110,6 +110,7 @@ class Marks(dict[int, Any]):
         found: dict[str, str] = {}
         for key, mark in self.known.items():
             name, owner = mark.of
+            # A method that a subclass overrides cannot run for this subject.
             can = owners.get(name) == owner if owner in ours else not owner or owner in named
             if name:
                 missed = "self." * (owner in ours) + name in named and can and key not in self.seen

@@ -127,9 +127,12 @@ def _has_source(made_by: type) -> bool:
 
 
 def _root(made_by: type) -> Path:
-    """Return the folder of a class's top-level module or package."""
-    file = source_file(made_by)
-    return file.parents[made_by.__module__.count(".") + (file.name == "__init__.py")]
+    return root_of(made_by.__module__, source_file(made_by))
+
+
+def root_of(module: str, file: Path) -> Path:
+    """Return the folder of the top-level module or package of a module's file."""
+    return file.parents[module.count(".") + (file.name == "__init__.py")]
 
 
 def _below(root: Path, file: Path) -> bool:

@@ -150,6 +150,7 @@ class Traced:
         is sampled, and common rows have the same draws on both sides.
         """
         self._gather_common(trace, pair)
+        # In a sample an input may move further than ε says; without a plan nothing says by how much.
         sampled = not self.planned and bool(trace.draws) and set(self.allowed.values()) != {None}
         if sampled:
             self.note(SAMPLED.format(trace.draws[0]))

@@ -130,6 +130,7 @@ def compare_with_poisson(runs: list[Cells], rate: float, *, ordered: bool) -> tu
     every = conditions(runs, ordered=ordered)
     logs = np.array([log_evidence(each, rate) for each in every])
     parts = most_conditions(len(runs[0]), max(run.shape[1] for run in runs))
+    # The sum over all conditions, not the largest: its mean is at most their number, however they depend.
     least, finding = math.log(parts) - math.log(UNLIKELY), None
     if np.logaddexp.reduce(logs) >= least:
         alone = np.flatnonzero(logs >= least)

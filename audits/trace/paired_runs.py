@@ -10,8 +10,7 @@ import numpy as np
 
 from audits.datasets.forms import Given
 from audits.sandbox.outcomes import Outcome, of_error, of_value, seeded, takes_generator
-from audits.trace.noise_values import without_noise_types
-from audits.trace.patches import generator, patched
+from audits.trace.patches import generator, patched, without_noise_types
 from audits.trace.tape import ROUNDING, NoiseCall, SourcePlace, Sum, Tape
 
 UNEXPLAINED = "although all noisy values are the same"
@@ -161,6 +160,7 @@ def _why_unfollowed(
     function: Callable[..., Any], data: Given, seed: list[int], first: Tape, before: Outcome
 ) -> str | None:
     """Return a note if a replay on the same data, with another seed, differs from the first run."""
+    # With another seed, draws that the tape does not see differ even on the same data.
     same = Tape(before=first)
     differs = _run(function, data, [*seed, 1], same).key() != before.key()
     return UNFOLLOWED if differs or same.findings or any(call.moved for call in same.calls) else None

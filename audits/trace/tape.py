@@ -143,6 +143,7 @@ class Tape:
         """Return the first run's values, followed by new ones if the replay draws more."""
         if first.shape == noise_call.shape:
             return first.value
+        # Common rows come first, so the first values are theirs; a row that is new gets a new one.
         if len(first.shape) == 1 and len(noise_call.shape) == 1:
             if noise_call.place.name.endswith(("permutation", "shuffle")):
                 order, rows = np.asarray(first.value), noise_call.shape[0]
@@ -186,6 +187,7 @@ class Tape:
         if not self._moved(noise_call, before, given):
             return total
         self._compare(noise_call, parts[number], before, given)
+        # The run goes on with the first sum: what still changes was not protected by this noise.
         self.sums[-1] = Sum(parts, given, total_before)
         return total_before
 

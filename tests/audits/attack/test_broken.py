@@ -13,8 +13,7 @@ from audits.attack.runs import Challenge
 from audits.datasets.bases import Pair
 from audits.datasets.named_pairs import candidates
 from audits.sandbox.crew import Crew
-from audits.subjects.catalogue import entries
-from audits.subjects.listed import TABLE, ListedFunction, described
+from audits.subjects.catalogue import TABLE, ListedFunction, described, entries
 from tests.planted import broken_counts as counts
 from tests.planted import broken_noise as noise
 from tests.planted import broken_selection as selection

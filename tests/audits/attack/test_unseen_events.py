@@ -7,7 +7,7 @@ import numpy as np
 from audits.attack import white_box
 from audits.attack.white_box import AttackPlan, attack, targets
 from audits.datasets.bases import Pair
-from audits.hypothesis_tests.evidence import WorstPair
+from audits.hypothesis_tests.judge import WorstPair
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import ADD_REMOVE
 from mechanisms.noisy_statistics import planned

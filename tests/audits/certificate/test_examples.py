@@ -12,7 +12,7 @@ import pytest
 from audits import consistency
 from audits.certificate.make import example_tables
 from audits.claim import read_claim
-from audits.hypothesis_tests.gather import gather
+from audits.hypothesis_tests.search import gather
 from audits.subjects.catalogue import subject_of
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved

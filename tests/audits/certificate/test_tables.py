@@ -22,8 +22,7 @@ from audits.certificate import release
 from audits.certificate.document import refused_by_checker
 from audits.claim import read_claim
 from audits.sandbox.private_data import rows_of
-from audits.subjects.bound import BoundClaim
-from audits.subjects.catalogue import entries, find, on_table, subject_of
+from audits.subjects.catalogue import BoundClaim, entries, find, on_table, subject_of
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse

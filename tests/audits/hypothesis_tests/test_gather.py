@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from audits.hypothesis_tests.gather import check_bounding, gather, steps_between
+from audits.hypothesis_tests.search import check_bounding, gather, steps_between
 from audits.subjects.catalogue import make
 from dpaccount.documents import Place
 from dpaccount.noise.proved import Proved

@@ -27,7 +27,7 @@ from audits.hypothesis_tests.replay import Run, differing, packed, record, repla
 from audits.hypothesis_tests.search import gather, search
 from audits.sandbox import fork
 from audits.sandbox.fork import NoAnswer, in_fork
-from audits.sandbox.frames import LENGTH
+from audits.sandbox.outcomes import LENGTH
 from audits.subjects import sources
 from audits.subjects.code import import_subject
 from audits.subjects.code_constants import Landmarks, landmarks, numbers_in

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits.sandbox.crew import Crew
-from audits.sandbox.frames import pack_outcome, unpack_outcome
-from audits.sandbox.outcomes import MAX_MEMBERS, MAX_NUMBERS, Ending, of_value
+from audits.sandbox.outcomes import MAX_MEMBERS, MAX_NUMBERS, Ending, of_value, pack_outcome, unpack_outcome
 from audits.scores.outcome_columns import learn
 from audits.sensitivity.search import movement
 from audits.subjects.code import Code

@@ -23,8 +23,7 @@ from audits.sandbox import other_engines, table_parts
 from audits.sandbox.manifest import manifest
 from audits.sandbox.private_data import digest_of_data, stamp_of
 from audits.sandbox.table_parts import TableWork, digests_of, totals_of
-from audits.subjects.bound import BoundClaim
-from audits.subjects.catalogue import find, subject_made, subject_of
+from audits.subjects.catalogue import BoundClaim, find, subject_made, subject_of
 from dpaccount.documents import canonical, digest
 from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init

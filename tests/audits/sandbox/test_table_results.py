@@ -8,8 +8,14 @@ import polars as pl
 import pyarrow
 
 from audits.datasets.forms import Given
-from audits.sandbox.frames import pack_outcome, unpack_outcome
-from audits.sandbox.outcomes import Ending, of_value, run_outcome, takes_generator
+from audits.sandbox.outcomes import (
+    Ending,
+    of_value,
+    pack_outcome,
+    run_outcome,
+    takes_generator,
+    unpack_outcome,
+)
 from audits.sensitivity.search import movement
 from tests.looped import looped
 

@@ -12,8 +12,7 @@ import pytest
 from flint import arb
 
 from audits.datasets.shape import Shape
-from audits.sensitivity.ball_arrays import accepting_balls, array
-from audits.sensitivity.balls import Ball, Undecided
+from audits.sensitivity.balls import Ball, Undecided, accepting_balls, array
 from audits.sensitivity.branch_and_bound import BOXES, boxes_for, entries, prove
 
 

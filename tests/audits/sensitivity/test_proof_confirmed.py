@@ -11,8 +11,7 @@ import pytest
 from audits.datasets.bases import Pair
 from audits.datasets.shape import Shape
 from audits.sandbox.crew import TimeUp
-from audits.sandbox.frames import pack_array
-from audits.sandbox.outcomes import of_value
+from audits.sandbox.outcomes import of_value, pack_array
 from audits.sensitivity.search import DeclaredSensitivity, Search, _simplify, prove_sensitivity
 
 ONE_ROW = Shape(1, None, (0.0,), (1.0,), False, "replace-one")

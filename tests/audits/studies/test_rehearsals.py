@@ -13,8 +13,7 @@ import pytest
 
 from audits.claim import read_claim
 from audits.sandbox.private_data import rows_of
-from audits.subjects.bound import BoundClaim
-from audits.subjects.catalogue import subject_of
+from audits.subjects.catalogue import BoundClaim, subject_of
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal

@@ -6,8 +6,7 @@ import sys
 import pytest
 
 from audits.sandbox.fork import Fork
-from audits.subjects.code import Code
-from audits.subjects.travelling import ArchiveImporter, archived
+from audits.subjects.code import ArchiveImporter, Code, archived
 from dpaccount.errors import InputError
 
 CODE = """

@@ -16,9 +16,8 @@ from audits.api import tracing
 from audits.datasets.bases import Pair
 from audits.datasets.forms import Given
 from audits.trace.findings import CallSite, PlannedNoise, Traced, planned_noise
-from audits.trace.noise_values import NOISE, noise
 from audits.trace.paired_runs import PairTrace, trace_pair
-from audits.trace.patches import generator, patched
+from audits.trace.patches import NOISE, generator, noise, patched
 from audits.trace.tape import Tape, distance
 from dpaccount.errors import InputError
 from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonSubsampled, RandomAllocation, Sequence
