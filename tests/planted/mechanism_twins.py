@@ -5,10 +5,19 @@ A twin is named after its mechanism with the mistake behind it, and inherits all
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from unittest.mock import patch
 
 import numpy as np
 
-from dpaccount.proof import assume_cell, assume_points, assume_range, discrete_gaussian, exponential, linear
+from dpaccount.proof import (
+    assume_cell,
+    assume_points,
+    assume_range,
+    discrete_gaussian,
+    exponential,
+    joint,
+    linear,
+)
 from mechanisms.banded_toeplitz import BandedToeplitz
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.buffered_toeplitz import BufferedToeplitz
@@ -221,10 +230,11 @@ class SymmetricGaussianClipsCoordinates(SymmetricGaussian):
 
 @dataclass(frozen=True)
 class JointGaussianForgetsTheVector(JointGaussian):
-    """Declares the matrix's movement only."""
+    """Declares the matrix's movement only: the vector beside it weighs a millionth."""
 
-    def _weight(self):
-        return Fraction(1, 10**6)
+    def proof(self, delta):
+        with patch("mechanisms.joint_gaussian.joint", lambda person, _: joint(person, Fraction(1, 10**6))):
+            return super().proof(delta)
 
 
 @dataclass(frozen=True)
