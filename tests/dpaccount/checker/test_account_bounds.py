@@ -9,11 +9,10 @@ from mpmath import mp, mpf
 from dpaccount.checker import Rejected
 from dpaccount.checker.accounting import methods
 from dpaccount.checker.accounting.bounds import largest, renyi
-from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.accounting.releases import PlanRelease, Releases
-from dpaccount.checker.documents import Work
 from dpaccount.checker.intervals import Interval
 from tests.dpaccount.checker.enumeration import laws, number
+from tests.dpaccount.checker.test_account_events import releases
 from tests.looped import looped
 
 F = Fraction
@@ -43,12 +42,6 @@ FINITE = {
 }
 
 
-def releases(relation, *events):
-    Work.begin(10**9)
-    [(_, on)] = classes({"schema": "dpaccount/events/1", "relation": relation, "events": [*events]})[1]
-    return on
-
-
 def law(relation, event):
     p, q = [mpf(1)], [mpf(1)]
     for _ in range(event.get("count", 1)):
@@ -68,6 +61,22 @@ def test_the_largest_loss_and_what_is_lost_are_those_of_the_law(name, back):
     for ends, truth in zip(found, (loss, lost), strict=True):
         assert number(F(ends[1])) >= truth - mpf(10) ** -30
         assert number(F(ends[0])) <= truth + mpf(10) ** -30
+
+
+@looped("name", FINITE.keys() - {"twice", "sample of noise"})
+@looped("back", [False, True])
+def test_the_measure_of_few_outcomes_is_their_curve_rounded_up(name, back):
+    relation, event = FINITE[name]
+    [(release, _)] = releases(relation, event).others
+    p, q = law(relation, event)[:: -1 if back else 1]
+    inside = "0" if release.kind in methods.SAMPLES else None
+    for digits in (4, 40):
+        measure = methods.measure_of(Interval(digits), release, F(0), inside, digits, back=back)
+        for x in (mpf(k) / 8 for k in (0, 1, 4, 7, 9, 15, 18)):
+            truth = mp.fsum(max(0, a - x * b) for a, b in zip(p, q, strict=True))
+            found = mp.fsum(number(F(m)) * max(0, 1 - x / number(F(z))) for z, m in measure.atoms)
+            more = found + number(F(measure.lost)) - truth
+            assert -(mpf(10) ** -50) <= more <= mpf(10) ** (2 - digits)
 
 
 @looped("name", FINITE)

@@ -222,6 +222,15 @@ def test_units_meet_the_events_that_cover_them():
     assert all(on.mu_squared == F(1, 4) for _, on in found)
 
 
+@looped("name", ["tree", "matrix_factorisation"])
+@looped("start", [{}, {"start": 1}, {"start": 4}])
+def test_the_units_of_a_stream_are_its_rounds_from_the_first_one_on(name, start):
+    rounds = range(start.get("start", 1), start.get("start", 1) + 3)
+    for unit in range(1, 9):
+        met = read(ADD, {"event": name, "rounds": 3, "sigma": 1, **start}, {**PURE, "cover": [unit, unit]})[1]
+        assert any(on.others and on.mu_squared for _, on in met) == (unit in rounds)
+
+
 @looped(
     "event",
     [
@@ -276,11 +285,14 @@ def test_a_group_moves_noise_by_as_many_times_as_much():
             one("sampled-group", F(1, 10), a, group - a, count=2, on=NORMAL, square=F(group**2, 4))
             for a in known
         ]
+    assert len(read(ADD, sample, group=9)[1]) == 5
     with pytest.raises(Rejected, match="more than this checker takes"):
         read(ADD, sample, group=10)
     for given in (
         {"event": "approximate", "epsilon": 1, "delta": "0.1"},
         {"event": "rdp", "points": [[2, 1]]},
+        BANDED,
+        {"event": "sequence", "of": [GAUSSIAN, BANDED]},
     ):
         with pytest.raises(Rejected, match="no bound of groups"):
             read(ADD, given, group=2)

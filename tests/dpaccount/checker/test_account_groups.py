@@ -1,28 +1,22 @@
 """Groups of units: what is confirmed of them lies above the accountant's answer and near it."""
 
 import itertools
-import math
 import random
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from audits.accounts import certificate as account_certificate
-from audits.accounts import lattice_witness
 from audits.accounts.certificate import certificate
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.checker.accounting.bounds import chained
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.accounting.releases import Releases
-from dpaccount.checker.accounting.replaced import sampled_group
 from dpaccount.checker.intervals import Interval
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
 from tests.dpaccount.checker.enumeration import number
-from tests.dpaccount.checker.test_account_forgeries import SMALL, consistent, edited, said
-from tests.looped import looped
+from tests.dpaccount.checker.test_account_forgeries import consistent, edited, made, said
 
 F = Fraction
 EVENTS = {
@@ -99,23 +93,14 @@ def chain_of(name, group=2, **question):
     plan = Plan(relation, events)
     total = Accountant(plan, group)
     tight = total.epsilon(question["delta"]) if "delta" in question else total.delta(question["epsilon"])
-    return tight, certificate(plan.as_json(), tight.as_json(), **question, group=group)
-
-
-@pytest.fixture
-def small(monkeypatch):
-    for name, value in SMALL.items():
-        monkeypatch.setattr(lattice_witness, name, value)
-    monkeypatch.setattr(
-        account_certificate, "FINENESS", [lattice_witness.Fineness(F(2)), lattice_witness.Fineness()]
-    )
+    return tight, made(plan.as_json(), tight.as_json(), (2, 1), **question, group=group)
 
 
 QUESTIONS = ({"delta": F(1, 1000)}, {"epsilon": F(1, 4)})
 
 
 @pytest.mark.parametrize(("name", "question"), [*zip(CHAINED, QUESTIONS * 4, strict=True)])
-def test_any_plan_is_confirmed_for_groups_by_a_chain_of_neighbours(small, name, question):
+def test_any_plan_is_confirmed_for_groups_by_a_chain_of_neighbours(name, question):
     tight, document = chain_of(name, **question)
     assert said(document) is None, document["confirmed"]
     assert document["derivation"][-1]["rule"] == "group-chain"
@@ -123,7 +108,7 @@ def test_any_plan_is_confirmed_for_groups_by_a_chain_of_neighbours(small, name, 
     assert (tight.lower or 0) <= upper <= F(3, 2) * tight.upper + F(1, 1000)
 
 
-def test_a_chain_is_refused_where_its_numbers_do_not_follow(small):
+def test_a_chain_is_refused_where_its_numbers_do_not_follow():
     _, document = chain_of("sampled", delta=F(1, 1000))
     step = len(document["derivation"]) - 1
     chain = document["derivation"][-1]["with"]
@@ -181,31 +166,12 @@ def test_units_that_meet_different_gaussian_noise_are_counted_as_the_worst_of_th
     assert on == Releases(9 * single, ())
 
 
-@looped("units", [(1, 1), (2, 0), (0, 2), (3, 1)])
-def test_units_on_poisson_samples_are_below_their_measure_and_near(units):
-    """By the trapezoid rule; the units of the first dataset move noise one way, the others the other way."""
-    rate, mu, z = 0.25, 0.75, np.linspace(-12, 12, 24001)
-    measure = sampled_group(Interval(30), F(9, 16) / 24, F(1, 4), units, F(9, 16))
-    there, back = (
-        sum(
-            math.comb(n, j) * rate**j * (1 - rate) ** (n - j) * np.exp(-((z - way * j * mu) ** 2) / 2)
-            for j in range(n + 1)
-        )
-        for n, way in zip(units, (1, -1), strict=True)
-    )
-    for x in (0.1, 0.5, 1.0, 1.7, 4.0):
-        truth = float(np.maximum(there - x * back, 0).sum() * (z[1] - z[0]) / math.sqrt(2 * math.pi))
-        atoms = ((float(odds), float(mass)) for odds, mass in measure.atoms)
-        found = float(measure.lost) + sum(mass * max(0.0, 1 - x / odds) for odds, mass in atoms)
-        assert truth - 1e-6 <= found <= truth + 1e-4, x
-
-
 @pytest.mark.slow
-def test_a_group_on_poisson_samples_is_confirmed_near_what_it_costs(small):
+def test_a_group_on_poisson_samples_is_confirmed_near_what_it_costs():
     event = ev.PoissonSubsampled(rate="0.1", of=ev.Gaussian(sigma=2), count=2)
     plan = Plan("add-remove", event)
     tight = Accountant(plan, 2).epsilon("1e-3")
-    document = certificate(plan.as_json(), tight.as_json(), delta=F(1, 1000), group=2)
+    document = made(plan.as_json(), tight.as_json(), (2, 1), delta=F(1, 1000), group=2)
     assert said(document) is None, document["confirmed"]
     assert [step["of"].get("direction") for step in document["derivation"]] == ["there", "back"] * 2 + [None]
     assert tight.lower <= F(document["confirmed"]["upper"]) <= tight.upper * F(11, 10)

@@ -1,20 +1,23 @@
 """Each operation on upper measures gives an upper measure, at so few digits that every rounding shows."""
 
 import itertools
+import math
 import random
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from dpaccount.checker.accounting import lattice, pairs, replaced, streams, upper
+from dpaccount.checker.accounting import lattice, methods, pairs, streams, upper
 from dpaccount.checker.accounting.lattice import Lattice, Limits
 from dpaccount.checker.accounting.measures import UpperMeasure, added, height, of_curve, of_tails, removed
 from dpaccount.checker.accounting.plan import classes
-from dpaccount.checker.accounting.releases import PlanRelease, Releases
+from dpaccount.checker.accounting.releases import Releases
 from dpaccount.checker.documents import Rejected, Work
 from dpaccount.checker.intervals import Interval
+from tests.dpaccount.checker.test_account_events import one
 from tests.looped import looped
 
 mp.dps = 60
@@ -207,37 +210,123 @@ def test_a_power_is_above_the_product_of_its_factors():
         above(lambda x, w=whole: of_lattice(w, 12, x), truth)
 
 
-def density(name, x, shift):
-    """Laplace or Gaussian noise moved by a shift."""
-    return mp.exp(-abs(x - shift)) / 2 if name == "laplace" else mp.npdf(x, shift, 1)
+LINE, INTEGERS = np.linspace(-12, 12, 24001), np.arange(-90.0, 91)
+NORMAL, QUARTER = Releases(Fraction(9, 4), ()), Fraction(1, 4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["laplace", "gaussian"])
-@pytest.mark.parametrize("rate", [None, "1/4"])
-def test_noise_with_a_density_is_below_its_measure_and_near(name, rate):
-    """By the integral of (dP − x dQ)₊; with a rate a row is replaced in a sample."""
-    i, mu = Interval(30), Fraction(3, 2)
-    on = (
-        Releases(mu**2, ()) if name == "gaussian" else Releases(Fraction(0), ((PlanRelease(name, (mu,)), 1),))
+def drawn(units, by):
+    """Where so many units move noise, each with the probability ¼, and how probably."""
+    return {by * j: math.comb(units, j) * 0.25**j * 0.75 ** (units - j) for j in range(units + 1)}
+
+
+#: of noise: its density, on a line or the integers, and where it is moved with a unit and without it
+NOISES = [
+    (NORMAL, "normal", LINE, {1.5: 1}, {0: 1}),
+    (one("laplace", Fraction(3, 2)), "laplace", LINE, {1.5: 1}, {0: 1}),
+    (one("geometric", Fraction(2), 3), "geometric", INTEGERS, {3: 1}, {0: 1}),
+    (one("discrete-gaussian", Fraction(2), 3), "wide", INTEGERS, {3: 1}, {0: 1}),
+    (one("replaced", QUARTER, on=NORMAL), "normal", LINE, drawn(1, 1.5), drawn(1, -1.5)),
+    (one("replaced", QUARTER, on=one("laplace", Fraction(3, 2))), "laplace", LINE, drawn(1, 1.5), drawn(1, -1.5)),
+    (one("replaced", QUARTER, on=one("geometric", Fraction(2), 3)), "geometric", INTEGERS, drawn(1, 3), drawn(1, -3)),
+    (one("replaced", QUARTER, on=one("response", Fraction(1, 2), 2)), "geometric", INTEGERS, drawn(1, 1), drawn(1, -1)),
+    *((one("sampled-group", QUARTER, a, b, on=NORMAL), "normal", LINE, drawn(a, 1.5), drawn(b, -1.5))
+      for a, b in ((1, 1), (2, 0), (3, 1))),
+]  # fmt: skip
+DENSITIES = {
+    "normal": lambda x: np.exp(-(x**2) / 2),
+    "wide": lambda x: np.exp(-(x**2) / 8),
+    "laplace": lambda x: np.exp(-abs(x)),
+    "geometric": lambda x: np.exp(-abs(x) / 2),
+}
+
+
+@looped(("on", "name", "grid", "there", "back"), NOISES)
+@looped("turned", [False, True])
+def test_noise_is_below_its_measure_and_near(on, name, grid, there, back, turned):
+    """By sums over the integers, or the trapezoid rule; at few digits it is below all the same."""
+    density = DENSITIES[name]
+    p, q = (
+        sum(c * density(grid - by) for by, c in each.items()) / density(grid).sum() for each in (there, back)
     )
-    if rate is not None:
-        measure, q = replaced.replaced(i, Fraction(1, 40), Fraction(rate), on), exact(Fraction(rate))
-        there, back = (
-            (lambda u, s=s: (1 - q) * density(name, u, 0) + q * density(name, u, s)) for s in (1.5, -1.5)
-        )
-    else:
-        make = pairs.gaussian if name == "gaussian" else pairs.laplace
-        measure = make(i, Fraction(1, 40), mu**2 if name == "gaussian" else mu)
-        there, back = ((lambda u, s=s: density(name, u, s)) for s in (1.5, 0))
-    mp.dps = 12
-    try:
-        for x in (mpf(1) / 3, mpf(2)):
-            cells = [mpf(k) / 4 for k in range(-60, 61)]
-            truth = mp.quad(lambda u, x=x: max(0, there(u) - x * back(u)), cells)
-            assert truth - 1e-5 <= curve(measure, x) <= truth + 1e-3, x
-    finally:
-        mp.dps = 60
+    p, q = (q, p) if turned else (p, q)
+    for digits in (4, 20):
+        i = Interval(digits)
+        measure = methods.sampled(i, on, "1/6" if grid is LINE else "0", digits, back=turned)
+        odds, masses = np.array(measure.atoms, float).T
+        for x in (0.1, 0.3, 0.7, 1, 1.5, 4):
+            found = float(measure.lost) + (np.maximum(1 - x / odds, 0) * masses).sum()
+            more = found - np.maximum(p - x * q, 0).sum()
+            assert more >= (-1e-6 if grid is LINE else -1e-14)
+            assert more <= (1e-3 if grid is LINE else 1e-9) or digits == 4
+
+
+RDP = tuple((order, order / 8) for order in (Fraction(2), Fraction(9, 2), Fraction(5)))
+
+
+def gaussian_delta(x):
+    """Noise of μ = ½, of which D_α = α/8."""
+    return mp.ncdf(mpf(1) / 4 - 2 * mp.log(x)) - x * mp.ncdf(-mpf(1) / 4 - 2 * mp.log(x))
+
+
+def divergences(orders):
+    """Canonne, Kamath & Steinke 2020."""
+    return lambda x: min(mp.exp((a - 1) * a / 8) * x ** (1 - a) * (1 - 1 / a) ** (a - 1) / a for a in orders)
+
+
+def two_losses(t, x):
+    """The law of losses t and t − 1, under which both laws have the sum 1."""
+    p = (mp.e - mp.exp(t)) / (mp.e - 1)
+    return max(0, p - x * p * mp.exp(-t)) + max(0, 1 - p - x * (1 - p) * mp.exp(1 - t))
+
+
+def on_a_quarter(x):
+    """Randomised response of ε = 1 to one of four units, of which one is replaced."""
+    y = 1 + 4 * (x - 1)
+    return (max(0, mp.e - y) + max(0, 1 - y * mp.e)) / (1 + mp.e) / 4
+
+
+CURVES = [
+    (one("zcdp", Fraction(1, 8)), gaussian_delta, divergences([1 + mpf(2) ** (mpf(k) / 8) for k in range(80)])),
+    (one("rdp", RDP), gaussian_delta, divergences([exact(order) for order, _ in RDP])),
+    (one("range", Fraction(1)), *[lambda x: max(two_losses(t, x) for t in [mpf(k) / 32 for k in range(1, 32)])] * 2),
+    (one("without-replacement", QUARTER, on=one("response", Fraction(1), 2)), *[on_a_quarter] * 2),
+]  # fmt: skip
+
+
+@looped(("on", "least", "most"), CURVES)
+def test_what_only_a_curve_is_known_of_is_above_a_mechanism_and_below_the_curve(on, least, most):
+    [(release, _)] = on.others
+    inside = "0" if release.on else None
+    for digits in (4, 20):
+        i = Interval(digits)
+        measure = methods.measure_of(i, release, Fraction(1, 8), inside, digits, back=False)
+        for k in range(-12, 13, 2):
+            x = mp.exp(mpf(k) / 8)
+            low, high = (
+                min(mpf(1), d(x)) if x >= 1 else 1 - x + x * min(mpf(1), d(1 / x)) for d in (least, most)
+            )
+            assert low - TINY <= curve(measure, x)
+            assert curve(measure, x) <= high * 1.001 + 1e-18 or digits == 4
+
+
+@looped("head", [1, 2, 7])
+def test_the_square_of_a_long_root_is_bounded_and_nearly_so(head):
+    """Beyond the head by an integral, which exceeds the sum by less than its summand falls in all."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streams, "HEAD", head)
+        for rounds in range(1, 20):
+            squares = [Fraction(math.comb(2 * k, k), 4**k) ** 2 for k in range(rounds)]
+            rest = [1 / (mp.pi * (k + mpf(1) / 4)) for k in range(head - 1, rounds)]
+            most = exact(sum(squares[:head])) + mp.fsum(rest[1:]) + max(0, rest[0] - rest[-1] if rest else 0)
+            assert exact(sum(squares)) <= exact(streams.root_square(rounds)) <= most + mpf(10) ** -30
+
+
+@looped("square", [Fraction(1, 100), Fraction(9, 4), Fraction(50)])
+def test_normal_noise_is_within_reach_but_for_less_than_the_last_digit(square):
+    for digits in (5, 30, 77):
+        far = exact(pairs.reach(Interval(digits), square))
+        assert mp.exp(-(far**2) / (2 * exact(square))) < mpf(10) ** -digits
+        assert far <= mp.sqrt(exact(square)) * (mp.sqrt(5 * digits) + 1.001)
 
 
 @looped("rounds", [1, 3, 6, 8])
