@@ -58,8 +58,7 @@ class NormalTails:
 
 def reach(i: Interval, square: Fraction) -> Fraction:
     """Return how far N(0, μ²) is from 0 at most, but for a mass below that of the last digit."""
-    root = Fraction(math.isqrt(math.ceil(square * 2**200)) + 1, 2**100)
-    return root * (math.isqrt(5 * i.digits) + 1)
+    return upper.root(square) * (math.isqrt(5 * i.digits) + 1)
 
 
 def gaussian(i: Interval, spacing: Fraction, square: Fraction) -> UpperMeasure:

@@ -79,7 +79,7 @@ def renyi_delta(i: Interval, order: Fraction, divergence: Fraction, epsilon: Fra
 def zcdp(i: Interval, step: Fraction, rho: Fraction) -> UpperMeasure:
     """D_α ≤ αρ, at an order near the best one for each ε."""
     digits = math.isqrt(5 * i.digits) + 2
-    most = rho + 2 * digits * _root(rho)
+    most = rho + 2 * digits * root(rho)
 
     def curve(t: Fraction) -> Decimal:
         order = best_order(rho, t)
@@ -124,7 +124,8 @@ def without_replacement(
     return both_signs(i, step, max(step, exact(i.ln(grown)[1])), curve)
 
 
-def _root(value: Fraction) -> Fraction:
+def root(value: Fraction) -> Fraction:
+    """Return an upper bound on √value."""
     return Fraction(math.isqrt(math.ceil(value * 2**200)) + 1, 2**100)
 
 

@@ -66,6 +66,7 @@ MEANT = [
     (ADD, {"event": "poisson_subsampled", "rate": "0.1", "of": {**GAUSSIAN, "count": 3}}, one("poisson", F(1, 10), on=Releases(F(3, 4), ()))),
     (ADD, {"event": "poisson_subsampled", "rate": 1, "of": PURE, "count": 5}, one("response", F(1, 2), 2, count=5)),
     (ADD, {"event": "poisson_examples", "rate": "0.1", "examples": 3, "of": GAUSSIAN, "count": 5}, one("sampled-group", F(1, 10), 3, 0, on=NORMAL, count=5)),
+    (ADD, {"event": "poisson_examples", "rate": "0.1", "examples": 256, "of": {"event": "sequence", "of": [GAUSSIAN, {"event": "gdp", "mu": 1}]}}, one("sampled-group", F(1, 10), 256, 0, on=Releases(F(5, 4), ()))),
     (ADD, {"event": "poisson_examples", "rate": 1, "examples": 3, "of": GAUSSIAN, "count": 5}, Releases(F(45, 4), ())),
     (ADD, {**BANDED, "coefficients": [1, "-0.5"]}, one("poisson", F(1, 10), on=Releases(F(5, 16), ()), count=3)),
     (ADD, {**BANDED, "rate": 1, "coefficients": [1, "1/2"]}, Releases(F(15, 16), ())),
@@ -73,6 +74,7 @@ MEANT = [
     (SWAP, {"event": "poisson_replaced", "rate": "0.1", "of": GAUSSIAN}, one("replaced", F(1, 10), on=NORMAL)),
     (SWAP, {"event": "poisson_replaced", "rate": 1, "of": PURE}, one("replaced", F(1), on=INNER)),
     (SWAP, {"event": "sampled_without_replacement", "size": 2, "population": 5, "of": PURE}, one("without-replacement", F(2, 5), on=INNER)),
+    (SWAP, {"event": "sampled_without_replacement", "size": 2, "population": 5, "of": {"event": "sampled_without_replacement", "size": 1, "population": 2, "of": PURE}}, one("without-replacement", F(2, 5), on=one("without-replacement", F(1, 2), on=INNER))),
     (SWAP, {"event": "sampled_without_replacement", "size": 5, "population": 5, "of": PURE, "count": 2}, one("response", F(1, 2), 2, count=2)),
 ]  # fmt: skip
 
@@ -156,6 +158,9 @@ REFUSED = [
     (ADD, {"event": "sequence", "of": [{"event": "dominating_pair", **LAW}]}, "inside another"),
     (ADD, {"event": "sequence", "of": [{"event": "tree", "rounds": 3, "sigma": 1}]}, "unknown event"),
     (ADD, {"event": "poisson_subsampled", "rate": "1.1", "of": PURE}, "out of range"),
+    (ADD, {**BANDED, "rate": "1.1"}, "out of range"),
+    (ADD, {"event": "poisson_examples", "rate": "1.1", "examples": 2, "of": GAUSSIAN}, "out of range"),
+    (SWAP, {"event": "poisson_replaced", "rate": "1.1", "of": PURE}, "out of range"),
     (SWAP, {"event": "poisson_subsampled", "rate": "0.1", "of": PURE}, "not counted under replace-one"),
     (ADD, {"event": "poisson_replaced", "rate": "0.1", "of": PURE}, "not counted under add-remove"),
     (SWAP, {"event": "poisson_examples", "rate": "0.1", "examples": 2, "of": GAUSSIAN}, "not counted under replace-one"),

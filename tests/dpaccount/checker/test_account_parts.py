@@ -279,17 +279,19 @@ def two_losses(t, x):
     return max(0, p - x * p * mp.exp(-t)) + max(0, 1 - p - x * (1 - p) * mp.exp(1 - t))
 
 
+UNEQUAL = [Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 5), Fraction(4, 5)]
+
+
 def on_a_quarter(x):
-    """Randomised response of ε = 1 to one of four units, of which one is replaced."""
-    y = 1 + 4 * (x - 1)
-    return (max(0, mp.e - y) + max(0, 1 - y * mp.e)) / (1 + mp.e) / 4
+    """One of four units is drawn, and one is replaced (Balle, Barthe & Gaboardi 2018)."""
+    return max(cost(p, q)(4 * x - 3) for p, q in (UNEQUAL, UNEQUAL[::-1])) / 4
 
 
 CURVES = [
     (one("zcdp", Fraction(1, 8)), gaussian_delta, divergences([1 + mpf(2) ** (mpf(k) / 8) for k in range(80)])),
     (one("rdp", RDP), gaussian_delta, divergences([exact(order) for order, _ in RDP])),
     (one("range", Fraction(1)), *[lambda x: max(two_losses(t, x) for t in [mpf(k) / 32 for k in range(1, 32)])] * 2),
-    (one("without-replacement", QUARTER, on=one("response", Fraction(1), 2)), *[on_a_quarter] * 2),
+    (one("without-replacement", QUARTER, on=one("table", *map(tuple, UNEQUAL))), *[on_a_quarter] * 2),
 ]  # fmt: skip
 
 
@@ -324,9 +326,9 @@ def test_the_square_of_a_long_root_is_bounded_and_nearly_so(head):
 @looped("square", [Fraction(1, 100), Fraction(9, 4), Fraction(50)])
 def test_normal_noise_is_within_reach_but_for_less_than_the_last_digit(square):
     for digits in (5, 30, 77):
-        far = exact(pairs.reach(Interval(digits), square))
-        assert mp.exp(-(far**2) / (2 * exact(square))) < mpf(10) ** -digits
-        assert far <= mp.sqrt(exact(square)) * (mp.sqrt(5 * digits) + 1.001)
+        deviations = exact(pairs.reach(Interval(digits), square)) / mp.sqrt(exact(square))
+        assert mp.exp(-(deviations**2) / 2) < mpf(10) ** -digits
+        assert 0 < deviations - math.isqrt(5 * digits) - 1 < mpf(10) ** -25
 
 
 @looped("rounds", [1, 3, 6, 8])

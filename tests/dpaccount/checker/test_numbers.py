@@ -342,6 +342,7 @@ def test_products_of_masses_keep_every_digit():
     a = [10**k for k in range(9)]
     assert distributions.multiply([7], [9]) == [63]
     assert distributions.multiply(a, [1]) == a
+    assert distributions.multiply([10**5000], [10**5000, 3]) == [10**10000, 3 * 10**5000]
     assert distributions.multiply([10**30 - 1] * 3, [1, 10**9]) == [
         10**30 - 1, (10**30 - 1) * (1 + 10**9), (10**30 - 1) * (1 + 10**9), (10**30 - 1) * 10**9
     ]  # fmt: skip
