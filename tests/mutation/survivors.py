@@ -176,12 +176,10 @@ def checks(files: Sequence[Path]) -> Iterator[Check]:
         spec.loader.exec_module(module)
         for name, test in vars(module).items():
             if name.startswith("test_") and callable(test):
-                yield from _expanded(f"{file.stem}::{name}", test, getattr(module, "setup_function", None))
+                yield from _expanded(f"{file.stem}::{name}", test)
 
 
-def _expanded(
-    name: str, test: Callable[..., object], before: Callable[[object], None] | None
-) -> Iterator[Check]:
+def _expanded(name: str, test: Callable[..., object]) -> Iterator[Check]:
     axes: list[list[dict[str, Any]]] = []
     marks = getattr(test, "pytestmark", [])
     if any(mark.name in ("slow", "nightly") for mark in marks):
@@ -198,8 +196,6 @@ def _expanded(
         def run(arguments: dict[str, Any] = arguments) -> None:
             _own_work()
             with contextlib.ExitStack() as stack:
-                if before is not None:
-                    before(test)
                 found = {key: stack.enter_context(FIXTURES[key]()) for key in asked}
                 test(**arguments, **found)
 

@@ -7,17 +7,11 @@ import pytest
 
 from audits import consistency
 from audits.consistency.verdict import TESTED, evidence, furthest, limit_of, promised
-from dpaccount.checker import Rejected, documents
+from dpaccount.checker import Rejected
 from dpaccount.checker.derivation import RULES
 from dpaccount.checker.facts import Contribution, Numbers, Shifts, Stable
 from tests.dpaccount.checker.made import HONEST, R, edited, sealed, step
 from tests.looped import looped
-
-
-def setup_function(_):
-    """Forget the arithmetic of earlier tests: the checker counts it within one document."""
-    documents.Work.spent = 0
-
 
 WHY = {"because": "test"}
 POINTS = {"query": "q", "points": [[0, 0], [1, 0], [2, 2]], "relation": R, **WHY}

@@ -11,7 +11,7 @@ from audits.consistency import agreement, hazards, hazards_of
 from audits.consistency.agreement import short_numbers
 from audits.subjects.catalogue import entries, example_values, values_of
 from dpaccount import checker
-from dpaccount.checker import Rejected, documents
+from dpaccount.checker import Rejected
 from tests.dpaccount.checker.made import (
     HONEST,
     ON_DATA,
@@ -23,11 +23,6 @@ from tests.dpaccount.checker.made import (
     step,
 )
 from tests.looped import looped
-
-
-def setup_function(_):
-    """Forget the arithmetic of earlier tests: the checker counts it within one document."""
-    documents.Work.spent = 0
 
 
 def with_examples():

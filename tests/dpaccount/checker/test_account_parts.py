@@ -26,11 +26,6 @@ AT = [mpf(2) ** (mpf(k) / 3) for k in range(-18, 19)]
 TINY = mpf(10) ** -50
 
 
-@pytest.fixture(autouse=True)
-def _unlimited():
-    Work.begin(10**9)
-
-
 def exact(value):
     top, bottom = Fraction(value).as_integer_ratio()
     return mpf(top) / bottom

@@ -8,9 +8,7 @@ from dpaccount.checker.documents import Work
 from dpaccount.exact import as_exact
 from tests.dpaccount.accounting.test_metamorphic import accountant
 
-ROWS = {
-    **{name: (events, delta) for name, (_, events, delta) in REALISTIC.items()},
-}
+ROWS = {name: (events, delta) for name, (_, events, delta) in REALISTIC.items()}
 QUICK = ("1000 Laplaces", "daily, ten years", "daily reports", "1024 answers")
 
 

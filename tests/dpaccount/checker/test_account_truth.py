@@ -37,18 +37,14 @@ def holds(seed, *, coarse):
 
 
 def enough(chance, drawn, seed):
-    if chance.random() < 0.5:
-        share = Fraction(chance.choice(["1e-9", "1e-5", "1e-3", "0.02", "0.1", "0.4"]))
-        epsilon = confirmed(certificate(drawn, UNKNOWN, delta=share))
-        if epsilon is None:
-            return False
-        truth, limit = delta(drawn, epsilon), number(share)
-    else:
-        epsilon = Fraction(chance.choice(["0", "0.01", "0.3", "1", "2.5", "6"]))
-        share = confirmed(certificate(drawn, UNKNOWN, epsilon=epsilon))
-        if share is None:
-            return False
-        truth, limit = delta(drawn, epsilon), number(share)
+    deltas, epsilons = ("1e-9", "1e-5", "1e-3", "0.02", "0.1", "0.4"), ("0", "0.01", "0.3", "1", "2.5", "6")
+    name, values = ("delta", deltas) if chance.random() < 0.5 else ("epsilon", epsilons)
+    asked = {name: Fraction(chance.choice(values))}
+    upper = confirmed(certificate(drawn, UNKNOWN, **asked))
+    if upper is None:
+        return False
+    epsilon = asked.get("epsilon", upper)
+    truth, limit = delta(drawn, epsilon), number(asked.get("delta", upper))
     slack = number(Fraction(1, 10**45)) * limit + number(Fraction(1, 10**55))  # of 60 digits
     assert truth <= limit + slack, (seed, drawn, epsilon, truth, limit)
     return True

@@ -45,11 +45,6 @@ from tests.dpaccount.checker.made import (
 from tests.looped import looped
 
 
-def setup_function(_):
-    """Forget the arithmetic of earlier tests: the checker counts it within one document."""
-    documents.Work.spent = 0
-
-
 def test_the_honest_ones_are_accepted():
     assert accepted(HONEST)
     assert accepted(edited(HONEST, *LARGER))

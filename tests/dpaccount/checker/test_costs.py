@@ -201,10 +201,10 @@ WITNESSES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WITNESSES)
-def test_no_certificate_costs_more(name, tmp_path, root, honest):
+def test_no_certificate_costs_more(name, tmp_path, root):
     """A member that may hold anything holds as much as the limits allow; every digest is right."""
     path = tmp_path / "c.json"
-    document = edited(honest, *ON_DATA)
+    document = edited(HONEST, *ON_DATA)
     document["release"]["report"] = {"left": WITNESSES[name]()}
     body = {key: value for key, value in document.items() if key not in ("digest", "signature")}
     document = {**document, "digest": checker.digest(body)}
@@ -215,25 +215,18 @@ def test_no_certificate_costs_more(name, tmp_path, root, honest):
 
 
 @pytest.mark.slow
-def test_no_counts_cost_more(tmp_path, root, honest):
+def test_no_counts_cost_more(tmp_path, root):
     """64 points of 10^7 runs each, whose rates are close to the bounds, so that the tails are long."""
     sides = {"runs": 4_750_000, "other_runs": 4_750_000, "hits": 2_375_000, "alarms": 1_900_000}
     first = {**point(**sides), "power": 0.4992, "false_alarm": 0.4008}
     weak = {**first, "of": "proof", "delta": "999/1000"}
     points = [first, *({**weak, "limit": limit} for limit in (0, 1) for _ in range(31))]
-    points = attacked(points, honest["proved"]["derivation"])
-    audit = {**honest["audit"], "points": points, "trials": 10**7}
-    claim = {**honest["claim"], "audit": {"trials": 10**7}}
-    document = {**honest, "claim": claim, "audit": audit}
+    points = attacked(points, HONEST["proved"]["derivation"])
+    audit = {**HONEST["audit"], "points": points, "trials": 10**7}
+    claim = {**HONEST["claim"], "audit": {"trials": 10**7}}
+    document = {**HONEST, "claim": claim, "audit": audit}
     body = {key: value for key, value in document.items() if key not in ("digest", "signature")}
     path = tmp_path / "c.json"
     path.write_text(json.dumps({**document, "digest": checker.digest(body)}))
     memory, seconds, code = cost(root, path)
     assert (memory < MEGABYTES, seconds < SECONDS, code) == (True, True, 0), (memory, seconds, code)
-
-
-@pytest.fixture
-def honest():
-    """Return the honest certificate of the tests of its sides."""
-    documents.Work.spent = 0
-    return HONEST

@@ -17,11 +17,6 @@ F = Fraction
 BIG = str(2**256 - 1)
 
 
-def setup_function(_):
-    """Forget the arithmetic of earlier tests: the checker counts it within one document."""
-    documents.Work.spent = 0
-
-
 # ------------------------------------------------------------------ curves against other formulas
 
 
