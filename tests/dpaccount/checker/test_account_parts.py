@@ -12,7 +12,16 @@ from mpmath import mp, mpf
 
 from dpaccount.checker.accounting import lattice, methods, pairs, streams, upper
 from dpaccount.checker.accounting.lattice import Lattice, Limits
-from dpaccount.checker.accounting.measures import UpperMeasure, added, height, of_curve, of_tails, removed
+from dpaccount.checker.accounting.measures import (
+    MeasureCell,
+    UpperMeasure,
+    added,
+    height,
+    of_curve,
+    of_tails,
+    removed,
+    split,
+)
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.accounting.releases import Releases
 from dpaccount.checker.documents import Rejected, Work
@@ -126,6 +135,17 @@ def test_cells_keep_the_curve_from_above():
         back = [i.of(sum(q[k + 1 :], Fraction(0))) for k in cuts]
         measure = of_tails(i, at, there, back)
         above(lambda x, m=measure: curve(m, x), cost(p, q))
+
+
+def test_a_cell_that_is_split_keeps_its_mass_and_what_it_costs_at_its_lower_end():
+    for chance, i in cases():
+        for _ in range(30):
+            low, p = (Fraction(chance.randint(1, 999), 700) for _ in range(2))
+            high = low * (1 + Fraction(chance.randint(1, 70), 7))
+            q = p / chance.choice([low, high, (low + high) / 2])
+            atoms = split(i, MeasureCell(*map(i.of, (low, high, p, q))))
+            assert sum(Fraction(m) for _, m in atoms) >= p
+            assert sum(Fraction(m) * max(0, 1 - low / Fraction(z)) for z, m in atoms) >= p - low * q
 
 
 def test_dots_of_a_curve_are_connected_above_it():
