@@ -137,15 +137,31 @@ def test_cells_keep_the_curve_from_above():
         above(lambda x, m=measure: curve(m, x), cost(p, q))
 
 
-def test_a_cell_that_is_split_keeps_its_mass_and_what_it_costs_at_its_lower_end():
+def test_a_cell_that_is_split_costs_no_less_than_the_law_within():
     for chance, i in cases():
-        for _ in range(30):
-            low, p = (Fraction(chance.randint(1, 999), 700) for _ in range(2))
-            high = low * (1 + Fraction(chance.randint(1, 70), 7))
-            q = p / chance.choice([low, high, (low + high) / 2])
-            atoms = split(i, MeasureCell(*map(i.of, (low, high, p, q))))
-            assert sum(Fraction(m) for _, m in atoms) >= p
-            assert sum(Fraction(m) * max(0, 1 - low / Fraction(z)) for z, m in atoms) >= p - low * q
+        for _ in range(60):
+            parts = chance.choice([10, 7])  # tenths are exact, so that nothing but the operations is rounded
+            low, rise, *masses = (Fraction(chance.randint(1, 19), parts) for _ in range(4))
+            masses[chance.choice([0, 1])] *= chance.choice([0, 1])
+            law = [*zip((low, low + rise), masses, strict=True)]
+            q = sum(p / z for z, p in law)
+            atoms = split(i, MeasureCell(*map(i.of, (low, low + rise, sum(masses), q))))
+            for x in (0, low / 2, low, *(Fraction(z) for z, _ in atoms), low + rise / 2):
+                found, truth = (
+                    sum(Fraction(p) * max(0, 1 - x / Fraction(z)) for z, p in each) for each in (atoms, law)
+                )
+                assert found >= truth
+
+
+def test_connected_dots_are_as_high_as_they_are():
+    for chance, i in cases():
+        step, first = Fraction(1, chance.choice([2, 3, 5])), chance.choice([-9, -3])
+        drops = sorted(chance.sample(range(1, 25), 4), reverse=True)
+        heights = [Decimal(sum(drops[k:])) / 100 for k in range(5)]
+        measure = of_curve(i, step, first, heights)
+        for k, given in enumerate(heights):
+            more = curve(measure, mp.exp(exact(step * (first + k)))) - exact(given)
+            assert -TINY <= more <= mpf(10) ** (3 - i.digits)
 
 
 def test_dots_of_a_curve_are_connected_above_it():
