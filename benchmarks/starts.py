@@ -32,7 +32,7 @@ INIT = (
 )
 EMPTY = ("-c", "pass")
 CORE = ("-c", "import numpy, scipy.special, flint")
-EVERYTHING = ("-c", "import numpy, scipy.stats, flint, opendp.prelude, matplotlib.pyplot")
+EVERYTHING = ("-c", "import numpy, scipy.stats, flint, opendp.prelude, hypothesis, matplotlib.pyplot")
 
 
 def took(words: Sequence[str], folder: Path) -> float:

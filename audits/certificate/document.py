@@ -34,7 +34,7 @@ from mechanisms.table.user_level import named
 
 def environment() -> dict[str, str]:
     """Return the versions of the software that computed this; no user, host or path."""
-    packages = ("numpy", "scipy", "opendp", "python-flint")
+    packages = ("numpy", "scipy", "opendp", "python-flint", "hypothesis")
     versions = {name: metadata.version(name) for name in packages}
     return {"dpaccount": dpaccount.__version__, "python": platform.python_version(), **versions}
 

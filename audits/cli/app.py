@@ -189,6 +189,7 @@ def completion(shell: Annotated[str, one_of("bash", "zsh", "fish")]) -> int:
 #: Modules that the core does without, and the extra that brings each.
 EXTRA = {
     "opendp": "noise",
+    "hypothesis": "audit",
     "jinja2": "audit",
     "markupsafe": "audit",
     "joblib": "audit",

@@ -1,59 +1,55 @@
-"""Neighbouring datasets that are drawn, biased towards cases in which sensitivities fail.
+"""Hypothesis strategies for neighbouring datasets, biased towards cases in which sensitivities fail.
 
-Named bases, first and last unit, opposite records, landmarks and numbers in the code come often: a uniform
-search would need hundreds of examples for one of them.
+They prefer named bases, first and last unit, and opposite records, for which a uniform search would need
+hundreds of examples.  Counterexamples shrink to simple ones and are reproducible.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
+from hypothesis import strategies as st
 
-from audits.datasets.bases import BACKGROUNDS, BASES, DRAWN, Pair, between, crowd, dataset
-from dpaccount.relation import Adjacency, adjacency
+from audits.datasets.bases import BACKGROUNDS, BASES, DRAWN, Pair, crowd, dataset
+from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows
 
 SHARES = (1.0, 1.0, 0.5, 0.01, 1e-6)  #: fractions of the radius by which a record moves
 HALVINGS = 12  #: number of powers of two, from 1 down
+OTHERS = ("mirrored", "negated", "one column", "any")
 SHARED_COUNTS = (1, 2, 3, 5)  #: records that share a value, as often as not
 
-Item = TypeVar("Item")
 
-
-def drawn_pairs(domain: Domain, near: Adjacency, seed: int, marks: tuple[float, ...] = ()) -> Iterator[Pair]:
-    """Yield neighbouring pairs without end: the same for a seed in every program.
+def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.SearchStrategy[Pair]:
+    """Return a strategy for neighbouring pairs under a relation, as derivations name it.
 
     `marks` are numbers in the code: records take them as values, and several records share one.
     """
-    # Hypothesis drew and shrank them once.  The tours find what a climb towards large movements found, a
-    # witness names its base and one record however it was drawn, and what Hypothesis draws depends on the
-    # modules that are loaded unless its internals are replaced.
-    rng = np.random.default_rng([seed, 23])
-    places = marked_columns(domain, (*marks, *domain.low, *domain.high))
-    low, high, whole = map(np.array, (domain.low, domain.high, domain.integer))
-    known = _landmarks(domain, marks)
-    while True:
-        rows = _size(rng, domain.rows) if near.rows_vary else domain.rows
-        base = _one(rng, (*BASES, "crowd"))
+    places, near = marked_columns(domain, (*marks, *domain.low, *domain.high)), adjacency(relation)
+    record = records(domain, marks)  # outside `draw_pair`: Hypothesis keeps every strategy it has drawn from
+
+    @st.composite
+    def draw_pair(draw: st.DrawFn) -> Pair:
+        rows = draw(sizes(domain.rows)) if near.rows_vary else domain.rows
+        base = draw(st.sampled_from((*BASES, "crowd")))
         if base == "crowd":
-            column, mark = _one(rng, places)
-            several = _one(rng, counts(rows, marks, SHARED_COUNTS))
-            base = crowd(several, mark, column, _one(rng, BACKGROUNDS))
-        of = int(rng.integers(2**32)) if base.startswith(DRAWN) else 0
-        left = dataset(replace(domain, rows=rows), base, of)
-        unit = _one(rng, (1, rows, 1 + int(rng.integers(rows)), 1 + int(rng.integers(rows))))
-        here, other = (_record(rng, domain, known) for _ in range(2))
+            column, mark = draw(st.sampled_from(places))
+            several = draw(st.sampled_from(counts(rows, marks, SHARED_COUNTS)))
+            base = crowd(several, mark, column, draw(st.sampled_from(BACKGROUNDS)))
+        drawn = base.startswith(DRAWN)
+        seed = draw(st.integers(0, 2**32 - 1)) if drawn else 0
+        left = dataset(replace(domain, rows=rows), base, seed)
+        unit = draw(st.one_of(st.sampled_from([1, rows]), st.integers(1, rows)))
+        here = np.array(draw(record))
         left[unit - 1] = here
         if near.rows_vary:
-            yield Pair(left, near.neighbour(left, unit - 1, here), base, of, unit)
-            continue
-        one_column = np.where(np.arange(len(low)) == len(low) - 1, other, here)
-        other = _one(rng, (low + high - here, np.clip(-here, low, high), one_column, other))
+            return Pair(left, near.neighbour(left, unit - 1, here), base, seed, unit)
+        other = _other(domain, here, draw(st.sampled_from(OTHERS)), draw(record))
         if near.radius is not None:
-            step = _one(rng, SHARES) * (near.nearest(here, other) - here)
-            other = here + np.where(whole, np.trunc(step), step)
-        yield Pair(left, near.neighbour(left, unit - 1, np.clip(other, low, high)), base, of, unit)
+            other = here + draw(st.sampled_from(SHARES)) * (near.nearest(here, other) - here)
+        right = near.neighbour(left, unit - 1, np.clip(other, domain.low, domain.high))
+        return Pair(left, right, base, seed, unit)
+
+    return draw_pair()
 
 
 def stepping(domain: Domain, relation: str) -> list[Pair]:
@@ -95,29 +91,40 @@ def named_coins(seed: int, marks: tuple[float, ...]) -> list[int]:
     return sorted({0, 1, seed, *asked})
 
 
-def _one(rng: np.random.Generator, items: Sequence[Item]) -> Item:
-    return items[int(rng.integers(len(items)))]
+def sizes(most: int) -> st.SearchStrategy[int]:
+    """Return a strategy for the larger size of a pair: the maximum, the smallest ones, or any between."""
+    few = sorted({most, 1, min(2, most), min(3, most)}, reverse=True)
+    return st.one_of(st.just(most), st.sampled_from(few), st.integers(1, most))
 
 
-def _size(rng: np.random.Generator, most: int) -> int:
-    """Return the larger size of a pair: the maximum, one of the smallest, or any between."""
-    few = [min(size, most) for size in (1, 2, 3)]
-    return _one(rng, (most, _one(rng, few), 1 + int(rng.integers(most))))
-
-
-def _landmarks(domain: Domain, marks: tuple[float, ...]) -> Rows:
-    """Return special values of every column, a row for each kind; NaN where a column cannot hold it."""
+def _other(domain: Domain, here: Rows, kind: str, drawn: list[float]) -> Rows:
+    """Return the record that replaces `here`: an opposite of this kind, or any record."""
     low, high = np.array(domain.low), np.array(domain.high)
-    numbers = np.array([0.0, 1.0, -1.0, *marks])[:, None] + 0 * low
-    values = np.concatenate([[low, high, (low + high) / 2, low + 1, high - 1], numbers])
-    values = np.where(np.array(domain.integer), np.floor(values), values)
-    return np.where((low <= values) & (values <= high), values, np.nan)
+    match kind:
+        case "mirrored":
+            other: Rows = low + high - here
+        case "negated":
+            other = np.clip(-here, low, high)
+        case "one column":
+            other = here.copy()
+            other[-1] = drawn[-1]
+        case _:
+            other = np.array(drawn)
+    return other
 
 
-def _record(rng: np.random.Generator, domain: Domain, known: Rows) -> Rows:
-    """Return a record: every column at a landmark, on a decimal grid, or anywhere within."""
-    size = known.shape[1]
-    share = rng.random(size)
-    anywhere = between(domain, np.where(rng.random(size) < 0.25, np.round(share, 1), share))
-    landmark = known[rng.integers(len(known), size=size), np.arange(size)]
-    return np.where((rng.random(size) < 0.5) & ~np.isnan(landmark), landmark, anywhere)
+def records(domain: Domain, marks: tuple[float, ...] = ()) -> st.SearchStrategy[list[float]]:
+    """Return a strategy for one record: every column at a boundary, a landmark, or anywhere within."""
+    columns = [*zip(domain.low, domain.high, domain.integer, strict=True)]
+    values = {each: _values(*each[:2], marks, whole=each[2]) for each in {*columns}}
+    return st.tuples(*(values[each] for each in columns)).map(list)
+
+
+def _values(low: float, high: float, noted: tuple[float, ...], *, whole: bool) -> st.SearchStrategy[float]:
+    known = (0.0, 1.0, -1.0, low + 1, high - 1, *noted)
+    marks = {low, high, (low + high) / 2, *(x for x in known if low <= x <= high)}
+    if whole:
+        places = sorted({float(np.floor(mark)) for mark in marks if low <= np.floor(mark)})
+        return st.one_of(st.sampled_from(places), st.integers(int(low), int(high)).map(float))
+    inner = st.floats(low, high, allow_nan=False, allow_infinity=False)
+    return st.one_of(st.sampled_from(sorted(marks)), inner)

@@ -54,6 +54,37 @@ def walk(shape: Shape, seed: int) -> list[Pair]:
     return [pair for pair in there if pair is not None]
 
 
+def random_pairs(shape: Shape, seed: int, count: int) -> list[Pair]:
+    """Return pairs drawn at random: every entry at a corner, on a decimal grid, anywhere, or repeated."""
+    rng = np.random.default_rng([seed, 13])
+    domain = shape.domain()
+    low, high = np.array(domain.low), np.array(domain.high)
+
+    def drawn(rows: int) -> Rows:
+        size = (rows, shape.width)
+        kind = rng.integers(0, 4, size) if rng.random() < 0.5 else np.full(size, rng.integers(0, 4))
+        place = np.where(kind == 0, rng.integers(0, 2, size), rng.random(size))
+        place = np.where(kind == 1, np.round(place, 1), place)
+        if rows:
+            place = np.where(kind == 3, place[0], place)
+        entries = low + (high - low) * place
+        return np.clip(np.round(entries) if shape.integer else entries, low, high)
+
+    pairs = []
+    for _ in range(count):
+        if shape.adjacency.rows_vary:
+            sizes = (1, 2, shape.rows, shape.rows + 1, int(rng.integers(1, shape.rows + 2)))
+            size = min(sizes[rng.integers(len(sizes))], shape.rows + 1)
+            rows, unit = drawn(size), int(rng.integers(size))
+            shorter = np.delete(rows, unit, axis=0)
+            pairs.append(Pair(shape.data(rows), shape.data(shorter), "random"))
+            continue
+        rows, unit = drawn(shape.rows), int(rng.integers(shape.rows))
+        pair = _pair(shape, rows, unit, rows[unit], _within(shape, rows[unit], drawn(1)[0]), "random")
+        pairs += [pair] if pair is not None else []
+    return pairs
+
+
 def _by_base(shape: Shape, seed: int) -> list[Iterator[Pair]]:
     rng = np.random.default_rng([seed, 7])
     if not shape.adjacency.rows_vary:

@@ -1,10 +1,7 @@
 """Neighbouring datasets of a user's function: of arrays, of tables."""
 
-from itertools import islice
-
 from audits.datasets import frame_pairs, named_pairs
 from audits.datasets.bases import Pair
-from audits.datasets.domain_pairs import drawn_pairs
 from audits.datasets.frame import Frame
 from audits.datasets.shape import Neighbourhood
 
@@ -20,6 +17,4 @@ def random_pairs(shape: Neighbourhood, seed: int, count: int) -> list[Pair]:
     """Return pairs drawn at random."""
     if isinstance(shape, Frame):
         return frame_pairs.random_pairs(shape, seed, count)
-    near = shape.adjacency
-    drawn = islice(drawn_pairs(shape.domain(shape.rows + near.rows_vary), near, seed), count)
-    return [Pair(shape.data(each.left), shape.data(each.right), "random") for each in drawn]
+    return named_pairs.random_pairs(shape, seed, count)

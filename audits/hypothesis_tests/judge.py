@@ -203,20 +203,21 @@ class Judge:
         """Return whether the releases of a run can be replayed on any data."""
         return all(map(possible_everywhere, self.proved.laws.values()))
 
-    def run_pair(self, pair: Pair, coins: int) -> None:
-        """Run on the left, replay on the right, and judge."""
+    def run_pair(self, pair: Pair, coins: int) -> tuple[float, bool]:
+        """Run on the left, replay on the right; return the distance in noise units, and any failure."""
         run = run_side(partial(rehearsed, self.subject, self.proved, pair.left, coins), apart=self.apart)
         released = run.run if isinstance(run, Failed) else run
         if released is None:
-            self.judge_runs(pair, coins, run, run)
-            return
+            return self.judge_runs(pair, coins, run, run)
         other = run_side(partial(replayed, self.subject, pair.right, released, coins), apart=self.apart)
         if self.apart and isinstance(run, Run) and isinstance(other, Run):
             self.seen.runs.append(Example(pair, coins, run, other))
-        self.judge_runs(pair, coins, run, other)
+        return self.judge_runs(pair, coins, run, other)
 
-    def judge_runs(self, pair: Pair, coins: int, run: Run | Failed, other: Run | Failed) -> None:
-        """Judge two runs with the same releases."""
+    def judge_runs(
+        self, pair: Pair, coins: int, run: Run | Failed, other: Run | Failed
+    ) -> tuple[float, bool]:
+        """Judge two runs with the same releases; return their distance in noise units, and any failure."""
         seen = self.seen
         seen.count += 1
         findings, size = self._findings(pair, run, other)
@@ -225,8 +226,9 @@ class Judge:
             seen.best = WorstPair(pair, coins, size)
         for index, finding in enumerate(findings):
             seen.worst[index] = max(seen.worst[index], finding.moved)
-            if finding.wrong is not None and seen.failing[index] is None:  # the plainest pairs come first
+            if finding.wrong is not None:
                 seen.failing[index] = describe(pair, coins, finding.wrong)
+        return size, any(finding.wrong is not None for finding in findings)
 
     def _findings(self, pair: Pair, run: Run | Failed, other: Run | Failed) -> tuple[list[Finding], float]:
         """Return the findings and the distance.

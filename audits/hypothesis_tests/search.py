@@ -1,28 +1,32 @@
 """Property tests of a proof's hypotheses, against the running code.
 
-Neighbouring datasets, public coins and noise are searched for a counterexample to each: the code is run, its
-releases are replayed on the neighbour, and the movement of every private value is compared exactly with what
-was declared.
+For every hypothesis, Hypothesis searches neighbouring datasets, public coins and noise for a
+counterexample: the code is run, its releases are replayed on the neighbour, and the movement of
+every private value is compared exactly with what was declared.
 
 Hypotheses about rows are tested on rows.  That one person changes only a few rows is tested by running the
 contribution bounding of files on synthetic tables, in which a person's rows are spread out and exceed
 the bound, and on neighbours.
 """
 
+import contextlib
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from hypothesis import Phase, target
+from hypothesis import strategies as st
+from hypothesis.errors import Flaky
 from msgspec.structs import replace as changed
 
 from audits.datasets import tours
 from audits.datasets.bases import Exemplified, Pair
-from audits.datasets.domain_pairs import drawn_pairs, marked_columns, named_coins, stepping
+from audits.datasets.domain_pairs import marked_columns, named_coins, pairs, stepping
+from audits.datasets.drawing import draw_examples
 from audits.datasets.records import FITS, records, thin
 from audits.hypothesis_tests.checks import Check, check_of, may_move, untested
 from audits.hypothesis_tests.extreme_inputs import WORK, difference_on_any_data
@@ -40,7 +44,7 @@ from mechanisms.subject import Additive, Domain, Rows, Subject
 from mechanisms.table.rows import bounded
 from mechanisms.table.user_level import ByPerson, named, of_rows
 
-EXAMPLES = 200  #: pairs that are drawn
+EXAMPLES = 200  #: Hypothesis examples for every hypothesis of a proof
 MAX_BOUNDARIES = 24  #: ends of batches at which units on both sides are tried
 COINS = 60  #: seeds of public coins that are tried one by one
 LEAST = 500  #: the minimum number of runs of all tours
@@ -52,6 +56,10 @@ BEYOND = 2  #: rows above the contribution bound of a person in a synthetic tabl
 BATCH = 5  #: rows of a synthetic table per batch, so that a person's rows are in several batches
 
 Bound = Callable[[Iterable[tuple[Sequence[str], Rows]], int, Sequence[float]], tuple[list[str], Rows]]
+
+
+class Counterexample(Exception):  # noqa: N818
+    """Raised inside a property test, for Hypothesis to shrink."""
 
 
 def gather(
@@ -98,9 +106,10 @@ def _gather_on_rows(
 ) -> tuple[list[Evidence], WorstPair]:
     """Return the evidence on every hypothesis of the proof, in order, and the worst pair found.
 
-    All hypotheses are judged on the same examples.  The first ones run each side in a separate process,
-    before any run in this one; they are repeated here at the end, to find runs that depend on earlier runs.
-    Pairs are also made from the tables `given`.  Raises `InputError` if every run fails.
+    All hypotheses are judged on the same examples; one that fails is searched again alone, so that its
+    counterexample shrinks.  The first examples run each side in a separate process, before any run in
+    this one; they are repeated here at the end, to find runs that depend on earlier runs.  Pairs are
+    also made from the tables `given`.  Raises `InputError` if every run fails.
     """
     tested = proved.hypotheses
     relation = relation_of(subject, proved)
@@ -120,8 +129,12 @@ def _gather_on_rows(
         failing, worst = seen.failing[index] or history, seen.worst[index]
         if failing is None and each.rule == "assume_view":
             failing = beyond
-        elif failing is not None and seen.raised:
-            failing = changed(failing, wrong=f"{failing.wrong} ({seen.raised} of {seen.count} runs fail)")
+        elif failing is not None:
+            shrunk = search(subject, proved, [check], marks, examples=examples, seed=seed, shrink=True)
+            failing = shrunk.failing[0] or failing
+            if seen.raised:
+                wrong = f"{failing.wrong} ({seen.raised} of {seen.count} runs fail)"
+                failing = changed(failing, wrong=wrong)
         idle = check is untested or (worst == 0 and each.rule != "assume_view" and may_move(proved, each))
         status: Status = "refuted" if failing is not None else "untested" if idle else "tested"
         evidence.append(evidence_on(each, (bound, relation), status, (count, worst, failing), source))
@@ -155,30 +168,37 @@ def search(  # noqa: PLR0913
     *,
     examples: int,
     seed: int,
+    shrink: bool = False,
     sweep: bool = False,
     apart: bool = False,
 ) -> SearchResult:
     """Search neighbouring pairs, coins and noise for large movement; apply all `checks` to each.
 
     For rows that move within a radius, replaced rows are tried too, but never returned as the worst pair.
-    `sweep` first runs tours of datasets, among others at the numbers in the code.  `apart` runs each side in
-    a separate process.
+    `shrink` stops at the first failure and simplifies it.  `sweep` first runs tours of datasets, among
+    others at the numbers in the code.  `apart` runs each side in a separate process.
     """
     marks = marks or (observed_landmarks(subject, proved, seed) if sweep else landmarks(subject))
     domain, relation = domain or subject.domain(), subject.relation
     judge = Judge(subject, proved, checks, apart=apart)
     about = [relation] if radius_of(relation) is None else [relation, REPLACE_ONE]
 
+    def property_test(pair: Pair, coins: int) -> None:
+        size, failed = judge.run_pair(pair, coins)
+        target(size)
+        if shrink and failed:
+            raise Counterexample
+
     if sweep:
         for each in about:
             run_tours(judge, domain, each, marks, batch_boundaries(proved), seed)
         for step in stepping(domain, relation) if len(about) > 1 else ():
             judge.run_pair(step, seed)
-    rng, named = np.random.default_rng([seed, 29]), named_coins(seed, marks.numbers)
-    drawn = [drawn_pairs(domain, adjacency(each), seed, marks.numbers) for each in about]
-    for number in range(examples):
-        coins = int(rng.integers(2**32)) if rng.random() < 1 / 2 else named[rng.integers(len(named))]
-        judge.run_pair(next(drawn[number % len(drawn)]), coins)
+    phases = Phase.generate, Phase.target, Phase.shrink
+    pair = st.one_of(*(pairs(domain, each, marks.numbers) for each in about))
+    coins = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from(named_coins(seed, marks.numbers)))
+    with contextlib.suppress(Counterexample, Flaky):  # stateful code fails intermittently
+        draw_examples(property_test, seed, examples, *phases, pair=pair, coins=coins)
     return judge.seen
 
 
@@ -286,12 +306,14 @@ def check_bounding(
     subject: ByPerson, *, examples: int, seed: int, bound: Bound = bounded
 ) -> tuple[int, int, ShownPair | None]:
     """Return the number of pairs tried, the largest number of changed rows, and a counterexample or None."""
+    tried, worst, failing = 0, 0, None
     subject = replace(subject, rows=min(subject.rows, MADE_UP_PERSONS))  # persons are bounded independently
-    near, marks, worst = adjacency(subject.relation), landmarks(subject).numbers, 0
-    rows_vary = adjacency(subject.mechanism.relation).rows_vary
-    drawn = islice(drawn_pairs(subject.domain(), near, seed, marks), examples)
-    for tried, pair in enumerate(drawn, 1):
+
+    def property_test(pair: Pair) -> None:
+        nonlocal tried, worst, failing
+        tried += 1
         tables = [subject.table(side) for side in (pair.left, pair.right)]
+        rows_vary = adjacency(subject.mechanism.relation).rows_vary
         steps = steps_between(*tables, coming_and_going=rows_vary)
         worst = max(worst, steps)
         wrong = bounding_violation(subject, pair, bound)
@@ -300,8 +322,13 @@ def check_bounding(
         if not all(map(subject.mechanism.domain().contains, tables)):
             wrong = "the mechanism gets rows beyond its domain, of which nothing is tested"
         if wrong is not None:
-            return tried, worst, describe(pair, 0, wrong)
-    return examples, worst, None
+            failing = describe(pair, 0, wrong)
+            raise Counterexample
+
+    drawn = pairs(subject.domain(), subject.relation, landmarks(subject).numbers)
+    with contextlib.suppress(Counterexample):
+        draw_examples(property_test, seed, examples, Phase.generate, Phase.shrink, pair=drawn)
+    return tried, worst, failing
 
 
 def steps_between(left: Rows, right: Rows, *, coming_and_going: bool) -> int:

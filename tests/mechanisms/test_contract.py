@@ -3,16 +3,16 @@
 import importlib.util
 import inspect
 from fractions import Fraction
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from audits.datasets.bases import dataset
-from audits.datasets.domain_pairs import drawn_pairs
+from audits.datasets.domain_pairs import pairs
+from audits.datasets.drawing import draw_examples
 from audits.hypothesis_tests.replay import ReplayError, record, replay
 from audits.hypothesis_tests.search import gather
 from audits.subjects.catalogue import entries, example_values
@@ -25,7 +25,7 @@ from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import ADD_REMOVE, Contribution, Covered, Shifts, Stable, compose
 from dpaccount.proof.derivation import point, walk, write
-from dpaccount.relation import adjacency, radius_of
+from dpaccount.relation import radius_of
 from mechanisms.subject.private import Private, release
 from tests.looped import looped
 
@@ -116,18 +116,31 @@ def excess(theorem, run, other):
     return None
 
 
+class MovedTooFarError(Exception):
+    """What moved, where it ends a search."""
+
+
 def counterexample(subject, examples):
-    """Search neighbouring pairs for one whose private values move too far; return what moved, or None."""
+    """Search neighbouring pairs for one whose private values move too far; return what moved, or None.
+
+    The examples are the same whatever else is loaded: a twin that is found is found in every order of tests.
+    """
     theorem = subject.proof(DELTA)
-    drawn = drawn_pairs(subject.domain(), adjacency(subject.relation), 5)
-    for coins, pair in enumerate(islice(drawn, examples)):
+
+    def search(pair, coins):
         run = record(subject, pair.left, rehearse(theorem, Rehearsal(coins)), coins)
         try:
             wrong = excess(theorem, run, replay(subject, pair.right, run, coins))
         except ReplayError as error:
             wrong = str(error)
         if wrong:
-            return wrong
+            raise MovedTooFarError(wrong)
+
+    strategies = {"pair": pairs(subject.domain(), subject.relation), "coins": st.integers(0, 2**32 - 1)}
+    try:
+        draw_examples(search, 5, examples, Phase.generate, **strategies)
+    except MovedTooFarError as found:
+        return str(found)
     return None
 
 

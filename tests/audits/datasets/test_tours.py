@@ -1,8 +1,4 @@
-"""Pairs of tours, and drawn ones, are neighbours that a witness can make again; where tours go."""
-
-import subprocess
-import sys
-from itertools import islice
+"""Tours are of neighbours that a witness can make again, and go where drawn datasets seldom do."""
 
 import numpy as np
 import pytest
@@ -10,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits.datasets.bases import GENERATORS, Exemplified, dataset
-from audits.datasets.domain_pairs import drawn_pairs
 from audits.datasets.records import STRATA, about, records, sums
 from audits.datasets.tours import UNITS, by_unit, examples, special, star, units, walks
-from dpaccount.relation import ADD_REMOVE, REPLACE_ONE, adjacency
+from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
 from mechanisms.subject import Domain
 from tests.looped import looped
 
@@ -26,7 +21,6 @@ def domain_of(rows):
 
 
 def pairs_of(domain, relation, marks):
-    yield from islice(drawn_pairs(domain, adjacency(relation), 1, marks), 60)
     unit = (domain.rows + 1) // 2
     some = records(domain, marks, (marks,), ())[:: 37 if domain.rows > 3 else 5]
     yield from star(domain, relation, "uniform", unit, some)
@@ -184,27 +178,3 @@ def test_example_tables_are_bases_of_tours(rows, relation):
     assert {tuple(row) for row in np.resize(table, (rows, 3)).tolist()} <= found
     assert any(name in walk.base for walk in walks(domain, relation, ()))
     assert name in special(domain, ())
-
-
-PAIRS = """
-import hashlib
-from fractions import Fraction
-import subprocess
-import sys
-from itertools import islice
-from audits.datasets.domain_pairs import drawn_pairs
-from audits.subjects.code_constants import landmarks
-from dpaccount.relation import adjacency
-from mechanisms.clipped_mean import ClippedMean
-
-subject = ClippedMean(low=Fraction(0), high=Fraction(1), relation="add-remove", rows=12)
-drawn = drawn_pairs(subject.domain(), adjacency(subject.relation), 1, landmarks(subject).numbers)
-print(hashlib.sha256(b"".join(pair.left.tobytes() for pair in islice(drawn, 100))).hexdigest())
-"""
-
-
-@pytest.mark.slow
-def test_one_claim_started_from_two_programs_tries_the_same_pairs():
-    programs = (PAIRS, "import audits.cli.app, audits.cli.ledger, audits.cli.costs\n" + PAIRS)
-    answers = {subprocess.check_output([sys.executable, "-c", each]) for each in programs}
-    assert len(answers) == 1

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from audits.datasets.bases import dataset
+from audits.datasets.bases import Pair, dataset
+from audits.datasets.domain_pairs import pairs
 from audits.hypothesis_tests.checks import size_of
 from audits.hypothesis_tests.replay import ReplayError, Run, differing, log_ratio, record, replay
 from audits.hypothesis_tests.search import gather
@@ -22,7 +23,7 @@ from mechanisms.binary_tree import BinaryTree
 from mechanisms.exponential import Exponential
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
-from mechanisms.subject import View
+from mechanisms.subject import Domain, View
 
 DELTA = Fraction(1, 10**6)
 
@@ -118,6 +119,23 @@ def test_views_differ_by_what_others_see_only():
     assert differing(base, removed, 2) is None
     assert differing(base, removed, 1) is not None
     assert differing(base, view(), 1) is not None
+
+
+DOMAIN = Domain(5, (0.0, -2.0), (1.0, 3.0), (True, False))
+
+
+@given(pairs(DOMAIN, "replace-one"))
+def test_replace_one_pairs_differ_in_one_row_within_the_domain(pair: Pair):
+    assert DOMAIN.contains(pair.left)
+    assert DOMAIN.contains(pair.right)
+    changed = np.flatnonzero((pair.left != pair.right).any(axis=1)) + 1
+    assert set(changed) <= {pair.unit}
+
+
+@given(pairs(DOMAIN, "add-remove"))
+def test_add_remove_pairs_miss_one_row(pair: Pair):
+    assert len(pair.right) == len(pair.left) - 1
+    assert (np.delete(pair.left, pair.unit - 1, axis=0) == pair.right).all()
 
 
 def test_the_search_reaches_the_declared_sensitivity():

@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits.datasets.bases import Pair
-from audits.datasets.domain_pairs import drawn_pairs, stepping
+from audits.datasets.domain_pairs import pairs, stepping
 from audits.datasets.records import records
 from audits.datasets.tours import by_unit, star
 from audits.hypothesis_tests.checks import Modulus, check_of, untested
@@ -42,13 +41,14 @@ def test_a_movement_a_little_too_large_is_seen():
     assert modulus.wrong(F(2) + F(1, 64) + F(35, 100), F(2)) is None
 
 
-def test_pairs_of_a_radius_are_neighbours_in_the_domain():
-    for pair in islice(drawn_pairs(DOMAIN, adjacency(RADIUS), 1, (0.5,)), 300):
-        assert pair.neighbours(RADIUS)
-        assert pair.squared_distance <= F(1, 16)
-        assert DOMAIN.contains(pair.left)
-        assert DOMAIN.contains(pair.right)
-        assert (pair.left != pair.right).any(axis=1).sum() <= 1
+@settings(max_examples=300)
+@given(pairs(DOMAIN, RADIUS, (0.5,)))
+def test_pairs_of_a_radius_are_neighbours_in_the_domain(pair):
+    assert pair.neighbours(RADIUS)
+    assert pair.squared_distance <= F(1, 16)
+    assert DOMAIN.contains(pair.left)
+    assert DOMAIN.contains(pair.right)
+    assert (pair.left != pair.right).any(axis=1).sum() <= 1
 
 
 def test_named_pairs_of_a_radius_are_neighbours_and_reach_it():

@@ -172,7 +172,7 @@ class ForgetsTheOtherGroup(NoisyStatistics):
 def test_running_code_refutes_a_choice_with_half_the_movement(made_by, by, wrong, relation):
     exact = relation == REPLACE_ONE and not by
     study = made_by((quantile(None, by=by),), (Fraction(1),), "laplace", 5, relation, exact)
-    assert (counterexample(study, 300 if by else 60) is not None) is wrong
+    assert (counterexample(study, 100 if by else 60) is not None) is wrong
 
 
 @pytest.mark.slow  # of 18 other seeds each finds it
