@@ -328,6 +328,22 @@ def left_out_forgotten(patch):
     patch.setattr(sampled_atoms.SampledAtomsTransform, "_dropped", lambda *_: ZERO)
 
 
+def wide_holds():
+    held = True
+    with precision(160):
+        for sigma, s in itertools.product((Fraction(1), Fraction(3, 2)), (arb("0.4"), arb("2.2"))):
+            noise = DiscreteGaussianTransform(sigma, 1)
+            exact = sampled_atoms.SampledAtomsTransform(Fraction(1, 5), (), noise)
+            close = sampled_atoms.SampledNearGaussianTransform(Fraction(1, 5), 1 / sigma**2, sigma=sigma)
+            both = zip(close.nodes(s, arb(1), 6), exact.nodes(s, arb(1), 6), strict=True)
+            held = held and all(a.overlaps(b) for a, b in both)
+    return held
+
+
+def integral_taken_as_sum(patch):
+    patch.setattr(sampled_atoms.SampledNearGaussianTransform, "apart", lambda *_: ZERO)
+
+
 def contour_holds(patch, few):
     """On the real line (`few` nodes allow it), or around it."""
     held = True
@@ -549,6 +565,7 @@ CASES = {
     "noise below": (noise_holds(2, 60), left_out_forgotten),
     "noise above": (noise_holds(60, 4), left_out_forgotten),
     "sampled decay": (lambda _: sampled_decay_holds(), gain_forgotten),
+    "wide": (lambda _: wide_holds(), integral_taken_as_sum),
     "contour": (lambda p: contour_holds(p, 0), quadrature_trusted),
     "real line": (lambda p: contour_holds(p, 4000), quadrature_trusted),
     "strip": (lambda _: line_holds(), strip_forgotten),

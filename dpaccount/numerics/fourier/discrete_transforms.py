@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from flint import acb, arb, ctx
 
 from dpaccount.numerics.closed import discrete_losses
 from dpaccount.numerics.fourier import exponential_sums
+from dpaccount.numerics.fourier.joint_decay import OwnDecay
 from dpaccount.numerics.fourier.transforms import Counted, Decay, Transform, blurred
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import OutOfReach, kept, spend
 
 FEW_ATOMS, LEAST_JOINT = 3, 8  #: losses, and transforms of so few, that are looked at together in floats
+LEAST_LOSSES = 16  #: of a table whose decay is tabulated
 MAX_ATOMS = 2000  #: up to which all losses are looked at for a decay
 
 
@@ -340,6 +342,7 @@ class TableTransform(Transform):
     """The transform of the finite losses of a table."""
 
     table: TableOfLosses
+    slow_decay: ClassVar[bool] = True
 
     def reversed(self) -> "TableTransform":
         """Return the transform of the reversed pair."""
@@ -358,6 +361,13 @@ class TableTransform(Transform):
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count."""
         return exponential_sums.along(_tilted(self.table, c), h, count)
+
+    def decay(self, c: arb, depth: float) -> Decay:
+        """Return how |M(c + it)/M(c)| falls, where tabulated: few losses come back too soon."""
+        # Their phases nearly meet again after a short stretch, so a table of the decay would not pay.
+        if len(kept_losses(self.table, 64)) < LEAST_LOSSES:
+            return Decay()
+        return _kept_decay(self.table, float(c.mid()), depth)
 
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s)."""
@@ -385,6 +395,12 @@ def kept_losses(table: TableOfLosses, bits: int) -> Atoms:
 def _tilted(table: TableOfLosses, c: arb) -> list[tuple[arb, arb]]:
     """Return (mass·e^{c·loss}, loss) of all losses."""
     return [(mass * (c * at).exp(), at) for at, mass in kept_losses(table, ctx.prec)]
+
+
+@kept(16)
+def _kept_decay(table: TableOfLosses, c: float, depth: float) -> OwnDecay:
+    with precision(96):
+        return OwnDecay(_tilted(table, arb(c)), depth)
 
 
 @kept(64)

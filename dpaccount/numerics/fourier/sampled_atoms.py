@@ -19,11 +19,14 @@ from dpaccount.numerics.fourier.discrete_transforms import (
     AtomTransform,
     DiscreteGaussianTransform,
 )
-from dpaccount.numerics.fourier.transforms import OnPoissonSample, Transform, blurred, log_mean
+from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
+from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample, Transform, blurred, log_mean
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import OutOfReach, as_rate, bearable, kept, spend
 
 MOST_LOSSES = 12_000  #: of what is sampled
+WIDE = 300  #: σ from which a discrete Gaussian is handled as a continuous one only
+SMOOTH = 20  #: and from which it is so handled up to the frequencies where its lattice shows
 Inner = tuple[tuple[AtomTransform, int], ...]
 
 
@@ -51,7 +54,10 @@ class SampledAtomsTransform(OnPoissonSample):
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
-        a = self.power(c)
+        a, wide = self.power(c), self._near_gaussian()
+        # At frequencies where the lattice does not show yet, the continuous integral needs far fewer nodes.
+        if wide is not None and wide.apart(a, h * count) < arb(2) ** -ctx.prec:
+            return wide.nodes(c, h, count)
         points = [(mass * (a * at).exp(), at) for mass, at in self._points(a)]
         error = self._dropped(a)
         found = [blurred(value, error) for value in exponential_sums.along(points, h, count)]
@@ -68,9 +74,20 @@ class SampledAtomsTransform(OnPoissonSample):
 
     def work(self, c: float, bits: int) -> float:
         """Return roughly how many steps of work one node on Re s = c takes."""
+        wide = self._near_gaussian()
+        if wide is not None:
+            return wide.work(c, bits)
         with precision(bits):
             right = _right(self, self.power(arb(c)))
         return exponential_sums.work(right + _size(self.inner, self.noise), bits)
+
+    def _near_gaussian(self) -> "SampledNearGaussianTransform | None":
+        noise = self.noise
+        if noise is None or self.inner or self.lost or noise.sigma < SMOOTH:
+            return None
+        return SampledNearGaussianTransform(
+            self.rate, (noise.shift / noise.sigma) ** 2, noise.sigma, added=self.added
+        )
 
     def atoms(self) -> list[tuple[arb, arb]]:
         """Return (loss, mass under P) of all losses but those of negligible mass under P and Q."""
@@ -111,6 +128,41 @@ class SampledAtomsTransform(OnPoissonSample):
         return below * (1 + others) + tail * rate**a * growth * others
 
 
+@dataclass(frozen=True)
+class SampledNearGaussianTransform(SampledGaussianTransform):
+    """One discrete Gaussian of large σ, moved by s, on a Poisson sample, as the continuous one of μ = s/σ.
+
+    The sum over the noise is the trapezoid rule of step 1/σ for the integral that the continuous pair has,
+    over θ = Σ φ(x/σ)/σ = 1 + 2Σ_k e^{−2π²σ²k²}. With |z^{iτ}| ≤ e^{τyμ} at height y (arg z ≤ yμ) the strip
+    |Im u| < Y bounds the difference by H(a)·2e^{Y²/2} cos(Yμ/2)^{min(a,0)} e^{τYμ}/(e^{2πYσ} − 1).
+    """
+
+    sigma: Fraction = Fraction(WIDE)
+
+    def value(self, s: acb) -> acb:
+        """Return M(s) for real s."""
+        found = super().value(s)
+        return blurred(found, found * self.apart(self.power(s), arb(0)))
+
+    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count."""
+        error = super().value(c) * self.apart(self.power(c), h * (count - 1))
+        return [blurred(value, error) for value in super().nodes(c, h, count)]
+
+    def decay(self, c: arb, depth: float) -> Decay:
+        """Return no decay: the transform of a lattice comes back."""
+        return Decay()
+
+    def apart(self, a: arb, most: arb) -> arb:
+        """Return a bound on the relative difference for frequencies up to `most`."""
+        sigma, mu = ball(self.sigma), ball(self.mu2).sqrt()
+        height = arb(min(2.0, 1.5 / float(mu.mid())))
+        cosine = (a.min(arb(0)) * (height * mu / 2).cos().log()).exp()
+        gap = 2 * arb.pi() * height * sigma
+        strip = 2 * (height * height / 2 + most * height * mu - gap).exp() * cosine / (1 - (-gap).exp())
+        return strip + 4 * (-2 * (arb.pi() * sigma) ** 2).exp()
+
+
 @dataclass
 class DiscreteParts:
     """What is sampled, where all of it has discrete losses: atoms and discrete Gaussians, counted."""
@@ -127,6 +179,8 @@ class DiscreteParts:
         if count > 1 or not (self.atoms or self.noises or lost) or count + sum(n for _, n in self.atoms) > 64:
             return None
         noise = self.noises[0][0] if self.noises else None
+        if noise is not None and not (self.atoms or lost) and noise.sigma >= WIDE:
+            return SampledNearGaussianTransform(rate, (noise.shift / noise.sigma) ** 2, sigma=noise.sigma)
         inner = tuple(self.atoms)
         if _size(inner, noise) > MOST_LOSSES:
             return None

@@ -1,5 +1,6 @@
 """What is proved of the fall of many transforms together, against their values; and of the sum of squares."""
 
+import math
 import random
 from fractions import Fraction
 
@@ -14,13 +15,15 @@ from dpaccount.numerics.fourier.discrete_transforms import (
     GeometricTransform,
     ResponseTransform,
 )
-from dpaccount.numerics.fourier.joint_decay import JointDecay, joined
+from dpaccount.numerics.fourier.joint_decay import JointDecay, OwnDecay, joined
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
 from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceTransform
 from dpaccount.numerics.fourier.transforms import LaplaceTransform
 from dpaccount.numerics.intervals import precision
 from dpaccount.pairs.of_events import _sum_by_halves
 from tests.looped import looped
+
+KINDS = ("irregular", "few", "lattice", "tiny", "wide")
 
 
 def parts(seed, size):
@@ -64,6 +67,47 @@ def test_the_table_bounds_the_product_from_each_point_on(seed, size, c):
     assert bounds == sorted(bounds, reverse=True)
     assert min(bounds) < 1e-2 or c > 50  # there nearly all of the law is at the largest losses
     assert table.near(arb(2 * end)) == 1
+
+
+def losses(kind, rng):
+    """Return (mass, loss) of one law: irregular, few, on a lattice, far apart, or all but equal."""
+    size = {"few": 3, "lattice": 40}.get(kind, 500)
+    scale = {"tiny": 1e-9, "wide": 300.0}.get(kind, 1.0)
+    at = [k / 8 if kind == "lattice" else scale * rng.gauss(0, 1) for k in range(size)]
+    return [(rng.random() ** 4, x) for x in at]
+
+
+@looped(("kind", "depth"), [(kind, depth) for kind in KINDS for depth in (24.0, 0.2, 1e-5)])
+def test_one_law_of_many_losses_is_bounded_from_each_point_on(kind, depth):
+    rng = random.Random(kind)
+    law = losses(kind, rng)
+    with precision(96):
+        table = OwnDecay([(arb(m), arb(x)) for m, x in law], depth)
+    mass, at = (np.array([float(x) for x in row]) for row in zip(*law, strict=True))
+    points = np.sort([table.end * rng.random() ** power for power in (1, 3, 8) for _ in range(150)])
+    values = np.abs(np.exp(1j * np.outer(points, at)) @ (mass / mass.sum()))
+    bounds = np.array([float(table.near(arb(t)).upper()) for t in points])
+    assert (np.maximum.accumulate(values[::-1])[::-1] <= bounds + 1e-13).all()
+    assert list(bounds) == sorted(bounds, reverse=True)
+    assert table.far(arb(0)) == table.near(arb(2 * table.end)) == 1
+    if kind not in ("few", "lattice"):  # they come back
+        assert bounds[-1] < 0.5
+
+
+def test_what_comes_back_between_two_nodes_counts():
+    """Two losses: |φ| is 1 at every multiple of 2π, and the table has few points in a period."""
+    for depth in (24.0, 13.7, 6.1):
+        with precision(96):
+            table = OwnDecay([(arb(1), arb(0)), (arb(1), arb(1))], depth)
+        for turns in range(1, 9):
+            last = 2 * math.pi * (table.end // (2 * math.pi) - turns)
+            assert float(table.near(arb(last)).upper()) > 1 - 1e-9
+
+
+def test_one_law_of_one_loss_does_not_fall():
+    with precision(96):
+        for at in (0, 5):
+            assert OwnDecay([(arb(1), arb(at))], 3.0).near(arb(0)) > 1 - 1e-6
 
 
 def test_some_pairs_bound_all(monkeypatch):
