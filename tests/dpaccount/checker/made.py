@@ -173,6 +173,11 @@ def edited(document, *edits):
     return new
 
 
+def of_each(table):
+    """Return each key of a table with each of its values, as cases of a test."""
+    return [(key, value) for key, values in table.items() for value in values]
+
+
 NO_PROOF = {"derivation": [], "epsilon": None, "delta": None}
 DROP = object()
 HONEST = certificate()

@@ -20,7 +20,7 @@ from dpaccount.checker.accounting.methods import symmetric
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.documents import Work
 from dpaccount.checker.intervals import Interval
-from tests.dpaccount.checker.made import copied
+from tests.dpaccount.checker.made import copied, of_each
 from tests.looped import looped
 
 SAMPLED = {"event": "poisson_subsampled", "rate": "0.1", "of": {"event": "pure", "epsilon": 1}, "count": 3}
@@ -103,35 +103,33 @@ def test_what_is_confirmed_is_said_with_what_it_rests_on(event, trust, asked, an
     assert accounting.judged(document) == ("CONFIRMED", meant)
 
 
-@looped(
-    ("path", "value"),
-    [
-        (("plan", "events", 0, "rate"), "0.05"),
-        (("plan", "events", 0, "rate"), "0.2"),
-        (("plan", "events", 0, "count"), 2),
-        (("plan", "events", 0, "count"), 4),
-        (("plan", "events", 0, "of", "epsilon"), 2),
-        (("plan", "events", 1, "scale"), 5),
-        (("plan", "events", 1, "cover"), [1, 6]),
-        (("plan", "events", 1, "cover"), [1, 7]),
-        (("plan", "events", 2, "sigma"), 4),
-        (("plan", "events", 2, "event"), "discrete_gaussian"),
-        (("plan", "events"), lambda events: events[:-1]),
-        (("plan", "events"), lambda events: [*events, {"event": "pure", "epsilon": 1}]),
-        (("question", "delta"), "0.0001"),
-        (("question", "delta"), "0.01"),
-        (("confirmed", "upper"), "0.1"),
-        (("confirmed", "upper"), "9"),
-        (("derivation",), lambda steps: [steps[0], *steps[2:]]),
-        (("derivation",), lambda steps: steps[2:]),
-        (("derivation",), lambda steps: [steps[2], *steps[1:]]),
-        (("derivation", 0, "rule"), "gaussian-curve"),
-        (("derivation", 0, "rule"), "largest-losses"),
-        (("derivation", 0, "of", "direction"), "both"),
-        (("derivation", 0, "with", "digits"), 10),
-        (("derivation", 0, "with", "parts", 0, "step"), "1000"),
+CHANGES = {
+    ("plan", "events", 0, "rate"): ["0.05", "0.2"],
+    ("plan", "events", 0, "count"): [2, 4],
+    ("plan", "events", 0, "of", "epsilon"): [2],
+    ("plan", "events", 1, "scale"): [5],
+    ("plan", "events", 1, "cover"): [[1, 6], [1, 7]],
+    ("plan", "events", 2, "sigma"): [4],
+    ("plan", "events", 2, "event"): ["discrete_gaussian"],
+    ("plan", "events"): [
+        lambda events: events[:-1],
+        lambda events: [*events, {"event": "pure", "epsilon": 1}],
     ],
-)
+    ("question", "delta"): ["0.0001", "0.01"],
+    ("confirmed", "upper"): ["0.1", "9"],
+    ("derivation",): [
+        lambda steps: steps[2:],
+        lambda steps: [steps[0], *steps[2:]],
+        lambda steps: [steps[2], *steps[1:]],
+    ],
+    ("derivation", 0, "rule"): ["gaussian-curve", "largest-losses"],
+    ("derivation", 0, "of", "direction"): ["both"],
+    ("derivation", 0, "with", "digits"): [10],
+    ("derivation", 0, "with", "parts", 0, "step"): ["1000"],
+}
+
+
+@looped(("path", "value"), of_each(CHANGES))
 def test_a_change_with_the_digest_made_anew_is_refused_naming_a_step(path, value):
     assert (said(edited(path, value)) or "").startswith("step ")
 
@@ -179,21 +177,15 @@ def drawn(name):
     return found
 
 
-@looped(
-    ("name", "key", "value"),
-    [
-        ("users", "examples", 4),
-        ("users", "rate", "0.11"),
-        ("users", "count", 3),
-        ("users", "of", {"event": "gaussian", "sigma": "1.9"}),
-        ("bands", "rounds", 9),
-        ("bands", "rate", "0.11"),
-        ("bands", "sigma", "0.9"),
-        ("bands", "parts", 2),
-        ("bands", "coefficients", [1, 1]),
-    ],
-)
-def test_a_dearer_user_or_factor_is_refused_by_its_text_and_by_its_mathematics(name, key, value):
+DEARER = {
+    "users": {"examples": 4, "rate": "0.11", "count": 3, "of": {"event": "gaussian", "sigma": "1.9"}},
+    "bands": {"rounds": 9, "rate": "0.11", "sigma": "0.9", "parts": 2, "coefficients": [1, 1]},
+}
+
+
+@looped(("name", "changed"), of_each({name: changes.items() for name, changes in DEARER.items()}))
+def test_a_dearer_user_or_factor_is_refused_by_its_text_and_by_its_mathematics(name, changed):
+    key, value = changed
     assert said(edited(("plan", "events", 0, key), value, drawn(name))).startswith("step 0")
     event = {**drawn(name)["plan"]["events"][0], key: value}
     against = said(consistent({**PLAN, "events": [event]}, drawn(name)))
@@ -331,18 +323,17 @@ def closed():
 @looped(
     ("path", "value", "why"),
     [
-        (("more",), 1, "look at more"),
-        (("question", "more"), 1, "look at more"),
+        *[
+            ((*place, "more"), 1, "look at more")
+            for place in ((), ("question",), ("tight",), ("confirmed",), ("derivation", 0))
+        ],
         (("question", "delta"), "1.5", "out of range"),
-        (("tight", "more"), 1, "look at more"),
         (("tight",), {"lower": 1.9, "upper": 1.95}, "the tight lower end is above what is confirmed"),
         (("tight",), {"lower": 0.2, "upper": 0.1}, "the tight ends are in the wrong order"),
         (("tight", "upper"), 9, "the tight upper end is above what is confirmed"),
         (("tight", "upper"), "inf", "the tight upper end is above what is confirmed"),
-        (("confirmed", "more"), 1, "look at more"),
         (("confirmed",), {"upper": None, "why": "no reason"}, "nothing is confirmed: no reason"),
         (("confirmed",), {"upper": None, "why": "no reason", "more": 1}, "look at more"),
-        (("derivation", 0, "more"), 1, "look at more"),
         (("derivation", 2, "with"), [], "a table"),
         (("derivation", 2, "with"), {"digits": 10}, "the last step takes nothing"),
         (("derivation", 2, "rule"), "lattice", "no such step belongs here"),

@@ -55,17 +55,13 @@ def test_a_group_is_confirmed_above_what_it_costs(name):
     assert upper > single.upper  # a group that is forgotten would cost as little
 
 
-def test_another_group_is_refused():
+def test_another_group_is_refused_by_its_text_and_a_larger_one_by_its_mathematics():
     _, document = answered(EVENTS["pure"], 2)
     assert said(document) is None
     for group in (1, 3, 4):
         assert said(edited(("question", "group"), group, document)).startswith("step 0")
     for group in (0, -1, 1.5, "2", None, True):
         assert said(edited(("question", "group"), group, document)) is not None
-
-
-def test_a_larger_group_is_refused_by_its_mathematics():
-    _, document = answered(EVENTS["pure"], 2)
     larger = edited(("question", "group"), 3, document)
     assert "does not follow" in said(consistent(larger["plan"], larger, 3))
 
