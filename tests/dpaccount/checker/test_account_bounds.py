@@ -32,7 +32,7 @@ APART = {"event": "dominating_pair", "p": ["1", "0"], "q": ["0", "1"]}
 FINITE = {
     "pure": (ADD, PURE),
     "many answers": (SWAP, {"event": "randomized_response", "epsilon": "0.7", "k": 5}),
-    "approximate": (ADD, FAILING),
+    "approximate": (ADD, {**FAILING, "delta": "1/7"}),
     "discrete_laplace": (SWAP, NOISE),
     "pair": (ADD, PAIR),
     "near pair": (ADD, NEAR),
