@@ -204,8 +204,8 @@ def placed(chance, i, digits, moved=0):
 
 def test_a_lattice_is_above_what_is_placed_on_it_and_stays_so():
     for chance, _ in cases():
-        digits = chance.choice([2, 3, 5])
-        i = Interval(digits + chance.choice([1, 3, 14]))
+        digits = chance.choice([2, 3, 8])
+        i = Interval(chance.choice([4, 6]))
         moved = chance.choice([0, 0, 10**digits // 10])
         a, p, q = placed(chance, i, digits, moved)
         b, *_ = placed(chance, i, digits)
