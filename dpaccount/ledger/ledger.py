@@ -338,7 +338,10 @@ class Ledger:
         with self._store.reading() as rows:
             entry = entries.charge_of(rows, charge)
             entries.check_unchanged(rows, entry)
-            spends = most(formed(entry, self.budget.width).steps, self.budget.width)
+            try:
+                spends = most(formed(entry, self.budget.width).steps, self.budget.width)
+            except ValueError as error:
+                raise damaged(f"entry {entry.number} is no charge ({error})") from None
             return Charge(entry.number, entry.digest, spends, self.budget)
 
     def _mark(self, entry: int, draws: int, most: int) -> None:

@@ -321,10 +321,10 @@ def _create_file(where: Address, fill: Fill) -> None:
 def _fill(draft: Path, fill: Fill) -> None:
     """Write a whole new ledger to the file `draft`, readable by its owner only."""
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    # closing the last connection moves the log into the file
     with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-        connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("BEGIN IMMEDIATE")
         fill(connection, {})
         connection.execute("COMMIT")
+        # Not before: closing would move a log into the file, and say nothing where the disk is full.
+        connection.execute("PRAGMA journal_mode=WAL")

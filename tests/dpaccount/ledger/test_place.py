@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import place, sqlite_file, store
 from dpaccount.ledger.stores.place import address
+from dpaccount.ledger.stores.rows import begin
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import BUDGET, VALID
@@ -234,6 +236,24 @@ def test_a_name_that_is_too_long_is_no_crash(tmp_path):
     with pytest.raises(LedgerError, match="File name too long"):
         init(f"sqlite:///{tmp_path}/{'x' * 240}", epsilon=1, delta="1e-6", unit="p", relation="replace-one")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_new_ledger_that_is_not_whole_in_its_file_is_not_made(url, tmp_path, monkeypatch):
+    """A reader holds up writing, as a full disk does: had the rows gone to a log first, closing would lose them."""
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, timeout=0))
+    readers = []
+
+    def fill(connection, _):
+        begin(connection, ())
+        [(_, _, draft)] = connection.execute("PRAGMA database_list")
+        readers.append(sqlite3.connect(draft, isolation_level=None))
+        readers[0].execute("BEGIN")
+        assert readers[0].execute("SELECT * FROM sqlite_master").fetchall() == []
+
+    with pytest.raises(LedgerError, match="try again"):
+        store.create(address(url), fill)
+    assert not list(tmp_path.iterdir())
+    readers[0].close()
 
 
 def test_nor_through_a_symbolic_link(file, tmp_path):
