@@ -86,7 +86,8 @@ def _claim_lines(answer: dict[str, Any]) -> str:
 
 
 def _with_digits(value: Any, *, up: bool | None = None) -> Any:
-    """Return a value with its numbers as on a terminal, the needed noise rounded up; enclosures stay."""
+    """Return a value with its numbers as on a terminal; enclosures stay."""
+    # Needed noise rounds up: less would not do.
     if isinstance(value, dict) and value.keys() != {"lower", "upper"}:
         return {key: _with_digits(member, up=key == "needed" or None) for key, member in value.items()}
     return rounded(value, up=up) if isinstance(value, float) else value

@@ -105,10 +105,11 @@ class SurfaceWorld(TrialWorld):
         return np.full(self.rounds, known.best - sum(float(table.mean()) for table in known.tables))
 
     def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, object]:
-        """Return how many people are as good at ε = 1 as these below it: signal grows with people."""
+        """Return how many people are as good at ε = 1 as these below it."""
         if not isinstance(bandit, PhasedPosterior) or bandit.epsilon >= 1:
             return {}
         least = replace(bandit, epsilon=Fraction(1), sigma=None).noise_scale
+        # Signal grows with people, noise does not.
         people = int(self.rounds * least / bandit.noise_scale)
         here, there = float(bandit.noise_scale), float(least)
         as_much = f"say as much as {people} at {there:.4g}, that of alpha 1"

@@ -74,6 +74,7 @@ def _point(path: Path, number: int, line: list[str]) -> tuple[str, tuple[int, fl
         and 0 <= point[2] <= MAX_COORDINATE
     ):
         raise _not_curves(path, f"line {number} has no round, mean and standard error")
+    # Nobody vouches for the file, and a report shows its names.
     return plain(name)[:MAX_NAME_LENGTH], point
 
 

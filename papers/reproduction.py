@@ -150,5 +150,6 @@ class Reproduction:
 
 
 def noise_of(theorem: Theorem, seed: int) -> Any:
-    """Return rehearsal noise for one run, independent of the world and coins of the same seed."""
+    """Return rehearsal noise for one run."""
+    # Its own stream: noise is independent of the seed's world and coins.
     return rehearse(theorem, Rehearsal(np.random.SeedSequence([seed, 1])))

@@ -151,6 +151,7 @@ class ReproductionAnswer(Closed, frozen=True, tag_field="schema", tag="dpaccount
     seconds: Size
 
 
+# Open: a row also has its algorithm's parameters.
 class RunRow(Struct, frozen=True):
     """An algorithm in a world: its mean over trials, and what is proved of it."""
 

@@ -53,10 +53,8 @@ def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.Se
 
 
 def stepping(domain: Domain, relation: str) -> list[Pair]:
-    """Return pairs of nearly equal rows, on both sides of a grid step in every number, for any dyadic grid.
-
-    One row is at a power of two, which is on every finer grid; the other is slightly nearer to 0.
-    """
+    """Return pairs of nearly equal rows, on both sides of a step of any dyadic grid in every number."""
+    # A power of two is on every finer grid; what is slightly nearer to 0 is truncated to the step below.
     pairs = []
     for number in range(2 * HALVINGS):
         left, unit = dataset(domain, "uniform", number), 1 + number % domain.rows

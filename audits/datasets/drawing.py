@@ -34,7 +34,8 @@ def draw_examples(
 
 @contextlib.contextmanager
 def _without_local_constants() -> Iterator[None]:
-    """Leave out the constants of the local modules that are loaded: which ones differs between programs."""
+    """Leave out the constants of the local modules that are loaded."""
+    # Which ones are loaded differs between programs, and so would the examples.
     ours = {"_get_local_constants": Constants, "CONSTANTS_CACHE": LRUCache(1024)}
     kept = {name: getattr(providers, name) for name in ours}
     vars(providers).update(ours)

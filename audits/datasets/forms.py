@@ -56,6 +56,7 @@ class CodedColumn:
 
     def array(self, codes: Matrix) -> NDArray[Any]:
         """Return the cells as one array: numbers with NaN for missing ones, others with None."""
+        # By the declaration: a type that followed from the cells could differ between neighbours.
         if self.kind == "number" or (self.kind == "integer" and self.gaps):
             return self.numbers(codes)
         kinds: dict[str, Any] = {"integer": np.int64, "boolean": object if self.gaps else np.bool_}

@@ -92,6 +92,7 @@ class Frame:
                 flat[:, 1 + place] = 0.0  # the owner of a row is its first entry
         if self.table.identity is None:
             return flat
+        # Spreading a person's rows exposes code that depends on who comes first, or on which rows count.
         keys = np.where(there, public_order(self.rows, most)[records[:, 0].astype(np.int64)], np.inf)
         return flat[np.argsort(np.sort(keys, axis=1)[there], kind="stable")]
 

@@ -94,10 +94,7 @@ def _noted(domain: Domain, marks: Sequence[float], groups: Sequence[tuple[float,
 def about(
     domain: Domain, column: int, marks: Sequence[float], groups: Sequence[tuple[float, ...]] = ()
 ) -> list[float]:
-    """Return values for a column: marks, their neighbours, midpoints, multiples and fractions.
-
-    Values a·m + b of three numbers of a group find codes that are split by division and remainder.
-    """
+    """Return values for a column: marks, their neighbours, midpoints, multiples and fractions."""
     low, high, whole = domain.low[column], domain.high[column], domain.integer[column]
     fits = sorted({mark for mark in marks if low <= mark <= high})
     neighbours = [
@@ -128,6 +125,7 @@ def _times(mark: float, low: float, high: float) -> Iterator[float]:
 
 
 def _joined(group: tuple[float, ...]) -> Iterator[float]:
+    # A code that the function splits by division and remainder has the form a·m + b.
     for a, m, b in itertools.product(group, (1.0, *group), (0.0, *group)):
         yield a * m + b
 

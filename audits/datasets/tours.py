@@ -56,10 +56,8 @@ def _changed(rows: Rows, relation: str, base: str, unit: int, here: Rows, there:
 
 
 def units(domain: Domain, more: set[int]) -> list[int]:
-    """Return numbers of rows from 1: all, or of many 1, 2, 3, 4, 6, 8, …, `more`, evenly spaced.
-
-    Streams have short parts at their beginning, which a random unit rarely enters.
-    """
+    """Return numbers of rows from 1: all, or of many 1, 2, 3, 4, 6, 8, …, `more`, evenly spaced."""
+    # Streams have short parts at their beginning, which a random unit rarely enters.
     first = {factor * 2**k for k in range(domain.rows.bit_length()) for factor in (1, 3)}
     even = np.linspace(1, domain.rows, min(UNITS, domain.rows)).astype(int).tolist()
     every = sorted(unit for unit in {*first, *even, *more} if 0 < unit <= domain.rows)

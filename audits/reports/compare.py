@@ -69,6 +69,7 @@ def differences(old: CertifyResult, new: CertifyResult) -> list[str]:
         "the attack's lower bound": (_shown(old), _shown(new)),
     }
     for name in ("epsilon", "delta"):
+        # As numbers: 1e-6 and 0.000001 are one promise.
         before, after = as_exact(str(old["guarantee"][name])), as_exact(str(new["guarantee"][name]))
         if before != after:
             grown = "weaker" if after > before else "stronger"

@@ -50,7 +50,8 @@ def _words(text: str) -> Markup:
 
 
 def _quoted(value: object) -> Markup:
-    """Return a value as in JSON, which YAML reads; a text cannot begin another line."""
+    """Return a value as in JSON, which YAML reads."""
+    # JSON escapes line ends: no text of a claim may begin another field.
     return Markup(json.dumps(value, ensure_ascii=False))  # noqa: S704 - no page takes it
 
 

@@ -152,6 +152,7 @@ def message(certificate: CertifyResult) -> str:
 def sarif(certificate: CertifyResult, claim: str) -> str:
     """Return the verdict as a SARIF 2.1.0 log, about the file `claim`."""
     rule = {"id": "privacy-claim", "shortDescription": {"text": "A privacy claim is proved, or it is not."}}
+    # SARIF asks for a URI, and a path may have spaces or letters beyond ASCII.
     place = {"artifactLocation": {"uri": quote(claim)}, "region": {"startLine": 1}}
     result = {
         "ruleId": rule["id"],
@@ -174,11 +175,12 @@ def sarif(certificate: CertifyResult, claim: str) -> str:
 
 
 def annotation(certificate: CertifyResult, claim: str) -> str:
-    """Return the verdict as an annotation of GitHub Actions; a claim's texts cannot begin another command."""
+    """Return the verdict as an annotation of GitHub Actions."""
     kind = {"error": "error", "warning": "warning", "note": "notice"}[SARIF_LEVELS[certificate["verdict"]]]
     return f"::{kind} file={_escaped(claim, also=True)}::{_escaped(message(certificate))}"
 
 
 def _escaped(text: str, *, also: bool = False) -> str:
+    # A line end within a claim's texts could begin another command.
     escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     return escaped.replace(":", "%3A").replace(",", "%2C") if also else escaped

@@ -28,6 +28,7 @@ def grid(head: list[str], rows: list[list[str]]) -> str:
     from rich.console import Console
     from rich.table import Table
 
+    # Text in a ledger may have been written by SQL, and a terminal obeys control characters.
     drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in head:
         drawn.add_column(plain(name), overflow="fold")

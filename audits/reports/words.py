@@ -162,6 +162,7 @@ def what_it_means(certificate: CertifyResult) -> list[str]:
     """Return the sentences on ε and δ: of what is proved, else of what is claimed."""
     proved, guarantee = certificate["proved"], certificate["guarantee"]
     unproved = proved["epsilon"] is None or proved["epsilon"]["upper"] == "inf"
+    # Where an assumption is refuted, nothing is proved of the code: no ε may be explained as proved.
     if unproved or has_false_assumption(certificate):
         point, word = (guarantee["epsilon"], guarantee["delta"]), "claimed, and not proved"
     else:
@@ -175,7 +176,8 @@ def what_it_means(certificate: CertifyResult) -> list[str]:
 
 
 def _crowd(delta: Fraction) -> list[str]:
-    """Return of how many units one, picked at random, might be published whole: that is (0, 1/units)."""
+    """Return of how many units one, picked at random, might be published whole."""
+    # To publish one unit of n, picked at random, is (0, 1/n)-DP.
     if not delta:
         return []
     return [

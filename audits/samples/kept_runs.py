@@ -83,6 +83,7 @@ class KeepingCrew(Crew):
 
     def seconds_left(self) -> float:
         """Return the seconds that are left of the limit, as often as it was asked before."""
+        # An attack plans by the time left: given another answer, it would ask for other runs.
         left = self._next("left")
         if left is None:
             left = super().seconds_left()
@@ -117,6 +118,7 @@ class KeepingCrew(Crew):
             of, packed = self._next("runs")
             some = _unpacked(packed)
             asked = plays[len(outcomes) : len(outcomes) + len(some)]
+            # With another number of jobs other runs are asked for: a verdict by these could be false.
             if len(asked) < len(some) or _digest(asked) != of:
                 raise self._other("these runs were kept of others than are asked for")
             outcomes += some

@@ -219,6 +219,7 @@ def _check_doubles(name: str, sides: tuple[Cells, Cells], doubles: int) -> None:
     """Refuse different numbers that are one double, of which there are `doubles`: scores cannot differ."""
     if all(isinstance(each, np.ndarray) and each.dtype.kind == "f" and each.itemsize <= 8 for each in sides):
         return
+    # Scores compare doubles: sides that differ only beyond a double's digits would look the same.
     cells = {cell for side in sides for cell in side}
     if len(cells) > doubles and len({_meant(str(cell)) for cell in cells}) > doubles:
         what = f"{name[:70]!r} has different numbers that are one double"

@@ -59,6 +59,7 @@ class SandboxedRuns:
         answers = []
         for k in runs:  # one by one: the first that hangs ends all
             [outcome] = crew.run_in_time([self.plays[k]])
+            # No score: stored, the machine's failure would count as the code's wherever work is resumed.
             if outcome.silent or (outcome.failed and outcome.structure in OF_THE_MACHINE):
                 what = f"a run of {self.code.use} {outcome.structure}, which may be the machine's doing"
                 raise InputError(what, "allow more --seconds or memory, or leave out --store and --backend")

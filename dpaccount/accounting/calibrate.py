@@ -469,13 +469,13 @@ def first_met(
 ) -> tuple[Fraction, str, Enclosure]:
     """Return the first value from a decimal on, `up` or down in doubled steps, that is proved to meet ε.
 
-    It is met at the width of an ordinary answer, too, whose upper end is further from the cost than those
-    of the search: steps that are too short for the rest even of a steep cost are not tried.
+    Steps that are too short for the rest even of a steep cost are not tried.
     """
     step = Fraction(10) ** (Decimal(text).adjusted() - DIGITS + 1)
     while True:
         value = Fraction(text)
         upper = cost(value, GAP).upper
+        # An ordinary answer must meet ε too: its upper end is further from the cost than those of the search.
         if upper <= epsilon and (bounds := cost(value)).upper <= epsilon:
             return value, text, bounds
         over = min(upper, 2 * epsilon) - epsilon

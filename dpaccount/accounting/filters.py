@@ -77,16 +77,15 @@ class Odometer:
     def epsilon(self, delta: Exact) -> Fraction | None:
         """Return a bound that the loss of all charges ever exceeds with probability at most delta.
 
-        The total itself depends on the answers, so converting it is not enough (Rogers, Roth,
-        Ullman & Vadhan 2016). Filters of the budgets first·2^j, fixed beforehand, share delta as
-        δ/((j+1)(j+2)): the first of them that holds the total has not stopped (Feldman & Zrnic
-        2021; Lécuyer 2021). None if it is infinite.
+        Filters of the budgets first·2^j, fixed beforehand, share delta as δ/((j+1)(j+2)): the first of them
+        that holds the total has not stopped (Feldman & Zrnic 2021; Lécuyer 2021). None if it is infinite.
         """
         share = exact_argument("delta", delta)
         if self.measure.name == "pure" or self.spent == 0:
             return self.spent
         if share <= 0:
             return None
+        # The total depends on the answers: converting it is not enough (Rogers, Roth, Ullman & Vadhan 2016).
         step = max(0, math.ceil(self.spent / self.first) - 1).bit_length()
         return self.measure.tail(self.first * 2**step, share / ((step + 1) * (step + 2)))
 
@@ -118,8 +117,6 @@ class Filter(Odometer):
         return self.spent
 
     def epsilon(self, delta: Exact) -> Fraction | None:
-        """Return an ε with (ε, delta) for everything that this filter ever admits; None if it is infinite.
-
-        That is the ε of the budget: when choices depend on answers, so does the moment at which they stop.
-        """
+        """Return an ε with (ε, delta) for everything that this filter ever admits; None if it is infinite."""
+        # The ε of the budget, not of the total: when choices depend on answers, so does when they stop.
         return self.measure.epsilon(self.budget, exact_argument("delta", delta))

@@ -331,10 +331,9 @@ def _approximate_zcdp_event(event: Event) -> Amounts | None:
 
 
 def _approximate_zcdp_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
-    """Say whether a total fits: one half of δ is ρ's, and one half is for what has a δ of its own.
-
-    The halves are fixed beforehand (docs/proofs.md, "Approximate zCDP").
-    """
+    """Say whether a total fits: one half of δ is ρ's, and one half is for what has a δ of its own."""
+    # Both are fixed beforehand: if one could use what the other leaves, all transcripts together could cost
+    # up to 2δ (docs/proofs.md, "Approximate zCDP").
     return total[1] <= delta / 2 and _zcdp_fits(total[:1], min(epsilon, Fraction(MOST_NEAR)), delta / 2)
 
 

@@ -41,16 +41,14 @@ class Point:
 
 
 def profile_points(accountant: Costs, points: int = POINTS, smallest: Fraction = MIN_DELTA) -> list[Point]:
-    """Return δ at evenly spaced ε from 0 to where δ falls to `smallest` (to 10 where it never does).
-
-    δ(ε) never rises: an upper bound at one ε holds at every larger one, whose own may be wider.
-    """
+    """Return δ at evenly spaced ε from 0 to where δ falls to `smallest` (to 10 where it never does)."""
     if points < 2:
         raise InputError(f"{points} points are no profile", "ask for at least 2")
     top = accountant.epsilon(smallest).upper
     end = Fraction(10) if top == math.inf else Fraction(math.floor(top * 1000) + 1, 1000)
     steps = [end * j / (points - 1) for j in range(points)]
     found = [accountant.delta(at) for at in steps]
+    # δ(ε) never rises: an upper bound at one ε holds at every larger one, whose own may be wider.
     uppers = accumulate((bounds.upper for bounds in found), min)
     return [
         Point(at, Enclosure(bounds.lower, upper))

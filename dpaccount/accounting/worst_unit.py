@@ -108,6 +108,7 @@ def _uncontained(rivals: list[tuple[int | None, Composition]]) -> list[tuple[int
             return False
         return all(counts[other].get(kind, 0) >= n for kind, n in counts[index].items())
 
+    # A part is a post-processing of the whole, so that it costs no more.
     kept: list[int] = []
     for index in sorted(range(len(rivals)), key=lambda i: sizes[i], reverse=True):
         if not any(contains(other, index) for other in kept):

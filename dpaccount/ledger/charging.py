@@ -55,23 +55,20 @@ class Batch:
         self._opened: dict[int, Opened] = {}
 
     def decide_all(self, asked: list[Asked]) -> list[Charge]:
-        """Decide requests in order: as `decide` would, one by one.
-
-        Amounts are never negative.  So if several charges fit together, each fits after those before it, and
-        they are added to the balances in one pass.  If not, one is decided alone; two in a row that are
-        accepted double the number that is tried next, so that refusals cost little.
-        """
+        """Decide requests in order: as `decide` would, one by one."""
         if len(asked) == 1:  # saves reading its key twice
             return [self.decide(*asked[0])]
         charges: list[Charge] = []
         joins, size, streak = self._joins(asked), len(asked), 0
         while (first := len(charges)) < len(asked):
             many = sum(1 for _ in takewhile(bool, joins[first : first + size]))
+            # No amount is negative: where several charges fit together, each fits after those before it.
             decided = self._accepted_together(asked[first : first + many]) if many > 1 else None
             if many > 1 and decided is None:
                 size, streak = 1, 0
                 continue
             charges += decided or [self.decide(*asked[first])]
+            # Refusals cost little: after one, charges are tried alone, and twice as many after two that fit.
             streak = streak + 1 if charges[-1].reason is None else 0
             if streak > 1:
                 size, streak = 2 * size, 0
@@ -207,6 +204,7 @@ class ToCharge:
         written = [one for one in self.charges if one.entry is not None and not one.known]
         if not written or written[-1].entry is None:
             return False
+        # A salted digest is unique: if it is there, the interrupted transaction did commit.
         entry = rows.entry(written[-1].entry)
         return entry is not None and entry.digest == written[-1].head
 

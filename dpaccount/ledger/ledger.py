@@ -299,6 +299,7 @@ class Ledger:
         before = known.totals
         current = entries.totals(rows, self.budget.width) if before is None else before.followed(rows)
         current.state(rows.node)
+        # A standby or a restored dump may lack acknowledged charges: it takes a forfeit before all else.
         if rows.writes and not anywhere:
             entries.check_server(rows, current)
         known.totals = current
@@ -349,16 +350,15 @@ class Ledger:
 
         Raises `ReceiptError` if another run marked it: that run may have shown its result, and
         drawing again would be a second release.
-
-        The first few are marked one by one, many ahead (a crash spends them).  Only one mark can
-        refer to the one before: a second process, or a copy of this one's memory, is refused.
         """
         known = self._own()
         with known.gate:
             before, marked_to = known.marks.get(entry, (None, 0))
             if draws <= marked_to:
                 return
+            # The first few are marked one by one, many ahead: a crash spends what is marked and not drawn.
             upto, seen = max(draws, min(most, draws + draws // AHEAD)), known.seen.get(entry)
+            # Only one mark can refer to the one before: another process, or a copy of this one, is refused.
             mark = self._commit_alone(
                 lambda rows, totals: entries.marked(rows, totals.text, entry, before, seen, (draws, upto))
             )

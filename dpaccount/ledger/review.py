@@ -1,8 +1,4 @@
-"""Report on a ledger for reviewers, in one pass over its entries: spent, remaining and refused.
-
-Memory grows only with reservations and drawn charges: each list holds its latest (or largest)
-`MOST` items and their total number.
-"""
+"""Report on a ledger for reviewers, in one pass over its entries: spent, remaining and refused."""
 
 from collections import Counter, deque
 from collections.abc import Iterable
@@ -162,6 +158,7 @@ class Pass:
     def __post_init__(self) -> None:
         self._sum = zero(self.budget.width)
         self._bodies: dict[int, ReservationBody] = {}  #: of reservations, by entry
+        # Memory must not grow with every entry: of each list the latest are kept, and all are counted.
         self._lists = {kind: deque[Report](maxlen=MOST) for kind in LISTS}
         self._counts: Counter[str] = Counter()
         self._chosen: Counter[str] = Counter()

@@ -84,10 +84,7 @@ class ResumableReceipt(Noise):
         return kept.copy()
 
     def _drawn(self, name: Name, how: str, key: str, part: Hashable, given: Integers) -> Integers:
-        """Mark, draw and keep in one transaction; the value is not returned before the commit.
-
-        If the connection is cut before the commit, a retry keeps the same value.
-        """
+        """Mark, draw and keep in one transaction; the value is not returned before the commit."""
         drawn: list[Integers] = []
 
         def write() -> int:
@@ -102,6 +99,7 @@ class ResumableReceipt(Noise):
                 count = len(self._kept) + 1
                 mark = entries.as_written(entries.mark_of(count, count, rows.stamp))
                 marked = rows.append(DRAWING, mark, totals.text, about=self._last)
+                # A retry after a cut connection keeps the value: drawn again, a part could have two.
                 if not drawn:
                     drawn.append(getattr(self._receipt, how)(key, part, given))
                 kept = {"part": name, "value": drawn[0].tolist(), "after": self._now()}
@@ -164,5 +162,6 @@ def _read(part: Any) -> Hashable:
 
 
 def _text(name: Name) -> str:
-    """Serialise key and part: the same part is one release, whichever method draws it."""
+    """Serialise key and part."""
+    # Without the method: the same part is one release, whichever method draws it.
     return json.dumps(name[1:])

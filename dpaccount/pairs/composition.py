@@ -341,7 +341,8 @@ def max_over_directions(
 
 
 def sort_key(value: Any) -> str:
-    """Return a text to sort pairs by (a number as hexadecimal digits: decimal ones may be too many)."""
+    """Return a text to sort pairs by."""
+    # Hexadecimal, since Python writes no more than 4300 decimal digits.
     if isinstance(value, Fraction):
         return f"{value.numerator:x}/{value.denominator:x}"
     if isinstance(value, int):

@@ -248,6 +248,7 @@ class ExactPair(LossPair):
             return None
         try:
             value = self.moment(ball(order) - 1).log() / (ball(order) - 1)
+        # One order may be out of reach where others are not; spent work ends the method.
         except OutOfReach:
             if over_limit():
                 raise

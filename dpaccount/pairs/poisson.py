@@ -61,6 +61,7 @@ class PoissonPair(OneWay, OfSample):
     def bracketing_pairs(self) -> tuple[LossPair, Composition] | None:
         """Return the pair of a smaller rate and the whole, where the rate is too near to 1 for floats."""
         whole = self.whole()
+        # Contours are sought in floats, which lose 1 − q of a rate so near to 1.
         if whole.failures or self.rate <= MOST_RATE:
             return None
         return replace(self, rate=MOST_RATE), whole.reversed() if self.added else whole
@@ -80,17 +81,16 @@ class PoissonComposition(PoissonPair):
         return -(ball(self.rate) * (ball(-1) if most is None else (-most).expm1())).log1p()
 
     def infinite_mass(self) -> Fraction | None:
-        """Return the rate times the inner mass, 0 when a unit is added: the sample may have left it out."""
+        """Return the rate times the inner mass, 0 when a unit is added."""
+        # The sample may have left an added unit out: no loss is above −ln(1 − q).
         if self.added:
             return Fraction(0)
         inner = self.inner.infinite_mass()
         return None if inner is None else self.rate * inner
 
     def without_infinite_mass(self) -> "Self | TablePair":
-        """Return the sample of the inner finite losses; of none, the loss ln(1 − q) of not being drawn.
-
-        Where a unit is added, what fails inside has the finite loss −ln(1 − q), and stays.
-        """
+        """Return the sample of the inner finite losses; of none, the loss ln(1 − q) of not being drawn."""
+        # Where a unit is added, what fails inside has the finite loss −ln(1 − q), and stays.
         if not self.added and self.inner.infinite_mass() == 1:
             return TablePair((1 - self.rate,), (Fraction(1),))
         return self if self.added else replace(self, inner=self.inner.without_infinite_mass())

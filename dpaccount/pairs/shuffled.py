@@ -36,7 +36,8 @@ class ShuffledPair(Symmetric, CommonSupport, ExactPair):
         return self.epsilon
 
     def ends(self) -> None:
-        """Return None: ±ε are rare, so spans are sought on the curve."""
+        """Return None."""
+        # ±ε are the ends, but so rare that spans are sought on the curve.
         return
 
     def own_curve(self, bits: int) -> Curve:

@@ -59,6 +59,7 @@ def schemas() -> dict[str, Schema]:
     """
     kinds = {**{f"{name}/1": kind for name, kind in FILES.items()}, **ANSWERS}
     made = {name.partition("/")[0]: _made_of(name, kind) for name, kind in kinds.items()}
+    # Ours are made first: no other package may take a name of ours.
     for each, kind in loaded(SCHEMAS):
         try:
             made.setdefault(each.name.partition("/")[0], _made_of(each.name, kind))

@@ -11,6 +11,7 @@ RADIUS_TEXT: Final = r"(, radius [1-9][0-9]*(/[1-9][0-9]*)?)?"
 WORDS: Final = "|".join(f"{c.word}{RADIUS_TEXT * c.has_radius}" for c in RELATION_CLASSES.values())
 
 Absent = UnsetType  #: a member that may be left out; null is a value
+# Text too: 1/3, or a number beyond the doubles, must be read exactly.
 Number = Annotated[
     int | float | str, Meta(description="A number, or an exact one as text: a decimal or p/q.")
 ]
@@ -35,6 +36,7 @@ Positive = Annotated[int, Meta(ge=1)]
 Size = Annotated[float, Meta(ge=0)]  #: a number that is not negative
 Extent = Annotated[float | Literal["inf"], Meta(description="A number or inf.")]
 Two = Annotated[list[Count], Meta(min_length=2, max_length=2)]
+# An attack that fails proves nothing, so no verdict says that a claim holds.
 Audited = Literal["REFUTED", "NOT REFUTED", "NOT ATTACKED"]
 WithOrWithoutRow = Literal["replace-one", "add-remove"]
 Unit = int | str | None

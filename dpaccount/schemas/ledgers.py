@@ -55,6 +55,7 @@ class LedgerReplay(Closed, frozen=True):
     valid: bool
     first_bad: Count | str | None
     digests: bool
+    # Totals of a long ledger are recomputed only on request, so a reader must see whether they were.
     totals: bool
 
 
@@ -186,6 +187,7 @@ class Checkpoint(Closed, frozen=True, tag_field="schema", tag="dpaccount/ledger-
     number: Count
     head: Digest
     root: str
+    # Signed too: it shows entry 0 unchanged, so `verify --since` need not read the entries in between.
     first: Digest
     time: str
     key: str

@@ -203,6 +203,7 @@ class RightGuesses(Closed, frozen=True):
 class OneRunCertificate(Closed, frozen=True, tag_field="schema", tag="dpaccount/one-run-certificate/1"):
     """What the canaries of one training run show; the checker infers the bound again from the counts."""
 
+    # Canaries can refute a claim; the training code was not seen, so nothing is certified.
     verdict: Literal["REFUTED", "UNPROVEN"]
     claim: Annotated[OneRunClaim, one_of("mu", ("epsilon", "delta"))]
     confidence: Exact

@@ -101,12 +101,10 @@ class _Shown(Learner):
 
 
 def shown_rewards(world: Any, seed: int, *, delta: Fraction) -> Floats:
-    """Return the regret of every round of learning from rewards, each shown in the clear with chance δ.
-
-    Not private in any useful sense: the coin alone makes it (0, δ)-private, which is what such a δ allows.
-    """
+    """Return the regret of every round of learning from rewards, each shown in the clear with chance δ."""
     subject = PhasedPosterior(surface=world.surface, rounds=world.rounds, sigma=QUIET)
     learner = _Shown(subject.model, float(subject.noise_scale), subject.rounds, seed)
+    # The coin alone makes it (0, δ)-private, in no useful sense: such a δ allows that.
     learner.chance = float(delta)
     rng, parts = np.random.default_rng([seed, 2]), []
     covers = subject.covers()

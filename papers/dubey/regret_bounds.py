@@ -13,6 +13,7 @@ def theorem3_regret(
     """Return Theorem 3's bound 2√(Tβ_Tγ_T) + 2T³√(β_T ε)/(3ρ) + 2TBε, `width` being β_T^½."""
     if rounds < 1 or not rho > 0 or min(width, gain, norm, error) < 0:
         raise out_of_range("rounds >= 1, rho > 0, and width, gain, norm, error >= 0")
+    # Algorithm 1 multiplies by β_t, Equation (8) and Theorem 1 by its root, which is meant.
     main = 2 * width * sqrt(rounds * gain)
     return main + 2 * rounds**3 * width * sqrt(error) / (3 * rho) + 2 * rounds * norm * error
 

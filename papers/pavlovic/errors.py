@@ -99,6 +99,7 @@ class PredictionWorld(TrialWorld):
 
     def chosen(self, made_by: type[Any], parameters: dict[str, object]) -> dict[str, object]:
         """Return parameters with the δ at which several predictions of a mechanism are composed."""
+        # The paper covers one prediction; at a δ, several cost less than their sum.
         several = issubclass(made_by, Predictor) and self.predictions > 1
         return {"delta": DELTA, **parameters} if several else parameters
 
@@ -185,13 +186,11 @@ def permuted(scores: Floats) -> Floats:
 
 
 def joint(subject: JdpGpUcb | MomentGpUcb, world: PredictionWorld, seed: int) -> Floats:
-    """Return the losses of the last quarter of people whom a jointly private bandit serves.
-
-    The square of actions and contexts is in its domain, the ball of radius 2; rewards in [0, 1].
-    """
+    """Return the losses of the last quarter of people whom a jointly private bandit serves."""
     data, truth = _records(world, seed), world.drawn(seed)
     contexts, actions = data[:, 0], world.grid.point_of(np.arange(world.grid.actions))
     pairs = np.stack(np.broadcast_arrays(actions[None, :], contexts[:, None]), axis=-1)
+    # The bandit takes points of the ball of radius 2, and rewards in [0, 1].
     rows = np.concatenate(
         [(JOINT_SIDE * (pairs - 0.5)).reshape(len(data), -1), (data[:, 1:] + 1) / 2], axis=1
     )

@@ -2,8 +2,7 @@
 
 One bump g of height 2Δ is moved to M places, so far apart that no point is within Δ of the best for two of
 them.  g(x) = 2Δ h(2xζ/w)/h(0), h the Fourier transform of exp(−1/(1 − z²)) on [−1, 1], and ζ such that
-h(x) < h(0)/2 beyond it: so g < Δ beyond w/2.  The paper prints widths w that keep the norm of g within B up
-to constants (after Scarlett et al. 2017); here the norm is integrated, and w the least that keeps it.
+h(x) < h(0)/2 beyond it: so g < Δ beyond w/2.  w is the least width that keeps the norm of g within B.
 
 Rewards follow law (11): sgn f·(v/2Δ)^{1/α} with probability (2Δ/v)^{1/α}|f|, else 0.  Their mean is f and
 E|y|^{1+α} = v|f|/2Δ ≤ v; it is a law where Δ ≤ ½ v^{1/(1+α)}.
@@ -116,6 +115,7 @@ def hard_functions(kernel: str, lengthscale: float, *, bound: float, gap: float)
     """Return the most functions of gap Δ whose norm is at most `bound`; an error where there are not two."""
     if not min(bound, gap) > 0:
         raise out_of_range("bound > 0 and gap > 0")
+    # The paper's widths keep the norm up to constants (after Scarlett et al. 2017): here it is integrated.
     fits = norms(kernel, lengthscale, gap, WIDTHS) <= bound
     if not fits.any():
         raise InputError(
@@ -138,7 +138,7 @@ def hardest(
     `kernel`, `lengthscale`: one of `HARD_KERNELS`, on [0, 1].
     `bound`: the largest norm of the functions; `moment`: v, the bound on E y².
     `epsilon`, `rounds`: of each message, and people T.
-    The absolute constant C is not known and taken for 1.  M falls as the gap rises, so one gap fits.
+    The absolute constant C is not known and taken for 1.
     """
     if not epsilon > 0 or rounds < 1:
         raise out_of_range("epsilon > 0 and rounds >= 1")
@@ -148,6 +148,7 @@ def hardest(
         count = _count(kernel, lengthscale, bound, gap)
         return not count or gap > top * min(0.5, count / (4 * (exp(epsilon) - 1) ** 2 * rounds)) ** 0.5
 
+    # M falls as the gap rises: one gap fits.
     return hard_functions(kernel, lengthscale, bound=bound, gap=bisect(too_wide, 0.0, top, 40)[0])
 
 

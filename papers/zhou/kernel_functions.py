@@ -19,9 +19,8 @@ MOMENT_OF_STUDENT = 3.0  #: E η² of Student's t with 3 degrees of freedom
 def kernel_function(kernel: Floats, rounds: int, seed: int, noise: str = "uniform") -> PotentialRewards:
     """Return f and `rounds` people's rewards on points whose kernel matrix is `kernel`.
 
-    B is max |f| over the points, as the paper sets it: at most the norm of f, and unknown
-    without f, so here it replaces a public bound.  ``uniform``: noise on [−1, 1], R = 1.  ``student``: t
-    with 3 degrees of freedom, E y² ≤ v = B² + 3 and E η² = c = 3; its noise has no bound, and R is NaN.
+    B is max |f| over the points, at most the norm of f.  ``uniform``: noise on [−1, 1], R = 1.  ``student``:
+    t with 3 degrees of freedom, E y² ≤ v = B² + 3 and E η² = c = 3; its noise has no bound, and R is NaN.
     """
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or rounds < 1:
         raise out_of_range("a square kernel matrix and rounds >= 1")
@@ -31,4 +30,5 @@ def kernel_function(kernel: Floats, rounds: int, seed: int, noise: str = "unifor
     means = kernel[:, centres] @ rng.uniform(-1, 1, CENTRES)
     eta = rng.uniform(-1, 1, rounds) if noise == "uniform" else rng.standard_t(3, rounds)
     limit = 1.0 if noise == "uniform" else float("nan")
+    # The paper takes B from f itself; privacy would need a public bound.
     return PotentialRewards(means, means + eta[:, None], float(np.abs(means).max()), limit)

@@ -1,9 +1,7 @@
 """The lower bounds of Zhou & Tan 2020 on regret under local privacy of rewards, as a rate to plot.
 
 Theorem 1 is an order: its absolute constant is not known, so a rate is no bound on any one run, and two rates
-compare how regret moves with T, ε and the moments only.  ζ = e^ε − 1 throughout.  Rewards of the lower bound
-are as large as (v/2Δ)^{1/α}, about √T at α = 1, which the class |y| ≤ B + R of Theorems 2 and 3 has not, so
-that lower and upper orders match across classes only.
+compare how regret moves with T, ε and the moments only.  ζ = e^ε − 1 throughout.
 """
 
 from dataclasses import dataclass
@@ -51,7 +49,8 @@ class LowerRate:
 
     @property
     def value(self) -> float:
-        """Return the larger: privacy never helps, and the private order vanishes as ε grows."""
+        """Return the larger."""
+        # Privacy never helps, and the private order alone vanishes as ε grows.
         return max(self.private, self.without)
 
 

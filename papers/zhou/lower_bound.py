@@ -63,6 +63,7 @@ class HardWorld(TrialWorld):
             "points": PANEL_POINTS,
             "epsilon": self.epsilon,
             "bound": rational(peak),
+            # About √T at α = 1, unlike in Theorems 2 and 3: orders match across classes only.
             "noise_bound": rational(size - peak),
         }
 

@@ -68,6 +68,7 @@ def _regrets(three: Found) -> str:
 
 def _is_cheaper(panels: list[Found], where: str) -> Sentence:
     """Judge the work: confirmed where MoMA updates its approximation less often than ATA (section 4.4)."""
+    # Seconds differ by machine; kept work has no clock.
     work = {name: sum(three[name]["updates"] for three in panels) // len(panels) for name in NAMES}
     cheaper = work["moma-gp-ucb"] < work["ata-gp-ucb"]
     text = f"than ATA; updates in a trial of ATA, TGP, MoMA: {', '.join(str(work[name]) for name in NAMES)}"

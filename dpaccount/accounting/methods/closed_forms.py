@@ -26,6 +26,7 @@ MAX_NESTED_SAMPLES = 8  #: of samples of samples; deeper ones are bounded by wha
 
 def epsilon(total: Composition, target: Fraction) -> Enclosure:
     """Return an enclosure of ε(target), 0 < target < 1, of a total without failures."""
+    # Unlimited: this is the answer where a closer method has used up the work.
     with unlimited(), precision(bits(total, target)):
         high = _least(_epsilons_above(total, target, MAX_NESTED_SAMPLES), math.inf)
         if total.upper:

@@ -166,6 +166,7 @@ def counted_epsilon(total: Composition, target: Fraction, gap: Fraction, least: 
 
 def counted_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
     """Return δ(epsilon) by counting how often each of a few losses occurs."""
+    # What is left out must be small next to δ, which is not known beforehand.
     for depth in DEPTHS:
         few = few_losses(total, depth)
         if few is None:

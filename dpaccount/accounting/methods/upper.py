@@ -98,14 +98,12 @@ def summed_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclos
 
 
 def _summed(total: Composition) -> Composition:
-    """Return the total with all bounds at Rényi orders as one, up to the largest order that each has.
-
-    They add up.  Each curve of such bounds loses by conversion, their sum's once; for high orders alone
-    several may be better.
-    """
+    """Return the total with all bounds at Rényi orders as one, up to the largest order that each has."""
     known = [(pair, n) for pair, n in total.upper if isinstance(pair, RdpBound)]
     if sum(n for _, n in known) < 2:
         return total
+    # They add up.  Every conversion to a curve loses something, and the sum is converted only once; but for
+    # high orders alone several curves may be better, so both ways are tried.
     last = min(max(pair.orders) for pair, _ in known)
     orders = sorted({a for pair, _ in known for a in pair.orders if a <= last})
     points = tuple((a, sum((n * pair.implied(a) for pair, n in known), Fraction(0))) for a in orders)

@@ -75,6 +75,7 @@ def budget(epsilon: Exact, delta: Exact, unit: str, relation: str, name: str) ->
         raise InputError(f"unknown relation {relation!r}", f"known: {known}, or of another radius")
     if name == "either" and proposed.epsilon > LARGE:
         raise InputError(f"an either ledger takes ε up to {LARGE}", "give less, or the measure pure")
+    # A total variation of 1 is charged as 10⁶ of δ, which 1 + e^ε must not exceed (docs/proofs.md).
     if name == "approximate-zcdp" and proposed.epsilon > MOST_NEAR:
         raise InputError(f"an approximate-zcdp ledger takes ε up to {MOST_NEAR}", "give less, or approximate")
     if proposed.delta == 0 and name not in ("pure", "approximate"):

@@ -9,9 +9,7 @@ their nodes are stored under numbers below zero, each tree's in an area of its o
 The register's records are in buckets below a tree of digests: SHA-256 of a name chooses one of 32 groups
 and in it one of 32 buckets.  A bucket's row holds its records, a group's row the digests of its buckets,
 and row 0 those of the groups; a row that was changed or put back in the file is detected when it is next
-read.  To read or change a record takes three rows, however many there are.  Buckets have fixed places, so
-that a server's rows can be asked for beforehand, and nothing is ever split or joined, as in a trie.  The
-price is paid by many names: 10⁵ make buckets of 10 kB.
+read.  To read or change a record takes three rows, however many there are.
 """
 
 import hashlib
@@ -229,6 +227,8 @@ def _is_named(name: str, record: Record) -> bool:
 
 def _way(name: str) -> tuple[int, int, int]:
     """Return the row of a name's group, its place there, and the row of its bucket."""
+    # Places are fixed, so that a server's rows can be asked for beforehand, and nothing is ever split or
+    # joined, as in a trie.  The price is paid by many names: 10⁵ make buckets of 10 kB.
     first, second = hashlib.sha256(name.encode()).digest()[:2]
     group, place = 1 + first % FAN, second % FAN
     return group, place, _bucket(group, place)
@@ -277,11 +277,9 @@ class State:
         return self.tree(None, self.life) if period is None else self.tree(PERIOD, self._root(period.root))
 
     def year_tree(self, now: int | None = None) -> SpentTree | None:
-        """Return the tree of the current year; None if there is none, and the life's sum must be used.
-
-        A year later than `now` was begun by a wrong clock; then there is none either.
-        """
+        """Return the tree of the current year; None if there is none, and the life's sum must be used."""
         year = self.register.get("year")
+        # A year later than `now` was begun by a wrong clock.
         if year is None or year.root is None or (now is not None and year.year > now):
             return None
         return self.tree(YEAR, self._root(year.root))

@@ -138,11 +138,9 @@ class RunState:
 
 
 def stamped(facts: Mapping[str, Any], stamp: Mapping[str, str]) -> dict[str, Any]:
-    """Return the facts of a new entry with its time, a salt, and what a server knows of the client.
-
-    The salt keeps the head from revealing a key, which may depend on private data, and makes the
-    entry unique: after an interrupted commit it is looked up by its digest.
-    """
+    """Return the facts of a new entry with its time, a salt, and what a server knows of the client."""
+    # The salt keeps the head from revealing a key, which may depend on private data, and makes the entry
+    # unique: after an interrupted commit it is looked up by its digest.
     return {**facts, **stamp, "time": now(), "salt": token_hex(16)}
 
 
@@ -188,10 +186,10 @@ def own_charge(rows: Rows, charge: int | str) -> Entry:
 def check_undrawn(rows: Rows, entry: int, seen: int | None = None) -> int:
     """Refuse to draw for a charge whose drawing began, or whose release is kept; return the last entry.
 
-    All entries after the charge (after `seen`, if the earlier ones were read before) are read,
-    since a damaged index could hide a mark.
+    Entries up to `seen` were read before.
     """
     own_charge(rows, entry)
+    # All later entries are read: a damaged index could hide a mark from a look-up.
     last, found = check_linked(rows, entry if seen is None else seen, entry)
     if kinds.FORFEIT in found:
         raise forfeited(entry)

@@ -196,6 +196,7 @@ def check_file(where: Address) -> None:
         _check_settled(path)
         mounted = _mount(file)
         apart = os.fstat(file).st_dev != os.fstat(folder).st_dev
+        # Under a second name there is a second log, and each name could spend the whole budget.
         if apart or mounted != _mount(folder):
             raise LedgerError(f"{path} is mounted by itself, apart from its log; mount its folder instead")
         if not where.trusted:
@@ -204,12 +205,10 @@ def check_file(where: Address) -> None:
 
 
 def _check_locks(folder: Path) -> None:
-    """Raise `LedgerError` where a file system grants one lock twice, as NFS without locks does (Linux).
-
-    Locks of a process never exclude itself, but those of open files do.  The file asked has no name.
-    """
+    """Raise `LedgerError` where a file system grants one lock twice, as NFS without locks does (Linux)."""
     with suppress(OSError, AttributeError, InputError), tempfile.TemporaryFile(dir=folder) as one:
         fcntl = posix_module("fcntl")
+        # Locks of a process never exclude itself, but those of open files do.  The file asked has no name.
         asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0)
         fcntl.fcntl(one, fcntl.F_OFD_SETLK, asked)
         two = os.open(f"/proc/self/fd/{one.fileno()}", os.O_RDWR)

@@ -106,16 +106,14 @@ class Rows:
         self.writes = False  #: whether a server granted the write lock
 
     def check(self) -> None:
-        """Raise `LedgerError` for a database that is not a ledger, or has a different schema.
-
-        Triggers, views and computed columns are code; an added index may hold other rows than its
-        table, and a column that is declared differently compares keys differently.
-        """
+        """Raise `LedgerError` for a database that is not a ledger, or has a different schema."""
         schema, ours = self._connection.execute(_SCHEMA).fetchall(), _schema()
         schema = [row for row in schema if row not in _STATISTICS]
         if not any(row[:3] == ("table", "ledger", "ledger") for row in schema):
             raise LedgerError(f"{self._name} is not a ledger; make one with `dpaccount ledger init`")
         self.head()  # raises for an earlier format, before its tables are compared
+        # Triggers, views and computed columns are code; an added index may hold other rows than its table,
+        # and a column that is declared differently compares keys differently.
         if sorted(schema, key=str) != ours:
             raise LedgerError(
                 f"{self._name} holds triggers, views, indices, tables or columns that a ledger has not;"
@@ -204,7 +202,8 @@ class Rows:
         self._connection.execute("UPDATE ledger SET last = ?, head = ?", (number, digest))
 
     def _read_back(self, first: int, last: Entry) -> None:
-        """Raise if added entries cannot be read back: damaged pages may accept and hide them."""
+        """Raise if added entries cannot be read back."""
+        # Damaged pages may accept entries and hide them.
         count = self._one("SELECT count(*) FROM entries WHERE number BETWEEN ? AND ?", first, last.number)[0]
         if count != last.number - first + 1 or self.entry(last.number) != last:
             raise damaged(f"{self._name} is damaged, and loses what is written")

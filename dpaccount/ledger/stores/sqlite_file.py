@@ -127,10 +127,8 @@ class Database:
         self._checkpoint_when_idle()
 
     def cut(self) -> bool:
-        """Return whether the main file ends inside a page, which only a log could repair.
-
-        SQLite reads the missing part of a page as zeros, so rows would vanish without an error.
-        """
+        """Return whether the main file ends inside a page, which only a log could repair."""
+        # SQLite reads the missing part of a page as zeros, so rows would vanish without an error.
         with self._lent() as link:
             page = int(link.connection.execute("PRAGMA page_size").fetchone()[0])
         return all(self.path.stat().st_size % page for _ in range(2))  # twice: it may grow

@@ -100,6 +100,7 @@ class Store:
     @contextmanager
     def checked(self, *, every: bool = False) -> Iterator[Rows]:
         """Yield one snapshot after checking the latest (or `every`) head that a witness noted."""
+        # Before the snapshot is taken: a head noted later would be missing there.
         notes = self.witness.notes(every=every)
         with self.reading() as rows:
             self.witness.check(rows, notes)
@@ -124,10 +125,7 @@ class Witness:
         self._name = str(path)
 
     def notes(self, *, every: bool = False) -> list[Note]:
-        """Return a list of the latest noted head, or of every one; empty if none was noted.
-
-        Call it before taking the snapshot to check: a head noted later would be missing there.
-        """
+        """Return a list of the latest noted head, or of every one; empty if none was noted."""
         if self.path is None:
             return []
         noted = list(self._notes(self.path, None if every else _TAIL))
