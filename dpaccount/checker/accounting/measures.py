@@ -48,10 +48,9 @@ class MeasureCell(NamedTuple):
 def split(i: Interval, cell: MeasureCell) -> Atoms:
     """Return two atoms for a cell, or one where its odds are all one number."""
     spend(30)
-    up, down = i.up, i.down
+    up, down, mass = i.up, i.down, cell.p[1]
     at = cell.low[1]
     top = cell.high[1]
-    mass = cell.p[1]
     if mass <= 0:
         return []
     if at >= top:
