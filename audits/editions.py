@@ -73,19 +73,19 @@ def added(place: Place, written: Document, earlier: tuple[Document, ...]) -> lis
         raise place.wrong(
             f"edition {edition} changes {changed[0]}", f"leave it as edition {edition - 1} has it"
         )
-    every = {each.get("name"): each for each in now["subject"]["parameters"]["statistic"]}
+    by_name = {each.get("name"): each for each in now["subject"]["parameters"]["statistic"]}
     released = [one for each in earlier for one in each["claim"]["subject"]["parameters"]["statistic"]]
     for one in released:
-        if one["name"] not in every or _bare(every[one["name"]]) != _bare(one):
-            what = "changes" if one["name"] in every else "leaves out"
+        if one["name"] not in by_name or _bare(by_name[one["name"]]) != _bare(one):
+            what = "changes" if one["name"] in by_name else "leaves out"
             raise place.wrong(
                 f"edition {edition} {what} {one['name']!r}, which is published", "list it as it was"
             )
-    check_names([str(name) for name in every])
+    check_names([str(name) for name in by_name])
     known = {one["name"] for one in released}
     listed = place.value["subject"]["parameters"]["statistic"]
     new = [each for each in listed if each.get("name") not in known]
-    if not new or len(listed) > len(every):
+    if not new or len(listed) > len(by_name):
         raise place.wrong(f"edition {edition} adds no statistic", "add one, each with a name of its own")
     return new
 

@@ -63,7 +63,7 @@ class LevelClaim(msgspec.Struct, frozen=True):
 
     @property
     def planned(self) -> float:
-        """Return what `lowers` is above where the claim is exceeded."""
+        """Return the threshold: the claim is exceeded where `lowers` is above it."""
         return float(self.level)
 
 
@@ -149,7 +149,7 @@ class CurveClaim(PointsClaim, frozen=True, tag=True):
 
     @property
     def planned(self) -> float:
-        """Return what `lowers` is above where a point is exceeded."""
+        """Return the threshold: a point is exceeded where `lowers` is above it."""
         return float(max(epsilon for epsilon, _ in self.points))
 
     def worst(self, hit: float, alarm: float) -> tuple[float, float, Fraction, Fraction]:
@@ -191,7 +191,7 @@ class RenyiClaim(PointsClaim, frozen=True, tag=True):
 
     @property
     def planned(self) -> float:
-        """Return what `lowers` is above where a point is exceeded."""
+        """Return the threshold: a point is exceeded where `lowers` is above it."""
         return float(max(epsilon for _, epsilon in self.points))
 
     def lower(self, hit: float, alarm: float) -> float:

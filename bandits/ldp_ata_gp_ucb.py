@@ -26,7 +26,7 @@ class MessageHistory:
     def __init__(self, points: int) -> None:
         self._place: dict[tuple[int, float], int] = {}
         self._held = 0
-        self._points, self._values, self._many = (np.zeros(64, dtype=t) for t in (np.int64, float, float))
+        self._points, self._values, self._counts = (np.zeros(64, dtype=t) for t in (np.int64, float, float))
         self.sums = np.zeros(points)  #: of each point
 
     def add(self, point: int, value: float) -> None:
@@ -35,12 +35,13 @@ class MessageHistory:
         at = self._place.setdefault((point, value), self._held)
         if at == self._held:
             self._append(point, value)
-        self._many[at] += 1
+        self._counts[at] += 1
 
     def _append(self, point: int, value: float) -> None:
         if self._held == len(self._points):  # room is doubled, so that a message costs O(1)
-            self._points, self._values, self._many = (
-                np.concatenate([old, np.zeros_like(old)]) for old in (self._points, self._values, self._many)
+            self._points, self._values, self._counts = (
+                np.concatenate([old, np.zeros_like(old)])
+                for old in (self._points, self._values, self._counts)
             )
         self._points[self._held], self._values[self._held] = point, value
         self._held += 1
@@ -54,7 +55,7 @@ class MessageHistory:
         points, values = self._points[: self._held], self._values[: self._held]
         tall = np.abs(values) * np.abs(rows).max(axis=0)[points] > cut
         products = rows[:, points[tall]] * values[tall]
-        lost = np.where(np.abs(products) > cut, products, 0.0) @ self._many[: self._held][tall]
+        lost = np.where(np.abs(products) > cut, products, 0.0) @ self._counts[: self._held][tall]
         return rows @ self.sums - lost
 
 

@@ -38,13 +38,13 @@ def reach(payoffs: Payoffs, features: int, epochs: int) -> float:
 
 def median_choice(estimates: Floats, coins: Floats) -> int:
     """Return k*: which row of `estimates` [k, m] has the least median distance to the others (Euclidean)."""
-    many = len(estimates)
-    if many == 1:
+    count = len(estimates)
+    if count == 1:
         return 0
     products = estimates @ estimates.T
     square = products.diagonal()[:, None] + products.diagonal() - 2 * products
     distance = np.sqrt(np.maximum(square, 0.0))
-    others = distance[~np.eye(many, dtype=np.bool_)].reshape(many, many - 1)
+    others = distance[~np.eye(count, dtype=np.bool_)].reshape(count, count - 1)
     medians = np.median(others, axis=1)
     return int(np.argmax(np.where(medians <= medians.min(), coins, -1.0)))
 
@@ -176,8 +176,8 @@ class LdpMomaGpUcb(PublishedGpUcb):
 
     def domain(self) -> Domain:
         """Return one row a person: the reward of every point, also beyond the clip."""
-        every = super().domain()
-        return Domain(self.row(self.rounds - 1) + 1, every.low, every.high, every.integer)
+        unclipped = super().domain()
+        return Domain(self.row(self.rounds - 1) + 1, unclipped.low, unclipped.high, unclipped.integer)
 
     def _messages(self, delta: Fraction) -> Theorem:
         each = 1 if self.users == "new" else self.replays

@@ -64,8 +64,8 @@ class ResidualPosterior(Choosy):
         drawn = self.mean + fading * (self.root @ self._rng.standard_normal(self.root.shape[1]))
         point = int(np.argmax(drawn) if among is None else among[np.argmax(drawn[among])])
         deviation = max(sqrt(float(self.root[point] @ self.root[point])), TINY)
-        whole = self._bound + self._noise
-        clip = max(min(whole, self._noise + self._keep * deviation), MIN_CLIP * whole)
+        reach = self._bound + self._noise
+        clip = max(min(reach, self._noise + self._keep * deviation), MIN_CLIP * reach)
         asked = Question(point, float(self.mean[point]), clip)
         self.shown(asked)
         return asked
@@ -84,19 +84,19 @@ class ResidualPosterior(Choosy):
         """
         row = self.root[point].copy()
         unsure, share = float(row @ row), 1.0 if variance is None else self._share
-        whole = variance or 0.0
+        total = variance or 0.0
         if variance is None or not self._one_bit:  # the reward's own, uniform noise's at most R
-            whole += share**2 * unsure + self._noise**2 / 3 + TINY
+            total += share**2 * unsure + self._noise**2 / 3 + TINY
         # Never all of the variance: the root would lose this direction for good, and later answers could not
         # correct it.
-        explained = min(share**2 * unsure / whole, 1 - MIN_CLIP)
+        explained = min(share**2 * unsure / total, 1 - MIN_CLIP)
         along = self.root @ row
         beyond = value - (self._centre + share * (self.mean[point] - self._centre))
-        self.mean += along * (share * beyond / whole)
+        self.mean += along * (share * beyond / total)
         if unsure > TINY**2:
             self.root -= np.outer(along, row * ((1 - sqrt(1 - explained)) / unsure))
         self._told += 1
-        return -(beyond**2 / whole + log(whole)) / 2
+        return -(beyond**2 / total + log(total)) / 2
 
 
 class Mixture(Choosy):
@@ -117,7 +117,7 @@ class Mixture(Choosy):
         return weights / weights.sum()
 
     def ask(self, among: Integers | None = None) -> Question:
-        """Return what a kernel's posterior asks."""
+        """Return the question that a kernel's posterior asks."""
         # The likelihood alone would soon settle on one kernel, by messages that say little of it.
         chances = (self.chances + self._prior) / 2
         asked = self._models[self._rng.choice(len(self._models), p=chances)].ask(among)

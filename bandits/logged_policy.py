@@ -5,11 +5,11 @@ policy that is a function of earlier releases, a recommendation.  The slot adds 
 sum and count of its arm if that arm is recommended, and else a 1 to the number of skipped records:
 all in its own slot, so that no other slot shifts.  Given the releases before its batch, a
 contribution depends on its own record and coins only, and replacing it moves its batch's release by
-at most 2.
+at most 2 in the ℓ2 norm.
 
-Of pairs, the arm with the larger upper confidence bound is recommended; of the whole set, arms in
-the shares of Thompson sampling.  In the last batch the final policy is only measured, and everyone
-counts.
+Where pairs are offered, the arm with the larger upper confidence bound is recommended; where the
+whole set is, arms with the probabilities of Thompson sampling.  In the last batch the final policy
+is only measured, and everyone counts.
 """
 
 from dataclasses import dataclass, replace
@@ -50,11 +50,12 @@ PRIORS: Final = ("exchangeable", "positions")
 class LoggedPolicy:
     """Learn from a log of `slots` records which of `arms` to recommend, in each of `contexts`.
 
-    A row is (context, arm, chance, reward), numbered from 0; −1 takes no part, and so does NaN.  `logging`
-    has the arms' shares (equal ones if left empty), `offers` the offered pairs with their probabilities
-    (the whole set if left empty), `chance` the least chance that a record may say it had.  With the `prior`
-    ``positions`` arms at near `positions` are alike.  Rewards lie in [0, 1] and have `steps` steps, one where
-    they are true or false.  What is left after `batches` batches of `batch` slots is the last batch.
+    A row is (context, arm, chance, reward), contexts and arms numbered from 0; with −1 or NaN for either it
+    takes no part.  `logging` has the arms' shares (equal ones if left empty), `offers` the offered pairs with
+    their probabilities (the whole set if left empty), `chance` the least probability with which a record may
+    say that its arm was drawn.  With the `prior` ``positions`` arms at near `positions` are alike.  Rewards
+    lie in [0, 1] and have `steps` steps, one where they are true or false.  What is left after `batches`
+    batches of `batch` slots is the last batch.
     """
 
     source: ClassVar[str] = "ours; replay of Li et al. 2011, GP-UCB of Srinivas et al. 2010, Thompson 1933"
@@ -266,7 +267,7 @@ class LoggedPolicy:
         people = np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
         drowned = np.abs(changed) * (counts < DROWNED * float(self.sigma))
         anything = float((people / people.sum() * drowned).sum())
-        reach = 1.96 * sqrt(noise_sd**2 + sampling_sd**2) + anything
+        reach = 1.96 * sqrt(noise_sd**2 + sampling_sd**2) + anything  # the normal interval of 95 %
         interval = {
             "gain": gain,
             "low": round(gain - reach, 6),

@@ -2,7 +2,7 @@
 
 What the paper's algorithm also releases, Σφφᵀ, is replaced by t·Σ_pub, its value if the points
 played were spread as the public domain is; the error of this enters the posterior as noise.
-Replacing a person's decision set and reward changes u by at most 1 (‖φ‖ ≤ 1, |y − ½| ≤ ½), and no
+Replacing a person's decision set and reward changes u by at most 1 in ℓ2 (‖φ‖ ≤ 1, |y − ½| ≤ ½), and no
 matrix needs to be made positive definite.
 """
 

@@ -178,12 +178,12 @@ class PhaseBelief:
         for first, last, played in self._phases:
             # Late answers count in the phase in which they come, so every earlier phase adds what is still
             # expected of it.
-            many = self.expected(first, last, people) - self.expected(first, last, self._before)
-            if many >= LEAST_ANSWERS:
+            answers = self.expected(first, last, people) - self.expected(first, last, self._before)
+            if answers >= LEAST_ANSWERS:
                 g = self.directions(played)
-                shape[:, 0] += many * g.mean(axis=0)
-                shape[:, 1:] += many / len(g) * (g.T @ played)
-                spread += many / len(g) * (g.T @ g)
+                shape[:, 0] += answers * g.mean(axis=0)
+                shape[:, 1:] += answers / len(g) * (g.T @ played)
+                spread += answers / len(g) * (g.T @ g)
         self._shapes.append(shape)
         self._spreads.append(spread)
         self._before = people

@@ -11,7 +11,7 @@ sums, every column scaled to norm 1 (Denisov et al. 2022).  Rows then tell of su
 of one release, and add up coherently if all have the directions of the symmetric root P^½.
 
 Every scale is public, or chosen from earlier releases for contributions and noise alike; a person is in
-one batch, and replacing their reward moves its sum by at most 2C: GDP of 1/σ for the whole transcript,
+one batch, and replacing their reward moves its sum by at most 2C in ℓ2: GDP of 1/σ for the whole transcript,
 actions included.  It holds for public contexts only: a private context would move every g of its batch.
 """
 

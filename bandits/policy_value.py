@@ -113,8 +113,8 @@ class PolicyValue(Calibrated):
 
         A prediction that lacks has no weight; without their mean, all predictions of a context are ½.
         """
-        many = len(MISSING) if self.model else len(RECORD)
-        return Domain(self.rows, (-1.0,) * many, (2.0,) * many, (False,) * many, MISSING[:many])
+        columns = len(MISSING) if self.model else len(RECORD)
+        return Domain(self.rows, (-1.0,) * columns, (2.0,) * columns, (False,) * columns, MISSING[:columns])
 
     def proof(self, delta: Fraction) -> Theorem:
         """Two sums of contributions in a ball, with Gaussian noise."""
@@ -211,6 +211,6 @@ class PolicyValue(Calibrated):
         def near(u: float) -> bool:
             apart = mean * log(mean / u) if u else 0.0
             apart += (1 - mean) * log((1 - mean) / (1 - u)) if mean < 1 else 0.0
-            return apart <= rare * (1 + 1e-9) + 1e-12
+            return apart <= rare * (1 + 1e-9) + 1e-12  # so that rounding widens the interval
 
         return bisect(near, 0.0, mean, 60)[0] * cap

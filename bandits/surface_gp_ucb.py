@@ -164,12 +164,12 @@ def _features(
     for points in world.points:
         if id(points) not in cached:
             if basis == "eigen":
-                whole = eigenfeatures(kernels.matrix(kernel, points, points, length), float(error))
+                features = eigenfeatures(kernels.matrix(kernel, points, points, length), float(error))
             else:
-                whole = quadrature_features(points.shape[1], per_axis, length)(points)
-            whole = whole / np.sqrt(len(world.points))
-            whole.flags.writeable = False
-            cached[id(points)] = whole
+                features = quadrature_features(points.shape[1], per_axis, length)(points)
+            features = features / np.sqrt(len(world.points))
+            features.flags.writeable = False
+            cached[id(points)] = features
     return tuple(cached[id(points)] for points in world.points)
 
 

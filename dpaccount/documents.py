@@ -217,7 +217,7 @@ def parse_json(raw: bytes | str, file: str) -> Place:
         ) from None
     except RecursionError:
         raise InputError("nested too deeply", f"at most {MAX_DEPTH} levels are read", file) from None
-    _walk(value, Place(value, file))
+    _check_nesting(value, Place(value, file))
     return Place(value, file)
 
 
@@ -238,7 +238,7 @@ def parse_toml(raw: bytes | str, file: str) -> Place:
     except ValueError as error:  # TOMLDecodeError, and integers of more than 4300 digits
         raise InputError(str(error), "give a TOML document", file) from None
     value = mapped(_date_as_text, value)
-    _walk(value, Place(value, file, toml=True))
+    _check_nesting(value, Place(value, file, toml=True))
     return Place(value, file, toml=True)
 
 
@@ -450,7 +450,7 @@ def _date_as_text(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime | date | time) else value
 
 
-def _walk(root: object, place: Place) -> None:
+def _check_nesting(root: object, place: Place) -> None:
     """Refuse what is nested too deeply, has oversized integers, or holds unpaired surrogates."""
     # Level by level: a recursive walk would end at Python's own limit before it could refuse a deep file.
     level, depth = [root], 0

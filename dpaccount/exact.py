@@ -235,8 +235,8 @@ def to_noise(value: Number, noise: float, *, up: bool | None = None) -> str:
         return to_digits(value, up=up, digits=15)
     place = 1 - math.floor(math.log10(abs(noise)))
     scaled = Fraction(value) * Fraction(10) ** place
-    whole = round(scaled) if up is None else math.ceil(scaled) if up else math.floor(scaled)
-    return f"{Decimal((int(whole < 0), Decimal(abs(whole)).as_tuple().digits, -place)):f}"
+    integer = round(scaled) if up is None else math.ceil(scaled) if up else math.floor(scaled)
+    return f"{Decimal((int(integer < 0), Decimal(abs(integer)).as_tuple().digits, -place)):f}"
 
 
 def formatted(value: Number, spec: str, *, up: bool) -> str:

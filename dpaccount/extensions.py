@@ -50,7 +50,7 @@ class Extension:
         return self.value.partition(":")[0].partition(".")[0]
 
     def load(self) -> Any:
-        """Return what it stands for; raises `InputError` where that cannot be imported.
+        """Return the object that it names; raises `InputError` where that cannot be imported.
 
         What our own distribution names is never taken from another project's package of that name.  What a
         module prints while it is imported goes to standard error: standard output may be a document.
@@ -129,7 +129,7 @@ def loaded(group: str) -> Iterator[tuple[Extension, Any]]:
 
 @cache
 def _loaded(each: Extension) -> Any:
-    """Return what an entry point stands for, or None after a warning."""
+    """Return the object that an entry point names, or None after a warning."""
     try:
         return each.load()
     except InputError as error:

@@ -225,7 +225,7 @@ class BoundedRow(_Changed):
         far = float(np.linalg.norm(other - here))
         pulled = other if far <= self.radius else here + (other - here) * (float(self.radius) / far)
         # Rounding may leave the pulled record a little too far away, so the exact test has the last word.
-        for _ in range(60):
+        for _ in range(60):  # far more than rounding takes; else it does not move
             if self.within(here.tolist(), pulled.tolist()):
                 return pulled
             pulled = here + (pulled - here) * (1 - 2.0**-40)

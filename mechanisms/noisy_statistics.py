@@ -123,8 +123,8 @@ class NoisyStatistics(Additive):
     @cached_property
     def _named(self) -> tuple[Column, ...]:
         """Return the columns that the statistics name, each once: some are derived."""
-        every = (c for s in self.statistics for c in (*s.by, *s.on, *s.declared, s.column) if c is not None)
-        return tuple({column.name: column for column in every}.values())
+        columns = (c for s in self.statistics for c in (*s.by, *s.on, *s.declared, s.column) if c is not None)
+        return tuple({column.name: column for column in columns}.values())
 
     @cached_property
     def parts(self) -> tuple[tuple[Draw, ...], ...]:
@@ -195,8 +195,8 @@ class NoisyStatistics(Additive):
     def _leaf(self, draw: Draw, scale: Fraction) -> Theorem:
         """Return the theorem of one draw: how far a row moves it, and its noise."""
         if draw.choice:
-            beside = any(other.size and not other.choice for other in self.draws)
-            return choices.proof(draw, scale, self.relation, self.law, beside_noise=beside)
+            others_noisy = any(other.size and not other.choice for other in self.draws)
+            return choices.proof(draw, scale, self.relation, self.law, beside_noise=others_noisy)
         vary, step = adjacency(self.relation).rows_vary, grid.step(self._bits(draw))
         if self.law == "laplace":
             if draw.l1 is not None:
@@ -292,9 +292,9 @@ class NoisyStatistics(Additive):
         if what.what in ("median", "quantile"):
             return calibration.reach_of_sums(self.law, scales[0], self._bits(part[0]), what.groups, alpha)
         law = "laplace" if what.unlisted else self.law
-        many = sum(draw.size for draw in part) or self.rows  # of cells in use: one for each row at most
+        numbers = sum(draw.size for draw in part) or self.rows  # of cells in use: one for each row at most
         return [
-            calibration.reach_of_one(law, scale, calibration.bits_of(law, draw), alpha / many)
+            calibration.reach_of_one(law, scale, calibration.bits_of(law, draw), alpha / numbers)
             for draw, scale in zip(part, scales, strict=True)
         ]
 
@@ -440,9 +440,9 @@ def _planned_unlisted_rows(
         of_rest, pairs = _planned_listed(rest, rows, 1, some, "gaussian", units=units)
         scales = dict(zip((draw.key for draw in of_rest.draws), of_rest.scales, strict=True))
         chosen |= {a.what.name: (tuple(scales[draw.key] for draw in a.draws), (a, n)) for a, n in pairs}
-    every = tuple(scale for what in statistics for scale in chosen[what.name][0])
+    all_scales = tuple(scale for what in statistics for scale in chosen[what.name][0])
     args = (promise.relation, rows == units and not vary, tuple(thresholds))
-    return NoisyStatistics(statistics, every, "gaussian", rows, *args), tuple(
+    return NoisyStatistics(statistics, all_scales, "gaussian", rows, *args), tuple(
         chosen[what.name][1] for what in statistics
     )
 

@@ -117,17 +117,17 @@ class Quantiles(NoisyCounts):
         """Return the intervals of all cumulative counts, and hence of all quantiles."""
         terms, alpha = self._terms(), confidence.missed(level) / self.cells
         each = {
-            many: accuracy.reach(self.law, self.scale, Fraction(1), alpha, many) if many else 0
-            for many in set(terms.tolist())
+            n: accuracy.reach(self.law, self.scale, Fraction(1), alpha, n) if n else 0
+            for n in set(terms.tolist())
         }
-        reach = np.array([each[many] for many in terms.tolist()], dtype=np.int64)
+        reach = np.array([each[n] for n in terms.tolist()], dtype=np.int64)
         below = view.public["ranks"].astype(np.int64)
         least = np.maximum.accumulate(np.maximum(below - reach, 0))
         most = np.minimum.accumulate((below + reach)[::-1])[::-1]
         known = not adjacency(self.relation).rows_vary
-        fewest, many = (self.rows, self.rows) if known else (int(least[-1]), int(most[-1]))
-        first = [self._first(most, rank * fewest) for rank in self.wanted]
-        last = [self._first(least, rank * many) for rank in self.wanted]
+        smallest, largest = (self.rows, self.rows) if known else (int(least[-1]), int(most[-1]))
+        first = [self._first(most, rank * smallest) for rank in self.wanted]
+        last = [self._first(least, rank * largest) for rank in self.wanted]
         of = "the first ends of cells below which there are enough rows"
         return {
             "quantiles": accuracy.interval(self.ends[first], self.ends[last], level, of),

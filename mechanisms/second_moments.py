@@ -177,7 +177,7 @@ class SecondMoments(Additive):
 
 def _products(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Return the ends of all products of two of these numbers; a square is at least 0."""
-    every = np.array([np.outer(a, b) for a in (low, high) for b in (low, high)])
-    least = every.min(axis=0)
+    products = np.array([np.outer(a, b) for a in (low, high) for b in (low, high)])
+    least = products.min(axis=0)
     np.fill_diagonal(least, np.where((low <= 0) & (high >= 0), 0.0, least.diagonal()))
-    return least, every.max(axis=0)
+    return least, products.max(axis=0)

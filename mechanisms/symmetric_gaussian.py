@@ -28,8 +28,8 @@ def contribution(features: NDArray[np.float64], reward: float, bound: Fraction) 
     """
     phi = grid.in_ball(features[None, :], Fraction(1), FEATURE_BITS)[0]
     clipped = grid.clipped(np.array([reward]), -bound, bound, FEATURE_BITS)[0]
-    whole = np.append(phi, clipped)
-    matrix: Integers = np.outer(whole, whole)
+    record = np.append(phi, clipped)
+    matrix: Integers = np.outer(record, record)
     matrix[-1, -1] = 0
     return matrix
 

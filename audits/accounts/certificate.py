@@ -265,7 +265,7 @@ def in_closed_form(
 
 
 def least(steps: list[ShownSteps | None]) -> ShownSteps | None:
-    """Return what shows the least answer, of equal ones the first; None where nothing does."""
+    """Return the steps that show the least answer, the first of equal ones; None where nothing does."""
     known = [one for one in steps if one is not None]
     return min(known, key=lambda one: one.answer, default=None)
 

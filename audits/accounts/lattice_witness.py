@@ -76,11 +76,11 @@ def _composed(
     if on.mu_squared:
         counted = [(None, 1), *counted]
     lots = [_lot(i, on, release, count, digits, share, fineness, back=back) for release, count in counted]
-    whole = sum(lot.count * lot.deviation**2 for lot in lots)
+    total = sum(lot.count * lot.deviation**2 for lot in lots)
     unit = _unit([release for release, _ in counted])
     parts, lattices = [], list[Lattice]()
     for lot in lots:
-        own = max(lot.count * lot.deviation**2, whole / (4 * len(lots)))
+        own = max(lot.count * lot.deviation**2, total / (4 * len(lots)))
         step = FINE * float(fineness.coarser) * math.sqrt(own / lot.count)
         low, high = lot.span
         step = min(max(step, (high - low) / MOST), (high - low) / LEAST * float(fineness.coarser)) or 1.0

@@ -153,12 +153,12 @@ class Arguments:
             raise InputError(what, f"give {self.named('claim')} CLAIM.toml")
         if self.claim is not None:
             return self._samples_of_claim(left, right, self.claim)
-        self._only_claim("samples")
+        self._check_only_claim("samples")
         curve, point = self._curve_claimed()
         return SamplesAudit(left, right, point.epsilon, point.delta, self._effort(), curve)
 
     def _samples_of_claim(self, left: Path, right: Path, file: Path) -> SamplesAudit:
-        replace(self, claim=None, certificate=None)._only_claim("samples")
+        replace(self, claim=None, certificate=None)._check_only_claim("samples")
         self._curve()
         for name in ("epsilon", "delta"):
             if getattr(self, name) is not None:
@@ -173,7 +173,7 @@ class Arguments:
 
     def one_run(self, file: Path) -> OneRunAudit:
         """Return the request to audit one run by the scores of its canaries."""
-        self._only_claim("one-run")
+        self._check_only_claim("one-run")
         curve, point = self._curve_claimed()
         if isinstance(curve, RhoClaim | RenyiClaim):
             name = self.named("rho" if self.renyi is None else "renyi")
@@ -229,7 +229,7 @@ class Arguments:
             raise InputError(f"{target[:70]} declares its bounds itself", right)
         return request
 
-    def _only_claim(self, option: str) -> None:
+    def _check_only_claim(self, option: str) -> None:
         """Refuse arguments that have no meaning where nothing is run; check the claim's ranges."""
         said = {**{name: getattr(self, name) for name in OF_RUNS}, **self.terms}
         for name in (name for name, value in said.items() if value is not None and value is not False):

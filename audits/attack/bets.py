@@ -211,7 +211,7 @@ class Bettor:
         loss = (self._losses + weight * self.expected[1] + 0.5) / n
         # With half a loss added, a rule that was never wrong yet does not stake all on being right again.
         delta_prime, factor = self._delta_prime, _factor(self.claimed)
-        stakes = np.linspace(0, 1 / (factor + delta_prime), 200)[1:-1]
+        stakes = np.linspace(0, 1 / (factor + delta_prime), 200)[1:-1]  # growth is flat at its best
         growth = _growth(stakes, win, loss, factor, delta_prime)
         best = int(np.argmax(growth))
         return float(stakes[best]) if growth[best] > 0 else 0.0

@@ -114,9 +114,9 @@ class _Scored:
     won: BetRefutation | None = None
 
     def bound(self, delta: Fraction, risk: Fraction, place: int = 0) -> LowerBound:
-        """Return what a rule shows, with missing runs counted against it."""
-        every = with_missing_runs(np.concatenate(self.scores[place]), self.coins)
-        return self.rules[place][2].measure(every[self.coins == 0], every[self.coins == 1], delta, risk)
+        """Return the bound that a rule shows, with missing runs counted against it."""
+        scores = with_missing_runs(np.concatenate(self.scores[place]), self.coins)
+        return self.rules[place][2].measure(scores[self.coins == 0], scores[self.coins == 1], delta, risk)
 
 
 @dataclass(frozen=True)
@@ -256,10 +256,10 @@ def _probe(
         repeats &= all(one.key() == other.key() for one, other in zip(some, twice, strict=False))
     if not repeats:
         findings.append("the same dataset and seed give different results: it draws from elsewhere too")
-    every = {outcome.key() for outcome in [*again, *some]}
-    if len(every) == 1:  # twice, since a rare result of other randomness is no state
+    keys = {outcome.key() for outcome in [*again, *some]}
+    if len(keys) == 1:  # twice, since a rare result of other randomness is no state
         afresh = {outcome.key() for outcome in crew.run_afresh([(1, challenge.seed, 0, 1)] * 2)}
-        if len(afresh) == 1 and afresh != every:
+        if len(afresh) == 1 and afresh != keys:
             raise Stuck(KEEPS)
     if some:
         note_kinds([*again, *some], some, findings)

@@ -110,9 +110,9 @@ def leakage_bound(
     rule: Rule, coins: NDArray[np.int64], runs: int, delta: Fraction, risk: Fraction
 ) -> LowerBound:
     """Return the bound if each of `runs` runs reveals its side, as total leakage would."""
-    whole = with_missing_runs(np.where(coins[:runs] == 0, np.inf, -np.inf), coins)
+    revealed = with_missing_runs(np.where(coins[:runs] == 0, np.inf, -np.inf), coins)
     best = EVERY if isinstance(rule, Guess) else rule
-    return best.measure(whole[coins == 0], whole[coins == 1], delta, risk)
+    return best.measure(revealed[coins == 0], revealed[coins == 1], delta, risk)
 
 
 def leaked_bound(reached: LowerBound) -> LowerBound:

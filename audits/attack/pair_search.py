@@ -368,7 +368,7 @@ def _distance(a: Outcome, b: Outcome, scales: dict[str, Floats]) -> float:
     text = 2.0 * (a.labels != b.labels)
     scale = scales.get(a.structure, np.zeros(len(a.numbers)))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        moved = np.nan_to_num(np.abs(a.numbers - b.numbers), nan=1.0, posinf=1e300)
+        moved = np.nan_to_num(np.abs(a.numbers - b.numbers), nan=1.0, posinf=1e300)  # a finite stand-in
         units = np.minimum(moved / np.maximum(scale, 1e-3 * (np.abs(a.numbers) + 1e-12)), 10.0)
     units = np.nan_to_num(units, nan=10.0)
     return text + float(np.sqrt((units * units).sum())) or 2.0  # the sign of a zero, the bits of a NaN

@@ -212,7 +212,7 @@ def lower_end(hits: Floats | float, runs: float, risk: float) -> Floats:
     """
     from scipy.special import betaincinv
 
-    some = np.maximum(hits, 1e-9)
+    some = np.maximum(hits, 1e-9)  # the function has no value at 0
     ends: Floats = np.where(np.asarray(hits) > 0, betaincinv(some, runs - some + 1, risk), 0.0)
     return ends * (1 - 1e-9)
 
@@ -221,7 +221,7 @@ def upper_end(hits: Floats | float, runs: float, risk: float) -> Floats:
     """Return the upper Clopper–Pearson end: the p at which P(`hits` or fewer) = `risk`, rounded up."""
     from scipy.special import betainccinv
 
-    few = np.minimum(hits, runs - 1e-9)
+    few = np.minimum(hits, runs - 1e-9)  # nor at all runs
     most = np.minimum(betainccinv(few + 1, runs - few, risk) * (1 + 1e-9), 1.0)
     return np.where(np.asarray(hits) < runs, most, 1.0)
 

@@ -27,14 +27,14 @@ def silent(_: str) -> None:
     """Report no progress."""
 
 
-def progress_counter(what: str, whole: int, progress: Progress) -> Callable[[int], None]:
+def progress_counter(what: str, total: int, progress: Progress) -> Callable[[int], None]:
     """Return a function that is called with the number of further runs done and reports their total."""
     done = 0
 
     def more(runs: int) -> None:
         nonlocal done
         done += runs
-        progress(f"{what}: {done} of {whole} runs")
+        progress(f"{what}: {done} of {total} runs")
 
     more(0)
     return more
@@ -151,8 +151,8 @@ def runs_within(most: int, challenge: Challenge, pairs: int) -> Runs:
 
 def _rounds_in(runs: int) -> tuple[tuple[int, int, int], ...]:
     """Return search rounds within this many runs: fewer runs a round, then fewer pairs."""
-    whole = 2 * sum(kept * each for kept, _, each in SCREENING)
-    scaled = _thinned(min(runs / whole, 1.0))
+    usual = 2 * sum(kept * each for kept, _, each in SCREENING)
+    scaled = _thinned(min(runs / usual, 1.0))
     most = 2 * sum(kept * each for kept, _, each in scaled)
     part = min(1.0, runs / most)
     fewer = ((int(kept * part), max(int(of_base * part), 1), each) for kept, of_base, each in scaled)

@@ -328,8 +328,8 @@ def with_learned_scores(
         learned += samples(worlds[0], range(FIRST_EXTRA, FIRST_EXTRA + more))
     score = learn(learned)
     if score.weights is None:  # overfitted to its training runs, which choose the event: fit it to others
-        many = len(training) - right, right
-        later = [samples(world, range(LATER, LATER + n)) for world, n in zip(worlds, many, strict=True)]
+        sizes = len(training) - right, right
+        later = [samples(world, range(LATER, LATER + n)) for world, n in zip(worlds, sizes, strict=True)]
         score = learn([*later[0], *later[1]])
     return [replace(world, shown=score) for world in worlds]
 

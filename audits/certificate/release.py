@@ -310,8 +310,8 @@ def read(
 
 def _is_summed(claim: Claim, subject: Subject, work: TableWork) -> bool:
     """Return whether the release is made from totals; an evaluation on public data needs the rows."""
-    whole = claim.public_data and isinstance(subject, Evaluated)
-    if not whole and summed_query(BoundClaim.of(claim, subject)) is not None:
+    needs_rows = claim.public_data and isinstance(subject, Evaluated)
+    if not needs_rows and summed_query(BoundClaim.of(claim, subject)) is not None:
         return True
     if work.divided or (claim.data_file is not None and is_folder(claim.data_file)):
         raise InputError(

@@ -3,23 +3,38 @@
 Each option is declared once, in a table that its commands share.
 """
 
+import sys
+import time
 from collections.abc import Mapping
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
+from msgspec.structs import replace
 
 from audits.cli.options import (
+    EXIT_CODES,
+    CatalogueOnly,
     ClusterOptions,
     File,
     Flag,
+    Json,
+    Name,
     Number,
     Numbers,
+    StoreOptions,
     Text,
     Whole,
+    WorkOptions,
+    differing,
+    lines,
     one_of,
+    reporting,
+    say,
+    show,
 )
 from dpaccount.documents import Place, parse_json, read_bytes
 from dpaccount.errors import InputError
@@ -28,28 +43,6 @@ from dpaccount.relation import RELATION_CLASSES
 
 if TYPE_CHECKING:
     from audits.api.arguments import Arguments
-import sys
-import time
-from contextlib import nullcontext, redirect_stdout
-from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
-
-from audits.cli.options import (
-    EXIT_CODES,
-    CatalogueOnly,
-    Json,
-    Name,
-    StoreOptions,
-    WorkOptions,
-    differing,
-    lines,
-    reporting,
-    say,
-    show,
-)
-
-if TYPE_CHECKING:
     from audits.api.requests import Audit, OneRunAudit, SamplesAudit
     from dpaccount.schemas.results import Trace
 
@@ -59,7 +52,7 @@ Dataset = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="JSON|FILE
 
 
 def _table(title: str, place: int) -> Parameter:
-    """Return what makes a class a table of options in help, under a title of its own."""
+    """Return the parameter that makes a class a table of options in help, under a title of its own."""
     return Parameter(name="*", group=Group(title, sort_key=place))
 
 
@@ -593,7 +586,7 @@ def list_subjects(name: Name | None = None, *, json_: Json = False) -> int:
     """
     from audits.subjects.catalogue import listed
 
-    def person(answer: list[dict[str, Any]] | dict[str, Any]) -> str:
+    def for_terminal(answer: list[dict[str, Any]] | dict[str, Any]) -> str:
         if isinstance(answer, list):
             rows = (f"{e['name']:<26} {e['layer']:<11} {e['status']:<10} {e['source']}" for e in answer)
             return "\n".join(rows)
@@ -603,5 +596,5 @@ def list_subjects(name: Name | None = None, *, json_: Json = False) -> int:
         ]
         return "\n".join([f"{answer['name']}: {answer['source']}", *details])
 
-    show(listed(name), json_, person)
+    show(listed(name), json_, for_terminal)
     return 0

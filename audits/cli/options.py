@@ -58,7 +58,7 @@ Numbers = Annotated[str | None, Parameter(allow_leading_hyphen=True, metavar="NU
 
 
 def one_of(*allowed: str) -> Parameter:
-    """Return what help shows, a shell completes and the command takes: one of these words."""
+    """Return the parameter of an option that takes one of these words; help and shells list them."""
     return Parameter(choices=allowed)
 
 
@@ -256,19 +256,19 @@ Step = tuple[str, int, int, int | None]  #: the phase, how much of how much, the
 
 
 def paced(clock: Callable[[], float]) -> Callable[[str], Step]:
-    """Return what reads a report; the time left follows from the pace of the phase so far."""
+    """Return a reader of reports, which estimates the time left from the pace of the phase so far."""
     phase, begun, first = "", 0.0, 0
 
     def step(what: str) -> Step:
         nonlocal phase, begun, first
         match = COUNT.match(what)
-        name, done, every = (what, 0, 0) if match is None else (match[1], int(match[2]), int(match[3]))
+        name, done, total = (what, 0, 0) if match is None else (match[1], int(match[2]), int(match[3]))
         if name != phase:
             phase, begun, first = name, clock(), done
         left = None
-        if first < done < every:
-            left = math.ceil((clock() - begun) * (every - done) / (done - first))
-        return name.rstrip(": "), done, every, left
+        if first < done < total:
+            left = math.ceil((clock() - begun) * (total - done) / (done - first))
+        return name.rstrip(": "), done, total, left
 
     return step
 
@@ -276,7 +276,7 @@ def paced(clock: Callable[[], float]) -> Callable[[str], Step]:
 def json_lines(
     show: Callable[[str], None], clock: Callable[[], float] = time.monotonic, quiet: float = 0.0
 ) -> Callable[[str], None]:
-    """Return what shows a phase when it begins, every `EVERY` seconds, and when it ends.
+    """Return a function that shows a phase when it begins, every `EVERY` seconds, and when it ends.
 
     It shows nothing in the first `quiet` seconds.
     """
@@ -284,12 +284,12 @@ def json_lines(
 
     def report(what: str) -> None:
         nonlocal last, shown
-        phase, done, every, left = step(what)
+        phase, done, total, left = step(what)
         if clock() - begun < quiet:
             return
         # A line for each report would flood the log of a script.
-        if phase != last[0] or done == every > last[1] or clock() - shown >= EVERY:
-            counts = {"done": done, "of": every, "seconds_left": left} if every else {}
+        if phase != last[0] or done == total > last[1] or clock() - shown >= EVERY:
+            counts = {"done": done, "of": total, "seconds_left": left} if total else {}
             show(json.dumps({"progress": phase, **counts}))
             last, shown = (phase, done), clock()
 
@@ -297,7 +297,7 @@ def json_lines(
 
 
 def timed(show: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> Callable[[str], None]:
-    """Return what shows a phase that counts with the time left."""
+    """Return a function that shows each phase that counts, with the time left."""
     step = paced(clock)
 
     def report(what: str) -> None:

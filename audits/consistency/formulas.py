@@ -45,9 +45,9 @@ def parsed(source: object, columns: Table) -> ast.expr:
         body = ast.parse("".join(parts).strip(), mode="eval").body
     except UNREAD:
         raise Rejected(f"{brief(source)} is no formula") from None
-    many = sum(1 for _ in ast.walk(body))
-    ensure(many < MOST_TERMS, "a formula has too many parts")
-    spend(1000 * many)
+    nodes = sum(1 for _ in ast.walk(body))
+    ensure(nodes < MOST_TERMS, "a formula has too many parts")
+    spend(1000 * nodes)
     names = {each: word for word, each in short.items()}
     for node in ast.walk(body):
         if isinstance(node, ast.Name):
@@ -169,8 +169,8 @@ def ends_of(node: ast.expr, columns: Table) -> Term:
         low, high = (exact_of(column[end], end) or Fraction(0) for end in ("low", "high"))
         return (low, high), column["type"] != "number"
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        (low, high), whole = ends_of(node.operand, columns)
-        return (-high, -low), whole
+        (low, high), integer = ends_of(node.operand, columns)
+        return (-high, -low), integer
     if isinstance(node, ast.BinOp):
         return combined(node.op, ends_of(node.left, columns), ends_of(node.right, columns))
     if isinstance(node, ast.Call) and not node.keywords:
@@ -204,14 +204,14 @@ def called(name: str | None, args: list[ast.expr], columns: Table) -> Term:
         low, high = PARTS.get(name, ends)
         return (Fraction(low), Fraction(high)), True
     terms = [ends_of(each, columns) for each in args]
-    whole = all(each for _, each in terms)
+    integer = all(each for _, each in terms)
     lows, highs = [ends[0] for ends, _ in terms], [ends[1] for ends, _ in terms]
     if name == "abs" and len(args) == 1:
         nearest = max(lows[0], -highs[0], Fraction(0))
-        return (nearest, max(abs(lows[0]), abs(highs[0]))), whole
+        return (nearest, max(abs(lows[0]), abs(highs[0]))), integer
     ensure(name in ("min", "max") and len(args) > 1, f"the function {brief(name)} is not read")
     pick = min if name == "min" else max
-    return (pick(lows), pick(highs)), whole
+    return (pick(lows), pick(highs)), integer
 
 
 def constant(node: ast.expr) -> Fraction:
@@ -262,8 +262,8 @@ def check_joined(joined: Table, columns: Table) -> None:
         value = exact_of(code, "a code")
         if value is None:
             raise Rejected("a code is finite")
-        whole = column["type"] == "number" or value.denominator == 1
-        ensure(low <= value <= high and whole, f"a code of {brief(joined['name'])} is none of its column's")
+        of_kind = column["type"] == "number" or value.denominator == 1
+        ensure(low <= value <= high and of_kind, f"a code of {brief(joined['name'])} is none of its column's")
 
 
 def derived(formula: object, columns: Table) -> Table:
@@ -283,8 +283,8 @@ def derived(formula: object, columns: Table) -> Table:
         names = [repr(edge).removesuffix(".0") for edge in edges]
         labels = [f"[{low}, {high})" for low, high in pairwise(names)]
         return {**shape, "type": "category", "values": [*labels[:-1], f"{labels[-1][:-1]}]"]}
-    (low, high), whole = ends_of(body, columns)
-    return {**shape, "type": "integer" if whole else "number", "low": str(low), "high": str(high)}
+    (low, high), integer = ends_of(body, columns)
+    return {**shape, "type": "integer" if integer else "number", "low": str(low), "high": str(high)}
 
 
 def is_not(node: ast.expr) -> bool:

@@ -62,9 +62,9 @@ class DrawnNoise(NamedTuple):
 
 def noise_of(each: Table, moves: list[LeastMove], drawn: list[Fraction], of: Table) -> list[DrawnNoise]:
     """Return the noise of a statistic's draws, the counts of whose groups come last."""
-    many = sum(move.size for move in moves) or integer(of["rows"])
+    numbers = sum(move.size for move in moves) or integer(of["rows"])
     laplace = unlisted(each) or of["law"] == "laplace"
-    rare = float(1 - OF_INTERVALS) / many
+    rare = float(1 - OF_INTERVALS) / numbers
     groups = numbers_shown(each, moves[0].size)
     steps = [(1.0 if move.cells else STEP) if laplace else 0.0 for move in moves]
     pairs = zip(drawn, steps, strict=True)
@@ -152,7 +152,7 @@ def least_reach(scale: float, step: float, rare: float) -> float:
     low, high = 0.0, scale
     while missed(high, scale, step) > rare:
         high *= 2
-    for _ in range(60):
+    for _ in range(60):  # halvings: to the last bits of a float
         middle = (low + high) / 2
         low, high = (low, middle) if missed(middle, scale, step) <= rare else (middle, high)
     return high
@@ -198,8 +198,8 @@ def size_of(
     shown: float, first: float, last: float, wide: float, off: float, fewest: float, most: float
 ) -> float:
     """Return the size of a group by one end of its mean's interval, which shrinks as it grows."""
-    upper = last < 1 - 1e-9
-    for _ in range(100):
+    upper = last < 1 - 1e-9  # an end that is clipped at 1 tells nothing of the size
+    for _ in range(100):  # halvings, past the last bit of a float
         size = (fewest + most) / 2
         a, b = mean_ends(shown, size, wide, off)
         wider = b > last if upper else a < first
@@ -210,8 +210,8 @@ def size_of(
 def mean_ends(mean: float, size: float, wide: float, off: float) -> Ends:
     """Return the ends of a mean in [−1, 1] of a sum known to `wide`, and a size to `off`."""
     low, high = mean * size - wide, mean * size + wide
-    few, many = max(size - off, 1), max(size + off, 1)
-    ends = min(low / few, low / many) - ROUNDED, max(high / few, high / many) + ROUNDED
+    smallest, largest = max(size - off, 1), max(size + off, 1)
+    ends = min(low / smallest, low / largest) - ROUNDED, max(high / smallest, high / largest) + ROUNDED
     return max(ends[0], -1.0), min(ends[1], 1.0)
 
 
@@ -299,8 +299,8 @@ def check_reported(report: dict[str, Any], described: list[dict[str, Any]]) -> N
 
 def check_choices(report: Table, held: Table) -> None:
     """Verify that chosen quantiles are candidates without an interval, and state enough ranks."""
-    every = [move for each in held["statistics"] for move in least_moves(each, exact=held["exact_rows"])]
-    scales = {move.key: (move, scale) for move, scale in zip(every, held["scales"], strict=True)}
+    moves = [move for each in held["statistics"] for move in least_moves(each, exact=held["exact_rows"])]
+    scales = {move.key: (move, scale) for move, scale in zip(moves, held["scales"], strict=True)}
     for each in filter(chosen, held["statistics"]):
         value, around, about = report[each["name"]], report["accuracy"][each["name"]], brief(each["name"])
         (low, high), (move, given) = ends(each["column"]), scales[f"{each['name']}/choice"]

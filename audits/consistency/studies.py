@@ -212,8 +212,8 @@ def check_draw(move: LeastMove, step: Table, steps: list[Table], held: Table) ->
     same = given["query"] == move.key and of == (ADDED if move.size == 0 else relation)
     ensure(same, f"the noise of {brief(move.key)} rests on another query, or on other neighbours")
     ensure(enough(move, given), f"a row moves {brief(move.key)} further than is assumed")
-    many = [integer(steps[k]["with"]["most"]) for k in step["from"][1:]]
-    ensure(all(most >= move.size for most in many), f"{brief(move.key)} is of more numbers than is assumed")
+    limits = [integer(steps[k]["with"]["most"]) for k in step["from"][1:]]
+    ensure(all(most >= move.size for most in limits), f"{brief(move.key)} is of more numbers than is assumed")
 
 
 def enough(move: LeastMove, given: Table) -> bool:

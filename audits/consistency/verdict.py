@@ -124,9 +124,9 @@ def evidence(document: dict[str, Any]) -> dict[str, Entry]:
     entries = {entry["step"]: entry for entry in document["sensitivity"]}
     ensure(len(entries) == len(document["sensitivity"]), "a hypothesis has evidence twice")
     ensure(entries.keys() <= assumed.keys(), "evidence on a hypothesis that the derivation does not use")
-    every = entries.values()
-    ensure(len({entry["source"] for entry in every}) <= 1, "the evidence is of several pieces of code")
-    together = {entry["examples"] for entry in every if entry["rule"] != "assume_persons"}
+    listed = entries.values()
+    ensure(len({entry["source"] for entry in listed}) <= 1, "the evidence is of several pieces of code")
+    together = {entry["examples"] for entry in listed if entry["rule"] != "assume_persons"}
     ensure(len(together) <= 1, "hypotheses are tested together, on as many examples")
     for name, entry in entries.items():
         check_entry(document["proved"]["derivation"], assumed[name], entry)
@@ -220,8 +220,8 @@ def check_points(document: dict[str, Any], final: Fact | None) -> None:
     curves = list(asserted(document["proved"]["derivation"], unit)) if final is not None else []
     wanted = {Fraction(0), promise / 2 if promise is not None else None} if curves else set()
     times = {limits.count(limit) for limit in wanted} or {0}
-    every = set(limits) == wanted and len(times) == 1 and max(times) >= len(curves)
-    ensure(every, "the attack is not on the points of what is proved")
+    complete = set(limits) == wanted and len(times) == 1 and max(times) >= len(curves)
+    ensure(complete, "the attack is not on the points of what is proved")
     for point in points:
         words = "seen {hits} of {runs} against {alarms} of {other_runs}".format(**point)
         ensure(point["event"].endswith(words), f"the event of a point was {words}")
@@ -397,7 +397,7 @@ def largest_rate(n: int, k: int, risk: float) -> float:
     """Return about the largest p with P(Bin(n, p) ≤ k) ≥ `risk`, k < n: a search; its result is verified."""
     low, high = k / n, 1.0
     choose = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    for _ in range(50):
+    for _ in range(50):  # halvings: to the last bits of a float
         p = (low + high) / 2
         if not low < p < high:
             break

@@ -70,7 +70,7 @@ class _Box:
 
     def __init__(self, domain: Domain) -> None:
         self.low, self.high, self.rows = np.array(domain.low), np.array(domain.high), domain.rows
-        self.whole = np.array(domain.integer, dtype=bool)
+        self.integer = np.array(domain.integer, dtype=bool)
         self.size, self.place = (self.rows, len(self.low)), np.arange(self.rows)[:, None]
 
     def equal(self, record: Rows) -> Rows:
@@ -81,14 +81,14 @@ class _Box:
 
     def between(self, share: Rows) -> Rows:
         """Return values at these shares of the range; integers are equally likely, the largest too."""
-        rows: Rows = self.low + (self.high - self.low + self.whole) * share
-        return np.where(self.whole, np.minimum(np.floor(rows), self.high), rows)
+        rows: Rows = self.low + (self.high - self.low + self.integer) * share
+        return np.where(self.integer, np.minimum(np.floor(rows), self.high), rows)
 
     def in_turn(self, values: int) -> Rows:
         """Return records in which each column cycles through its values (`values` of them if it is real)."""
-        many = np.where(self.whole, np.minimum(self.high - self.low + 1, self.rows), values)
-        place = self.place % np.maximum(many, 1)
-        return self.between(np.where(self.whole, (place + 0.5) / many, place / max(values - 1, 1)))
+        distinct = np.where(self.integer, np.minimum(self.high - self.low + 1, self.rows), values)
+        place = self.place % np.maximum(distinct, 1)
+        return self.between(np.where(self.integer, (place + 0.5) / distinct, place / max(values - 1, 1)))
 
 
 def between(domain: Domain, share: Rows) -> Rows:
@@ -187,8 +187,8 @@ def dataset(domain: Domain, base: str, seed: int) -> Rows:
             first, then = (dataset(domain, each, seed) for each in rest.split(", then ", maxsplit=1))
             rows = np.concatenate([first[: int(count)], then[int(count) :]])
         case "last", [_, rest]:
-            whole, longer = rest.split(maxsplit=1)
-            data = dataset(replace(domain, rows=int(whole)), longer, seed)
+            held, longer = rest.split(maxsplit=1)
+            data = dataset(replace(domain, rows=int(held)), longer, seed)
             return data[len(data) - domain.rows :]
         case (("rising" | "falling"), [column, others]):
             rows = dataset(domain, others, seed)
@@ -242,8 +242,8 @@ def _generated(domain: Domain, base: str, rng: np.random.Generator) -> Rows:
 
 
 def _floor_integers(domain: Domain, rows: Rows) -> Rows:
-    whole = np.array(domain.integer, dtype=bool)
-    rows[:, whole] = np.floor(rows[:, whole])
+    integer = np.array(domain.integer, dtype=bool)
+    rows[:, integer] = np.floor(rows[:, integer])
     return rows
 
 

@@ -15,7 +15,7 @@ FORM = "pandas"  #: the default
 
 
 def read_data(place: Place, relation: str, radius: Fraction | None) -> Described:
-    """Return what ``[subject.data]`` says; raises `InputError` with the key that is wrong."""
+    """Return the data that ``[subject.data]`` describes; raises `InputError` with the key that is wrong."""
     if not isinstance(place.value, dict) or "columns" not in place.value:
         return read_shape(place, relation, radius)
     for key in ARRAY:
@@ -95,13 +95,13 @@ def _free_text(column: Column, value: object) -> bool:
 
 
 def _matrix(frame: Frame, place: Place) -> Matrix:
-    rows, many = [], dict.fromkeys(range(frame.rows), 0)
+    rows, counts = [], dict.fromkeys(range(frame.rows), 0)
     for number, row in enumerate(place.items()):
         identity = frame.table.identity
         who = number if identity is None else frame.owners.index(row.child(identity).text())
-        if who not in many or many[who] == frame.table.max_rows:
+        if who not in counts or counts[who] == frame.table.max_rows:
             raise row.wrong("more rows than are declared", "keep to rows and max_rows")
-        many[who] += 1
+        counts[who] += 1
         whose = 0.0 if identity is None else float(who)
         rows.append([whose, *(_code(frame, k, row) for k in range(frame.columns))])
     return np.array(rows, dtype=np.float64).reshape(len(rows), 1 + frame.columns)

@@ -71,9 +71,9 @@ def marked_columns(domain: Domain, marks: tuple[float, ...]) -> list[tuple[int, 
     columns = enumerate(zip(domain.low, domain.high, domain.integer, strict=True))
     return [
         (column, mark)
-        for column, (low, high, whole) in columns
+        for column, (low, high, integer) in columns
         for mark in marks
-        if low <= mark <= high and not (whole and mark != np.floor(mark))
+        if low <= mark <= high and not (integer and mark != np.floor(mark))
     ]
 
 

@@ -42,12 +42,12 @@ class CodedColumn:
 
     def values(self, codes: Matrix) -> list[Any]:
         """Return the cells as Python values, None if one is missing."""
-        as_one: dict[str, Callable[[float], Any]] = {"number": float, "integer": int, "boolean": bool}
+        convert: dict[str, Callable[[float], Any]] = {"number": float, "integer": int, "boolean": bool}
 
         def text(code: float) -> str:
             return self.texts[int(code)]
 
-        value = as_one.get(self.kind, text)
+        value = convert.get(self.kind, text)
         return [None if code == MISSING else value(code) for code in codes.tolist()]
 
     def numbers(self, codes: Matrix) -> NDArray[np.float64]:

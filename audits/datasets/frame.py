@@ -82,10 +82,10 @@ class Frame:
 
     def data(self, records: Floats) -> Matrix:
         """Return persons as the rows of a table, in the public order."""
-        most, many = self.table.max_rows, len(records)
+        most, persons = self.table.max_rows, len(records)
         there = np.arange(most) < records[:, 1:2]
         owners = np.repeat(records[:, :1], most, axis=1)
-        cells = records[:, 2:].reshape(many, most, self.columns) + 0.0  # one zero, not two
+        cells = records[:, 2:].reshape(persons, most, self.columns) + 0.0  # one zero, not two
         flat: Matrix = np.concatenate([owners[:, :, None], cells], axis=2)[there]
         for place, column in enumerate(self.table.columns):
             if column.name == self.table.identity:

@@ -50,9 +50,9 @@ class _Ends:
         self.frame, self.most = frame, frame.table.max_rows
         ends = np.array([frame.ends(place) for place in range(frame.columns)])
         self.low, self.high = ends[:, 0], ends[:, 1]
-        self.whole = np.array([column.kind != "number" for column in frame.table.columns])
+        self.integer = np.array([column.kind != "number" for column in frame.table.columns])
         self.coded = np.array([column.kind not in ("number", "integer") for column in frame.table.columns])
-        #: categories and texts may be others too
+        #: the last code, of categories and texts also that of a value which was not declared
         self.top = np.where(
             self.coded, [frame.codes(place) - 1.0 for place in range(frame.columns)], self.high
         )
@@ -62,11 +62,11 @@ class _Ends:
         return np.minimum(self.low + np.mod(steps[:, :, None], self.top - self.low + 1), self.top)
 
     def rounded(self, cells: Floats) -> Floats:
-        return np.where(self.whole, np.floor(cells), cells)
+        return np.where(self.integer, np.floor(cells), cells)
 
     def between(self, share: Floats) -> Floats:
         """Return cells at these fractions of the range; categories are equally likely."""
-        far = np.where(self.whole, self.top - self.low + 1 - 1e-9, self.high - self.low)
+        far = np.where(self.integer, self.top - self.low + 1 - 1e-9, self.high - self.low)
         return self.rounded(self.low + far * share)
 
     def in_turn(self, first: int, rows: int, numbers: Floats) -> Floats:
@@ -208,12 +208,12 @@ def _of_base(frame: Frame, base: Base, number: int, seed: int) -> Iterator[Pair]
     rng = np.random.default_rng([seed, 7, number])
     added = adjacency(frame.relation).rows_vary
     first: list[tuple[str, ...]] = [(name,) for name in ALONE] if added else list(FIRST_PAIRS)
-    every: list[tuple[str, ...]] = (
+    choices: list[tuple[str, ...]] = (
         [(name,) for name in known] if added else list(itertools.combinations(known, 2))
     )
     start = number % len(first)
     first = first[start:] + first[:start]
-    rest = [every[k] for k in rng.permutation(len(every))]
+    rest = [choices[k] for k in rng.permutation(len(choices))]
     for layer, names in enumerate(dict.fromkeys([*first, *rest])):
         units = (frame.rows - 1, 0, first_to_last(frame.rows, frame.table.max_rows))
         unit = units[(layer + number) % len(units)]
@@ -254,7 +254,7 @@ def _with(frame: Frame, others: Floats, unit: int, rows: Floats) -> Floats:
 def random_pairs(frame: Frame, seed: int, count: int) -> list[Pair]:
     """Return pairs of any base, any unit, and persons that are named or have any cells."""
     rng = np.random.default_rng([seed, 13])
-    every, ends = bases(frame), _Ends(frame)
+    all_bases, ends = bases(frame), _Ends(frame)
     known: list[Person] = [*persons(frame).values(), True, False]
     pairs = []
     for number in range(count):
@@ -262,7 +262,7 @@ def random_pairs(frame: Frame, seed: int, count: int) -> list[Pair]:
             known[rng.integers(len(known))] if rng.random() < 0.5 else _any_person(frame, ends, rng)
             for _ in range(adjacency(frame.relation).contributions)
         ]
-        base = every[rng.integers(len(every))]
+        base = all_bases[rng.integers(len(all_bases))]
         neighbours = pair(frame, base, int(rng.integers(frame.rows)), sides, seed + number)
         pairs += [] if neighbours is None else [neighbours]
     return pairs

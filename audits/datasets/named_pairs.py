@@ -146,8 +146,8 @@ def records(shape: Shape) -> list[Rows]:
                 one[j] = end[j]
                 candidates.append(one)
     candidates.append(np.clip(low + 1, low, high))
-    whole = [np.floor(record) if shape.integer else record for record in candidates]
-    return list({record.tobytes(): record for record in whole}.values())
+    kept = [np.floor(record) if shape.integer else record for record in candidates]
+    return list({record.tobytes(): record for record in kept}.values())
 
 
 def _units(rows: Rows) -> list[int]:

@@ -29,9 +29,9 @@ TOTALS, FREE, FEW = 24, 6, 8  #: fixed sums, columns left out of them; records t
 MAX_MARKED_COLUMNS = 32  #: that have marks alone
 
 
-def thin(many: int, most: int) -> int:
-    """Return the step of a slice that picks at most `most` of `many` items, evenly spaced."""
-    return max(-(-many // max(most, 1)), 1)
+def thin(count: int, most: int) -> int:
+    """Return the step of a slice that picks at most `most` of `count` items, evenly spaced."""
+    return max(-(-count // max(most, 1)), 1)
 
 
 def records(
@@ -73,11 +73,11 @@ def _grid(domain: Domain) -> Rows:
     # Each column has its own order of the strata, so every band of values is met once, with any values beside
     # it.
     share = (np.stack([rng.permutation(STRATA) for _ in columns], axis=1) + OFFSET) / STRATA
-    every = between(domain, share)
-    ends = np.where(rng.random(every.shape) < 0.5, low, high)
+    spread = between(domain, share)
+    ends = np.where(rng.random(spread.shape) < 0.5, low, high)
     groups = min(len(columns), PASSES)
-    alone = [np.where(columns % groups == k, every, high) for k in range(groups)]
-    return np.concatenate([every, np.where(rng.random(every.shape) < 0.5, every, ends), *alone])
+    alone = [np.where(columns % groups == k, spread, high) for k in range(groups)]
+    return np.concatenate([spread, np.where(rng.random(spread.shape) < 0.5, spread, ends), *alone])
 
 
 def _noted(domain: Domain, marks: Sequence[float], groups: Sequence[tuple[float, ...]]) -> Rows:
@@ -95,10 +95,10 @@ def about(
     domain: Domain, column: int, marks: Sequence[float], groups: Sequence[tuple[float, ...]] = ()
 ) -> list[float]:
     """Return values for a column: marks, their neighbours, midpoints, multiples and fractions."""
-    low, high, whole = domain.low[column], domain.high[column], domain.integer[column]
+    low, high, integer = domain.low[column], domain.high[column], domain.integer[column]
     fits = sorted({mark for mark in marks if low <= mark <= high})
     neighbours = [
-        mark + k if whole else float(np.nextafter(mark, mark + k)) for mark in fits for k in (-1, 1)
+        mark + k if integer else float(np.nextafter(mark, mark + k)) for mark in fits for k in (-1, 1)
     ]
     middles = [(a + b) / 2 for a, b in itertools.pairwise([low, *fits, high])]
     times = [value for mark in marks if mark > 0 for value in _times(mark, low, high)]
@@ -110,7 +110,7 @@ def about(
         *((NOTED, each) for each in (neighbours, middles, times, joined)),
         dated,
     ):
-        kept = {float(np.floor(value)) if whole else value for value in tier}
+        kept = {float(np.floor(value)) if integer else value for value in tier}
         new = sorted(value for value in kept - set(chosen) if low <= value <= high)
         chosen += new[:: thin(len(new), most)]
     return chosen
@@ -118,8 +118,8 @@ def about(
 
 def _times(mark: float, low: float, high: float) -> Iterator[float]:
     """Yield multiples of a mark in a column's range; and fractions by a small whole one."""
-    first, many = math.ceil(low / mark), math.floor(high / mark) - math.ceil(low / mark) + 1
-    yield from (k * mark for k in range(first, first + many, thin(many, MULTIPLES)))
+    first, count = math.ceil(low / mark), math.floor(high / mark) - math.ceil(low / mark) + 1
+    yield from (k * mark for k in range(first, first + count, thin(count, MULTIPLES)))
     if mark in range(2, FRACTIONS):
         yield from (k / mark for k in range(1, FRACTIONS))
 
@@ -146,7 +146,7 @@ def _together(domain: Domain, group: tuple[float, ...], seed: int) -> Rows:
     for record in candidates:
         columns = rng.permutation(len(low))[: rng.integers(2, MOST_MARKED + 1)]
         for column, mark in zip(columns, rng.permutation([*group, *group]).tolist(), strict=False):
-            whole = domain.integer[column] and mark != np.floor(mark)
-            if low[column] <= mark <= high[column] and not whole:
+            excluded = domain.integer[column] and mark != np.floor(mark)
+            if low[column] <= mark <= high[column] and not excluded:
                 record[column] = mark
     return candidates

@@ -124,7 +124,7 @@ ARRAY = ("shape", "low", "high", "dtype")  #: keys of an array's description
 
 
 def read_shape(place: Place, relation: str, radius: Fraction | None) -> Described:
-    """Return what ``[subject.data]`` says; raises `InputError` with the key that is wrong."""
+    """Return the data that ``[subject.data]`` describes; raises `InputError` with the key that is wrong."""
     table = place.table(("shape", "low", "high"), ("dtype", "left", "right"))
     with place.placing():
         shape = array_shape(table, relation, radius)
@@ -143,10 +143,10 @@ def array_shape(terms: Mapping[str, Place], relation: str, radius: Fraction | No
     sizes = [each.integer(1, MAX_NUMBERS) for each in terms["shape"].items()]
     if len(sizes) not in (1, 2):
         raise terms["shape"].wrong(f"found {len(sizes)} sizes", "give rows, or rows and columns")
-    whole = "dtype" in terms and terms["dtype"].text("float", "int") == "int"
+    integer = "dtype" in terms and terms["dtype"].text("float", "int") == "int"
     columns = sizes[1] if len(sizes) == 2 else None
     low, high = (_ends(terms[key], columns or 1) for key in ("low", "high"))
-    return Shape(sizes[0], columns, low, high, whole, relation, None if radius is None else float(radius))
+    return Shape(sizes[0], columns, low, high, integer, relation, None if radius is None else float(radius))
 
 
 def _ends(place: Place, columns: int) -> tuple[float, ...]:

@@ -60,8 +60,8 @@ def units(domain: Domain, more: set[int]) -> list[int]:
     # Streams have short parts at their beginning, which a random unit rarely enters.
     first = {factor * 2**k for k in range(domain.rows.bit_length()) for factor in (1, 3)}
     even = np.linspace(1, domain.rows, min(UNITS, domain.rows)).astype(int).tolist()
-    every = sorted(unit for unit in {*first, *even, *more} if 0 < unit <= domain.rows)
-    return every[:: thin(len(every), 3 * UNITS)]
+    numbers = sorted(unit for unit in {*first, *even, *more} if 0 < unit <= domain.rows)
+    return numbers[:: thin(len(numbers), 3 * UNITS)]
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ def series(domain: Domain, relation: str, sequences: Iterable[tuple[float, ...]]
     """Yield pairs in which consecutive rows have numbers that stand in a sequence, on one side or on both."""
     low, high, near = np.array(domain.low), np.array(domain.high), adjacency(relation)
     for number, sequence in enumerate(sequences):
-        whole = [column for column, _ in marked_columns(domain, sequence)]
-        columns = [column for column in dict.fromkeys(whole) if whole.count(column) == len(sequence)]
+        marked = [column for column, _ in marked_columns(domain, sequence)]
+        columns = [column for column in dict.fromkeys(marked) if marked.count(column) == len(sequence)]
         if not columns or len(sequence) > domain.rows:
             continue
         start = (domain.rows - len(sequence)) // 2 * (number % 2)
@@ -162,10 +162,10 @@ def walks(domain: Domain, relation: str, marks: tuple[float, ...]) -> Iterator[W
         fewer = (*steps, *(rows - count for count in requested))
         if adjacency(relation).rows_vary:
             yield Walk(domain, relation, f"last of {rows} {base}", rows, fewer, leaving=True)
-    some, every = range(min(len(domain.low), 4) if len(domain.low) > 1 else 0), (1 << len(domain.low)) - 1
+    some, mask = range(min(len(domain.low), 4) if len(domain.low) > 1 else 0), (1 << len(domain.low)) - 1
     ends = [(start, example) for example in given for start in ("low", "high", "uniform")]
     ends += [("low", "high"), ("low", "uniform"), ("uniform", "high"), ("in turn", "falling")]
-    ends += [("low", f"ends {1 << c}") for c in some] + [("high", f"ends {every - (1 << c)}") for c in some]
+    ends += [("low", f"ends {1 << c}") for c in some] + [("high", f"ends {mask - (1 << c)}") for c in some]
     for start, end in ends:
         yield Walk(domain, relation, f"first {{}} {end}, then {start}", rows)
     crowds = [(c, value) for c, values in enumerate(_values(domain)) for value in values]
@@ -176,7 +176,7 @@ def walks(domain: Domain, relation: str, marks: tuple[float, ...]) -> Iterator[W
 
 
 def _values(domain: Domain) -> Iterator[list[float]]:
-    """Yield the values of each whole column that has few, and none of others."""
+    """Yield the values of every column: a list if it is of integers and has few, else an empty one."""
     for low, high, integer in zip(domain.low, domain.high, domain.integer, strict=True):
         yield np.arange(low, high + 1).tolist() if integer and high - low < FEW_VALUES else []
 
@@ -193,8 +193,8 @@ def special(domain: Domain, marks: tuple[float, ...]) -> list[str]:
     ends = [f"ends {bits}" for bits in range(1, min(2 ** len(domain.low), 17) - 1)]
     fits = marked_columns(domain, tuple(total / domain.rows for total in (1.0, 100.0, *marks)))
     means = [crowd(domain.rows, mean, column, "uniform") for column, mean in fits if column in columns]
-    every = [_every_mark(domain, marks, column) for column in columns]
-    sorts = [*examples(domain), *GENERATORS, *ordered, *ends, *every]
+    by_column = [_every_mark(domain, marks, column) for column in columns]
+    sorts = [*examples(domain), *GENERATORS, *ordered, *ends, *by_column]
     return [*sorts, *sums(domain, marks), *means[:: thin(len(means), TOTALS)]]
 
 

@@ -250,9 +250,9 @@ def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) ->
         for key, column in columns.items():
             moves = _moves(run, other, {key})
             most = max(most, sum(v * v for move in moves.values() for v in move) * grids[key] ** 2)
-            every = range(rounds)
+            numbers = range(rounds)
             by_round = {
-                part: move for (_, part), move in moves.items() if type(part) is int and part in every
+                part: move for (_, part), move in moves.items() if type(part) is int and part in numbers
             }
             if column.rule == "centred":
                 by_round = column.table(moves.values())

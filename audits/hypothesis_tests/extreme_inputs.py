@@ -158,8 +158,8 @@ def possible_everywhere(law: Law) -> bool:
 def _choices(proved: Proved, marks: tuple[float, ...], most: int) -> list[ReleaseChoice]:
     """Return how releases are chosen; among others, so that they meet numbers of the code, or each other."""
     near = {mark + k for mark in marks for k in (-1, 0, 1)}
-    whole = sorted((value for value in near if value == int(value)), key=abs)[:most]
-    chosen = [ReleaseChoice(value=value, period=p) for value in (*whole, math.nan) for p in PERIODS]
+    integers = sorted((value for value in near if value == int(value)), key=abs)[:most]
+    chosen = [ReleaseChoice(value=value, period=p) for value in (*integers, math.nan) for p in PERIODS]
     if set(proved.grids.values()) != {1.0}:
         more = sorted(marks, key=abs)[:most]
         chosen += [ReleaseChoice(value=value, period=p, in_units=True) for value in more for p in PERIODS]

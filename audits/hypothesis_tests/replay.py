@@ -165,8 +165,8 @@ def differing(run: Run, other: Run, unit: int) -> str | None:
     wrong = _differing_public(run, other)
     if wrong is not None:
         return wrong
-    for name, whole in run.view.own.items():
-        wrong = _differing_own(name, whole, other.view.own[name], unit)
+    for name, own in run.view.own.items():
+        wrong = _differing_own(name, own, other.view.own[name], unit)
         if wrong is not None:
             return wrong
     return _differing_hidden(run, other)
@@ -192,14 +192,14 @@ def _differing_public(run: Run, other: Run) -> str | None:
 
 
 def _differing_own(
-    name: str, whole: NDArray[np.generic], against: NDArray[np.generic], unit: int
+    name: str, own: NDArray[np.generic], against: NDArray[np.generic], unit: int
 ) -> str | None:
-    if identical(whole, against):
+    if identical(own, against):
         return None
-    if not whole.ndim or not against.ndim:
+    if not own.ndim or not against.ndim:
         return f"{name} has no rows, one for each unit"
-    removed = unit > 0 and len(whole) == len(against) + 1  # add-remove: no row on the right
-    shown = np.delete(whole, unit - 1, axis=0) if removed else whole
+    removed = unit > 0 and len(own) == len(against) + 1  # add-remove: no row on the right
+    shown = np.delete(own, unit - 1, axis=0) if removed else own
     if (shown.shape, shown.dtype) != (against.shape, against.dtype):
         return f"{name} has another shape or type"
     changed = [row + 1 for row in _rows_apart(shown, against)]

@@ -228,10 +228,10 @@ def run_tours(
     """
     room, given, cut = max(WORK // marks.work, LEAST), tours.examples(domain), list[str]()
 
-    def chosen(what: str, every: Any, most: int) -> Any:
-        step = thin(len(every), most)
-        cut.extend([f"{len(every[::step])} of {len(every)} {what}"] * (step > 1))
-        return every[::step]
+    def chosen(what: str, items: Any, most: int) -> Any:
+        step = thin(len(items), most)
+        cut.extend([f"{len(items[::step])} of {len(items)} {what}"] * (step > 1))
+        return items[::step]
 
     coins, middle = named_coins(seed, marks.numbers), (domain.rows + 1) // 2
     asked = {int(mark) + k for mark in marks.numbers for k in (0, 1) if 0 <= mark < domain.rows}

@@ -101,6 +101,6 @@ def _points_of_mu(mu: Fraction) -> Points:
     levels = np.round(np.linspace(0, size * size / 2 + 5 * size, CURVE_POINTS), 6)
     one, other = levels / size - size / 2, levels / size + size / 2
     spent = np.exp(log_ndtr(-one)) - np.exp(levels + log_ndtr(-other))
-    upwards = np.clip(spent * (1 + 1e-9) + 1e-15, 0, 1)
+    upwards = np.clip(spent * (1 + 1e-9) + 1e-15, 0, 1)  # over cancellation and what scipy errs by
     columns = (map(Fraction, map(repr, values.tolist())) for values in (levels, upwards))
     return list(zip(*columns, strict=True))

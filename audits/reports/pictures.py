@@ -31,9 +31,9 @@ def profile(certificate: CertifyResult) -> str:
     points = certificate["audit"]["points"] if certificate["audit"] else []
     asserted += [_dot(point["limit"], point["delta"]) for point in points if point["of"] == "proof"]
     shown = [_dot(point["epsilon_lower"], point["delta"]) for point in points]
-    every = [dot for dot in (claim, *asserted, *shown) if math.isfinite(dot[0])]
-    right = max((dot[0] for dot in every), default=1.0) * 1.08 or 1.0
-    low = math.floor(min((dot[1] for dot in every), default=-6.0)) - 0.5
+    dots = [dot for dot in (claim, *asserted, *shown) if math.isfinite(dot[0])]
+    right = max((dot[0] for dot in dots), default=1.0) * 1.08 or 1.0
+    low = math.floor(min((dot[1] for dot in dots), default=-6.0)) - 0.5
 
     def at(dot: Dot) -> Dot:
         return (
@@ -89,9 +89,9 @@ def trade_off(certificate: CertifyResult) -> str:
 
 def banded(curves: Sequence[tuple[str, list[Dot], list[Dot]]], right: str, up: str) -> str:
     """Return named curves, each with the outline of its band, on scales that hold all of them and zero."""
-    every = [dot for _, line, band in curves for dot in (*line, *band)]
-    most, high = max(dot[0] for dot in every), max(0.0, *(dot[1] for dot in every))
-    low = min(0.0, *(dot[1] for dot in every))
+    dots = [dot for _, line, band in curves for dot in (*line, *band)]
+    most, high = max(dot[0] for dot in dots), max(0.0, *(dot[1] for dot in dots))
+    low = min(0.0, *(dot[1] for dot in dots))
     span = (high - low) or 1.0
 
     def at(dot: Dot) -> Dot:

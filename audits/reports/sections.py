@@ -374,7 +374,7 @@ def _budget(certificate: CertifyResult, ledger: Mapping[str, Any] | None) -> lis
 
 def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what a certificate noted about its ledger's budget before and after its charge."""
-    whole = f"ε = {budget['epsilon']} at δ = {budget['delta']} for each unit, {budget['unit']}"
+    promised = f"ε = {budget['epsilon']} at δ = {budget['delta']} for each unit, {budget['unit']}"
 
     def spent(when: str) -> str:
         most = budget[when]["upper"]
@@ -390,7 +390,7 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
     if budget["measure"] not in ("pure", "approximate"):
         rest += f". In {budget['measure']}, the ε of several charges do not simply add up"
     return [
-        ("The ledger's budget", f"{whole} ({budget['relation']}, measure: {budget['measure']})"),
+        ("The ledger's budget", f"{promised} ({budget['relation']}, measure: {budget['measure']})"),
         ("Spent before this release", spent("before")),
         ("Spent after it", spent("after")),
         ("Left after it", rest),
@@ -461,13 +461,13 @@ def explained(certificate: CertifyResult) -> list[str]:
     attacked = "Results drawn elsewhere were compared" if elsewhere else "The running code was attacked"
     other = "another dataset" if elsewhere else "a synthetic neighbour"
     less = "An attack shows less than is proved." if proved else "An attack proves nothing by failing."
-    whole = " The proof holds for all pairs and events." if proved else ""
+    scope = " The proof holds for all pairs and events." if proved else ""
     sentences = [
         f"{attacked}. Method: {audit['attack']}. The bounds count {runs} runs on one"
         f" dataset and {others} on {other}{chose}. Result: ε is at least"
         f" {to_digits(shown, up=False)} at δ = {point['delta']}, with confidence {audit['confidence']} over"
         " all points together.",
-        f"{less} It sees one pair of datasets, one event and finitely many runs.{whole}",
+        f"{less} It sees one pair of datasets, one event and finitely many runs.{scope}",
     ]
     most = _counted(runs, others, runs, 0, delta, risk)
     sentences.append(

@@ -45,10 +45,10 @@ def encode(value: Any) -> Any:
         return value
     if np is not None and isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
         array = np.ascontiguousarray(value)
-        whole = base64.b64encode(array.tobytes()).decode()
+        content = base64.b64encode(array.tobytes()).decode()
         return {
             TAG: "array" if isinstance(value, np.ndarray) else "scalar",
-            "is": [array.dtype.str, list(np.shape(value)), whole],
+            "is": [array.dtype.str, list(np.shape(value)), content],
         }
     if np is not None and isinstance(value, np.ndarray) and value.dtype.kind in "OU":
         members = [encode(each) for each in value.ravel().tolist()]
@@ -86,8 +86,8 @@ def decode(document: Any) -> Any:
     return container(decode(each) for each in content)
 
 
-def _array(kind: str, dtype: str, shape: list[int], whole: str) -> Any:
-    raw = base64.b64decode(whole)
+def _array(kind: str, dtype: str, shape: list[int], content: str) -> Any:
+    raw = base64.b64decode(content)
     if np is not None:
         array = np.frombuffer(raw, dtype=np.dtype(dtype)).reshape(shape).copy()
         return array[()] if kind == "scalar" else array

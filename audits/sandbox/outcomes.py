@@ -255,9 +255,9 @@ class _Parts:
         else:
             self.hide(type(value).__name__)
 
-    def counted(self, members: Iterable[Any], many: int) -> Iterable[Any]:
+    def counted(self, members: Iterable[Any], count: int) -> Iterable[Any]:
         """Count the members and return them; if the limit is exceeded, none, and the outcome is opaque."""
-        self.members += many
+        self.members += count
         if self.members > MAX_MEMBERS:
             self.hide(f"result with more than {MAX_MEMBERS:,} members outside arrays and lists of floats")
             return ()
@@ -293,14 +293,14 @@ class _Parts:
 
     def all_of(self, value: Any, depth: int) -> None:
         """Add the members of a list or set."""
-        whole = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
-        self.parts.append(f"{type(value).__name__}{len(whole)}")
-        if whole and all(type(member) is float for member in whole):  # a fast path
-            self.parts += ["float"] * len(whole)
-            self.add(np.array(list(whole)))
+        members = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
+        self.parts.append(f"{type(value).__name__}{len(members)}")
+        if members and all(type(member) is float for member in members):  # a fast path
+            self.parts += ["float"] * len(members)
+            self.add(np.array(list(members)))
             return
         above = self.at
-        for place, member in enumerate(self.counted(whole, len(whole))):
+        for place, member in enumerate(self.counted(members, len(members))):
             self.at = f"{above}[{place}]" if place < MAX_NAMES else above
             self.walk(member, depth + 1)
         self.at = above
@@ -368,13 +368,13 @@ class _Parts:
                 return
             each = zip(array.ravel().tolist(), heads.ravel(), strict=True)
             # Without the remainder 2^53 and 2^53 + 1, which are one double, would be one outcome.
-            rests = [float(whole - int(head)) for whole, head in each]
+            rests = [float(number - int(head)) for number, head in each]
             self.remainder(np.array(rests))
         elif array.dtype.itemsize > 8 and array.dtype.kind == "f":
             with np.errstate(all="ignore"):
                 remainder = array - heads
-                whole = heads.astype(array.dtype) + remainder.astype(np.float64)
-                exact = ~np.isfinite(array) | (np.isfinite(heads) & (whole == array))
+                rejoined = heads.astype(array.dtype) + remainder.astype(np.float64)
+                exact = ~np.isfinite(array) | (np.isfinite(heads) & (rejoined == array))
             if not exact.all():
                 self.hide(f"{array.dtype} out of the range of doubles")
             elif (remainder[np.isfinite(array)] != 0).any():
@@ -390,10 +390,10 @@ class _Parts:
 def _named(spans: list[tuple[str, int]], keyed: bool) -> tuple[str, ...]:  # noqa: FBT001
     """Return the paths of the first numbers or labels as names; none if there are no keys."""
     names: list[str] = []
-    for at, many in spans if keyed else ():
+    for at, size in spans if keyed else ():
         if len(names) >= MAX_NAMES:
             break
-        names += [at or "the result"] if many == 1 else [f"{at}[{place}]" for place in range(many)]
+        names += [at or "the result"] if size == 1 else [f"{at}[{place}]" for place in range(size)]
     return tuple(names[:MAX_NAMES])
 
 
@@ -416,7 +416,7 @@ def _joined(parts: list[str]) -> str:
     """Return the parts in one line; many parts are run-length encoded."""
     if len(parts) > MAX_PARTS:
         runs = [(part, len(list(same))) for part, same in groupby(parts)]
-        parts = [f"{part}*{many}" if many > 1 else part for part, many in runs]
+        parts = [f"{part}*{times}" if times > 1 else part for part, times in runs]
     return _cut(" ".join(parts).encode("utf-8", "backslashreplace").decode(), MAX_STRUCTURE)
 
 

@@ -197,8 +197,8 @@ def _all_parts(
     """Return the totals of all parts: those in the manifest, then the others, each recorded once done."""
     header = {**digests, **work.header()}
     with manifest(work.folder, header) as (secret, found, keep):
-        every = [TablePart(k, work.partitions, secret, work.by_file) for k in range(work.partitions)]
-        missing = [part for part in every if part.number not in found]
+        parts = [TablePart(k, work.partitions, secret, work.by_file) for k in range(work.partitions)]
+        missing = [part for part in parts if part.number not in found]
         if missing and work.other:
             lacks = f"the other engine's manifest lacks {len(missing)} of {work.partitions} parts"
             raise InputError(lacks, "let it end", work.folder)
@@ -229,16 +229,16 @@ def _check_shape(parts: list[PartTotals], bound: BoundClaim, work: TableWork) ->
         wrong = "a part has totals that no rows of its units have"
         raise InputError(wrong, "see who wrote the manifest, and remove it", work.folder)
     marked = (work.by_file or work.other) and what.table.identity is not None
-    every = marked and what.table.rows <= MOST_MARKS  # of more persons a sample is marked
-    if every and any(len(b64decode(marks)) != 8 * units for _, units, marks in parts):
+    all_marked = marked and what.table.rows <= MOST_MARKS  # of more persons a sample is marked
+    if all_marked and any(len(b64decode(marks)) != 8 * units for _, units, marks in parts):
         wrong = "a part has not one mark for each of its persons"
         raise InputError(wrong, "keep totals, units and marks as they came back", work.folder)
 
 
 def _check_disjoint(marks: list[str], source: Source) -> None:
     """Refuse parts with a common person, who would contribute up to the bound in each of them."""
-    every = np.concatenate([np.frombuffer(b64decode(each), dtype="<u8") for each in marks])
-    if len(np.unique(every)) != len(every):
+    pooled = np.concatenate([np.frombuffer(b64decode(each), dtype="<u8") for each in marks])
+    if len(np.unique(pooled)) != len(pooled):
         what = "some persons have rows in two parts of the table, which are said to be apart"
         raise InputError(what, "divide it by person, or leave --by-file out", str(source))
 

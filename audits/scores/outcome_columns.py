@@ -367,7 +367,7 @@ def lowest_bit(values: Floats) -> Floats:
     """
     finite = np.isfinite(values) & (values != 0)
     mantissa, exponent = np.frexp(np.where(finite, values, 1.0))
-    whole = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
-    zeros = np.log2((whole & -whole).astype(np.float64))
+    digits = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
+    zeros = np.log2((digits & -digits).astype(np.float64))
     bit = exponent - 53.0 + zeros
     return np.where(finite, bit, np.where(values == 0, 5000.0, 6000.0))

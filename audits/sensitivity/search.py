@@ -100,13 +100,13 @@ def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Se
             search.odd += crew.tally.failure_counts()
             return search
         room = max(MAX_NUMBERS_SENT // (shape.rows * shape.width), 10)
-        many = [*named, *random_pairs(shape, seed, min(RANDOM, room))]
+        tried = [*named, *random_pairs(shape, seed, min(RANDOM, room))]
         step = min(AT_ONCE, room)
-        for start in range(1, len(many), step):
-            measure(many[start : start + step])
+        for start in range(1, len(tried), step):
+            measure(tried[start : start + step])
         if crew.tally.empty:
             raise no_numbers_error(crew)
-        _check_keeps_nothing(crew, search, many[:: max(len(many) // AFRESH, 1)])
+        _check_keeps_nothing(crew, search, tried[:: max(len(tried) // AFRESH, 1)])
         if search.worst < math.inf:
             _ascend(measure, search, shape)
         if search.refuted:

@@ -94,8 +94,8 @@ def _cells(what: Statistic, axes: Axes, places: NDArray[np.int64]) -> NDArray[np
 
 def _rounded(joint: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return whole numbers whose sum is that of the given ones, rounded: largest remainders go up."""
-    whole = np.floor(joint).astype(np.int64)
-    more = round(float(joint.sum())) - int(whole.sum())
-    up = np.argsort(whole - joint, kind="stable")[:more]
-    whole[up] += 1
-    return whole
+    rounded = np.floor(joint).astype(np.int64)
+    more = round(float(joint.sum())) - int(rounded.sum())
+    up = np.argsort(rounded - joint, kind="stable")[:more]
+    rounded[up] += 1
+    return rounded

@@ -44,10 +44,10 @@ def plan(claim: Claim) -> StudyPlan:
 
     Raises `InputError` for a study that `release` would refuse for its size.
     """
-    study, promise, whole, table = study_of(claim), claim.guarantee, subject_of(claim), claim.table
+    study, promise, full, table = study_of(claim), claim.guarantee, subject_of(claim), claim.table
     if table is None:
         raise InputError("a study reads a declared table", "declare [data.columns]")
-    check_size(of_few_rows(whole, promise.delta))
+    check_size(of_few_rows(full, promise.delta))
     total = Promise(promise.relation, promise.epsilon, promise.delta)
     asked = planned(study.statistics, table.rows, table.max_rows, total, study.law)[1]
     at, parts = 0, []
@@ -56,7 +56,7 @@ def plan(claim: Claim) -> StudyPlan:
         at += len(each.draws)
         shown = (study.threshold(each.what),) if each.what.unlisted else ()
         alone = replace(study, statistics=(each.what,), scales=scales, thresholds=shown)
-        subject: Any = replace(whole, mechanism=alone) if isinstance(whole, ByPerson) else alone
+        subject: Any = replace(full, mechanism=alone) if isinstance(full, ByPerson) else alone
         width = each.half_width(amount)
         parts.append(
             PlannedStatistic(

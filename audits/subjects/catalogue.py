@@ -256,7 +256,7 @@ def on_table(claim: Claim, made_by: type) -> tuple[Subject, Reading]:
         raise claim.data_shape.wrong("the table is declared already", "leave [subject.data] out")
     own = getattr(made_by, "on_table", None)
     if own is not None:
-        _frozen(made_by)
+        _check_frozen(made_by)
         promised = Promise(promise.relation, promise.epsilon, promise.delta)
         return own(table, place, promised)
     known = relations_of(made_by)
@@ -271,7 +271,7 @@ def on_table(claim: Claim, made_by: type) -> tuple[Subject, Reading]:
         )
     given, reading = bind(made_by, place, table, table.rows, promise.relation)
     if promise.radius is not None:
-        _measured(claim, table, reading)
+        _check_measured(claim, table, reading)
     subject = make(made_by, place, given={**given, **unit})
     if (width := len(subject.domain().low)) != len(reading.default):
         raise InputError(f"{claim.use} takes rows of {width} numbers", "name so many columns", claim.path)
@@ -283,7 +283,7 @@ def _noisy(claim: Claim, subject: Subject) -> Subject:
     return with_noise(claim, subject) if is_catalogued(type(named(subject))) else subject
 
 
-def _measured(claim: Claim, table: Table, reading: Reading) -> None:
+def _check_measured(claim: Claim, table: Table, reading: Reading) -> None:
     """Refuse columns whose codes jump or count twice: what is near in the file would be further in a row."""
     for name in reading.names:
         if reading.names.count(name) > 1:
@@ -320,7 +320,7 @@ def make(
     data.  What is `given` by a table is not repeated, except bounds, and keys about the table
     are left out.
     """
-    _frozen(made_by)
+    _check_frozen(made_by)
     fields = {field.name: hint for field, hint in _fields(made_by)}
     about = TABLE_KEYS if given.keys() - {RADIUS_PARAMETER} else ()
     # the noise then follows from them; that of a user's own class is what the class says
@@ -363,7 +363,7 @@ def example_values(made_by: type) -> dict[str, object]:
     return {field.name: field.metadata[EXAMPLE] for field, _ in _fields(made_by) if EXAMPLE in field.metadata}
 
 
-def _frozen(made_by: type) -> None:
+def _check_frozen(made_by: type) -> None:
     """Refuse a class whose instances can be changed: what is proved must be what is run."""
     settings = vars(made_by).get("__dataclass_params__")
     if settings is None or not settings.frozen:

@@ -69,9 +69,9 @@ def landmarks(subject: Subject, built: Iterable[float] = (), work: int = 1) -> L
     tables = [*vars(subject).values(), *(value for base in made_by.__mro__ for value in vars(base).values())]
     odd = {number for table in [*_tables(files), *tables] for number in odd_numbers(table)}
     first = {*_chosen(numbers | fields), *sorted(odd)[:MAX_ODD]}  # before other numbers of long tables
-    every = tuple(sorted({*first, *_chosen(kept, MAX_CONSTANTS - len(first))}))
+    chosen = tuple(sorted({*first, *_chosen(kept, MAX_CONSTANTS - len(first))}))
     new = _chosen({*built} - numbers - kept)
-    return Landmarks(every, grouped, tuple(series)[:GROUPS], new, max(work, 1))
+    return Landmarks(chosen, grouped, tuple(series)[:GROUPS], new, max(work, 1))
 
 
 def _chosen(numbers: Iterable[float], most: int = MAX_CONSTANTS) -> tuple[float, ...]:
@@ -210,10 +210,10 @@ def odd_numbers(table: Any) -> Iterator[float]:
     else:
         return
     for side in (0, 1):
-        many = Counter(repr(entry[side]) for entry in entries[:MAX_ENTRIES])
+        counts = Counter(repr(entry[side]) for entry in entries[:MAX_ENTRIES])
         few = max(len(entries) // RARE, 2)
-        odd = {text for text, count in many.items() if (count <= few if side else count > 1)}
-        if len(entries) >= LONG and sum(many[text] for text in odd) * RARE <= 2 * len(entries):
+        odd = {text for text, count in counts.items() if (count <= few if side else count > 1)}
+        if len(entries) >= LONG and sum(counts[text] for text in odd) * RARE <= 2 * len(entries):
             yield from (n for entry in entries if repr(entry[side]) in odd for n in numbers_in(entry[0]))
 
 
@@ -223,7 +223,7 @@ def numbers_in(value: Any, depth: int = 0) -> Iterator[float]:
         return
     if isinstance(value, int | float | Fraction | np.integer | np.floating):
         near = cast(Any, value)
-        if abs(near) < 1e300:
+        if abs(near) < 1e300:  # float() of a larger integer may raise
             yield float(near)
     elif isinstance(value, str):
         yield from (float(digits) for digits in NUMBER.findall(value[:LONGEST]) if len(digits) < 30)

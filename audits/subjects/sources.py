@@ -69,8 +69,8 @@ def digest_of_code(made_by: type) -> str:
         (str(file.relative_to(root)) if _below(root, file) else file.name, file)
         for file in modules_of(made_by)
     ]
-    every = ((name, content_of(file)) for name, file in [*_ours(), *sorted(own)])
-    return f"sha256:{digest_of_named(every, *(f'{package} {_version(package)}' for package in UNDERNEATH))}"
+    named = ((name, content_of(file)) for name, file in [*_ours(), *sorted(own)])
+    return f"sha256:{digest_of_named(named, *(f'{package} {_version(package)}' for package in UNDERNEATH))}"
 
 
 def uncovered(made_by: type) -> tuple[str, ...]:

@@ -127,14 +127,14 @@ def seeds_needed(rows: int, steps: int, rate: float) -> int:
 
 def compare_with_poisson(runs: list[Cells], rate: float, *, ordered: bool) -> tuple[str | None, list[str]]:
     """Return the finding against Poisson samples at this rate, if any, and notes on missing power."""
-    every = conditions(runs, ordered=ordered)
-    logs = np.array([log_evidence(each, rate) for each in every])
+    tested = conditions(runs, ordered=ordered)
+    logs = np.array([log_evidence(each, rate) for each in tested])
     parts = most_conditions(len(runs[0]), max(run.shape[1] for run in runs))
     # The sum over all conditions, not the largest: its mean is at most their number, however they depend.
     least, finding = math.log(parts) - math.log(UNLIKELY), None
     if np.logaddexp.reduce(logs) >= least:
         alone = np.flatnonzero(logs >= least)
-        worst = every[int(alone[0]) if len(alone) else int(np.argmax(logs))]  # the plainest first
+        worst = tested[int(alone[0]) if len(alone) else int(np.argmax(logs))]  # the plainest first
         where = f"{worst.condition} is in {worst.inside} of {worst.cells} sums"
         finding = f"{where}, and the plan says a rate of {rate:g} by itself"
     notes = []

@@ -142,8 +142,8 @@ def _follow_lost(
         factors = seen[0][np.flatnonzero(seen[0])] if len(seen) == 2 else np.zeros(0)
         if len(set(factors.tolist())) == 1 and np.array_equal(seen[0], seen[1]):
             groups.setdefault(tuple(np.flatnonzero(seen[0]).tolist()), {})[number] = float(factors[0])
-    every = [place for group in groups for place in group]
-    if len(set(every)) < len(every):  # sums of noise of several shapes
+    places = [place for group in groups for place in group]
+    if len(set(places)) < len(places):  # sums of noise of several shapes
         return after
     for group, parts in groups.items():
         shape = first.calls[next(iter(parts))].shape
@@ -152,7 +152,7 @@ def _follow_lost(
             values = values.reshape(shape) if math.prod(shape) == len(group) else values
             tape.added(parts, values, values)
     numbers = after.numbers.copy()
-    numbers[every] = before.numbers[every]
+    numbers[places] = before.numbers[places]
     return replace(after, numbers=numbers)
 
 

@@ -1,7 +1,8 @@
 """What a function gets in place of noise: calls that go through a tape, and numbers that remember them.
 
-The calls are those of numpy, random, secrets, scipy, OpenDP and diffprivlib.  Their numbers record on the
-tape what they are added to, and are plain numbers otherwise.
+A tape (`audits.trace.tape`) records the noise of one run and replays it in another.  The calls are those of
+numpy, random, secrets, scipy, OpenDP and diffprivlib.  Their numbers record on the tape what they are added
+to, and are plain numbers otherwise.
 """
 
 import math
@@ -182,7 +183,8 @@ DRAWS = (
 )
 #: methods that may select from an array: indices are drawn instead, since a replay has other rows
 PICKS = ("choice", "permutation", "shuffle", "sample", "choices")
-MISSING = object()
+MISSING = object()  #: of a name that its owner did not define itself
+#: keywords of the calls above, and their positions: 0 is the location, 1 the scale
 NAMES = {"loc": 0, "mu": 0, "scale": 1, "sigma": 1}
 
 
@@ -202,8 +204,8 @@ def taped(tape: Tape, library: str, name: str, original: Callable[..., Any]) -> 
         tape.calls[number].draws, tape.calls[number].raw = name not in ADDITIVE, raw
         if source is not None:
             return _pick(name, source, value)
-        plain = name not in ADDITIVE or np.any(location)
-        return value if plain else noise(value, tape, {number: 1.0})
+        untracked = name not in ADDITIVE or np.any(location)
+        return value if untracked else noise(value, tape, {number: 1.0})
 
     return draw
 
@@ -252,6 +254,7 @@ def _parameters(name: str, given: tuple[Any, ...], more: dict[str, Any]) -> tupl
         return location, None, raw
     scale = float(scales[0])
     if name == "geometric":
+        # Two such draws differ by discrete Laplace noise of this scale.
         return location, -1 / math.log1p(-scale) if scale < 1 else 0.0, raw
     return location, 1 / scale if name == "expovariate" else scale, raw
 
@@ -304,16 +307,16 @@ def _patch_libraries(tape: Tape, replace: Callable[[Any, str, object], None]) ->
     stats = sys.modules.get("scipy.stats")
     if stats is not None:
         for name in ("laplace", "norm", "dlaplace", "expon", "gumbel_r", "uniform", "bernoulli"):
-            replace(getattr(stats, name), "rvs", _frozen(tape, name, getattr(stats, name).rvs))
+            replace(getattr(stats, name), "rvs", _taped_rvs(tape, name, getattr(stats, name).rvs))
     measurements = sys.modules.get("opendp.mod")
     if measurements is not None:
         kind = measurements.Measurement
-        replace(kind, "__call__", _mechanism(tape, "opendp.Measurement", kind.__call__))
+        replace(kind, "__call__", _taped_mechanism(tape, "opendp.Measurement", kind.__call__))
     base = sys.modules.get("diffprivlib.mechanisms.base")
     for kind in [] if base is None else _subclasses(base.DPMechanism):
         if "randomise" in vars(kind):
             called = f"diffprivlib.{kind.__name__}"
-            replace(kind, "randomise", _mechanism(tape, called, vars(kind)["randomise"]))
+            replace(kind, "randomise", _taped_mechanism(tape, called, vars(kind)["randomise"]))
 
 
 def _subclasses(kind: type) -> list[type]:
@@ -321,8 +324,8 @@ def _subclasses(kind: type) -> list[type]:
     return [each for child in direct for each in (child, *_subclasses(child))]
 
 
-def _frozen(tape: Tape, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a distribution's `rvs` through the tape; loc and scale are given by name."""
+def _taped_rvs(tape: Tape, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a distribution's `rvs`, recorded on the tape or replayed from it; loc and scale come by name."""
 
     def rvs(*given: Any, loc: Any = 0, scale: Any = 1, **more: Any) -> Any:
         frame = caller()
@@ -335,8 +338,8 @@ def _frozen(tape: Tape, name: str, original: Callable[..., Any]) -> Callable[...
     return rvs
 
 
-def _mechanism(tape: Tape, called: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a mechanism's call through the tape: its argument is what noise is added to."""
+def _taped_mechanism(tape: Tape, called: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a mechanism's call, recorded or replayed likewise: its argument is what noise is added to."""
 
     def call(self: Any, given: Any) -> Any:
         if tape.depth:

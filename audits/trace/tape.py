@@ -128,7 +128,7 @@ class Tape:
         return number, value
 
     def inside(self, call: Callable[[], Any]) -> Any:
-        """Return what a noise call gives; the calls that it makes itself are not recorded."""
+        """Return the value of a noise call; the calls that it makes itself are not recorded."""
         self.depth += 1
         try:
             return call()

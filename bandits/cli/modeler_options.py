@@ -45,7 +45,7 @@ class ModelerOptions:
     """Choose rows by the published confidence width β_t, which may ask for a row again."""
 
     def settings(self) -> Any:
-        """Return what a modeler begins with; raises `InputError` for numbers that make no sense."""
+        """Return the settings of a modeler at first; raises `InputError` for numbers that make no sense."""
         from bandits.outsourced_optimisation.saved import Settings
 
         length = number(self.length, "--length")

@@ -72,17 +72,17 @@ class ArmPosterior:
         square = self.weights @ (within + self.means**2) - (self.weights @ self.means) ** 2
         return np.sqrt(np.maximum(square, 0.0)).reshape(self.shape)
 
-    def draws(self, many: int, width: float, rng: np.random.Generator) -> Floats:
-        """Return draws of the means whose spread is `width` times the posterior's: [many, contexts, arms]."""
+    def draws(self, count: int, width: float, rng: np.random.Generator) -> Floats:
+        """Return draws of the means, with a spread `width` times the posterior's: [count, contexts, arms]."""
         roots = symmetric_root(self.covariances)
-        model = rng.choice(len(self.weights), many, p=self.weights)
-        normal = rng.normal(size=(many, self.means.shape[1]))
+        model = rng.choice(len(self.weights), count, p=self.weights)
+        normal = rng.normal(size=(count, self.means.shape[1]))
         drawn = self.means[model] + width * np.einsum("nij,nj->ni", roots[model], normal)
-        return (self.centre + drawn).reshape(many, *self.shape)
+        return (self.centre + drawn).reshape(count, *self.shape)
 
 
 def posterior(prior: ArmPrior, sums: Floats, counts: Floats, sigma: float) -> ArmPosterior:
-    """Return what releases say, [releases, contexts, arms] each; all have noise of deviation `sigma`."""
+    """Return the posterior given sums and counts, [releases, contexts, arms], with noise of `sigma`."""
     doubles = (np.asarray(part, dtype=np.float64).tobytes() for part in (sums, counts))
     return _posterior(prior, *doubles, sigma)
 

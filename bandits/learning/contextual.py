@@ -154,9 +154,9 @@ class PublicMap:
         """Return points that public coins draw from the ball, or from the space."""
         if self.offered is None:
             return in_ball(rng, count, self.dimension)
-        many = len(self.offered)
+        offers = len(self.offered)
         return self.offered.points[
-            np.concatenate([rng.permutation(many) for _ in range(-(-count // many))])[:count]
+            np.concatenate([rng.permutation(offers) for _ in range(-(-count // offers))])[:count]
         ]
 
 
@@ -274,7 +274,7 @@ class Contextual(Calibrated):
         return self.served(data, noise, coins)
 
     def served(self, data: Rows, noise: Noise, coins: int, delays: Integers | None = None) -> View:
-        """Return what `play` does for people who answer `delays` people later; by default at once."""
+        """Return the view of `play` for people who answer `delays` people later; by default at once."""
         rewards = data[:, -self.candidates :]
 
         def pays(first: int, shown: list[Actions]) -> Floats:

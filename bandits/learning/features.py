@@ -161,8 +161,8 @@ class PolynomialFeatures:
 
     @property
     def _powers(self) -> Integers:
-        every = product(range(self.degree + 1), repeat=self.dimension)
-        return np.array([each for each in every if sum(each) <= self.degree])
+        powers = product(range(self.degree + 1), repeat=self.dimension)
+        return np.array([each for each in powers if sum(each) <= self.degree])
 
     def __call__(self, points: Floats) -> Floats:
         """Return features of shape [..., size] for points of shape [..., d]."""

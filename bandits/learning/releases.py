@@ -33,7 +33,7 @@ COMBINED = {"nodes": nodes, "local": local, "compose": compose, "parallel": para
 
 
 def proof_of(subject: Subject, delta: Fraction | None = None) -> Theorem:
-    """Return what is proved of a whole run at `delta`, or the subject's own (10⁻⁶ without one)."""
+    """Return the theorem of a whole run at `delta`, or at the subject's own (10⁻⁶ without one)."""
     return subject.proof(Fraction(getattr(subject, "delta", Fraction(1, 10**6))) if delta is None else delta)
 
 

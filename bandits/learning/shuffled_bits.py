@@ -64,7 +64,7 @@ class ShuffledBits:
         return float(self.truth * (1 - self.truth) / (2 * self.truth - 1) ** 2)
 
     def leaf(self, key: str, delta: Fraction) -> Theorem:
-        """Return what is proved of one batch at `delta`: ε at the subject's own, else about the least."""
+        """Return the theorem of one batch at `delta`: ε at the subject's own, else about the least."""
         local = self.local_epsilon
         if delta == self.delta and self.epsilon <= local:
             return _leaf(self, self.truth, self.epsilon, delta, key)

@@ -25,7 +25,7 @@ class Choosy(ABC):
 
     @abstractmethod
     def ask(self, among: Integers | None = None) -> Question:
-        """Return what the next person is asked, of the points of these places."""
+        """Return the question for the next person, of the points of these places."""
 
 
 class RewardLearner(Protocol):
@@ -35,7 +35,7 @@ class RewardLearner(Protocol):
     """
 
     def ask(self) -> Question:
-        """Return what the next person is asked."""
+        """Return the question for the next person."""
 
     def tell(self, point: int, value: float, variance: float | None) -> object:
         """Learn from one message about a point; callers ignore what it returns.

@@ -100,7 +100,7 @@ class ArmCounts:
         return points + [tuple(unit * (place == arm) for place in range(self.size)) for arm in passed]
 
     def leaf(self, sigma: Fraction, key: str) -> Theorem:
-        """Return what one release with noise of deviation `sigma` costs; its query is named like its key."""
+        """Return the theorem of one release, noise of deviation `sigma`; its query is named like its key."""
         return _leaf(self, key, sigma)
 
     def least_sigma(self, epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -181,10 +181,10 @@ def _least_sigma(counts: ArmCounts, epsilon: Fraction, delta: Fraction) -> Fract
         raise InputError("Gaussian noise has no pure epsilon", "needed epsilon > 0 and 0 < delta < 1")
     parts = 2**SIGMA_BITS
 
-    def enough(many: int) -> bool:
-        leaf = _leaf(counts, "arm-sums", Fraction(max(many, 1), parts))
-        return many >= LEAST_SIGMA * parts and _meets(
-            leaf, epsilon, delta, exactly=counts.steps == 1 and many <= MAX_EXACT_SIGMA * parts
+    def enough(numerator: int) -> bool:
+        leaf = _leaf(counts, "arm-sums", Fraction(max(numerator, 1), parts))
+        return numerator >= LEAST_SIGMA * parts and _meets(
+            leaf, epsilon, delta, exactly=counts.steps == 1 and numerator <= MAX_EXACT_SIGMA * parts
         )
 
     # A proof takes long, so the search starts from the noise that would do without rounding, mostly a few

@@ -104,16 +104,16 @@ def share_warning(
     whole, is compared with its deviation; true shares are called wrong at most twice in a thousand logs.
     """
     shares = np.array([float(share) for share in declared])
-    whole = float(logged.sum())
-    if whole <= 0:
+    total = float(logged.sum())
+    if total <= 0:
         return None
     spread = (1 - shares) ** 2 + shares**2 * (len(shares) - 1)
-    deviation = np.sqrt(whole * shares * (1 - shares) + noise * spread)
-    far = np.abs(logged - whole * shares) / np.maximum(deviation, 1e-12)
+    deviation = np.sqrt(total * shares * (1 - shares) + noise * spread)
+    far = np.abs(logged - total * shares) / np.maximum(deviation, 1e-12)
     # Bonferroni over the arms, and both sides of each.
     limit = NormalDist().inv_cdf(1 - FALSE_WARNINGS / (2 * len(shares)))
     wrong = [
-        f"{arm} was logged for {logged[a] / whole:.1%} ± {deviation[a] / whole:.1%}, declared {shares[a]:.1%}"
+        f"{arm} was logged for {logged[a] / total:.1%} ± {deviation[a] / total:.1%}, declared {shares[a]:.1%}"
         for a, arm in enumerate(arms)
         if far[a] > limit
     ]

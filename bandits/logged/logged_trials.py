@@ -166,10 +166,10 @@ def _contexts(table: Table, place: Place | None, cuts: Place | None, arms: int) 
         else:
             _labels(column, each)
             cells_by_name[column.name] = cells_of(column, None)
-    many = prod(len(cells.labels) for cells in cells_by_name.values())
-    if place is not None and arms * many > MOST_CELLS:  # before they are listed, which may be long
+    total = prod(len(cells.labels) for cells in cells_by_name.values())
+    if place is not None and arms * total > MOST_CELLS:  # before they are listed, which may be long
         raise place.wrong(
-            f"{arms} arms in {many} cells", f"at most {MOST_CELLS} of both together have a proof"
+            f"{arms} arms in {total} cells", f"at most {MOST_CELLS} of both together have a proof"
         )
     return cells_by_name
 

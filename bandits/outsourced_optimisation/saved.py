@@ -107,7 +107,7 @@ def opened(
     }
     if settings.lengths is not None:
         scaled(points, np.array(settings.lengths))  # refused before a file is made
-    _computable(settings)
+    _check_computable(settings)
     journal = Journal(state, begin, STATE)
     try:
         yield _resumed(journal, state, points, facts, begin)
@@ -115,7 +115,7 @@ def opened(
         journal.close()
 
 
-def _computable(settings: Settings) -> None:
+def _check_computable(settings: Settings) -> None:
     """Refuse numbers whose squares are no doubles, before a file is made of them."""
     if settings.length is not None and not 1 / MAX_KERNEL_NUMBER <= settings.length <= MAX_KERNEL_NUMBER:
         raise InputError(f"the length is {settings.length:g}", "give a number from 1e-100 to 1e100")

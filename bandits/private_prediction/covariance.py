@@ -68,14 +68,14 @@ def _best(grid: PublicGrid, rounds: int, bound: float, epsilon: float, width: fl
         raise out_of_range("epsilon > 0")
     features = grid.features(MIN_EIGENVALUE_SHARE)
     squares, values = features.phi**2, features.eigenvalues / features.eigenvalues.sum()
-    whole = float(features.eigenvalues.sum())
+    trace = float(features.eigenvalues.sum())
 
     def error(ridge: float) -> float:
-        g = 1 / (rounds * whole * values + ridge)
-        kept = rounds * whole * values * g
+        g = 1 / (rounds * trace * values + ridge)
+        kept = rounds * trace * values * g
         slope = float((values * kept).sum())
-        bias, sampling = (values * (kept - slope) ** 2).sum(), (kept * whole * values * g).sum()
+        bias, sampling = (values * (kept - slope) ** 2).sum(), (kept * trace * values * g).sum()
         noise = GUMBEL * width * bound * float((squares @ g).max()) / epsilon
         return float(np.sqrt(SPREAD * bound**2 * (bias + sampling) + noise**2)) / slope
 
-    return min((error(ridge), ridge) for ridge in np.geomspace(0.1, 1e5, 121).tolist())
+    return min((error(ridge), ridge) for ridge in np.geomspace(0.1, 1e5, 121).tolist())  # 20 a decade

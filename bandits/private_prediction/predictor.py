@@ -161,7 +161,7 @@ def share(rule: str, predictions: int, epsilon: Fraction, delta: Fraction) -> Fr
 
 
 def predicted(rule: str, width: int, scale: Fraction, predictions: int, delta: Fraction) -> Theorem:
-    """Return what all predictions cost, scores moving within `width` and each of η = 1/`scale`."""
+    """Return the theorem of all predictions, scores moving within `width` and each of η = 1/`scale`."""
     law = exponential if rule == "exponential" else permute_and_flip
     moved = assume_range("scores", Fraction(width), REPLACE_ONE, "movement")
     leaves = [law(moved, 1 / (scale * width), f"prediction-{j}") for j in range(predictions)]

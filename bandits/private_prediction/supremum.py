@@ -157,7 +157,7 @@ def branch_and_bound(posterior: PosteriorVariance, hint: Point, most: int = EVAL
     `hint` is where the supremum is thought to be; a bad one only costs evaluations.  Raises `InputError` for
     one beyond the box, whose value would be no lower bound.
     """
-    _ours(posterior)
+    _check_ours(posterior)
     if len(hint) != posterior.dimension or not all(0 <= x <= 1 for x in hint):
         raise InputError("the hint lies beyond the unit box", "needed a point of it")
     dimension = posterior.dimension
@@ -190,7 +190,7 @@ def branch_and_bound(posterior: PosteriorVariance, hint: Point, most: int = EVAL
 
 def over_places(posterior: PosteriorVariance, points: list[Point]) -> Supremum:
     """Return an enclosure of the largest σ̄² over a finite grid, every point of it evaluated."""
-    _ours(posterior)
+    _check_ours(posterior)
     with precision(PRECISION):
         values = [posterior.variance(point) for point in points]
         ends = Enclosure(max(map(floor_of, values)), max(map(ceil_of, values)))
@@ -199,7 +199,7 @@ def over_places(posterior: PosteriorVariance, points: list[Point]) -> Supremum:
 
 def on_grid(posterior: PosteriorVariance, points: list[Point]) -> Supremum:
     """Return the largest σ̄² over points of the box: a lower bound of its supremum, and no upper one."""
-    _ours(posterior)
+    _check_ours(posterior)
     with precision(PRECISION):
         best = max(floor_of(posterior.variance(point)) for point in points)
     return Supremum(Enclosure(best, math.inf), BOX, None, len(points), _SEAL)
@@ -212,7 +212,7 @@ def above_ridge(ridge: Fraction) -> Supremum:
     return Supremum(Enclosure(Fraction(0), 1 / ridge), FINITE, None, 0, _SEAL)
 
 
-def _ours(posterior: PosteriorVariance) -> None:
+def _check_ours(posterior: PosteriorVariance) -> None:
     """Refuse what merely looks like a posterior variance."""
     if type(posterior) is not PosteriorVariance:
         raise InputError(f"needed a PosteriorVariance, found {type(posterior).__name__[:40]}")

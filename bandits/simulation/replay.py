@@ -73,9 +73,9 @@ class Replay:
         else:
             self._kept_by, self._drawn_by = (self._flips(len(data), what) for what in ("kept", "drawn"))
 
-    def _flips(self, many: int, what: str) -> Floats:
+    def _flips(self, slots: int, what: str) -> Floats:
         """Return the coins of all slots for one purpose, uniform in [0, 1)."""
-        return np.random.default_rng([self._coins, PURPOSES.index(what)]).random(many)
+        return np.random.default_rng([self._coins, PURPOSES.index(what)]).random(slots)
 
     def _partners(self, coins: Floats) -> Integers:
         """Draw the arm that is offered with the logged one, a: o with probability P{a, o}/ΣP{a, ·}."""

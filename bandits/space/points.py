@@ -88,8 +88,8 @@ class Space:
 
     def __str__(self) -> str:
         """Return what tells it from every other: its source, and the digest of all that it holds."""
-        whole = hashlib.sha256(repr([getattr(self, item.name) for item in fields(self)]).encode())
-        return f"{len(self)} points of {self.source}, {whole.hexdigest()}"
+        content = hashlib.sha256(repr([getattr(self, item.name) for item in fields(self)]).encode())
+        return f"{len(self)} points of {self.source}, {content.hexdigest()}"
 
     @cached_property
     def points(self) -> Floats:

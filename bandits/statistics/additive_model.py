@@ -81,8 +81,8 @@ def _prior_roots(points: Floats, lengths: tuple[float, ...], kernel: str) -> tup
     # All lengths share the features of the smallest, so that what was observed need not be learned again when
     # another length becomes likelier.
     inverse = np.linalg.pinv(features)
-    every = (kernels.matrix(kernel, points, points, length) for length in lengths)
-    return features, [inverse @ _centred(each, WEIGHT) for each in every]
+    matrices = (kernels.matrix(kernel, points, points, length) for length in lengths)
+    return features, [inverse @ _centred(each, WEIGHT) for each in matrices]
 
 
 def _centred(kernel: Floats, least: float) -> Floats:

@@ -17,10 +17,10 @@ def as_row(given: ArrayLike | None) -> Floats:
     What are no numbers are none.
     """
     try:
-        whole: Any = [] if given is None else given
+        filled: Any = [] if given is None else given
         if "numpy.ma" in sys.modules:  # else nothing is masked, and its import takes long
-            whole = np.ma.array(whole, dtype=object).filled(math.nan)
-        numbers = [_double(value) for value in np.array(whole, dtype=object).ravel()]
+            filled = np.ma.array(filled, dtype=object).filled(math.nan)
+        numbers = [_double(value) for value in np.array(filled, dtype=object).ravel()]
         return np.array([numbers], dtype=np.float64).reshape(1, -1)
     except (TypeError, ValueError):
         return np.zeros((1, 0))

@@ -50,4 +50,4 @@ def least_sigma(prove: Callable[[Fraction], Theorem], epsilon: Fraction, delta: 
                 raise InputError(f"no noise is proved to meet ε = {float(epsilon)}, δ = {float(delta):.3g}")
     high = Fraction(1 << power) if power >= 0 else Fraction(1, 1 << -power)
     low, step = high / 2, high / (1 << SEARCH_STEPS + 1)
-    return low + step * least_integer(lambda many: enough(low + many * step), 0, 1 << SEARCH_STEPS)
+    return low + step * least_integer(lambda steps: enough(low + steps * step), 0, 1 << SEARCH_STEPS)

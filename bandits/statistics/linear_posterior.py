@@ -38,8 +38,8 @@ def evidence(inner: Floats, moment: Floats) -> Floats:
     `inner` [k, n, n] is I + LᵀJL and `moment` [k, n] Lᵀh.  The last row of the factor of the one bordered by
     the other has the norm of P^½h; eigenvalues of `inner` are at least 1, so a corner of 1 + ‖Lᵀh‖² will do.
     """
-    many, size = moment.shape
-    bordered = np.empty((many, size + 1, size + 1))  # of which the lower triangles are read
+    count, size = moment.shape
+    bordered = np.empty((count, size + 1, size + 1))  # of which the lower triangles are read
     bordered[:, :size, :size], bordered[:, size, :size] = inner, moment
     bordered[:, size, size] = 1 + (moment**2).sum(axis=1)
     factor = np.linalg.cholesky(bordered)

@@ -41,8 +41,8 @@ def lemma2_sigma(alpha: Fraction, beta: Fraction, rounds: int, reward: Fraction)
     Its statement prints the same number as the standard deviation.
     """
     _privacy(alpha, beta)
-    many, risk = nodes_published(rounds), log(10 / float(beta))
-    return _up(sqrt(16 * many * float(1 + reward**2) * risk**2 / float(alpha) ** 2))
+    nodes, risk = nodes_published(rounds), log(10 / float(beta))
+    return _up(sqrt(16 * nodes * float(1 + reward**2) * risk**2 / float(alpha) ** 2))
 
 
 def lemma3_spectrum(sigma: float, rounds: int, size: int, zeta: float) -> Spectrum:

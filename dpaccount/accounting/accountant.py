@@ -204,8 +204,8 @@ class Accountant:
             found = Worst(answer.bounds, first or None, answer.method)
             return found if all(map(groups.attained, plan)) else self._floored(found, question)
         if all(map(groups.gaussian, plan)):
-            found, whole = self._aligned(question)
-            return found if whole else _lower(self._floored(found, question), joint, question)
+            found, exact = self._aligned(question)
+            return found if exact else _lower(self._floored(found, question), joint, question)
         return _lower(self._chained(question), joint, question)
 
     def _single(self, question: _PlanQuestion) -> Worst:

@@ -111,7 +111,7 @@ class Unknown:
     group: int = 1
 
     def accountant(self, value: Fraction) -> Accountant:
-        """Return what the plan costs with the number set."""
+        """Return the accountant of the plan with the number set."""
         return Accountant(self.make(value), self.group)
 
 
@@ -169,7 +169,7 @@ def plan_of(
     if name not in PARAMETERS:
         raise InputError(f"{name!r} cannot be calibrated", f"known here: {', '.join(PARAMETERS)}")
     if name not in CLOSED:
-        _in_range("count", count)
+        _check_in_range("count", count)
     kind = VOCABULARY[name]
     fixed: dict[str, object] = {"count": count}
     if "sensitivity" in kind.__dataclass_fields__:
@@ -181,14 +181,14 @@ def plan_of(
     if "rounds" in kind.__dataclass_fields__:
         if rounds is None:
             raise InputError(f"{name} needs its number of rounds", "give --rounds")
-        _in_range("number of rounds", rounds)
+        _check_in_range("number of rounds", rounds)
         fixed["rounds"] = rounds
     elif rounds is not None:
         raise InputError(f"{name} has no rounds", "leave --rounds out")
     return lambda value: Plan(Relation.REPLACE_ONE, kind(**{PARAMETERS[name]: value, **fixed}))  # type: ignore[arg-type]
 
 
-def _in_range(name: str, value: int) -> None:
+def _check_in_range(name: str, value: int) -> None:
     """Refuse at once what would only be refused after a long search."""
     if not 1 <= value <= MAX_COUNT:
         raise InputError(f"the {name} is out of range", "it must be from 1 to 2^63")
@@ -201,28 +201,28 @@ def unknown_in(place: Place) -> Unknown:
     """Return the one number written ``"?"`` in a document of events; raises `InputError` for none or two."""
     found = list(_marked(place.value, ()))
     if len(found) != 1:
-        many = "no number" if not found else f"{len(found)} numbers"
-        raise place.wrong(f'{many} written "?"', 'write "?" for the one number to find')
+        how_many = "no number" if not found else f"{len(found)} numbers"
+        raise place.wrong(f'{how_many} written "?"', 'write "?" for the one number to find')
     steps = found[0]
     at = "/" + "/".join(map(str, steps))
     key = _key(place.value, steps)
     if key not in RANGES or key in FIXED:
         why = FIXED.get(key, "that is no number of an event")
         raise place.wrong(f'{at} is written "?": {why}', f"it may stand for {', '.join(SOUGHT)}")
-    least, most, whole = RANGES[key]
-    beside = _at(place.value, steps[:-1])
-    if key == "size" and isinstance(beside.get("population"), int):
-        most = beside["population"]
-    if key == "population" and isinstance(beside.get("size"), int):
-        least = beside["size"]
+    least, most, integer = RANGES[key]
+    siblings = _at(place.value, steps[:-1])
+    if key == "size" and isinstance(siblings.get("population"), int):
+        most = siblings["population"]
+    if key == "population" and isinstance(siblings.get("size"), int):
+        least = siblings["size"]
 
     def make(value: Fraction) -> Plan:
-        said: Any = int(value) if whole else value
+        said: Any = int(value) if integer else value
         return read_plan(replace(place, value=_with(place.value, steps, said)))
 
     label = "coefficient" if "coefficients" in steps[-2:-1] else key
     return Unknown(
-        label, at, make, key in FALLS, whole, Fraction(least or 0), None if most is None else Fraction(most)
+        label, at, make, key in FALLS, integer, Fraction(least or 0), None if most is None else Fraction(most)
     )
 
 
@@ -451,7 +451,7 @@ def from_there_on(
     for k in range(1, MOST_SCANNED):
         if costs[k] >= max(costs[k - 1], costs[k + 1], epsilon * Fraction(9, 10)) and costs[k] <= epsilon:
             low, high = points[k - 2] if k > 1 else noise, points[k]
-            for _ in range(30):
+            for _ in range(30):  # thirds: to (2/3)^30, 5e-6, of the bracket
                 a, b = (2 * low + high) / 3, (low + 2 * high) / 3
                 low, high = (a, high) if loss(a).upper < loss(b).upper else (low, b)
             unmet += [low] if loss(low).upper > epsilon else []

@@ -294,8 +294,8 @@ def _order(rho: Fraction, epsilon: Fraction) -> Fraction:
         return bool(rise >= fall)
 
     high = bisect(rises, -700.0, 20000.0, 80)[1]
-    whole = math.floor(high / LOG2)
-    return 1 + Fraction(2) ** whole * Fraction(math.exp(high - whole * LOG2))
+    octave = math.floor(high / LOG2)
+    return 1 + Fraction(2) ** octave * Fraction(math.exp(high - octave * LOG2))
 
 
 def _zcdp_epsilon(total: Amounts, delta: Fraction, _: Fraction) -> Enclosure:
@@ -400,7 +400,7 @@ def _largest(fits: Callable[[Fraction], bool]) -> Fraction:
         return Fraction(0)
     doublings = least_integer(lambda power: not fits(Fraction(2) ** power), -4000, 4000) - 1
     amount = step = Fraction(2) ** doublings
-    for _ in range(40):
+    for _ in range(40):  # a bit of the amount each
         step /= 2
         if fits(amount + step):
             amount += step

@@ -167,10 +167,10 @@ class Training:
         if type(held) is not int or not 1 <= held <= self.examples:
             raise InputError(f"examples per user: {held} is out of range", "give a whole number from 1")
         if self.sampling in (ALLOCATION, SHUFFLE) and self.steps % self.pass_steps:
-            whole = self.steps // self.pass_steps * self.pass_steps
+            complete = self.steps // self.pass_steps * self.pass_steps
             raise InputError(
                 f"{self.steps} steps are no whole passes of {self.pass_steps}",
-                f"use {whole + self.pass_steps}" + (f" or {whole}" if whole else ""),
+                f"use {complete + self.pass_steps}" + (f" or {complete}" if complete else ""),
             )
 
     @property
@@ -240,10 +240,10 @@ class Training:
     def described(self) -> dict[str, Any]:
         """Return the run's parameters other than noise and steps."""
         held = self.examples_per_user
-        many = {} if held == 1 else {"examples_per_user": held}
-        source = SOURCES[self.sampling] + ("; users: Charles et al. 2024 (arXiv 2407.07737)" if many else "")
+        users = {} if held == 1 else {"examples_per_user": held}
+        source = SOURCES[self.sampling] + ("; users: Charles et al. 2024 (arXiv 2407.07737)" if users else "")
         drawn = {"rate": f"{self.batch}/{self.examples}", "sampling": self.sampling}
-        return {**drawn, **many, "source": source}
+        return {**drawn, **users, "source": source}
 
     def shuffled(self, delta: Exact) -> Enclosure:
         """Return an ε for batches of a shuffled pass if one example is replaced.
@@ -375,7 +375,7 @@ class FtrlTraining:
         return Accountant(self.plan()).epsilon(delta)
 
     def described(self) -> dict[str, Any]:
-        """Return what the run is beside noise and steps."""
+        """Return the run's parameters other than noise and steps."""
         banded = {"bands": self.bands} if self.mechanism == "banded-toeplitz" else {}
         times = {"participations": self.participations, "separation": self.separation}
         return {"mechanism": self.mechanism, **banded, **times}

@@ -32,12 +32,12 @@ def check_derivation(steps: object) -> list[list[Any]]:
 
 
 def conclusions(steps: object) -> list[Fact]:
-    """Return what every step proves, or reject naming the first that fails."""
+    """Return each step's fact, or reject naming the first that fails."""
     return inferred(steps).facts
 
 
 def inferred(steps: object) -> "Inference":
-    """Return what is known of every step, or reject naming the first that fails."""
+    """Return the inference, or reject naming the first that fails."""
     if not isinstance(steps, list) or not 0 < len(steps) <= MAX_STEPS:
         raise Rejected(f"the derivation should be a list of 1 to {MAX_STEPS} steps")
     Work.begin()
@@ -170,7 +170,7 @@ def check_plain_sum(rule: str, transforms: list[str]) -> None:
 
 
 def unconverted(steps: list[Step], facts: list[Fact], k: int = -1) -> Fact | None:
-    """Return what is proved before its conversion to (ε, δ), which ledgers charge if they can."""
+    """Return the fact before its conversion to (ε, δ), which ledgers charge if they can."""
     rule, before = steps[k]["rule"], steps[k]["from"]
     if rule == "to_approximate":
         return facts[before[0]]

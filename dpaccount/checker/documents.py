@@ -131,8 +131,8 @@ def integer_points(points: object) -> list[list[int]]:
     if not isinstance(points, list) or not 0 < len(points) <= 256:
         raise Rejected("points: 1 to 256 vectors are read")
     for point in points:
-        whole = isinstance(point, list) and all(type(v) is int and abs(v) < 2**64 for v in point)
-        ensure(whole and point != [], "a point should be a vector of integers")
+        valid = isinstance(point, list) and all(type(v) is int and abs(v) < 2**64 for v in point)
+        ensure(valid and point != [], "a point should be a vector of integers")
     ensure({len(p) for p in points} <= {min(len(points[0]), 64)}, "points: one dimension, at most 64")
     fresh = points == sorted(points) and len({tuple(p) for p in points}) == len(points)
     ensure(fresh, "points should be sorted, once each")

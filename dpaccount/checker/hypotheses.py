@@ -1,7 +1,6 @@
 """What a proof assumes of the code: who sees what, what a unit adds, which releases read it.
 
-Common ones come first.  Evidence for them is tested elsewhere; here only their form is checked, and
-their content is written down.
+Common ones first.  A docstring is the hypothesis: only its form is checked here; evidence, elsewhere.
 """
 
 from collections.abc import Callable
@@ -136,7 +135,7 @@ def rising_units(ends: object) -> list[int]:
 @hypothesis(covers=spans_of)
 def assume_covers(query: str, covers: list[tuple[int, int]]) -> Covered:
     """Each release reads these units only."""
-    change: dict[int, int] = {}
+    change: dict[int, int] = {}  # of releases that read a unit
     for first, last in covers:
         change[first] = change.get(first, 0) + 1
         change[last + 1] = change.get(last + 1, 0) - 1

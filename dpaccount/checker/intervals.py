@@ -181,7 +181,7 @@ def outer_supremum(b: Fraction) -> Fraction:
         ensure(p(least) >= abs(3 * least**2 + 1 - b * b) * b, "too close to a double root for this checker")
         return 8 * b * b
     low, high = 1 / b, least
-    for _ in range(80):
+    for _ in range(80):  # the rest is paid for below
         middle = Fraction(int((low + high) * 2**99), 2**100)
         low, high = (middle, high) if p(middle) >= 0 else (low, middle)
     top = (1 + b * b) ** 2 + (1 + low**2) ** 2 - 2 * (b * low - 1) ** 2

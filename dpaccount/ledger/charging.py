@@ -61,10 +61,10 @@ class Batch:
         charges: list[Charge] = []
         joins, size, streak = self._joins(asked), len(asked), 0
         while (first := len(charges)) < len(asked):
-            many = sum(1 for _ in takewhile(bool, joins[first : first + size]))
+            together = sum(1 for _ in takewhile(bool, joins[first : first + size]))
             # No amount is negative: where several charges fit together, each fits after those before it.
-            decided = self._accepted_together(asked[first : first + many]) if many > 1 else None
-            if many > 1 and decided is None:
+            decided = self._accepted_together(asked[first : first + together]) if together > 1 else None
+            if together > 1 and decided is None:
                 size, streak = 1, 0
                 continue
             charges += decided or [self.decide(*asked[first])]
@@ -112,8 +112,8 @@ class Batch:
     def _accepted_together(self, run: list[Asked]) -> list[Charge] | None:
         """Accept charges of one scope and year if all fit together; only the last gets a root."""
         state = self._state()
-        every = [self._facts(request) for request, _ in run]
-        where = [convert(facts, Spending) for facts in every]
+        all_facts = [self._facts(request) for request, _ in run]
+        where = [convert(facts, Spending) for facts in all_facts]
         if len({(one.scope, one.year) for one in where}) > 1:
             return None
         try:
@@ -123,7 +123,7 @@ class Batch:
         if state.over(self._budget, where[0].scope, SEARCHED_TOGETHER) is not None:
             return None
         charges = []
-        for place, ((request, key), facts) in enumerate(zip(run, every, strict=True), 1):
+        for place, ((request, key), facts) in enumerate(zip(run, all_facts, strict=True), 1):
             root = state.text if place == len(run) else None
             entry = self._rows.append(*accepted(request, facts), root, key=key)
             self.totals = self.totals.next(entry)

@@ -66,11 +66,11 @@ def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa
     for entry in watched(rows.entries(1), rows, "entry"):
         if not passed.take(entry):
             break
-    whole = replay if replay is not None else at.at.number <= REPLAYED
+    replayed_all = replay if replay is not None else at.at.number <= REPLAYED
     bad: Bad | None = passed.bad
     if bad is None and passed.at.digest != at.at.digest:
         bad = "head"
-    if bad is None and whole:
+    if bad is None and replayed_all:
         bad = first_bad(rows)
     waiting = list(open_reservations(state, lambda number: body_of(rows, number)))
     return {
@@ -78,7 +78,7 @@ def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa
         **({} if only == EVERY else {"only": only.as_json()}),
         **{name: shown[name] for name in ("budget", "period", "year", "life")},
         "guaranteed": shown["life"],
-        "replay": {"valid": bad is None, "first_bad": bad, "digests": True, "totals": whole},
+        "replay": {"valid": bad is None, "first_bad": bad, "digests": True, "totals": replayed_all},
         "scopes": [
             _standing(name, limits, tree, _costs(state, waiting, name))
             for name, limits, tree in [(None, budget, state.period_tree()), *summary.scopes(state, budget)]
@@ -191,8 +191,8 @@ class Pass:
             for name, items in self._lists.items()
         }
         teams = [
-            {**dict(zip(TEAM, key, strict=True)), "charges": many, "spent": self.budget.named(spent)}
-            for key, (many, spent) in sorted(self.teams.items(), key=lambda item: str(item[0]))
+            {**dict(zip(TEAM, key, strict=True)), "charges": charges, "spent": self.budget.named(spent)}
+            for key, (charges, spent) in sorted(self.teams.items(), key=lambda item: str(item[0]))
         ]
         spent_by = {"of_unit": self.worst, "rows": teams}
         return {"spending": {"of_unit": self.worst, "rows": spending}, "teams": spent_by, **lists}
@@ -249,8 +249,8 @@ class Pass:
             raise ValueError("a scope, a person and a purpose are texts")
         if team not in self.teams and len(self.teams) >= TEAMS:
             team = month, scope, None, None
-        many, spent = self.teams.get(team, (0, zero(self.budget.width)))
-        self.teams[team] = many + 1, plus(spent, cost)
+        charges, spent = self.teams.get(team, (0, zero(self.budget.width)))
+        self.teams[team] = charges + 1, plus(spent, cost)
 
     def _of_drawing(self, entry: kinds.Entry, facts: Report, line: Report) -> None:
         """Count a draw; for a charge in parts, also list the drawn node."""
@@ -276,7 +276,7 @@ class Pass:
 
 
 def at_unit(steps: Iterable[Step], unit: int, before: Amounts) -> Amounts:
-    """Return what a step function is at a unit; `before` is what it is left of its first step."""
+    """Return the value of a step function at a unit; `before` is its value left of its first step."""
     value = before
     for first, later in steps:
         if first > unit:

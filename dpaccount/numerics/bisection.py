@@ -11,11 +11,11 @@ from dpaccount.numerics.intervals import ball, ceil_of, floor_of, mid_of, precis
 from dpaccount.precision import USUAL, certified
 
 Curve = Callable[[Fraction], arb]  #: ε ↦ a ball that contains δ(ε)
-FLAT = Fraction(1, 10**30)  #: how near its target a curve comes only where it is flat, relative to it
+FLAT = Fraction(1, 10**30)  #: relative distance from its target below which a curve is taken as flat
 
 Ends = tuple[Fraction, Fraction]  #: the ends of a proved interval
 N = TypeVar("N", float, Fraction)
-MOST_HALVINGS = 1 << 20  #: where a width ends the bisection
+MOST_HALVINGS = 1 << 20  #: never reached: a width or a ratio ends the bisection before
 
 
 def bisect(
@@ -42,7 +42,7 @@ def bisect(
 def bisect_ratio(
     past: Callable[[float], bool], low: float, high: float, halvings: int = MOST_HALVINGS, *, ratio: float = 1
 ) -> tuple[float, float]:
-    """Return what `bisect` does for positive numbers, halving logarithms until a `ratio` apart."""
+    """Return a bracket like `bisect`, of positive numbers: logarithms are halved until a `ratio` apart."""
     for _ in range(halvings):
         if high / low <= ratio:
             break
@@ -73,7 +73,7 @@ def solve(
     # The search may be wrong in any way: the two sign tests after it are the proof, and they need no more of
     # the curve than that it falls.
     guess = _search(curve, target, low, high, width / 8, hint)
-    reach = width / 3
+    reach = width / 3  # two of which are less than `width`, and the guess errs by less than one
     below = guess - reach
     step = reach
     while below > low and not _closely(floor_of, curve(below)) > target:
@@ -100,7 +100,7 @@ def _search(
 ) -> Fraction:
     """Return an estimate of the crossing, by secants on log δ kept inside a shrinking bracket."""
     known: list[tuple[Fraction, float]] = []
-    for step in range(400):
+    for step in range(400):  # ends in any case: a bad guess costs time only
         if high - low <= close:
             break
         if hint is not None and step < 2 and low < hint[step] < high:
@@ -122,7 +122,7 @@ def _search(
 def _secant(known: list[tuple[Fraction, float]], low: Fraction, high: Fraction) -> Fraction:
     """Return where the line through the last two points crosses zero, or the middle if outside.
 
-    Now and then a step halves the bracket, so that a crooked curve costs a logarithm of steps.
+    Every eighth step halves the bracket, so that a crooked curve costs a logarithm of steps.
     """
     (a, fa), (b, fb) = known[-2:]
     middle = (low + high) / 2
@@ -139,9 +139,9 @@ def _rounded_to_dyadic(point: Fraction, close: Fraction) -> Fraction:
 
 
 def _log_ratio(value: arb, target: Fraction) -> float:
-    """Return an estimate of log(value/target); −inf where the value is not positive.
+    """Return an estimate of log(value/target); −1e308 stands for −inf, where the value is not positive.
 
-    Where the curve is all but flat at the target it is ±inf: then halving finds the crossing, secants do not.
+    Where the curve is all but flat at the target it is ±1e308: halving finds the crossing then, not secants.
     """
     over = mid_of(value) / target - 1
     if 0 < abs(over) < FLAT:

@@ -91,7 +91,7 @@ class SampledMixedTransform(SampledGaussianTransform):
         logs = [(q * (w * mu - mu * mu / 2).expm1()).log1p() for w in edges]
         near = [(arb(d) - 1 - 2 * arb(SLACK)).max(arb(0)) * width for d in range(count + len(masses) + 1)]
         bells = [(-x * x / 2).exp() / (2 * arb.pi()).sqrt() for x in near]
-        many = 2 if a + 1 <= 0 or (a + 1) * mu * mu / 4 < 1 else 4
+        pieces = 2 if a + 1 <= 0 or (a + 1) * mu * mu / 4 < 1 else 4
         left = normal(edges[0] - lowest)
         left *= (a * logs[0]).exp() if a >= 0 else (a * (1 - q).log()).exp()
         rests, sups = [], []
@@ -106,7 +106,7 @@ class SampledMixedTransform(SampledGaussianTransform):
         for j in range(count - 1, -1, -1):
             best = [one.max(sups[j] * bells[abs(j - before - k)]) for k, one in enumerate(best)]
             total = sum((mass * one for mass, one in zip(masses, best, strict=True)), arb(0))
-            cuts.append((float_up(rests[j]), float_up(many * total)))
+            cuts.append((float_up(rests[j]), float_up(pieces * total)))
         return cuts
 
     def _cells(self, lowest: arb, width: float) -> list[arb]:

@@ -297,8 +297,8 @@ def _sorts(pairs: list[ExactPair]) -> list[list[ExactPair]]:
     ]
 
 
-def _parted(pairs: list[ExactPair], many: int) -> list[list[ExactPair]]:
-    size = -(-len(pairs) // many)
+def _parted(pairs: list[ExactPair], parts: int) -> list[list[ExactPair]]:
+    size = -(-len(pairs) // parts)
     return [pairs[k : k + size] for k in range(0, len(pairs), size)]
 
 

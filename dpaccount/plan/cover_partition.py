@@ -87,8 +87,8 @@ def _sweep(
     def keep(begun: int, end: int) -> None:
         seen.add(key)
         items = dict(shared)
-        for number, many in active.items():
-            items[kinds[number]] = items.get(kinds[number], 0) + many
+        for number, count in active.items():
+            items[kinds[number]] = items.get(kinds[number], 0) + count
         segments.append(UnitClass(begun, tuple(items.items()), end - begun))
 
     for at, start, times, kind in changes:

@@ -182,7 +182,7 @@ class Event:
         return ((self.cover, 1, self.bare()),)
 
     def met_at(self, unit: int) -> "Event":
-        """Return what this unit meets, which its cover begins with or which lies in it."""
+        """Return the event that this unit meets, which its cover begins with or which lies in it."""
         return self
 
 
@@ -357,16 +357,16 @@ RANGES: dict[str, tuple[int | None, int | None, bool]] = {
 
 
 def _checked(name: str, key: str, value: Exact) -> Fraction | int:
-    least, most, whole = RANGES[key]
+    least, most, integer = RANGES[key]
     number = exact_argument(name, value)
     if number < (least or 0) or (least is None and number == 0) or (most is not None and number > most):
         bounds = (
             "above 0" if least is None else f"at least {least}" if most is None else f"in [{least}, {most}]"
         )
         raise InputError(f"{key} = {shown(number)} is out of range", f"it must be {bounds}", name)
-    if whole and number.denominator != 1:
+    if integer and number.denominator != 1:
         raise InputError(f"{key} = {shown(number)} is not whole", "give an integer", name)
-    return int(number) if whole else number
+    return int(number) if integer else number
 
 
 def require_whole(name: str, sensitivity: Fraction) -> None:

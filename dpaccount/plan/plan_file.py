@@ -55,7 +55,7 @@ def _seen_before(value: Any, seen: dict[tuple[Any, ...], Event]) -> Event | None
 
 
 def _key(value: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what two tables share that differ in their covers only; () where they hold more tables.
+    """Return a key that is equal for tables that differ in their covers only; () if they hold more tables.
 
     Strings and integers are compared by value, anything else by identity: hashing a fraction is slow,
     and the document keeps every object alive.
@@ -147,8 +147,8 @@ def _read_law(place: Place) -> tuple[Fraction, ...]:
     return tuple(item.real(0, 1) for item in place.items())
 
 
-def _reader(least: int | None, most: int | None, whole: bool) -> Callable[[Place], Any]:  # noqa: FBT001
-    if whole:
+def _reader(least: int | None, most: int | None, integer: bool) -> Callable[[Place], Any]:  # noqa: FBT001
+    if integer:
         return lambda place: place.integer(least, most)
     if least is None:
         return Place.positive

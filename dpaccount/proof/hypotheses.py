@@ -124,9 +124,9 @@ def assume_tree(query: str, rounds: int, because: str, levels: int | None = None
 
     A round lies in one node of each level at most; all ⌊log₂ N⌋ + 1 or the lowest (Chan et al. 2011) (R10).
     """
-    every = unit(rounds, rule := "assume_tree", "rounds").bit_length()
-    most = whole(every if levels is None else levels, rule, "levels")
-    need(most <= every, rule, f"{rounds} rounds have {every} levels, found {most}")
+    depth = unit(rounds, rule := "assume_tree", "rounds").bit_length()
+    most = whole(depth if levels is None else levels, rule, "levels")
+    need(most <= depth, rule, f"{rounds} rounds have {depth} levels, found {most}")
     fact = Covered(query, sum(rounds >> j for j in range(most)), most, 2 ** (most - 1), (1, rounds))
     return proved(rule, fact, query=query, rounds=rounds, levels=most, because=because)
 
@@ -154,13 +154,13 @@ def assume_rounds(
     whole(times, rule, "participations")
     whole(apart, rule, "separation")
     need(times > 1 or apart == 1, rule, f"one round a unit has no separation, found {apart}")
-    many: dict[str, Any] = {"participations": times, "separation": apart} if times > 1 else {}
+    pattern: dict[str, Any] = {"participations": times, "separation": apart} if times > 1 else {}
     if ends is not None:
         rising = all(a < unit(b, rule, "the last unit") for a, b in pairwise([0, *ends]))
         need(rising and len(ends) == rounds and times == 1, rule, f"needed a last unit a round, found {ends}")
-        many = {"ends": list(ends)}
+        pattern = {"ends": list(ends)}
     fact = Rounds(query, rounds, times, apart, ends[-1] if ends else rounds)
-    return proved(rule, fact, query=query, rounds=rounds, **many, because=because)
+    return proved(rule, fact, query=query, rounds=rounds, **pattern, because=because)
 
 
 def assume_numbers(query: str, most: int, because: str) -> Theorem:

@@ -82,7 +82,7 @@ def differences(contribution: Theorem) -> Theorem:
 def _moves(fact: Contribution, rule: str) -> tuple[Shift, ...]:
     near = neighbouring(fact.relation, rule)
     if fact.kind == "cell":  # entries 1 or −1
-        return tuple((1,) * many for many in range(near.contributions * int(fact.high) + 1))
+        return tuple((1,) * n for n in range(near.contributions * int(fact.high) + 1))
     pairs = near.moves(fact.points)
     moves = {tuple(sorted((abs(x - y) for x, y in zip(a, b, strict=True)), reverse=True)) for a, b in pairs}
     return tuple(sorted(tuple(v for v in move if v) for move in moves))

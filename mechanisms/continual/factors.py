@@ -64,8 +64,8 @@ def buffered_movement_squared(
         kept = -math.expm1(later * math.log1p(-lost)) if lost < 1 else 1.0
         column += v * w / one**2 * kept / lost
     floors = sum(one / (one - f) for _, f in pairs) * math.sqrt(later * width)
-    whole = moved * math.sqrt(column) + floors * float(step)
-    return dyadic_up(Fraction(whole**2 * (1 + 1e-9)), 40)
+    moved_row = moved * math.sqrt(column) + floors * float(step)
+    return dyadic_up(Fraction(moved_row**2 * (1 + 1e-9)), 40)
 
 
 def lower(factor: Integers) -> list[list[int]]:

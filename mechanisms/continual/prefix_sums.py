@@ -49,7 +49,7 @@ class Spread:
         numbers = len(self.variances) * columns
         by_root, by_weight = confidence.combined(self.draws, numbers, alpha)
         sums: Floats = by_root * np.sqrt(self.variances) + (by_weight + self.floors) * self.weights
-        return sums * (1 + 1e-9)
+        return sums * (1 + 1e-9)  # up by more than floats err
 
 
 def tree_terms(rounds: int, depth: int) -> Floats:

@@ -133,8 +133,8 @@ class ClippedRows:
         """
         points = follows("rows", self.radius, self.columns, self.bits, stretch or Fraction(1))
         step, like = grid.step(self.bits + (MAP_BITS if stretch else 0)), of_neighbours(points, self.unit)
-        every = partial(each, rows=self.rows)
-        return gaussian(bound_on(points, unit)[0], sigma, step, numbers, KEY, delta, every, like)
+        of_rows = partial(each, rows=self.rows)
+        return gaussian(bound_on(points, unit)[0], sigma, step, numbers, KEY, delta, of_rows, like)
 
 
 # ------------------------------------------------------------------ public maps

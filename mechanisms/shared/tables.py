@@ -163,7 +163,7 @@ class TableOfNumbers:
         outcomes = range(-edge, edge + 1)
         places = range(-self.steps, self.steps + 1)
         rows = [[truth if abs(j - i) <= half else Fraction(1) for j in outcomes] for i in places]
-        # Σ_j j·weight = (R − 1)(2h + 1)·i, over the sum of weights
+        # The mean of j is (R − 1)(2h + 1)·i over the sum of weights: scaled outcomes have the mean i/steps.
         total = len(outcomes) + (truth - 1) * (2 * half + 1)
         unit = total / ((truth - 1) * (2 * half + 1) * self.steps)
         return weighted(rows), tuple(j * unit for j in outcomes)

@@ -107,8 +107,8 @@ class StatisticRequest:
 
     def reaches(self, amount: float) -> list[float]:
         """Return how far the noise of each draw is, for all their numbers at once, at 95 %."""
-        many = sum(draw.size for draw in self.draws) or self.rows  # of cells in use, one for each row
-        alpha = confidence.missed(INTERVAL_LEVEL) / many
+        numbers = sum(draw.size for draw in self.draws) or self.rows  # of cells in use, one for each row
+        alpha = confidence.missed(INTERVAL_LEVEL) / numbers
         pairs = zip(self.draws, self.scales(amount), strict=True)
         return [reach_of_one(self.law, scale, bits_of(self.law, draw), alpha) for draw, scale in pairs]
 

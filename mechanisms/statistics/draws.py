@@ -154,8 +154,8 @@ def totals(what: Statistic, draw: Draw, codes: Mapping[str, Floats], bits: int) 
         columns = [*(what.scaled(each, some) for each in what.on), z, np.ones(len(z))]
         phi = np.stack(columns) / np.sqrt(len(columns))
         first, second = np.triu_indices(len(columns))
-        every = [_exact(phi[a] * phi[b], bits).sum() for a, b in zip(first, second, strict=True)]
-        return np.array(every, dtype=np.int64)
+        sums = [_exact(phi[a] * phi[b], bits).sum() for a, b in zip(first, second, strict=True)]
+        return np.array(sums, dtype=np.int64)
     parts = [z] if what.what == "mean" else [z, float(SQUARE) * (z * z - 0.5)]
     return _summed(group, parts, draw.size, bits)
 

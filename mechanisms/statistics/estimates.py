@@ -119,16 +119,16 @@ def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
     rank, cells = what.q or Fraction(1, 2), BRANCHES**LEVELS
     ends = low + (high - low) * np.arange(cells + 1) / cells
     terms = below_ends(np.ones(noisy.size // what.groups), BRANCHES, LEVELS).astype(np.int64)
-    off = np.array([reach[many] for many in range(terms.max() + 1)])[terms]
+    off = np.array([reach[n] for n in range(terms.max() + 1)])[terms]
     intervals = []
     for counts in noisy.reshape(what.groups, -1):
         below = below_ends(counts, BRANCHES, LEVELS)
         # No fewer rows lie below a higher end, so what is sure of one end holds for all on its far side.
         least = np.maximum.accumulate(np.maximum(below - off, 0))
         most = np.maximum(np.minimum.accumulate((below + off)[::-1])[::-1], 0)
-        fewest, many = ceil(least[-1] - SLACK * cells), floor(most[-1] + SLACK * cells)
-        under = np.flatnonzero(most <= max(floor(rank * fewest - 1), 0))
-        over = np.flatnonzero(least > ceil(max(rank * (many - 1), rank * (many + 1) - 1, 0)))
+        smallest, largest = ceil(least[-1] - SLACK * cells), floor(most[-1] + SLACK * cells)
+        under = np.flatnonzero(most <= max(floor(rank * smallest - 1), 0))
+        over = np.flatnonzero(least > ceil(max(rank * (largest - 1), rank * (largest + 1) - 1, 0)))
         first = ends[under[-1]] if len(under) else low
         last = ends[over[0]] if len(over) else high
         rising = np.maximum.accumulate(np.maximum(fitted(counts), 0))
@@ -163,13 +163,13 @@ def fitted(counts: Floats) -> Floats:
     count and its parts', by variance; the difference from the cell above is shared among its parts.
     """
     ends = np.cumsum([BRANCHES**level for level in range(1, LEVELS + 1)])
-    every = np.split(counts, ends[:-1])
+    levels = np.split(counts, ends[:-1])
     for height, level in enumerate(range(LEVELS - 2, -1, -1), 2):
         own = (BRANCHES**height - BRANCHES ** (height - 1)) / (BRANCHES**height - 1)
-        parts = every[level + 1].reshape(-1, BRANCHES).sum(axis=1)
-        every[level] = own * every[level] + (1 - own) * parts
-    cells = every[0]
-    for some in every[1:]:
+        parts = levels[level + 1].reshape(-1, BRANCHES).sum(axis=1)
+        levels[level] = own * levels[level] + (1 - own) * parts
+    cells = levels[0]
+    for some in levels[1:]:
         parts = some.reshape(-1, BRANCHES)
         cells = (parts + ((cells - parts.sum(axis=1)) / BRANCHES)[:, None]).ravel()
     return np.append(0.0, cells.cumsum())
@@ -212,8 +212,8 @@ def _in_units(what: Statistic, solution: Floats, bound: Floats) -> Ends:
     slopes, wide = solution[:-1] * half / spans, bound[:-1] * half / spans
     intercept = middle + half * solution[-1] - slopes @ middles
     wider = half * bound[-1] + wide @ np.abs(middles)
-    every, off = np.append(slopes, intercept), np.append(wide, wider)
-    return every, every - off, every + off
+    values, off = np.append(slopes, intercept), np.append(wide, wider)
+    return values, values - off, values + off
 
 
 def table(

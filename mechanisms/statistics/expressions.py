@@ -64,7 +64,7 @@ class Term:
 
 
 def term(node: ast.expr, known: Mapping[str, Column]) -> Term:
-    """Return what an expression is of the known columns; raises `InputError` where it is undefined."""
+    """Return an expression as a term of the known columns; raises `InputError` where it is undefined."""
     match node:
         case ast.Name(id=name):
             return _term_of(name, known)
@@ -154,7 +154,7 @@ _EXACT: Final[dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]]
 
 
 def _combined(node: ast.expr, left: Term, op: ast.operator, right: Term) -> Term:
-    """Return what two terms make, clipped to its bounds; refuses what may overflow, or divide by 0."""
+    """Return the term that two terms make, clipped to its bounds; refuses overflow and division by 0."""
     whole, (low, high) = left.whole and right.whole, right.ends
     error = left.error + right.error
     match op:
@@ -216,8 +216,8 @@ def _part(name: str, of: str, known: Mapping[str, Column]) -> Term:
     days, part = _term_of(of, known), _PARTS[name]
     if known[of].kind != "date":
         raise InputError(f"{of} is no date, so it has no {name}", "name a date")
-    every = {"year": tuple(date.fromordinal(int(end)).year for end in days.ends), "month": (1, 12)}
-    low, high = every.get(name, (1, 7))
+    ranges = {"year": tuple(date.fromordinal(int(end)).year for end in days.ends), "month": (1, 12)}
+    low, high = ranges.get(name, (1, 7))
     return Term(
         (Fraction(low), Fraction(high)),
         whole=True,
@@ -482,7 +482,7 @@ def derived_columns(place: Place, known: tuple[Column, ...]) -> tuple[Column, ..
 
 
 def derived(name: str, formula: str, known: tuple[Column, ...]) -> DerivedColumn:
-    """Return what a formula defines; raises `InputError` where it is undefined for some row."""
+    """Return the column that a formula defines; raises `InputError` where it is undefined for some row."""
     by_name = {column.name: column for column in known}
     body = parsed(formula, "formula", OF_FORMULAS, by_name)
     of = tuple(by_name[each] for each in names_in(body, by_name))

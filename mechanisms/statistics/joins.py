@@ -94,10 +94,10 @@ def _cells(source: Source, names: tuple[str, ...]) -> dict[str, list[object]]:
 
 def _codes(column: Column, cells: list[object], places: list[int | None], key: Column) -> tuple[float, ...]:
     """Return a column's code for each of the key's labels, and last for a row without one."""
-    every = column.codes([None if place is None else cells[place] for place in places])
+    codes = column.codes([None if place is None else cells[place] for place in places])
     lacking = [label for label, place in zip(key.labels, places, strict=True) if place is None]
     unmatched = key.bounds[0] == NOWHERE and column.kind != "category"
     if column.missing is None and (lacking or unmatched):
         what = f"no row for {lacking[0]!r}" if lacking else "no row for other values"
         raise InputError(f"the table has {what} of {key.name}", f"declare what {column.name} is: missing = …")
-    return (*every.tolist(), column.default)
+    return (*codes.tolist(), column.default)

@@ -45,9 +45,9 @@ class Domain:
         """Return whether `data` has the right columns, all finite and within bounds."""
         if data.ndim != 2 or data.shape[1] != len(self.low) or not np.isfinite(data).all():
             return False
-        whole = data[:, np.array(self.integer, dtype=bool)]
+        integers = data[:, np.array(self.integer, dtype=bool)]
         within = (data >= self.low).all() and (data <= self.high).all()
-        return bool(within and (whole == np.floor(whole)).all())
+        return bool(within and (integers == np.floor(integers)).all())
 
     @property
     def nothing(self) -> tuple[float, ...]:
@@ -167,7 +167,7 @@ class Subject(Protocol):
         """
 
     def domain(self) -> Domain:
-        """Return what data may be."""
+        """Return the domain: which data the subject takes."""
 
     def proof(self, delta: Fraction) -> Theorem:
         """Return the theorem about this subject at (ε, `delta`), with the least ε that is proved."""

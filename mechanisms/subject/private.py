@@ -74,7 +74,7 @@ class Private:
             raise InputError("low is above high", "give the bounds in order")
         width = self._rows.shape[1] if columns is None else columns
         if len(self._rows):
-            _tried(change, self._rows.shape[1], width)
+            _check_change(change, self._rows.shape[1], width)
         default = np.full(width, _public("missing", missing))
         changed = [_or_default(change, row, default) for row in self._rows]
         table = np.array(changed).reshape(len(changed), width)
@@ -94,7 +94,7 @@ def _public(name: str, value: Fraction | int) -> float:
     return number
 
 
-def _tried(change: Change, width: int, columns: int) -> None:
+def _check_change(change: Change, width: int, columns: int) -> None:
     """Refuse a function that fails on all synthetic rows, or does not return `columns` numbers."""
     lengths, why = set(), ""
     for value in TRIED:
@@ -122,7 +122,7 @@ def _or_default(change: Change, row: NDArray[np.float64], default: NDArray[np.fl
     return changed if changed.shape == default.shape else default
 
 
-def _same_bounds(value: Private, mechanism: Subject) -> None:
+def _check_bounds(value: Private, mechanism: Subject) -> None:
     """Refuse rows that were clipped to other bounds than the mechanism's: it would clip them again.
 
     Bounds are public, so this reveals nothing.  A mechanism without `low` and `high` accepts rows
@@ -173,7 +173,7 @@ def release(
     if not isinstance(value, Private):
         raise InputError(f"release takes a Private value, found {type(value).__name__}", "wrap it first")
     rows = value._rows  # the one place that opens a Private value
-    _same_bounds(value, mechanism)
+    _check_bounds(value, mechanism)
     domain = mechanism.domain()
     domain.admit(rows, mechanism.relation)
     rows = domain.clamped(rows)  # the mechanism never receives data outside of its tested domain

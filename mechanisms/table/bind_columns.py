@@ -228,8 +228,8 @@ def _numbers(columns: list[Column], by: Column | None, made_by: Any) -> tuple[Gi
         return groups.place(codes[:, 0]), codes[:, 1:]
 
     labels = tuple(f"{group}, {name}" for group in groups.labels for name in names)
-    every = [Fraction(0), *(end for pair in ends for end in pair)]  # 0 in other groups' blocks
-    given |= {"low": min(every), "high": max(every)}
+    all_ends = [Fraction(0), *(end for pair in ends for end in pair)]  # 0 in other groups' blocks
+    given |= {"low": min(all_ends), "high": max(all_ends)}
     given |= dict.fromkeys(SIZE, number * width)
     nothing = (0.0,) * (number * width)
     return given, Reading((by.name, *names), place, nothing, {"columns": labels}, blocks)

@@ -41,8 +41,8 @@ def text_of(cell: object) -> str:
     if text and text[0] in NUMERIC:
         digits = text.lstrip("+-")
         found = None if digits[0:1] == "0" and digits[1:2].isdigit() else _number(text)
-        whole = found is not None and "e-" not in found[0] and (found[1] or digits.isdigit())
-        return found[0] if found is not None and whole else text
+        plain = found is not None and "e-" not in found[0] and (found[1] or digits.isdigit())
+        return found[0] if found is not None and plain else text
     return text.lower() if text.lower() in FLAGS else text
 
 
@@ -67,8 +67,8 @@ def identity_of(cell: object) -> int | str | None:
     number, computed = found
     if computed and abs(float(text)) >= LOST:
         return None
-    whole = int(number) if len(number) <= 20 and "e" not in number else 2**64
-    return whole if -(2**63) <= whole < 2**64 else number
+    integer = int(number) if len(number) <= 20 and "e" not in number else 2**64
+    return integer if -(2**63) <= integer < 2**64 else number
 
 
 def shown(cell: object) -> str:

@@ -97,8 +97,8 @@ class Column:
             raise InputError(f"low {ends[0]} is above high {ends[1]}", "exchange them", self.name)
         if max(abs(self.low), abs(self.high)) > Fraction(10) ** 15:
             raise InputError(f"{self.name} has bounds beyond 1e15", "give what a cell may be")
-        whole = all(Fraction(end).denominator == 1 for end in (self.low, self.high))
-        if self.kind == "integer" and not whole:
+        integral = all(Fraction(end).denominator == 1 for end in (self.low, self.high))
+        if self.kind == "integer" and not integral:
             raise InputError(f"{self.name} is an integer with broken bounds", "give whole ones")
         given = self.missing
         if given is None:

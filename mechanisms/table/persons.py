@@ -64,10 +64,10 @@ def keys_of(cells: Sequence[object], secret: bytes) -> Keys:
         return _integer_keys(cells)
     if cells.dtype.kind != "f":
         return _python_keys(cells.tolist(), secret)
-    whole = (np.abs(cells) < LOST) & (cells == np.floor(cells))
-    keys = _integer_keys(np.where(whole, cells, 0).astype(np.int64))
-    if not whole.all():
-        keys[~whole] = _python_keys(cells[~whole].tolist(), secret)
+    integral = (np.abs(cells) < LOST) & (cells == np.floor(cells))
+    keys = _integer_keys(np.where(integral, cells, 0).astype(np.int64))
+    if not integral.all():
+        keys[~integral] = _python_keys(cells[~integral].tolist(), secret)
     return keys
 
 

@@ -116,11 +116,11 @@ class DataFile:
         if isinstance(self.place, Path) and self.place.exists() and not self.place.is_file():
             # A pipe might block for ever.
             raise InputError("no file", "give a readable data file", self.place)
-        whole = hashlib.sha256()
+        running = hashlib.sha256()
         with self.opened() as file:
             while block := file.read(2**20):
-                whole.update(block)
-        return f"sha256:{whole.hexdigest()}"
+                running.update(block)
+        return f"sha256:{running.hexdigest()}"
 
     def stamp(self) -> list[object]:
         """Return what changes with each write to it."""
@@ -380,10 +380,10 @@ def _arrow_file(file: DataFile) -> Iterator[tuple[Any, Callable[[list[str]], Ite
         with ExitStack() as stack:
             source = stack.enter_context(file.opened() if remote else arrow.memory_map(where))
             if file.kind == ".parquet":
-                whole = stack.enter_context(
+                opened = stack.enter_context(
                     parquet.ParquetFile(source if remote else where, pre_buffer=False)
                 )
-                yield whole.schema_arrow, lambda names: whole.iter_batches(BATCH, columns=names)
+                yield opened.schema_arrow, lambda names: opened.iter_batches(BATCH, columns=names)
             else:
                 held = stack.enter_context(arrow.ipc.open_file(source))
                 yield held.schema, lambda _: map(held.get_batch, range(held.num_record_batches))
@@ -475,7 +475,7 @@ def _listed(cells: Any) -> list[object]:
 
 
 def _value(cell: Any) -> object:
-    """Return what Python makes of a cell; nothing where it cannot hold it."""
+    """Return the Python value of a cell; nothing where it cannot hold it."""
     try:
         value: object = cell.as_py()
     except Exception:  # pyarrow and its callbacks raise many kinds of exceptions

@@ -77,8 +77,8 @@ def read_rows(path: Source, table: Table, reading: Reading, relation: str) -> Fl
     """
     if table.identity is None:
         # A statistic may read no column at all: then any one column says how many rows there are.
-        every = batches(path, reading.names or table.names[:1], table.names)
-        parts = [reading.encode(codes_of(batch, table, reading.names)) for batch in every]
+        read = batches(path, reading.names or table.names[:1], table.names)
+        parts = [reading.encode(codes_of(batch, table, reading.names)) for batch in read]
         rows = np.concatenate([np.zeros((0, len(reading.default))), *parts])
     else:
         _, persons = bounded(_owned(path, table, reading), table.max_rows, reading.default)

@@ -100,17 +100,17 @@ class Summed:
         """Return how many totals there are."""
         return len(self._query(np.zeros((0, len(self.domain.low)))))
 
-    def of_batches(self, every: Iterable[Batch], part: TablePart) -> TableTotals:
+    def of_batches(self, several: Iterable[Batch], part: TablePart) -> TableTotals:
         """Return the totals of a part of some batches of rows, in this order."""
-        return self.of_keyed(self.keyed(every, part.secret), part)
+        return self.of_keyed(self.keyed(several, part.secret), part)
 
-    def keyed(self, every: Iterable[Batch], secret: bytes) -> Iterator[tuple[Keys, Codes]]:
+    def keyed(self, several: Iterable[Batch], secret: bytes) -> Iterator[tuple[Keys, Codes]]:
         """Yield the keys of the units of each batch's rows, and what gives the codes of some of them.
 
         The unit is the person, or the row: its number, whatever batches it is read in.
         """
         rows = 0
-        for batch in every:
+        for batch in several:
             if self.table.identity is not None:
                 keys = keys_of(batch[self.table.identity], secret)
             else:
@@ -126,13 +126,13 @@ class Summed:
         bits = mixed(keys, int.from_bytes(part.secret[:8]))
         return (bits >> np.uint64(1)).astype(np.int64) % part.of
 
-    def of_keyed(self, every: Iterable[tuple[Keys, Codes]], part: TablePart) -> TableTotals:
+    def of_keyed(self, several: Iterable[tuple[Keys, Codes]], part: TablePart) -> TableTotals:
         """Return the totals of a part of some batches of `keyed` rows, in this order."""
         total = self._query(np.zeros((0, len(self.domain.low))))
         persons = PersonCounters(self.table.max_rows, -(-self.table.rows // part.of))
         at_once = max(1, MOST_NUMBERS // len(self.domain.low))
         units = 0
-        for keys, codes in every:
+        for keys, codes in several:
             kept = self._kept(keys, persons, part)
             units += int(np.count_nonzero(kept))
             for some in np.array_split(np.flatnonzero(kept), np.count_nonzero(kept) // at_once + 1):

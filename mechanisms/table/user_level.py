@@ -171,7 +171,7 @@ def _gaussian(theorem: Theorem) -> Theorem | None:
 
 
 def of_rows(theorem: Theorem) -> Theorem:
-    """Return what a theorem about persons rests on: that about one of their rows."""
+    """Return the theorem that one about persons rests on: that about one of their rows."""
     part = theorem.premises[0]
     while part.rule != "group":
         part = part.premises[0]
@@ -223,8 +223,8 @@ def _nothing_counts_nothing(mechanism: Any) -> bool:
     linear = getattr(mechanism, "reads", None) in LINEAR and not getattr(mechanism, "per_row", False)
     if not linear or not hasattr(mechanism, "query"):
         return False
-    many = max(1, min(mechanism.rows, MOST_TRIED // len(of.nothing)))
-    nothing = np.tile(np.array(of.nothing), (many, 1))
+    rows = max(1, min(mechanism.rows, MOST_TRIED // len(of.nothing)))
+    nothing = np.tile(np.array(of.nothing), (rows, 1))
     try:
         return of.contains(nothing[:1]) and not np.any(mechanism.query(nothing))
     except Exception:  # a user's class may raise anything

@@ -235,10 +235,10 @@ def inverted_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Encl
 def _digits(total: Composition, gap: Fraction) -> tuple[float, ...]:
     """Return the accuracies to try: many digits where they cost little, and what the gap needs."""
     needed = max(4.0, -log_float(gap) / math.log(10) + 2)
-    many = max(17.0, needed)
+    ample = max(17.0, needed)
     if has_many_samples(total):
         return (needed,)
-    return (many, needed) if has_transform(total) else (needed, many)
+    return (ample, needed) if has_transform(total) else (needed, ample)
 
 
 # ---- lattices, which any pair has

@@ -97,8 +97,8 @@ def _followed(document: dict[str, Any]) -> tuple[str, str]:
     answer = "delta" if asked == "epsilon" else "epsilon"
     given = any(each.get("event") == "dominating_pair" for each in document["plan"]["events"])
     trust = ", if each dominating_pair dominates its release, as the plan says" if given else ""
-    many = f" for any {group} units" if group > 1 else ""
-    said = f"{answer} at most {confirmed['upper']} at {asked} {at}{many}{trust}: {count} steps follow"
+    units = f" for any {group} units" if group > 1 else ""
+    said = f"{answer} at most {confirmed['upper']} at {asked} {at}{units}{trust}: {count} steps follow"
     return "CONFIRMED", said
 
 

@@ -95,5 +95,5 @@ def chained(i: Interval, epsilon: Fraction, delta: Fraction, group: int) -> Pair
     """Enclose δ(e^{kε} − 1)/(e^ε − 1): with kε what k neighbours in a row lose (Vadhan 2017)."""
     if epsilon == 0:
         return i.of(group * delta)
-    whole, one = (i.sub(i.exp(i.of(times * epsilon)), i.of(1)) for times in (group, 1))
-    return i.mul(i.of(delta), i.div(whole, one))
+    growth, one = (i.sub(i.exp(i.of(times * epsilon)), i.of(1)) for times in (group, 1))
+    return i.mul(i.of(delta), i.div(growth, one))

@@ -49,7 +49,7 @@ def classes(document: Any, group: int = 1) -> tuple[str, list[tuple[int | None, 
 
 
 def of_group(on: Releases, group: int, there: int) -> Releases:
-    """Return what a group of units moves: noise by as many times as much.
+    """Return the releases for a group: inputs of noise move as many times as far.
 
     On Poisson samples so many of them are `there`, in the first dataset alone, and the others in the second
     one alone: fewer than half of them cost what the others do in the other direction.

@@ -77,8 +77,8 @@ def check_column(name: str, column: Table) -> None:
         ends = [low, high, low if missing is None else exact_of(missing, "missing")]
         a, b, default = (Fraction(FARTHEST + 1) if end is None else end for end in ends)
         ensure(-FARTHEST <= a <= default <= b <= FARTHEST, f"{about} has bounds in a wrong order")
-        whole = kind == "number" or {a.denominator, b.denominator, default.denominator} == {1}
-        ensure(whole, f"{about} is of integers, and a bound is none")
+        fits = kind == "number" or {a.denominator, b.denominator, default.denominator} == {1}
+        ensure(fits, f"{about} is of integers, and a bound is none")
     elif kind == "category":
         values = column.get("values", [])
         once = values != [] and len(set(values)) == len(values)

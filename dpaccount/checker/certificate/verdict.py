@@ -29,7 +29,7 @@ class Concluded(NamedTuple):
 
     @property
     def final(self) -> Fact | None:
-        """Return what the last step proves."""
+        """Return the last step's fact."""
         return self.facts[-1] if self.facts else None
 
 

@@ -160,7 +160,7 @@ def _check_name(path: Path) -> None:
 
 @lru_cache(maxsize=64)  # called before every commit
 def companions(path: Path, ends: tuple[str, ...] = LOGS) -> tuple[Path, ...]:
-    """Return what stands next to a database: the log, its index and the journal of SQLite, or `LOCKS`."""
+    """Return the files next to a database: the log, its index and the journal of SQLite, or `LOCKS`."""
     return tuple(path.with_name(path.name + end) for end in ends)
 
 

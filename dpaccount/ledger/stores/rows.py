@@ -191,7 +191,7 @@ class Rows:
         """Store the head and read back the added entries: the last statements before the commit."""
         if self._written is not None:
             self._point(*self.head())
-            self._read_back(*self._written)
+            self._check_read_back(*self._written)
 
     def point(self, end: Entry) -> None:
         """Store this entry as the head."""
@@ -201,7 +201,7 @@ class Rows:
     def _point(self, number: int, digest: str) -> None:
         self._connection.execute("UPDATE ledger SET last = ?, head = ?", (number, digest))
 
-    def _read_back(self, first: int, last: Entry) -> None:
+    def _check_read_back(self, first: int, last: Entry) -> None:
         """Raise if added entries cannot be read back."""
         # Damaged pages may accept entries and hide them.
         count = self._one("SELECT count(*) FROM entries WHERE number BETWEEN ? AND ?", first, last.number)[0]

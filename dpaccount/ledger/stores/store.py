@@ -303,9 +303,9 @@ def _create_file(where: Address, fill: Fill) -> None:
             try:
                 _fill(draft, fill)
             finally:
-                for beside in companions(draft):
+                for companion in companions(draft):
                     with suppress(OSError):  # the name may be too long
-                        beside.unlink(missing_ok=True)
+                        companion.unlink(missing_ok=True)
     except sqlite3.Error as error:
         raise LedgerError(f"{path} {trouble(error)}") from None
     except FileExistsError:

@@ -107,7 +107,7 @@ class AllocatedGaussianTransform(OfOdds):
 
 
 def _real_powers(law: LogNormals, a: float) -> MeanPowers | None:
-    """Return what knows H at real powers near a; None where bounds and estimates will do."""
+    """Return the `MeanPowers` that know H at real powers near a; None where bounds and estimates will do."""
     near = next(((low, high) for low, high in RANGES if low <= a <= high), None)
     return None if near is None else _in_range(law, *near)
 

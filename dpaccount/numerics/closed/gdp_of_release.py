@@ -98,7 +98,7 @@ def _zeros(value: Fraction) -> int:
 def _erfc_inverse(goal: arb) -> arb:
     """Return an exact point near the z > 0 with erfc(z) = 2·goal, by Newton steps on ln erfc."""
     z = (-(2 * goal).log()).sqrt() if goal < arb("0.1") else (1 - 2 * goal) * arb.pi().sqrt() / 2
-    for _ in range(60):
+    for _ in range(60):  # a cap: steps converge quadratically
         value = z.erfc().mid()
         slope = -2 * (-z * z).exp() / arb.pi().sqrt() / value
         step = ((value / (2 * goal)).log() / slope).mid()

@@ -183,11 +183,11 @@ def _parts(loss: Fraction, count: int, steps: int, first: int, bits: int) -> lis
     for n in range(first, (count + 1) // 2):
         spend()
         at, here = ball((count - 2 * n) * loss), scale * fmpz.bin_uiui(count, n)
-        every = [fmpz(0), fmpz(0)]  # sums of every other κ, from the first on
+        sums = [fmpz(0), fmpz(0)]  # sums of every other κ, from the first on
         for p in range(2, size + 1):
-            every.append(every[p - 2] + (kappa[p - 1] if p <= steps + 1 else 0))
-        powers = arb_poly([2 * value * share for value, share in zip(every, over, strict=True)]) * here
-        missed = max(abs(every[-1]), abs(every[-2])) * here * over[size] * at ** (size + 1)
+            sums.append(sums[p - 2] + (kappa[p - 1] if p <= steps + 1 else 0))
+        powers = arb_poly([2 * value * share for value, share in zip(sums, over, strict=True)]) * here
+        missed = max(abs(sums[-1]), abs(sums[-2])) * here * over[size] * at ** (size + 1)
         missed /= (size + 1) * (1 - at / (2 * size + 4))
         error = arb(0).union(missed).union(-missed)
         found.append(_Part(at, (at / 2).exp(), here, powers, error))

@@ -86,7 +86,7 @@ def _best(value: Callable[[Fraction], arb | None]) -> tuple[Fraction, ...]:
     # orders.
     best = min((step / 2 for step in range(-60, 121)), key=height)
     low, high, golden = best - 0.5, best + 0.5, (math.sqrt(5) - 1) / 2
-    for _ in range(44):
+    for _ in range(44):  # 0.618^44 = 6e-10
         a, b = high - golden * (high - low), low + golden * (high - low)
         if height(a) <= height(b):
             high = b

@@ -172,19 +172,19 @@ def matrix_squared_sensitivity(rows: Rows, k: int, b: int) -> Ends:
     k² times the longest column.  At least what 0, b, 2b, … or any single round moves.
     """
     # Integers over one denominator: fractions would be reduced at each of about n³/6 additions.
-    many, scale = len(rows), math.lcm(*(x.denominator for row in rows for x in row))
-    columns = [[int(row[j] * scale) for row in rows[j:]] for j in range(many)]
-    longest, times = max(sum(x * x for x in column) for column in columns), most_participations(many, k, b)
+    n, scale = len(rows), math.lcm(*(x.denominator for row in rows for x in row))
+    columns = [[int(row[j] * scale) for row in rows[j:]] for j in range(n)]
+    longest, times = max(sum(x * x for x in column) for column in columns), most_participations(n, k, b)
     met = [sum(int(x * scale) for x in row[: times * b : b]) for row in rows]
     low, high = Fraction(max(longest, sum(x * x for x in met))), Fraction(times**2 * longest)
-    if times > 1 and many <= MOST_OVERLAPS:
-        bearable(many**3 // 6, MOST_OVERLAPS**3)
+    if times > 1 and n <= MOST_OVERLAPS:
+        bearable(n**3 // 6, MOST_OVERLAPS**3)
         size = {
             (i, j): Fraction(abs(sum(x * y for x, y in zip(u[j - i :], columns[j], strict=True))))
             for i, u in enumerate(columns)
-            for j in range(i, many)
+            for j in range(i, n)
         }
-        around = ([size[min(i, j), max(i, j)] for j in range(many)] for i in range(many))
+        around = ([size[min(i, j), max(i, j)] for j in range(n)] for i in range(n))
         reach = [_heaviest(each, times, b)[-1][0] for each in around]
         high = min(high, _heaviest(reach, times, b)[-1][0])
     return low / scale**2, high / scale**2
@@ -219,7 +219,7 @@ def tree_squared_sensitivity(rounds: int, k: int, b: int) -> Ends:
     for level in range(rounds.bit_length()):
         whole, most = rounds >> level << level, -(-(1 << level) // b)
         held = most_participations(whole, k, b)
-        low += sum(many * many for many in Counter(j * b >> level for j in range(held)).values())
+        low += sum(n * n for n in Counter(j * b >> level for j in range(held)).values())
         high += held // most * most**2 + (held % most) ** 2
     return Fraction(low), Fraction(high)
 

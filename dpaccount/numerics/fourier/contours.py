@@ -280,7 +280,7 @@ def _lines(product: Product, at: Estimate, tolerance: float) -> list[_Candidate]
 def _bits(product: Product, at: Estimate, line: _Candidate, tolerance: float) -> int:
     """Return a precision at which rounding stays below the tolerance."""
     span = line.c * line.period
-    loss = -math.log(-math.expm1(-span)) - span if span < 700 else -1e300
+    loss = -math.log(-math.expm1(-span)) - span if span < 700 else -1e300  # exp underflows
     count = max((n for _, n in product.parts), default=1)
     turns = max(at.epsilon / line.period, 1.0) * 1e6  # the phases nhε reach this many radians
     bits = int((max(line.depth, loss - tolerance) + 12) / math.log(2)) + count.bit_length() + 12

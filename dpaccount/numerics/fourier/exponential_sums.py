@@ -15,8 +15,8 @@ def along(points: Points, h: arb, count: int) -> list[acb]:
 
     With n = m·b + r the exponential is a product of one over r and one over m.
     """
-    whole = work(len(points), ctx.prec) * count
-    affordable(whole)
+    cost = work(len(points), ctx.prec) * count
+    affordable(cost)
     block = max(1, math.isqrt(count))
     rows = -(-count // block)
     inner, outer = [], []
@@ -25,7 +25,7 @@ def along(points: Points, h: arb, count: int) -> list[acb]:
         turn = acb(0, 1) * h * at
         inner.append([weight * power for power in _powers(turn.exp(), block)])
         outer.append(_powers((block * turn).exp(), rows))
-    spend(whole)
+    spend(cost)
     return list((acb_mat(outer).transpose() * acb_mat(inner)).entries()[:count])
 
 

@@ -58,7 +58,7 @@ class Tabulated(Decay):
         import numpy as np
 
         self.edges, self.end = edges, float(edges[-1])
-        self.logs = np.maximum.accumulate(logs[::-1])[::-1] * (1 - 1e-9)
+        self.logs = np.maximum.accumulate(logs[::-1])[::-1] * (1 - 1e-9)  # up: logs are below 0
 
 
 class OwnDecay(Tabulated):

@@ -64,7 +64,7 @@ class ReplacedGaussianTransform(ByParts):
         count = int(min(DECAY_CELLS, (end - start) / 0.04))
         edges = [arb(start) + (arb(end) - start) * j / count for j in range(count + 1)]
         weights, masses = [line.weight(u).exp() for u in edges], [normal(u) for u in edges]
-        many = 2 if (1 + c) * ball(self.mu2) / 4 < 1 else 6
+        pieces = 2 if (1 + c) * ball(self.mu2) / 4 < 1 else 6
         left, rests = masses[0] * weights[0], []
         for j in range(count):  # the weight z₊^{1+c} z₋^{−c} rises
             rests.append(left / whole)
@@ -74,7 +74,7 @@ class ReplacedGaussianTransform(ByParts):
             near = edges[j].max(edges[j + 1].min(arb(0)))
             best = best.max(weights[j + 1] * (-near * near / 2).exp() / (2 * arb.pi()).sqrt() / whole)
             steep = line.least_slope(edges[j])
-            cuts.append((float_up(rests[j]), float_up((many * best + mu) / steep)))
+            cuts.append((float_up(rests[j]), float_up((pieces * best + mu) / steep)))
         return cuts
 
 

@@ -311,7 +311,7 @@ class SampledDecay(Decay):
 
     def _bound(self, t: float) -> float:
         rest, total = self._parts
-        return min(1.0, float((rest + total / t).min()) * (1 + 1e-12))
+        return min(1.0, float((rest + total / t).min()) * (1 + 1e-12))  # up by more than floats err
 
     def _grid(self, variance: arb, goal: float) -> None:
         """Tabulate ψ from half a deviation to where the bound by parts takes over."""
@@ -350,7 +350,7 @@ class SampledDecay(Decay):
             window = max(self.cells[j : 2 * j + 1], default=1.0)
             if 2 * j + 1 > len(self.cells):
                 window = max(window, self.suffix[-1])
-            times = math.ceil(j * self.step / at * (1 + 1e-12))
+            times = math.ceil(j * self.step / at * (1 + 1e-12))  # no quotient is rounded below a node
             if times * at > 2 * j * self.step * (1 - 1e-12):
                 continue
             best = best.min((1 - (1 - arb(window)) / times**2).max(arb(self.suffix[j])))
@@ -398,9 +398,9 @@ def _by_parts(factor: SampledGaussianTransform, c: arb) -> list[tuple[float, flo
     far = -((np.clip(-mu, low, high) + mu) ** 2) / 2 + mu * mu - math.log(mu * q)  # of φ e^{−v}/μq
     sups = far - math.log(2 * math.pi) / 2 - whole + (a + 1) * (logs[1:] if a + 1 >= 0 else logs[:-1])
     best = np.maximum.accumulate(sups[::-1])[::-1]
-    many = 2 if a + 1 <= 0 or (a + 1) * mu * mu / 4 < 1 - 1e-9 else 4
-    slack = 1 + 1e-9 + 1e-13 * float(np.abs((a + 1) * logs).max())
-    return list(zip(slack * rests, slack * many * np.exp(np.minimum(best, 700.0)), strict=True))
+    pieces = 2 if a + 1 <= 0 or (a + 1) * mu * mu / 4 < 1 - 1e-9 else 4
+    slack = 1 + 1e-9 + 1e-13 * float(np.abs((a + 1) * logs).max())  # exponentials of large logs err more
+    return list(zip(slack * rests, slack * pieces * np.exp(np.minimum(best, 700.0)), strict=True))
 
 
 @kept(1 << 12)

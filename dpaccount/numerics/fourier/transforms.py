@@ -195,15 +195,15 @@ class LaplaceTransform(Transform):
         return math.nextafter(float(self.loss), math.inf)
 
     def squares(self, c: float, t: Any) -> Any:
-        """Return |M(c + it)/M(c)|² in floats, both over e^{(c+1/2)ε₀}/2."""
+        """Return |M(c + it)/M(c)|² in floats, both divided by e^{(c+1/2)ε₀}/2, which may overflow."""
         import numpy as np
 
         loss = float(self.loss)
 
-        def over(z: Any, x: Any) -> Any:
+        def divided(z: Any, x: Any) -> Any:
             return np.exp(1j * x) * (1 + 0.5 / z) + np.exp(-2 * (c + 0.5) * loss - 1j * x) * (1 - 0.5 / z)
 
-        return np.abs(over(c + 0.5 + 1j * t, t * loss) / over(c + 0.5, 0.0)) ** 2
+        return np.abs(divided(c + 0.5 + 1j * t, t * loss) / divided(c + 0.5, 0.0)) ** 2
 
     @classmethod
     def jointly(cls, parts: Counted) -> tuple[Callable[[float], float] | None, Counted]:

@@ -136,9 +136,9 @@ def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
     share = steps_left() * (0.8 if total.symmetric else 0.6)  # there is another direction
     end = steps_done() + min(share, granted(UPPER_LATTICE if total.upper else LATTICE))
     most = max(count for _, count in total.parts)
-    many, both = most > ONE_STEP_COPIES, 1 < most <= ONE_STEP_COPIES and bool(total.upper)
+    own_only, both = most > ONE_STEP_COPIES, 1 < most <= ONE_STEP_COPIES and bool(total.upper)
     rows: list[_LatticeRow] = []
-    for own in (True,) if many else (False,) if total.upper else (False, True):
+    for own in (True,) if own_only else (False,) if total.upper else (False, True):
         with suppress(OutOfReach):
             rows.append(_LatticeRow.begun(total.parts, log2_delta, own=own))
             yield rows[-1].last

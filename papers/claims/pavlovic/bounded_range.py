@@ -114,7 +114,7 @@ def _best_odds(eta: float, count: int, score: Score) -> Fraction:
     values = [(score(*_laws(eta, count, float(t))), float(t)) for t in np.linspace(-12, 12 + eta, 97)]
     best = max(values)[1]
     width = (24 + eta) / 96
-    for _ in range(24):
+    for _ in range(24):  # 0.6^24 = 5e-6
         tries = [best - width, best - width / 2, best, best + width / 2, best + width]
         best = max((score(*_laws(eta, count, t)), t) for t in tries)[1]
         width *= 0.6
