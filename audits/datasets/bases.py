@@ -219,9 +219,9 @@ def _summing(box: _Box, total: float, free: int, rng: np.random.Generator) -> Ro
     """Return rows whose columns other than `free` sum exactly to `total`, if possible within the domain."""
     rows = np.floor(box.between(rng.random(box.size)) * 2**20) / 2**20
     others = [column for column in rng.permutation(len(box.low)).tolist() if column != free]
-    for column in sorted(others, key=lambda column: not box.whole[column]):
+    for column in sorted(others, key=lambda column: not box.integer[column]):
         wanted = rows[:, column] + total - rows[:, others].sum(axis=1)
-        wanted = np.floor(wanted) if box.whole[column] else wanted
+        wanted = np.floor(wanted) if box.integer[column] else wanted
         rows[:, column] = np.clip(wanted, box.low[column], box.high[column])
     return rows
 
