@@ -98,7 +98,7 @@ def falling(curve: Callable[[Fraction], arb], target: Fraction) -> Enclosure:
     The upper end is proved to be at or below the target, the lower end above it.
     """
     high = Fraction(1)
-    for _ in range(2200):  # doublings, here and below halvings: beyond all doubles
+    for _ in range(2200):  # beyond all doubles
         if ceil_of(curve(high)) <= target:
             break
         high *= 2

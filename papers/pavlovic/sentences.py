@@ -14,10 +14,10 @@ def better_from(rows: Rows) -> list[Sentence]:
     for kernel in dict.fromkeys(row["kernel"] for row in rows):
         mine = [row for row in rows if row["kernel"] == kernel]
         uses = sorted({row["predictions"] for row in mine})
-        pairs = [(count, _least(mine, count, MECHANISMS), _least(mine, count, RELEASES)) for count in uses]
-        wins = [count for count, mechanism, release in pairs if release < mechanism]
-        first = next((count for count in wins if all(each in wins for each in uses if each >= count)), None)
-        numbers = ", ".join(f"J = {count}: {m:.4f} and {r:.4f}" for count, m, r in pairs)
+        pairs = [(n, _least(mine, n, MECHANISMS), _least(mine, n, RELEASES)) for n in uses]
+        wins = [n for n, mechanism, release in pairs if release < mechanism]
+        first = next((n for n in wins if all(each in wins for each in uses if each >= n)), None)
+        numbers = ", ".join(f"J = {n}: {m:.4f} and {r:.4f}" for n, m, r in pairs)
         statement = f"{kernel}: the best release errs less than the best mechanism from J = 2 on, or before"
         whence = "never" if first is None else f"from J = {first} on"
         judged.append(Sentence(statement, "ours", first is not None and first <= 2, f"{whence}; {numbers}"))

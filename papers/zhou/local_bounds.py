@@ -68,10 +68,10 @@ def _order(setting: Setting, zeta: float) -> float:
         size = (setting.moment * setting.rounds * zeta ** (-2 * a)) ** (1 / (1 + a))
         return size * log(inside) ** (d * a / (2 + 2 * a)) if inside > 1 else 0.0
     nu = setting.smoothness
-    divisor = nu * (1 + a) + d * a
-    power = -2 * a / (1 + a) + 2 * d * a**2 / ((1 + a) * divisor)
-    by_moments = setting.moment ** (nu / divisor) * setting.norm ** (d * a / divisor)
-    return float(by_moments * setting.rounds ** ((nu + d * a) / divisor) * zeta**power)
+    below = nu * (1 + a) + d * a
+    power = -2 * a / (1 + a) + 2 * d * a**2 / ((1 + a) * below)
+    by_moments = setting.moment ** (nu / below) * setting.norm ** (d * a / below)
+    return float(by_moments * setting.rounds ** ((nu + d * a) / below) * zeta**power)
 
 
 def _argument(setting: Setting, zeta: float) -> float:

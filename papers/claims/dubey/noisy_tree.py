@@ -13,8 +13,8 @@ from papers.claims.sampling import attack, trials_for
 
 def record_matrix(features: Floats, reward: float) -> Floats:
     """Return vvᵀ of one record."""
-    record = np.append(features, reward)
-    return np.outer(record, record)
+    row = np.append(features, reward)
+    return np.outer(row, row)
 
 
 def noisy_nodes(matrix: Floats, sigma: float, times: int, runs: int, rng: np.random.Generator) -> Floats:
