@@ -234,7 +234,7 @@ FAMILIES = ("hypotheses", "sensitivity", "noise", "composition", "conversions", 
 RULES = ["rules/test_families", "rules/test_sensitivity", "rules/test_bounded_row"]
 PROOF = ("noise_rules", "release_rules", "refutations", "kernel", "curves", "derivation", "shuffled")
 KERNEL = [*RULES, *(f"proof/test_{name}" for name in PROOF), "numerics/test_participations"]
-AROUND = ("certificates", "persons", "replaced", "shapes")
+AROUND = ("certificates", "persons", "replaced", "shapes", "budget")
 INSIDE = ("numbers", "limits", "derivations", "reading_list")
 CHECKER = [
     *(*RULES, "rules/test_two_programs", "proof/test_release_rules", "numerics/test_participations"),

@@ -172,6 +172,7 @@ def test_a_largest_loss_shows_its_answer_and_nothing_less(name):
     assert shown(loss + F(1, 10**9), lost + F(1, 10**9))
     assert not shown(loss - F(1, 10**9), lost + F(1, 10**9))
     assert not shown(loss + F(1, 10**9), lost - F(1, 10**9))
+    assert shown(loss, F(0)) is (lost == 0)
 
 
 def test_what_costs_more_in_one_direction_has_no_largest_loss_on_a_sample_of_fixed_size():
