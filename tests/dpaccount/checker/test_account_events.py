@@ -174,6 +174,7 @@ REFUSED = [
     (ADD, {**BANDED, "parts": 1025}, "more bands than this checker"),
     (ADD, {**BANDED, "rows": [[1], [1, 1]]}, "a matrix that is written out"),
     (ADD, {"event": "dp_ftrl", "rounds": 2, "sigma": 1, "participations": 1, "separation": 1, "mechanism": "matrix", "rows": [[1], [1, 1]]}, "a matrix that is written out"),
+    (ADD, {"event": "dp_ftrl", "rounds": 2, "sigma": 1, "participations": 1, "separation": 1, "mechanism": "toeplitz", "coefficients": [1, 2]}, "coefficients that rise"),
     (ADD, {"event": "randomized_response", "epsilon": 1}, "not counted under add-remove"),
     (ADD, {"event": "sampled_without_replacement", "size": 1, "population": 4, "of": PURE}, "not counted"),
     (SWAP, {"event": "poisson_replaced", "rate": "0.1", "of": {**PURE, "count": 2}}, "no pair"),

@@ -26,6 +26,7 @@ def test_the_core_is_what_every_document_needs():
 def test_rules_are_listed_by_name_where_they_stand():
     listed = checker.to_read(BARE)["rules"]
     assert [entry["rule"] for entry in listed] == sorted({step["rule"] for step in derivation()})
+    assert checker.to_read(json.dumps(HONEST).encode())["rules"] == listed
     for entry in listed:
         following = (HERE / entry["file"]).read_text().splitlines()[entry["line"] - 1 :]
         assert following[0].startswith("@")
