@@ -157,12 +157,12 @@ CONTRADICTIONS = {
         (
             ("audit", "witness", "event"),
             "score >= 1.0 on the left, seen 1 of 2 against 1 of 2",
-            "not that of",
+            "of other results",
         ),
         (
             ("audit", "witness", "event"),
             "score >= 1.0 on the right, seen 1 of 2 against 1 of 2",
-            "of other results",
+            "not that of",
         ),
     ),
     released: (
