@@ -31,7 +31,7 @@ from mechanisms.subject.isolation import NotPlain, fresh, identical, kept, plain
 
 Part = tuple[str, Hashable]
 NOISY_CELLS = "noisy_cells"
-NUMPY = {"ndarray", "dtype", "scalar", "_reconstruct", "_frombuffer"}  #: what pickled arrays are made of
+NUMPY = {"ndarray", "dtype", "scalar", "empty", "_reconstruct", "_frombuffer"}  #: what arrays are pickled as
 
 
 class ReplayError(Exception):
@@ -347,7 +347,9 @@ def packed(done: Run | Failed) -> bytes:
             hidden={name: _with_plain_cells(array) for name, array in run.hidden.items()},
             marks=frozenset(),
         )
-    return pickle.dumps(Failed(done.wrong, done.mute, done.kind, run) if isinstance(done, Failed) else run)
+    written = io.BytesIO()
+    _Pickler(written).dump(Failed(done.wrong, done.mute, done.kind, run) if isinstance(done, Failed) else run)
+    return written.getvalue()
 
 
 def unpacked(written: bytes) -> Run | Failed:
@@ -357,6 +359,14 @@ def unpacked(written: bytes) -> Run | Failed:
         if isinstance(done, Run | Failed):
             return done
     return Failed("its process gave no run")
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, obj: object) -> Any:
+        """Return an empty array as its shape and type: NumPy's own form loses the byte order of one."""
+        if type(obj) is np.ndarray and not obj.size:
+            return np.empty, (obj.shape, obj.dtype)
+        return NotImplemented
 
 
 # A format of our own had a form for every type of names and arrays; pickle has them all, and is safe to read

@@ -299,7 +299,7 @@ class Ledger:
         before = known.totals
         current = entries.totals(rows, self.budget.width) if before is None else before.followed(rows)
         current.state(rows.node)
-        # A standby or a restored dump may lack acknowledged charges: it takes a forfeit before all else.
+        # A standby or an old dump may lack acknowledged charges: it takes a forfeit before all else.
         if rows.writes and not anywhere:
             entries.check_server(rows, current)
         known.totals = current
