@@ -125,7 +125,7 @@ class Arguments:
             raise InputError(f"{named('keep')} keeps the runs of your own function", "leave it out")
         subject = self.command if subject is None else subject
         self._check_ranges()
-        # Options are judged before a claim is read, so that a wrong one is said whatever the file holds.
+        # Options are checked before a claim is read, so a wrong one is reported even if the file is wrong.
         curve = self._curve()
         request = self._of_claim() if subject is None else self._of_subject(subject)
         return changed(

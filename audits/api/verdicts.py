@@ -61,7 +61,7 @@ def measured(
     """
     curve = question.curve
     lower, most = level_shown(reached, curve), level_shown(leaked, curve)
-    # What was shown could be shown, whatever the estimate of the power says.
+    # The power is an estimate; it is never below the bound that was in fact shown.
     most, claimed = max(most, lower), question.epsilon if curve is None else curve.level
     answer = replace(
         _nothing(question, attack, witness, runs),

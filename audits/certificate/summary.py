@@ -167,7 +167,7 @@ def cost_of(charge: Charge) -> str:
 
 def init_command(url: str, promised: Guarantee) -> str:
     """Return the command that makes a ledger which pays once for what is promised."""
-    # In the measure that takes whatever a release may make.
+    # `approximate` is the measure that takes every kind of release.
     limits = ["--epsilon", shown(promised.epsilon), "--delta", shown(promised.delta)]
     counted = ["--unit", promised.unit, "--relation", promised.neighbours]
     return shlex.join(["dpaccount", "ledger", "init", url, *limits, *counted, "--measure", "approximate"])

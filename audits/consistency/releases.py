@@ -148,7 +148,7 @@ def missed(half: float, scale: float, step: float) -> float:
 
 def least_reach(scale: float, step: float, rare: float) -> float:
     """Return about the least half-width beyond which noise is no more than `rare`."""
-    # Halved by hand, here and below: what is checked beside the proof knows the checker alone.
+    # Bisected here and below without `numerics.bisection`: this package may import the checker only.
     low, high = 0.0, scale
     while missed(high, scale, step) > rare:
         high *= 2

@@ -70,8 +70,8 @@ def _grid(domain: Domain) -> Rows:
     """Return records in which every column takes values of its whole range, evenly: alone and all at once."""
     rng, columns = np.random.default_rng(1), np.arange(len(domain.low))
     low, high = np.array(domain.low), np.array(domain.high)
-    # Each column has its own order of the strata, so every band of values is met once, with any values beside
-    # it.
+    # A Latin hypercube: each column has its own order of the strata, so that every band of its values is
+    # tried once, in combination with different values of the others.
     share = (np.stack([rng.permutation(STRATA) for _ in columns], axis=1) + OFFSET) / STRATA
     spread = between(domain, share)
     ends = np.where(rng.random(spread.shape) < 0.5, low, high)

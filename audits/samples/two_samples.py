@@ -50,7 +50,7 @@ def compare(left: DrawnResults, right: DrawnResults, challenge: Challenge) -> Co
                 f"{len(sample.results)} results are too few", f"give at least {MIN_RESULTS}", sample.path
             )
     counts, others = (Counter(result.key() for result in sample.results) for sample in (left, right))
-    # One file given twice would be NOT REFUTED, whatever is claimed.
+    # One file given twice would be NOT REFUTED under every claim.
     if counts == others and _chance_of_alike(counts.values()) < UNLIKELY:
         what = f"{left.path.name} and {right.path.name} hold the same results, which two draws do not give"
         raise InputError(what, "give each dataset the results that were drawn on it", right.path)

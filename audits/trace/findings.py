@@ -187,7 +187,7 @@ class Traced:
         self.last = pair
         self.drawn.update(place.name for place in trace.draws)
         for finding in trace.findings:
-            self.add(finding.partition(" (")[0], 0.0, finding, pair)  # one finding whatever the amount
+            self.add(finding.partition(" (")[0], 0.0, finding, pair)  # one finding for all amounts
         if trace.unsure is not None:
             self.unsure.append((trace.unsure, trace.still, pair))
         for note in trace.notes:

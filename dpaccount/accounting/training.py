@@ -326,7 +326,7 @@ class Training:
 
 @record
 class FtrlTraining:
-    """So many `steps` on batches in an order that does not look at the data, released by `mechanism`.
+    """`steps` steps on batches whose order does not depend on the data, released by `mechanism`.
 
     An example takes part at most `participations` times, at least `separation` steps apart.  Where 0 stands
     they are those of passes in one fixed order, whose last batch is left out if it is not full.

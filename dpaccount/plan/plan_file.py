@@ -97,10 +97,10 @@ def _read_event(place: Place, relation: Relation, *, top: bool) -> Event:
     table = place.table(("event", *required), tuple(n for n in named if n not in required))
     values: dict[str, Any] = {}
     for key, item in table.items():
-        if key == "of":
-            parts = item.items() if name == "sequence" else (item,)
-            inner = tuple(_read_event(part, relation, top=False) for part in parts)
-            values[key] = inner if name == "sequence" else inner[0]
+        if key == "of" and name == "sequence":
+            values[key] = tuple(_read_event(part, relation, top=False) for part in item.items())
+        elif key == "of":
+            values[key] = _read_event(item, relation, top=False)
         elif key != "event":
             values[key] = _READERS[key](item)
     _read_checks(table, name, values)

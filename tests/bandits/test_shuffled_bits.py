@@ -10,25 +10,11 @@ from bandits.learning.shuffled_bits import TRUTH_BITS, ShuffledBits
 from dpaccount.errors import RuleError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import (
-    REPLACE_ONE,
-    assume_covers,
-    assume_points,
-    finite,
-    nodes,
-    shuffled,
-)
+from dpaccount.proof import assume_covers, finite, nodes, shuffled
+from tests.dpaccount.proof.test_shuffled import answers, bit
 from tests.looped import looped
 
 F = Fraction
-
-
-def answers(symbols=2, relation=REPLACE_ONE):
-    return assume_points("q", [(i,) for i in range(symbols)], relation, "t")
-
-
-def bit(truth):
-    return [[truth, 1 - truth], [1 - truth, truth]]
 
 
 @looped("size", [2, 30, 300])

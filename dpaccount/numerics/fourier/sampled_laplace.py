@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from flint import acb, arb, ctx
 
@@ -46,7 +46,11 @@ ARCS = 32  #: of an ellipse, each bounded at once
 Side = tuple[tuple[acb, acb], float]  #: a panel's ends, and the ρ of its ellipse
 
 
-Noise = tuple[arb, arb]  #: the rate of a Poisson sample, and the largest loss of the Laplace noise on it
+class SampledNoise(NamedTuple):
+    """Balls that describe Laplace noise on a Poisson sample, where z = 1 − q + q e^t."""
+
+    rate: arb
+    loss: arb
 
 
 @dataclass(frozen=True)
@@ -215,7 +219,7 @@ def _rule(
     And a bound on the error at any τ in [0, most].
     """
     wanted = log_mean(float(a.mid()), *_float_points(factor.rate, factor.loss)) - bits * math.log(2)
-    noise = ball(factor.rate), ball(factor.loss)
+    noise = SampledNoise(ball(factor.rate), ball(factor.loss))
     for sides in (_straight(factor), _path(factor, a, most)):
         bounds = [_largest(noise, a, *side, most) for side in sides]
         panels = [(each, b, _size(b, each[1], wanted)) for each, b in zip(sides, bounds, strict=True)]
@@ -276,14 +280,13 @@ def _geometric(first: float, last: float) -> list[float]:
     return found[::-1]
 
 
-def _density(noise: Noise, a: arb, at: acb) -> tuple[acb, acb]:
+def _density(noise: SampledNoise, a: arb, at: acb) -> tuple[acb, acb]:
     """Return ¼e^{−(ε₀+t)/2} z^a and ln z."""
-    rate, loss = noise
-    log_z = (rate * at.expm1()).log1p()
-    return (a * log_z - (loss + at) / 2).exp() / 4, log_z
+    log_z = (noise.rate * at.expm1()).log1p()
+    return (a * log_z - (noise.loss + at) / 2).exp() / 4, log_z
 
 
-def _largest(noise: Noise, a: arb, ends: tuple[acb, acb], rho: float, most: float) -> arb:
+def _largest(noise: SampledNoise, a: arb, ends: tuple[acb, acb], rho: float, most: float) -> arb:
     """Return the largest value of the integrand on an ellipse, for any τ; infinite unless |Im t| < π."""
     middle, half, found = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2, arb(0)
     for j in range(ARCS):  # the integrand is analytic inside, so it is largest on the boundary
