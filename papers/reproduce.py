@@ -19,6 +19,7 @@ import numpy as np
 
 from audits.attack.runs import Progress, progress_counter, silent
 from bandits.statistics.arrays import Floats
+from dpaccount.checker.derivation import check_derivation
 from dpaccount.documents import csv_text, replacing
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded
@@ -113,13 +114,12 @@ def _trials(play: Play, seeds: range) -> Floats:
 
 def certificate(subject: Any, delta: Fraction | None = None) -> dict[str, Any]:
     """Return what is proved of a subject at `delta`, or its own δ, inferred again by the checker."""
-    from dpaccount import checker
     from dpaccount.proof.derivation import point, write
     from dpaccount.proof.search import private
 
     theorem = subject.proof(subject.delta if delta is None else delta)
     steps = write(theorem)
-    checker.check_derivation(steps)  # raises where a step does not follow
+    check_derivation(steps)  # raises where a step does not follow
     epsilon, delta = point(theorem)
     return {
         "epsilon": rounded(epsilon, up=True),

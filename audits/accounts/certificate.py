@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from audits.accounts.lattice_witness import Fineness, Witnessed, witnessed
-from dpaccount.checker import Rejected, Unreadable, digest, examined
-from dpaccount.checker.accounting import CHAIN, LAST, MAX_WORK, SCHEMA, bounds, methods
+from dpaccount.checker import Rejected, Unreadable, digest
+from dpaccount.checker.accounting import CHAIN, LAST, MAX_WORK, SCHEMA, bounds, examined, methods
 from dpaccount.checker.accounting.lattice import delta as lattice_delta
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.accounting.releases import Releases

@@ -11,7 +11,7 @@ from typing import Any
 from audits.accounts.certificate import written_certificate
 from dpaccount import checker
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.checker.accounting import SCHEMA
+from dpaccount.checker.accounting import SCHEMA, examined
 from dpaccount.documents import Place, parse_json, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.ledger import requests
@@ -79,7 +79,7 @@ def _read(file: Path) -> tuple[str, CertifiedCost | None]:
     if not isinstance(place.value, dict) or place.value.get("schema") != SCHEMA:
         raise InputError("not the certificate of a plan", f"give a document of schema {SCHEMA}", file)
     try:
-        _, sentence = checker.examined(raw)
+        _, sentence = examined(raw)
     except (checker.Rejected, checker.Unreadable) as why:
         return str(why), None
     question, confirmed = place.value["question"], json.loads(raw)["confirmed"]["upper"]

@@ -28,6 +28,9 @@ from audits.cli.options import (
     show,
     whole,
 )
+from dpaccount.checker.accounting import EXIT
+from dpaccount.checker.certificate import signature_of
+from dpaccount.checker.derivation import in_words
 from dpaccount.documents import read_bytes, writing
 from dpaccount.errors import InputError
 
@@ -365,7 +368,7 @@ def check(
             verdict, sentence = None, f"the verified checker says {third.rejected}"
             answer |= {"valid": False, "verdict": None, "said": sentence}
     show(answer, json_, _checked)
-    return 1 if verdict is None else checker.EXIT[verdict]
+    return 1 if verdict is None else EXIT[verdict]
 
 
 def _is_derivation(raw: bytes) -> bool:
@@ -378,10 +381,9 @@ def _is_derivation(raw: bytes) -> bool:
 
 
 def _checked(answer: dict[str, Any]) -> str:
-    from dpaccount import checker
 
     signed = f", {answer['signature']}" if answer["valid"] and answer["signature"] else ""
-    listed = f"\n{checker.in_words(answer).rstrip()}" if "rules" in answer else ""
+    listed = f"\n{in_words(answer).rstrip()}" if "rules" in answer else ""
     if "steps" in answer and answer["valid"]:
         listed += (
             f"\nverified checker: {answer['steps']} steps follow"
@@ -394,10 +396,8 @@ def _checked(answer: dict[str, Any]) -> str:
 
 def _signature(raw: bytes, key: Path | None) -> tuple[str | None, str]:
     """Return what is wrong with a valid certificate's signature, or None, and what can be said of it."""
-    from dpaccount import checker
-
     if key is None:
-        return None, checker.signature_of(raw)
+        return None, signature_of(raw)
     from audits.certificate.sign import problem
 
     document = {"signature": None, **json.loads(raw)}

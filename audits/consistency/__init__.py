@@ -14,7 +14,7 @@ from audits.consistency.agreement import check_agreement, check_shape
 from audits.consistency.hazards import hazards_of as hazards_of
 from audits.consistency.releases import check_shares, check_study_release, unchecked
 from audits.consistency.verdict import check_verdict
-from dpaccount import checker
+from dpaccount.checker import accounting, certificate
 from dpaccount.checker.accounting import SCHEMA as ACCOUNT
 from dpaccount.checker.certificate import followed, opened
 from dpaccount.checker.certificate.verdict import Concluded
@@ -35,7 +35,7 @@ def examined(raw: bytes, at: date | None = None, *, derivation: bool = False) ->
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema == one_run.SCHEMA:
         return one_run.judged(document)
-    return checker.examined(raw, at) if schema == ACCOUNT else judged(raw, at)
+    return accounting.examined(raw, at) if schema == ACCOUNT else judged(raw, at)
 
 
 def judged(raw: bytes, at: date | None = None, *, derivation: bool = False) -> tuple[str, str]:
@@ -44,7 +44,7 @@ def judged(raw: bytes, at: date | None = None, *, derivation: bool = False) -> t
     A bare `derivation` is the checker's alone.  Raises `Rejected` naming what fails, or `Unreadable`.
     """
     if derivation:
-        return checker.judged(raw, at, derivation=True)
+        return certificate.judged(raw, at, derivation=True)
     document = opened(raw, derivation=False)
     with unbroken():
         check_consistent(document, followed(document, at))
@@ -71,4 +71,4 @@ def check_consistent(document: dict[str, Any], concluded: Concluded) -> None:
 
 def to_read(raw: bytes) -> dict[str, list[dict[str, Any]]]:
     """Return the reading list of a valid document: its rules, and the files that they need."""
-    return one_run.to_read() if json.loads(raw).get("schema") == one_run.SCHEMA else checker.to_read(raw)
+    return one_run.to_read() if json.loads(raw).get("schema") == one_run.SCHEMA else accounting.to_read(raw)

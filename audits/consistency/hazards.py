@@ -9,7 +9,6 @@ from dpaccount.checker.certificate.shapes import exact_of
 from dpaccount.checker.certificate.tables import ORDERED
 from dpaccount.checker.documents import brief, ensure
 from dpaccount.checker.facts import fact_of
-from dpaccount.checker.intervals import number
 from dpaccount.checker.relation import ADDED, has_radius
 
 #: Hazards of every certificate with a proof.
@@ -151,7 +150,7 @@ def unit_of_rows(document: dict[str, Any]) -> list[str]:
         " less."
     ]
     facts = [fact_of(step["gives"]) for step in proved["derivation"] if step["rule"] == "assume_lipschitz"]
-    ways = {number(f.reach) / number(f.factor) for f in facts if number(f.factor) > 0}
+    ways = {f.reach / f.factor for f in facts if f.factor > 0}
     if len(ways) == 1 and (way := ways.pop()) > 0:
         share = (exact_of(promise["radius"], "radius") or 0) / way
         notes.append(

@@ -108,7 +108,7 @@ def furthest(fact: Fact) -> Fraction | None:
         case Shifts():
             return Fraction(max(lengths(fact.shifts)))
         case Stable() if fact.norm not in ("range", "each"):
-            return number(fact.bound) ** (2 if fact.norm == "l1" else 1)
+            return fact.bound ** (2 if fact.norm == "l1" else 1)
     return None
 
 
@@ -168,7 +168,7 @@ def may_move(steps: list[Step], step: Step) -> bool:
 def _room(fact: Fact) -> bool:
     match fact:
         case Stable():
-            return number(fact.bound) > 0
+            return fact.bound > 0
         case Shifts():
             return any(fact.shifts)
         case Contribution(kind="points"):

@@ -12,15 +12,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpaccount import proof
+from dpaccount.checker import curves
+from dpaccount.checker.curves import Curve
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.bisection import bisect, least_integer
 from dpaccount.numerics.closed import gaussian, renyi
+from dpaccount.numerics.closed.curves import at_most, gdp_delta, renyi_log_delta
 from dpaccount.numerics.closed.gdp_of_release import mu_squared
-from dpaccount.numerics.intervals import ceil_of, log_float, precision
+from dpaccount.numerics.intervals import ball, ceil_of, log_float, precision
 from dpaccount.plan.event_base import Event
-from dpaccount.proof import Curve, at_most, ball, gdp_delta, renyi_log_delta
 
 Amounts = tuple[Fraction, ...]
 LOG2 = math.log(2)
@@ -185,18 +186,18 @@ def _renyi(event: Event, order: Fraction) -> Fraction | None:
 
 def _pure_curve(curve: Curve) -> Amounts | None:
     match curve:
-        case proof.Pure(epsilon) | proof.Approximate(epsilon, Fraction(numerator=0)):
+        case curves.Pure(epsilon) | curves.Approximate(epsilon, Fraction(numerator=0)):
             return (epsilon,)
-        case proof.BoundedRange(eta):
+        case curves.BoundedRange(eta):
             return (eta,)
     return None
 
 
 def _approximate_curve(curve: Curve) -> Amounts | None:
     match curve:
-        case proof.Pure(epsilon) | proof.BoundedRange(epsilon):
+        case curves.Pure(epsilon) | curves.BoundedRange(epsilon):
             return epsilon, Fraction(0)
-        case proof.Approximate(epsilon, delta):
+        case curves.Approximate(epsilon, delta):
             return epsilon, delta
     return None
 
@@ -215,11 +216,11 @@ def _plain_epsilon(total: Amounts, delta: Fraction, _: Fraction) -> Enclosure:
 
 def _gdp_curve(curve: Curve) -> Amounts | None:
     match curve:
-        case proof.Gdp(mu2):
+        case curves.Gdp(mu2):
             return (mu2,)
-        case proof.BoundedRange(eta):
+        case curves.BoundedRange(eta):
             return (_mu2_of_pure(eta / 2),)
-        case proof.Pure(epsilon) | proof.Approximate(epsilon, Fraction(numerator=0)):
+        case curves.Pure(epsilon) | curves.Approximate(epsilon, Fraction(numerator=0)):
             return (_mu2_of_pure(epsilon),)
     return None
 
@@ -259,15 +260,15 @@ def _gdp_epsilon(total: Amounts, delta: Fraction, width: Fraction) -> Enclosure:
 
 def _zcdp_curve(curve: Curve) -> Amounts | None:
     match curve:
-        case proof.Zcdp(rho):
+        case curves.Zcdp(rho):
             return (rho,)
-        case proof.Gdp(mu2):
+        case curves.Gdp(mu2):
             return (mu2 / 2,)
-        case proof.BoundedRange(eta):
+        case curves.BoundedRange(eta):
             return (eta**2 / 8,)
-        case proof.Pure(epsilon) | proof.Approximate(epsilon, Fraction(numerator=0)):
+        case curves.Pure(epsilon) | curves.Approximate(epsilon, Fraction(numerator=0)):
             return (epsilon**2 / 2,)
-        case proof.Lattice(variance, shifts, count):
+        case curves.Lattice(variance, shifts, count):
             return (count * max(Fraction(sum(v * v for v in shift)) for shift in shifts) / (2 * variance),)
     return None
 
@@ -314,9 +315,9 @@ NEAR_WEIGHT, MOST_NEAR = 10**6, 13
 
 def _approximate_zcdp_curve(curve: Curve) -> Amounts | None:
     match curve:
-        case proof.NearGdp(mu2, distance):
+        case curves.NearGdp(mu2, distance):
             return mu2 / 2, NEAR_WEIGHT * distance
-        case proof.Approximate(epsilon, delta):
+        case curves.Approximate(epsilon, delta):
             return epsilon**2 / 2, delta
     rho = _zcdp_curve(curve)
     return None if rho is None else (*rho, Fraction(0))

@@ -3,19 +3,12 @@
 Standard library only, and nothing of the rest of the package: this folder can be copied to another
 machine, run as it is (`__main__`), and read at a sitting; ``--rules`` lists what to read.  Every step of
 a derivation is inferred again from its premises and witness; every inequality is decided again with
-decimals rounded outward and exact integers, where the kernel used balls.  What is not decided is refused.
+decimals rounded outward and exact integers.  What is not decided is refused.
 
 What a valid certificate says: IF the code behaves as the listed hypotheses say, THEN the guarantee
 holds.  The evidence for the hypotheses is recorded in the certificate, and can be run again.
 """
 
-from .accounting import EXIT as EXIT
-from .accounting import examined as examined
-from .accounting import to_read as to_read
-from .certificate import judged as judged
-from .certificate import signature_of as signature_of
-from .derivation import check_derivation as check_derivation
-from .derivation import in_words as in_words
 from .documents import Rejected as Rejected
 from .documents import Unreadable as Unreadable
 from .documents import digest as digest

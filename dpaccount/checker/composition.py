@@ -1,12 +1,13 @@
 """Composition of several releases, and who sees which of them.  Common rules come first."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from .curves import BoundedRange, Curve, Lattice, Renyi, written
+from .curves import BoundedRange, Curve, Lattice, Renyi, measure_of
 from .documents import Rejected, ensure
-from .facts import ANYONE, Choice, Covered, Private, Split, View, rule
+from .facts import ANYONE, Choice, Covered, Private, Split, Units, View, rule
 from .intervals import added
 from .relation import ADDED, REPLACED, check_single_rows
 
@@ -38,7 +39,7 @@ def viewed(part: Private, view: View, audience: str, needed: str, observer: str)
     """Return a fact on a view of this audience, from a statement for the observer `needed`."""
     ensure(part.observer == needed, f"needed a {needed} statement, found {part.observer}")
     ensure(view.audience == audience, f"needed what is shown to {audience}, found {view.audience}")
-    return part._replace(subject=view.query, observer=observer)
+    return replace(part, subject=view.query, observer=observer)
 
 
 # ------------------------------------------------------------------ one leaf, released many times
@@ -56,10 +57,10 @@ def nodes(leaf: Private, covered: Covered) -> Private:
     once = most == 1 or not isinstance(curve, BoundedRange)
     ensure(once, "bounded range composes only once converted")
     if isinstance(curve, Lattice):
-        total: Curve = curve._replace(times=curve.times * most)
+        total: Curve = replace(curve, count=curve.count * most)
     else:
         total = rebuilt(curve, [most * amount for amount in amounts_of(curve)])
-    return leaf._replace(law=written(total), units=covered.units)
+    return replace(leaf, curve=total, units=covered.units)
 
 
 @rule(Private, Covered)
@@ -68,7 +69,7 @@ def local(message: Private, covered: Covered) -> Private:
     whole = nodes(message, covered)
     ensure(covered.widest == 1, "a message reads one unit only")
     ensure(whole.relation == REPLACED, "a message has one record, which is replaced")
-    return whole._replace(observer="local")
+    return replace(whole, observer="local")
 
 
 # ------------------------------------------------------------------ several parts
@@ -78,7 +79,7 @@ def local(message: Private, covered: Covered) -> Private:
 def compose(*parts: Private) -> Private:
     """Costs add up; later queries may be chosen from earlier answers."""
     columns = columns_of(parts)
-    ensure(parts[0].law[0] != "bounded-range", "bounded range composes only once converted")
+    ensure(not isinstance(parts[0].curve, BoundedRange), "bounded range composes only once converted")
     return combined(parts, " + ", [added(column) for column in columns])
 
 
@@ -118,22 +119,22 @@ def partition(split: Split, *cells: Private) -> Private:
     measure, _, observer = common(entering)
     apart = observer == "central" and measure != "bounded-range"
     ensure(apart, "needed central statements that add up")
-    named = [cell.subject for cell in entering] == split.cells
+    named = tuple(cell.subject for cell in entering) == split.cells
     ensure(named, "the statements are not about the cells, in their order")
     worst = replacement_costs(split, inside, entering) if inside else map(max, columns_of(entering))
     relation = REPLACED if inside else ADDED
-    law = written(rebuilt(entering[0].curve, worst))
-    return Private(split.query, law, relation, "central", hull(cells))
+    curve = rebuilt(entering[0].curve, worst)
+    return Private(split.query, curve, relation, "central", hull(cells))
 
 
 def replacement_costs(split: Split, inside: list[Private], entering: list[Private]) -> list[Fraction]:
     """Return the costs of a replaced record, which leaves one cell and enters another, or stays in one."""
     measure, _, observer = common(inside)
-    same = (measure, observer) == (entering[0].law[0], "central")
+    same = (measure, observer) == (measure_of(entering[0].curve), "central")
     ensure(same, "the two relations differ in measure or observer")
     ensure(measure != "near-gdp", "two statements may compare with two ideal programs")
-    common([cell._replace(relation="any") for cell in inside + entering])
-    ensure([cell.subject for cell in inside] == split.cells, "a cell is missing for one relation")
+    common([replace(cell, relation="any") for cell in inside + entering])
+    ensure(tuple(cell.subject for cell in inside) == split.cells, "a cell is missing for one relation")
     moved = [added(sorted(column, reverse=True)[:2]) for column in columns_of(entering)]
     return [max(a, *b) for a, b in zip(moved, columns_of(inside), strict=True)]
 
@@ -145,19 +146,18 @@ def combined(parts: Sequence[Private], sign: str, amounts: Iterable[Fraction]) -
     """Return the statement about all parts, with these amounts."""
     ensure(sum(len(part.subject) for part in parts) <= MAX_SUBJECT, "the name is too long for this checker")
     first = parts[0]
-    law = written(rebuilt(first.curve, amounts))
     subject = sign.join(part.subject for part in parts)
-    return Private(subject, law, first.relation, first.observer, hull(parts))
+    return Private(subject, rebuilt(first.curve, amounts), first.relation, first.observer, hull(parts))
 
 
 def common(parts: Sequence[Private]) -> tuple[str, str, str]:
     """Return the one measure, relation and observer of several statements."""
     ensure(len(parts) >= 1, "needed at least one premise")
-    kinds = {(part.law[0], part.relation, part.observer) for part in parts}
+    kinds = {(measure_of(part.curve), part.relation, part.observer) for part in parts}
     for at, name in enumerate(("measure", "relation", "observer")):
         found = sorted({kind[at] for kind in kinds})
         ensure(len(found) == 1, f"premises should share one {name}, found {', '.join(found)}")
-    orders = {tuple(point[0] for point in part.law[1:]) for part in parts if part.law[0] == "renyi"}
+    orders = {tuple(order for order, _ in p.curve.points) for p in parts if isinstance(p.curve, Renyi)}
     ensure(len(orders) <= 1, "Rényi bounds are at different orders")
     return kinds.pop()
 
@@ -177,7 +177,7 @@ def amounts_of(curve: Curve) -> list[Fraction]:
             raise Rejected("lattice curves are neither added nor ordered")
         case Renyi(points):
             return [bound for _, bound in points]
-    return list(curve)
+    return list(vars(curve).values())
 
 
 def rebuilt(curve: Curve, amounts: Iterable[Fraction]) -> Curve:
@@ -188,9 +188,9 @@ def rebuilt(curve: Curve, amounts: Iterable[Fraction]) -> Curve:
     return kind(*amounts)
 
 
-def hull(parts: Sequence[Private]) -> list[int] | None:
+def hull(parts: Sequence[Private]) -> Units | None:
     """Return the interval that holds all premises' units, None where all are draws that may read any."""
     if all(part.units is None for part in parts):
         return None
     spans = [part.units or ANYONE for part in parts]
-    return [min(s[0] for s in spans), max(s[1] for s in spans)]
+    return min(s[0] for s in spans), max(s[1] for s in spans)

@@ -3,6 +3,7 @@
 Common rules come first.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -18,7 +19,7 @@ from .curves import (
     Zcdp,
     implies,
     lengths,
-    written,
+    measure_of,
 )
 from .distributions import upper_tail
 from .documents import Rejected, ensure, items, several
@@ -34,8 +35,10 @@ def to_approximate(
     """A point of a curve, or of a Rényi bound at one order."""
     ensure(epsilon >= 0 and 0 <= delta <= 1, "epsilon must be at least 0 and delta in [0, 1]")
     follows = implies(part.curve, epsilon, delta, order)
-    ensure(follows, f"({float(epsilon):.9g}, {float(delta):.6g}) does not follow from {part.law[0]}")
-    return part._replace(law=written(Approximate(epsilon, delta)))
+    ensure(
+        follows, f"({float(epsilon):.9g}, {float(delta):.6g}) does not follow from {measure_of(part.curve)}"
+    )
+    return replace(part, curve=Approximate(epsilon, delta))
 
 
 @rule(Private)
@@ -48,11 +51,11 @@ def to_zcdp(part: Private) -> Private:
             rho = square / 2
         case BoundedRange(eta):
             rho = eta**2 / 8
-        case Lattice(variance, shifts, times):
-            rho = times * Fraction(max(lengths(shifts))) / variance / 2
+        case Lattice(variance, shifts, count):
+            rho = count * Fraction(max(lengths(shifts))) / variance / 2
         case _:
-            raise Rejected(f"{part.law[0]} does not imply zCDP")
-    return part._replace(law=written(Zcdp(rho)))
+            raise Rejected(f"{measure_of(part.curve)} does not imply zCDP")
+    return replace(part, curve=Zcdp(rho))
 
 
 @rule(Private)
@@ -60,8 +63,8 @@ def to_pure(part: Private) -> Private:
     """Bounded range is pure privacy of the same number."""
     curve = part.curve
     if not isinstance(curve, BoundedRange):
-        raise Rejected(f"needed bounded range, found {part.law[0]}")
-    return part._replace(law=written(Pure(curve.eta)))
+        raise Rejected(f"needed bounded range, found {measure_of(curve)}")
+    return replace(part, curve=Pure(curve.eta))
 
 
 @rule(Private, mu_squared=number)
@@ -76,7 +79,9 @@ def to_gdp(part: Private, mu_squared: Fraction) -> Private:
         case BoundedRange(eta):
             epsilon = eta / 2
         case _:
-            raise Rejected(f"only pure DP and bounded range are converted to GDP, found {part.law[0]}")
+            raise Rejected(
+                f"only pure DP and bounded range are converted to GDP, found {measure_of(part.curve)}"
+            )
     ensure(mu_squared >= 0, "mu_squared is negative")
 
     def excess(i: Interval) -> Pair:
@@ -84,7 +89,7 @@ def to_gdp(part: Private, mu_squared: Fraction) -> Private:
         return i.mul(upper_tail(i, half), i.add(i.of(1), i.exp(i.of(epsilon))))
 
     ensure(epsilon == 0 or at_most(excess, Fraction(1)), "mu_squared is too small")
-    return part._replace(law=written(Gdp(mu_squared)))
+    return replace(part, curve=Gdp(mu_squared))
 
 
 @rule(Private)
@@ -92,8 +97,8 @@ def to_near_gdp(part: Private) -> Private:
     """A Gaussian curve is its own ideal, at distance 0."""
     curve = part.curve
     if not isinstance(curve, Gdp):
-        raise Rejected(f"needed GDP, found {part.law[0]}")
-    return part._replace(law=written(NearGdp(curve.mu_squared, Fraction(0))))
+        raise Rejected(f"needed GDP, found {measure_of(curve)}")
+    return replace(part, curve=NearGdp(curve.mu_squared, Fraction(0)))
 
 
 def orders_of(value: object) -> list[Fraction]:
@@ -108,8 +113,8 @@ def to_renyi(part: Private, orders: list[Fraction]) -> Private:
     """Rényi divergences of zCDP at some orders."""
     curve = part.curve
     if not isinstance(curve, Zcdp):
-        raise Rejected(f"needed zCDP, found {part.law[0]}")
-    return part._replace(law=written(Renyi(tuple((order, order * curve.rho) for order in orders))))
+        raise Rejected(f"needed zCDP, found {measure_of(curve)}")
+    return replace(part, curve=Renyi(tuple((order, order * curve.rho) for order in orders)))
 
 
 # ------------------------------------------------------------------ departures and groups
@@ -123,14 +128,14 @@ def despite(part: Private, rare: Rare, delta: Fraction) -> Private:
         raise Rejected("only (epsilon, delta) takes a departure")
     ensure(rare.query == part.subject, f"the departure is of {rare.query!r}, not of {part.subject!r}")
     ensure(delta <= 1, "delta is above 1")
-    (epsilon, spent), chance = curve, number(rare.probability)
+    epsilon, spent, chance = curve.epsilon, curve.delta, rare.probability
 
     def distant(i: Interval) -> Pair:
         return i.add(i.of(spent), i.mul(i.of(chance), i.add(i.of(1), i.exp(i.of(epsilon)))))
 
     enough = spent + chance <= delta if rare.kind == "event" else at_most(distant, delta)
     ensure(enough, "delta does not cover the departure")
-    return part._replace(law=written(Approximate(epsilon, delta)), units=ANYONE)
+    return replace(part, curve=Approximate(epsilon, delta), units=ANYONE)
 
 
 #: By which powers of a group's size the numbers of a curve grow.
@@ -150,10 +155,12 @@ def group(part: Private, size: int, delta: Fraction | None = None) -> Private:
         grown: Any = Approximate(size * point.epsilon, delta)
     elif type(curve) in GROWTH:
         powers = GROWTH[type(curve)]
-        grown = type(curve)(*(size**k * amount for k, amount in zip(powers, curve, strict=True)))
+        grown = type(curve)(
+            *(size**k * amount for k, amount in zip(powers, vars(curve).values(), strict=True))
+        )
     else:
-        raise Rejected(f"no group rule for {part.law[0]}")
-    return part._replace(law=written(grown), relation=f"{part.relation}{GROUPS}{size}")
+        raise Rejected(f"no group rule for {measure_of(curve)}")
+    return replace(part, curve=grown, relation=f"{part.relation}{GROUPS}{size}")
 
 
 def group_delta(i: Interval, point: Approximate, size: int) -> Pair:
@@ -170,7 +177,7 @@ def group_delta(i: Interval, point: Approximate, size: int) -> Pair:
 def within(part: Private, radius: Fraction) -> Private:
     """What protects rows that move by r, in groups of k, protects one that moves by k·r, step by step."""
     ensure(radius <= reach(part.relation), f"{radius} is further than {part.relation} goes")
-    return part._replace(relation=moving(radius))
+    return replace(part, relation=moving(radius))
 
 
 @rule(Private, Persons)
@@ -181,7 +188,7 @@ def persons(part: Private, bounding: Persons) -> Private:
     ensure(part.subject == bounding.query, "the persons are not those of the release")
     ensure(part.observer == "central", "rows should be released centrally")
     ensure(part.units is None, "the units that it names are rows")
-    return part._replace(relation=f"{bounding.relation}{OF_PERSONS}")
+    return replace(part, relation=f"{bounding.relation}{OF_PERSONS}")
 
 
 @rule(Private)
@@ -190,4 +197,4 @@ def replace_one(part: Private) -> Private:
     kind = OF_PERSONS if OF_PERSONS in part.relation else ""
     pairs = part.relation == f"{ADDED}{kind}{GROUPS}2"
     ensure(pairs, f"needed add-remove for groups of 2, found {part.relation}")
-    return part._replace(relation=f"{REPLACED}{kind}")
+    return replace(part, relation=f"{REPLACED}{kind}")

@@ -1,64 +1,77 @@
 """Privacy curves: what they are, how they are written, the δ of each at an ε, what ledgers pay."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from .distributions import lattice_at_most, upper_tail
 from .documents import brief, ensure
-from .intervals import Interval, Pair, at_most, number
+from .intervals import MAX_TEXT, Interval, Pair, at_most, number
 
 Enclosed = Callable[[Interval], Pair]  #: a real number, to any number of digits
 
 
-class Pure(NamedTuple):
-    """ε-differential privacy."""
+@dataclass(frozen=True)
+class Pure:
+    """ε-DP; its dominating pair is binary randomised response (Kairouz, Oh & Viswanath 2015)."""
 
     epsilon: Fraction
 
 
-class Approximate(NamedTuple):
-    """(ε, δ)-differential privacy at one point."""
+@dataclass(frozen=True)
+class Approximate:
+    """(ε, δ)-differential privacy at this one point."""
 
     epsilon: Fraction
     delta: Fraction
 
 
-class Zcdp(NamedTuple):
-    """ρ-zero-concentrated differential privacy."""
+@dataclass(frozen=True)
+class Zcdp:
+    """ρ-zero-concentrated differential privacy (Bun & Steinke 2016)."""
 
     rho: Fraction
 
 
-class Gdp(NamedTuple):
-    """μ-Gaussian differential privacy, as μ²."""
+@dataclass(frozen=True)
+class Gdp:
+    """μ-Gaussian differential privacy (Dong, Roth & Su 2022), kept as μ², because μ is rarely rational."""
 
     mu_squared: Fraction
 
 
-class NearGdp(NamedTuple):
-    """Gaussian differential privacy but for a distance in total variation on each side."""
+@dataclass(frozen=True)
+class NearGdp:
+    """For every neighbouring pair, both output laws are within `distance` of those of a μ-GDP pair."""
 
     mu_squared: Fraction
-    distance: Fraction
+    distance: Fraction  #: in total variation
 
 
-class BoundedRange(NamedTuple):
-    """η-bounded range."""
+@dataclass(frozen=True)
+class BoundedRange:
+    """η-bounded range: given the transcript before, losses differ by at most η (Durfee & Rogers 2019)."""
 
     eta: Fraction
 
 
-class Lattice(NamedTuple):
-    """Discrete Gaussian noise on integers, `times` releases of the same shift, one of `shifts`."""
+@dataclass(frozen=True)
+class Lattice:
+    """Discrete Gaussian noise on ℤᵈ, `count` times the same shift, which is one of `shifts`.
+
+    Noise has mass proportional to exp(−x²/(2·variance)) in every coordinate, independently.
+    A shift represents all its rearrangements and sign changes: the noise has these symmetries.
+    """
 
     variance: Fraction
-    shifts: list[list[int]]
-    times: int
+    shifts: tuple[tuple[int, ...], ...]
+    count: int
 
 
-class Renyi(NamedTuple):
-    """Upper bounds on Rényi divergences, for each listed order."""
+@dataclass(frozen=True)
+class Renyi:
+    """Rényi divergence of order α at most the paired number, for each listed α > 1 (Mironov 2017)."""
 
     points: tuple[tuple[Fraction, Fraction], ...]
 
@@ -68,6 +81,12 @@ MEASURES: dict[str, Any] = {
     **{"pure": Pure, "approximate": Approximate, "zcdp": Zcdp, "gdp": Gdp, "near-gdp": NearGdp},
     **{"bounded-range": BoundedRange, "lattice": Lattice, "renyi": Renyi},
 }
+NAMES = {kind: name for name, kind in MEASURES.items()}
+
+
+def measure_of(curve: Curve) -> str:
+    """Return the name of a curve's measure."""
+    return NAMES[type(curve)]
 
 
 def curve_of(wire: list[Any]) -> Curve:
@@ -75,7 +94,7 @@ def curve_of(wire: list[Any]) -> Curve:
     measure, *given = wire
     match measure:
         case "lattice":
-            return Lattice(number(given[0]), given[1], given[2])
+            return Lattice(number(given[0]), tuple(map(tuple, given[1])), given[2])
         case "renyi":
             return Renyi(tuple((number(order), number(bound)) for order, bound in given))
     ensure(measure in MEASURES, f"unknown curve {measure!r}")
@@ -83,14 +102,19 @@ def curve_of(wire: list[Any]) -> Curve:
 
 
 def written(curve: Curve) -> list[Any]:
-    """Write a curve."""
-    measure = next(name for name, kind in MEASURES.items() if kind is type(curve))
-    match curve:
-        case Lattice(variance, shifts, times):
-            return [measure, str(variance), shifts, times]
-        case Renyi(points):
-            return [measure, *([str(order), str(bound)] for order, bound in points)]
-    return [measure, *map(str, curve)]
+    """Write a curve: its measure and its numbers."""
+    values = curve.points if isinstance(curve, Renyi) else vars(curve).values()
+    return [measure_of(curve), *map(as_json, values)]
+
+
+def as_json(value: Any) -> Any:
+    """Write exact numbers as texts, and tuples as lists."""
+    if isinstance(value, tuple):
+        return [as_json(each) for each in value]
+    if not isinstance(value, Fraction):
+        return value
+    ensure(len(str(value)) <= MAX_TEXT, "a number of more characters than this checker reads")
+    return str(value)
 
 
 # ------------------------------------------------------------------ δ at ε
@@ -164,8 +188,8 @@ def implies(curve: Curve, epsilon: Fraction, delta: Fraction, order: Fraction | 
             return square == 0 or at_most(gdp_delta(square, epsilon), delta)
         case NearGdp(square, distance):
             return at_most(near_delta(square, distance, epsilon), delta)
-        case Lattice(variance, shifts, times):
-            return all(lattice_at_most(variance, shift, times, epsilon, delta) for shift in shifts)
+        case Lattice(variance, shifts, count):
+            return all(lattice_at_most(variance, shift, count, epsilon, delta) for shift in shifts)
     return order is None or of_order(curve, order, epsilon, delta)
 
 
@@ -179,7 +203,7 @@ def of_order(curve: Zcdp | Renyi, order: Fraction, epsilon: Fraction, delta: Fra
     return at_most(renyi_excess(order, bounds[0], epsilon, delta), Fraction(0))
 
 
-def lengths(moves: list[list[int]]) -> list[int]:
+def lengths(moves: tuple[tuple[int, ...], ...]) -> list[int]:
     """Return the squared ℓ2 lengths of integer vectors."""
     return [sum(v * v for v in move) for move in moves]
 
@@ -228,8 +252,8 @@ def ideal(curve: Curve, measure: str) -> tuple[Fraction, Fraction] | None:
             return square, nothing
         case Zcdp(rho) if measure != "gdp":
             return 2 * rho, nothing
-        case Lattice(variance, shifts, times) if measure != "gdp":
-            return times * Fraction(max(lengths(shifts))) / variance, nothing
+        case Lattice(variance, shifts, count) if measure != "gdp":
+            return count * Fraction(max(lengths(shifts))) / variance, nothing
         case NearGdp(square, distance) if near:
             return square, NEAR_WEIGHT * distance
         case Approximate(epsilon, delta) if near:

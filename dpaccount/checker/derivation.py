@@ -1,8 +1,8 @@
 """A derivation, inferred again step by step; and the list of what to read to judge one."""
 
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from . import composition, conversions, hypotheses, noise, refutations, relation, sensitivity
 from .curves import Approximate, BoundedRange, Lattice, Renyi
@@ -26,6 +26,32 @@ def infer(rule: str, premises: list[list[Any]], given: dict[str, Any]) -> list[A
     return as_wire(apply(rule, [fact_of(wire) for wire in premises], given))
 
 
+class Inferred(NamedTuple):
+    """What is known of a step."""
+
+    fact: Fact
+    drawn: Draws  #: all noise that it rests on
+    transform: str  #: a digest of covers or of a query's transformations, empty for other steps
+    digest: str  #: of the step and of all before it
+
+
+def step(rule: str, premises: Sequence[Inferred], given: dict[str, Any]) -> Inferred:
+    """Infer one step from those that it rests on, or reject."""
+    facts, drawn = [each.fact for each in premises], [each.drawn for each in premises]
+    fact = apply(text(rule), facts, given)
+    check_named_noise(rule, facts, drawn)
+    check_cells(rule, facts, drawn)
+    check_plain_sum(rule, [each.transform for each in premises])
+    chained = {
+        "rule": rule,
+        "from": [each.digest for each in premises],
+        "with": given,
+        "gives": as_wire(fact),
+    }
+    transform = transform_digest(rule, premises, given)
+    return Inferred(fact, noise_of(rule, premises, given, fact), transform, digest(chained))
+
+
 def check_derivation(steps: object) -> list[list[Any]]:
     """Infer every step again; return the conclusions, or reject naming the first step that fails."""
     return [as_wire(fact) for fact in conclusions(steps)]
@@ -33,19 +59,19 @@ def check_derivation(steps: object) -> list[list[Any]]:
 
 def conclusions(steps: object) -> list[Fact]:
     """Return each step's fact, or reject naming the first that fails."""
-    return inferred(steps).facts
+    return [each.fact for each in inferred(steps)]
 
 
-def inferred(steps: object) -> "Inference":
-    """Return the inference, or reject naming the first that fails."""
+def inferred(steps: object) -> list[Inferred]:
+    """Return what is known of each step, or reject naming the first that fails."""
     if not isinstance(steps, list) or not 0 < len(steps) <= MAX_STEPS:
         raise Rejected(f"the derivation should be a list of 1 to {MAX_STEPS} steps")
     Work.begin()
-    done = Inference(steps)
-    for index, step in enumerate(steps):
-        name = step.get("rule") if isinstance(step, dict) else None
+    done = list[Inferred]()
+    for index, each in enumerate(steps):
+        name = each.get("rule") if isinstance(each, dict) else None
         try:
-            done.follow(index, step)
+            done.append(followed(each, done))
         except Rejected as why:
             raise Rejected(f"step {index} ({brief(name)}): {why}") from None
         except BROKEN as why:
@@ -53,80 +79,62 @@ def inferred(steps: object) -> "Inference":
     return done
 
 
-class Inference:
-    """What is known of the steps so far."""
-
-    def __init__(self, steps: list[Any]) -> None:
-        """Start before the first one."""
-        self.steps = steps
-        self.facts: list[Fact] = []
-        self.transforms: list[str] = []  #: digests of covers or of query histories
-        self.drawn: list[Draws] = []  # for each step all noise that it rests on
-
-    def follow(self, index: int, step: Any) -> None:
-        """Infer one more step, or reject."""
-        check_members(step, ("rule", "from", "with", "gives", "digest"))
-        before = premises_of(step, index)
-        check_members(step["with"], step["with"])
-        premises, drawn = [self.facts[k] for k in before], [self.drawn[k] for k in before]
-        gives = apply(text(step["rule"]), premises, step["with"])
-        check_named_noise(step["rule"], premises, drawn)
-        check_cells(step["rule"], premises, drawn)
-        check_plain_sum(step["rule"], [self.transforms[k] for k in before])
-        paid, wire = self.noise_of(step, gives), as_wire(gives)
-        same = canonical(wire) == canonical(step["gives"])
-        ensure(same, f"claims {brief(step['gives'])}, but proves {brief(wire)}")
-        body = {"rule": step["rule"], "with": step["with"], "gives": step["gives"]}
-        chained = {**body, "from": [self.steps[k]["digest"] for k in before]}
-        ensure(step["digest"] == digest(chained), "its digest does not match")
-        self.facts.append(gives)
-        self.drawn.append(paid)
-        self.transforms.append(self.transform_digest(step))
-
-    def noise_of(self, step: Step, gives: Fact) -> Draws:
-        """Return the noise that a step rests on; verify that a key names one query, law and cover.
-
-        a + X and b + X, shown together, reveal a − b; bounds and relations of one query may differ.
-        """
-        rule, before = step["rule"], step["from"]
-        if rule in NOISE:
-            drawn = (gives.subject, self.transforms[before[0]], self.law_of(step), "")
-            return {name_of_draw(step["with"]["key"], MAX_KEY): drawn}
-        if rule == "assume_filter":
-            return {name_of_draw(step["with"]["query"], composition.MAX_SUBJECT): ("", "", rule, "")}
-        merged, parts = Draws(), [self.drawn[k] for k in set(before)]
-        spend(sum(map(len, parts)))
-        for part in parts:
-            for name, value in part.items():
-                same = merged.setdefault(name, value) == value
-                ensure(same, f"the key {brief(name)} names two draws")
-        if rule in ("nodes", "local"):
-            over = self.transforms[before[1]]
-            return {name: (query, how, law, over) for name, (query, how, law, _) in merged.items()}
-        return merged
-
-    def law_of(self, step: Step) -> str:
-        """Return a digest of the law of noise: its rule and numbers, but for bounds on the query."""
-        given = {k: v for k, v in step["with"].items() if k not in ("bound", "epsilon", "distance")}
-        symmetric = getattr(self.facts[step["from"][0]], "norm", "") == "frobenius-squared"
-        return digest([step["rule"], given, symmetric])
-
-    def transform_digest(self, step: Step) -> str:
-        """Return a digest of covers, or of a query's transformations so far; empty for other steps.
-
-        Stated bounds and the reasons for hypotheses are not part of it.
-        """
-        rule, before = step["rule"], step["from"]
-        if rule not in (*sensitivity.TRANSFORMS, "assume_covers", "assume_tree"):
-            return ""
-        given = {k: v for k, v in step["with"].items() if k not in ("because", "most")}
-        covers = [as_wire(self.facts[k]) for k in before[1:2]]
-        return digest([rule, given, covers, [self.transforms[k] for k in before[:1]]])
+def followed(given: Any, done: list[Inferred]) -> Inferred:
+    """Infer the next written step, and verify that it claims what is inferred, or reject."""
+    check_members(given, ("rule", "from", "with", "gives", "digest"))
+    before = premises_of(given, len(done))
+    check_members(given["with"], given["with"])
+    known = step(given["rule"], [done[k] for k in before], given["with"])
+    wire = as_wire(known.fact)
+    same = canonical(wire) == canonical(given["gives"])
+    ensure(same, f"claims {brief(given['gives'])}, but proves {brief(wire)}")
+    ensure(given["digest"] == known.digest, "its digest does not match")
+    return known
 
 
-def premises_of(step: Step, index: int) -> list[int]:
+def noise_of(rule: str, premises: Sequence[Inferred], given: dict[str, Any], fact: Fact) -> Draws:
+    """Return the noise that a step rests on; verify that a key names one query, law and cover.
+
+    a + X and b + X, shown together, reveal a − b; bounds and relations of one query may differ.
+    """
+    if rule in NOISE:
+        drawn = (fact.subject, premises[0].transform, law_of(rule, premises[0].fact, given), "")
+        return {name_of_draw(given["key"], MAX_KEY): drawn}
+    if rule == "assume_filter":
+        return {name_of_draw(given["query"], composition.MAX_SUBJECT): ("", "", rule, "")}
+    merged, parts = Draws(), {id(each): each.drawn for each in premises}.values()
+    spend(sum(map(len, parts)))
+    for part in parts:
+        for name, value in part.items():
+            same = merged.setdefault(name, value) == value
+            ensure(same, f"the key {brief(name)} names two draws")
+    if rule in ("nodes", "local"):
+        over = premises[1].transform
+        return {name: (query, how, law, over) for name, (query, how, law, _) in merged.items()}
+    return merged
+
+
+def law_of(rule: str, query: Fact, given: dict[str, Any]) -> str:
+    """Return a digest of the law of noise: its rule and numbers, but for bounds on the query."""
+    numbers = {k: v for k, v in given.items() if k not in ("bound", "epsilon", "distance")}
+    return digest([rule, numbers, getattr(query, "norm", "") == "frobenius-squared"])
+
+
+def transform_digest(rule: str, premises: Sequence[Inferred], given: dict[str, Any]) -> str:
+    """Return a digest of covers, or of a query's transformations so far; empty for other steps.
+
+    Stated bounds and the reasons for hypotheses are not part of it.
+    """
+    if rule not in (*sensitivity.TRANSFORMS, "assume_covers", "assume_tree"):
+        return ""
+    numbers = {k: v for k, v in given.items() if k not in ("because", "most")}
+    covers = [as_wire(each.fact) for each in premises[1:2]]
+    return digest([rule, numbers, covers, [each.transform for each in premises[:1]]])
+
+
+def premises_of(written: Step, index: int) -> list[int]:
     """Return the numbers of the earlier steps that a step rests on."""
-    before = step["from"]
+    before = written["from"]
     spend(1000)
     fine = isinstance(before, list) and len(before) <= MAX_PREMISES
     ensure(fine, f"from should be a list of at most {MAX_PREMISES} earlier steps")
@@ -147,10 +155,10 @@ def check_named_noise(rule: str, premises: list[Fact], drawn: list[Draws]) -> No
     if rule not in ("post_process", "billboard", "local_view", "mixture"):
         return
     spend(sum(len(name) for part in drawn for name in part) // 10 + sum(map(len, drawn)))
-    names = {id(part): sorted(part) for part in drawn}
+    names = {id(part): tuple(sorted(part)) for part in drawn}
     listed = [names[id(part)] for part in drawn]
     if rule == "mixture":
-        ensure(premises[0].parts == listed[1:], f"the choice is not among {brief(listed[1:3])}")
+        ensure(premises[0].parts == tuple(listed[1:]), f"the choice is not among {brief(listed[1:3])}")
     else:
         paid = f"the view does not read {brief(listed[0])}, which is paid for"
         ensure(premises[1].releases == listed[0], paid)

@@ -92,7 +92,7 @@ def tail_fraction(i: Interval, x: Decimal, steps: int) -> Pair:
 
 
 def lattice_at_most(
-    variance: Fraction, shift: list[int], count: int, epsilon: Fraction, delta: Fraction
+    variance: Fraction, shift: tuple[int, ...], count: int, epsilon: Fraction, delta: Fraction
 ) -> bool:
     """Decide P(S < h − σ²ε) − e^ε P(S > h + σ²ε) ≤ δ for S = Σ vⱼXᵢⱼ and h = k|v|²/2.
 

@@ -126,7 +126,7 @@ def items(value: object) -> list[Any]:
     return value
 
 
-def integer_points(points: object) -> list[list[int]]:
+def integer_points(points: object) -> tuple[tuple[int, ...], ...]:
     """Read a sorted list of integer vectors of one dimension."""
     if not isinstance(points, list) or not 0 < len(points) <= 256:
         raise Rejected("points: 1 to 256 vectors are read")
@@ -136,14 +136,14 @@ def integer_points(points: object) -> list[list[int]]:
     ensure({len(p) for p in points} <= {min(len(points[0]), 64)}, "points: one dimension, at most 64")
     fresh = points == sorted(points) and len({tuple(p) for p in points}) == len(points)
     ensure(fresh, "points should be sorted, once each")
-    return points
+    return tuple(map(tuple, points))
 
 
-def names_of(value: object) -> list[str]:
+def names_of(value: object) -> tuple[str, ...]:
     """Read a sorted list of names, each once."""
     if not isinstance(value, list) or value != sorted(set(map(text, value))):
         raise Rejected("names should be sorted texts, each once")
-    return value
+    return tuple(value)
 
 
 def anything(value: Any) -> Any:

@@ -1,106 +1,138 @@
 """What steps prove, and how a rule is declared.
 
-On the wire a fact is ``[kind, *fields]``; here fields have names, and exact numbers are still texts.  A
-rule states the kinds of its premises and the members of its witness; both are checked before it runs.
+On the wire a fact is ``[kind, *fields]``, with exact numbers as texts.  A rule states the kinds of its
+premises and the members of its witness; both are checked before it runs.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_args
 
-from .curves import Curve, curve_of
-from .documents import brief, check_members, ensure, integer
+from .curves import Curve, as_json, curve_of, written
+from .documents import Rejected, brief, check_members, ensure, integer
 from .intervals import number, positive
 from .relation import written_relation
 
-ANYONE = [1, 2**63]  #: units lie below its end, so that nothing is beyond anyone
+Units = tuple[int, int]  #: first and last
+ANYONE: Units = (1, 2**63)  #: units lie below its end, so that nothing is beyond anyone
 
 
 def unit(value: object) -> int:
     """Read a unit's number, or a number of units: below the end of `ANYONE`."""
-    ensure(integer(value) < ANYONE[1], f"{brief(value)} should be below {ANYONE[1]}")
-    return integer(value)
+    whole = integer(value)
+    if whole >= ANYONE[1]:  # read for every unit of every cover, so the message waits
+        raise Rejected(f"{brief(value)} should be below {ANYONE[1]}")
+    return whole
 
 
-class Private(NamedTuple):
-    """A subject has a curve for a relation, as seen by an observer, and reads these units only."""
+@dataclass(frozen=True)
+class Private:
+    """`subject` has this privacy curve for this relation, as seen by this observer, and reads these units.
+
+    Without units it is a draw on any.  The relation is of rows, or after the rule `persons` OF_PERSONS.
+    """
 
     subject: str
-    law: list[Any]  #: the curve, as on the wire
-    relation: str  #: of rows, or OF_PERSONS
+    curve: Curve
+    relation: str
     observer: str
-    units: list[int] | None  #: None: a draw on any units
-
-    @property
-    def curve(self) -> Curve:
-        """Return the curve."""
-        return curve_of(self.law)
+    units: Units | None = None
 
 
-class View(NamedTuple):
-    """What is shown to an audience is a function of these releases, named by the keys of their noise."""
+@dataclass(frozen=True)
+class View:
+    """The output of `query` is a function of the releases, public values and coins of its own.
+
+    To the audience ``others`` it may read a person's own data too: no other person sees that output.
+    `releases` are the keys of all the noise that it reads, sorted.
+    """
 
     query: str
     audience: str
-    releases: list[str]
+    releases: tuple[str, ...] = ()
 
 
-class Contribution(NamedTuple):
-    """What each unit adds to a query."""
+@dataclass(frozen=True)
+class Contribution:
+    """Each unit adds one vector of a known set to `query`, the same in every release that covers the unit.
+
+    `kind`: ``points`` (a finite set of integer vectors), ``interval`` (`low` to `high`), ``ball`` (ℓ2 norm
+    squared at most `high`), ``rank-one`` (the symmetric matrix of (φ, y) without its y² corner, ‖φ‖ ≤ 1,
+    |y| ≤ `high`), ``outer`` (the same with it), ``cell`` (a 1 in up to `high` cells of a table).  It depends
+    on the unit's own data and coins, public values and earlier releases only.  `source`: the constants are
+    ``public``, a public ``coin`` chose them, or an earlier ``dp-output`` the unit in which they are measured.
+    """
 
     query: str
     kind: str
-    low: str
-    high: str
-    points: list[list[int]]
+    low: Fraction
+    high: Fraction
+    points: tuple[tuple[int, ...], ...]
     relation: str
-    source: str
+    source: str = "public"
 
 
-class Stable(NamedTuple):
-    """A query moves by at most a bound in a norm between neighbours."""
+@dataclass(frozen=True)
+class Stable:
+    """Between neighbours, `query` moves by at most `bound` in `norm`.
+
+    `norm` is ``l1``, ``range`` (of the difference of scores), ``each`` (every number of the query), or
+    ``l2-squared`` and ``frobenius-squared`` (squared, as the root is rarely rational).  `units` are those of
+    one vector made of rows or rounds, which is neither transformed nor released twice.
+    """
 
     query: str
     norm: str
-    bound: str
+    bound: Fraction
     relation: str
-    units: list[int] | None
+    units: Units | None = None
 
     def within(self, norm: str) -> Fraction:
         """Return the bound, which must be in this norm."""
         ensure(self.norm == norm, f"needed a bound in {norm}, found {self.norm}")
-        return number(self.bound)
+        return self.bound
 
 
-class Lipschitz(NamedTuple):
-    """A query moves by at most factor·ℓ + slack with a row that moves by ℓ, and by at most `reach`."""
+@dataclass(frozen=True)
+class Lipschitz:
+    """`query` moves by at most `factor`·ℓ + `slack` with a row that moves by ℓ in ℓ2, and by at most `reach`.
 
-    query: str
-    factor: str
-    slack: str
-    reach: str
-
-
-class Shifts(NamedTuple):
-    """A query moves by one of these vectors, up to order and signs."""
+    This holds for any two rows of a convex set, which every dataset's rows are of.
+    """
 
     query: str
-    shifts: list[list[int]]
+    factor: Fraction
+    slack: Fraction
+    reach: Fraction
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """`query` moves by one of these integer vectors, up to order and signs."""
+
+    query: str
+    shifts: tuple[tuple[int, ...], ...]
     relation: str
 
 
-class Covered(NamedTuple):
-    """Releases: their number, how many of them a unit meets, and the units of the widest one."""
+@dataclass(frozen=True)
+class Covered:
+    """`query` is released `releases` times, each reading at most `widest` units.
+
+    Units of the interval `units` are read by at most `most` releases (attained), others by none.
+    """
 
     query: str
     releases: int
     most: int
     widest: int
-    units: list[int]
+    units: Units
 
 
-class Rounds(NamedTuple):
-    """A unit enters at most `times` rounds of a query, `apart` or more; none after `last`."""
+@dataclass(frozen=True)
+class Rounds:
+    """A unit enters at most `times` rounds of `query`, `apart` or more apart; none after unit `last` does."""
 
     query: str
     rounds: int
@@ -109,29 +141,36 @@ class Rounds(NamedTuple):
     last: int
 
 
-class Numbers(NamedTuple):
-    """A release has at most `most` numbers."""
+@dataclass(frozen=True)
+class Numbers:
+    """A release of `query` has at most `most` numbers; all rounds of a stream together."""
 
     query: str
     most: int
 
 
-class Choice(NamedTuple):
-    """One of these parts is drawn, each the keys of its noise."""
+@dataclass(frozen=True)
+class Choice:
+    """Of `parts`, each the keys of its noise, a public coin chooses one; of the others nothing is drawn."""
 
     query: str
-    parts: list[list[str]]
+    parts: tuple[tuple[str, ...], ...]
 
 
-class Split(NamedTuple):
-    """Every record is read in one of these cells, by its own value."""
+@dataclass(frozen=True)
+class Split:
+    """Every record of `query` is read in one of the `cells`, named by a public function of its own value.
+
+    A record that leaves a cell leaves a hole there: no other record changes its position.
+    """
 
     query: str
-    cells: list[str]
+    cells: tuple[str, ...]
 
 
-class Persons(NamedTuple):
-    """Neighbouring persons are at most `most` steps of neighbouring rows apart."""
+@dataclass(frozen=True)
+class Persons:
+    """Neighbouring persons give `query` rows at most `most` steps apart, each one of the relation `rows`."""
 
     query: str
     relation: str
@@ -139,50 +178,83 @@ class Persons(NamedTuple):
     most: int
 
 
-class Rare(NamedTuple):
-    """A departure of small probability from what is proved."""
+@dataclass(frozen=True)
+class Rare:
+    """`query` departs with at most this probability from what its proof assumes.
+
+    `kind`: ``event`` (over its own coins, as likely on all data; given its complement all that is proved
+    holds) or ``distance`` (its output law is within this total variation, on every input).
+    """
 
     query: str
     kind: str
-    probability: str
+    probability: Fraction
 
 
-class Apart(NamedTuple):
-    """How far some two neighbours are apart."""
+@dataclass(frozen=True)
+class Apart:
+    """Some two neighbours differ as `law` and its `numbers` define.
+
+    ``number`` (m,), ``vector`` (m²,), ``symmetric`` (m²,): the query moves so far.  ``gaussian`` (μ²,): they
+    are as distinguishable as N(0, 1) and N(μ, 1); ``laplace`` (m,): as Laplace of scale 1 and itself moved
+    by m; ``event`` (p, q): one event has probability at least p under one, at most q under the other.
+    """
 
     query: str
     law: str
-    numbers: list[str]
+    numbers: tuple[Fraction, ...]
     relation: str
     observer: str
 
 
-class Refuted(NamedTuple):
-    """A point that does not hold."""
+@dataclass(frozen=True)
+class Refuted:
+    """`subject` is not (ε, δ)-private for this relation and observer."""
 
     subject: str
-    epsilon: str
-    delta: str
+    epsilon: Fraction
+    delta: Fraction
     relation: str
     observer: str
 
 
+Assumption = Contribution | Lipschitz | Covered | View | Rounds | Numbers | Choice | Split | Persons | Rare
+Judgement = Assumption | Stable | Shifts | Apart | Private | Refuted
 Fact = Any  #: one of the above
-FACT_KINDS = (Private, View, Contribution, Lipschitz, Stable, Shifts, Covered, Rounds, Numbers)
-RARER = (Choice, Split, Persons, Rare, Apart, Refuted)
-FACTS: dict[str, type[Any]] = {kind.__name__: kind for kind in (*FACT_KINDS, *RARER)}
+PLAIN = {int, str}  # what long lists hold
+FACTS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Judgement)}
 
 
 def as_wire(fact: Fact) -> list[Any]:
     """Write a fact."""
     word = {"relation": written_relation(fact.relation)} if isinstance(fact, Private) else {}
-    return [type(fact).__name__, *fact._replace(**word)]
+    curve = {"curve": written(fact.curve)} if isinstance(fact, Private) else {}
+    return [type(fact).__name__, *map(as_json, (vars(fact) | word | curve).values())]
 
 
 def fact_of(wire: list[Any]) -> Fact:
     """Read a fact."""
     ensure(wire[0] in FACTS, f"unknown kind {brief(wire[0])}")
-    return FACTS[wire[0]](*wire[1:])
+    kind = FACTS[wire[0]]
+    return kind(*map(read_field, kind.__annotations__.values(), wire[1:]))
+
+
+def read_field(kind: Any, value: Any) -> Any:
+    """Read a field of this type."""
+    if kind is Fraction:
+        return number(value)
+    if kind is Curve:
+        return curve_of(value)
+    if kind == tuple[Fraction, ...]:
+        return tuple(map(number, value))
+    return frozen(value)
+
+
+def frozen(value: Any) -> Any:
+    """Return lists as tuples, whatever they hold."""
+    if not isinstance(value, list):
+        return value
+    return tuple(value) if PLAIN.issuperset(map(type, value)) else tuple(map(frozen, value))
 
 
 # ------------------------------------------------------------------ rules

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import Any
 
+from .curves import curve_of
 from .documents import (
     Rejected,
     anything,
@@ -49,7 +50,7 @@ def hypothesis(**members: Any) -> Callable[[Inferring], Inferring]:
 
 
 @hypothesis(audience=anything, releases=names_of)
-def assume_view(query: str, audience: str, releases: list[str]) -> View:
+def assume_view(query: str, audience: str, releases: tuple[str, ...]) -> View:
     """What is shown is a function of the releases, public values and coins."""
     ensure(audience in ("everyone", "others"), "the audience is everyone or others")
     return View(query, audience, releases)
@@ -62,7 +63,7 @@ def assume_view(query: str, audience: str, releases: list[str]) -> View:
 def assume_ball(query: str, radius: Fraction, relation: str, source: str = "public") -> Contribution:
     """Each unit adds a vector of at most this ℓ2 norm."""
     ensure(radius >= 0, "the radius is negative")
-    return Contribution(query, "ball", "0", str(radius**2), [], relation, source)
+    return Contribution(query, "ball", Fraction(0), radius**2, (), relation, source)
 
 
 @hypothesis(reward=number, kind=anything, relation=relation_of, source=Optional(source_of))
@@ -73,13 +74,15 @@ def assume_rank_one(
     ensure(replaced(relation), "the closed form is for replace-one")
     ensure(reward >= 0, "the reward bound is negative")
     ensure(kind in ("rank-one", "outer"), "the kind is rank-one or outer")
-    return Contribution(query, kind, "0", str(reward), [], relation, source)
+    return Contribution(query, kind, Fraction(0), reward, (), relation, source)
 
 
 @hypothesis(points=integer_points, relation=relation_of, source=Optional(source_of))
-def assume_points(query: str, points: list[list[int]], relation: str, source: str = "public") -> Contribution:
+def assume_points(
+    query: str, points: tuple[tuple[int, ...], ...], relation: str, source: str = "public"
+) -> Contribution:
     """Each unit adds one of these vectors."""
-    return Contribution(query, "points", "0", "0", points, relation, source)
+    return Contribution(query, "points", Fraction(0), Fraction(0), points, relation, source)
 
 
 @hypothesis(low=number, high=number, relation=relation_of, source=Optional(source_of))
@@ -88,21 +91,21 @@ def assume_clipped(
 ) -> Contribution:
     """Each unit adds a number of an interval."""
     ensure(low <= high, "low is above high")
-    return Contribution(query, "interval", str(low), str(high), [], relation, source)
+    return Contribution(query, "interval", low, high, (), relation, source)
 
 
 @hypothesis(relation=relation_of, most=Optional(several))
 def assume_cell(query: str, relation: str, most: int = 1) -> Contribution:
     """Each unit adds 1 to one cell of an open table, or to each of at most `most` cells."""
     ensure(most <= 1000, "more cells than this checker lists")
-    return Contribution(query, "cell", "0", str(most), [], relation, "public")
+    return Contribution(query, "cell", Fraction(0), Fraction(most), (), relation)
 
 
 @hypothesis(factor=number, slack=number, reach=number)
 def assume_lipschitz(query: str, factor: Fraction, slack: Fraction, reach: Fraction) -> Lipschitz:
     """A query is Lipschitz in a row of a convex set, and moves by at most `reach`."""
     ensure(all(size >= 0 for size in (factor, slack, reach)), "nothing moves by less than 0")
-    return Lipschitz(query, str(factor), str(slack), str(reach))
+    return Lipschitz(query, factor, slack, reach)
 
 
 # ------------------------------------------------------------------ which releases read which units
@@ -141,7 +144,7 @@ def assume_covers(query: str, covers: list[tuple[int, int]]) -> Covered:
         change[last + 1] = change.get(last + 1, 0) - 1
     most = max(accumulate(change[at] for at in sorted(change)))
     widest = max(last - first + 1 for first, last in covers)
-    reach = [min(first for first, _ in covers), max(last for _, last in covers)]
+    reach = min(first for first, _ in covers), max(last for _, last in covers)
     return Covered(query, len(covers), most, widest, reach)
 
 
@@ -151,7 +154,7 @@ def assume_tree(query: str, rounds: int, levels: int) -> Covered:
     ensure(rounds.bit_length() >= levels, "the tree has fewer levels")
     # whole nodes of every level: halving once more each time
     sizes = [rounds // 2**level for level in range(levels)]
-    return Covered(query, sum(sizes), levels, 2 ** (levels - 1), [1, rounds])
+    return Covered(query, sum(sizes), levels, 2 ** (levels - 1), (1, rounds))
 
 
 @hypothesis(
@@ -201,18 +204,18 @@ def assume_l1(query: str, width: Fraction, relation: str) -> Stable:
 def bounded_by(norm: str, query: str, width: Fraction, relation: str) -> Stable:
     """State a bound of at least 0."""
     ensure(width >= 0, "the width is negative")
-    return Stable(query, norm, str(width), relation, None)
+    return Stable(query, norm, width, relation)
 
 
-def parts_of(value: object) -> list[list[str]]:
+def parts_of(value: object) -> tuple[tuple[str, ...], ...]:
     """Read the keys of every part of a choice."""
     if not isinstance(value, list) or value == []:
         raise Rejected("parts are lists of keys")
-    return [names_of(part) for part in value]
+    return tuple(names_of(part) for part in value)
 
 
 @hypothesis(parts=parts_of)
-def assume_choice(query: str, parts: list[list[str]]) -> Choice:
+def assume_choice(query: str, parts: tuple[tuple[str, ...], ...]) -> Choice:
     """A public coin draws one part; of the others nothing is drawn."""
     return Choice(query, parts)
 
@@ -220,7 +223,7 @@ def assume_choice(query: str, parts: list[list[str]]) -> Choice:
 @hypothesis(cells=anything)
 def assume_split(query: str, cells: Any) -> Split:
     """Every record is read in one cell, named by its own value."""
-    names = [text(cell) for cell in items(cells)]
+    names = tuple(text(cell) for cell in items(cells))
     ensure(len(set(names)) == len(names) > 0, "the cells should be named, each once")
     return Split(query, names)
 
@@ -237,7 +240,7 @@ def assume_rare(query: str, kind: str, probability: Fraction) -> Rare:
     """What is proved holds but for an event over own coins, or a distance in total variation."""
     ensure(kind in ("event", "distance"), "the kind is event or distance")
     ensure(0 <= probability <= 1, "the probability must lie in [0, 1]")
-    return Rare(query, kind, str(probability))
+    return Rare(query, kind, probability)
 
 
 @hypothesis(measure=anything, budget=anything, relation=relation_of)
@@ -246,4 +249,4 @@ def assume_filter(query: str, measure: str, budget: Any, relation: str) -> Priva
     amounts = {"pure": 1, "approximate": 2, "zcdp": 1, "gdp": 1}.get(measure)
     ensure(isinstance(budget, list) and len(budget) == amounts, "wrong budget")
     ensure(min(map(number, budget)) >= 0, "a budget is negative")
-    return Private(query, [measure, *budget], relation, "central", None)
+    return Private(query, curve_of([measure, *budget]), relation, "central")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from .curves import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure, Zcdp, written
+from .curves import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure, Zcdp
 from .distributions import shuffled_delta
 from .documents import anything, brief, ensure, integer, items, several, spend, text
 from .facts import RULES, Contribution, Declaration, Numbers, Optional, Private, Shifts, Stable
@@ -21,7 +21,7 @@ def noise(*premises: Any, **members: Any) -> Callable[[Drawing], Drawing]:
     def declare(curve_of: Drawing) -> Drawing:
         def conclude(query: Any, *more: Any, **witness: Any) -> Private:
             units = query.units if isinstance(query, Stable) else None
-            curve = written(curve_of(query, *more, **witness))
+            curve = curve_of(query, *more, **witness)
             return Private(query.query, curve, query.relation, "central", units)
 
         RULES[curve_of.__name__] = Declaration(premises, {**members, "key": text}, conclude, curve_of)
@@ -127,7 +127,7 @@ def largest_ratio(person: Contribution, table: Any) -> Fraction:
     short = all(len(text(p)) <= 200 for row in items(table) for p in items(row))
     ensure(short, "a probability has more than 200 characters")
     rows = [list(map(number, row)) for row in table]
-    symbols = person.kind == "points" and person.points == [[k] for k in range(len(rows))]
+    symbols = person.kind == "points" and person.points == tuple((k,) for k in range(len(rows)))
     ensure(symbols and person.relation == REPLACED, "a row for each symbol, which is replaced")
     ensure(len({len(row) for row in rows}) == 1, "rows of one length are needed")
     for row in rows:
@@ -173,4 +173,4 @@ def stable_histogram(person: Contribution, scale: Fraction, threshold: int, delt
         return i.sub(i.of(1), power_of(i, i.sub(i.of(1), alone), int(person.high)))
 
     ensure(delta <= 1 and at_most(shown, delta), "delta does not cover the threshold")
-    return Approximate(number(person.high) / scale, delta)
+    return Approximate(person.high / scale, delta)

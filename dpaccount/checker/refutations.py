@@ -1,6 +1,7 @@
 """How well two stated neighbours can be distinguished, and that a point therefore does not hold."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -34,12 +35,12 @@ def assume_neighbours(
     ensure(kind in ("vector", "rank-one", "outer"), "the kind is vector, rank-one or outer")
     moves = [a - b for a, b in zip(left, right, strict=True)]
     if kind == "vector" and len(moves) == 1:
-        return Apart(query, "number", [str(abs(moves[0]))], relation, observer)
+        return Apart(query, "number", (abs(moves[0]),), relation, observer)
     if kind == "vector":
-        return Apart(query, "vector", [str(added(x * x for x in moves))], relation, observer)
+        return Apart(query, "vector", (added(x * x for x in moves),), relation, observer)
     ensure(len(left) > 1 and replaced(relation), "features and a reward are replaced")
     square = matrices_apart(left, right, corner=kind == "outer")
-    return Apart(query, "symmetric", [str(square)], relation, observer)
+    return Apart(query, "symmetric", (square,), relation, observer)
 
 
 def matrices_apart(left: list[Fraction], right: list[Fraction], *, corner: bool) -> Fraction:
@@ -55,7 +56,7 @@ def matrices_apart(left: list[Fraction], right: list[Fraction], *, corner: bool)
 def assume_event(query: str, likely: Fraction, rarely: Fraction, relation: str, observer: str) -> Apart:
     """An event: its least probability for one neighbour, and its largest for the other."""
     ensure(all(0 <= p <= 1 for p in (likely, rarely)), "a probability lies in [0, 1]")
-    return Apart(query, "event", [str(likely), str(rarely)], relation, observer)
+    return Apart(query, "event", (likely, rarely), relation, observer)
 
 
 @rule(Apart, Covered, law=anything, scale=positive)
@@ -63,15 +64,15 @@ def apart(neighbours: Apart, covered: Covered, law: Any, scale: Fraction) -> Apa
     """Noise on a query that moves: two Gaussian or two Laplace laws, and their distance."""
     same = neighbours.query == covered.query
     ensure(same, f"the covers are of {covered.query!r}, not of {neighbours.query!r}")
-    size = number(neighbours.numbers[0])
+    size = neighbours.numbers[0]
     if law == "laplace":
         single = neighbours.law == "number" and covered.most == 1
         ensure(single, "Laplace noise is told apart on one release of a number")
-        return neighbours._replace(law="laplace", numbers=[str(size / scale)])
+        return replace(neighbours, law="laplace", numbers=(size / scale,))
     square = {"number": size * size, "vector": size, "symmetric": size / 2}.get(neighbours.law)
     if law != "gaussian" or square is None:
         raise Rejected(f"no law of noise {law!r} on {neighbours.law!r}")
-    return neighbours._replace(law="gaussian", numbers=[str(covered.most * square / scale)])
+    return replace(neighbours, law="gaussian", numbers=(covered.most * square / scale,))
 
 
 @rule(Apart, epsilon=number, delta=number)
@@ -79,33 +80,32 @@ def refute(pair: Apart, epsilon: Fraction, delta: Fraction) -> Refuted:
     """A point that two laws exceed."""
     ensure(epsilon >= 0 and 0 <= delta <= 1, "epsilon must be at least 0 and delta in [0, 1]")
     ensure(pair.law in MINUS_DELTA, f"{pair.law!r} is not a pair of laws")
-    values = list(map(number, pair.numbers))
     # −δ(ε) ≤ −δ is decided strictly: equality is not a refutation
     least = delta + Fraction(1, 10**400)
-    beaten = at_most(lambda i: MINUS_DELTA[pair.law](i, values, epsilon), -least)
+    beaten = at_most(lambda i: MINUS_DELTA[pair.law](i, pair.numbers, epsilon), -least)
     ensure(beaten, f"δ({float(epsilon):.9g}) is not shown to exceed {float(delta):.6g}")
-    return Refuted(pair.query, str(epsilon), str(delta), pair.relation, pair.observer)
+    return Refuted(pair.query, epsilon, delta, pair.relation, pair.observer)
 
 
 # ------------------------------------------------------------------ −δ(ε) of a pair of laws
 
 
-def event_delta(i: Interval, values: list[Fraction], epsilon: Fraction) -> Pair:
+def event_delta(i: Interval, values: tuple[Fraction, ...], epsilon: Fraction) -> Pair:
     """Enclose e^ε q − p of an event of probability p under one law, q under the other."""
     likely, rarely = values
     return i.sub(i.mul(i.exp(i.of(epsilon)), i.of(rarely)), i.of(likely))
 
 
-def laplace_delta(i: Interval, values: list[Fraction], epsilon: Fraction) -> Pair:
+def laplace_delta(i: Interval, values: tuple[Fraction, ...], epsilon: Fraction) -> Pair:
     """Enclose −δ(ε) of Laplace laws of scale 1 that are moved by m: e^((ε−m)/2) − 1, at most 0."""
     return i.sub(i.exp(i.of(min(epsilon - values[0], Fraction(0)) / 2)), i.of(1))
 
 
-def gaussian_delta(i: Interval, values: list[Fraction], epsilon: Fraction) -> Pair:
+def gaussian_delta(i: Interval, values: tuple[Fraction, ...], epsilon: Fraction) -> Pair:
     """Enclose −δ(ε) of N(0, 1) and N(μ, 1)."""
     return i.neg(gdp_delta(values[0], epsilon)(i)) if values[0] else ZERO
 
 
-MINUS_DELTA: dict[str, Callable[[Interval, list[Fraction], Fraction], Pair]] = {
+MINUS_DELTA: dict[str, Callable[[Interval, tuple[Fraction, ...], Fraction], Pair]] = {
     **{"event": event_delta, "laplace": laplace_delta, "gaussian": gaussian_delta},
 }

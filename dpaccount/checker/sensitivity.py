@@ -3,6 +3,7 @@
 Common rules come first: sums, centred and factorised queries; then single ones.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -13,6 +14,7 @@ from .facts import ANYONE, Contribution, Lipschitz, Optional, Rounds, Shifts, St
 from .intervals import Interval, Pair, added, at_most, number, outer_supremum, positive, power_of
 from .relation import REPLACED, keeps_count, moving, replaced
 
+Vectors = tuple[tuple[int, ...], ...]
 MAX_MOVES = 5_000_000  # coordinates of differences that are listed
 MAX_ROWS = 256  # of a matrix whose columns are compared in pairs
 TRANSFORMS = ("joint", "centred", "factorised", "buffered")  # public, of a query before its noise
@@ -25,24 +27,24 @@ TRANSFORMS = ("joint", "centred", "factorised", "buffered")  # public, of a quer
 def linear(person: Contribution, bound_squared: Fraction | None = None) -> Stable:
     """A sum moves as far as one unit's vector, or as two of them differ."""
     norm, bound = furthest_sum(person)
-    fits = (person.kind == "outer" and number(person.high) > 1) == (bound_squared is not None)
+    fits = (person.kind == "outer" and person.high > 1) == (bound_squared is not None)
     ensure(fits, "a bound is stated for outer products with rewards above 1")
     if bound_squared is not None:
-        ensure(bound_squared >= outer_supremum(number(person.high)), "the stated bound is too small")
+        ensure(bound_squared >= outer_supremum(person.high), "the stated bound is too small")
         bound = bound_squared
-    return Stable(person.query, norm, str(bound), person.relation, None)
+    return Stable(person.query, norm, bound, person.relation)
 
 
 def furthest_sum(person: Contribution) -> tuple[str, Fraction]:
     """Return the norm in which a sum of such contributions is bounded, and its bound."""
-    a, b, replace = number(person.low), number(person.high), replaced(person.relation)
+    a, b, two = person.low, person.high, replaced(person.relation)
     match person.kind:
         case "interval":
-            return "l1", b - a if replace else max(abs(a), abs(b))
+            return "l1", b - a if two else max(abs(a), abs(b))
         case "ball":
-            return "l2-squared", 4 * b if replace else b
+            return "l2-squared", 4 * b if two else b
         case "cell":
-            return "l1", b + b if replace else b
+            return "l1", b + b if two else b
         case "rank-one":  # sup over norms ≤ 1 and the angle: (1+B²)²·2 up to B = 1, (2B)²·2 from there on
             return "frobenius-squared", 2 * (2 * b) ** 2 if b >= 1 else 2 * (1 + b * b) ** 2
         case "outer":
@@ -57,14 +59,14 @@ def differences(person: Contribution) -> Shifts:
     """A sum of integer points moves by one of their differences."""
     if person.kind == "cell":
         most = int(furthest_sum(person)[1])
-        return Shifts(person.query, [[1] * changed for changed in range(most + 1)], person.relation)
+        return Shifts(person.query, tuple((1,) * changed for changed in range(most + 1)), person.relation)
     ensure(person.kind == "points", "only a finite set of integer points has a list of differences")
     return Shifts(person.query, moves_of(person.points, person.relation), person.relation)
 
 
-def moves_of(points: list[list[int]], relation: str) -> list[list[int]]:
+def moves_of(points: Vectors, relation: str) -> Vectors:
     """Return all differences that a replaced (or added) record can make, up to order and signs."""
-    others = points if replaced(relation) else [[0] * len(points[0])]
+    others = points if replaced(relation) else ((0,) * len(points[0]),)
     size = len(points) * len(others) * len(points[0])
     spend(size // 3)
     ensure(size <= MAX_MOVES, "more differences than this checker lists")
@@ -72,18 +74,18 @@ def moves_of(points: list[list[int]], relation: str) -> list[list[int]]:
         tuple(sorted((abs(x - y) for x, y in zip(a, b, strict=True)), reverse=True))
         for a, b in product(points, others)
     }
-    return sorted([v for v in move if v] for move in moves)
+    return tuple(sorted(tuple(v for v in move if v) for move in moves))
 
 
 @rule(Lipschitz, radius=Optional(positive))
 def moved(rows: Lipschitz, radius: Fraction | None = None) -> Stable:
     """The movement of a Lipschitz query: by a radius of its row, or by `reach` for a replaced row."""
-    reach = number(rows.reach)
+    reach = rows.reach
     if radius is None:
-        return Stable(rows.query, "l2-squared", str(reach * reach), REPLACED, None)
-    follows = number(rows.slack) + radius * number(rows.factor)
+        return Stable(rows.query, "l2-squared", reach * reach, REPLACED)
+    follows = rows.slack + radius * rows.factor
     bound = reach * reach if reach < follows else follows * follows
-    return Stable(rows.query, "l2-squared", str(bound), moving(radius), None)
+    return Stable(rows.query, "l2-squared", bound, moving(radius))
 
 
 # ------------------------------------------------------------------ rows and rounds
@@ -111,7 +113,7 @@ def centred(vector: Stable, rows: Rounds) -> Stable:
     stay = one_each and keeps_count(vector.relation)
     ensure(stay, "the number of rows must stay, and a unit be a row")
     bound = before * (1 - Fraction(1, rows.rounds))
-    return Stable(vector.query, vector.norm, str(bound), vector.relation, [1, rows.rounds])
+    return Stable(vector.query, vector.norm, bound, vector.relation, (1, rows.rounds))
 
 
 @rule(Stable, Rounds, Optional(Contribution), matrix=anything, bits=natural)
@@ -126,10 +128,10 @@ def factorised(
     fits = (rounds.times > 1) == (person is not None)
     ensure(fits, "what a unit adds belongs to several participations, and only there")
     if person is None:
-        return vector._replace(bound=str(before * factor), units=[1, rounds.last])
+        return replace(vector, bound=before * factor, units=(1, rounds.last))
     bound = each_addition(vector, person) * factor
     relation = vector.relation + (f", {times} rounds {rounds.apart} apart" if times > 1 else "")
-    return Stable(vector.query, vector.norm, str(bound), relation, ANYONE)
+    return Stable(vector.query, vector.norm, bound, relation, ANYONE)
 
 
 def stretch(rows: object, rounds: int, times: int, apart: int) -> int:
@@ -190,7 +192,7 @@ def each_addition(query: Stable, person: Contribution) -> Fraction:
     """
     ensure(linear(person) == query, "the contribution is not what the query sums")
     ensure(person.kind in ("ball", "points"), f"needed a ball or points, found {person.kind}")
-    length = number(person.high) if person.kind == "ball" else Fraction(max(lengths(person.points)))
+    length = person.high if person.kind == "ball" else Fraction(max(lengths(person.points)))
     return 4 * length if replaced(person.relation) else length
 
 
@@ -201,10 +203,10 @@ def each_addition(query: Stable, person: Contribution) -> Fraction:
 def joint(person: Contribution, weight: Fraction) -> Stable:
     """Σφφᵀ and √w·Σφy as one vector, at the worst angle of two records."""
     ensure(person.kind == "rank-one", f"needed a person's statistics without corner, found {person.kind}")
-    reach = number(person.high) ** 2 * weight
+    reach = person.high**2 * weight
     # the squared movement of the pair at its worst angle, which is inside up to reach 2
     square = 2 + 2 * reach + reach * reach / 2 if reach <= 2 else 4 * reach
-    return Stable(person.query, "l2-squared", str(square), person.relation, None)
+    return Stable(person.query, "l2-squared", square, person.relation)
 
 
 @rule(Stable, Rounds, width=unit, pairs=anything, bits=integer, step=positive, most=number)
@@ -227,7 +229,7 @@ def buffered(
         return i.mul(root, root)
 
     ensure(at_most(moved, most), "the stated bound is too small")
-    return vector._replace(bound=str(most), units=[1, rounds.last])
+    return replace(vector, bound=most, units=(1, rounds.last))
 
 
 def buffers_of(pairs: Any, bits: int) -> list[tuple[Fraction, Fraction]]:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpaccount.accounting.measures import MEASURES, Amounts, Measure
 from dpaccount.cached import cached_property
+from dpaccount.checker.curves import written
+from dpaccount.checker.facts import ANYONE, Private
 from dpaccount.documents import canonical, digest
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure
@@ -23,10 +25,10 @@ from dpaccount.ledger.entry import CERTIFIED
 from dpaccount.noise import process
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
-from dpaccount.proof import ANYONE, Private, Theorem
-from dpaccount.proof.derivation import curve_json, digest_of
-from dpaccount.proof.search import unconverted
 from dpaccount.relation import written_relation
+
+if TYPE_CHECKING:
+    from dpaccount.proof import Theorem
 
 AMOUNT_BITS = 128  #: significant bits of an amount that is rounded up
 PLANS = 16  #: plans that a ledger of ε and δ takes at a part of its δ each
@@ -108,9 +110,13 @@ class RefusedError(BudgetError):
 
 
 def of_theorem(
-    budget: Budget, theorem: Theorem, purpose: str, cover: Cover | None, reads: int | None = None
+    budget: Budget, theorem: "Theorem", purpose: str, cover: Cover | None, reads: int | None = None
 ) -> Request:
     """Return the request to charge a theorem; parameters and errors are as in `Ledger.charge`."""
+    # a charge of a plan proves nothing, and need not import what this takes
+    from dpaccount.proof.derivation import digest_of
+    from dpaccount.proof.search import unconverted
+
     fact = getattr(theorem, "conclusion", theorem)
     if not isinstance(fact, Private):
         raise InputError(f"a {type(fact).__name__} is no privacy statement", "charge a plan by charge_plan")
@@ -120,7 +126,7 @@ def of_theorem(
     facts = {
         "purpose": one_line("purpose", purpose),
         "subject": fact.subject,
-        "curve": curve_json(fact.curve),
+        "curve": written(fact.curve),
         "observer": fact.observer,
         "theorem": proof,
     }
@@ -136,7 +142,7 @@ def of_theorem(
     if bounds[1:]:  # amounts may be incomparable: prefer a bound that fits the budget
         bounds.sort(key=lambda bound: (not budget.fits(bound[0]), bound[0]))
     amounts, curve = bounds[0]
-    facts["curve"] = curve_json(curve)
+    facts["curve"] = written(curve)
     return Request(facts, identity, spent_on(reach, tuple(map(rounded_up, amounts))), [])
 
 

@@ -5,17 +5,15 @@ and the digest is taken over the step's canonical JSON with its premises' digest
 A wrong step is caught when it is checked; the list of hypotheses is trusted.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
-from dpaccount.documents import digest
+from dpaccount.checker.curves import Approximate, Pure
+from dpaccount.checker.facts import Private, as_wire
 from dpaccount.errors import RuleError
-from dpaccount.relation import written_relation
 
-from .judgements import Approximate, Curve, Judgement, Private, Pure, Renyi
 from .theorem import Theorem
 
 
@@ -32,21 +30,21 @@ class Hypothesis:
 
 def write(theorem: Theorem) -> list[dict[str, Any]]:
     """Return the derivation of `theorem`, premises before conclusions, equal steps once."""
-    steps: list[dict[str, Any]] = []
-    index_of: dict[str, int] = {}
-    index_of_theorem: dict[int, int] = {}
+    steps: dict[str, dict[str, Any]] = {}
+    places: dict[str, int] = {}
     for part in walk(theorem):
-        premises = [index_of_theorem[id(premise)] for premise in part.premises]
-        given = {name: _written(value) for name, value in part.witness.items()}
-        step = {"rule": part.rule, "from": premises, "with": given, "gives": as_json(part.conclusion)}
-        # Premises by digest and not by place, so that a step has one digest wherever it stands.
-        chained = {**step, "from": [steps[index]["digest"] for index in premises]}
-        chain = digest(chained)
-        if chain not in index_of:
-            index_of[chain] = len(steps)
-            steps.append({**step, "digest": chain})
-        index_of_theorem[id(part)] = index_of[chain]
-    return steps
+        known = part.known
+        if known.digest not in steps:
+            before = [places[premise.known.digest] for premise in part.premises]
+            given = {name: _listed(value) for name, value in part.witness.items()}
+            places[known.digest] = len(steps)
+            body = {"rule": part.rule, "from": before, "with": given, "gives": as_wire(known.fact)}
+            steps[known.digest] = {**body, "digest": known.digest}
+    return list(steps.values())
+
+
+def _listed(value: Any) -> Any:
+    return list(map(_listed, value)) if isinstance(value, tuple) else value
 
 
 def walk(theorem: Theorem) -> Iterator[Theorem]:
@@ -74,31 +72,7 @@ def hypotheses(theorem: Theorem) -> list[Hypothesis]:
 
 def digest_of(theorem: Theorem) -> str:
     """Return the digest of the last step, which fixes the whole derivation."""
-    return str(write(theorem)[-1]["digest"])
-
-
-def as_json(fact: Judgement) -> list[Any]:
-    """Return a judgement as the list that a step's ``gives`` holds; exact numbers are strings."""
-    word = {"relation": written_relation(fact.relation)} if isinstance(fact, Private) else {}
-    return [type(fact).__name__, *map(_written, (vars(fact) | word).values())]
-
-
-def curve_json(curve: Curve) -> list[Any]:
-    """Return a curve as JSON: its measure and its exact parameters."""
-    measure = re.sub("(?<=[a-z])(?=[A-Z])", "-", type(curve).__name__).lower()
-    values = curve.points if isinstance(curve, Renyi) else vars(curve).values()
-    return [measure, *map(_written, values)]
-
-
-def _written(value: object) -> object:
-    match value:
-        case tuple():
-            return [_written(item) for item in value]
-        case Fraction() | str():  # a relation is written as its word
-            return str(value)
-        case None | int():
-            return value
-    return curve_json(cast("Curve", value))
+    return theorem.known.digest
 
 
 def point(theorem: Theorem) -> tuple[Fraction, Fraction]:

@@ -4,24 +4,24 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
+from dpaccount.checker.curves import Approximate, BoundedRange, Curve, Lattice, NearGdp, Renyi, Zcdp
+from dpaccount.checker.facts import Judgement, Private
 from dpaccount.errors import RuleError
 from dpaccount.numerics.bisection import least_integer
+from dpaccount.numerics.closed.curves import compare, delta_ball
 from dpaccount.precision import precision
 
-from .composition import billboard, local_view, post_process
-from .conversions import group, persons, replace_one, to_approximate, to_zcdp, within
-from .decide import compare, delta_ball
 from .derivation import walk
-from .judgements import (
-    Approximate,
-    BoundedRange,
-    Curve,
-    Judgement,
-    Lattice,
-    NearGdp,
-    Private,
-    Renyi,
-    Zcdp,
+from .rules import (
+    billboard,
+    group,
+    local_view,
+    persons,
+    post_process,
+    replace_one,
+    to_approximate,
+    to_zcdp,
+    within,
 )
 from .theorem import Theorem
 

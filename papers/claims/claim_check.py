@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpaccount import checker
+from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import Enclosure, printed
 from dpaccount.exact import Number as Bound
@@ -88,7 +89,7 @@ class Cost:
             return []
         try:
             steps = write(build())
-            checker.check_derivation(steps)
+            check_derivation(steps)
         # The verdict stands on the enclosures alone; a derivation that the checker has no numbers for is left
         # out.
         except (RuleError, checker.Rejected):

@@ -13,7 +13,7 @@ from typing import Any
 
 from scipy import stats
 
-from dpaccount import checker
+from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import InputError
 from papers.claims.claim_check import REFUTED
 
@@ -37,7 +37,7 @@ def replay(answer: Mapping[str, Any]) -> dict[str, Any]:
     witness, steps = answer["witness"], answer["derivation"]
     if "step" in witness:
         return REPLAYS[witness["step"]["of"]](witness["step"])
-    last = checker.check_derivation(steps)[-1]
+    last = check_derivation(steps)[-1]
     claimed = answer["claimed"]
     # The checker proves what follows from the assumptions; what is claimed by the paper is compared here.
     same = last[0] == "Refuted" and _close(last[2], claimed["epsilon"]) and _close(last[3], claimed["delta"])

@@ -6,11 +6,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from dpaccount.proof.decide import neighbouring
 
 from dpaccount.checker import relation as checker
 from dpaccount.errors import InputError, RuleError
 from dpaccount.proof import assume_ball, assume_cell, assume_clipped, assume_event, assume_persons
-from dpaccount.proof.decide import neighbouring
 from dpaccount.relation import RELATION_CLASSES, AddRemove, BoundedRow, ReplaceOne, adjacency, radius_of
 from dpaccount.schemas.catalogue import schemas
 from tests.looped import looped

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from dpaccount import checker
 from dpaccount.checker import Rejected
-from dpaccount.checker.derivation import Inference, infer
+from dpaccount.checker.derivation import followed, infer
 from dpaccount.checker.documents import Work
 from dpaccount.checker.facts import RULES
 from tests.dpaccount.rules.statements import DERIVATIONS
@@ -120,8 +120,7 @@ class Pool:
     """The lines so far, all of which follow."""
 
     def __init__(self, *derivations):
-        self.steps, self.done, self.of_persons = [], Inference([]), []
-        self.done.steps = self.steps
+        self.steps, self.done, self.of_persons = [], [], []
         for steps in derivations:
             places = []
             for step in steps:
@@ -136,7 +135,7 @@ class Pool:
         return [k for k, fact in enumerate(gives) if fact[0] == kind and fits(fact)]
 
     def keys(self, place):
-        return sorted(self.done.drawn[place])
+        return sorted(self.done[place].drawn)
 
     def tried(self, rule, before, given):
         """Return the derivation that ends in this step, which joins the pool if it follows."""
@@ -151,7 +150,7 @@ class Pool:
         step = {**body, "from": before, "digest": digest}
         case = [*self.steps, step]
         try:
-            self.done.follow(len(self.steps), step)
+            self.done.append(followed(step, self.done))
             self.steps.append(step)
             self.of_persons.append(rule == "persons" or any(self.of_persons[k] for k in before))
         except REFUSED:
@@ -312,7 +311,7 @@ class Turn:
         names, swaps = [pool.steps[k]["gives"][1] for k in cells], []
         for k, name in zip(cells, names, strict=True):
             same = pool.of("Private", lambda f, name=name: f[1] == name and f[3] == "replace-one")
-            swaps += [j for j in same if pool.done.drawn[j] == pool.done.drawn[k]][-1:]
+            swaps += [j for j in same if pool.done[j].drawn == pool.done[k].drawn][-1:]
         given = {"query": "p", "cells": names, "because": "t"}
         yield self.tried("assume_split", [], given, named=False)
         both = swaps if len(swaps) == len(cells) and rng.random() < 0.8 else []

@@ -12,12 +12,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from dpaccount.proof.decide import shuffled_delta
 
-from dpaccount.checker import Rejected, check_derivation
+from dpaccount.checker import Rejected
+from dpaccount.checker.derivation import check_derivation
 from dpaccount.checker.facts import RULES
 from dpaccount.precision import precision
 from dpaccount.proof import REPLACE_ONE, assume_l1, assume_points, laplace, shuffled, to_gdp
-from dpaccount.proof.decide import shuffled_delta
 from dpaccount.proof.derivation import as_json, write
 from tests.dpaccount.rules.programs import REFUSALS, applied, proved_again
 from tests.dpaccount.rules.statements import DERIVATIONS

@@ -11,10 +11,9 @@ from audits.datasets.bases import dataset
 from audits.hypothesis_tests.replay import record, replay
 from audits.hypothesis_tests.search import gather
 from audits.subjects.catalogue import entries, example_values
-from dpaccount import checker
 from dpaccount.accounting.measures import MEASURES
 from dpaccount.checker.curves import check_measure
-from dpaccount.checker.derivation import conclusions
+from dpaccount.checker.derivation import check_derivation, conclusions
 from dpaccount.checker.derivation import unconverted as inferred
 from dpaccount.checker.facts import as_wire
 from dpaccount.errors import ReceiptError
@@ -64,7 +63,7 @@ def test_its_proof_is_inferred_again_by_the_checker(subject, entry):
     assert isinstance(fact, Private)
     assert fact.subject == entry.name
     assert fact.relation == subject.relation
-    assert checker.check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
+    assert check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
 
 
 @pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
@@ -77,7 +76,7 @@ def test_a_ledger_charges_what_was_converted(subject, entry):
         return
     fact, same = theorem.conclusion, before.conclusion
     assert replace(same, curve=fact.curve) == fact
-    assert checker.check_derivation(write(before))[-1] == write(before)[-1]["gives"]
+    assert check_derivation(write(before))[-1] == write(before)[-1]["gives"]
     again = to_approximate(before, fact.curve.epsilon, fact.curve.delta, *orders(theorem))
     assert again.conclusion == fact
     assert MEASURES["approximate-zcdp"].of_curve(same.curve) is not None

@@ -16,7 +16,7 @@ from audits.datasets.drawing import draw_examples
 from audits.hypothesis_tests.replay import ReplayError, record, replay
 from audits.hypothesis_tests.search import gather
 from audits.subjects.catalogue import entries, example_values
-from dpaccount import checker
+from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.leaves import leaves
@@ -155,7 +155,7 @@ def test_kernel_and_checker_both_accept_the_proof_at_several_deltas(subject):
     costs = []
     for delta in (Fraction(1, 10**9), DELTA, Fraction(1, 100)):
         theorem = subject.proof(delta)
-        assert checker.check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
+        assert check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
         assert point(theorem)[1] == delta
         costs.append(point(theorem)[0])
     assert costs == sorted(costs, reverse=True)  # a larger δ never costs more ε
@@ -166,7 +166,7 @@ def test_two_runs_compose_and_cost_no_more_than_twice_one(subject):
     once = subject.proof(DELTA)
     twice = compose(once, once)
     assert point(twice) == (2 * point(once)[0], 2 * DELTA)
-    assert checker.check_derivation(write(twice))[-1] == write(twice)[-1]["gives"]
+    assert check_derivation(write(twice))[-1] == write(twice)[-1]["gives"]
 
 
 @every_quickly

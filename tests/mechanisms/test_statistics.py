@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpaccount.checker import check_derivation
+from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE

@@ -9,6 +9,7 @@ from scipy import stats
 
 from dpaccount import checker
 from dpaccount.checker import derivation
+from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from papers import claims as papers
@@ -41,7 +42,7 @@ def settled(answer):
     if answer["verdict"] == "REFUTED":
         assert replay(answer)["refutes"] is True, name
     if answer["verdict"] in ("SOUND", "LOOSE") and name not in WITHOUT:
-        last = checker.check_derivation(steps)[-1]
+        last = check_derivation(steps)[-1]
         claimed = answer["claimed"]
         if claimed["epsilon"] is None:  # a sensitivity, a count of nodes
             assert last[0] in ("Stable", "Covered")

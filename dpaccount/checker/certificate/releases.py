@@ -1,8 +1,10 @@
 """What was released: by the code that is proved, and paid for; and what each statistic of a study costs."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from ..composition import amounts_of
 from ..curves import MOST_NEAR, NEAR, Approximate, BoundedRange, Pure, check_left, check_measure
 from ..derivation import NOISE, unconverted
 from ..documents import Rejected, brief, ensure, integer, text
@@ -64,12 +66,12 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], paid: list[Fac
     check_left({name: exact_of(most, name) for name, most in budget.get("left", {}).items()}, whole, delta)
     within = budget["measure"] == "approximate" and allowed <= delta
     curves = [fact.curve for fact in paid if isinstance(fact, Private)]
-    pure = [curve for curve in curves if isinstance(curve, Pure | BoundedRange)]
+    pure = [amounts_of(curve)[0] for curve in curves if isinstance(curve, Pure | BoundedRange)]
     right = allowed == 0 or within or pure or not plain  # paid before it was converted to (ε, δ)
     ensure(bool(right) and delta < 1, "the delta of the charge is not within the ledger's")
     ensure(plain or delta != 0, f"nothing is within delta 0 in {brief(budget['measure'])}")
     if plain:  # its amounts are sums of ε
-        cost = cost if allowed == 0 or within else max(pure[0])
+        cost = cost if allowed == 0 or within else pure[0]
         least_after = before + cost if everyone else max(before, cost)
         ensure(after + slack >= least_after, "less is spent than before and by the charge together")
         ensure(abs(after + rest - whole) <= slack, "what is spent and what is left are not the whole budget")
@@ -114,7 +116,7 @@ def costs_at_most(steps: list[Table], facts: list[Fact], keys: set[str], epsilon
         elif parts:
             first, *others = step["from"]
             asked = {"epsilon": str(epsilon / times[k])} if rule == "to_approximate" else {}
-            part = kept[first]._replace(subject=facts[first].subject)
+            part = replace(kept[first], subject=facts[first].subject)
             try:
                 kept[k] = apply(rule, [part, *(facts[p] for p in others)], given | asked)
             except Rejected:

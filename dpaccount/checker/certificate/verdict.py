@@ -6,7 +6,7 @@ Of rows that move by a radius a second proof says what holds of one that is repl
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from ..curves import Approximate, implies
+from ..curves import Approximate, implies, measure_of
 from ..derivation import Step, conclusions, inferred, reachable
 from ..documents import Rejected, brief, ensure
 from ..facts import Fact, Private, Refuted, fact_of
@@ -148,7 +148,7 @@ def check_point(proved: dict[str, Any], final: Private) -> None:
     """Verify that the numbers stated as proved are those of the last step, rounded outward."""
     point = final.curve
     if not isinstance(point, Approximate):
-        raise Rejected(f"the last step should give (epsilon, delta), it gives {final.law[0]}")
+        raise Rejected(f"the last step should give (epsilon, delta), it gives {measure_of(point)}")
     upper = exact_of(proved["epsilon"]["upper"], "proved.epsilon.upper")
     ensure(
         upper is not None and upper >= point.epsilon,
@@ -205,7 +205,7 @@ def check_replaced(document: dict[str, Any]) -> None:
     if other is None:
         return
     done, steps = inferred(other["derivation"]), list(reachable(other["derivation"]))
-    final = done.facts[-1]
+    final = done[-1].fact
     ensure(len(steps) == len(other["derivation"]), "the second derivation holds a step that it does not need")
     ensure(isinstance(final, Private), "the second proof is no statement about privacy")
     name = document["subject"]["name"]
@@ -217,7 +217,7 @@ def check_replaced(document: dict[str, Any]) -> None:
     same = assumed(steps) == assumed(proved["derivation"])  # less: a departure that the proof pays for
     ensure(same, "the second proof assumes more of the code, or less")
     # one cover, or one transformation, that is left out would make the same noise cheaper
-    alike = done.drawn[-1] == inferred(proved["derivation"]).drawn[-1]
+    alike = done[-1].drawn == inferred(proved["derivation"])[-1].drawn
     ensure(alike, "the second proof draws its noise on other queries, or over other covers")
     check_point(other, final)
 

@@ -7,7 +7,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from audits.reports import verified
-from dpaccount import checker
+from dpaccount.checker.accounting import to_read
+from dpaccount.checker.derivation import in_words
 from tests.dpaccount.checker.made import HONEST, derivation, edited
 
 STEPS = len(HONEST["proved"]["derivation"])
@@ -101,8 +102,8 @@ def test_the_reading_list_is_the_checkers_own(dpaccount, tmp_path):
     path.write_text(json.dumps(HONEST))
     plain = dpaccount("check", path)[1]
     code, out, _ = dpaccount("check", path, "--rules")
-    listed = checker.to_read(path.read_bytes())
-    assert (code, out) == (0, plain + checker.in_words(listed))
+    listed = to_read(path.read_bytes())
+    assert (code, out) == (0, plain + in_words(listed))
     answer = json.loads(dpaccount("check", path, "--rules", "--json")[1])
     assert {name: answer.pop(name) for name in ("rules", "files")} == listed
     assert answer == json.loads(dpaccount("check", path, "--json")[1])

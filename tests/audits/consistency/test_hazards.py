@@ -10,8 +10,8 @@ from audits.certificate.document import describe_subject
 from audits.consistency import agreement, hazards, hazards_of
 from audits.consistency.agreement import short_numbers
 from audits.subjects.catalogue import entries, example_values, values_of
-from dpaccount import checker
 from dpaccount.checker import Rejected
+from dpaccount.checker.certificate import judged
 from tests.dpaccount.checker.made import (
     HONEST,
     ON_DATA,
@@ -206,7 +206,7 @@ def test_earlier_certificates_stay_valid_and_no_other_names_pass_for_them(epsilo
 
 @looped("epsilon", [2, 1.99])
 def test_the_standalone_program_says_that_more_is_proved(epsilon):
-    _, words = checker.judged(json.dumps(sealed(with_epsilon(epsilon))).encode())
+    _, words = judged(json.dumps(sealed(with_epsilon(epsilon))).encode())
     assert (f"; the parameter epsilon is {epsilon}, and more is proved; " in words) == (epsilon < 2)
 
 

@@ -14,6 +14,7 @@ import pytest
 from audits import consistency
 from dpaccount import checker
 from dpaccount.checker.__main__ import main
+from dpaccount.checker.certificate import judged
 from tests.audits.consistency.test_study_parts import DECLARED, at, rehearsed
 from tests.dpaccount.checker.made import (
     BEATEN,
@@ -213,7 +214,7 @@ def test_a_certificate_of_one_run_is_none_for_the_standalone_program(tmp_path, c
 def test_the_study_that_is_forged_is_accepted_as_it_is(name):
     raw = json.dumps(sealed(study(name))).encode()
     assert consistency.judged(raw)[0] == "CERTIFIED"
-    assert "persons, code and charge" in checker.judged(raw)[1]  # of a study no bounds are confirmed
+    assert "persons, code and charge" in judged(raw)[1]  # of a study no bounds are confirmed
 
 
 def test_the_threat_model_lists_these_forgeries_and_no_others(root):

@@ -16,6 +16,7 @@ from audits.accounts import lattice_witness
 from audits.accounts.certificate import certificate, seal
 from dpaccount import checker
 from dpaccount.checker import accounting
+from dpaccount.checker.accounting import examined, to_read
 from dpaccount.checker.accounting.methods import symmetric
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.documents import Work
@@ -66,7 +67,7 @@ def sealed(document):
 def said(document):
     """What the checker says against a document; None where it confirms it."""
     try:
-        checker.examined(json.dumps(document).encode())
+        examined(json.dumps(document).encode())
     except (checker.Rejected, checker.Unreadable) as why:
         return str(why)
     return None
@@ -365,8 +366,8 @@ def test_ends_may_be_equal_and_a_delta_is_at_most_one():
 def test_an_account_is_no_bare_derivation_and_its_rules_are_listed():
     raw = json.dumps(closed()).encode()
     with pytest.raises((checker.Rejected, checker.Unreadable)):
-        checker.examined(raw, derivation=True)
-    assert [entry["rule"] for entry in checker.to_read(raw)["rules"]] == ["gaussian-curve", "worst-unit"]
+        examined(raw, derivation=True)
+    assert [entry["rule"] for entry in to_read(raw)["rules"]] == ["gaussian-curve", "worst-unit"]
     assert accounting.EXIT["CONFIRMED"] == 0
 
 

@@ -11,8 +11,8 @@ from fractions import Fraction
 import pytest
 
 from audits.accounts.certificate import certificate
-from dpaccount import checker
 from dpaccount.accounting.accountant import Accountant
+from dpaccount.checker.accounting import examined
 from dpaccount.exact import as_exact
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
@@ -102,7 +102,7 @@ def measured(seed):
     if upper is None:
         return None, 0.0, close
     begun = time.process_time()
-    assert checker.examined(json.dumps(document).encode())[0] == "CONFIRMED"
+    assert examined(json.dumps(document).encode())[0] == "CONFIRMED"
     spent = time.process_time() - begun
     assert (tight.lower or 0) <= Fraction(upper)
     if tight.lower is not None:  # of an upper end alone either program may have the smaller one
@@ -148,6 +148,6 @@ def test_the_document_keeps_the_smaller_of_two_proved_ends(inside, tight):
     upper = as_exact(document["confirmed"]["upper"])
     assert upper < as_exact(str(given["upper"]).replace("inf", "1e9"))
     assert as_exact(document["tight"]["upper"]) == upper
-    assert checker.examined(json.dumps(document).encode())[0] == "CONFIRMED"
+    assert examined(json.dumps(document).encode())[0] == "CONFIRMED"
     low = {"lower": 0.01, "upper": given["upper"]}
     assert certificate(plan.as_json(), low, delta=share)["tight"]["lower"] == 0.01

@@ -7,6 +7,7 @@ import pytest
 from audits import consistency
 from dpaccount import checker
 from dpaccount.checker.__main__ import main
+from dpaccount.checker.certificate import judged
 from tests.audits.consistency.test_only_second import STATISTICS, study
 from tests.dpaccount.checker.made import HONEST, ON_DATA, RELEASED, SMALLER, edited, refuted, sealed
 from tests.looped import looped
@@ -37,8 +38,8 @@ def reading(**held):
 def test_the_release_that_is_forged_is_accepted_as_it_is():
     for edits in (paid(), ON_DATA):
         raw = json.dumps(sealed(edited(HONEST, *edits))).encode()
-        assert consistency.judged(raw)[0] == checker.judged(raw)[0] == "CERTIFIED"
-    assert "CERTIFIED" in checker.judged(json.dumps(sealed(edited(HONEST, *reading()))).encode())
+        assert consistency.judged(raw)[0] == judged(raw)[0] == "CERTIFIED"
+    assert "CERTIFIED" in judged(json.dumps(sealed(edited(HONEST, *reading()))).encode())
 
 
 @looped(
@@ -69,7 +70,7 @@ def test_the_release_that_is_forged_is_accepted_as_it_is():
 def test_what_is_unlike_the_proof_is_refused_without_the_second_program(edits, why, tmp_path):
     raw = json.dumps(sealed(edited(HONEST, *edits))).encode()
     with pytest.raises(checker.Rejected, match=why):
-        checker.judged(raw)
+        judged(raw)
     (tmp_path / "c.json").write_bytes(raw)
     assert main([str(tmp_path / "c.json")]) == 1
 
@@ -77,7 +78,7 @@ def test_what_is_unlike_the_proof_is_refused_without_the_second_program(edits, w
 def test_a_statistic_costs_no_more_than_its_epsilon():
     document = study()
     k = next(k for k, each in enumerate(document["subject"]["parameters"]["statistics"]) if each["epsilon"])
-    checker.judged(json.dumps(sealed(document)).encode())
+    judged(json.dumps(sealed(document)).encode())
     less = edited(
         document,
         ((*STATISTICS, k, "epsilon"), "1/100"),
@@ -87,7 +88,7 @@ def test_a_statistic_costs_no_more_than_its_epsilon():
         ],
     )
     with pytest.raises(checker.Rejected, match="costs more than its epsilon"):
-        checker.judged(json.dumps(sealed(less)).encode())
+        judged(json.dumps(sealed(less)).encode())
 
 
 def test_a_refuted_claim_is_none_of_its_exits(tmp_path):

@@ -19,7 +19,7 @@ from dpaccount import checker
 from dpaccount.checker import Rejected, distributions, documents
 from dpaccount.checker.__main__ import main
 from dpaccount.checker.certificate import shapes
-from dpaccount.checker.derivation import reachable
+from dpaccount.checker.derivation import check_derivation, reachable
 from dpaccount.checker.intervals import Interval
 from tests.dpaccount.checker.made import (
     DROP,
@@ -253,7 +253,7 @@ def test_symmetric_noise_is_another_law_than_independent_noise():
     step(steps, "assume_split", [], query="q", cells=["a"], because="t")
     step(steps, "partition", [6, 2, 5])
     with pytest.raises(Rejected, match="other noise for one relation"):
-        checker.check_derivation(steps)
+        check_derivation(steps)
 
 
 @looped("member", ["audit", "sensitivity", "proved", "claim", "guarantee", "subject"])
@@ -437,10 +437,10 @@ def test_steps_are_joined_as_written():
         wrong = copy.deepcopy(steps)
         edit(wrong)
         with pytest.raises(Rejected, match="step 1 "):
-            checker.check_derivation(wrong)
+            check_derivation(wrong)
     for wrong in ([], "steps", None, {"steps": []}):
         with pytest.raises(Rejected):
-            checker.check_derivation(wrong)
+            check_derivation(wrong)
     unused = copy.deepcopy(steps)
     step(unused, "assume_view", [], query="more", audience="others", releases=[], because="replay")
     assert [s["rule"] for s in reachable(unused)] == ["assume_view"]

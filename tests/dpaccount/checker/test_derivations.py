@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpaccount import checker
-from dpaccount.checker import Rejected, check_derivation, curves, distributions, intervals
+from dpaccount.checker import Rejected, curves, distributions, intervals
 from dpaccount.checker.__main__ import main
+from dpaccount.checker.derivation import check_derivation
 from dpaccount.checker.intervals import Interval
 from dpaccount.proof import (
     Lattice,

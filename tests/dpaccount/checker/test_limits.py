@@ -8,8 +8,9 @@ from fractions import Fraction
 import pytest
 
 from dpaccount import checker
-from dpaccount.checker import Rejected, check_derivation, derivation, documents
+from dpaccount.checker import Rejected, derivation, documents
 from dpaccount.checker.__main__ import main
+from dpaccount.checker.derivation import check_derivation
 from tests.looped import looped
 
 MUCH = "more arithmetic"

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 from dpaccount import checker
-from dpaccount.checker.derivation import FAMILIES, file_of
+from dpaccount.checker.accounting import to_read
+from dpaccount.checker.derivation import FAMILIES, file_of, in_words
 from tests.dpaccount.checker.made import HONEST, derivation
 
 HERE = Path(checker.__file__).parent
@@ -17,16 +18,16 @@ BARE = json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}).e
 
 def test_the_core_is_what_every_document_needs():
     for raw, files in ((BARE, CORE), (json.dumps(HONEST).encode(), CORE + AROUND)):
-        listed = checker.to_read(raw)["files"]
+        listed = to_read(raw)["files"]
         assert [entry["file"] for entry in listed] == files
         for entry in listed:
             assert entry["lines"] == len((HERE / entry["file"]).read_text().splitlines())
 
 
 def test_rules_are_listed_by_name_where_they_stand():
-    listed = checker.to_read(BARE)["rules"]
+    listed = to_read(BARE)["rules"]
     assert [entry["rule"] for entry in listed] == sorted({step["rule"] for step in derivation()})
-    assert checker.to_read(json.dumps(HONEST).encode())["rules"] == listed
+    assert to_read(json.dumps(HONEST).encode())["rules"] == listed
     for entry in listed:
         following = (HERE / entry["file"]).read_text().splitlines()[entry["line"] - 1 :]
         assert following[0].startswith("@")
@@ -43,12 +44,12 @@ def test_what_a_rule_calls_stands_beside_it_or_in_the_core():
 def test_a_rule_that_nothing_rests_on_is_not_listed():
     steps = derivation()
     bare = {"schema": "dpaccount/derivation/1", "steps": steps[:3]}
-    listed = checker.to_read(json.dumps(bare).encode())["rules"]
+    listed = to_read(json.dumps(bare).encode())["rules"]
     assert [entry["rule"] for entry in listed] == ["assume_ball", "gaussian", "linear"]
 
 
 def test_people_get_a_line_each():
-    listed = checker.to_read(BARE)
-    lines = checker.in_words(listed).splitlines()
+    listed = to_read(BARE)
+    lines = in_words(listed).splitlines()
     assert len(lines) == 2 + len(listed["rules"]) + len(listed["files"])
-    assert checker.in_words(listed).endswith(" lines\n")
+    assert in_words(listed).endswith(" lines\n")

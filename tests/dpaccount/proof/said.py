@@ -4,6 +4,7 @@ import pytest
 
 from dpaccount import checker
 from dpaccount.checker import Rejected, derivation
+from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import RuleError
 from dpaccount.proof.derivation import write
 
@@ -16,7 +17,7 @@ def refuses(rule, *arguments, match=None, **named):
 def confirmed(theorem):
     """The checker infers the same; return the conclusion."""
     steps = write(theorem)
-    assert checker.check_derivation(steps)[-1] == steps[-1]["gives"]
+    assert check_derivation(steps)[-1] == steps[-1]["gives"]
     return theorem.conclusion
 
 
@@ -31,9 +32,9 @@ def checker_refuses(rule, parts, given=None, match="names two draws"):
             if known is None:
                 steps.append({**step, "from": [index[k] for k in step["from"]]})
         ends.append(index[max(index)])
-    checker.check_derivation(steps)
+    check_derivation(steps)
     gives = derivation.infer(rule, [steps[k]["gives"] for k in ends], given or {})
     body = {"rule": rule, "with": given or {}, "gives": gives}
     digest = checker.digest({**body, "from": [steps[k]["digest"] for k in ends]})
     with pytest.raises(Rejected, match=match):
-        checker.check_derivation([*steps, {**body, "from": ends, "digest": digest}])
+        check_derivation([*steps, {**body, "from": ends, "digest": digest}])

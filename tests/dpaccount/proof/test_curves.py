@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+from dpaccount.proof.decide import lattice_delta, normal_cdf, pure_delta
 from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +23,6 @@ from dpaccount.proof import (
     gdp_delta,
     renyi_log_delta,
 )
-from dpaccount.proof.decide import lattice_delta, normal_cdf, pure_delta
 from dpaccount.proof.search import least_epsilon
 from tests.looped import looped
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpaccount import checker
+from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import RuleError
 from dpaccount.proof import (
     REPLACE_ONE,
@@ -67,7 +67,7 @@ def keyed(key):
 @looped("length", [0, 1, 199, 200])
 def test_a_key_is_a_short_text_that_the_checker_takes(length):
     steps = write(keyed("k" * length))
-    assert checker.check_derivation(steps)[-1][0] == "Private"
+    assert check_derivation(steps)[-1][0] == "Private"
 
 
 @looped("key", ["k" * 201, 7, None, b"k", ("k",), ["k"]])
@@ -80,7 +80,7 @@ def test_no_unit_lies_at_the_end_of_anyone_or_beyond():
     """Units end below 2^63 in both programs, so that a cover of anyone holds every other one."""
     last = 2**63 - 1
     for theorem in (assume_covers("q", [(1, last)], "test"), assume_rounds("q", last, "test")):
-        checker.check_derivation(write(theorem))
+        check_derivation(write(theorem))
     for number in (last + 1, 2**64):
         for assume in (
             lambda n: assume_covers("q", [(1, n)], "test"),

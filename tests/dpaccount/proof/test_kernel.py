@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dpaccount import checker
 from dpaccount.checker import sensitivity
+from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import RuleError
 from dpaccount.noise.leaves import leaves
 from dpaccount.proof import (
@@ -471,7 +472,7 @@ def test_a_forced_theorem_is_caught_by_the_checker():
     for name, value in {**fields, "premises": (linear(clipped()),), "witness": witness}.items():
         object.__setattr__(forged, name, value)
     with pytest.raises(checker.Rejected, match="step 2"):
-        checker.check_derivation(write(forged))
+        check_derivation(write(forged))
 
 
 # ------------------------------------------------------------------ written derivations

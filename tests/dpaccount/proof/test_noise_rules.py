@@ -7,6 +7,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from dpaccount.proof.decide import lattice_delta, range_delta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +58,6 @@ from dpaccount.proof import (
     stable_histogram,
     to_approximate,
 )
-from dpaccount.proof.decide import lattice_delta, range_delta
 from tests.dpaccount.proof.said import confirmed, refuses
 from tests.looped import looped
 

@@ -11,6 +11,7 @@ import pytest
 
 from dpaccount import checker
 from dpaccount.checker import Rejected, derivation
+from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import BudgetError, InputError, RuleError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.proof import (
@@ -185,13 +186,13 @@ def test_a_view_is_tied_to_the_noise_that_is_paid_for():
 
 def test_the_checker_ties_a_view_to_the_steps_before_it():
     steps = write(post_process(pure("a", key="k"), assume_view("s", "everyone", "t")))
-    checker.check_derivation(steps)
+    check_derivation(steps)
     for keys in ([], ["l"], ["k", "l"]):
         with pytest.raises(Rejected, match="does not read"):
-            checker.check_derivation(rewritten(steps, "assume_view", {"releases": keys}, 3, keys))
+            check_derivation(rewritten(steps, "assume_view", {"releases": keys}, 3, keys))
     for keys in (["k", "k"], [1], "k"):
         with pytest.raises(Rejected, match="assume_view"):
-            checker.check_derivation(rewritten(steps, "assume_view", {"releases": keys}, 3, keys))
+            check_derivation(rewritten(steps, "assume_view", {"releases": keys}, 3, keys))
 
 
 def rewritten(steps, rule, given, at, value):
@@ -314,7 +315,7 @@ def test_the_coordinates_of_fine_noise_are_those_of_a_hypothesis():
         refuses(fine_gaussian, ball(), *law, 3, F(1, 1000), "k", wrong, match="numbers of 'q'")
     fewer = rewritten(write(theorem), "fine_gaussian", {"coordinates": 1}, 1, "q")
     with pytest.raises(Rejected, match="not what"):
-        checker.check_derivation(fewer)
+        check_derivation(fewer)
 
 
 def test_of_a_mixture_one_part_is_assumed_to_be_drawn():
@@ -341,7 +342,7 @@ def test_of_a_mixture_one_part_is_assumed_to_be_drawn():
     steps = write(coin)
     for keys in ([["k"], ["l"]], [["k"], ["m", "l"]], [["k"]]):
         with pytest.raises(Rejected):
-            checker.check_derivation(rewritten(steps, "assume_choice", {"parts": keys}, 2, keys))
+            check_derivation(rewritten(steps, "assume_choice", {"parts": keys}, 2, keys))
 
 
 # ------------------------------------------------------------------ a key is drawn once, on one query
@@ -427,7 +428,7 @@ def test_keys_are_short():
     refuses(pure, "a", REPLACE_ONE, "k" * 201, match="at most 200")
     long = rewritten(write(pure("a", key="k")), "laplace", {"key": "k" * 201}, 1, "a")
     with pytest.raises(Rejected, match="more than 200"):
-        checker.check_derivation(long)
+        check_derivation(long)
 
 
 def twice_entered(radius, rounds=4):
@@ -439,6 +440,6 @@ def twice_entered(radius, rounds=4):
 def test_one_draw_may_be_stated_with_two_bounds_of_its_stream():
     """What a draw is on is its query, transformed over its rounds; how far that moves may be stated twice."""
     both = compose(twice_entered(1), twice_entered(2))
-    assert checker.check_derivation(write(both))[-1][2] == ["zcdp", str(both.conclusion.curve.rho)]
+    assert check_derivation(write(both))[-1][2] == ["zcdp", str(both.conclusion.curve.rho)]
     with pytest.raises(RuleError, match="names two draws"):
         compose(twice_entered(1), twice_entered(1, rounds=5))

@@ -8,8 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from dpaccount.proof.decide import shuffled_delta
 
-from dpaccount import checker
+from dpaccount.checker.derivation import check_derivation
 from dpaccount.checker.distributions import shuffled_delta as by_checker
 from dpaccount.checker.documents import Work
 from dpaccount.checker.intervals import Interval
@@ -29,7 +30,6 @@ from dpaccount.proof import (
     nodes,
     shuffled,
 )
-from dpaccount.proof.decide import shuffled_delta
 from dpaccount.proof.derivation import write
 from tests.looped import looped
 
@@ -136,7 +136,7 @@ def test_the_rule_takes_what_covers_it_and_nothing_less(size):
     above = F(bound(9, size, F(1))) * (1 + F(1, 10**12))
     above = F(math.ceil(above * 10**20), 10**20)
     theorem = shuffled(answers(), bit(F(9, 10)), size, F(1), above, "k")
-    assert checker.check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
+    assert check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
     with pytest.raises(RuleError, match="cover"):
         shuffled(answers(), bit(F(9, 10)), size, F(1), above * F(999_999, 10**6), "k")
 
@@ -147,7 +147,7 @@ def test_both_programs_decide_at_epsilon_0(truth, size):
     """There the event is more than half of the coins, exactly: half of an even number is no case of doubt."""
     least = F(bound(truth / (1 - truth), size, F(0))).limit_denominator(10**15)
     theorem = shuffled(answers(), bit(truth), size, F(0), least * (1 + F(1, 10**9)), "k")
-    assert checker.check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
+    assert check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
     with pytest.raises(RuleError, match="cover"):
         shuffled(answers(), bit(truth), size, F(0), least * (1 - F(1, 10**9)), "k")
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from dpaccount.checker import check_derivation
+from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import RuleError
 from dpaccount.proof import (
     REPLACE_ONE,

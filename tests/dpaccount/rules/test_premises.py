@@ -9,8 +9,8 @@ from fractions import Fraction as F  # noqa: N817
 import pytest
 
 from dpaccount import checker
-from dpaccount.checker import Rejected, check_derivation
-from dpaccount.checker.derivation import infer
+from dpaccount.checker import Rejected
+from dpaccount.checker.derivation import check_derivation, infer
 from dpaccount.errors import RuleError
 from dpaccount.proof import (
     ADD_REMOVE,

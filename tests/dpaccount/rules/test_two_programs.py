@@ -12,8 +12,8 @@ from fractions import Fraction
 import pytest
 
 from dpaccount import checker
-from dpaccount.checker import Rejected, check_derivation
-from dpaccount.checker.derivation import infer
+from dpaccount.checker import Rejected
+from dpaccount.checker.derivation import check_derivation, infer
 from dpaccount.checker.facts import RULES
 from tests.dpaccount.rules.cases import HONEST
 from tests.dpaccount.rules.programs import REFUSALS, WITNESSES, by_checker, proved_again
