@@ -5,8 +5,8 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from .curves import BoundedRange, Curve, Lattice, Renyi, measure_of
-from .documents import Rejected, ensure
+from .curves import BoundedRange, Curve, Lattice, Renyi, amounts_of, measure_of
+from .documents import ensure
 from .facts import ANYONE, Choice, Covered, Private, Split, Units, View, rule
 from .intervals import added
 from .relation import ADDED, REPLACED, check_single_rows
@@ -168,16 +168,6 @@ def columns_of(parts: Sequence[Private]) -> list[tuple[Fraction, ...]]:
     different = {id(part): part for part in parts}  # a step may name one premise thousands of times
     amounts = {name: amounts_of(part.curve) for name, part in different.items()}
     return list(zip(*(amounts[id(part)] for part in parts), strict=True))
-
-
-def amounts_of(curve: Curve) -> list[Fraction]:
-    """Return the numbers of a curve that grow with its cost."""
-    match curve:
-        case Lattice():
-            raise Rejected("lattice curves are neither added nor ordered")
-        case Renyi(points):
-            return [bound for _, bound in points]
-    return list(vars(curve).values())
 
 
 def rebuilt(curve: Curve, amounts: Iterable[Fraction]) -> Curve:

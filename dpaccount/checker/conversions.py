@@ -17,6 +17,7 @@ from .curves import (
     Pure,
     Renyi,
     Zcdp,
+    amounts_of,
     implies,
     lengths,
     measure_of,
@@ -79,9 +80,7 @@ def to_gdp(part: Private, mu_squared: Fraction) -> Private:
         case BoundedRange(eta):
             epsilon = eta / 2
         case _:
-            raise Rejected(
-                f"only pure DP and bounded range are converted to GDP, found {measure_of(part.curve)}"
-            )
+            raise Rejected(f"only pure DP and bounded range become GDP, not {measure_of(part.curve)}")
     ensure(mu_squared >= 0, "mu_squared is negative")
 
     def excess(i: Interval) -> Pair:
@@ -155,9 +154,7 @@ def group(part: Private, size: int, delta: Fraction | None = None) -> Private:
         grown: Any = Approximate(size * point.epsilon, delta)
     elif type(curve) in GROWTH:
         powers = GROWTH[type(curve)]
-        grown = type(curve)(
-            *(size**k * amount for k, amount in zip(powers, vars(curve).values(), strict=True))
-        )
+        grown = type(curve)(*(size**k * amount for k, amount in zip(powers, amounts_of(curve), strict=True)))
     else:
         raise Rejected(f"no group rule for {measure_of(curve)}")
     return replace(part, curve=grown, relation=f"{part.relation}{GROUPS}{size}")

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from .distributions import lattice_at_most, upper_tail
-from .documents import brief, ensure
+from .documents import Rejected, brief, ensure
 from .intervals import MAX_TEXT, Interval, Pair, at_most, number
 
 Enclosed = Callable[[Interval], Pair]  #: a real number, to any number of digits
@@ -115,6 +115,16 @@ def as_json(value: Any) -> Any:
         return value
     ensure(len(str(value)) <= MAX_TEXT, "a number of more characters than this checker reads")
     return str(value)
+
+
+def amounts_of(curve: Curve) -> list[Fraction]:
+    """Return the numbers of a curve that grow with its cost."""
+    match curve:
+        case Lattice():
+            raise Rejected("lattice curves are neither added nor ordered")
+        case Renyi(points):
+            return [bound for _, bound in points]
+    return list(vars(curve).values())
 
 
 # ------------------------------------------------------------------ δ at ε

@@ -4,8 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from ..composition import amounts_of
-from ..curves import MOST_NEAR, NEAR, Approximate, BoundedRange, Pure, check_left, check_measure
+from ..curves import MOST_NEAR, NEAR, Approximate, BoundedRange, Pure, amounts_of, check_left, check_measure
 from ..derivation import NOISE, unconverted
 from ..documents import Rejected, brief, ensure, integer, text
 from ..facts import ANYONE, Fact, Private, apply
