@@ -16,7 +16,7 @@ from dpaccount.noise.leaves import rows
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Contribution, Cover, Covered, Shifts, Stable, Theorem, View
-from dpaccount.proof.derivation import Hypothesis, digest_of
+from dpaccount.proof.derivation import Hypothesis
 from dpaccount.relation import REPLACE_ONE, adjacency
 
 
@@ -153,7 +153,7 @@ def _moves(run: Run, other: Run, keys: set[str]) -> dict[tuple[str, object], lis
 
 def _covers_check(tested: Hypothesis, proved: Proved, keys: set[str]) -> Check:
     statement, alike = tested.statement, (part for part in proved.parts if part.rule == tested.rule)
-    declared = next(part.conclusion for part in alike if digest_of(part) == tested.digest)
+    declared = next(part.conclusion for part in alike if part.digest == tested.digest)
     if not isinstance(declared, Covered):
         raise InputError(f"{tested.rule} declares no covers")
 

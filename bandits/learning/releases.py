@@ -23,7 +23,6 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Private, Theorem, compose, discrete_gaussian, linear, local, nodes, parallel
-from dpaccount.proof.derivation import digest_of
 from dpaccount.work.journal import Journal, Line
 from mechanisms.subject import Subject
 
@@ -158,7 +157,7 @@ def configuration(subject: Subject, theorem: Theorem, coins: int, noise: str, se
         "serves": serves,
         "coins": coins,
         "noise": noise,
-        "proof": digest_of(theorem),
+        "proof": theorem.digest,
     }
 
 

@@ -81,12 +81,12 @@ MEASURES: dict[str, Any] = {
     **{"pure": Pure, "approximate": Approximate, "zcdp": Zcdp, "gdp": Gdp, "near-gdp": NearGdp},
     **{"bounded-range": BoundedRange, "lattice": Lattice, "renyi": Renyi},
 }
-NAMES = {kind: name for name, kind in MEASURES.items()}
+MEASURE_NAMES = {kind: name for name, kind in MEASURES.items()}
 
 
 def measure_of(curve: Curve) -> str:
     """Return the name of a curve's measure."""
-    return NAMES[type(curve)]
+    return MEASURE_NAMES[type(curve)]
 
 
 def curve_of(wire: list[Any]) -> Curve:

@@ -221,7 +221,7 @@ class Refuted:
 Assumption = Contribution | Lipschitz | Covered | View | Rounds | Numbers | Choice | Split | Persons | Rare
 Judgement = Assumption | Stable | Shifts | Apart | Private | Refuted
 Fact = Any  #: one of the above
-PLAIN = {int, str}  # what long lists hold
+SIMPLE = {int, str}  # what long lists hold
 FACTS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Judgement)}
 
 
@@ -254,7 +254,7 @@ def frozen(value: Any) -> Any:
     """Return lists as tuples, whatever they hold."""
     if not isinstance(value, list):
         return value
-    return tuple(value) if PLAIN.issuperset(map(type, value)) else tuple(map(frozen, value))
+    return tuple(value) if SIMPLE.issuperset(map(type, value)) else tuple(map(frozen, value))
 
 
 # ------------------------------------------------------------------ rules

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpaccount.accounting.measures import MEASURES, Amounts, Measure
 from dpaccount.cached import cached_property
 from dpaccount.checker.curves import written
-from dpaccount.checker.facts import ANYONE, Private
 from dpaccount.documents import canonical, digest
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure
@@ -25,10 +24,8 @@ from dpaccount.ledger.entry import CERTIFIED
 from dpaccount.noise import process
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
+from dpaccount.proof import ANYONE, Private, Theorem
 from dpaccount.relation import written_relation
-
-if TYPE_CHECKING:
-    from dpaccount.proof import Theorem
 
 AMOUNT_BITS = 128  #: significant bits of an amount that is rounded up
 PLANS = 16  #: plans that a ledger of ε and δ takes at a part of its δ each
@@ -110,27 +107,24 @@ class RefusedError(BudgetError):
 
 
 def of_theorem(
-    budget: Budget, theorem: "Theorem", purpose: str, cover: Cover | None, reads: int | None = None
+    budget: Budget, theorem: Theorem, purpose: str, cover: Cover | None, reads: int | None = None
 ) -> Request:
     """Return the request to charge a theorem; parameters and errors are as in `Ledger.charge`."""
-    # a charge of a plan proves nothing, and need not import what this takes
-    from dpaccount.proof.derivation import digest_of
-    from dpaccount.proof.search import unconverted
+    from dpaccount.proof.search import unconverted  # which plans do not need
 
     fact = getattr(theorem, "conclusion", theorem)
     if not isinstance(fact, Private):
         raise InputError(f"a {type(fact).__name__} is no privacy statement", "charge a plan by charge_plan")
     _same_relation(budget, written_relation(fact.relation))
     reach = _reach(fact, cover, reads)
-    proof = digest_of(theorem)
     facts = {
         "purpose": one_line("purpose", purpose),
         "subject": fact.subject,
         "curve": written(fact.curve),
         "observer": fact.observer,
-        "theorem": proof,
+        "theorem": theorem.digest,
     }
-    identity = digest([proof, None if reach is None else list(reach)])
+    identity = digest([theorem.digest, None if reach is None else list(reach)])
     stated = [each.conclusion for each in (theorem, unconverted(theorem)) if each is not None]
     curves = [
         each.curve for each in stated if isinstance(each, Private)

@@ -70,11 +70,6 @@ def hypotheses(theorem: Theorem) -> list[Hypothesis]:
     ]
 
 
-def digest_of(theorem: Theorem) -> str:
-    """Return the digest of the last step, which fixes the whole derivation."""
-    return theorem.known.digest
-
-
 def point(theorem: Theorem) -> tuple[Fraction, Fraction]:
     """Return (ε, δ) of a theorem that ends in one point or in pure DP; raises `RuleError` for others."""
     fact = theorem.conclusion

@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from dpaccount.checker.derivation import Inferred, step
 from dpaccount.checker.documents import BROKEN, Rejected, Work
-from dpaccount.checker.facts import PLAIN, RULES, Judgement, Optional, frozen
+from dpaccount.checker.facts import RULES, SIMPLE, Judgement, Optional, frozen
 from dpaccount.checker.intervals import number, positive
 from dpaccount.errors import RuleError
+
+if TYPE_CHECKING:
+    from dpaccount.checker.derivation import Inferred
 
 # It stops accidents, not intent: what others rely on is that the checker infers the written derivation anew.
 _SEAL = object()
@@ -23,7 +25,7 @@ class Theorem:
     rule: str
     premises: tuple["Theorem", ...]
     witness: Mapping[str, Any]  #: as derivations write it, in tuples, hence immutable
-    known: Inferred  #: what the checker infers
+    known: "Inferred"  #: what the checker infers
     seal: InitVar[object] = None
 
     def __post_init__(self, seal: object) -> None:
@@ -38,6 +40,11 @@ class Theorem:
         """Return what is proved."""
         fact: Judgement = self.known.fact
         return fact
+
+    @property
+    def digest(self) -> str:
+        """Return the digest of its last step, which fixes the whole derivation."""
+        return self.known.digest
 
     def __init_subclass__(cls) -> None:
         """Refuse subclasses."""
@@ -57,6 +64,8 @@ def inferred(rule: str, *premises: Theorem, **witness: Any) -> Theorem:
 
     Raises `RuleError` with what the checker says where the conclusion does not follow.
     """
+    from dpaccount.checker.derivation import step  # who lists what there is proves nothing
+
     others = [type(each).__name__ for each in premises if type(each) is not Theorem]
     if others:
         raise RuleError(f"{rule}: a premise must be a Theorem, found {', '.join(others)}")
@@ -88,7 +97,7 @@ def _written(rule: str, name: str, value: Any, reader: Any) -> Any:
         reader = reader.of
     exactly = reader in (number, positive)
     if isinstance(value, list | tuple):
-        if PLAIN.issuperset(map(type, value)):
+        if SIMPLE.issuperset(map(type, value)):
             return list(value)
         return [_written(rule, name, each, None) for each in value]
     if type(value) is Fraction or (exactly and type(value) is int):

@@ -19,7 +19,7 @@ from dpaccount.proof import (
     linear,
     to_approximate,
 )
-from dpaccount.proof.derivation import digest_of, point, write
+from dpaccount.proof.derivation import point, write
 from tests.looped import looped
 
 F = Fraction
@@ -39,12 +39,12 @@ def test_the_digest_is_that_of_the_last_step():
     theorem = noisy()
     steps = write(theorem)
     assert len(steps) == 4
-    assert digest_of(theorem) == steps[-1]["digest"] == digest_of(noisy())
+    assert theorem.digest == steps[-1]["digest"] == noisy().digest
     for part, step in zip((theorem.premises[0], theorem.premises[0].premises[0]), steps[2:0:-1], strict=True):
-        assert digest_of(part) == step["digest"]
-    assert digest_of(noisy(5)) != digest_of(theorem)
+        assert part.digest == step["digest"]
+    assert noisy(5).digest != theorem.digest
     assume = sum_of().premises[0]
-    assert digest_of(assume) == write(assume)[0]["digest"]
+    assert assume.digest == write(assume)[0]["digest"]
 
 
 def test_the_point_of_a_theorem_is_what_it_proves():

@@ -61,7 +61,7 @@ from dpaccount.proof import (
     to_renyi,
     to_zcdp,
 )
-from dpaccount.proof.derivation import digest_of, hypotheses, walk, write
+from dpaccount.proof.derivation import hypotheses, walk, write
 from tests.dpaccount.proof.said import confirmed, refuses
 from tests.looped import looped
 
@@ -450,7 +450,7 @@ def test_theorems_cannot_be_made_changed_copied_or_sent():
 def test_a_theorem_keeps_the_witness_that_proved_it():
     covers = [[1, 2], [3, 4]]
     theorem = nodes(lattice(), assume_covers("q", covers, "t"))
-    before = digest_of(theorem)
+    before = theorem.digest
     covers[0][1] = 9
     steps = write(theorem)
     for step in steps:
@@ -462,7 +462,7 @@ def test_a_theorem_keeps_the_witness_that_proved_it():
             part.witness["query"] = "other"
     with pytest.raises(TypeError):
         theorem.premises[1].witness["covers"][0][0] = 8
-    assert digest_of(theorem) == before
+    assert theorem.digest == before
 
 
 def test_a_forced_theorem_is_caught_by_the_checker():
