@@ -1,4 +1,4 @@
-"""Write the tables of docs/rules.md from the kernel (signature and docstrings) and the table of Coq proofs.
+"""Write the tables of docs/rules.md from `dpaccount/proof` and the table of Coq proofs.
 
 usage: python docs/write_rules.py
 """
@@ -28,10 +28,10 @@ SOURCE = re.compile(r"\(([^()]*\b(?:19|20)\d\d\b[^()]*)\)")
 
 
 def signature() -> Iterator[tuple[str, str, str]]:
-    """Yield (file, name, what its line says) of everything that the door offers with a line of its own."""
+    """Yield (family, name, what its line says) of every rule, as the door lists them."""
     family = ""
     for line in inspect.getsource(proof).splitlines():
-        if opened := re.match(r"from \.(\w+) import \($", line):
+        if opened := re.match(r"    # (\w+)$", line):
             family = opened[1]
         elif said := re.match(r"    (\w+),  # (.*)$", line):
             yield family, said[1], said[2]
@@ -43,7 +43,7 @@ def row(*cells: str) -> str:
 
 
 def first_sentence(name: str) -> str:
-    """Return what a docstring of the kernel says first, without sources."""
+    """Return what a docstring says first, without sources."""
     text = " ".join((inspect.getdoc(getattr(proof, name)) or "").split())
     return AWAY.sub("", text).split(". ")[0].rstrip(".")
 
@@ -104,7 +104,7 @@ def page() -> str:
         raise SystemExit(f"error: {PAGE.name} has {replaced} lines `N rules are proved in Coq`; needed 1")
     parts = [text + title, "[The reference](reference.md#judgements) defines them."]
     for family, heading in FAMILIES.items():
-        parts += [f"\n## {heading}\n", f"`dpaccount/proof/{family}.py`", *table(lines, family)]
+        parts += [f"\n## {heading}\n", f"`dpaccount/checker/{family}.py`", *table(lines, family)]
     return "\n".join(parts) + "\n"
 
 

@@ -1,16 +1,14 @@
 """The documents are true: their examples run, their links exist, their tables are complete."""
 
 import doctest
-import importlib
 import importlib.util
-import inspect
 import json
 import re
 
 import pytest
 
 from audits import cli
-from dpaccount import proof
+from dpaccount.checker.derivation import RULES
 from tests.looped import looped
 
 WORDS = re.compile(r"\b(issue tracker|Claude|/work/|shared/|helper session)\b")
@@ -80,12 +78,8 @@ def test_events_of_the_readme_are_accounted(root, tmp_path, capsys):
 
 
 def rules_of(family):
-    """Yield the public functions of a file of the kernel that make theorems."""
-    module = importlib.import_module(f"dpaccount.proof.{family}")
-    for name, function in inspect.getmembers(module, inspect.isfunction):
-        made = inspect.signature(function).return_annotation
-        if function.__module__ == module.__name__ and made is proof.Theorem and not name.startswith("_"):
-            yield name
+    """Return the rules that a file of the checker states."""
+    return {name for name, rule in RULES.items() if rule.source.__module__ == f"dpaccount.checker.{family}"}
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpaccount.checker.accounting import methods
-from dpaccount.checker.accounting.lattice import Lattice, place, power, together
+from dpaccount.checker.accounting.lattice import LatticeMeasure, place, power, together
 from dpaccount.checker.accounting.measures import UpperMeasure
 from dpaccount.checker.accounting.pairs import gaussian
 from dpaccount.checker.accounting.releases import PlanRelease, Releases
@@ -40,7 +40,7 @@ class Witnessed:
     """A lattice of all releases, and the witness from which the checker makes the same one."""
 
     witness: dict[str, Any]
-    whole: Lattice
+    whole: LatticeMeasure
     interval: Interval
     digits: int
     work: int  #: that it took
@@ -70,7 +70,7 @@ def witnessed(on: Releases, delta: Fraction, fineness: Fineness, *, back: bool) 
 
 def _composed(
     i: Interval, on: Releases, digits: int, share: Fraction, fineness: Fineness, *, back: bool
-) -> tuple[list[Part], Lattice]:
+) -> tuple[list[Part], LatticeMeasure]:
     """Return the parts of a witness, and the lattice that they lead to."""
     counted: list[tuple[PlanRelease | None, int]] = [*on.others]
     if on.mu_squared:
@@ -78,7 +78,7 @@ def _composed(
     lots = [_lot(i, on, release, count, digits, share, fineness, back=back) for release, count in counted]
     total = sum(lot.count * lot.deviation**2 for lot in lots)
     unit = _unit([release for release, _ in counted])
-    parts, lattices = [], list[Lattice]()
+    parts, lattices = [], list[LatticeMeasure]()
     for lot in lots:
         own = max(lot.count * lot.deviation**2, total / (4 * len(lots)))
         step = FINE * float(fineness.coarser) * math.sqrt(own / lot.count)

@@ -18,8 +18,8 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.bisection import bisect, least_integer
 from dpaccount.numerics.closed import gaussian, renyi
-from dpaccount.numerics.closed.curves import at_most, gdp_delta, renyi_log_delta
 from dpaccount.numerics.closed.gdp_of_release import mu_squared
+from dpaccount.numerics.curves import at_most, gdp_delta, renyi_log_delta
 from dpaccount.numerics.intervals import ball, ceil_of, log_float, precision
 from dpaccount.plan.event_base import Event
 

@@ -8,7 +8,7 @@ from dpaccount.checker.curves import Approximate, BoundedRange, Curve, Lattice, 
 from dpaccount.checker.facts import Judgement, Private
 from dpaccount.errors import RuleError
 from dpaccount.numerics.bisection import least_integer
-from dpaccount.numerics.closed.curves import compare, delta_ball
+from dpaccount.numerics.curves import compare, delta_ball
 from dpaccount.precision import precision
 
 from .derivation import walk

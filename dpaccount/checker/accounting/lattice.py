@@ -19,7 +19,7 @@ MAX_NODES = 400_000
 FAR = 10**7  # nodes from loss 0, at most
 
 
-class Lattice(NamedTuple):
+class LatticeMeasure(NamedTuple):
     """Masses at (low + k)·step, and what is lost, all in parts of 10^digits."""
 
     step: Fraction
@@ -50,7 +50,7 @@ def trimmed(i: Interval, measure: UpperMeasure, limits: Limits) -> UpperMeasure:
     return UpperMeasure([(z, i.up.add(p, raised)), *rest], i.up.add(measure.lost, lost))
 
 
-def place(i: Interval, whole: UpperMeasure, step: Fraction, limits: Limits) -> Lattice:
+def place(i: Interval, whole: UpperMeasure, step: Fraction, limits: Limits) -> LatticeMeasure:
     """Put a measure on the nodes: an atom between two is split onto both (`measures`, Splitting)."""
     measure = trimmed(i, whole, limits)
     up, down, scale = i.up, i.down, Decimal(10) ** limits.digits
@@ -76,24 +76,24 @@ def place(i: Interval, whole: UpperMeasure, step: Fraction, limits: Limits) -> L
     ensure(high - low < MAX_NODES, "more nodes than this checker keeps")
     spend(high - low)
     masses = [masses_at.get(k, 0) for k in range(low, high + 1)]
-    return Lattice(step, low, masses, _ceiling(up.multiply(measure.lost, scale)))
+    return LatticeMeasure(step, low, masses, _ceiling(up.multiply(measure.lost, scale)))
 
 
 def _ceiling(value: Decimal) -> int:
     return int(value.to_integral_value("ROUND_CEILING"))
 
 
-def product(a: Lattice, b: Lattice, digits: int) -> Lattice:
+def product(a: LatticeMeasure, b: LatticeMeasure, digits: int) -> LatticeMeasure:
     """Compose: losses add up, masses multiply, and what is lost in one is lost."""
     ensure(a.step == b.step, "two lattices of different steps")
     ensure(len(a.masses) + len(b.masses) < MAX_NODES, "more nodes than this checker keeps")
     masses, scale = multiply(a.masses, b.masses, digits), 10**digits
     lost = -(-(a.lost * (sum(b.masses) + b.lost) + sum(a.masses) * b.lost) // scale)
     ensure(sum(masses) + lost <= 2 * scale and lost <= scale, "too few digits for so many releases")
-    return Lattice(a.step, a.low + b.low, masses, lost)
+    return LatticeMeasure(a.step, a.low + b.low, masses, lost)
 
 
-def shortened(a: Lattice, right: int, left: int) -> Lattice:
+def shortened(a: LatticeMeasure, right: int, left: int) -> LatticeMeasure:
     """Move a right tail of at most this mass to an infinite loss, and a left one to the first node kept."""
     masses, lost, low = list(a.masses), a.lost, a.low
     spend(len(masses) // 8)
@@ -107,10 +107,10 @@ def shortened(a: Lattice, right: int, left: int) -> Lattice:
         begin += 1
     masses = masses[begin:]
     masses[0] += moved
-    return Lattice(a.step, low + begin, masses, lost)
+    return LatticeMeasure(a.step, low + begin, masses, lost)
 
 
-def coarser(i: Interval, a: Lattice) -> Lattice:
+def coarser(i: Interval, a: LatticeMeasure) -> LatticeMeasure:
     """Double the step: an atom at an odd node is split onto both neighbours, r : 1 … by their odds."""
     spend(len(a.masses))
     ratio, scale = i.exp(i.of(-a.step)), 10**i.digits
@@ -124,13 +124,13 @@ def coarser(i: Interval, a: Lattice) -> Lattice:
             masses[(k - 1) // 2 - low] += max(0, mass - high)
         else:
             masses[k // 2 - low] += mass
-    return Lattice(2 * a.step, low, masses, a.lost)
+    return LatticeMeasure(2 * a.step, low, masses, a.lost)
 
 
-def power(i: Interval, base: Lattice, times: int, limits: Limits) -> Lattice:
+def power(i: Interval, base: LatticeMeasure, times: int, limits: Limits) -> LatticeMeasure:
     """Compose a release with itself, by repeated squaring; steps double where lattices grow too long."""
     square, copies = shortened(base, limits.right, limits.left), 1
-    result: Lattice | None = None
+    result: LatticeMeasure | None = None
     held = 0
     while True:
         if times & 1:
@@ -154,7 +154,7 @@ def power(i: Interval, base: Lattice, times: int, limits: Limits) -> Lattice:
             square = coarser(i, square)
 
 
-def together(i: Interval, parts: list[Lattice], digits: int) -> Lattice:
+def together(i: Interval, parts: list[LatticeMeasure], digits: int) -> LatticeMeasure:
     """Compose lattices whose steps are powers of two of each other; the shortest ones first."""
     step, even = max(part.step for part in parts), []
     for part in parts:
@@ -168,7 +168,7 @@ def together(i: Interval, parts: list[Lattice], digits: int) -> Lattice:
     return whole
 
 
-def delta(i: Interval, a: Lattice, epsilon: Fraction, digits: int) -> Decimal:
+def delta(i: Interval, a: LatticeMeasure, epsilon: Fraction, digits: int) -> Decimal:
     """Bound D(e^ε) = lost + Σ m(1 − e^{ε − t}) over the nodes t > ε."""
     first = max(math.floor(epsilon / a.step) + 1 - a.low, 0)
     inside = a.masses[first:]
@@ -184,7 +184,7 @@ def delta(i: Interval, a: Lattice, epsilon: Fraction, digits: int) -> Decimal:
     return i.up.divide(total, Decimal(10) ** digits)
 
 
-def as_measure(i: Interval, a: Lattice, digits: int) -> UpperMeasure:
+def as_measure(i: Interval, a: LatticeMeasure, digits: int) -> UpperMeasure:
     """Return the masses as atoms."""
     scale = Decimal(10) ** digits
     spend(60 * len(a.masses))

@@ -9,7 +9,7 @@ from ..curves import gdp_delta
 from ..documents import Rejected, check_members, ensure, integer, items
 from ..intervals import Interval, Pair, at_most, exact, number, positive
 from .bounds import largest, renyi
-from .lattice import Lattice, Limits, as_measure, delta, place, power, together
+from .lattice import LatticeMeasure, Limits, as_measure, delta, place, power, together
 from .measures import UpperMeasure, added, removed
 from .pairs import gaussian, one_release
 from .releases import PlanRelease, Releases
@@ -73,7 +73,7 @@ def lattice(on: Releases, epsilon: Fraction, limit: Fraction, given: Given, *, b
     return delta(i, whole, epsilon, digits) <= i.of(limit)[0]
 
 
-def composed(i: Interval, on: Releases, witness: object, digits: int, *, back: bool) -> Lattice:
+def composed(i: Interval, on: Releases, witness: object, digits: int, *, back: bool) -> LatticeMeasure:
     """Compose releases, Gaussian ones as one, each part as its witness says."""
     parts = items(witness)
     counted: list[tuple[PlanRelease | None, int]] = [*on.others]

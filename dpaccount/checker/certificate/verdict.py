@@ -127,7 +127,7 @@ def separated(document: dict[str, Any]) -> bool:
     right = (document["subject"]["name"], neighbours_of(promise), promise["model"])
     ensure(same == right, "the refutation is not about the subject's neighbours, as they are seen")
     point = exact_of(promise["epsilon"], "epsilon"), exact_of(promise["delta"], "delta")
-    of_claim = point == (number(final.epsilon), number(final.delta))
+    of_claim = point == (final.epsilon, final.delta)
     ensure(of_claim, "the refutation is not of the claim's epsilon and delta")
     assumed = [s["with"] for s in steps if s["rule"].startswith("assume_")]
     certain = [(given.get("likely"), given.get("rarely")) for given in assumed] == [("1", "0")]

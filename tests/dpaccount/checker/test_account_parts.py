@@ -11,7 +11,7 @@ import pytest
 from mpmath import mp, mpf
 
 from dpaccount.checker.accounting import lattice, methods, pairs, streams, upper
-from dpaccount.checker.accounting.lattice import Lattice, Limits
+from dpaccount.checker.accounting.lattice import LatticeMeasure, Limits
 from dpaccount.checker.accounting.measures import (
     MeasureCell,
     UpperMeasure,
@@ -217,7 +217,7 @@ def test_a_lattice_is_above_what_is_placed_on_it_and_stays_so():
         b = b._replace(step=a.step)
         both = lattice.product(a, b, digits)
         scale = mpf(10) ** digits
-        exactly = Lattice(a.step, both.low, [0] * len(both.masses), 0)
+        exactly = LatticeMeasure(a.step, both.low, [0] * len(both.masses), 0)
         for j, m in enumerate(a.masses):
             for k, n in enumerate(b.masses):
                 exactly.masses[j + k] += m * n
@@ -233,11 +233,13 @@ def test_a_lattice_is_above_what_is_placed_on_it_and_stays_so():
 
 
 def test_a_tail_is_moved_up_to_the_last_node_and_no_further():
-    a = Lattice(Fraction(1), -1, [1, 2], 4)
-    assert lattice.shortened(a, 0, 10) == Lattice(Fraction(1), 0, [3], 4)
-    assert lattice.shortened(a, 10, 10) == Lattice(Fraction(1), -1, [1], 6)
+    a = LatticeMeasure(Fraction(1), -1, [1, 2], 4)
+    assert lattice.shortened(a, 0, 10) == LatticeMeasure(Fraction(1), 0, [3], 4)
+    assert lattice.shortened(a, 10, 10) == LatticeMeasure(Fraction(1), -1, [1], 6)
     assert lattice.shortened(a, 1, 0) == a
-    assert lattice.coarser(Interval(20), Lattice(Fraction(1), -2, [1, 0, 3], 4)) == Lattice(2, -1, [1, 3], 4)
+    assert lattice.coarser(Interval(20), LatticeMeasure(Fraction(1), -2, [1, 0, 3], 4)) == LatticeMeasure(
+        2, -1, [1, 3], 4
+    )
 
 
 def test_a_power_is_above_the_product_of_its_factors():
