@@ -50,7 +50,7 @@ Proof.
   unfold checked. destruct (_ && _)%bool; [|discriminate].
   destruct (read_step (witness e) (rule e)) as [s'|] eqn:Er; [|discriminate].
   destruct (all_some (nth_line lines size) (before e)) as [found|]; [|discriminate].
-  destruct (_ || _)%bool; [|discriminate]. destruct (follow s' found) as [n'|] eqn:Ef; [|discriminate].
+  destruct (follow s' found) as [n'|] eqn:Ef; [|discriminate].
   destruct (_ && _)%bool eqn:Ec; [|discriminate]. intros H. injection H as <- <-.
   apply andb_prop in Ec. destruct Ec as [_ Ec]. split; [eapply read_step_rule; eauto|].
   split; [apply json_eqb_eq; auto | eauto].

@@ -7,7 +7,6 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
-from dpaccount.proof.decide import ANYONE
 from scipy.stats import multivariate_normal
 
 from audits.cli import run
@@ -31,7 +30,7 @@ from benchmarks import continual
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import JOINT, LOCAL
+from dpaccount.proof import ANYONE, JOINT, LOCAL
 from dpaccount.proof.derivation import point
 from mechanisms.continual import factors
 from mechanisms.continual.sums import TreeSums

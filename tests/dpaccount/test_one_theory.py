@@ -1,6 +1,6 @@
-"""Kernel, accountant and independent checker say the same of every kind of event, each from its own code.
+"""Curves of a closed form, accountant and independent checker say the same of every kind of event, each from its own code.
 
-The kernel has a curve for what its rules conclude, the accountant a dominating pair, the checker an upper
+What rules conclude has a curve of a closed form, the accountant a dominating pair, the checker an upper
 measure.  A kind that is missing here, or of which one of the three drifts from the others, fails.
 """
 
@@ -16,11 +16,11 @@ from dpaccount import proof
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.checker.accounting import pairs
 from dpaccount.checker.accounting.plan import classes
+from dpaccount.numerics.curves import delta_ball, renyi_log_delta
 from dpaccount.numerics.intervals import ceil_of, floor_of, precision
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
-from dpaccount.proof import delta_ball, renyi_log_delta
 from dpaccount.relation import Relation
 from tests.dpaccount.accounting.test_metamorphic import SAMPLES, accountant, slowly
 

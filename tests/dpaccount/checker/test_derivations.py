@@ -20,15 +20,14 @@ from dpaccount.checker import Rejected, curves, distributions, intervals
 from dpaccount.checker.__main__ import main
 from dpaccount.checker.derivation import check_derivation
 from dpaccount.checker.intervals import Interval
+from dpaccount.numerics.curves import at_most, delta_ball
 from dpaccount.proof import (
     Lattice,
     Pure,
     assume_covers,
     assume_points,
     assume_view,
-    at_most,
     billboard,
-    delta_ball,
     differences,
     lattice_gaussian,
     nodes,
@@ -146,7 +145,7 @@ def test_products_of_full_scale_masses_are_exact():
     assert distributions.power([1, 1], 60)[30] == 118264581564861424
 
 
-def test_lattice_decisions_agree_with_the_kernel():
+def test_lattice_decisions_agree_with_the_search():
     for epsilon in ("0.9", "0.99", "0.9999", "1", "1.1"):
         for shift in ((2,), (1, 1), (1,)):
             mine = distributions.lattice_at_most(F("16.9") ** 2, list(shift), 4, F(epsilon), F("1e-6"))
@@ -314,7 +313,7 @@ def scramble(rng: random.Random, value):
 def test_random_damage_is_rejected_or_sound(seed):
     """500 edits a seed, digests recomputed where that is possible: what is still accepted is still proved.
 
-    Soundness of a survivor is judged by the kernel's own numerics, another program: the final (ε, δ)
+    Soundness of a survivor is judged by the balls of `numerics`, another program: the final (ε, δ)
     must follow from the variance, points and covers that the edited derivation states.
     """
     rng = random.Random(seed)

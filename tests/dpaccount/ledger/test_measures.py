@@ -22,6 +22,7 @@ from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import standing, verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError, rounded_up
+from dpaccount.numerics.curves import gdp_delta
 from dpaccount.plan import events
 from dpaccount.plan.events import (
     Approximate,
@@ -35,7 +36,7 @@ from dpaccount.plan.events import (
     Sequence,
     Zcdp,
 )
-from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, gdp_delta
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
 from tests.looped import looped
 
 from .conftest import VALID, approximate, discrete_gaussian, histogram, pure, steps_in

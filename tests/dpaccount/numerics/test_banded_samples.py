@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount.accounting.accountant import Accountant
+from dpaccount.checker.sensitivity import stretch
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.numerics.closed import toeplitz
 from dpaccount.plan.events import BandedPoisson, DpFtrl, Gaussian, Plan, PoissonSubsampled, Sequence
 from dpaccount.plan.plan_file import read_plan
-from dpaccount.proof.sensitivity import _squared_sensitivity as kernel_stretch
 from tests.dpaccount.numerics.test_participations import SHAPES, banded, largest
 
 
@@ -41,8 +41,8 @@ def test_matrices_beside_every_pattern_and_sign(shape, seed, scale):
     truth = Fraction(largest(square, k, b), (2 * scale * scale) ** 2)
     low, high = event.movement()
     assert low <= truth <= high
-    kernel = kernel_stretch(rows, rounds, toeplitz.most_participations(rounds, k, b), b, "factorised")
-    assert high == Fraction(kernel, (2 * scale * scale) ** 2)
+    bound = stretch(rows, rounds, toeplitz.most_participations(rounds, k, b), b)
+    assert high == Fraction(bound, (2 * scale * scale) ** 2)
 
 
 @settings(max_examples=60, deadline=None)

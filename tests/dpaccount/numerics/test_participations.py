@@ -14,13 +14,12 @@ from dpaccount.accounting import training
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.training import FtrlTraining, least_sigma
 from dpaccount.checker import documents
-from dpaccount.checker.sensitivity import stretch as checker_stretch
+from dpaccount.checker.sensitivity import stretch
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.numerics.closed import gaussian, toeplitz
 from dpaccount.plan.events import DpFtrl, Gaussian, Plan
 from dpaccount.plan.plan_file import read_plan
-from dpaccount.proof.sensitivity import _squared_sensitivity as kernel_stretch
 from tests.looped import looped
 
 SHAPES = st.tuples(st.integers(1, 7), st.integers(1, 4), st.integers(1, 4))
@@ -126,8 +125,8 @@ def test_more_rounds_and_less_apart_move_no_less(rounds, k, b):
 
 @settings(max_examples=150, deadline=None)
 @given(SHAPES, WEIGHTS, st.integers(0, 10**6))
-def test_all_three_programs_bound_every_pattern_alike(shape, weights, seed):
-    """Accountant, kernel and checker: Toeplitz factors of both signs, and dense ones; never below the truth."""
+def test_both_programs_bound_every_pattern_alike(shape, weights, seed):
+    """Accountant and checker: Toeplitz factors of both signs, and dense ones; never below the truth."""
     rounds, k, b = shape
     times = toeplitz.most_participations(rounds, k, b)
     rng = np.random.default_rng(seed)
@@ -135,14 +134,13 @@ def test_all_three_programs_bound_every_pattern_alike(shape, weights, seed):
     square = [[*row, *[0] * (rounds - len(row))] for row in dense]
     for rows, matrix in (([weights], banded(weights, rounds)), (dense, square)):
         truth = largest(matrix, k, b)
-        kernel = kernel_stretch(rows, rounds, times, b, "factorised")
-        assert kernel == checker_stretch(rows, rounds, times, b)
-        assert truth <= kernel <= times**2 * max(sum(row[j] ** 2 for row in matrix) for j in range(rounds))
+        bound = stretch(rows, rounds, times, b)
+        assert truth <= bound <= times**2 * max(sum(row[j] ** 2 for row in matrix) for j in range(rounds))
         if times <= 2 and rows is dense:
-            assert kernel <= 2 * truth
+            assert bound <= 2 * truth
     low, high = toeplitz.toeplitz_squared_sensitivity([Fraction(w) for w in weights], rounds, k, b)
     falling = all(x >= y >= 0 for x, y in itertools.pairwise([*weights[:rounds], 0]))
-    assert high == (low if falling else kernel_stretch([weights], rounds, times, b, "factorised"))
+    assert high == (low if falling else stretch([weights], rounds, times, b))
 
 
 @looped("length", [1, 2, 3, 4])
@@ -151,31 +149,29 @@ def test_short_factors_in_many_rounds(length):
     weights = [3, -2, 2, 1][:length]
     for k, b in itertools.product(range(1, 7), range(1, 5)):
         times = toeplitz.most_participations(16, k, b)
-        kernel = kernel_stretch([weights], 16, times, b, "factorised")
-        assert kernel == checker_stretch([weights], 16, times, b) <= times**2 * sum(w * w for w in weights)
+        bound = stretch([weights], 16, times, b)
+        assert bound <= times**2 * sum(w * w for w in weights)
         if b >= length:
-            assert kernel == times * sum(w * w for w in weights)
+            assert bound == times * sum(w * w for w in weights)
 
 
 def test_columns_that_do_not_meet_are_added_up():
     """The identity in four rounds is four, not sixteen; alternating signs that cancel are not added up."""
     identity = [[0] * t + [1] for t in range(12)]
-    for stretch in (kernel_stretch, checker_stretch):
-        named = ("factorised",) if stretch is kernel_stretch else ()
-        assert stretch(identity, 12, 4, 3, *named) == 4
-        assert stretch([[1]], 12, 4, 3, *named) == 4
-        assert stretch([[1, -1, 1, -1]], 12, 2, 1, *named) == 2 * 4 + 2 * 3
-        assert stretch([[1, 1, 1, -1]], 12, 2, 2, *named) == 2 * 4 + 2 * 1  # 1 - 1 cancels but for a prefix
+    assert stretch(identity, 12, 4, 3) == 4
+    assert stretch([[1]], 12, 4, 3) == 4
+    assert stretch([[1, -1, 1, -1]], 12, 2, 1) == 2 * 4 + 2 * 3
+    assert stretch([[1, 1, 1, -1]], 12, 2, 2) == 2 * 4 + 2 * 1  # 1 - 1 cancels but for a prefix
 
 
 @pytest.mark.slow
 def test_long_factors_cost_little_time():
-    """2,048 coefficients in both programs, and every count of participations: some seconds at most."""
+    """2,048 coefficients and every count of participations: some seconds at most, by the checker's budget."""
     rng = np.random.default_rng(1)
     row = rng.integers(-9, 10, 2048).tolist()
     for times, b in ((2048, 1), (40, 50), (2, 1000)):
         documents.Work.spent = 0
-        assert kernel_stretch([row], 2048, times, b, "f") == checker_stretch([row], 2048, times, b)
+        assert stretch([row], 2048, times, b)
 
 
 def test_columns_that_meet_are_not_added_up_as_if_they_did_not():

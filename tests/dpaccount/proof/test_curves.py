@@ -5,24 +5,23 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from dpaccount.proof.decide import lattice_delta, normal_cdf, pure_delta
 from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.errors import RuleError
-from dpaccount.proof import (
-    Gdp,
-    Lattice,
-    NearGdp,
-    Pure,
+from dpaccount.numerics.curves import (
     at_most,
-    ball,
     compare,
     delta_ball,
     gdp_delta,
+    lattice_delta,
+    normal_cdf,
+    pure_delta,
     renyi_log_delta,
 )
+from dpaccount.numerics.intervals import ball
+from dpaccount.proof import Gdp, Lattice, NearGdp, Pure
 from dpaccount.proof.search import least_epsilon
 from tests.looped import looped
 

@@ -72,12 +72,12 @@ def test_a_key_is_a_short_text_that_the_checker_takes(length):
 
 @looped("key", ["k" * 201, 7, None, b"k", ("k",), ["k"]])
 def test_no_other_key_is_drawn(key):
-    with pytest.raises(RuleError, match="a key is a text of at most 200 characters"):
+    with pytest.raises(RuleError, match=r"should (be text|hold)|more than 200 characters|must be exact"):
         keyed(key)
 
 
 def test_no_unit_lies_at_the_end_of_anyone_or_beyond():
-    """Units end below 2^63 in both programs, so that a cover of anyone holds every other one."""
+    """Units end below 2^63, so that a cover of anyone holds every other one."""
     last = 2**63 - 1
     for theorem in (assume_covers("q", [(1, last)], "test"), assume_rounds("q", last, "test")):
         check_derivation(write(theorem))
@@ -86,5 +86,5 @@ def test_no_unit_lies_at_the_end_of_anyone_or_beyond():
             lambda n: assume_covers("q", [(1, n)], "test"),
             lambda n: assume_rounds("q", n, "test"),
         ):
-            with pytest.raises(RuleError, match=f"must be below {2**63}, found {number}"):
+            with pytest.raises(RuleError, match=f"should be below {2**63}"):
                 assume(number)

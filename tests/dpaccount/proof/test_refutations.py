@@ -28,7 +28,7 @@ from dpaccount.proof import (
     refute,
     to_approximate,
 )
-from tests.dpaccount.proof.said import confirmed, refuses
+from tests.dpaccount.proof.said import refuses
 from tests.looped import looped
 
 F = Fraction
@@ -49,7 +49,7 @@ def test_a_pair_of_statistics_is_as_far_apart_as_its_matrices(kind):
     a, b = (np.outer(np.array(x, dtype=float), np.array(x, dtype=float)) for x in (v, w))
     if kind == "rank-one":
         a[-1, -1] = b[-1, -1] = 0
-    fact = confirmed(ends("m", v, w, kind))
+    fact = ends("m", v, w, kind).conclusion
     assert float(fact.numbers[0]) == pytest.approx(float(((a - b) ** 2).sum()))
     assert fact.law == "symmetric"
 
@@ -62,7 +62,7 @@ def test_the_published_tree_of_outer_products_is_refuted_at_large_rewards():
     variance = 16 * levels * (1 + reward**2) * log / 100  # rounded up: more noise refutes less
     pair = ends("m", [ONE, reward], [ONE, -smaller], "outer")
     noisy = apart(pair, assume_tree("m", rounds, "t"), "gaussian", variance)
-    fact = confirmed(refute(noisy, F(10), F(983, 1000)))
+    fact = refute(noisy, F(10), F(983, 1000)).conclusion
     assert fact == Refuted("m", F(10), F(983, 1000), REPLACE_ONE, CENTRAL)
     refuses(refute, noisy, F(10), F(984, 1000), match="not shown")
 
@@ -81,7 +81,7 @@ def test_what_is_proved_is_not_refuted_and_what_is_refuted_is_not_proved():
                 high = middle
             except RuleError:
                 low = middle
-        confirmed(refute(noisy, epsilon, low - F(1, 10**9) if low > F(1, 10**9) else F(0)))
+        refute(noisy, epsilon, low - F(1, 10**9) if low > F(1, 10**9) else F(0))
         refuses(refute, noisy, epsilon, high + F(1, 10**9))
 
 
@@ -89,9 +89,9 @@ def test_what_is_proved_is_not_refuted_and_what_is_refuted_is_not_proved():
 def test_laplace_noise_on_a_number(epsilon):
     pair = ends(left=(ONE,), right=(F(0),), relation=ADD_REMOVE)
     noisy = apart(pair, once(), "laplace", HALF)
-    assert confirmed(noisy).numbers == (F(2),)
+    assert noisy.conclusion.numbers == (F(2),)
     exact = -math.expm1((float(F(epsilon)) - 2) / 2)
-    confirmed(refute(noisy, F(epsilon), F(exact) - F(1, 10**12)))
+    refute(noisy, F(epsilon), F(exact) - F(1, 10**12))
     refuses(refute, noisy, F(epsilon), F(exact) + F(1, 10**12), match="not shown")
     refuses(refute, noisy, F(2), F(0), match="not shown")  # the bound itself holds
     proof = laplace(linear(assume_clipped("q", F(0), ONE, ADD_REMOVE, "t")), HALF, None, "k")
@@ -100,12 +100,12 @@ def test_laplace_noise_on_a_number(epsilon):
 
 def test_separated_supports_refute_every_epsilon():
     event = assume_event("q", ONE, F(0), REPLACE_ONE, "t", LOCAL)
-    assert confirmed(event) == Apart("q", "event", (ONE, F(0)), REPLACE_ONE, LOCAL)
-    fact = confirmed(refute(event, F(10**6), F(999_999, 10**6)))
+    assert event.conclusion == Apart("q", "event", (ONE, F(0)), REPLACE_ONE, LOCAL)
+    fact = refute(event, F(10**6), F(999_999, 10**6)).conclusion
     assert fact.observer == LOCAL
     refuses(refute, event, F(0), ONE, match="not shown")
     event = assume_event("q", HALF, F(1, 10), REPLACE_ONE, "t")
-    confirmed(refute(event, ONE, F(228, 1000)))  # .5 − .1e = .22817
+    refute(event, ONE, F(228, 1000))  # .5 − .1e = .22817
     refuses(refute, event, ONE, F(229, 1000), match="not shown")
 
 
@@ -119,21 +119,21 @@ def test_refutations_refuse():
     refuses(assume_neighbours, "q", "outer", [ONE, ONE], [F(0), F(0)], ADD_REMOVE, "t", match="replaced")
     refuses(assume_neighbours, "q", "vector", [ONE], [ONE], "swap", "t", match="relation")
     refuses(assume_neighbours, "q", "vector", [ONE], [ONE], REPLACE_ONE, "t", "everyone", match="observer")
-    refuses(assume_event, "q", F(2), F(0), REPLACE_ONE, "t", match="probabilities")
-    refuses(assume_event, "q", ONE, F(-1), REPLACE_ONE, "t", match="probabilities")
+    refuses(assume_event, "q", F(2), F(0), REPLACE_ONE, "t", match="a probability")
+    refuses(assume_event, "q", ONE, F(-1), REPLACE_ONE, "t", match="a probability")
     refuses(assume_event, "q", ONE, F(0), REPLACE_ONE, "t", "everyone", match="observer")
     refuses(apart, ends(), once("r"), "gaussian", ONE, match="covers")
-    refuses(apart, ends(), ends(), "gaussian", ONE, match="covers")
-    refuses(apart, once(), once(), "gaussian", ONE, match="neighbours")
-    refuses(apart, ends(), once(), "uniform", ONE, match="not known")
+    refuses(apart, ends(), ends(), "gaussian", ONE, match="needed premises")
+    refuses(apart, once(), once(), "gaussian", ONE, match="needed premises")
+    refuses(apart, ends(), once(), "uniform", ONE, match="no law")
     refuses(apart, ends(), once(), "gaussian", F(0), match="scale")
     refuses(apart, ends(left=(ONE, ONE), right=(ONE, F(0))), once(), "laplace", ONE, match="one release")
     twice = assume_covers("q", [(1, 1), (1, 2)], "t")
     refuses(apart, ends(), twice, "laplace", ONE, match="one release")
     noisy = apart(ends(), once(), "gaussian", ONE)
-    refuses(apart, noisy, once(), "gaussian", ONE, match="not known")  # noise is counted once
+    refuses(apart, noisy, once(), "gaussian", ONE, match="no law")  # noise is counted once
     refuses(refute, ends(), ONE, F(0), match="not a pair of laws")
-    refuses(refute, once(), ONE, F(0), match="told apart")
+    refuses(refute, once(), ONE, F(0), match="needed premises")
     for epsilon, delta in ((-ONE, F(0)), (ONE, F(2)), (ONE, -ONE)):
         refuses(refute, noisy, epsilon, delta, match="delta in")
     same = apart(ends(left=(ONE,), right=(ONE,)), once(), "gaussian", ONE)

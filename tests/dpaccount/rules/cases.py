@@ -1,4 +1,4 @@
-"""Cases of every rule, for both programs: premises, witness, and what it gives or that it is refused.
+"""Cases of every rule: premises, witness, and what it gives or that it is refused.
 
 Facts are written as derivations hold them.  Rows with one changed member name it in their id, the others
 their premises.
@@ -671,55 +671,14 @@ TRUE = [
 ]  # fmt: skip
 
 
-def of_the_file(rule, premises, given):  # noqa: C901, PLR0911
-    """Say whether a case is about the written form or the checker's reach, not about the statement."""
-    match rule:
-        case "assume_points":
-            points = given["points"]
-            spelled = points in ([[1], [0]], [[0], [0]], [[0] * 65], [[2**64]]) or len(points) > 256
-            return spelled or given.get("source") == "public"
-        case "assume_split":
-            return given["cells"] == [1]
-        case "assume_filter":
-            return given["budget"] == "10"
-        case "assume_neighbours":
-            return len(given["left"]) > 4096
-        case "assume_view":
-            return given["releases"] in (["k", "a"], [1])
-        case "assume_choice":
-            return given["parts"] == [[1]]
-        case "factorised":
-            return given["bits"] == 4097 or (len(premises) == 3 and premises[1][3] == 1)
-        case "buffered":
-            return given["bits"] == 65 or len(given["pairs"]) == 65
-        case "partition":
-            return len(premises) > 1 and premises[-1][3] == R
-        case "linear" | "differences":
-            return "bound_squared" in given and (premises[0][2], premises[0][4]) != ("outer", "3")
-        case "group":
-            return ("delta" in given) != (premises[0][2][0] == "approximate")
-        case "to_approximate":
-            return "order" in given and premises[0][2] in (["pure", "1"], ["zcdp", "0"])
-    return given.get("source") == "public"
-
-
 def family(rule):
     """The file of the checker's rule; unknown rules are refused by the lookup."""
     return RULES[rule].source.__module__.rpartition(".")[2] if rule in RULES else "composition"
 
 
 def of(name, table):
-    """The cases of a family for each program, for `looped`; the kernel reads no files."""
-    return {
-        "argnames": "program, case",
-        "argvalues": [
-            (program, case)
-            for case in table
-            if family(case[0]) == name
-            for program in ("checker", "kernel")
-            if program == "checker" or table is not FALSE or not of_the_file(*case)
-        ],
-    }
+    """The cases of a family, for `looped`."""
+    return {"argnames": "case", "argvalues": [case for case in table if family(case[0]) == name]}
 
 
 def amounts(fact):

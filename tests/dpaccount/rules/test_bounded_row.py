@@ -103,7 +103,7 @@ def test_more_radius_costs_more_and_never_beyond_a_replaced_row():
 def test_a_bound_below_the_movement_is_refused():
     for radius in (F(1), F(1, 100), None):
         short = {None: REACH}.get(radius, (radius or 0) + SLACK) - F(1, 10**9)
-        with pytest.raises(RuleError, match="below the squared bound"):
+        with pytest.raises(RuleError, match="below the query's movement"):
             at(radius, short)
 
 

@@ -1,4 +1,4 @@
-"""Rows and persons: a statement about the one is never taken for one about the other, by any rule of either program."""
+"""Rows and persons: a statement about the one is never taken for one about the other, by any rule."""
 
 import copy
 import json
@@ -23,10 +23,9 @@ from dpaccount.proof import (
     persons,
 )
 from dpaccount.proof.derivation import write
-from dpaccount.proof.theorem import proved
 from tests.dpaccount.checker.made import step
+from tests.dpaccount.rules.asked import REFUSED
 from tests.dpaccount.rules.cases import HONEST
-from tests.dpaccount.rules.programs import REFUSALS, applied, judgement
 from tests.looped import looped
 
 #: what every rule with a statement about privacy among its premises does with one about persons
@@ -36,17 +35,10 @@ REFUSES = {"nodes", "local", "parallel", "partition", "persons", "within"}  # co
 READING = [case for case in HONEST if any(fact[0] == "Private" for fact in case[1])]
 
 
-def by_checker(rule, premises, given):
-    Work.spent = 0
+def inferred(rule, premises, given):
+    """The relation of what follows."""
+    Work.begin()
     return apply(rule, list(map(fact_of, premises)), given).relation
-
-
-def by_kernel(rule, premises, given):
-    premises = [proved("given", judgement(fact)) for fact in premises]
-    return applied(rule, premises, given).conclusion.relation
-
-
-PROGRAMS = {"checker": by_checker, "kernel": by_kernel}
 
 
 def of_persons(fact):
@@ -65,23 +57,22 @@ def reads_privacy(declared):
     return "Private" in {getattr(kind, "__name__", "") for kind in declared.premises}
 
 
-@looped("program", PROGRAMS)
 @looped(("rule", "premises", "given"), [case[:3] for case in READING])
-def test_what_a_rule_gives_of_persons_is_of_persons(program, rule, premises, given):
+def test_what_a_rule_gives_of_persons_is_of_persons(rule, premises, given):
     places = [at for at, fact in enumerate(premises) if fact[0] == "Private"]
     every = [of_persons(fact) if at in places else fact for at, fact in enumerate(premises)]
-    gives = PROGRAMS[program](rule, premises, given)
+    gives = inferred(rule, premises, given)
     assert (OF_PERSONS in gives) == (rule == "persons")
     if rule in KEEPS:
-        assert PROGRAMS[program](rule, every, given) == of_persons([None] * 3 + [gives])[3]
+        assert inferred(rule, every, given) == of_persons([None] * 3 + [gives])[3]
     else:
-        with pytest.raises(REFUSALS[program]):
-            PROGRAMS[program](rule, every, given)
+        with pytest.raises(REFUSED):
+            inferred(rule, every, given)
     for at in places if len(places) > 1 else ():  # rows beside persons
         mixed = copy.copy(premises)
         mixed[at] = every[at]
-        with pytest.raises(REFUSALS[program]):
-            PROGRAMS[program](rule, mixed, given)
+        with pytest.raises(REFUSED):
+            inferred(rule, mixed, given)
 
 
 def count(name, epsilon=F(1, 10)):
