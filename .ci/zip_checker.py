@@ -1,8 +1,9 @@
-"""Write the checker as one zip file that Python runs: the same bytes for the same sources.
+"""Write the checker as one zip file that Python runs, the same for the same sources, and print its SHA-256.
 
 usage: python .ci/zip_checker.py FILE
 """
 
+import hashlib
 import sys
 import zipfile
 from pathlib import Path
@@ -19,6 +20,7 @@ def main(target: Path) -> None:
             entry.create_system = 3
             entry.external_attr = 0o644 << 16
             file.writestr(entry, source.read_bytes())
+    print(f"{hashlib.sha256(target.read_bytes()).hexdigest()}  {target}")
 
 
 if __name__ == "__main__":
