@@ -51,6 +51,9 @@ Section Reader.
       | seen_look s person h u v : In s views -> (o = Central \/ d person = d' person) -> test u -> test v ->
           (forall m, seen views o d d' (m :: h) (u m) (v m)) ->
           seen views o d d' h (shown_to T s person h d u) (shown_to T s person h d' v).
+
+    Lemma seen_range views o d d' h p q : seen views o d d' h p q -> 0 <= p <= 1 /\ 0 <= q <= 1.
+    Proof. induction 1; try (split; auto using E_test; fail); auto; nra. Qed.
   End Tables.
 
   (** All releases that the program makes. *)
