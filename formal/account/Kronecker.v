@@ -114,12 +114,24 @@ Fixpoint joined (w : Z) (l : list Z) : list Z :=
   | _ => l
   end.
 
+Fixpoint joined' (w : Z) (l done : list Z) : list Z :=           (* tail-recursive *)
+  match l with
+  | x :: y :: rest => joined' w rest (x + Z.shiftl y w :: done)
+  | _ => rev_append done l
+  end.
+
 Fixpoint pack_by_halves (fuel : nat) (w : Z) (l : list Z) : Z :=
   match l with
   | [] => 0
   | [x] => x
-  | _ => match fuel with O => pack w l | S less => pack_by_halves less (2 * w) (joined w l) end
+  | _ => match fuel with O => pack w l | S less => pack_by_halves less (2 * w) (joined' w l []) end
   end.
+
+Lemma joined'_joined w : forall n l done, (length l <= n)%nat -> joined' w l done = rev done ++ joined w l.
+Proof.
+  induction n as [|n IH]; intros [|x [|y l]] done Hn; cbn [joined joined' length] in *; rewrite ?rev_append_rev; auto; try lia.
+  rewrite IH by lia. cbn [rev]. rewrite <- app_assoc. reflexivity.
+Qed.
 
 Lemma pack_joined w l : 0 <= w -> pack (2 * w) (joined w l) = pack w l.
 Proof.
@@ -133,7 +145,7 @@ Qed.
 Lemma pack_by_halves_correct fuel : forall w l, 0 <= w -> pack_by_halves fuel w l = pack w l.
 Proof.
   induction fuel as [|fuel IH]; intros w [|x [|y l]] Hw; cbn [pack_by_halves]; auto; try (cbn [pack]; lia).
-  rewrite IH by lia. apply pack_joined; auto.
+  rewrite IH, (joined'_joined w _ _ [] (le_n _)) by lia. apply pack_joined; auto.
 Qed.
 
 (** The digits of z, of which there are at most 2^k in [wide] bits together, before [after]; zeros at the end are left out. *)

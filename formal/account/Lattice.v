@@ -74,6 +74,21 @@ Qed.
 Lemma sum_nonneg l : nonneg_all l -> (0 <= sum l)%Z.
 Proof. induction 1; [cbn; lia|]. rewrite sum_cons. lia. Qed.
 
+(** Tail-recursive [map] and [rev]. *)
+Lemma rev'_rev {A} (l : list A) : rev' l = rev l.
+Proof. unfold rev'. rewrite rev_append_rev. apply app_nil_r. Qed.
+
+Definition map' {A B} (f : A -> B) (l : list A) : list B := rev' (fold_left (fun done a => f a :: done) l []).
+
+Lemma map'_map {A B} (f : A -> B) l : map' f l = map f l.
+Proof.
+  unfold map'. rewrite rev'_rev.
+  assert (G : forall done, rev (fold_left (fun done a => f a :: done) l done) = rev done ++ map f l).
+  { induction l as [|a l IH]; intros done; cbn [fold_left map]; [rewrite app_nil_r; auto|].
+    rewrite IH. cbn [rev]. rewrite <- app_assoc. reflexivity. }
+  apply (G []).
+Qed.
+
 Section Scale.
   Context (p : positive) (h : R).
   Hypothesis h_pos : 0 <= h.

@@ -1,4 +1,5 @@
-(** Products and powers of lattices, rounded upwards and cut at both ends: `bounds_times`, `bounds_trim`, `bounds_power`. *)
+(** Products and powers of lattices, rounded upwards and cut at both ends: `bounds_times`, `bounds_trim`, `bounds_power`,
+    `bounds_products`. *)
 Require Import Reals ZArith Lra Lia Psatz List.
 From DP.base Require Import Laws Sums.
 From DP.decide Require Import Fixed.
@@ -23,7 +24,7 @@ Proof.
 Qed.
 
 Definition times_lattice (p : positive) (D E : lattice) : lattice :=
-  Lattice (low D + low E) (map (shift_up p) (convolve (masses D) (masses E)))
+  Lattice (low D + low E) (map' (shift_up p) (convolve (masses D) (masses E)))
     (shift_up p (lost D * (lost E + sum (masses E)) + sum (masses D) * lost E)).
 
 (** Masses at the beginning, together at most [budget], are taken off: what they sum up to, how many, and the rest. *)
@@ -73,9 +74,6 @@ Qed.
 Lemma sum_rev l : sum (rev l) = sum l.
 Proof. induction l; cbn [rev]; auto. rewrite sum_app, !sum_cons, IHl. cbn. lia. Qed.
 
-Lemma rev'_rev {A} (l : list A) : rev' l = rev l.
-Proof. unfold rev'. rewrite rev_append_rev. apply app_nil_r. Qed.
-
 Section Scale.
   Context (p : positive) (h : R).
   Hypothesis h_pos : 0 <= h.
@@ -98,7 +96,7 @@ Section Scale.
   Proof.
     intros [D0 Dm] [E0 Em]. pose proof (sum_nonneg _ Dm). pose proof (sum_nonneg _ Em). split; cbn [lost masses times_lattice].
     - apply shift_up_nonneg. nia.
-    - apply nonneg_shift_up. apply convolve_sound; auto.
+    - rewrite map'_map. apply nonneg_shift_up. apply convolve_sound; auto.
   Qed.
 
   Lemma below_times D E : good D -> good E ->
@@ -118,7 +116,7 @@ Section Scale.
       rewrite HFD, HFE. cbn [lost times_lattice].
       pose proof (shift_up_le p (lost D * (lost E + sum (masses E)) + sum (masses D) * lost E)) as U.
       rewrite plus_IZR, !mult_IZR, plus_IZR in U. exact U.
-    - cbn [atoms pair_of low masses times_lattice].
+    - cbn [atoms pair_of low masses times_lattice]. rewrite map'_map.
       apply Rle_trans with (along (gain c) (low D + low E) (convolve (masses D) (masses E))).
       2: { apply along_shift_up. intros; apply gain_nonneg. }
       destruct (convolve_sound (masses D) (masses E) Dm Em) as [_ ->]. rewrite along_conv.
@@ -209,45 +207,45 @@ Section Scale.
   Qed.
 
   (** The product of these pairs, and what is above it. *)
-  Definition covers (l : list pair) (L : lattice) := Forall proper l /\ bounds (product l) L.
+  Definition bounds_product (l : list pair) (L : lattice) := Forall proper l /\ bounds (product l) L.
 
-  Lemma covers_nil : covers [] (nothing p).
+  Lemma bounds_product_nil : bounds_product [] (nothing p).
   Proof. split; [constructor|apply bounds_nothing]. Qed.
 
-  Lemma covers_one D L : bounds D L -> covers [D] L.
+  Lemma bounds_product_one D L : bounds D L -> bounds_product [D] L.
   Proof.
     intros HL. assert (HD : proper D) by apply HL. split; [constructor; auto|].
     apply bounds_alike with D; auto; [|apply alike_one]. apply proper_product. constructor; auto.
   Qed.
 
-  Lemma covers_app l m L M : covers l L -> covers m M -> covers (l ++ m) (times_lattice p L M).
+  Lemma bounds_product_app l m L M : bounds_product l L -> bounds_product m M -> bounds_product (l ++ m) (times_lattice p L M).
   Proof.
     intros [Fl HL] [Fm HM]. assert (F : Forall proper (l ++ m)) by (apply Forall_app; auto). split; auto.
     apply bounds_alike with (times (product l) (product m)); auto using bounds_times, alike_app, proper_product.
   Qed.
 
-  Lemma covers_trim budget l L : covers l L -> covers l (trim budget L).
+  Lemma bounds_product_trim budget l L : bounds_product l L -> bounds_product l (trim budget L).
   Proof. intros [F H]. split; auto. apply bounds_trim; auto. Qed.
 
   Lemma repeat_add {A} (a : A) m n : repeat a (m + n) = repeat a m ++ repeat a n.
   Proof. induction m; cbn; congruence. Qed.
 
-  Theorem covers_power budget D L n : bounds D L -> covers (repeat D (N.to_nat n)) (power_n p budget L n).
+  Theorem bounds_power budget D L n : bounds D L -> bounds_product (repeat D (N.to_nat n)) (power_n p budget L n).
   Proof.
-    intros HL. destruct n as [|n]; [apply covers_nil|]. cbn [N.to_nat power_n].
+    intros HL. destruct n as [|n]; [apply bounds_product_nil|]. cbn [N.to_nat power_n].
     induction n as [n IH|n IH|]; cbn [power_lattice].
     - replace (Pos.to_nat n~1) with (1 + (Pos.to_nat n + Pos.to_nat n))%nat by lia. rewrite !repeat_add.
-      apply covers_trim, covers_app; [apply covers_one; auto|]. apply covers_trim, covers_app; auto.
+      apply bounds_product_trim, bounds_product_app; [apply bounds_product_one; auto|]. apply bounds_product_trim, bounds_product_app; auto.
     - replace (Pos.to_nat n~0) with (Pos.to_nat n + Pos.to_nat n)%nat by lia. rewrite repeat_add.
-      apply covers_trim, covers_app; auto.
-    - apply covers_one; auto.
+      apply bounds_product_trim, bounds_product_app; auto.
+    - apply bounds_product_one; auto.
   Qed.
 
-  Theorem covers_product budget ls Ls : Forall2 covers ls Ls -> covers (concat ls) (product_lattice p budget Ls).
+  Theorem bounds_products budget ls Ls : Forall2 bounds_product ls Ls -> bounds_product (concat ls) (product_lattice p budget Ls).
   Proof.
-    intros H. destruct H as [|l L ls Ls HL H]; [apply covers_nil|]. cbn [concat product_lattice].
+    intros H. destruct H as [|l L ls Ls HL H]; [apply bounds_product_nil|]. cbn [concat product_lattice].
     revert l L HL. induction H as [|m M ls Ls HM H IH]; intros l L HL; cbn [concat fold_left].
     - rewrite app_nil_r. auto.
-    - rewrite app_assoc. apply IH. apply covers_trim, covers_app; auto.
+    - rewrite app_assoc. apply IH. apply bounds_product_trim, bounds_product_app; auto.
   Qed.
 End Scale.
