@@ -28,7 +28,7 @@ Definition entry_in (step : json) : option entry :=
   end.
 
 (** A derivation that was followed: its steps, and their lines, the last one first. *)
-Record derivation := Derivation { steps_of : list (step * list Z); last : line; earlier_lines : list line }.
+Record derivation := Derivation { steps_of : list (step * list Z); final : line; earlier_lines : list line }.
 
 (** How many steps of rows are between neighbouring tables of persons: what goes, and what comes in its place. *)
 Definition steps_of_rows (most : Z) (rel rows : relation) : Z := if relation_eqb rel rows then most else (2 * most)%Z.
@@ -89,7 +89,7 @@ Definition check_certificate (document : json) : accepted + string :=
         | Some (Object other) =>
           match point_of c ReplaceOne other with
           | inl (upper, delta, second) =>
-              ensure (draws_eqb (drawn (last found)) (drawn (last second))) or "the second proof is of other releases";
+              ensure (draws_eqb (drawn (final found)) (drawn (final second))) or "the second proof is of other releases";
               inl (Accepted c found (Some (upper, delta, second)))
           | inr why => inr ("of a replaced row: " ++ why)
           end

@@ -1,6 +1,6 @@
 (** The checker as a program: what is proved is what runs, but for the reading of files (driver.ml). *)
 Require Import ExtrOcamlBasic ExtrOcamlNativeString ZArith.
-From DP.check Require Import Json.
+From DP.check Require Import Json Certificate.
 
 Extract Inductive positive => "Whole.t"
   [ "(fun p -> Whole.succ (Whole.shift_left p 1))" "(fun p -> Whole.shift_left p 1)" "Whole.one" ]
@@ -52,4 +52,4 @@ Extract Constant Z.ggcd => "(fun a b -> let g = Whole.gcd a b in if Whole.sign g
 Extract Constant Ascii.eqb => "(fun (a : char) b -> a = b)".
 Extract Constant Z.to_pos => "(fun z -> if Whole.sign z <= 0 then Whole.one else z)".
 
-Extraction "check/checker.ml" check_document.
+Extraction "check/checker.ml" check_document check_certificate.

@@ -1,9 +1,10 @@
 (* Reads derivations and prints a verdict on each: the part of the verified checker that is not verified.
 
-   checker FILE        one document; exit 0: every step follows, 1: not, 2: no derivation
-   checker --lines     one document a line on standard input; one verdict a line
+   checker FILE                one derivation; exit 0: every step follows, 1: not, 2: no derivation
+   checker --lines             one derivation a line on standard input; one verdict a line
+   checker --certificate FILE  one certificate; exit 0: its claim follows, 1: not, 2: no certificate
 
-   A document is read as strictly as dpaccount/checker reads it, and digests are compared here. *)
+   FILE is - for standard input.  A document is read as strictly as dpaccount/checker reads it, and digests are compared here. *)
 open Checker
 
 exception Unreadable of string
@@ -272,15 +273,48 @@ let said text =
   | Error k -> (1, if k < 0 then "invalid: the number of steps" else Printf.sprintf "invalid: step %d" k)
   | exception Unreadable why -> (2, "error: " ^ why)
 
+(* ---------------------------------------------------------------- certificates *)
+
+let members = function Object l -> l | _ -> []
+let member_of name value = Option.value (List.assoc_opt name (members value)) ~default:Null
+
+(* That digests match: of the certificate, and of every step of what is proved. *)
+let untouched document =
+  let steps proof = match member_of "derivation" proof with Array l -> l | _ -> [] in
+  let body = List.filter (fun (k, _) -> k <> "digest" && k <> "signature") (members document) in
+  let proved = member_of "proved" document in
+  if member_of "digest" document <> Text (digest_of (Object body)) then Error "the certificate's digest does not match"
+  else
+    try List.iter (fun proof -> ignore (entries_of (steps proof))) [ proved; member_of "replace_one" proved ]; Ok ()
+    with Wrong i -> Error (Printf.sprintf "the digest of step %d does not match" i)
+
+let promised { of_claim = c; by_proof = { steps_of; final; _ }; _ } =
+  Printf.sprintf "the claim follows: (%s, %s), %s, %s, of %s; %d steps" (print_Q c.claimed_epsilon)
+    (print_Q c.claimed_delta) (relation_text c.claimed_relation)
+    (match c.claimed_observer with Central -> "central" | Joint -> "joint" | Local -> "local")
+    (if final.of_persons then Printf.sprintf "persons with at most %s rows" (print_Z c.most_rows) else "rows")
+    (List.length steps_of)
+
+let certified text =
+  match parse text with
+  | exception Unreadable why -> (2, "error: " ^ why)
+  | document when member_of "schema" document <> Text "dpaccount/certificate/1" -> (2, "error: no certificate")
+  | document ->
+    match untouched document with
+    | Error why -> (1, "invalid: " ^ why)
+    | Ok () -> (match check_certificate document with Inl found -> (0, "valid: " ^ promised found) | Inr why -> (1, "invalid: " ^ why))
+
 let () =
+  let judge said name =
+    let file = if name = "-" then stdin else open_in_bin name in
+    let text = Buffer.create 100_000 in
+    (try while true do Buffer.add_channel text file 1 done with End_of_file -> ());
+    let code, words = said (Buffer.contents text) in
+    print_endline words;
+    exit code in
   match Array.to_list Sys.argv with
   | [ _; "--lines" ] ->
     (try while true do print_endline (snd (said (input_line stdin))); done with End_of_file -> ())
-  | [ _; name ] ->
-    let file = open_in_bin name in
-    let text = really_input_string file (in_channel_length file) in
-    close_in file;
-    let code, words = said text in
-    print_endline words;
-    exit code
-  | _ -> prerr_endline "usage: checker FILE | checker --lines"; exit 2
+  | [ _; "--certificate"; name ] -> judge certified name
+  | [ _; name ] -> judge said name
+  | _ -> prerr_endline "usage: checker FILE | checker --lines | checker --certificate FILE"; exit 2

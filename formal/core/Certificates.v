@@ -76,25 +76,25 @@ Qed.
 (** What the reader of a claim sees, of a program that meets a derivation, makes only its releases, each on its
     place, and departs only where that is counted. *)
 Definition reader_learns_at_most (W : world) (c : claim) (rel : relation) (e d : Q) (found : derivation) : Prop :=
-  lawful W -> meets W c (steps_of found) 0 [] -> complete W (last found) -> steadfast W (last found) ->
-  let T := tables_of W (of_persons (last found)) in
-  forall x x' p q, near W T rel x x' -> seen W T (views (last found)) (claimed_observer c) x x' [] p q ->
+  lawful W -> meets W c (steps_of found) 0 [] -> complete W (final found) -> steadfast W (final found) ->
+  let T := tables_of W (of_persons (final found)) in
+  forall x x' p q, near W T rel x x' -> seen W T (views (final found)) (claimed_observer c) x x' [] p q ->
     p <= exp (Q2R e) * q + Q2R d.
 
 (** What was checked of a point and its derivation. *)
 Lemma point_of_spec c rel given e d found : point_of c rel given = inl (e, d, found) ->
   exists entries lines epsilon delta reads,
-    check_document entries = inl (steps_of found, lines) /\ lines = last found :: earlier_lines found /\
-    says (last found) = Private (about c) (Approximate epsilon delta) rel (claimed_observer c) reads /\
-    In (about c) (views (last found)) /\ (epsilon <= e)%Q /\ (delta <= d)%Q /\
+    check_document entries = inl (steps_of found, lines) /\ lines = final found :: earlier_lines found /\
+    says (final found) = Private (about c) (Approximate epsilon delta) rel (claimed_observer c) reads /\
+    In (about c) (views (final found)) /\ (epsilon <= e)%Q /\ (delta <= d)%Q /\
     forallb (fun s => persons_of_claim c (fst s)) (steps_of found) = true /\
-    (most_rows c <> 1%Z -> of_persons (last found) = true).
+    (most_rows c <> 1%Z -> of_persons (final found) = true).
 Proof.
   unfold point_of. intros H.
   repeat match type of H with
   | match ?x with _ => _ end = inl _ => let E := fresh "Is" in destruct x eqn:E; try discriminate H
   end.
-  injection H as <- <- <-. subst. cbn [last steps_of earlier_lines].
+  injection H as <- <- <-. subst. cbn [final steps_of earlier_lines].
   repeat match goal with
   | H : (_ && _)%bool = true |- _ => apply andb_prop in H; destruct H
   | H : String.eqb _ _ = true |- _ => apply String.eqb_eq in H; subst
@@ -117,7 +117,7 @@ Proof.
   destruct (derived_made W HW _ _ _ _ (Forall_nil _) (Forall_nil _) HM HD) as [Hh Hw].
   inversion Hh as [|? ? Hl _]. inversion Hw as [|? ? Ml _]. subst.
   assert (G : p <= exp (Q2R epsilon) * q + Q2R delta)
-    by (apply (reader_sees W (last found) (about c) epsilon delta rel (claimed_observer c) reads HW Hl Ml Hs complete steadfast x x'); auto).
+    by (apply (reader_sees W (final found) (about c) epsilon delta rel (claimed_observer c) reads HW Hl Ml Hs complete steadfast x x'); auto).
   assert (0 <= q <= 1) by (destruct (seen_range W T _ _ _ _ _ _ _ Hseen); auto).
   apply Qle_Rle in He, Hd. assert (exp (Q2R epsilon) <= exp (Q2R e)) by (apply exp_le; auto). nra.
 Qed.
@@ -135,7 +135,7 @@ Qed.
 Theorem check_certificate_sound W document a : check_certificate document = inl a ->
   let c := of_claim a in
   reader_learns_at_most W c (claimed_relation c) (claimed_epsilon c) (claimed_delta c) (by_proof a) /\
-  In (about c) (views (last (by_proof a))) /\ (most_rows c <> 1%Z -> of_persons (last (by_proof a)) = true).
+  In (about c) (views (final (by_proof a))) /\ (most_rows c <> 1%Z -> of_persons (final (by_proof a)) = true).
 Proof.
   unfold check_certificate. intros H.
   repeat match type of H with
