@@ -322,8 +322,8 @@ def check(
     rules
         List the rules that the proof uses, and the checker's files to read.
     verified
-        Also check every step with the checker extracted from the Coq proofs (`make formal` builds it); a
-        bare derivation then needs no --derivation.  Reports which rules are proved by machine.
+        Also check the claim and every step with the checker extracted from the Coq proofs (`make formal`
+        builds it); a bare derivation then needs no --derivation.  Reports which rules are proved by machine.
     """
     from audits import consistency
     from audits.consistency.one_run import SCHEMA
@@ -384,7 +384,7 @@ def _checked(answer: dict[str, Any]) -> str:
     listed = f"\n{checker.in_words(answer).rstrip()}" if "rules" in answer else ""
     if "steps" in answer and answer["valid"]:
         listed += (
-            f"\nverified checker: {answer['steps']} steps follow"
+            f"\nverified checker: {answer['steps']} steps follow{', and the claim' * answer['claim_follows']}"
             f"\nproved by machine: {', '.join(answer['proved_by_machine']) or 'none'}"
             f"\nassumed statements: {', '.join(answer['assumed']) or 'none'}"
             f"\nrules proved on paper only: {', '.join(answer['on_paper']) or 'none'}"

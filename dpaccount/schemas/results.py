@@ -60,6 +60,7 @@ class Check(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dpaccoun
     assumed: list[str] | Absent = UNSET
     on_paper: list[str] | Absent = UNSET
     rejected: str | Absent | None = UNSET
+    claim_follows: bool | Absent = UNSET
     rules: list[RuleInCode] | Absent = UNSET
     files: list[FileOfRules] | Absent = UNSET
 

@@ -1,10 +1,11 @@
 (* Reads derivations and prints a verdict on each: the part of the verified checker that is not verified.
 
-   checker FILE                one derivation; exit 0: every step follows, 1: not, 2: no derivation
+   checker FILE                a derivation; exit 0: every step follows, 1: not, 2: no derivation
+   checker --certificate FILE  a certificate; exit 0: its claim follows, 1: not, 2: no certificate
    checker --lines             one derivation a line on standard input; one verdict a line
-   checker --certificate FILE  one certificate; exit 0: its claim follows, 1: not, 2: no certificate
+   checker --certificates      one certificate a line
 
-   FILE is - for standard input.  A document is read as strictly as dpaccount/checker reads it, and digests are compared here. *)
+   A document is read as strictly as dpaccount/checker reads it, and digests are compared here. *)
 open Checker
 
 exception Unreadable of string
@@ -306,15 +307,16 @@ let certified text =
 
 let () =
   let judge said name =
-    let file = if name = "-" then stdin else open_in_bin name in
-    let text = Buffer.create 100_000 in
-    (try while true do Buffer.add_channel text file 1 done with End_of_file -> ());
-    let code, words = said (Buffer.contents text) in
+    let file = open_in_bin name in
+    let text = really_input_string file (in_channel_length file) in
+    close_in file;
+    let code, words = said text in
     print_endline words;
     exit code in
+  let judge_lines said = try while true do print_endline (snd (said (input_line stdin))); done with End_of_file -> () in
   match Array.to_list Sys.argv with
-  | [ _; "--lines" ] ->
-    (try while true do print_endline (snd (said (input_line stdin))); done with End_of_file -> ())
+  | [ _; "--lines" ] -> judge_lines said
+  | [ _; "--certificates" ] -> judge_lines certified
   | [ _; "--certificate"; name ] -> judge certified name
   | [ _; name ] -> judge said name
-  | _ -> prerr_endline "usage: checker FILE | checker --lines | checker --certificate FILE"; exit 2
+  | _ -> prerr_endline "usage: checker [--certificate] FILE | checker --lines | checker --certificates"; exit 2

@@ -8,9 +8,10 @@ import pytest
 
 from audits.reports import verified
 from dpaccount import checker
-from tests.dpaccount.checker.made import HONEST, derivation, edited
+from tests.dpaccount.checker.made import HONEST, UNPROVEN, derivation, edited, sealed
 
 STEPS = len(HONEST["proved"]["derivation"])
+FOLLOWS = f"valid: the claim follows: (2, 1/10), replace-one, central, of rows; {STEPS} steps"
 
 
 @pytest.fixture
@@ -37,20 +38,24 @@ def written(path, document):
 
 
 def test_a_certificate_that_both_accept(dpaccount, tmp_path, says):
-    says(f"valid: derivation of {STEPS} steps")
+    says(FOLLOWS)
     path = written(tmp_path / "c.json", HONEST)
     code, out, _ = dpaccount("check", path, "--verified", "--json")
     found = json.loads(out)
-    assert (code, found["verdict"], found["steps"]) == (0, "CERTIFIED", STEPS)
-    assert json.loads((tmp_path / "read.json").read_text())["steps"] == HONEST["proved"]["derivation"]
+    assert (code, found["verdict"], found["steps"], found["claim_follows"]) == (0, "CERTIFIED", STEPS, True)
+    assert json.loads((tmp_path / "read.json").read_text()) == HONEST  # the claim too
     rules = {step["rule"] for step in derivation() if not step["rule"].startswith("assume_")}
     paper = set(found["on_paper"])
     assert set(found["proved_by_machine"]) | paper <= rules
-    assert f"{STEPS} steps follow" in dpaccount("check", path, "--verified")[1]
+    assert f"{STEPS} steps follow, and the claim" in dpaccount("check", path, "--verified")[1]
 
 
 @pytest.mark.parametrize(
-    "said", ["invalid: step 1", "error: too long", f"valid: derivation of {STEPS - 1} steps"]
+    "said",
+    [
+        *("invalid: the guarantee cannot be read", "error: too long"),
+        *(f"valid: derivation of {STEPS} steps", FOLLOWS.replace(f" {STEPS} steps", f" {STEPS - 1} steps")),
+    ],
 )
 def test_what_the_extracted_checker_does_not_accept_is_not_valid(dpaccount, tmp_path, says, said):
     says(said)
@@ -63,7 +68,7 @@ def test_what_the_extracted_checker_does_not_accept_is_not_valid(dpaccount, tmp_
 
 
 def test_what_our_own_checker_does_not_accept_is_not_valid(dpaccount, tmp_path, says):
-    says(f"valid: derivation of {STEPS} steps")
+    says(FOLLOWS)
     path = written(tmp_path / "c.json", edited(HONEST, (("guarantee", "epsilon"), 1)))
     code, out, _ = dpaccount("check", path, "--verified", "--json")
     assert (code, json.loads(out)["valid"]) == (1, False)
@@ -74,12 +79,22 @@ def test_a_bare_derivation_needs_no_other_option(dpaccount, tmp_path, says):
     says(f"valid: derivation of {STEPS} steps")
     path = written(tmp_path / "d.json", {"schema": "dpaccount/derivation/1", "steps": steps})
     code, out, _ = dpaccount("check", path, "--verified", "--json")
-    assert (code, json.loads(out)["verdict"]) == (0, "DERIVATION")
+    found = json.loads(out)
+    assert (code, found["verdict"], found["claim_follows"]) == (0, "DERIVATION", False)
+    says("valid: derivation of 7 steps")
+    assert dpaccount("check", path, "--verified")[0] == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "code"), [("", 0), ("valid", 0), (f"valid: derivation of {STEPS} steps", 3)]
-)
+def test_where_nothing_is_certified_the_steps_alone_are_asked_for(dpaccount, tmp_path, says):
+    says(f"valid: derivation of {STEPS} steps")
+    path = written(tmp_path / "c.json", sealed(edited(UNPROVEN, (("sensitivity", 0, "status"), "untested"))))
+    code, out, _ = dpaccount("check", path, "--verified", "--json")
+    assert (code, json.loads(out)["claim_follows"]) == (3, False)
+    assert json.loads((tmp_path / "read.json").read_text())["steps"] == HONEST["proved"]["derivation"]
+    assert f"{STEPS} steps follow\n" in dpaccount("check", path, "--verified")[1]
+
+
+@pytest.mark.parametrize(("line", "code"), [("", 0), ("valid", 0), (FOLLOWS, 3)])
 def test_a_program_without_a_verdict_is_an_error(dpaccount, tmp_path, says, line, code):
     says(line, code)
     path = written(tmp_path / "c.json", HONEST)
