@@ -8,7 +8,7 @@ From DP Require Import Definitions Meaning.
 From DP.decide Require Import Fixed Functions.
 From DP.core Require Import Numbers.
 From DP.account Require Import Kinds.
-From DP.account.kinds Require Import Samples Values.
+From DP.account.kinds Require Import Samples Values Knots Geometric DiscreteNormal.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -35,7 +35,8 @@ Fixpoint values (k : kind) (w : way) (cs : list Z) : list Z :=
   | Failing epsilon delta => failing_values p epsilon delta cs
   | LaplaceNoise moved => laplace_values p moved cs
   | NormalNoise mu_squared => normal_values p mu_squared cs
-  | GeometricNoise _ _ | DiscreteNormalNoise _ _ => map (fun _ => one) cs
+  | GeometricNoise scale shift => geometric_values p scale shift cs
+  | DiscreteNormalNoise variance shift => discrete_normal_values p variance shift cs
   | Sampled rate k =>
       let n := Qnum rate in let d := Zpos (Qden rate) in
       match w with
@@ -183,9 +184,9 @@ Proof.
   - destruct HM as [HP HQ]. apply failing_values_right; auto; [apply q_nonneg'; auto|].
     split; [apply q_nonneg' | apply q_most]; auto.
   - apply laplace_values_right; auto.
-  - induction Hcs; cbn [map]; constructor; auto. apply bounds_one; auto.
+  - apply geometric_values_right; auto. apply Z.ltb_lt; auto.
   - apply normal_values_right; auto. apply q_positive'; auto.
-  - induction Hcs; cbn [map]; constructor; auto. apply bounds_one; auto.
+  - apply discrete_normal_values_right; auto; [apply Z.ltb_lt | apply Z.leb_le]; auto.
   - assert (Hr : 0 < Q2R rate <= 1) by (split; [apply q_positive' | apply q_most]; auto).
     assert (N1 : Forall nonnegative (map (there_inner (Qnum rate) (Zpos (Qden rate))) cs)).
     { apply Forall_map, Forall_forall. intros c _. unfold nonnegative, there_inner. lia. }
@@ -205,9 +206,9 @@ Proof. induction a; intros [|y b] H; cbn [zip_with length] in *; try discriminat
 
 Lemma length_values k : forall w cs, length (values k w cs) = length cs.
 Proof.
-  induction k; intros w cs; cbn [values]; unfold failing_values, laplace_values, normal_values;
+  induction k; intros w cs; cbn [values]; unfold failing_values, laplace_values, normal_values, geometric_values, discrete_normal_values;
     repeat match goal with |- context [match ?x with _ => _ end] => destruct x end;
-    rewrite ?length_zip_with, ?map_length; auto; rewrite IHk, map_length; auto.
+    rewrite ?length_zip_with, ?map_length, ?length_walk; auto; rewrite IHk, map_length; auto.
 Qed.
 
 Lemma values_symmetric k w w' cs : symmetric k = true -> values k w cs = values k w' cs.
