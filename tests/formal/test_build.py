@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from tests.formal.test_table import FORMAL, formal
+from tests.formal.test_agreement import BUILT
+from tests.formal.test_table import formal
 
 COQ = pytest.mark.skipif(formal.missing() is not None, reason="Coq or OCaml is not installed")
 FINE = "Definition one := 1.\nTheorem fine : one = 1. Proof. reflexivity. Qed.\n"
@@ -87,9 +88,7 @@ def test_the_key_of_a_file_follows_what_it_requires(project):
 
 @COQ
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not (FORMAL / "check" / "checker.ml").exists(), reason="`make formal` has not extracted it"
-)
+@BUILT
 @pytest.mark.skipif(sys.platform != "linux", reason="it is static on Linux")
 def test_the_extracted_program_is_static_and_the_same_wherever_it_is_built(tmp_path):
     places = [tmp_path / "a" / "program", tmp_path / "another folder" / "program"]
