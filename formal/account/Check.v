@@ -8,24 +8,34 @@ From DP.decide Require Import Fixed.
 From DP.account Require Import Kinds Ceilings Pairs Compose Lattice Product Dots Reading Plan.
 Import ListNotations.
 
+(** Nodes gap·first, gap·(first + 1), …, so many. *)
+Record block := Block { gap : Z; first : Z; number : N }.
+
 Record parameters := Parameters {
   bits : positive;                            (* masses are counted in 2^-bits, *)
   step : Q;                                   (* losses in steps, *)
   budget : Z;                                 (* and so much mass may be cut at once on either side. *)
-  there : list (Z * N);                       (* Of each event: its lowest node, and how many; *)
-  back : list (Z * N)                         (* the same in the other direction. *)
+  there : list (list block);                  (* Of each event, the nodes at which its hockey-stick is bounded; *)
+  back : list (list block)                    (* the same in the other direction. *)
 }.
 
-(** An event with its lowest node and how many there are. *)
-Definition ranged := (event * (Z * N))%type.
+Definition ranged := (event * list block)%type.
 
-Definition lattice_of (par : parameters) (lo hi : Z) (w : way) (ee : ranged) : lattice :=
-  let '(e, (low, n)) := ee in
-  dots (bits par) lo hi low (ceilings (bits par) (step par) (what e) w low (N.to_nat n)).
+(** Nodes from s on, with their bounds, the last one first. *)
+Fixpoint numbered (gap s : Z) (l : list Z) (after : list (Z * Z)) : list (Z * Z) :=
+  match l with [] => after | z :: rest => numbered gap (s + gap)%Z rest ((s, z) :: after) end.
+
+Definition knots (par : parameters) (w : way) (k : Kinds.kind) (blocks : list block) : list (Z * Z) :=
+  fold_left (fun after b =>
+    numbered (gap b) (gap b * first b) (ceilings (bits par) ((gap b # 1) * step par) k w (first b) (N.to_nat (number b))) after)
+    blocks [].
+
+Definition lattice_of (par : parameters) (w : way) (ee : ranged) : lattice :=
+  dots (bits par) (step par) (knots par w (what (fst ee)) (snd ee)).
 
 (** An event with what is above all of its releases. *)
-Definition powers (par : parameters) (lo hi : Z) (w : way) (events : list event) : list (event * lattice) :=
-  map (fun ee => (fst ee, power_n (bits par) (budget par) (lattice_of par lo hi w ee) (times (fst ee))))
+Definition powers (par : parameters) (w : way) (events : list event) : list (event * lattice) :=
+  map (fun ee => (fst ee, power_n (bits par) (budget par) (lattice_of par w ee) (times (fst ee))))
     (combine events match w with There => there par | Back => back par end).
 
 Definition of_unit (u : Z) (l : list (event * lattice)) : list lattice :=
@@ -38,8 +48,8 @@ Definition starts (events : list event) : list Z :=
 Definition classes (events : list event) : list Z :=
   match nodup Z.eq_dec (starts events) with [] => [0%Z] | l => l end.
 
-Definition check_way (par : parameters) (lo hi : Z) (w : way) (events : list event) (epsilon delta : Q) : bool :=
-  let l := powers par lo hi w events in
+Definition check_way (par : parameters) (lo : Z) (w : way) (events : list event) (epsilon delta : Q) : bool :=
+  let l := powers par w events in
   (length l =? length events)%nat &&
   forallb (fun u => at_most_delta (bits par) lo (step par) (product_lattice (bits par) (budget par) (of_unit u l)) epsilon delta)
     (classes events).
@@ -47,12 +57,12 @@ Definition check_way (par : parameters) (lo hi : Z) (w : way) (events : list eve
 Definition check_account (par : parameters) (p : plan) (epsilon delta : Q) : bool :=
   let kinds := map what (events p) in
   match decay (bits par) (step par) with
-  | Some (lo, hi) =>
+  | Some (lo, _) =>
     positive_rational (step par) && (0 <=? lo)%Z && forallb well_formed kinds &&
     match between p with
-    | ReplaceOne => forallb symmetric kinds && check_way par lo hi There (events p) epsilon delta
-    | AddRemove => check_way par lo hi There (events p) epsilon delta &&
-        (forallb symmetric kinds || check_way par lo hi Back (events p) epsilon delta)
+    | ReplaceOne => forallb symmetric kinds && check_way par lo There (events p) epsilon delta
+    | AddRemove => check_way par lo There (events p) epsilon delta &&
+        (forallb symmetric kinds || check_way par lo Back (events p) epsilon delta)
     | _ => false
     end
   | None => false
@@ -89,6 +99,36 @@ Proof.
     apply Z.leb_le in H3, H4. apply andb_true_intro. split; apply Z.leb_le; [|lia].
     apply Hmax. apply in_flat_map. exists e. rewrite Hce. split; [|left; auto]. apply filter_In. split; auto.
     unfold reads. rewrite Hce. exact Hr'.
+Qed.
+
+(* ---------------------------------------------------------------- bounds at the knots *)
+
+Lemma in_numbered gap l : forall s after n z, In (n, z) (numbered gap s l after) ->
+  In (n, z) after \/ exists j, nth_error l j = Some z /\ n = (s + gap * Z.of_nat j)%Z.
+Proof.
+  induction l as [|x l IH]; intros s after n z; cbn [numbered]; auto. intros H.
+  destruct (IH _ _ _ _ H) as [[[= <- <-]|H0]|[j [Hj ->]]]; auto.
+  - right. exists 0%nat. split; [reflexivity|lia].
+  - right. exists (Datatypes.S j). split; auto. lia.
+Qed.
+
+Lemma knots_bound par w k blocks {A} (P Q : law A) f s z : well_formed k = true -> meets k w P Q -> test f ->
+  In (s, z) (knots par w k blocks) ->
+  (P f <= IZR z / unit_of (bits par) + exp (IZR s * Q2R (step par)) * Q f)%R.
+Proof.
+  intros Hk Hm Hf. unfold knots.
+  assert (G : forall blocks after, In (s, z) (fold_left (fun after b =>
+    numbered (gap b) (gap b * first b) (ceilings (bits par) ((gap b # 1) * step par) k w (first b) (N.to_nat (number b))) after)
+    blocks after) -> In (s, z) after \/ (P f <= IZR z / unit_of (bits par) + exp (IZR s * Q2R (step par)) * Q f)%R).
+  { clear blocks. induction blocks as [|b blocks IH]; intros after; cbn [fold_left]; auto. intros H.
+    destruct (IH _ H) as [H0|H0]; auto. apply in_numbered in H0. destruct H0 as [H0|[j [Hj ->]]]; auto. right.
+    pose proof (meets_ceilings (bits par) ((gap b # 1) * step par) k w (first b) _ j z P Q f Hk Hj Hm Hf) as C.
+    unfold node in C. rewrite Q2R_mult in C.
+    replace (IZR (gap b * first b + gap b * Z.of_nat j) * Q2R (step par))%R
+      with (IZR (first b + Z.of_nat j) * (Q2R (gap b # 1) * Q2R (step par)))%R; auto.
+    replace (Q2R (gap b # 1)) with (IZR (gap b)) by (unfold Q2R; cbn [Qnum Qden]; rewrite Rinv_1; ring).
+    rewrite !plus_IZR, !mult_IZR. ring. }
+  intros H. destruct (G blocks [] H) as [[]|]; auto.
 Qed.
 
 (* ---------------------------------------------------------------- one direction *)
@@ -139,8 +179,8 @@ Section Way.
   Qed.
 
   Lemma products_of (pair_at : nat -> pair) (L : ranged -> lattice) s :
-    (forall ee, bounds (bits par) h (pair_of (bits par) h (L ee)) (L ee)) ->
-    forall es ks from, (length es <= length ks)%nat ->
+    (forall ee : ranged, bounds (bits par) h (pair_of (bits par) h (L ee)) (L ee)) ->
+    forall es (ks : list (list block)) from, (length es <= length ks)%nat ->
     (forall i ee, nth_error (combine es ks) i = Some ee -> pair_at (from + i)%nat = pair_of (bits par) h (L ee)) ->
     exists ls, map pair_at (all_of s es from) = concat ls /\
       Forall2 (bounds_product (bits par) h) ls
@@ -166,17 +206,17 @@ Section Way.
     Hypothesis apart : differ (between p) w' u d d'.
     Hypothesis one_way : forall k A (P Q : law A), In k (map what (events p)) -> meets k w' P Q -> meets k w P Q.
     Hypothesis worse : forall e, In e (events p) -> reads e u = true -> reads e s = true.
-    Hypothesis checked : check_way par lo hi w (events p) epsilon delta = true.
+    Hypothesis checked : check_way par lo w (events p) epsilon delta = true.
     Hypothesis in_classes : In s (classes (events p)).
 
     Let ends := match w with There => there par | Back => back par end.
-    Let lattice_at := lattice_of par lo hi w.
+    Let lattice_at := lattice_of par w.
     Let costs (hist : history message) : option nat :=
       match nth_error (events p) (event_of hist) with
       | Some e => if reads e u then Some (event_of hist) else None
       | None => None
       end.
-    Let default : event * (Z * N) := (Event (Response 0) 0 None, (0%Z, 0%N)).
+    Let default : ranged := (Event (Response 0) 0 None, []).
     Let pair_at (i : nat) : pair := pair_of (bits par) h (lattice_at (nth i (combine (events p) ends) default)).
 
     Let h_pos : (0 < h)%R. Proof. apply h_pos. exact step_pos. Qed.
@@ -184,8 +224,7 @@ Section Way.
 
     Let lattice_good ee : bounds (bits par) h (pair_of (bits par) h (lattice_at ee)) (lattice_at ee).
     Proof.
-      destruct ee as [e [low n]]. unfold lattice_at, lattice_of.
-      pose proof (dots_sound (bits par) h lo hi h_pos decayed_h low (ceilings (bits par) (step par) (what e) w low (N.to_nat n))) as H.
+      pose proof (dots_sound (bits par) (step par) h_pos (knots par w (what (fst ee)) (snd ee))) as H.
       cbv zeta in H. apply bounds_self; apply H.
     Qed.
 
@@ -195,14 +234,14 @@ Section Way.
       apply Nat.eqb_eq in Hlen. unfold powers in Hlen. rewrite map_length, combine_length in Hlen. fold ends in Hlen. lia.
     Qed.
 
-    Let nth_event i e : nth_error (events p) i = Some e -> exists low n, nth i (combine (events p) ends) default = (e, (low, n)).
+    Let nth_event i e : nth_error (events p) i = Some e -> exists blocks, nth i (combine (events p) ends) default = (e, blocks).
     Proof.
       intros He. assert (Hi : (i < length (events p))%nat) by (apply nth_error_Some; congruence).
       assert (Hc : nth_error (combine (events p) ends) i <> None).
       { apply nth_error_Some. rewrite combine_length. lia. }
-      destruct (nth_error (combine (events p) ends) i) as [[e' [low n]]|] eqn:Hn; [|congruence].
-      exists low, n. rewrite (nth_error_nth _ _ _ Hn). f_equal.
-      assert (G : forall (es : list event) (ks : list (Z * N)) i, nth_error (combine es ks) i = Some (e', (low, n)) -> nth_error es i = Some e').
+      destruct (nth_error (combine (events p) ends) i) as [[e' blocks]|] eqn:Hn; [|congruence].
+      exists blocks. rewrite (nth_error_nth _ _ _ Hn). f_equal.
+      assert (G : forall (es : list event) (ks : list (list block)) i, nth_error (combine es ks) i = Some (e', blocks) -> nth_error es i = Some e').
       { induction es as [|a es IH]; intros [|k ks] [|j] Hj; cbn [combine nth_error] in *; try discriminate; eauto. congruence. }
       specialize (G _ _ _ Hn). congruence.
     Qed.
@@ -212,11 +251,11 @@ Section Way.
     Proof.
       intros Ha. destruct (following hist Ha) as [e [He [_ Hmeet]]]. specialize (Hmeet w' u d d' apart).
       unfold costs. rewrite He. destruct (reads e u); auto.
-      destruct (nth_event _ _ He) as [low [n Hn]]. unfold pair_at. rewrite Hn. unfold lattice_at, lattice_of.
+      destruct (nth_event _ _ He) as [blocks Hn]. unfold pair_at. rewrite Hn. unfold lattice_at, lattice_of. cbn [fst snd].
       assert (Hk : In (what e) (map what (events p))) by (apply in_map; eapply nth_error_In; eauto).
-      apply (dots_sound (bits par) h lo hi h_pos decayed_h). intros j z Hz f Hf.
+      apply (dots_sound (bits par) (step par) h_pos). intros s' z Hz f Hf.
       pose proof formed as F. rewrite forallb_forall in F. specialize (F _ Hk).
-      apply (meets_ceilings (bits par) (step par) (what e) w low (N.to_nat n) j z); auto.
+      apply (knots_bound par w (what e) blocks); auto.
     Qed.
 
     Let count_used hist i : (count_occ Nat.eq_dec (here asks costs hist ++ used asks costs hist) i <= made asks event_of i hist)%nat.
@@ -279,7 +318,7 @@ Proof.
   destruct (decay (bits par) (step par)) as [[lo hi]|] eqn:Hdecay; [|discriminate].
   apply andb_prop in H. destruct H as [H Hway]. apply andb_prop in H. destruct H as [H Hformed].
   apply andb_prop in H. destruct H as [Hstep Hlo]. apply Z.ltb_lt in Hstep. apply Z.leb_le in Hlo.
-  assert (Go : forall w w' u, differ (between p) w' u d d' -> check_way par lo hi w (events p) epsilon delta = true ->
+  assert (Go : forall w w' u, differ (between p) w' u d d' -> check_way par lo w (events p) epsilon delta = true ->
     (w = w' \/ forallb symmetric (map what (events p)) = true) ->
     approximate (Q2R epsilon) (Q2R delta) asks (draw d) (draw d')).
   { intros w w' u Hd Hc Hw. destruct (class_of (events p) u) as [s [Hs Hmax]].

@@ -1,5 +1,5 @@
-(** A lattice from bounds at single points: from the top down, each mass is the least natural number that lifts the
-    hockey-stick above the next bound.  Main theorem: `dots_sound`.
+(** A lattice from bounds at single nodes, its knots: from the top down, each mass is the least natural number that
+    lifts the hockey-stick above the next bound.  Main theorem: `dots_sound`.
 
     Where bounds wobble, the lattice costs a little more, and stays above them. *)
 Require Import Reals QArith Qreals ZArith Lra Lia Psatz List.
@@ -24,44 +24,46 @@ Qed.
 Definition all_lost (p : positive) : lattice := Lattice 0 [] (2 ^ Zpos p).
 
 Section Executable.
-  Context (p : positive) (lo hi : Z).                   (* units of 2^-p; lo <= e^(-step) <= hi *)
+  Context (p : positive) (step : Q).
   Let one := (2 ^ Zpos p)%Z.
 
-  (** Bounds of the nodes from s downward.  [done]: masses of the nodes above s + 1; a: their sum; b: at least their
-      sum where each is multiplied by e^-(its distance from s + 1); e: at most the point at s + 1. *)
-  Fixpoint connect (lost a b e s : Z) (bounds done : list Z) : lattice :=
-    match bounds with
-    | [] => Lattice (s + 1) (Z.max 0 (one - lost - a) :: done) lost
-    | z :: rest =>
-      let e := if (0 <=? s)%Z then one else Z.shiftr (e * lo) (Zpos p) in
-      let d := Z.max z (one - e) in
-      let m := Z.max 0 (up_div ((d - lost - a + shift_up p (b * hi) + 1) * one) (one - hi)) in
-      connect lost (a + m) (shift_up p ((b + m) * hi)) e (s - 1) rest (m :: done)
+  (** Knots below t, from the top down, each with its bound.  [gap], [lo], [hi]: e^(-gap step), enclosed, of the last
+      distance of two knots; [done]: masses of the nodes above t; a: their sum; b: at least their sum where each is
+      multiplied by e^-(its distance from t); e: at most the point at t. *)
+  Fixpoint connect (gap lo hi lost a b e t : Z) (knots : list (Z * Z)) (done : list Z) : option lattice :=
+    match knots with
+    | [] => Some (Lattice t (Z.max 0 (one - lost - a) :: done) lost)
+    | (s, z) :: rest =>
+      let gap' := (t - s)%Z in
+      match (if (gap' =? gap)%Z then Some (lo, hi) else decay p ((gap' # 1) * step)) with
+      | Some (lo, hi) =>
+        if ((0 <? gap') && (0 <=? lo) && (0 <? hi) && (hi <? one))%Z%bool then
+          let e := if (0 <=? s)%Z then one else Z.shiftr (e * lo) (Zpos p) in
+          let d := Z.max z (one - e) in
+          let m := Z.max 0 (up_div ((d - lost - a + shift_up p (b * hi) + 1) * one) (one - hi)) in
+          connect gap' lo hi lost (a + m) (shift_up p ((b + m) * hi)) e s rest
+            (repeat 0%Z (Z.to_nat (gap' - 1)) ++ m :: done)
+        else None
+      | None => None
+      end
     end.
 
-  Definition dots (low : Z) (bounds : list Z) : lattice :=
-    match rev' bounds with
+  Definition dots (knots : list (Z * Z)) : lattice :=
+    match knots with
     | [] => all_lost p
-    | z :: rest =>
-      if ((0 <=? lo) && (0 <? hi) && (hi <? one))%Z%bool then
-        let top := (low + Kronecker.count bounds - 1)%Z in
-        let e := if (0 <=? top)%Z then one else 0%Z in
-        connect (Z.max z (one - e)) 0 0 e (top - 1) rest []
-      else all_lost p
+    | (t, z) :: rest =>
+      let e := if (0 <=? t)%Z then one else 0%Z in
+      match connect 0 one one (Z.max z (one - e)) 0 0 e t rest [] with
+      | Some L => L
+      | None => all_lost p
+      end
     end.
 End Executable.
 
-Lemma nth_error_rev {A} (l : list A) j : (j < length l)%nat -> nth_error (rev l) j = nth_error l (length l - 1 - j).
-Proof.
-  intros Hj. destruct l as [|a l0] eqn:E; [cbn in Hj; lia|]. rewrite <- E in *.
-  rewrite (nth_error_nth' l a) by lia. rewrite (nth_error_nth' (rev l) a) by (rewrite rev_length; lia).
-  rewrite rev_nth by lia. f_equal. f_equal. lia.
-Qed.
-
 Section Soundness.
-  Context (p : positive) (h : R) (lo hi : Z).
+  Context (p : positive) (step : Q).
+  Local Notation h := (Q2R step).
   Hypothesis h_pos : 0 < h.
-  Hypothesis decayed : IZR lo <= exp (- h) * unit_of p <= IZR hi.
   Local Notation S := (unit_of p).
   Local Notation one := (2 ^ Zpos p)%Z.
   Local Notation node s := (exp (IZR s * h)).
@@ -84,13 +86,13 @@ Section Soundness.
   (** How masses weigh at a node further down. *)
   Definition weighed (s t : Z) (l : list Z) := along (fun i => exp (- (IZR (i - s) * h))) t l.
 
-  Lemma weighed_next s t l : weighed (s - 1) t l = weighed s t l * exp (- h).
+  Lemma weighed_down g s t l : weighed (s - g) t l = weighed s t l * exp (- (IZR g * h)).
   Proof.
     unfold weighed. rewrite Rmult_comm, <- along_scale. apply along_ext. intros i _.
     rewrite <- exp_plus. f_equal. rewrite !minus_IZR. ring.
   Qed.
 
-  Lemma lifted d l a b : (0 < hi < one)%Z -> (0 <= b)%Z ->
+  Lemma lifted hi d l a b : (0 < hi < one)%Z -> (0 <= b)%Z ->
     let m := Z.max 0 (up_div ((d - l - a + shift_up p (b * hi) + 1) * one) (one - hi)) in
     (d <= l + (a + m) - shift_up p ((b + m) * hi))%Z.
   Proof.
@@ -109,88 +111,119 @@ Section Soundness.
     unfold need in Hw. lia.
   Qed.
 
-  Lemma node_down s e : (0 <= lo)%Z -> (0 <= e)%Z -> IZR e <= S * node (s + 1) ->
+  Definition enclosed (gap lo hi : Z) := IZR lo <= exp (- (IZR gap * h)) * S <= IZR hi.
+
+  Lemma decay_gap gap lo hi : decay p ((gap # 1) * step) = Some (lo, hi) -> enclosed gap lo hi.
+  Proof.
+    intros H. apply decay_sound in H. rewrite Q2R_mult in H. unfold enclosed.
+    replace (Q2R (gap # 1)) with (IZR gap) in H by (unfold Q2R; cbn [Qnum Qden]; rewrite Rinv_1; ring). exact H.
+  Qed.
+
+  Lemma node_down lo hi s t e : enclosed (t - s) lo hi -> (0 <= lo)%Z -> (0 <= e)%Z -> IZR e <= S * node t ->
     let e' := if (0 <=? s)%Z then one else Z.shiftr (e * lo) (Zpos p) in (0 <= e')%Z /\ IZR e' <= S * node s.
   Proof.
-    intros Hlo He Hle e'. unfold e'. destruct (Z.leb_spec 0 s) as [Hs|Hs].
+    intros [Hd _] Hlo He Hle e'. unfold e'. destruct (Z.leb_spec 0 s) as [Hs|Hs].
     - split; [apply Z.pow_nonneg; lia|]. rewrite one_S. assert (1 <= node s); [|nra].
       rewrite <- exp_0. apply exp_mono. apply IZR_le in Hs. nra.
     - rewrite Z.shiftr_div_pow2 by lia. assert (Hone : (0 < one)%Z) by (apply Z.pow_pos_nonneg; lia).
       split; [apply Z.div_pos; nia|]. pose proof (div_le (e * lo) one Hone) as D. rewrite mult_IZR, one_S in D.
       apply Rmult_le_reg_r with S; auto. apply Rle_trans with (1 := D).
-      replace (IZR (s + 1) * h) with (IZR s * h + h) in Hle by (rewrite plus_IZR; ring). rewrite exp_plus in Hle.
-      assert (E : exp h * exp (- h) = 1) by (rewrite <- exp_plus, Rplus_opp_r; apply exp_0).
-      apply IZR_le in He. apply IZR_le in Hlo. pose proof (exp_pos (- h)).
-      apply Rle_trans with (S * (node s * exp h) * (exp (- h) * S)); [apply Rmult_le_compat; lra|].
-      replace (S * (node s * exp h) * (exp (- h) * S)) with (S * node s * S * (exp h * exp (- h))) by ring.
-      rewrite E. lra.
+      assert (E : node t * exp (- (IZR (t - s) * h)) = node s).
+      { rewrite <- exp_plus. f_equal. rewrite minus_IZR. ring. }
+      rewrite <- E. apply IZR_le in He. apply IZR_le in Hlo.
+      apply Rle_trans with (S * node t * (exp (- (IZR (t - s) * h)) * S)); [apply Rmult_le_compat; lra|].
+      right. ring.
   Qed.
 
-  Lemma connect_sound (Hlo : (0 <= lo)%Z) (Hhi : (0 < hi < one)%Z) bounds : forall l a b e s done,
-    (0 <= l)%Z -> nonneg_all done -> a = sum done -> (0 <= b)%Z -> weighed (s + 1) (s + 2) done <= IZR b ->
-    (0 <= e)%Z -> IZR e <= S * node (s + 1) ->
-    let L := connect p lo hi l a b e s bounds done in
-    good L /\ lost L = l /\ low L = (s + 1 - Z.of_nat (length bounds))%Z /\
-    length (masses L) = (1 + length bounds + length done)%nat /\
-    (one <= lost L + sum (masses L))%Z /\
-    (exists front, masses L = front ++ done) /\
-    forall j z, nth_error bounds j = Some z ->
-      raised_to L (s - Z.of_nat j) z /\ S - S * node (s - Z.of_nat j) <= IZR (lost L) + along (gain h (node (s - Z.of_nat j))) (low L) (masses L).
+  Lemma along_zeros g s n l : along g s (repeat 0%Z n ++ l) = along g (s + Z.of_nat n)%Z l.
   Proof.
-    induction bounds as [|z bounds IH]; intros l a b e s done Hl Hdone Ha Hb Hw He Hse; cbn [connect].
-    - cbn [lost masses low length]. assert (Hlast : (0 <= Z.max 0 (one - l - a))%Z) by lia.
-      split; [split; cbn [lost masses]; [lia|constructor; auto]|]. split; [reflexivity|]. split; [lia|]. split; [lia|].
-      split; [rewrite sum_cons; lia|]. split; [exists [Z.max 0 (one - l - a)]; reflexivity|].
-      intros [|j]; discriminate.
-    - pose proof (node_down s e Hlo He Hse) as Hnode. cbv zeta in Hnode.
+    rewrite along_app, repeat_length. assert (Z0 : forall s, along g s (repeat 0%Z n) = 0).
+    { induction n; intros t; cbn [repeat along]; [reflexivity|]. rewrite IHn. ring. }
+    rewrite Z0. ring.
+  Qed.
+
+  (** The gain at s of what stands above it, where nothing stands below. *)
+  Lemma along_gain s t l : (s <= t)%Z -> along (gain h (node s)) t l = IZR (sum l) - weighed s t l.
+  Proof.
+    rewrite <- (along_1 t). unfold weighed. revert t. induction l as [|x l IH]; intros t Ht; cbn [along]; [lra|].
+    rewrite gain_node by auto. specialize (IH (t + 1)%Z ltac:(lia)). lra.
+  Qed.
+
+  Definition at_knots (L : lattice) (from : Z) (knots : list Z) :=
+    forall j m, nth_error (masses L) j = Some m -> m <> 0%Z -> In (low L + Z.of_nat j)%Z knots \/ (from < low L + Z.of_nat j)%Z.
+
+  Definition lifts (L : lattice) (s z : Z) :=
+    let H := IZR (lost L) + along (gain h (node s)) (low L) (masses L) in IZR z <= H /\ S - S * node s <= H.
+
+  Lemma connect_sound knots : forall gap lo hi l a b e t done L,
+    connect p step gap lo hi l a b e t knots done = Some L -> enclosed gap lo hi ->
+    (0 <= l)%Z -> nonneg_all done -> a = sum done -> (0 <= b)%Z -> weighed t (t + 1) done <= IZR b ->
+    (0 <= e)%Z -> IZR e <= S * node t ->
+    good L /\ lost L = l /\ (one <= lost L + sum (masses L))%Z /\
+    (exists front, masses L = front ++ done /\ (low L + Z.of_nat (length front) = t + 1)%Z) /\
+    at_knots L t (t :: map fst knots) /\ forall s z, In (s, z) knots -> lifts L s z.
+  Proof.
+    induction knots as [|[s z] knots IH]; intros gap lo0 hi0 l a b e t done L HL Hgap Hl Hdone Ha Hb Hw He Hte; cbn [connect] in HL.
+    - injection HL as <-. unfold at_knots. cbn [lost masses low]. assert (Hlast : (0 <= Z.max 0 (one - l - a))%Z) by lia.
+      split; [split; cbn [lost masses]; [lia|constructor; auto]|]. split; [reflexivity|].
+      split; [rewrite sum_cons; lia|]. split; [exists [Z.max 0 (one - l - a)]; split; [reflexivity|cbn; lia]|].
+      split; [|intros s z []]. intros [|j] m _ _; [left; left; lia|right; lia].
+    - assert (Henc : exists lo hi, enclosed (t - s) lo hi /\ (if (t - s =? gap)%Z then Some (lo0, hi0) else decay p ((t - s # 1) * step)) = Some (lo, hi)).
+      { destruct (Z.eqb_spec (t - s) gap) as [E|N].
+        - exists lo0, hi0. rewrite E. auto.
+        - destruct (decay p ((t - s # 1) * step)) as [[lo hi]|] eqn:Hd; [|discriminate].
+          exists lo, hi. split; auto using decay_gap. }
+      destruct Henc as [lo [hi [Henc Hdec]]]. rewrite Hdec in HL. clear Hdec lo0 hi0 Hgap gap.
+      destruct ((0 <? t - s) && (0 <=? lo) && (0 <? hi) && (hi <? one))%Z%bool eqn:Hr; [|discriminate].
+      apply andb_prop in Hr. destruct Hr as [Hr H4]. apply andb_prop in Hr. destruct Hr as [Hr H3].
+      apply andb_prop in Hr. destruct Hr as [H1 H2]. apply Z.ltb_lt in H1, H3, H4. apply Z.leb_le in H2.
+      pose proof (node_down lo hi s t e Henc H2 He Hte) as Hnode. cbv zeta in Hnode.
       set (e' := if (0 <=? s)%Z then one else Z.shiftr (e * lo) (Zpos p)) in *. destruct Hnode as [He' Hse'].
-      set (d := Z.max z (one - e')).
-      pose proof (lifted d l a b Hhi Hb) as Hlift. cbv zeta in Hlift.
+      set (d := Z.max z (one - e')) in *.
+      pose proof (lifted hi d l a b (conj H3 H4) Hb) as Hlift. cbv zeta in Hlift.
       set (m := Z.max 0 (up_div ((d - l - a + shift_up p (b * hi) + 1) * one) (one - hi))) in *.
       set (b' := shift_up p ((b + m) * hi)) in *.
+      set (done' := repeat 0%Z (Z.to_nat (t - s - 1)) ++ m :: done) in *.
       assert (Hm : (0 <= m)%Z) by (unfold m; lia).
       assert (Hb' : (0 <= b')%Z) by (apply shift_up_nonneg; nia).
-      assert (Hw' : weighed s (s + 1) (m :: done) <= IZR b').
-      { assert (W : weighed (s + 1) (s + 1) (m :: done) <= IZR (b + m)).
-        { unfold weighed in *. cbn [along]. replace (s + 1 - (s + 1))%Z with 0%Z by lia.
-          replace (s + 1 + 1)%Z with (s + 2)%Z by lia. rewrite Rmult_0_l, Ropp_0, exp_0, plus_IZR. lra. }
-        replace s with (s + 1 - 1)%Z at 1 by lia. rewrite weighed_next.
+      assert (Hlen : (s + 1 + Z.of_nat (Z.to_nat (t - s - 1)) = t)%Z) by lia.
+      assert (Hdone' : nonneg_all done').
+      { apply Forall_app. split; [|constructor; auto]. apply Forall_forall. intros x Hx. apply repeat_spec in Hx. lia. }
+      assert (Hsum' : (a + m)%Z = sum done').
+      { unfold done'. rewrite sum_app, sum_cons. assert (Z0 : forall n, sum (repeat 0%Z n) = 0%Z).
+        { induction n; [reflexivity|]. cbn [repeat]. rewrite sum_cons, IHn. reflexivity. }
+        rewrite Z0. lia. }
+      assert (Hw' : weighed s (s + 1) done' <= IZR b').
+      { unfold done', weighed. rewrite along_zeros, Hlen. fold (weighed s t (m :: done)).
+        assert (W : weighed t t (m :: done) <= IZR (b + m)).
+        { unfold weighed in *. cbn [along]. rewrite Z.sub_diag, Rmult_0_l, Ropp_0, exp_0, plus_IZR. lra. }
+        replace s with (t - (t - s))%Z at 1 by lia. rewrite weighed_down. destruct Henc as [_ Henc].
         apply Rmult_le_reg_r with S; auto. unfold b'. apply Rle_trans with (2 := shift_up_le p _). rewrite mult_IZR.
-        pose proof (exp_pos (- h)).
-        assert (0 <= weighed (s + 1) (s + 1) (m :: done)).
+        pose proof (exp_pos (- (IZR (t - s) * h))).
+        assert (0 <= weighed t t (m :: done)).
         { apply along_nonneg; [constructor; auto|]. intros. left. apply exp_pos. }
-        rewrite Rmult_assoc. apply Rmult_le_compat; auto; [nra|lra]. }
-      specialize (IH l (a + m)%Z b' e' (s - 1)%Z (m :: done)).
-      replace (s - 1 + 1)%Z with s in IH by lia. replace (s - 1 + 2)%Z with (s + 1)%Z in IH by lia.
-      destruct IH as [G [L0 [Low [Len [Tot [[front Hf] Hat]]]]]]; auto.
-      { constructor; auto. }
-      { rewrite sum_cons. lia. }
-      set (L := connect p lo hi l (a + m) b' e' (s - 1) bounds (m :: done)) in *.
-      split; auto. split; auto. split; [cbn [length]; lia|]. split; [cbn [length] in *; lia|]. split; auto.
-      split; [exists (front ++ [m]); rewrite <- app_assoc; exact Hf|].
+        rewrite Rmult_assoc. apply Rmult_le_compat; auto; nra. }
+      destruct (IH (t - s)%Z lo hi l (a + m)%Z b' e' s done' L HL Henc Hl Hdone' Hsum' Hb' Hw' He' Hse')
+        as [G [L0 [Tot [[front [Hf Hlow]] [Knots Hat]]]]].
+      split; auto. split; auto. split; auto.
+      split.
+      { exists (front ++ repeat 0%Z (Z.to_nat (t - s - 1)) ++ [m]). split.
+        - rewrite Hf. unfold done'. rewrite <- !app_assoc. reflexivity.
+        - rewrite !app_length, repeat_length. cbn [length]. lia. }
+      split.
+      { intros j x Hx Nx. cbn [map fst]. destruct (Knots j x Hx Nx) as [Hin|Hin].
+        - left. right. exact Hin.
+        - destruct (Z.lt_total (low L + Z.of_nat j) t) as [Lt|[Eq|Gt]]; [|left; left; lia|right; lia].
+          exfalso. apply Nx. rewrite Hf, nth_error_app2 in Hx by lia. unfold done' in Hx.
+          rewrite nth_error_app1 in Hx by (rewrite repeat_length; lia). apply nth_error_In, repeat_spec in Hx. auto. }
       assert (Here : IZR d <= IZR (lost L) + along (gain h (node s)) (low L) (masses L)).
-      { apply IZR_le in Hlift. apply Rle_trans with (1 := Hlift). rewrite L0, Hf, along_app.
-        assert (Hlow : (low L + Z.of_nat (length front) = s + 1)%Z).
-        { rewrite Hf, app_length in Len. cbn [length] in Len. lia. }
-        rewrite Hlow. destruct G as [_ G]. rewrite Hf in G. apply Forall_app in G. destruct G as [G1 G2].
+      { apply IZR_le in Hlift. apply Rle_trans with (1 := Hlift). rewrite L0, Hf, along_app, Hlow.
+        destruct G as [_ G]. rewrite Hf in G. apply Forall_app in G. destruct G as [G1 _].
         pose proof (along_nonneg (gain h (node s)) (low L) front G1 (fun i => gain_nonneg h (node s) i)) as N.
-        assert (E : along (gain h (node s)) (s + 1) (m :: done) = IZR (a + m) - weighed s (s + 1) (m :: done)).
-        { assert (E1 : along (gain h (node s)) (s + 1) (m :: done) + weighed s (s + 1) (m :: done) = along (fun _ => 1) (s + 1) (m :: done)).
-          { unfold weighed.
-            assert (G : forall ms t, (s <= t)%Z ->
-              along (gain h (node s)) t ms + along (fun i => exp (- (IZR (i - s) * h))) t ms = along (fun _ => 1) t ms).
-            { induction ms as [|x ms IHms]; intros t Ht; cbn [along]; [lra|]. rewrite gain_node by auto.
-              specialize (IHms (t + 1)%Z ltac:(lia)). lra. }
-            apply G. lia. }
-          rewrite along_1, sum_cons in E1. replace (a + m)%Z with (m + sum done)%Z by lia. lra. }
-        rewrite E. rewrite minus_IZR, plus_IZR. lra. }
-      intros [|j] z' Hz; cbn [nth_error] in Hz.
-      + injection Hz as <-. replace (s - Z.of_nat 0)%Z with s by lia. split.
-        * apply Rle_trans with (2 := Here). apply IZR_le. unfold d. lia.
-        * apply Rle_trans with (2 := Here). apply Rle_trans with (IZR (one - e')).
-          { rewrite minus_IZR, one_S. lra. }
-          apply IZR_le. unfold d. lia.
-      + specialize (Hat j z' Hz). replace (s - Z.of_nat (Datatypes.S j))%Z with (s - 1 - Z.of_nat j)%Z by lia. exact Hat.
+        rewrite (along_gain s (s + 1)), <- Hsum' by lia. rewrite minus_IZR, !plus_IZR. lra. }
+      intros s' z' [[= <- <-]|Hin]; [|auto]. split; apply Rle_trans with (2 := Here).
+      + apply IZR_le. unfold d. lia.
+      + apply Rle_trans with (IZR (one - e')); [rewrite minus_IZR, one_S; lra|]. apply IZR_le. unfold d. lia.
   Qed.
 
   Lemma all_lost_sound : good (all_lost p) /\ proper (pair_of p h (all_lost p)) /\
@@ -205,29 +238,30 @@ Section Soundness.
     - unfold all_lost; cbn [lost]. rewrite one_S. unfold Rdiv. rewrite Rinv_r; lra.
     - intros a [].
   Qed.
+
   Lemma atom_quotient a s ms : nonneg_all ms -> In a (atoms_at p h s ms) ->
-    snd a = 0 \/ exists j, (j < length ms)%nat /\ quotient a = node (s + Z.of_nat j).
+    snd a = 0 \/ exists j m, nth_error ms j = Some m /\ m <> 0%Z /\ quotient a = node (s + Z.of_nat j).
   Proof.
-    intros Hms. revert s. induction Hms as [|m ms Hm Hms IH]; intros s; cbn [atoms_at length]; [intros []|].
+    intros Hms. revert s. induction Hms as [|m ms Hm Hms IH]; intros s; cbn [atoms_at]; [intros []|].
     intros [<-|Ha].
     - unfold quotient. cbn [fst snd]. destruct (Z.eq_dec m 0) as [->|N]; [left; unfold Rdiv; ring|right].
-      exists 0%nat. split; [lia|]. rewrite Z.add_0_r, exp_Ropp. pose proof (exp_pos (IZR s * h)).
+      exists 0%nat, m. split; [reflexivity|]. split; auto. rewrite Z.add_0_r, exp_Ropp. pose proof (exp_pos (IZR s * h)).
       assert (0 < IZR m) by (apply IZR_lt; lia). field. repeat split; lra.
-    - destruct (IH (s + 1)%Z Ha) as [Z0|[j [Hj Hq]]]; [left; auto|right].
-      exists (Datatypes.S j). split; [lia|]. rewrite Hq. f_equal. f_equal. f_equal. lia.
+    - destruct (IH (s + 1)%Z Ha) as [Z0|[j [x [Hj [Nx Hq]]]]]; [left; auto|right].
+      exists (Datatypes.S j), x. split; auto. split; auto. rewrite Hq. f_equal. f_equal. f_equal. lia.
   Qed.
 
-  (** Bounds at the nodes and a total of at least 1 are all that a lattice needs. *)
-  Lemma lattice_dominates L {A} (P Q : law A) : good L -> (one <= lost L + sum (masses L))%Z ->
-    (forall j, (j < length (masses L))%nat -> forall f, test f ->
-       P f <= stick (pair_of p h L) (node (low L + Z.of_nat j)) + node (low L + Z.of_nat j) * Q f) ->
+  (** Bounds at the knots and a total of at least 1 are all that a lattice needs. *)
+  Lemma lattice_dominates L knots {A} (P Q : law A) : good L -> (one <= lost L + sum (masses L))%Z ->
+    (forall j m, nth_error (masses L) j = Some m -> m <> 0%Z -> In (low L + Z.of_nat j)%Z knots) ->
+    (forall s, In s knots -> forall f, test f -> P f <= stick (pair_of p h L) (node s) + node s * Q f) ->
     dominates (pair_of p h L) P Q.
   Proof.
-    intros G Htot Hat. assert (G' := G). destruct G' as [G0 Gm].
-    apply dominates_at_knots with (0 :: map (fun j => node (low L + Z.of_nat j)) (seq 0 (length (masses L)))).
+    intros G Htot Hin Hat. assert (G' := G). destruct G' as [G0 Gm].
+    apply dominates_at_knots with (0 :: map (fun s => node s) knots).
     - apply atoms_nonneg; auto.
-    - intros a Ha. destruct (atom_quotient a _ _ Gm Ha) as [Z0|[j [Hj ->]]]; [left; auto|right; right].
-      apply (in_map (fun j => node (low L + Z.of_nat j))). apply in_seq. lia.
+    - intros a Ha. destruct (atom_quotient a _ _ Gm Ha) as [Z0|[j [m [Hj [Nm ->]]]]]; [left; auto|right; right].
+      apply (in_map (fun s => node s)). eauto.
     - left. reflexivity.
     - intros c [<-|Hc] f Hf.
       + pose proof (E_test P f Hf). assert (1 <= stick (pair_of p h L) 0); [|lra].
@@ -235,83 +269,61 @@ Section Soundness.
         apply IZR_le in Htot. rewrite plus_IZR, <- (along_1 (low L)) in Htot.
         apply Rle_trans with (1 := Htot). apply Rplus_le_compat_l. apply along_le; auto.
         intros i _. unfold gain. rewrite Rmult_0_l, Rminus_0_r. apply part_ge.
-      + apply in_map_iff in Hc. destruct Hc as [j [<- Hj]]. apply in_seq in Hj. apply Hat; auto. lia.
+      + apply in_map_iff in Hc. destruct Hc as [s [<- Hs]]. apply Hat; auto.
   Qed.
 
-  Theorem dots_sound low0 bounds : let L := dots p lo hi low0 bounds in
+  Theorem dots_sound knots : let L := dots p step knots in
     good L /\ proper (pair_of p h L) /\
     forall A (P Q : law A),
-      (forall j z, nth_error bounds j = Some z -> forall f, test f ->
-         P f <= IZR z / S + node (low0 + Z.of_nat j) * Q f) ->
+      (forall s z, In (s, z) knots -> forall f, test f -> P f <= IZR z / S + node s * Q f) ->
       dominates (pair_of p h L) P Q.
   Proof.
     unfold dots. pose proof all_lost_sound as Lost.
-    destruct (rev' bounds) as [|z rest] eqn:Hrev.
-    { destruct Lost as [L1 [L2 L3]]. repeat split; try apply L1; try apply L2; auto. }
-    destruct ((0 <=? lo) && (0 <? hi) && (hi <? one))%Z%bool eqn:Hrange.
-    2: { destruct Lost as [L1 [L2 L3]]. repeat split; try apply L1; try apply L2; auto. }
-    apply andb_prop in Hrange. destruct Hrange as [Hr H3]. apply andb_prop in Hr. destruct Hr as [H1 H2].
-    apply Z.leb_le in H1. apply Z.ltb_lt in H2, H3. rewrite rev'_rev in Hrev.
-    assert (Hb : bounds = rev rest ++ [z]) by (rewrite <- (rev_involutive bounds), Hrev; reflexivity).
-    rewrite Kronecker.count_length.
-    assert (Hlen : length bounds = Datatypes.S (length rest)).
-    { rewrite Hb, app_length, rev_length. cbn [length]. lia. }
-    set (top := (low0 + Z.of_nat (length bounds) - 1)%Z). set (e := if (0 <=? top)%Z then one else 0%Z).
-    set (d := Z.max z (one - e)).
-    assert (He : (0 <= e)%Z /\ IZR e <= S * node top).
-    { unfold e. destruct (Z.leb_spec 0 top) as [Ht|Ht].
-      - split; [apply Z.pow_nonneg; lia|]. rewrite one_S. assert (1 <= node top); [|nra].
+    assert (Fallback : forall Any : forall A (P Q : law A), Prop, good (all_lost p) /\ proper (pair_of p h (all_lost p)) /\
+      forall A (P Q : law A), Any A P Q -> dominates (pair_of p h (all_lost p)) P Q).
+    { intros Any. destruct Lost as [L1 [L2 L3]]. split; auto. }
+    destruct knots as [|[t z] rest]; [apply Fallback|].
+    set (e := if (0 <=? t)%Z then one else 0%Z). set (d := Z.max z (one - e)).
+    destruct (connect p step 0 one one d 0 0 e t rest []) as [L|] eqn:HL; [|apply Fallback].
+    assert (He : (0 <= e)%Z /\ IZR e <= S * node t).
+    { unfold e. destruct (Z.leb_spec 0 t) as [Ht|Ht].
+      - split; [apply Z.pow_nonneg; lia|]. rewrite one_S. assert (1 <= node t); [|nra].
         rewrite <- exp_0. apply exp_mono. apply IZR_le in Ht. nra.
-      - split; [lia|]. pose proof (exp_pos (IZR top * h)). nra. }
-    assert (He1 : (e <= one)%Z).
-    { unfold e. destruct (0 <=? top)%Z; [lia|apply Z.pow_nonneg; lia]. }
-    pose proof (connect_sound H1 (conj H2 H3) rest d 0 0 e (top - 1) []) as C.
-    replace (top - 1 + 1)%Z with top in C by lia.
+      - split; [lia|]. pose proof (exp_pos (IZR t * h)). nra. }
+    assert (He1 : (e <= one)%Z) by (unfold e; destruct (0 <=? t)%Z; [lia|apply Z.pow_nonneg; lia]).
     assert (Hd : (0 <= d)%Z) by (unfold d; lia).
-    specialize (C Hd (Forall_nil _) eq_refl (Z.le_refl 0) (Rle_refl 0) (proj1 He) (proj2 He)).
-    destruct C as [G [L0 [Low [Len [Tot [_ Hat]]]]]].
-    set (L := connect p lo hi d 0 0 e (top - 1) rest []) in *.
-    assert (Hlow : low L = low0) by (rewrite Low; unfold top; lia).
-    assert (Hmasses : length (masses L) = length bounds) by (rewrite Len; cbn [length]; lia).
-    assert (Nodes : forall j z', nth_error bounds j = Some z' ->
-      IZR z' <= stick (pair_of p h L) (node (low0 + Z.of_nat j)) * S /\
-      S - S * node (low0 + Z.of_nat j) <= stick (pair_of p h L) (node (low0 + Z.of_nat j)) * S).
-    { intros j z' Hz. rewrite stick_lattice by auto.
-      assert (Hj : (j < length bounds)%nat) by (apply nth_error_Some; congruence).
-      destruct (Nat.eq_dec j (length rest)) as [->|N].
-      - rewrite Hb, nth_error_app2 in Hz; rewrite rev_length in *; [|lia]. rewrite Nat.sub_diag in Hz.
-        injection Hz as <-. replace (low0 + Z.of_nat (length rest))%Z with top by (unfold top; lia).
-        assert (N : 0 <= along (gain h (node top)) (low L) (masses L)).
-        { apply along_nonneg; [apply G|]. intros; apply gain_nonneg. }
-        rewrite L0. split.
-        + apply Rle_trans with (IZR d); [apply IZR_le; unfold d; lia|lra].
-        + apply Rle_trans with (IZR (one - e)); [rewrite minus_IZR, one_S; lra|].
-          apply Rle_trans with (IZR d); [apply IZR_le; unfold d; lia|lra].
-      - assert (Hnth : nth_error rest (length rest - 1 - j) = Some z').
-        { rewrite Hb, nth_error_app1 in Hz by (rewrite rev_length; lia).
-          rewrite nth_error_rev in Hz by lia. exact Hz. }
-        destruct (Hat _ _ Hnth) as [R1 R2].
-        replace (top - 1 - Z.of_nat (length rest - 1 - j))%Z with (low0 + Z.of_nat j)%Z in R1, R2 by (unfold top; lia).
-        split; auto. }
+    assert (Henc : enclosed 0 one one) by (unfold enclosed; rewrite Rmult_0_l, Ropp_0, exp_0, one_S; lra).
+    destruct (connect_sound rest 0%Z one one d 0%Z 0%Z e t [] L HL Henc Hd (Forall_nil _) eq_refl (Z.le_refl 0) (Rle_refl 0) (proj1 He) (proj2 He))
+      as [G [L0 [Tot [[front [Hf Hlow]] [Knots Hat]]]]].
+    assert (Lift : forall s z', In (s, z') ((t, z) :: rest) -> lifts L s z').
+    { intros s z' [[= <- <-]|Hin]; [|auto].
+      assert (N : 0 <= along (gain h (node t)) (low L) (masses L)).
+      { apply along_nonneg; [apply G|]. intros; apply gain_nonneg. }
+      unfold lifts. rewrite L0. split.
+      - apply Rle_trans with (IZR d); [apply IZR_le; unfold d; lia|lra].
+      - apply Rle_trans with (IZR (one - e)); [rewrite minus_IZR, one_S; lra|].
+        apply Rle_trans with (IZR d); [apply IZR_le; unfold d; lia|lra]. }
+    assert (Known : forall j m, nth_error (masses L) j = Some m -> m <> 0%Z -> In (low L + Z.of_nat j)%Z (map fst ((t, z) :: rest))).
+    { intros j m Hj Nm. destruct (Knots j m Hj Nm) as [Hin|Hin]; [exact Hin|].
+      assert (j < length (masses L))%nat by (apply nth_error_Some; congruence).
+      rewrite Hf, app_nil_r in H. lia. }
+    assert (Stick : forall s z', In (s, z') ((t, z) :: rest) ->
+      IZR z' / S <= stick (pair_of p h L) (node s) /\ 1 - node s <= stick (pair_of p h L) (node s) /\ 0 <= stick (pair_of p h L) (node s)).
+    { intros s z' Hin. destruct (Lift s z' Hin) as [N1 N2]. rewrite <- (stick_lattice p h L) in N1, N2 by auto.
+      assert (N0 : 0 <= stick (pair_of p h L) (node s) * S).
+      { rewrite stick_lattice by auto. destruct G as [G0 Gm]. apply IZR_le in G0.
+        pose proof (along_nonneg (gain h (node s)) (low L) _ Gm (fun i => gain_nonneg h _ i)). lra. }
+      repeat split; apply Rmult_le_reg_r with S; auto; [unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra|..]; lra. }
     split; auto. split.
     - apply dominates_proper with (point tt) (point tt).
-      + apply lattice_dominates; auto. intros j Hj f Hf. rewrite Hmasses in Hj. rewrite Hlow.
-        destruct (nth_error bounds j) as [z'|] eqn:Hz; [|apply nth_error_None in Hz; lia].
-        destruct (Nodes j z' Hz) as [_ N]. cbn. specialize (Hf tt).
-        assert (1 - node (low0 + Z.of_nat j) <= stick (pair_of p h L) (node (low0 + Z.of_nat j))).
-        { apply Rmult_le_reg_r with S; auto. lra. }
-        pose proof (exp_pos (IZR (low0 + Z.of_nat j) * h)).
-        assert (0 <= stick (pair_of p h L) (node (low0 + Z.of_nat j))).
-        { apply Rmult_le_reg_r with S; auto. rewrite Rmult_0_l, stick_lattice by auto. destruct G as [G0 Gm].
-          apply IZR_le in G0. pose proof (along_nonneg (gain h (node (low0 + Z.of_nat j))) (low L) _ Gm (fun i => gain_nonneg h _ i)). lra. }
-        nra.
+      + apply (lattice_dominates L _ _ _ G Tot Known). intros s Hs f Hf'. apply in_map_iff in Hs.
+        destruct Hs as [[s' z'] [<- Hin]]. destruct (Stick s' z' Hin) as [_ [N1 N0]]. cbn [fst E point]. specialize (Hf' tt).
+        pose proof (exp_pos (IZR s' * h)). nra.
       + cbn [beyond pair_of]. destruct G as [G0 _]. apply IZR_le in G0.
         apply Rmult_le_pos; auto. left. apply Rinv_0_lt_compat; auto.
       + cbn [atoms pair_of]. apply atoms_nonneg. apply G.
-    - intros A P Q H. apply lattice_dominates; auto. intros j Hj f Hf. rewrite Hmasses in Hj. rewrite Hlow.
-      destruct (nth_error bounds j) as [z'|] eqn:Hz; [|apply nth_error_None in Hz; lia].
-      destruct (Nodes j z' Hz) as [N _]. specialize (H j z' Hz f Hf).
-      assert (IZR z' / S <= stick (pair_of p h L) (node (low0 + Z.of_nat j))); [|lra].
-      apply Rmult_le_reg_r with S; auto. unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra. auto.
+    - intros A P Q H. apply (lattice_dominates L _ _ _ G Tot Known). intros s Hs f Hf'. apply in_map_iff in Hs.
+      destruct Hs as [[s' z'] [<- Hin]]. destruct (Stick s' z' Hin) as [N _]. specialize (H s' z' Hin f Hf').
+      cbn [fst]. lra.
   Qed.
 End Soundness.

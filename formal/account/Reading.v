@@ -74,10 +74,10 @@ Section Soundness.
 
   (** [done]: masses of the nodes above s. *)
   Lemma read_sound stop l : forall s a b done, nonneg_all l -> nonneg_all done ->
-    a = sum done -> (0 <= b)%Z -> IZR b <= weighed h (s + 1) (s + 1) done ->
+    a = sum done -> (0 <= b)%Z -> IZR b <= weighed step (s + 1) (s + 1) done ->
     let '(a', b', last) := read p lo stop s a b l in
     exists kept left, rev kept ++ left = l /\ a' = sum (kept ++ done) /\ (0 <= b')%Z /\
-      last = (s + 1 - Z.of_nat (length kept))%Z /\ IZR b' <= weighed h last last (kept ++ done) /\
+      last = (s + 1 - Z.of_nat (length kept))%Z /\ IZR b' <= weighed step last last (kept ++ done) /\
       (left = [] \/ (last <= stop)%Z) /\ (kept = [] \/ (stop <= last)%Z).
   Proof.
     induction l as [|m l IH]; intros s a b done Hl Hdone Ha Hb Hw; cbn [read].
@@ -89,13 +89,13 @@ Section Soundness.
         specialize (IH (s - 1)%Z (sum done + m)%Z (m + Z.shiftr (b * lo) (Zpos p))%Z (m :: done)).
         replace (s - 1 + 1)%Z with s in IH by lia. rewrite Z.shiftr_div_pow2 in * by lia.
         assert (N : (0 <= b * lo / 2 ^ Zpos p)%Z) by (apply Z.div_pos; nia).
-        assert (W : IZR (m + b * lo / 2 ^ Zpos p) <= weighed h s s (m :: done)).
+        assert (W : IZR (m + b * lo / 2 ^ Zpos p) <= weighed step s s (m :: done)).
         { unfold weighed. cbn [along]. replace (s - s)%Z with 0%Z by lia. rewrite Rmult_0_l, Ropp_0, exp_0, plus_IZR.
-          fold (weighed h s (s + 1) done). replace s with (s + 1 - 1)%Z at 1 by lia. rewrite weighed_next.
+          fold (weighed step s (s + 1) done). replace s with (s + 1 - 1)%Z at 1 by lia. rewrite weighed_down, Rmult_1_l.
           pose proof (div_le (b * lo) _ Hone) as D. rewrite mult_IZR in D. change (IZR (2 ^ Zpos p)) with S in D.
           apply IZR_le in Hb, lo_nonneg. pose proof (exp_pos (- h)).
-          assert (IZR b * IZR lo <= weighed h (s + 1) (s + 1) done * (exp (- h) * S)) by (apply Rmult_le_compat; auto).
-          assert (IZR (b * lo / 2 ^ Zpos p) <= weighed h (s + 1) (s + 1) done * exp (- h)); [|lra].
+          assert (IZR b * IZR lo <= weighed step (s + 1) (s + 1) done * (exp (- h) * S)) by (apply Rmult_le_compat; auto).
+          assert (IZR (b * lo / 2 ^ Zpos p) <= weighed step (s + 1) (s + 1) done * exp (- h)); [|lra].
           apply Rmult_le_reg_r with S; auto. lra. }
         specialize (IH H2 ltac:(constructor; auto) ltac:(rewrite sum_cons; lia) ltac:(lia) W).
         destruct (read p lo stop (s - 1) (sum done + m) (m + b * lo / 2 ^ Zpos p) l) as [[a' b'] last].
@@ -139,7 +139,7 @@ Section Soundness.
         apply exp_mono. pose proof (below_first epsilon s ltac:(lia)). lra. }
       apply Z0. lia. }
     rewrite Below.
-    assert (Kept : along (gain h (exp (Q2R epsilon))) last kept = IZR a - x * weighed h last last kept).
+    assert (Kept : along (gain h (exp (Q2R epsilon))) last kept = IZR a - x * weighed step last last kept).
     { destruct Hkept as [->|Hstop]; [subst a; cbn; unfold weighed; cbn; lra|].
       subst a. rewrite <- (along_1 last). unfold weighed. rewrite <- along_scale.
       assert (G1 : forall ms s, (last <= s)%Z -> along (gain h (exp (Q2R epsilon))) s ms =
@@ -154,10 +154,10 @@ Section Soundness.
       apply G1. lia. }
     rewrite Kept. set (q := Z.shiftr (b * Z.max 0 e) (Zpos p)) in *.
     assert (Hone : (0 < 2 ^ Zpos p)%Z) by (apply Z.pow_pos_nonneg; lia).
-    assert (Hq : IZR q <= x * weighed h last last kept).
+    assert (Hq : IZR q <= x * weighed step last last kept).
     { apply Rmult_le_reg_r with S; auto. unfold q. rewrite Z.shiftr_div_pow2 by lia.
       pose proof (div_le (b * Z.max 0 e) _ Hone) as D. rewrite mult_IZR in D. change (IZR (2 ^ Zpos p)) with S in D.
-      apply Rle_trans with (1 := D). replace (x * weighed h last last kept * S) with (weighed h last last kept * (x * S)) by ring.
+      apply Rle_trans with (1 := D). replace (x * weighed step last last kept * S) with (weighed step last last kept * (x * S)) by ring.
       apply IZR_le in Hb. apply Rmult_le_compat; auto; [apply IZR_le; lia|].
       destruct (Z.max_spec 0 e) as [[_ ->]|[_ ->]]; auto. assert (0 < x) by apply exp_pos. nra. }
     apply IZR_le in Hle. rewrite !mult_IZR, minus_IZR, plus_IZR in Hle. change (IZR (2 ^ Zpos p)) with S in Hle.
