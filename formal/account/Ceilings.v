@@ -8,7 +8,7 @@ From DP Require Import Definitions Meaning.
 From DP.decide Require Import Fixed Functions.
 From DP.core Require Import Numbers.
 From DP.account Require Import Kinds.
-From DP.account.kinds Require Import Samples Values Knots Geometric DiscreteNormal.
+From DP.account.kinds Require Import Lists Samples Values Knots Geometric DiscreteNormal.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -26,9 +26,6 @@ Definition back_inner (n d c : Z) : Z := let r := back_rest n d c in if (0 <? r)
 Definition back_outer (n d c z : Z) : Z :=
   let r := back_rest n d c in if (0 <? r)%Z then up_div (r * z) (d * one) else 0%Z.
 
-Fixpoint zip_with (f : Z -> Z -> Z) (a b : list Z) : list Z :=
-  match a, b with x :: a, y :: b => f x y :: zip_with f a b | _, _ => [] end.
-
 Fixpoint values (k : kind) (w : way) (cs : list Z) : list Z :=
   match k with
   | Response epsilon => failing_values p epsilon 0 cs
@@ -40,8 +37,8 @@ Fixpoint values (k : kind) (w : way) (cs : list Z) : list Z :=
   | Sampled rate k =>
       let n := Qnum rate in let d := Zpos (Qden rate) in
       match w with
-      | There => zip_with (there_outer n d) cs (values k There (map (there_inner n d) cs))
-      | Back => zip_with (back_outer n d) cs (values k Back (map (back_inner n d) cs))
+      | There => zipped (there_outer n d) cs (values k There (mapped (there_inner n d) cs))
+      | Back => zipped (back_outer n d) cs (values k Back (mapped (back_inner n d) cs))
       end
   end.
 
@@ -194,21 +191,18 @@ Proof.
     { apply Forall_map. eapply Forall_impl; [|exact Hcs]. intros c Hc. unfold nonnegative, back_inner in *.
       destruct (Z.ltb_spec 0 (back_rest (Qnum rate) (Zpos (Qden rate)) c)); [|lia]. pose proof (one_pos p).
       destruct (rate_parts rate Hr) as [? _]. apply Z.div_pos; auto. fold one. nia. }
-    destruct w; destruct HM as [S [others [present [absent [HM Hdrawn]]]]]; pose proof (law_inhabited others) as HS.
+    destruct w; rewrite ?zipped_zip, ?mapped_map; destruct HM as [S [others [present [absent [HM Hdrawn]]]]]; pose proof (law_inhabited others) as HS.
     + apply (values_of_sample _ _ k There cs present absent P Q); auto.
       intros c z Hc Hz Hz0. apply (there_right rate Hr others present absent P Q Hdrawn); auto.
     + apply (values_of_sample _ _ k Back cs absent present P Q); auto.
       intros c z Hc Hz Hz0. apply (back_right rate Hr others present absent Q P Hdrawn); auto.
 Qed.
 
-Lemma length_zip_with f a : forall b, length a = length b -> length (zip_with f a b) = length a.
-Proof. induction a; intros [|y b] H; cbn [zip_with length] in *; try discriminate; auto. Qed.
-
 Lemma length_values k : forall w cs, length (values k w cs) = length cs.
 Proof.
   induction k; intros w cs; cbn [values]; unfold failing_values, laplace_values, normal_values, geometric_values, discrete_normal_values;
     repeat match goal with |- context [match ?x with _ => _ end] => destruct x end;
-    rewrite ?length_zip_with, ?map_length, ?length_walk; auto; rewrite IHk, map_length; auto.
+    rewrite ?zipped_zip, ?length_zip_with, ?mapped_map, ?map_length, ?walked_walk, ?length_walk; auto; rewrite IHk, ?mapped_map, map_length; auto.
 Qed.
 
 Lemma values_symmetric k w w' cs : symmetric k = true -> values k w cs = values k w' cs.
@@ -220,13 +214,12 @@ End Ceilings.
 (** The j-th point, of n. *)
 Definition node (step : Q) (low : Z) (j : nat) : R := exp (IZR (low + Z.of_nat j) * Q2R step).
 
-Fixpoint nodes_below (p : positive) (step : Q) (low : Z) (n : nat) : list Z :=
-  match n with
-  | O => []
-  | S n =>
-    let x := Qmake (low * Qnum step) (Qden step) in
-    match fst (exponential p (of_Q p x)) with Some z => z | None => 0%Z end :: nodes_below p step (low + 1) n
-  end.
+(** e^{i·step}, or less. *)
+Definition node_below (p : positive) (step : Q) (i : Z) : Z :=
+  match fst (exponential p (of_Q p (Qmake (i * Qnum step) (Qden step)))) with Some z => z | None => 0%Z end.
+
+Definition nodes_below (p : positive) (step : Q) (low : Z) (n : nat) : list Z :=
+  tabled (node_below p step) n (low + Z.of_nat n - 1) [].
 
 Definition ceilings (bits : positive) (step : Q) (k : kind) (w : way) (low : Z) (n : nat) : list Z :=
   values bits k w (nodes_below bits step low n).
@@ -234,28 +227,29 @@ Definition ceilings (bits : positive) (step : Q) (k : kind) (w : way) (low : Z) 
 Lemma exponential_nonneg p a : match fst (exponential p a) with Some z => (0 <= z)%Z | None => True end.
 Proof. unfold exponential, at_least_0, wider. cbn [fst]. destruct opt; lia. Qed.
 
-Lemma nodes_below_right p step n : forall low,
+Lemma node_below_right p step i : nonnegative (node_below p step i) /\
+  IZR (node_below p step i) <= exp (IZR i * Q2R step) * unit_of p.
+Proof.
+  unfold node_below. set (x := Qmake (i * Qnum step) (Qden step)).
+  pose proof (exponential_nonneg p (of_Q p x)) as N. destruct (exponential_inside p _ _ (of_Q_inside p x)) as [B _].
+  unfold above in B. replace (IZR i * Q2R step) with (Q2R x).
+  2: { unfold x, Q2R. cbn [Qnum Qden]. rewrite mult_IZR. ring. }
+  destruct (fst (exponential p (of_Q p x))) as [e|]; unfold nonnegative; split; auto; [lia|].
+  pose proof (unit_pos p). pose proof (exp_pos (Q2R x)). nra.
+Qed.
+
+Lemma nodes_below_right p step n low :
   Forall nonnegative (nodes_below p step low n) /\
   forall j c, nth_error (nodes_below p step low n) j = Some c -> IZR c <= node step low j * unit_of p.
 Proof.
-  pose proof (unit_pos p) as Hu.
-  induction n as [|n IH]; intros low; cbn [nodes_below]; [split; [constructor|]; intros [|] c H; discriminate|].
-  set (x := Qmake (low * Qnum step) (Qden step)). destruct (IH (low + 1)%Z) as [I1 I2].
-  pose proof (exponential_nonneg p (of_Q p x)) as N. destruct (exponential_inside p _ _ (of_Q_inside p x)) as [B _].
-  unfold above in B. set (e := fst (exponential p (of_Q p x))) in *. split.
-  - constructor; auto. unfold nonnegative. destruct e; lia.
-  - intros [|j] c H; cbn [nth_error] in H.
-    + injection H as <-. unfold node. rewrite Nat2Z.inj_0, Z.add_0_r.
-      replace (IZR low * Q2R step) with (Q2R x).
-      2: { unfold x, Q2R. cbn [Qnum Qden]. rewrite mult_IZR. ring. }
-      destruct e; auto. pose proof (exp_pos (Q2R x)). nra.
-    + apply I2 in H. unfold node in *. replace (low + Z.of_nat (S j))%Z with (low + 1 + Z.of_nat j)%Z by lia. auto.
+  split.
+  - apply Forall_forall. intros c H. apply tabled_in in H. destruct H as [z [_ ->]]. apply node_below_right.
+  - intros j c H. apply tabled_nth in H. destruct H as [_ ->]. unfold node.
+    replace (low + Z.of_nat n - 1 - Z.of_nat n + 1 + Z.of_nat j)%Z with (low + Z.of_nat j)%Z by lia. apply node_below_right.
 Qed.
 
 Lemma length_ceilings bits step k w low n : length (ceilings bits step k w low n) = n.
-Proof.
-  unfold ceilings. rewrite length_values. revert low. induction n; intros low; cbn [nodes_below length]; auto.
-Qed.
+Proof. unfold ceilings, nodes_below. rewrite length_values, length_tabled. cbn [length]. apply Nat.add_0_r. Qed.
 
 Lemma Forall2_nth {X Y} (R : X -> Y -> Prop) l m j y : Forall2 R l m -> nth_error m j = Some y ->
   exists x, nth_error l j = Some x /\ R x y.

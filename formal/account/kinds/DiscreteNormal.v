@@ -9,7 +9,7 @@ From DP Require Import Definitions.
 From DP.core Require Import Costs.
 From DP.decide Require Import Fixed Functions.
 From DP.account Require Import Kinds.
-From DP.account.kinds Require Import Integers Values Knots.
+From DP.account.kinds Require Import Lists Integers Values Knots.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -137,13 +137,12 @@ Definition table (variance : Q) (cut : Z) : list row :=
     let lo := (one + 2 * lower first)%Z in
     let hi := (one + 2 * upper first)%Z in
     if (from first =? 1)%Z && (0 <? lo)%Z && (0 <? hi)%Z then
-      let rows := map (shared lo hi) rows in rev_append (map turned rows) rows
+      let rows := mapped (shared lo hi) rows in rev_append (mapped turned rows) rows
     else []
   | _ => []
   end.
 
-Definition normal_knot (variance : Q) (k : Z) (rows : row * row) : knot :=
-  let (s, r) := rows in
+Definition normal_knot (variance : Q) (k : Z) (s r : row) : knot :=
   let t := from r in
   match snd (exp_of variance (2 * (t - 1) * k - k * k)), fst (exp_of variance (2 * t * k - k * k)) with
   | Some low, Some high => if (from s =? t - k)%Z then Knot low high (upper s) (Z.max 0 (lower r)) else no_knot p
@@ -153,9 +152,9 @@ Definition normal_knot (variance : Q) (k : Z) (rows : row * row) : knot :=
 Definition discrete_normal_values (variance : Q) (k : Z) (cs : list Z) : list Z :=
   let cut := (Z.sqrt (2 * Zpos p * Qnum variance / Zpos (Qden variance)) + 3 + k)%Z in
   let knots := if (cut <=? 2 ^ 19)%Z
-    then let rows := table variance cut in map (normal_knot variance k) (combine rows (skipn (Z.to_nat k) rows))
+    then let rows := table variance cut in zipped (normal_knot variance k) rows (skipn (Z.to_nat k) rows)
     else [] in
-  walk p knots cs.
+  walked p knots cs.
 
 Section Right.
 Variable N : law Z.
@@ -233,12 +232,12 @@ Proof.
     assert (SW : W * u = u + 2 * (beyond N 1 * W * u)) by (rewrite S at 1; ring). rewrite SW. lra. }
   assert (B : Forall row_right (map (shared (one + 2 * lower first) (one + 2 * upper first)) (first :: rows))).
   { apply Forall_map. eapply Forall_impl; [|exact A]. intros r Hr. apply shared_right; auto. }
-  rewrite rev_append_rev. apply Forall_app. split; auto. apply Forall_rev, Forall_map.
+  rewrite !mapped_map, rev_append_rev. apply Forall_app. split; auto. apply Forall_rev, Forall_map.
   eapply Forall_impl; [|exact B]. apply turned_right.
 Qed.
 
 Lemma normal_knot_right k s r : (0 <= k)%Z -> row_right s -> row_right r ->
-  knot_right p (bell (Q2R variance)) N k (normal_knot variance k (s, r)).
+  knot_right p (bell (Q2R variance)) N k (normal_knot variance k s r).
 Proof.
   intros Hk Hs Hr. pose proof (unit_pos p) as Hu. pose proof variance_pos as Hv. unfold normal_knot.
   destruct (exp_of_inside (2 * (from r - 1) * k - k * k)) as [_ L]. destruct (exp_of_inside (2 * from r * k - k * k)) as [H _].
@@ -266,10 +265,10 @@ Proof.
   set (cut := (Z.sqrt _ + 3 + k)%Z). pose proof (Z.sqrt_nonneg (2 * Zpos p * Qnum variance / Zpos (Qden variance))).
   apply (walk_right p (bell (Q2R variance)) N k (bell_pos (Q2R variance)) (bell_even (Q2R variance)) HN
     (bell_rising (Q2R variance) Hv) x y P Q post cs); auto.
-  destruct (cut <=? 2 ^ 19)%Z; [|constructor]. apply Forall_map, Forall_forall. intros [s r] Hin.
+  destruct (cut <=? 2 ^ 19)%Z; [|constructor]. apply Forall_forall. intros knot Hin. rewrite zipped_zip in Hin.
+  apply zip_with_in in Hin. destruct Hin as [s [r [Hs [Hr ->]]]].
   pose proof (table_right N HN cut ltac:(unfold cut; lia)) as T. rewrite Forall_forall in T.
-  apply normal_knot_right; auto; apply T.
-  - apply in_combine_l in Hin. auto.
-  - apply in_combine_r in Hin. rewrite <- (firstn_skipn (Z.to_nat k)). apply in_or_app. auto.
+  apply normal_knot_right; auto; apply T; auto.
+  rewrite <- (firstn_skipn (Z.to_nat k)). apply in_or_app. auto.
 Qed.
 End Discrete.

@@ -8,7 +8,7 @@ From DP Require Import Definitions Meaning.
 From DP.core Require Import Costs.
 From DP.decide Require Import Fixed Functions.
 From DP.account Require Import Kinds.
-From DP.account.kinds Require Import Integers Values Knots.
+From DP.account.kinds Require Import Lists Integers Values Knots.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -77,14 +77,6 @@ End Law.
 
 (* ---------------------------------------------------------------- what is decided *)
 
-(** n integers, from z on. *)
-Fixpoint upwards (n : nat) (z : Z) : list Z := match n with O => [] | S n => z :: upwards n (z + 1) end.
-
-Lemma upwards_in n : forall z x, In x (upwards n z) -> (z <= x < z + Z.of_nat n)%Z.
-Proof.
-  induction n; intros z x H; cbn [upwards] in H; [contradiction|]. destruct H as [<-|H]; [lia|]. apply IHn in H. lia.
-Qed.
-
 Section Geometric.
 Variable p : positive.
 Let one : Z := (2 ^ Zpos p)%Z.
@@ -120,9 +112,9 @@ Definition geometric_knot (scale : Q) (whole : ends) (k t : Z) : knot :=
 Definition geometric_values (scale : Q) (k : Z) (cs : list Z) : list Z :=
   let knots := if (k <=? 2 ^ 17)%Z
     then let whole := add (Some one, Some one) (exp_over scale (-1)) in
-         map (geometric_knot scale whole k) (upwards (Z.to_nat k) 1)
+         tabled (geometric_knot scale whole k) (Z.to_nat k) k []
     else [] in
-  walk p knots cs.
+  walked p knots cs.
 
 Lemma least_beyond_right whole t N : discrete_laplace (Q2R scale) N -> inside p whole (1 + exp (- (1) / Q2R scale)) ->
   (0 <= t)%Z -> 0 <= IZR (least_beyond scale whole t) <= beyond N t * u.
@@ -160,7 +152,8 @@ Proof.
   intros [N [x [y [post [HN [Hk [HP HQ]]]]]]] Hcs. pose proof scale_pos as Hs. unfold geometric_values.
   apply (walk_right p (slope (Q2R scale)) N k (slope_pos (Q2R scale)) (slope_even (Q2R scale)) HN (slope_rising (Q2R scale) Hs)
     x y P Q post cs); auto.
-  destruct (k <=? 2 ^ 17)%Z; [|constructor]. apply Forall_map, Forall_forall. intros t Ht. apply upwards_in in Ht.
+  destruct (k <=? 2 ^ 17)%Z; [|constructor]. apply Forall_forall. intros knot Hin. apply tabled_in in Hin.
+  destruct Hin as [t [Ht ->]].
   apply geometric_knot_right; auto; [|lia].
   apply add_inside; [|apply (exp_over_inside (-1))].
   split; unfold above, below; cbn [fst snd]; change (IZR one) with u; lra.

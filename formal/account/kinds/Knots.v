@@ -7,7 +7,7 @@ From DP.base Require Import Laws Sums.
 From DP Require Import Definitions Meaning.
 From DP.decide Require Import Fixed.
 From DP.account Require Import Kinds.
-From DP.account.kinds Require Import Integers Values.
+From DP.account.kinds Require Import Lists Integers Values.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -42,6 +42,24 @@ Fixpoint walk (knots : list knot) (cs : list Z) : list Z :=
     let knots := advance c knots in
     match knots with k :: _ => knot_value k c | [] => one end :: walk knots cs
   end.
+
+Fixpoint walk_onto (knots : list knot) (cs acc : list Z) : list Z :=
+  match cs with
+  | [] => rev_append acc []
+  | c :: cs =>
+    let knots := advance c knots in
+    walk_onto knots cs (match knots with k :: _ => knot_value k c | [] => one end :: acc)
+  end.
+
+Definition walked (knots : list knot) (cs : list Z) : list Z := walk_onto knots cs [].
+
+Lemma walked_walk knots cs : walked knots cs = walk knots cs.
+Proof.
+  assert (G : forall cs knots acc, walk_onto knots cs acc = rev acc ++ walk knots cs).
+  { induction cs0 as [|c l IH]; intros ks acc; cbn [walk_onto walk]; [apply rev_append_rev|].
+    rewrite IH. cbn [rev]. rewrite <- app_assoc. reflexivity. }
+  apply (G cs knots []).
+Qed.
 
 Lemma length_walk cs : forall knots, length (walk knots cs) = length cs.
 Proof. induction cs; intros knots; cbn [walk length]; auto. Qed.
@@ -105,9 +123,9 @@ Section Right.
 
   Theorem walk_right x y {A} (P Q : law A) (post : Z -> law A) cs : (Z.abs (x - y) <= shift)%Z ->
     same P (bind (image (Z.add x) N) post) -> same Q (bind (image (Z.add y) N) post) ->
-    forall knots, Forall knot_right knots -> Forall (fun c => 0 <= c)%Z cs -> Forall2 (bounds p P Q) cs (walk knots cs).
+    forall knots, Forall knot_right knots -> Forall (fun c => 0 <= c)%Z cs -> Forall2 (bounds p P Q) cs (walked knots cs).
   Proof.
-    intros Hxy HP HQ. induction cs as [|c cs IH]; intros knots Hk Hcs; cbn [walk]; [constructor|].
+    intros Hxy HP HQ knots. rewrite walked_walk. revert knots. induction cs as [|c cs IH]; intros knots Hk Hcs; cbn [walk]; [constructor|].
     inversion Hcs; subst. pose proof (advance_right c knots Hk) as Ha. constructor; auto.
     destruct (advance c knots) as [|k rest]; [apply bounds_one; auto|]. inversion Ha; subst.
     apply knot_value_right with x y post; auto.

@@ -6,7 +6,7 @@ From DP Require Import Definitions Meaning.
 From DP.decide Require Import Fixed Functions Tail.
 From DP.core Require Import Costs.
 From DP.account Require Import Kinds.
-From DP.account.kinds Require Import Pure Laplace Normal.
+From DP.account.kinds Require Import Lists Pure Laplace Normal.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -47,8 +47,8 @@ Definition failing_values (epsilon delta : Q) (cs : list Z) : list Z :=
   match snd (exponential p (of_Q p epsilon)) with
   | Some e =>
     let dn := Qnum delta in let dd := Zpos (Qden delta) in let fails := (dn * one)%Z in let rest := (dd - dn)%Z in
-    map (fun c => up_div (fails + rest * response_value e c) dd) cs
-  | None => map (fun _ => one) cs
+    mapped (fun c => up_div (fails + rest * response_value e c) dd) cs
+  | None => mapped (fun _ => one) cs
   end.
 
 Lemma response_right e c : (0 <= e)%Z -> (0 <= c)%Z ->
@@ -80,7 +80,7 @@ Theorem failing_values_right epsilon delta cs {A} (P Q : law A) : (0 <= Q2R epsi
 Proof.
   intros He Hd HP HQ Hcs. unfold failing_values. pose proof (unit_pos p) as Hu.
   destruct (exponential_inside p _ _ (of_Q_inside p epsilon)) as [_ B]. unfold below in B.
-  destruct (snd (exponential p (of_Q p epsilon))) as [e|];
+  destruct (snd (exponential p (of_Q p epsilon))) as [e|]; rewrite mapped_map;
     induction Hcs as [|c cs Hc Hcs IH]; cbn [map]; constructor; auto using bounds_one.
   assert (HE : 1 <= exp (Q2R epsilon)) by (rewrite <- exp_0; apply exp_le; auto).
   assert (E0 : (0 <= e)%Z) by (apply le_IZR; nra).
@@ -105,8 +105,8 @@ Qed.
 
 Definition laplace_values (moved : Q) (cs : list Z) : list Z :=
   match fst (exponential p (neg (of_Q p moved))) with
-  | Some e => map (fun c => one - Z.min one (Z.min c (Z.sqrt (c * e))))%Z cs
-  | None => map (fun _ => one) cs
+  | Some e => mapped (fun c => one - Z.min one (Z.min c (Z.sqrt (c * e))))%Z cs
+  | None => mapped (fun _ => one) cs
   end.
 
 Theorem laplace_values_right moved cs {A} (P Q : law A) : laplace_pair (Q2R moved) P Q ->
@@ -114,7 +114,7 @@ Theorem laplace_values_right moved cs {A} (P Q : law A) : laplace_pair (Q2R move
 Proof.
   intros H Hcs. unfold laplace_values. pose proof (unit_pos p) as Hu.
   destruct (exponential_inside p _ _ (neg_inside p _ _ (of_Q_inside p moved))) as [B _]. unfold above in B.
-  destruct (fst (exponential p (neg (of_Q p moved)))) as [e|];
+  destruct (fst (exponential p (neg (of_Q p moved)))) as [e|]; rewrite mapped_map;
     induction Hcs as [|c cs Hc Hcs IH]; cbn [map]; constructor; auto using bounds_one.
   eapply bounds_scaled; [intros f Hf; apply (laplace_pair_stick _ P Q f (IZR c / u) H Hf (factor c Hc))|].
   unfold laplace_stick. rewrite Rmult_minus_distr_r, Rmult_1_l, minus_IZR, one_u.
@@ -175,7 +175,7 @@ Definition normal_value (mu half : ends) (c : Z) : Z :=
 Definition normal_values (mu_squared : Q) (cs : list Z) : list Z :=
   let mu := root p (of_Q p mu_squared) in
   let half := div p mu (Some (2 * one), Some (2 * one))%Z in
-  map (normal_value mu half) cs.
+  mapped (normal_value mu half) cs.
 
 Lemma normal_value_right m mu half c {A} (P Q : law A) : 0 < m -> inside p mu (sqrt m) -> inside p half (sqrt m / 2) ->
   gdp_cost m P Q -> (0 <= c)%Z -> bounds P Q c (normal_value mu half c).
@@ -203,7 +203,7 @@ Qed.
 Theorem normal_values_right mu_squared cs {A} (P Q : law A) : 0 < Q2R mu_squared -> gdp_cost (Q2R mu_squared) P Q ->
   Forall (fun c => 0 <= c)%Z cs -> Forall2 (bounds P Q) cs (normal_values mu_squared cs).
 Proof.
-  intros Hm H Hcs. unfold normal_values.
+  intros Hm H Hcs. unfold normal_values. rewrite mapped_map.
   assert (Hmu : inside p (root p (of_Q p mu_squared)) (sqrt (Q2R mu_squared))).
   { apply root_inside; [lra | apply of_Q_inside]. }
   assert (Hhalf : inside p (div p (root p (of_Q p mu_squared)) (Some (2 * one), Some (2 * one))%Z) (sqrt (Q2R mu_squared) / 2)).
