@@ -26,7 +26,10 @@ PLACES = (ROOT / "formal" / "check" / "checker", ROOT / "dist" / EXTRACTED)
 SECONDS = 600
 #: how a reply begins, by the exit code: a program that dies, or says something else, has confirmed nothing
 REPLIES = {0: ("valid: ",), 1: ("invalid: ",), 2: ("error: ", "no theorem")}
-STANDINGS = {"theorem": "a theorem, proved in Coq", "checker": "confirmed by the Python checker, no theorem"}
+STANDINGS = {
+    "theorem": "a theorem of Coq, if the hypotheses hold",
+    "checker": "confirmed by the Python checker, no theorem",
+}
 
 
 def zipped() -> bytes:
@@ -95,14 +98,11 @@ def followed(raw: bytes, verdict: str | None) -> Followed:
     known = standing(step["rule"] for steps in derivations for step in steps)
     certified = verdict == "CERTIFIED"
     option, words = (["--certificate"], "the claim follows: .*;") if certified else ([], "derivation of")
-    asked = [
-        json.dumps({"schema": "dpaccount/derivation/1", "steps": steps}).encode() for steps in derivations
-    ]
-    why = None
-    for each, steps in zip([raw] if certified else asked, derivations, strict=True):
-        said = _reply(place, each, *option)
-        if why is None and not re.fullmatch(f"valid: {words} {len(steps)} steps", said):
-            why = said
+    written = ({"schema": "dpaccount/derivation/1", "steps": steps} for steps in derivations)
+    asked = [raw] if certified else [json.dumps(each).encode() for each in written]
+    replies = (_reply(place, each, *option) for each in asked)
+    right = [f"valid: {words} {len(steps)} steps" for steps in derivations]
+    why = next((said for said, as_ in zip(replies, right, strict=True) if not re.fullmatch(as_, said)), None)
     whole = verdict in ("CERTIFIED", "DERIVATION") and not known.statements and not known.on_paper
     listed = (tuple(known.proved), tuple(known.statements), tuple(known.on_paper), why)
     return Followed(digests, "theorem" if whole else "checker", sum(map(len, derivations)), *listed)
