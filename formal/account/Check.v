@@ -5,7 +5,8 @@ Require Import Reals ZArith QArith Qreals Lra Lia List Bool Permutation.
 From DP.base Require Import Laws Sums.
 From DP Require Import Facts Definitions.
 From DP.decide Require Import Fixed.
-From DP.account Require Import Kinds Ceilings Pairs Compose Lattice Product Dots Reading Plan.
+From DP.core Require Import Costs Numbers.
+From DP.account Require Import Kinds Ceilings Pairs Split Compose Lattice Product Dots Reading Plan Gaussians.
 Import ListNotations.
 
 (** Nodes gap·first, gap·(first + 1), …, so many. *)
@@ -48,11 +49,17 @@ Definition starts (events : list event) : list Z :=
 Definition classes (events : list event) : list Z :=
   match nodup Z.eq_dec (starts events) with [] => [0%Z] | l => l end.
 
-Definition check_way (par : parameters) (lo : Z) (w : way) (events : list event) (epsilon delta : Q) : bool :=
+Definition by_lattices (par : parameters) (lo : Z) (w : way) (events : list event) (epsilon delta : Q) : bool :=
   let l := powers par w events in
   (length l =? length events)%nat &&
   forallb (fun u => at_most_delta (bits par) lo (step par) (product_lattice (bits par) (budget par) (of_unit u l)) epsilon delta)
     (classes events).
+
+Definition all_gaussian (events : list event) (epsilon delta : Q) : bool :=
+  forallb (fun u => gaussian_at_most (filter (fun e => reads e u) events) epsilon delta) (classes events).
+
+Definition check_way (par : parameters) (lo : Z) (w : way) (events : list event) (epsilon delta : Q) : bool :=
+  all_gaussian events epsilon delta || by_lattices par lo w events epsilon delta.
 
 Definition check_account (par : parameters) (p : plan) (epsilon delta : Q) : bool :=
   let kinds := map what (events p) in
@@ -206,58 +213,13 @@ Section Way.
     Hypothesis apart : differ (between p) w' u d d'.
     Hypothesis one_way : forall k A (P Q : law A), In k (map what (events p)) -> meets k w' P Q -> meets k w P Q.
     Hypothesis worse : forall e, In e (events p) -> reads e u = true -> reads e s = true.
-    Hypothesis checked : check_way par lo w (events p) epsilon delta = true.
     Hypothesis in_classes : In s (classes (events p)).
 
-    Let ends := match w with There => there par | Back => back par end.
-    Let lattice_at := lattice_of par w.
     Let costs (hist : history message) : option nat :=
       match nth_error (events p) (event_of hist) with
       | Some e => if reads e u then Some (event_of hist) else None
       | None => None
       end.
-    Let default : ranged := (Event (Response 0) 0 None, []).
-    Let pair_at (i : nat) : pair := pair_of (bits par) h (lattice_at (nth i (combine (events p) ends) default)).
-
-    Let h_pos : (0 < h)%R. Proof. apply h_pos. exact step_pos. Qed.
-    Let decayed_h : (IZR lo <= exp (- h) * unit_of (bits par) <= IZR hi)%R. Proof. apply decay_sound. exact decayed. Qed.
-
-    Let lattice_good ee : bounds (bits par) h (pair_of (bits par) h (lattice_at ee)) (lattice_at ee).
-    Proof.
-      pose proof (dots_sound (bits par) (step par) h_pos (knots par w (what (fst ee)) (snd ee))) as H.
-      cbv zeta in H. apply bounds_self; apply H.
-    Qed.
-
-    Let length_ends : (length (events p) <= length ends)%nat.
-    Proof.
-      unfold check_way in checked. apply andb_prop in checked. destruct checked as [Hlen _].
-      apply Nat.eqb_eq in Hlen. unfold powers in Hlen. rewrite map_length, combine_length in Hlen. fold ends in Hlen. lia.
-    Qed.
-
-    Let nth_event i e : nth_error (events p) i = Some e -> exists blocks, nth i (combine (events p) ends) default = (e, blocks).
-    Proof.
-      intros He. assert (Hi : (i < length (events p))%nat) by (apply nth_error_Some; congruence).
-      assert (Hc : nth_error (combine (events p) ends) i <> None).
-      { apply nth_error_Some. rewrite combine_length. lia. }
-      destruct (nth_error (combine (events p) ends) i) as [[e' blocks]|] eqn:Hn; [|congruence].
-      exists blocks. rewrite (nth_error_nth _ _ _ Hn). f_equal.
-      assert (G : forall (es : list event) (ks : list (list block)) i, nth_error (combine es ks) i = Some (e', blocks) -> nth_error es i = Some e').
-      { induction es as [|a es IH]; intros [|k ks] [|j] Hj; cbn [combine nth_error] in *; try discriminate; eauto. congruence. }
-      specialize (G _ _ _ Hn). congruence.
-    Qed.
-
-    Let releases_cost hist : asks hist = true ->
-      match costs hist with Some i => dominates (pair_at i) (draw d hist) (draw d' hist) | None => same (draw d hist) (draw d' hist) end.
-    Proof.
-      intros Ha. destruct (following hist Ha) as [e [He [_ Hmeet]]]. specialize (Hmeet w' u d d' apart).
-      unfold costs. rewrite He. destruct (reads e u); auto.
-      destruct (nth_event _ _ He) as [blocks Hn]. unfold pair_at. rewrite Hn. unfold lattice_at, lattice_of. cbn [fst snd].
-      assert (Hk : In (what e) (map what (events p))) by (apply in_map; eapply nth_error_In; eauto).
-      apply (dots_sound (bits par) (step par) h_pos). intros s' z Hz f Hf.
-      pose proof formed as F. rewrite forallb_forall in F. specialize (F _ Hk).
-      apply (knots_bound par w (what e) blocks); auto.
-    Qed.
-
     Let count_used hist i : (count_occ Nat.eq_dec (here asks costs hist ++ used asks costs hist) i <= made asks event_of i hist)%nat.
     Proof.
       induction hist as [|m hist IH]; cbn [made used]; rewrite ?app_nil_r, ?count_occ_app in *.
@@ -290,6 +252,110 @@ Section Way.
       - rewrite (count_occ_not_In Nat.eq_dec) in Hi. lia.
     Qed.
 
+    (** What the releases up to h have spent is part of what all may spend. *)
+    Lemma gaussian_direction : all_gaussian (events p) epsilon delta = true ->
+      approximate (Q2R epsilon) (Q2R delta) asks (draw d) (draw d').
+    Proof.
+      unfold all_gaussian. intros G. rewrite forallb_forall in G. specialize (G s in_classes). unfold gaussian_at_most in G.
+      destruct (squares _) as [m|] eqn:Hm; [|discriminate].
+      apply andb_prop in G. destruct G as [G HC]. apply andb_prop in G. destruct G as [G Hd].
+      apply andb_prop in G. destruct G as [Hm0 He]. apply le_R in Hm0, He, Hd. rewrite zero_R in Hm0, He, Hd.
+      apply (gaussian_approximate m); auto.
+      set (square i := match nth_error (events p) i with
+        | Some e => match square_of e with Some q => Q2R q | None => 0%R end | None => 0%R end).
+      assert (Nonneg : forall i, (0 <= square i)%R).
+      { intros i. unfold square. destruct (nth_error (events p) i) as [e|] eqn:Hi; [|apply Rle_refl].
+        unfold square_of. destruct (what e) eqn:Hk; try apply Rle_refl.
+        pose proof formed as F. rewrite forallb_forall in F.
+        specialize (F (what e) (in_map what _ _ (nth_error_In _ _ Hi))). rewrite Hk in F. cbn in F.
+        unfold positive_rational in F. apply Z.ltb_lt in F. unfold Q2R.
+        apply Rmult_le_pos; [apply IZR_le; lia|]. left. apply Rinv_0_lt_compat, IZR_lt. lia. }
+      assert (Sum : total square (all_of s (events p) 0) = Q2R m).
+      { assert (At : forall i e, nth_error (events p) i = Some e ->
+          square (0 + i)%nat = match square_of e with Some q => Q2R q | None => 0%R end).
+        { intros i e Hi. unfold square. cbn [Nat.add]. rewrite Hi. reflexivity. }
+        clear - Hm At. revert m Hm At. generalize 0%nat. generalize (events p) as es.
+        induction es as [|e es IH]; intros from m Hm At; cbn [filter] in Hm.
+        - cbn in Hm. injection Hm as <-. cbn. symmetry. apply zero_R.
+        - rewrite all_of_cons, total_app.
+          assert (At' : forall i e, nth_error es i = Some e ->
+            square (Datatypes.S from + i)%nat = match square_of e with Some q => Q2R q | None => 0%R end).
+          { intros i e' Hi. rewrite <- (At (Datatypes.S i) e' Hi). f_equal. lia. }
+          destruct (reads e s); [|rewrite (IH _ m Hm At'); cbn; ring].
+          cbn [squares] in Hm. destruct (square_of e) as [q|] eqn:Hq; [|discriminate].
+          destruct (squares (filter _ es)) as [rest|] eqn:Hrest; [|discriminate].
+          assert (Hm' : m = Qred ((Z.of_N (times e) # 1) * q + rest)) by congruence. clear Hm. subst m.
+          rewrite (IH _ rest eq_refl At'). rewrite (Qeq_eqR _ _ (Qred_correct _)), Q2R_plus, Q2R_mult. f_equal.
+          replace (Q2R (Z.of_N (times e) # 1)) with (INR (N.to_nat (times e))).
+          2: { unfold Q2R. cbn [Qnum Qden]. rewrite Rinv_1, Rmult_1_r, INR_IZR_INZ, N_nat_Z. reflexivity. }
+          specialize (At 0%nat e eq_refl). rewrite Nat.add_0_r, Hq in At.
+          induction (N.to_nat (times e)) as [|n IHn]; [cbn; ring|]. cbn [repeat total]. rewrite IHn, At, S_INR. ring. }
+      assert (Spent : forall hist, spent (fun hist => total square (here asks costs hist)) hist =
+        total square (here asks costs hist ++ used asks costs hist)).
+      { induction hist as [|x hist IH]; cbn [spent used]; rewrite total_app; [cbn; ring|]. rewrite IH. reflexivity. }
+      exists (fun hist => total square (here asks costs hist)). split; [|split].
+      - intros hist. apply total_nonneg. auto.
+      - intros hist Ha. destruct (following hist Ha) as [e [He' [_ Hmeet]]]. specialize (Hmeet w' u d d' apart).
+        unfold here, costs. rewrite Ha, He'. destruct (reads e u) eqn:Hr; [|apply gdp_free; auto].
+        cbn [total]. rewrite Rplus_0_r. unfold square. rewrite He'.
+        assert (Hs : exists q, square_of e = Some q).
+        { assert (Hin : In e (filter (fun e => reads e s) (events p))).
+          { apply filter_In. split; [eapply nth_error_In; eauto|]. apply worse; auto. eapply nth_error_In; eauto. }
+          revert Hm Hin. generalize (filter (fun e => reads e s) (events p)). clear. intros es. revert m.
+          induction es as [|a es IH]; intros m Hm Hin; [destruct Hin|]. cbn [squares] in Hm. destruct Hin as [->|Hin].
+          - destruct (square_of e); [eauto|discriminate].
+          - destruct (square_of a), (squares es) as [r|]; try discriminate. eauto. }
+        destruct Hs as [q Hq]. rewrite Hq. unfold square_of in Hq. destruct (what e); try discriminate.
+        injection Hq as ->. exact Hmeet.
+      - intros hist. rewrite Spent, <- Sum. destruct (within hist) as [rest Hrest].
+        rewrite (total_perm square _ _ Hrest), (total_app square _ rest). pose proof (total_nonneg square rest (fun i _ => Nonneg i)). lra.
+    Qed.
+    Hypothesis checked : by_lattices par lo w (events p) epsilon delta = true.
+
+    Let ends := match w with There => there par | Back => back par end.
+    Let lattice_at := lattice_of par w.
+    Let default : ranged := (Event (Response 0) 0 None, []).
+    Let pair_at (i : nat) : pair := pair_of (bits par) h (lattice_at (nth i (combine (events p) ends) default)).
+
+    Let h_pos : (0 < h)%R. Proof. apply h_pos. exact step_pos. Qed.
+    Let decayed_h : (IZR lo <= exp (- h) * unit_of (bits par) <= IZR hi)%R. Proof. apply decay_sound. exact decayed. Qed.
+
+    Let lattice_good ee : bounds (bits par) h (pair_of (bits par) h (lattice_at ee)) (lattice_at ee).
+    Proof.
+      pose proof (dots_sound (bits par) (step par) h_pos (knots par w (what (fst ee)) (snd ee))) as H.
+      cbv zeta in H. apply bounds_self; apply H.
+    Qed.
+
+    Let length_ends : (length (events p) <= length ends)%nat.
+    Proof.
+      unfold by_lattices in checked. apply andb_prop in checked. destruct checked as [Hlen _].
+      apply Nat.eqb_eq in Hlen. unfold powers in Hlen. rewrite map_length, combine_length in Hlen. fold ends in Hlen. lia.
+    Qed.
+
+    Let nth_event i e : nth_error (events p) i = Some e -> exists blocks, nth i (combine (events p) ends) default = (e, blocks).
+    Proof.
+      intros He. assert (Hi : (i < length (events p))%nat) by (apply nth_error_Some; congruence).
+      assert (Hc : nth_error (combine (events p) ends) i <> None).
+      { apply nth_error_Some. rewrite combine_length. lia. }
+      destruct (nth_error (combine (events p) ends) i) as [[e' blocks]|] eqn:Hn; [|congruence].
+      exists blocks. rewrite (nth_error_nth _ _ _ Hn). f_equal.
+      assert (G : forall (es : list event) (ks : list (list block)) i, nth_error (combine es ks) i = Some (e', blocks) -> nth_error es i = Some e').
+      { induction es as [|a es IH]; intros [|k ks] [|j] Hj; cbn [combine nth_error] in *; try discriminate; eauto. congruence. }
+      specialize (G _ _ _ Hn). congruence.
+    Qed.
+
+    Let releases_cost hist : asks hist = true ->
+      match costs hist with Some i => dominates (pair_at i) (draw d hist) (draw d' hist) | None => same (draw d hist) (draw d' hist) end.
+    Proof.
+      intros Ha. destruct (following hist Ha) as [e [He [_ Hmeet]]]. specialize (Hmeet w' u d d' apart).
+      unfold costs. rewrite He. destruct (reads e u); auto.
+      destruct (nth_event _ _ He) as [blocks Hn]. unfold pair_at. rewrite Hn. unfold lattice_at, lattice_of. cbn [fst snd].
+      assert (Hk : In (what e) (map what (events p))) by (apply in_map; eapply nth_error_In; eauto).
+      apply (dots_sound (bits par) (step par) h_pos). intros s' z Hz f Hf.
+      pose proof formed as F. rewrite forallb_forall in F. specialize (F _ Hk).
+      apply (knots_bound par w (what e) blocks); auto.
+    Qed.
+
     Lemma direction : approximate (Q2R epsilon) (Q2R delta) asks (draw d) (draw d').
     Proof.
       assert (Hh : (0 <= h)%R) by (pose proof h_pos; lra).
@@ -301,7 +367,7 @@ Section Way.
       - intros i Hi. rewrite Forall_forall in Proper. apply Proper. apply in_map. exact Hi.
       - exact within.
       - exact releases_cost.
-      - unfold check_way in checked. apply andb_prop in checked. destruct checked as [_ C].
+      - unfold by_lattices in checked. apply andb_prop in checked. destruct checked as [_ C].
         rewrite forallb_forall in C. specialize (C s in_classes).
         apply Rle_trans with (1 := Below _ (Rlt_le _ _ (exp_pos _))).
         apply (at_most_delta_sound (bits par) (step par) lo); auto. apply decayed_h.
@@ -322,6 +388,8 @@ Proof.
     (w = w' \/ forallb symmetric (map what (events p)) = true) ->
     approximate (Q2R epsilon) (Q2R delta) asks (draw d) (draw d')).
   { intros w w' u Hd Hc Hw. destruct (class_of (events p) u) as [s [Hs Hmax]].
+    unfold check_way in Hc. apply orb_prop in Hc. destruct Hc as [Hc|Hc].
+    { apply (gaussian_direction asks draw event_of p epsilon delta Hformed following w' s u d d'); auto. }
     apply (direction asks draw event_of par lo hi p epsilon delta Hdecay Hstep Hlo Hformed following w w' s u d d'); auto.
     intros k A P Q Hk Hm. destruct Hw as [->|Hsym]; auto. rewrite forallb_forall in Hsym.
     apply symmetric_meets with w'; auto. }
