@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from pathlib import Path
 
@@ -53,7 +54,32 @@ CLASSICAL = {
 THEOREM = re.compile(r"^\s*(?:Theorem|Corollary)\s+(\w+)", re.M)
 MODULE = re.compile(r"^Module .*?^End \w+\.", re.M | re.S)
 SOUND = re.compile(r"^Theorem\s+(\w+_sound)\s*:\s*sound_rule\s+\"(\w+)\"\s*\.", re.M)
-BEGIN, END = "<!-- table of rules -->", "<!-- end of the table -->"
+TABLE = ("<!-- table of rules -->", "<!-- end of the table -->")
+READING = ("<!-- what to read -->", "<!-- end of what to read -->")
+MOST_READ = 1500  #: lines
+#: what the theorems on rules, certificates and accounts say, is said here: files, or definitions of one
+READ: dict[str, str] = {
+    "base/Laws.v": "test law point bind image same each",
+    "base/Sums.v": "total usum summable proportional",
+    "base/Normal.v": "phi Phi",
+    "Facts.v": "",
+    "Definitions.v": "",
+    "Steps.v": "",
+    "Meaning.v": "",
+    "core/Sound.v": "sound sound_rule",
+    "core/RowsOfPersons.v": "rows_of_persons",
+    "core/Reader.v": "tables tables_of_rows tables_of_persons tables_of seen complete steadfast",
+    "check/Claim.v": "decimal exact claim same_promise relation_in most_rows_in subject_named claim_in",
+    "check/Certificate.v": "derivation point_of",
+    "core/Certificates.v": "counts_rows_as_claimed meets reader_learns_at_most check_certificate_sound",
+    "account/Kinds.v": "",
+    "account/Plan.v": "",
+    "account/Check.v": "check_account_sound",
+}
+STATED = (
+    r"^ *(?:Program )?(?:Definition|Fixpoint|Inductive|Record|Theorem) %s\b"
+    r".*?(?=\n *\n|\n *Proof|\n *Next|\n*\Z)"
+)
 
 
 def without_comments(text: str) -> str:
@@ -259,10 +285,39 @@ def as_markdown(rows: list[dict[str, str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def to_read() -> dict[str, int]:
+    """Return the number of lines of each file to read, or of the definitions that are named of it."""
+    found = {}
+    for file, names in READ.items():
+        text = (FORMAL / file).read_text()
+        parts = [re.search(STATED % name, text, re.M | re.S) for name in names.split()]
+        if None in parts:
+            raise SystemExit(f"error: {file} should define {names}")
+        found[file] = sum(part[0].count("\n") + 1 for part in parts if part) or len(text.splitlines())
+    return found
+
+
+def as_reading() -> str:
+    """Return what a reader must read, as docs/formal.md says it."""
+    lines = to_read()
+    if sum(lines.values()) > MOST_READ:
+        raise SystemExit(f"error: there are {sum(lines.values())} lines to read, more than {MOST_READ}")
+    whole = [f"`{file}` {lines[file]}" for file, names in READ.items() if not names]
+    parts = [
+        f"`{file}` ({', '.join(f'`{name}`' for name in names.split())})"
+        for file, names in READ.items()
+        if names
+    ]
+    said = f"{sum(lines.values())} lines: {', '.join(whole)}; definitions of {', '.join(parts)}."
+    return textwrap.fill(said, 140, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
 def with_table(page: str, rows: list[dict[str, str]]) -> str:
-    """Return a page with the table between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{as_markdown(rows)}\n{END}{rest.partition(END)[2]}"
+    """Return a page with the table, and what to read, between their marks."""
+    for (begin, end), text in ((TABLE, as_markdown(rows)), (READING, as_reading())):
+        before, _, rest = page.partition(begin)
+        page = f"{before}{begin}\n\n{text}\n{end}{rest.partition(end)[2]}"
+    return page
 
 
 def extracted(*targets: Path) -> None:
