@@ -12,7 +12,7 @@ Import ListNotations.
 (** Nodes gap·first, gap·(first + 1), …, so many. *)
 Record block := Block { gap : Z; first : Z; number : N }.
 
-Record parameters := Parameters {
+Record parameters := Chosen {
   bits : positive;                            (* masses are counted in 2^-bits, *)
   step : Q;                                   (* losses in steps, *)
   budget : Z;                                 (* and so much mass may be cut at once on either side. *)
