@@ -8,7 +8,7 @@ From DP Require Import Definitions Meaning.
 From DP.decide Require Import Fixed Functions.
 From DP.core Require Import Numbers.
 From DP.account Require Import Kinds.
-From DP.account.kinds Require Import Lists Samples Values Knots Geometric DiscreteNormal.
+From DP.account.kinds Require Import Lists Samples Values Walk Geometric DiscreteNormal.
 Import ListNotations.
 Open Scope R_scope.
 

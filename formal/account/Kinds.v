@@ -47,10 +47,12 @@ Section Meets.
     same P (bind (each (map (fun n => L (fst n)) numbers)) post) /\
     same Q (bind (each (map (fun n => L (snd n)) numbers)) post).
 
-  (** P and Q are one function of an integer with such noise; that of P and that of Q are at most [shift] apart. *)
-  Definition integer_pair (noise : law Z -> Prop) (shift : Z) P Q := exists N x y (post : Z -> law A),
-    noise N /\ (Z.abs (x - y) <= shift)%Z /\
-    same P (bind (image (Z.add x) N) post) /\ same Q (bind (image (Z.add y) N) post).
+  (** The same of integers with such noise, which are at most [shift] apart in L1. *)
+  Definition integer_pair (noise : law Z -> Prop) (shift : Z) P Q :=
+    exists N (numbers : list (Z * Z)) (post : list Z -> law A),
+      noise N /\ (fold_right (fun n sum => Z.abs (fst n - snd n) + sum) 0 numbers <= shift)%Z /\
+      same P (bind (each (map (fun n => image (Z.add (fst n)) N) numbers)) post) /\
+      same Q (bind (each (map (fun n => image (Z.add (snd n)) N) numbers)) post).
 
   (** Whatever is drawn of the others, the unit is in the sample with probability q; the result is drawn by [present]
       or by [absent], a pair of the kind that is sampled. *)

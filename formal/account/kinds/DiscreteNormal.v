@@ -9,7 +9,7 @@ From DP Require Import Definitions.
 From DP.core Require Import Costs.
 From DP.decide Require Import Fixed Functions.
 From DP.account Require Import Kinds.
-From DP.account.kinds Require Import Lists Integers Values Knots.
+From DP.account.kinds Require Import Lists Integers Values Walk.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -244,7 +244,7 @@ Proof.
   unfold below, above in *. destruct (snd (exp_of variance (2 * (from r - 1) * k - k * k))) as [low|]; auto using no_knot_right.
   destruct (fst (exp_of variance (2 * from r * k - k * k))) as [high|]; auto using no_knot_right.
   destruct (Z.eqb_spec (from s) (from r - k)) as [E|]; auto using no_knot_right. right. exists (from r).
-  cbn [Knots.low Knots.high most least]. split; [|split; [|split]].
+  cbn [Walk.low Walk.high most least]. split; [|split; [|split]].
   - intros x Hx. rewrite (bell_odds (Q2R variance) Hv). pose proof (bell_pos (Q2R variance) x).
     pose proof (odds_rise (Q2R variance) Hv k (from r) x Hk Hx) as O.
     rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [lra|]. apply Rle_trans with (1 := H). nra.
@@ -261,10 +261,10 @@ Theorem discrete_normal_values_right k cs {A} (P Q : law A) : (0 <= k)%Z ->
   integer_pair (discrete_normal (Q2R variance)) k P Q ->
   Forall (fun c => 0 <= c)%Z cs -> Forall2 (bounds p P Q) cs (discrete_normal_values variance k cs).
 Proof.
-  intros Hk0 [N [x [y [post [HN [Hk [HP HQ]]]]]]] Hcs. pose proof variance_pos as Hv. unfold discrete_normal_values.
+  intros Hk0 [N [numbers [post [HN [Hk [HP HQ]]]]]] Hcs. pose proof variance_pos as Hv. unfold discrete_normal_values.
   set (cut := (Z.sqrt _ + 3 + k)%Z). pose proof (Z.sqrt_nonneg (2 * Zpos p * Qnum variance / Zpos (Qden variance))).
   apply (walk_right p (bell (Q2R variance)) N k (bell_pos (Q2R variance)) (bell_even (Q2R variance)) HN
-    (bell_rising (Q2R variance) Hv) x y P Q post cs); auto.
+    (bell_rising (Q2R variance) Hv) numbers P Q post cs); auto.
   destruct (cut <=? 2 ^ 19)%Z; [|constructor]. apply Forall_forall. intros knot Hin. rewrite zipped_zip in Hin.
   apply zip_with_in in Hin. destruct Hin as [s [r [Hs [Hr ->]]]].
   pose proof (table_right N HN cut ltac:(unfold cut; lia)) as T. rewrite Forall_forall in T.

@@ -8,7 +8,7 @@ From DP Require Import Definitions Meaning.
 From DP.core Require Import Costs.
 From DP.decide Require Import Fixed Functions.
 From DP.account Require Import Kinds.
-From DP.account.kinds Require Import Lists Integers Values Knots.
+From DP.account.kinds Require Import Lists Integers Values Walk.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -134,7 +134,7 @@ Proof.
   intros HN Hw Ht. pose proof (unit_pos p) as Hu. pose proof scale_pos as Hs. unfold geometric_knot.
   destruct (exp_over_inside (2 * t - 2 - k)) as [_ L]. destruct (exp_over_inside (2 * t - k)) as [H _].
   unfold below, above in *. destruct (snd (exp_over scale (2 * t - 2 - k))) as [low|]; auto using no_knot_right.
-  destruct (fst (exp_over scale (2 * t - k))) as [high|]; auto using no_knot_right. right. exists t. cbn [Knots.low Knots.high most least].
+  destruct (fst (exp_over scale (2 * t - k))) as [high|]; auto using no_knot_right. right. exists t. cbn [Walk.low Walk.high most least].
   split; [|split; [|split; [|apply least_beyond_right; auto; lia]]].
   - intros x Hx. pose proof (odds_from (Q2R scale) Hs k t x Ht Hx) as O.
     pose proof (slope_pos (Q2R scale) x). apply Rmult_le_compat_r with (r := slope (Q2R scale) x) in H; [|lra]. nra.
@@ -149,9 +149,9 @@ Qed.
 Theorem geometric_values_right k cs {A} (P Q : law A) : integer_pair (discrete_laplace (Q2R scale)) k P Q ->
   Forall (fun c => 0 <= c)%Z cs -> Forall2 (bounds p P Q) cs (geometric_values scale k cs).
 Proof.
-  intros [N [x [y [post [HN [Hk [HP HQ]]]]]]] Hcs. pose proof scale_pos as Hs. unfold geometric_values.
+  intros [N [numbers [post [HN [Hk [HP HQ]]]]]] Hcs. pose proof scale_pos as Hs. unfold geometric_values.
   apply (walk_right p (slope (Q2R scale)) N k (slope_pos (Q2R scale)) (slope_even (Q2R scale)) HN (slope_rising (Q2R scale) Hs)
-    x y P Q post cs); auto.
+    numbers P Q post cs); auto.
   destruct (k <=? 2 ^ 17)%Z; [|constructor]. apply Forall_forall. intros knot Hin. apply tabled_in in Hin.
   destruct Hin as [t [Ht ->]].
   apply geometric_knot_right; auto; [|lia].

@@ -1,7 +1,8 @@
-(** Noise on the integers whose odds rise: two draws that are at most k apart, against half-lines.
+(** Noise on the integers whose odds rise: draws that are at most k apart, in L1, against half-lines.
 
     Where the weight of the noise is even and the odds of the moved noise rise along the line, the half-line that begins
-    where they pass c is the best test at c (Neyman and Pearson), and no smaller move gains more. *)
+    where they pass c is the best test at c (Neyman and Pearson), and no smaller move gains more.  Two moves together gain
+    what one after the other does, so vectors gain no more than numbers. *)
 Require Import Reals ZArith Lra Lia Psatz List Classical.
 From DP.base Require Import Laws Sums.
 From DP Require Import Definitions.
@@ -147,6 +148,90 @@ Section Integers.
     - replace (x - y)%Z with (- (y - x))%Z by lia. rewrite drawn_mirror by auto.
       assert (E0 : drawn_at 0 g = drawn_at 0 (fun z => g (- z)%Z)) by apply (drawn_mirror 0 g Hg).
       rewrite E0. pose proof (smaller (y - x) k c t _ ltac:(lia) Hc Ht Hgm). lra.
+  Qed.
+
+  (* -------------------------------------------------------------- several integers *)
+
+  Definition apart (numbers : list (Z * Z)) : Z := fold_right (fun n sum => (Z.abs (fst n - snd n) + sum)%Z) 0%Z numbers.
+
+  Lemma apart_nonneg numbers : (0 <= apart numbers)%Z.
+  Proof. induction numbers; cbn [apart fold_right]; [lia|]. fold (apart numbers). lia. Qed.
+
+  Definition odds (j x : Z) : R := w (x - j) / w x.
+
+  Lemma odds_pos j x : 0 < odds j x.
+  Proof. apply Rdiv_lt_0_compat; auto. Qed.
+
+  Lemma odds_rising j x y : (0 <= j)%Z -> (x <= y)%Z -> odds j x <= odds j y.
+  Proof.
+    intros Hj Hxy. unfold odds. pose proof (w_pos x). pose proof (w_pos y). pose proof (rising j x y Hj Hxy).
+    apply Rmult_le_reg_r with (w x * w y); [nra|].
+    replace (w (x - j) / w x * (w x * w y)) with (w (x - j) * w y) by (field; lra).
+    replace (w (y - j) / w y * (w x * w y)) with (w (y - j) * w x) by (field; lra). auto.
+  Qed.
+
+  Lemma odds_pass j c t : (0 <= j)%Z -> passes j c t <-> odds j (t - 1) <= c <= odds j t.
+  Proof.
+    intros Hj. assert (E : forall x, w (x - j) = odds j x * w x) by (intros x; pose proof (w_pos x); unfold odds; field; lra).
+    split.
+    - intros [H1 H2]. specialize (H1 t ltac:(lia)). specialize (H2 (t - 1)%Z ltac:(lia)). rewrite E in H1, H2.
+      pose proof (w_pos t). pose proof (w_pos (t - 1)). split; [apply Rmult_le_reg_r with (w (t - 1)) | apply Rmult_le_reg_r with (w t)]; auto.
+    - intros [H1 H2]. split; intros x Hx; rewrite E; apply Rmult_le_compat_r; try (left; apply w_pos).
+      + pose proof (odds_rising j t x Hj Hx). lra.
+      + pose proof (odds_rising j x (t - 1) Hj ltac:(lia)). lra.
+  Qed.
+
+  (** What two moves together make of odds, one after the other does. *)
+  Lemma passes_split j k c t : (0 <= j)%Z -> (0 <= k)%Z -> passes (j + k) c t ->
+    exists a b, 0 <= a /\ 0 <= b /\ c = a * b /\ passes j a (t - k) /\ passes k b t.
+  Proof.
+    intros Hj Hk Hp. apply odds_pass in Hp; [|lia]. destruct Hp as [H1 H2].
+    assert (E : forall x, odds (j + k) x = odds j (x - k) * odds k x).
+    { intros x. unfold odds. replace (x - (j + k))%Z with (x - k - j)%Z by lia. pose proof (w_pos x).
+      pose proof (w_pos (x - k)). field. lra. }
+    rewrite E in H1, H2. replace (t - 1 - k)%Z with (t - k - 1)%Z in H1 by lia.
+    pose proof (odds_pos j (t - k - 1)) as A1. pose proof (odds_rising j (t - k - 1) (t - k) Hj ltac:(lia)) as A.
+    pose proof (odds_pos k (t - 1)) as B1. pose proof (odds_rising k (t - 1) t Hk ltac:(lia)) as B.
+    destruct (Rle_dec c (odds j (t - k) * odds k (t - 1))) as [L|L].
+    - exists (c / odds k (t - 1)), (odds k (t - 1)).
+      assert (Ec : c / odds k (t - 1) * odds k (t - 1) = c) by (field; lra).
+      assert (R1 : odds j (t - k - 1) <= c / odds k (t - 1) <= odds j (t - k)).
+      { split; apply Rmult_le_reg_r with (odds k (t - 1)); lra. }
+      do 3 (split; [lra|]). split; apply odds_pass; auto; split; lra.
+    - exists (odds j (t - k)), (c / odds j (t - k)).
+      assert (Ec : odds j (t - k) * (c / odds j (t - k)) = c) by (field; lra).
+      assert (R1 : odds k (t - 1) <= c / odds j (t - k) <= odds k t).
+      { split; apply Rmult_le_reg_l with (odds j (t - k)); lra. }
+      do 3 (split; [lra|]). split; apply odds_pass; auto; split; lra.
+  Qed.
+
+  Lemma half_gains k c t v : 0 <= c -> passes k c t -> 0 <= v <= 1 -> (1 - c) * v <= beyond (t - k) - c * beyond t.
+  Proof.
+    intros Hc Ht Hv. pose proof (best_half k c t (fun _ => v) Hc Ht ltac:(intros z; auto)) as B.
+    rewrite !E_const in B by auto. lra.
+  Qed.
+
+  Theorem vectors_line numbers : forall k c t f, (apart numbers <= k)%Z -> 0 <= c -> passes k c t -> test f ->
+    each (map (fun n => drawn_at (fst n)) numbers) f
+    <= beyond (t - k) - c * beyond t + c * each (map (fun n => drawn_at (snd n)) numbers) f.
+  Proof.
+    induction numbers as [|[x y] rest IH]; intros k c t f Hk Hc Ht Hf.
+    - cbn [map each point E]. pose proof (half_gains k c t (f []) Hc Ht (Hf [])). lra.
+    - cbn [apart fold_right fst snd] in Hk. fold (apart rest) in Hk. pose proof (apart_nonneg rest) as Hr.
+      cbn [map each fst snd].
+      set (P := each (map (fun n => drawn_at (fst n)) rest)) in *. set (Q := each (map (fun n => drawn_at (snd n)) rest)) in *.
+      set (g := fun a => P (fun l => f (a :: l))). set (h := fun a => Q (fun l => f (a :: l))).
+      assert (Tl : forall a, test (fun l => f (a :: l))) by (intros a l; apply Hf).
+      assert (Tg : test g) by (intros a; apply E_test; auto). assert (Th : test h) by (intros a; apply E_test; auto).
+      change (drawn_at x g <= beyond (t - k) - c * beyond t + c * drawn_at y h).
+      replace k with (k - apart rest + apart rest)%Z in Ht by lia.
+      destruct (passes_split (k - apart rest) (apart rest) c t ltac:(lia) Hr Ht) as [a [b [Ha [Hb [Ec [Pa Pb]]]]]].
+      pose proof (integers_line x y (k - apart rest) a (t - apart rest) g ltac:(lia) Ha Pa Tg) as L1.
+      pose proof (half_gains (apart rest) b t 0 Hb Pb ltac:(lra)) as G0.
+      assert (L2 : drawn_at y g <= b * drawn_at y h + (beyond (t - apart rest) - b * beyond t)).
+      { apply E_le_affine; auto; [lra|]. intros z. unfold g, h. specialize (IH (apart rest) b t _ ltac:(lia) Hb Pb (Tl z)). lra. }
+      replace (t - apart rest - (k - apart rest))%Z with (t - k)%Z in L1 by lia.
+      apply Rmult_le_compat_l with (r := a) in L2; auto. rewrite Ec. lra.
   Qed.
 
   (* -------------------------------------------------------------- chances of half-lines *)

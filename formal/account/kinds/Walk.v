@@ -76,8 +76,9 @@ Section Right.
     (forall x, (x < t)%Z -> u * w (x - shift) <= IZR (low k) * w x) /\
     beyond N (t - shift) * u <= IZR (most k) /\ 0 <= IZR (least k) <= beyond N t * u.
 
-  Lemma knot_value_right k c x y {A} (P Q : law A) (post : Z -> law A) : knot_right k -> (0 <= c)%Z ->
-    (Z.abs (x - y) <= shift)%Z -> same P (bind (image (Z.add x) N) post) -> same Q (bind (image (Z.add y) N) post) ->
+  Lemma knot_value_right k c numbers {A} (P Q : law A) (post : list Z -> law A) : knot_right k -> (0 <= c)%Z ->
+    (apart numbers <= shift)%Z -> same P (bind (each (map (fun n => drawn_at N (fst n)) numbers)) post) ->
+    same Q (bind (each (map (fun n => drawn_at N (snd n)) numbers)) post) ->
     bounds p P Q c (knot_value k c).
   Proof.
     intros HK Hc Hxy HP HQ. unfold knot_value. pose proof (unit_pos p) as Hu. pose proof (one_pos p) as Ho.
@@ -96,11 +97,11 @@ Section Right.
     intros f Hf. rewrite (HP f Hf), (HQ f Hf). cbn [bind E]. set (h := fun a => post a f).
     assert (Hh : test h) by (intros a; apply E_test; auto).
     assert (Hcn : 0 <= IZR near / u) by (apply Rmult_le_pos; [lra | left; apply Rinv_0_lt_compat; auto]).
-    pose proof (integers_line w N w_pos w_even HN rising x y shift (IZR near / u) t h Hxy Hcn Pass Hh) as G.
-    fold (drawn_at N x). fold (drawn_at N y). pose proof (E_test (drawn_at N y) h Hh) as Hy.
+    pose proof (vectors_line w N w_pos w_even HN rising numbers shift (IZR near / u) t h Hxy Hcn Pass Hh) as G.
+    set (K := each (map (fun n => drawn_at N (snd n)) numbers)) in *. pose proof (E_test K h Hh) as Hy.
     apply Rmult_le_compat_r with (r := u) in G; [|lra].
-    replace ((beyond N (t - shift) - IZR near / u * beyond N t + IZR near / u * drawn_at N y h) * u)
-      with (beyond N (t - shift) * u - IZR near * beyond N t + IZR near * drawn_at N y h) in G by (field; lra).
+    replace ((beyond N (t - shift) - IZR near / u * beyond N t + IZR near / u * K h) * u)
+      with (beyond N (t - shift) * u - IZR near * beyond N t + IZR near * K h) in G by (field; lra).
     unfold z. rewrite plus_IZR, minus_IZR. pose proof (div_le (near * least k) one Ho) as D. rewrite mult_IZR in D.
     change (IZR one) with u in D.
     assert (D2 : IZR (near * least k / one) <= IZR near * beyond N t).
@@ -108,7 +109,7 @@ Section Right.
     assert (M0 : 0 <= IZR (Z.max 0 (near - c))) by (apply IZR_le; lia).
     assert (M1 : IZR near - IZR c <= IZR (Z.max 0 (near - c))) by (rewrite <- minus_IZR; apply IZR_le; lia).
     apply IZR_le in Hc.
-    assert (IZR near * drawn_at N y h <= IZR (Z.max 0 (near - c)) + IZR c * drawn_at N y h); [|lra].
+    assert (IZR near * K h <= IZR (Z.max 0 (near - c)) + IZR c * K h); [|lra].
     destruct (Rle_dec (IZR near) (IZR c)); nra.
   Qed.
 
@@ -121,14 +122,15 @@ Section Right.
     destruct (high k <=? c)%Z; auto.
   Qed.
 
-  Theorem walk_right x y {A} (P Q : law A) (post : Z -> law A) cs : (Z.abs (x - y) <= shift)%Z ->
-    same P (bind (image (Z.add x) N) post) -> same Q (bind (image (Z.add y) N) post) ->
+  Theorem walk_right numbers {A} (P Q : law A) (post : list Z -> law A) cs : (apart numbers <= shift)%Z ->
+    same P (bind (each (map (fun n => drawn_at N (fst n)) numbers)) post) ->
+    same Q (bind (each (map (fun n => drawn_at N (snd n)) numbers)) post) ->
     forall knots, Forall knot_right knots -> Forall (fun c => 0 <= c)%Z cs -> Forall2 (bounds p P Q) cs (walked knots cs).
   Proof.
     intros Hxy HP HQ knots. rewrite walked_walk. revert knots. induction cs as [|c cs IH]; intros knots Hk Hcs; cbn [walk]; [constructor|].
     inversion Hcs; subst. pose proof (advance_right c knots Hk) as Ha. constructor; auto.
     destruct (advance c knots) as [|k rest]; [apply bounds_one; auto|]. inversion Ha; subst.
-    apply knot_value_right with x y post; auto.
+    apply knot_value_right with numbers post; auto.
   Qed.
 End Right.
 End Knots.
