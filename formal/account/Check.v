@@ -14,7 +14,7 @@ Record block := Block { gap : Z; first : Z; number : N }.
 
 Record parameters := Chosen {
   bits : positive;                            (* masses are counted in 2^-bits, *)
-  step : Q;                                   (* losses in steps, *)
+  spacing : Q;                                   (* losses in steps, *)
   budget : Z;                                 (* and so much mass may be cut at once on either side. *)
   there : list (list block);                  (* Of each event, the nodes at which its hockey-stick is bounded; *)
   back : list (list block)                    (* the same in the other direction. *)
@@ -28,15 +28,15 @@ Fixpoint numbered (gap s : Z) (l : list Z) (after : list (Z * Z)) : list (Z * Z)
 
 Definition knots (par : parameters) (w : way) (k : Kinds.kind) (blocks : list block) : list (Z * Z) :=
   fold_left (fun after b =>
-    numbered (gap b) (gap b * first b) (ceilings (bits par) ((gap b # 1) * step par) k w (first b) (N.to_nat (number b))) after)
+    numbered (gap b) (gap b * first b) (ceilings (bits par) ((gap b # 1) * spacing par) k w (first b) (N.to_nat (number b))) after)
     blocks [].
 
 Definition lattice_of (par : parameters) (w : way) (ee : ranged) : lattice :=
-  dots (bits par) (step par) (knots par w (what (fst ee)) (snd ee)).
+  dots (bits par) (spacing par) (knots par w (what (fst ee)) (snd ee)).
 
 (** An event with what is above all of its releases. *)
 Definition powers (par : parameters) (w : way) (events : list event) : list (event * lattice) :=
-  map (fun ee => (fst ee, power_n (bits par) (budget par) (lattice_of par w ee) (times (fst ee))))
+  map (fun ee => (fst ee, power_n (bits par) (budget par) (lattice_of par w ee) (limit (fst ee))))
     (combine events match w with There => there par | Back => back par end).
 
 Definition of_unit (u : Z) (l : list (event * lattice)) : list lattice :=
@@ -52,7 +52,7 @@ Definition classes (events : list event) : list Z :=
 Definition by_lattices (par : parameters) (lo : Z) (w : way) (events : list event) (epsilon delta : Q) : bool :=
   let l := powers par w events in
   (length l =? length events)%nat &&
-  forallb (fun u => at_most_delta (bits par) lo (step par) (product_lattice (bits par) (budget par) (of_unit u l)) epsilon delta)
+  forallb (fun u => at_most_delta (bits par) lo (spacing par) (product_lattice (bits par) (budget par) (of_unit u l)) epsilon delta)
     (classes events).
 
 Definition all_gaussian (events : list event) (epsilon delta : Q) : bool :=
@@ -63,9 +63,9 @@ Definition check_way (par : parameters) (lo : Z) (w : way) (events : list event)
 
 Definition check_account (par : parameters) (p : plan) (epsilon delta : Q) : bool :=
   let kinds := map what (events p) in
-  match decay (bits par) (step par) with
+  match decay (bits par) (spacing par) with
   | Some (lo, _) =>
-    positive_rational (step par) && (0 <=? lo)%Z && forallb well_formed kinds &&
+    positive_rational (spacing par) && (0 <=? lo)%Z && forallb well_formed kinds &&
     match between p with
     | ReplaceOne => forallb symmetric kinds && check_way par lo There (events p) epsilon delta
     | AddRemove => check_way par lo There (events p) epsilon delta &&
@@ -121,18 +121,18 @@ Qed.
 
 Lemma knots_bound par w k blocks {A} (P Q : law A) f s z : well_formed k = true -> meets k w P Q -> test f ->
   In (s, z) (knots par w k blocks) ->
-  (P f <= IZR z / unit_of (bits par) + exp (IZR s * Q2R (step par)) * Q f)%R.
+  (P f <= IZR z / unit_of (bits par) + exp (IZR s * Q2R (spacing par)) * Q f)%R.
 Proof.
   intros Hk Hm Hf. unfold knots.
   assert (G : forall blocks after, In (s, z) (fold_left (fun after b =>
-    numbered (gap b) (gap b * first b) (ceilings (bits par) ((gap b # 1) * step par) k w (first b) (N.to_nat (number b))) after)
-    blocks after) -> In (s, z) after \/ (P f <= IZR z / unit_of (bits par) + exp (IZR s * Q2R (step par)) * Q f)%R).
+    numbered (gap b) (gap b * first b) (ceilings (bits par) ((gap b # 1) * spacing par) k w (first b) (N.to_nat (number b))) after)
+    blocks after) -> In (s, z) after \/ (P f <= IZR z / unit_of (bits par) + exp (IZR s * Q2R (spacing par)) * Q f)%R).
   { clear blocks. induction blocks as [|b blocks IH]; intros after; cbn [fold_left]; auto. intros H.
     destruct (IH _ H) as [H0|H0]; auto. apply in_numbered in H0. destruct H0 as [H0|[j [Hj ->]]]; auto. right.
-    pose proof (meets_ceilings (bits par) ((gap b # 1) * step par) k w (first b) _ j z P Q f Hk Hj Hm Hf) as C.
+    pose proof (meets_ceilings (bits par) ((gap b # 1) * spacing par) k w (first b) _ j z P Q f Hk Hj Hm Hf) as C.
     unfold node in C. rewrite Q2R_mult in C.
-    replace (IZR (gap b * first b + gap b * Z.of_nat j) * Q2R (step par))%R
-      with (IZR (first b + Z.of_nat j) * (Q2R (gap b # 1) * Q2R (step par)))%R; auto.
+    replace (IZR (gap b * first b + gap b * Z.of_nat j) * Q2R (spacing par))%R
+      with (IZR (first b + Z.of_nat j) * (Q2R (gap b # 1) * Q2R (spacing par)))%R; auto.
     replace (Q2R (gap b # 1)) with (IZR (gap b)) by (unfold Q2R; cbn [Qnum Qden]; rewrite Rinv_1; ring).
     rewrite !plus_IZR, !mult_IZR. ring. }
   intros H. destruct (G blocks [] H) as [[]|]; auto.
@@ -147,17 +147,17 @@ Section Way.
   Context {record message : Type} (asks : history message -> bool) (draw : data record -> history message -> law message).
   Context (event_of : history message -> nat).
   Context (par : parameters) (lo hi : Z) (p : plan) (epsilon delta : Q).
-  Hypothesis decayed : decay (bits par) (step par) = Some (lo, hi).
-  Hypothesis step_pos : (0 < Qnum (step par))%Z.
+  Hypothesis decayed : decay (bits par) (spacing par) = Some (lo, hi).
+  Hypothesis step_pos : (0 < Qnum (spacing par))%Z.
   Hypothesis lo_nonneg : (0 <= lo)%Z.
   Hypothesis formed : forallb well_formed (map what (events p)) = true.
   Hypothesis following : follows asks draw event_of p.
-  Local Notation h := (Q2R (step par)).
+  Local Notation h := (Q2R (spacing par)).
 
-  Lemma made_at_most i e : nth_error (events p) i = Some e -> forall hist, (made asks event_of i hist <= N.to_nat (times e))%nat.
+  Lemma made_at_most i e : nth_error (events p) i = Some e -> forall hist, (made asks event_of i hist <= N.to_nat (limit e))%nat.
   Proof.
     intros He hist.
-    assert (G : asks hist && (event_of hist =? i)%nat = true -> (made asks event_of i hist <= N.to_nat (times e))%nat).
+    assert (G : asks hist && (event_of hist =? i)%nat = true -> (made asks event_of i hist <= N.to_nat (limit e))%nat).
     { intros Ha. apply andb_prop in Ha. destruct Ha as [Ha Hi]. apply Nat.eqb_eq in Hi.
       destruct (following hist Ha) as [e' [He' [Hm _]]]. rewrite Hi in *. congruence. }
     induction hist as [|m hist IH]; cbn [made] in *.
@@ -169,15 +169,15 @@ Section Way.
 
   (** Indices of the releases that a unit may meet. *)
   Definition all_of (s : Z) (es : list event) (from : nat) : list nat :=
-    concat (map (fun ie => if reads (snd ie) s then repeat (fst ie) (N.to_nat (times (snd ie))) else [])
+    concat (map (fun ie => if reads (snd ie) s then repeat (fst ie) (N.to_nat (limit (snd ie))) else [])
       (combine (seq from (length es)) es)).
 
   Lemma all_of_cons s e es from :
-    all_of s (e :: es) from = (if reads e s then repeat from (N.to_nat (times e)) else []) ++ all_of s es (Datatypes.S from).
+    all_of s (e :: es) from = (if reads e s then repeat from (N.to_nat (limit e)) else []) ++ all_of s es (Datatypes.S from).
   Proof. reflexivity. Qed.
 
   Lemma all_of_count s es : forall from i e, nth_error es i = Some e -> reads e s = true ->
-    (N.to_nat (times e) <= count_occ Nat.eq_dec (all_of s es from) (from + i))%nat.
+    (N.to_nat (limit e) <= count_occ Nat.eq_dec (all_of s es from) (from + i))%nat.
   Proof.
     induction es as [|a es IH]; intros from [|i] e He Hr; cbn [nth_error] in He; try discriminate;
       rewrite all_of_cons, count_occ_app.
@@ -191,9 +191,9 @@ Section Way.
     (forall i ee, nth_error (combine es ks) i = Some ee -> pair_at (from + i)%nat = pair_of (bits par) h (L ee)) ->
     exists ls, map pair_at (all_of s es from) = concat ls /\
       Forall2 (bounds_product (bits par) h) ls
-        (of_unit s (map (fun ee => (fst ee, power_n (bits par) (budget par) (L ee) (times (fst ee)))) (combine es ks))).
+        (of_unit s (map (fun ee => (fst ee, power_n (bits par) (budget par) (L ee) (limit (fst ee)))) (combine es ks))).
   Proof.
-    intros HL. assert (Hh : (0 <= h)%R) by (pose proof (h_pos (step par) step_pos); lra).
+    intros HL. assert (Hh : (0 <= h)%R) by (pose proof (h_pos (spacing par) step_pos); lra).
     induction es as [|e es IH]; intros ks from Hlen Hat.
     - exists []. split; [reflexivity|constructor].
     - destruct ks as [|k ks]; [cbn in Hlen; lia|].
@@ -202,7 +202,7 @@ Section Way.
       { intros i ee Hi. rewrite <- (Hat (Datatypes.S i) ee Hi). f_equal. lia. }
       rewrite all_of_cons, map_app, E. unfold of_unit in *. cbn [combine map filter fst].
       destruct (reads e s) eqn:Hr.
-      + exists (repeat (pair_of (bits par) h (L (e, k))) (N.to_nat (times e)) :: ls). cbn [concat map snd]. split.
+      + exists (repeat (pair_of (bits par) h (L (e, k))) (N.to_nat (limit e)) :: ls). cbn [concat map snd]. split.
         * f_equal. rewrite map_repeat. f_equal. rewrite <- (Hat 0%nat (e, k) eq_refl). f_equal. lia.
         * constructor; auto. apply bounds_power; auto.
       + exists ls. split; auto.
@@ -284,12 +284,12 @@ Section Way.
           destruct (reads e s); [|rewrite (IH _ m Hm At'); cbn; ring].
           cbn [squares] in Hm. destruct (square_of e) as [q|] eqn:Hq; [|discriminate].
           destruct (squares (filter _ es)) as [rest|] eqn:Hrest; [|discriminate].
-          assert (Hm' : m = Qred ((Z.of_N (times e) # 1) * q + rest)) by congruence. clear Hm. subst m.
+          assert (Hm' : m = Qred ((Z.of_N (limit e) # 1) * q + rest)) by congruence. clear Hm. subst m.
           rewrite (IH _ rest eq_refl At'). rewrite (Qeq_eqR _ _ (Qred_correct _)), Q2R_plus, Q2R_mult. f_equal.
-          replace (Q2R (Z.of_N (times e) # 1)) with (INR (N.to_nat (times e))).
+          replace (Q2R (Z.of_N (limit e) # 1)) with (INR (N.to_nat (limit e))).
           2: { unfold Q2R. cbn [Qnum Qden]. rewrite Rinv_1, Rmult_1_r, INR_IZR_INZ, N_nat_Z. reflexivity. }
           specialize (At 0%nat e eq_refl). rewrite Nat.add_0_r, Hq in At.
-          induction (N.to_nat (times e)) as [|n IHn]; [cbn; ring|]. cbn [repeat total]. rewrite IHn, At, S_INR. ring. }
+          induction (N.to_nat (limit e)) as [|n IHn]; [cbn; ring|]. cbn [repeat total]. rewrite IHn, At, S_INR. ring. }
       assert (Spent : forall hist, spent (fun hist => total square (here asks costs hist)) hist =
         total square (here asks costs hist ++ used asks costs hist)).
       { induction hist as [|x hist IH]; cbn [spent used]; rewrite total_app; [cbn; ring|]. rewrite IH. reflexivity. }
@@ -322,7 +322,7 @@ Section Way.
 
     Let lattice_good ee : bounds (bits par) h (pair_of (bits par) h (lattice_at ee)) (lattice_at ee).
     Proof.
-      pose proof (dots_sound (bits par) (step par) h_pos (knots par w (what (fst ee)) (snd ee))) as H.
+      pose proof (dots_sound (bits par) (spacing par) h_pos (knots par w (what (fst ee)) (snd ee))) as H.
       cbv zeta in H. apply bounds_self; apply H.
     Qed.
 
@@ -351,7 +351,7 @@ Section Way.
       unfold costs. rewrite He. destruct (reads e u); auto.
       destruct (nth_event _ _ He) as [blocks Hn]. unfold pair_at. rewrite Hn. unfold lattice_at, lattice_of. cbn [fst snd].
       assert (Hk : In (what e) (map what (events p))) by (apply in_map; eapply nth_error_In; eauto).
-      apply (dots_sound (bits par) (step par) h_pos). intros s' z Hz f Hf.
+      apply (dots_sound (bits par) (spacing par) h_pos). intros s' z Hz f Hf.
       pose proof formed as F. rewrite forallb_forall in F. specialize (F _ Hk).
       apply (knots_bound par w (what e) blocks); auto.
     Qed.
@@ -370,7 +370,7 @@ Section Way.
       - unfold by_lattices in checked. apply andb_prop in checked. destruct checked as [_ C].
         rewrite forallb_forall in C. specialize (C s in_classes).
         apply Rle_trans with (1 := Below _ (Rlt_le _ _ (exp_pos _))).
-        apply (at_most_delta_sound (bits par) (step par) lo); auto. apply decayed_h.
+        apply (at_most_delta_sound (bits par) (spacing par) lo); auto. apply decayed_h.
     Qed.
   End Direction.
 End Way.
@@ -381,7 +381,7 @@ Theorem check_account_sound par p epsilon delta : check_account par p epsilon de
   always (neighbours distance (between p)) draw (approximate (Q2R epsilon) (Q2R delta) asks).
 Proof.
   intros H record message distance asks draw event_of following d d' Hnear. unfold check_account in H.
-  destruct (decay (bits par) (step par)) as [[lo hi]|] eqn:Hdecay; [|discriminate].
+  destruct (decay (bits par) (spacing par)) as [[lo hi]|] eqn:Hdecay; [|discriminate].
   apply andb_prop in H. destruct H as [H Hway]. apply andb_prop in H. destruct H as [H Hformed].
   apply andb_prop in H. destruct H as [Hstep Hlo]. apply Z.ltb_lt in Hstep. apply Z.leb_le in Hlo.
   assert (Go : forall w w' u, differ (between p) w' u d d' -> check_way par lo w (events p) epsilon delta = true ->

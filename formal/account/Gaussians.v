@@ -17,7 +17,7 @@ Fixpoint squares (events : list event) : option Q :=
   | [] => Some 0%Q
   | e :: rest =>
     match square_of e, squares rest with
-    | Some m, Some all => Some (Qred ((Z.of_N (times e) # 1) * m + all))
+    | Some m, Some all => Some (Qred ((Z.of_N (limit e) # 1) * m + all))
     | _, _ => None
     end
   end.

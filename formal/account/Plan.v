@@ -11,7 +11,7 @@ Import ListNotations.
 
 Record event := Event {
   what : Kinds.kind;
-  times : N;                                  (* at most so many releases *)
+  limit : N;                                  (* at most so many releases *)
   cover : option (Z * Z)                      (* of units first..last; None: of all *)
 }.
 
@@ -44,7 +44,7 @@ Section Program.
       that differs is one that the event reads, and the same where it is not. *)
   Definition follows (p : plan) : Prop :=
     forall h, asks h = true -> exists e, nth_error (events p) (event_of h) = Some e /\
-      (made (event_of h) h <= N.to_nat (times e))%nat /\
+      (made (event_of h) h <= N.to_nat (limit e))%nat /\
       forall w u d d', differ (between p) w u d d' ->
         if reads e u then meets (what e) w (draw d h) (draw d' h) else same (draw d h) (draw d' h).
 End Program.
