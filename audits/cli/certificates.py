@@ -325,11 +325,10 @@ def check(
     rules
         List the rules that the proof uses, and the checker's files to read.
     verified
-        Also check every step with the checker extracted from the Coq proofs (`make formal` builds it); a
-        bare derivation then needs no --derivation.  Reports which rules are proved by machine.
+        Also ask the checker extracted from the Coq proofs (`make checker` builds it); a bare derivation
+        then needs no --derivation.  Says whether a theorem confirms the answer, and each checker's digest.
     """
     from audits import consistency
-    from audits.consistency.one_run import SCHEMA
     from dpaccount import checker
 
     today = day(valid_on, "--valid-on")
@@ -355,18 +354,14 @@ def check(
         "signature": signature,
         **(consistency.to_read(raw) if rules and verdict is not None else {}),
     }
-    # The Coq model has the rules of proof, and none for accounts or for one run.
-    if verified and (verdict == "CONFIRMED" or SCHEMA.encode() in raw):
-        right = "leave --verified out"
-        raise InputError("the verified checker follows no certificates of accounts or of one run", right)
     if verified:
         from audits.reports.verified import followed
 
-        third = followed(raw if verdict is not None else None)
+        third = followed(raw, verdict)
         answer |= asdict(third)
         if third.rejected is not None:
             verdict, sentence = None, f"the verified checker says {third.rejected}"
-            answer |= {"valid": False, "verdict": None, "said": sentence}
+            answer |= {"valid": False, "verdict": None, "said": sentence, "standing": None}
     show(answer, json_, _checked)
     return 1 if verdict is None else EXIT[verdict]
 
@@ -381,16 +376,21 @@ def _is_derivation(raw: bytes) -> bool:
 
 
 def _checked(answer: dict[str, Any]) -> str:
-
     signed = f", {answer['signature']}" if answer["valid"] and answer["signature"] else ""
     listed = f"\n{in_words(answer).rstrip()}" if "rules" in answer else ""
-    if "steps" in answer and answer["valid"]:
-        listed += (
-            f"\nverified checker: {answer['steps']} steps follow"
-            f"\nproved by machine: {', '.join(answer['proved_by_machine']) or 'none'}"
-            f"\nassumed statements: {', '.join(answer['assumed']) or 'none'}"
-            f"\nrules proved on paper only: {', '.join(answer['on_paper']) or 'none'}"
-        )
+    if answer["valid"] and "standing" in answer:
+        from audits.reports.verified import STANDINGS
+
+        if answer["steps"]:
+            claim = ", and the claim" if answer["verdict"] == "CERTIFIED" else ""
+            listed += (
+                f"\nverified checker: {answer['steps']} steps follow{claim}"
+                f"\nproved by machine: {', '.join(answer['proved_by_machine']) or 'none'}"
+                f"\nassumed statements: {', '.join(answer['assumed']) or 'none'}"
+                f"\nrules proved on paper only: {', '.join(answer['on_paper']) or 'none'}"
+            )
+        listed += f"\nstanding: {STANDINGS[answer['standing']]}"
+        listed += "".join(f"\n{name} {digest}" for name, digest in answer["programs"].items())
     return f"{'valid' if answer['valid'] else 'invalid'}: {answer['said']}{signed}{listed}"
 
 

@@ -17,6 +17,7 @@ from audits.consistency.releases import unchecked
 from audits.reports import pictures
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
 from audits.reports.tables import released_tables
+from audits.reports.verified import programs
 from audits.reports.words import (
     NOT_COVERED,
     OF_COUNTS,
@@ -180,6 +181,7 @@ def _verified(certificate: CertifyResult) -> tuple[Block, ...]:
         ("Certificate", certificate["digest"]),
         ("Code", certificate["subject"]["code"] or "no digest"),
         ("Data", "no data were read" if release is None else f"{release['data']}, {compared}"),
+        *programs().items(),
     ]
     return Block("list", VERIFY if certificate["subject"]["code"] else VERIFY[:-1]), table_block(digests)
 

@@ -62,7 +62,8 @@ VERIFY = (
     "Run `dpaccount check certificate.json`. An independent program re-derives every step of the proof and"
     " recomputes the certificate's digest. It needs neither the data nor a network.",
     "To check with only Python's standard library that the claim follows from the proof, run `python3 -I -S"
-    " dpaccount-checker.zip certificate.json`. `make checker` builds the ZIP file from the source.",
+    " dpaccount-checker.zip certificate.json`; to check it with the program extracted from Coq proofs, run"
+    " `dpaccount-verified-checker --certificate certificate.json`. `make checker` builds both from source.",
     "The checker neither runs the code nor reads the data. `dpaccount certify` on the same claim, with"
     " the same code and packages, gives the code's digest again: compare it with the one below.",
 )

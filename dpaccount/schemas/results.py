@@ -49,12 +49,14 @@ class FileOfRules(Closed, frozen=True):
 
 
 class Check(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dpaccount/check/1"):
-    """What the checker says of a certificate or a derivation; `steps` and later are of its rules."""
+    """What the checker says of a certificate or a derivation; `programs` and later are of both checkers."""
 
     valid: bool
     verdict: Literal["CERTIFIED", "REFUTED", "UNPROVEN", "DERIVATION", "CONFIRMED", None]
     said: str
     signature: str | None
+    programs: dict[str, str] | Absent = UNSET
+    standing: Literal["theorem", "checker", None] | Absent = UNSET
     steps: Count | Absent = UNSET
     proved_by_machine: list[str] | Absent = UNSET
     assumed: list[str] | Absent = UNSET

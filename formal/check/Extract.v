@@ -1,6 +1,7 @@
 (** The checker as a program: what is proved is what runs, but for the reading of files (driver.ml). *)
 Require Import ExtrOcamlBasic ExtrOcamlNativeString ZArith.
-From DP.check Require Import Json.
+From DP.account Require Import Check Document.
+From DP.check Require Import Json Certificate.
 
 Extract Inductive positive => "Whole.t"
   [ "(fun p -> Whole.succ (Whole.shift_left p 1))" "(fun p -> Whole.shift_left p 1)" "Whole.one" ]
@@ -46,10 +47,12 @@ Extract Constant Z.div_eucl => "(fun a b -> if Whole.sign b = 0 then (Whole.zero
 Extract Constant Z.sqrt => "(fun z -> if Whole.sign z <= 0 then Whole.zero else Whole.sqrt z)".
 Extract Constant Z.log2 => "(fun z -> if Whole.sign z <= 0 then Whole.zero else Whole.of_int (Whole.numbits z - 1))".
 Extract Constant Z.pow => "(fun a b -> if Whole.sign b < 0 then Whole.zero else if Whole.equal a (Whole.of_int 2) then Whole.shift_left Whole.one (Whole.to_int b) else Whole.pow a (Whole.to_int b))".
+Extract Constant Z.shiftl => "(fun a n -> let n = Whole.to_int n in if n >= 0 then Whole.shift_left a n else Whole.shift_right a (-n))".
+Extract Constant Z.shiftr => "(fun a n -> let n = Whole.to_int n in if n >= 0 then Whole.shift_right a n else Whole.shift_left a (-n))".
 Extract Constant Z.of_N => "(fun n -> n)".
 Extract Constant Z.to_N => "(fun z -> if Whole.sign z < 0 then Whole.zero else z)".
 Extract Constant Z.ggcd => "(fun a b -> let g = Whole.gcd a b in if Whole.sign g = 0 then (g, (a, b)) else (g, (Whole.divexact a g, Whole.divexact b g)))".
 Extract Constant Ascii.eqb => "(fun (a : char) b -> a = b)".
 Extract Constant Z.to_pos => "(fun z -> if Whole.sign z <= 0 then Whole.one else z)".
 
-Extraction "check/checker.ml" check_document.
+Extraction "check/checker.ml" check_document check_certificate check_account account_of.

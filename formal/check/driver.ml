@@ -1,7 +1,11 @@
 (* Reads derivations and prints a verdict on each: the part of the verified checker that is not verified.
 
-   checker FILE        one document; exit 0: every step follows, 1: not, 2: no derivation
-   checker --lines     one document a line on standard input; one verdict a line
+   checker FILE                a derivation; exit 0: every step follows, 1: not, 2: no derivation
+   checker --certificate FILE  a certificate; exit 0: its claim follows, 1: not, 2: no certificate
+   checker --account FILE      an account; exit 0: the plan costs at most what is confirmed, 1: that was not shown,
+                               2: no account, or one of events that no theorem is about
+   checker --lines             one derivation a line on standard input; one verdict a line
+   checker --certificates      one certificate a line
 
    A document is read as strictly as dpaccount/checker reads it, and digests are compared here. *)
 open Checker
@@ -272,15 +276,130 @@ let said text =
   | Error k -> (1, if k < 0 then "invalid: the number of steps" else Printf.sprintf "invalid: step %d" k)
   | exception Unreadable why -> (2, "error: " ^ why)
 
+(* ---------------------------------------------------------------- certificates *)
+
+let members = function Object l -> l | _ -> []
+let member_of name value = Option.value (List.assoc_opt name (members value)) ~default:Null
+
+(* That digests match: of the certificate, and of every step of what is proved. *)
+let untouched document =
+  let steps proof = match member_of "derivation" proof with Array l -> l | _ -> [] in
+  let body = List.filter (fun (k, _) -> k <> "digest" && k <> "signature") (members document) in
+  let proved = member_of "proved" document in
+  if member_of "digest" document <> Text (digest_of (Object body)) then Error "the certificate's digest does not match"
+  else
+    try List.iter (fun proof -> ignore (entries_of (steps proof))) [ proved; member_of "replace_one" proved ]; Ok ()
+    with Wrong i -> Error (Printf.sprintf "the digest of step %d does not match" i)
+
+let promised { of_claim = c; by_proof = { steps_of; final; _ }; _ } =
+  Printf.sprintf "the claim follows: (%s, %s), %s, %s, of %s; %d steps" (print_Q c.claimed_epsilon)
+    (print_Q c.claimed_delta) (relation_text c.claimed_relation)
+    (match c.claimed_observer with Central -> "central" | Joint -> "joint" | Local -> "local")
+    (if final.of_persons then Printf.sprintf "persons with at most %s rows" (print_Z c.most_rows) else "rows")
+    (List.length steps_of)
+
+let certified text =
+  match parse text with
+  | exception Unreadable why -> (2, "error: " ^ why)
+  | document when member_of "schema" document <> Text "dpaccount/certificate/1" -> (2, "error: no certificate")
+  | document ->
+    match untouched document with
+    | Error why -> (1, "invalid: " ^ why)
+    | Ok () -> (match check_certificate document with Inl found -> (0, "valid: " ^ promised found) | Inr why -> (1, "invalid: " ^ why))
+
+(* ---------------------------------------------------------------- accounts *)
+
+(* Nothing here is trusted: whatever nodes are chosen, what is confirmed is true.  How much ε is too high is about
+   proportional to the square of their spacing. *)
+
+let float_of_q { qnum; qden } = Whole.to_float qnum /. Whole.to_float qden
+
+(* The largest losses in either direction but for a chance e^(-reach^2/2), and how they spread. *)
+let rec losses reach = function
+  | Response e | Failing (e, _) -> let e = float_of_q e in (e, e, e)
+  | LaplaceNoise0 m -> let m = float_of_q m in (m, m, Float.min m (sqrt 2. *. m))
+  | GeometricNoise (scale, shift) -> let m = Whole.to_float shift /. float_of_q scale in (m, m, m)
+  | NormalNoise0 square -> normal reach (sqrt (float_of_q square))
+  | DiscreteNormalNoise (variance, shift) -> normal reach (Whole.to_float shift /. sqrt (float_of_q variance))
+  | Sampled (rate, k) ->
+    let q = float_of_q rate and most, _, spread = losses reach k in
+    let chi = Float.min (exp most -. 1.) (sqrt (exp (Float.min 700. (spread *. spread)) -. 1.) +. spread) in
+    let most = if most > 700. then most +. log q else log (1. +. (q *. (exp most -. 1.))) in
+    (most, -.log1p (-.Float.min q 0.999), Float.min spread (q *. chi))
+
+and normal reach mu = let most = (mu *. mu /. 2.) +. (reach *. mu) in (most, most, mu)
+
+(* Nodes from -low to high, [fine] of them on either side of 0 one by one, and further apart with the distance. *)
+let blocks ~fine ~low ~high =
+  let side far =
+    let rec go k from = if from >= far then [] else
+      let gap = 1 lsl k in
+      let upto = min (fine lsl k) ((far + gap - 1) / gap * gap) in
+      (gap, from / gap, upto / gap) :: go (k + 1) upto in
+    go 0 0 in
+  let block (gap, first, number) = { gap = Whole.of_int gap; first = Whole.of_int first; number = Whole.of_int number } in
+  List.map block
+    (List.rev_map (fun (gap, from, upto) -> (gap, -upto, upto - from)) (side low)
+     @ ((1, 0, 1) :: List.map (fun (gap, from, upto) -> (gap, from + 1, upto - from)) (side high)))
+
+(* Nodes so close that ε is too high by about this share of it. *)
+let parameters plan epsilon delta share =
+  let releases = List.fold_left (fun n (e : event) -> n +. Whole.to_float e.limit) 0. plan.events in
+  let lost = Float.max 1e-300 (float_of_q delta) in
+  let epsilon = Float.max 1e-6 (float_of_q epsilon) in
+  let reach = sqrt (2. *. log (Float.max 2. (releases /. lost *. 1e7))) in
+  let deviations = sqrt (2. *. Float.max 0.1 (log (1. /. lost))) in
+  let spread = sqrt ((deviations *. deviations) +. (2. *. epsilon)) -. deviations in
+  let target = sqrt (12. *. epsilon *. share /. (Float.max 1. releases *. (1. +. (deviations /. spread)))) in
+  let bits = 48. +. Float.log2 (Float.max 1. releases) +. Float.log2 (1. /. lost) +. Float.max 0. (-.Float.log2 target) in
+  let bits = min 2000 (max 80 (int_of_float bits)) in
+  let inverse = Whole.shift_left Whole.one (max 0 (int_of_float (Float.ceil (-.Float.log2 target)))) in
+  let step = 1. /. Whole.to_float inverse in
+  let nodes x = max 1 (int_of_float (Float.ceil (Float.min x 1e4 /. step))) in
+  let ranges swapped (e : event) =
+    let high, low, spread = losses reach e.what in
+    let high, low = if swapped then (low, high) else (high, low) in
+    blocks ~fine:(2 * max 512 (nodes (3. *. spread))) ~low:(nodes low + 1) ~high:(nodes high + 1) in
+  let cut = lost *. 1e-7 /. Float.max 1. releases in
+  { bits = Whole.of_int bits; spacing = { qnum = Whole.one; qden = inverse };
+    budget = Whole.shift_right (Whole.shift_left Whole.one bits) (int_of_float (Float.ceil (-.Float.log2 cut)));
+    there = List.map (ranges false) plan.events; back = List.map (ranges true) plan.events },
+  2. *. reach *. spread /. step
+
+(* Whether it is confirmed on nodes that are close enough; finer ones only where they may help. *)
+let rec confirmed plan epsilon delta = function
+  | [] -> false
+  | share :: finer ->
+    let chosen, nodes = parameters plan epsilon delta share in
+    nodes < 4e6 && (check_account chosen plan epsilon delta || confirmed plan epsilon delta finer)
+
+let accounted text =
+  match parse text with
+  | exception Unreadable why -> (2, "error: " ^ why)
+  | document ->
+    let body = List.filter (fun (k, _) -> k <> "digest") (members document) in
+    match account_of document with
+    | None -> (2, "no theorem about these events")
+    | Some _ when member_of "digest" document <> Text (digest_of (Object body)) -> (1, "invalid: the digest does not match")
+    | Some ((plan, epsilon), delta) ->
+      let point = Printf.sprintf "(%s, %s), %s, %d events" (print_Q epsilon) (print_Q delta)
+        (relation_text plan.between) (List.length plan.events) in
+      if confirmed plan epsilon delta [ 1e-4; 8e-6; 1e-6; 1e-7 ] then (0, "valid: the plan costs at most " ^ point)
+      else (1, "invalid: the plan was not shown to cost at most " ^ point)
+
 let () =
-  match Array.to_list Sys.argv with
-  | [ _; "--lines" ] ->
-    (try while true do print_endline (snd (said (input_line stdin))); done with End_of_file -> ())
-  | [ _; name ] ->
+  let judge said name =
     let file = open_in_bin name in
     let text = really_input_string file (in_channel_length file) in
     close_in file;
     let code, words = said text in
     print_endline words;
-    exit code
-  | _ -> prerr_endline "usage: checker FILE | checker --lines"; exit 2
+    exit code in
+  let judge_lines said = try while true do print_endline (snd (said (input_line stdin))); done with End_of_file -> () in
+  match Array.to_list Sys.argv with
+  | [ _; "--lines" ] -> judge_lines said
+  | [ _; "--certificates" ] -> judge_lines certified
+  | [ _; "--certificate"; name ] -> judge certified name
+  | [ _; "--account"; name ] -> judge accounted name
+  | [ _; name ] -> judge said name
+  | _ -> prerr_endline "usage: checker [--certificate | --account] FILE | checker --lines | checker --certificates"; exit 2

@@ -277,7 +277,7 @@ Proof.
   apply (E h l El).
 Qed.
 
-(** And it is no better: this adversary asks twice, and bets on -1 and -1. *)
+(** And it is no better. *)
 Definition nobody : data bool := fun _ => None.
 Definition somebody : data bool := fun u => if (u =? 1)%Z then Some true else None.
 
@@ -291,49 +291,71 @@ Proof.
   - intros x. f_equal. destruct (Z.eq_dec (counted d + x) z), (Z.eq_dec x (z - counted d)); auto; lia.
 Qed.
 
+(** Somebody who asks twice, and bets on -1 and -1. *)
+Definition bet_below (m : said) : R := match m with Shown c => if Z.eq_dec c (-1) then 1 else 0 | _ => 0 end.
+
+Lemma bet_below_test : test bet_below.
+Proof. intros [i|z]; simpl; [lra|]. destruct (Z.eq_dec z (-1)); lra. Qed.
+
+Lemma asks_twice d d' : chance asks (fun h => answer h d) (fun h => answer h d') []
+  (count_law d bet_below * count_law d bet_below) (count_law d' bet_below * count_law d' bet_below).
+Proof.
+  assert (T : forall c : R, 0 <= c <= 1 -> test (fun m => bet_below m * c)).
+  { intros c Hc m. pose proof (bet_below_test m). nra. }
+  pose proof bet_below_test as T1.
+  set (P := count_law d bet_below). set (Q := count_law d' bet_below).
+  assert (HP : 0 <= P <= 1) by (apply E_test; auto). assert (HQ : 0 <= Q <= 1) by (apply E_test; auto).
+  assert (Scale : forall d (c : R), 0 <= c <= 1 -> count_law d (fun m => bet_below m * c) = c * count_law d bet_below).
+  { intros e c Hc. rewrite <- (E_scale (count_law e) c bet_below); auto; try lra.
+    - apply E_ext. intros; ring.
+    - apply test_scale; auto. }
+  apply tell with (m := Ask 1).
+  replace (P * P) with (answer [Ask 1] d (fun m => bet_below m * P)) by (apply Scale; auto).
+  replace (Q * Q) with (answer [Ask 1] d' (fun m => bet_below m * Q)) by (apply Scale; auto).
+  apply (ask asks (fun h => answer h d) (fun h => answer h d') [Ask 1] (fun m => bet_below m * P)
+    (fun m => bet_below m * Q)); auto.
+  intros m. apply tell with (m := Ask 2).
+  assert (R2 : release [Ask 2; m; Ask 1] = Some (Label "k2" spot 0) \/ bet_below m = 0).
+  { destruct m as [j|z]; [right; reflexivity | left; reflexivity]. }
+  destruct R2 as [R2|R0].
+  - set (c := bet_below m). assert (Hc : 0 <= c <= 1) by apply T1.
+    replace (c * P) with (answer [Ask 2; m; Ask 1] d (fun m => bet_below m * c)).
+    2: { unfold answer. rewrite R2. apply Scale; auto. }
+    replace (c * Q) with (answer [Ask 2; m; Ask 1] d' (fun m => bet_below m * c)).
+    2: { unfold answer. rewrite R2. apply Scale; auto. }
+    apply (ask asks (fun h => answer h d) (fun h => answer h d') [Ask 2; m; Ask 1] (fun x => bet_below x * c)
+      (fun x => bet_below x * c)); auto.
+    + unfold asks. rewrite R2. auto.
+    + intros x. apply bet. apply (T c Hc).
+  - rewrite R0, !Rmult_0_l. apply bet. lra.
+Qed.
+
+(** He wins e^2n times as often, where there are n fewer of those who say yes. *)
+Lemma wins_more_often d d' : (0 <= counted d <= counted d')%Z ->
+  0 < count_law d' bet_below /\
+  count_law d bet_below * count_law d bet_below
+  = exp (2 * IZR (counted d' - counted d)) * (count_law d' bet_below * count_law d' bet_below).
+Proof.
+  intros [H1 H2]. set (U := usum (fun z => exp (- Rabs (IZR z) / ratio))).
+  assert (HU : 0 < U) by apply (geometric_positive ratio ratio_positive).
+  assert (E : forall e, (0 <= counted e)%Z -> count_law e bet_below = exp (- (1 + IZR (counted e))) / U).
+  { intros e He. unfold bet_below. rewrite count_at. fold U. do 3 f_equal. rewrite <- abs_IZR, Z.abs_neq by lia.
+    rewrite <- plus_IZR. f_equal. lia. }
+  rewrite !E by lia. split; [apply Rdiv_lt_0_compat; auto; apply exp_pos|].
+  replace (exp (2 * IZR (counted d' - counted d))) with
+    (exp (IZR (counted d' - counted d)) * exp (IZR (counted d' - counted d))) by (rewrite <- exp_plus; f_equal; ring).
+  replace (exp (- (1 + IZR (counted d)))) with (exp (IZR (counted d' - counted d)) * exp (- (1 + IZR (counted d'))))
+    by (rewrite <- exp_plus, minus_IZR; f_equal; ring).
+  field. lra.
+Qed.
+
 Theorem program_no_better : neighbours (fun _ _ : bool => 0) AddRemove nobody somebody /\
   exists p q, chance asks (fun h => answer h nobody) (fun h => answer h somebody) [] p q /\ 0 < q /\ p = exp 2 * q.
 Proof.
   split.
   { right. exists 1%Z, true. repeat split; auto. intros v Hv. unfold somebody, nobody.
     destruct (Z.eqb_spec v 1); congruence. }
-  set (bet1 := fun m => match m with Shown c => if Z.eq_dec c (-1) then 1 else 0 | _ => 0 end).
-  assert (T : forall c : R, 0 <= c <= 1 -> test (fun m => bet1 m * c)).
-  { intros c Hc [i|z]; simpl; [lra|]. destruct (Z.eq_dec z (-1)); lra. }
-  assert (T1 : test bet1) by (intros [i|z]; simpl; [lra|]; destruct (Z.eq_dec z (-1)); lra).
-  set (P := count_law nobody bet1). set (Q := count_law somebody bet1).
-  assert (HP : 0 <= P <= 1) by (apply E_test; auto). assert (HQ : 0 <= Q <= 1) by (apply E_test; auto).
-  set (U := usum (fun z => exp (- Rabs (IZR z) / ratio))).
-  assert (HU : 0 < U) by apply (geometric_positive ratio ratio_positive).
-  assert (EP : P = exp (-1) / U).
-  { unfold P, bet1. rewrite count_at. fold U. do 2 f_equal. cbn. rewrite Rabs_left; lra. }
-  assert (EQ : Q = exp (-2) / U).
-  { unfold Q, bet1. rewrite count_at. fold U. do 2 f_equal. cbn. rewrite Rabs_left; lra. }
-  assert (Scale : forall d (c : R), 0 <= c <= 1 -> count_law d (fun m => bet1 m * c) = c * count_law d bet1).
-  { intros d c Hc. rewrite <- (E_scale (count_law d) c bet1); auto; try lra.
-    - apply E_ext. intros; ring.
-    - apply test_scale; auto. }
-  exists (P * P), (Q * Q). split; [|split].
-  - apply tell with (m := Ask 1).
-    replace (P * P) with (answer [Ask 1] nobody (fun m => bet1 m * P)) by (apply Scale; auto).
-    replace (Q * Q) with (answer [Ask 1] somebody (fun m => bet1 m * Q)) by (apply Scale; auto).
-    apply (ask asks (fun h => answer h nobody) (fun h => answer h somebody) [Ask 1] (fun m => bet1 m * P)
-      (fun m => bet1 m * Q)); auto.
-    intros m. apply tell with (m := Ask 2).
-    assert (R2 : release [Ask 2; m; Ask 1] = Some (Label "k2" spot 0) \/ bet1 m = 0).
-    { destruct m as [j|z]; [right; reflexivity | left; reflexivity]. }
-    destruct R2 as [R2|R0].
-    + set (c := bet1 m). assert (Hc : 0 <= c <= 1) by apply T1.
-      replace (c * P) with (answer [Ask 2; m; Ask 1] nobody (fun m => bet1 m * c)).
-      2: { unfold answer. rewrite R2. apply Scale; auto. }
-      replace (c * Q) with (answer [Ask 2; m; Ask 1] somebody (fun m => bet1 m * c)).
-      2: { unfold answer. rewrite R2. apply Scale; auto. }
-      apply (ask asks (fun h => answer h nobody) (fun h => answer h somebody) [Ask 2; m; Ask 1] (fun x => bet1 x * c)
-        (fun x => bet1 x * c)); auto.
-      * unfold asks. rewrite R2. auto.
-      * intros x. apply bet. apply (T c Hc).
-    + rewrite R0, !Rmult_0_l. apply bet. lra.
-  - assert (0 < Q). { rewrite EQ. apply Rdiv_lt_0_compat; auto. apply exp_pos. } nra.
-  - rewrite EP, EQ. replace (exp (-1)) with (exp 1 * exp (-2)) by (rewrite <- exp_plus; f_equal; ring).
-    replace (exp 2) with (exp 1 * exp 1) by (rewrite <- exp_plus; f_equal; ring). field. lra.
+  destruct (wins_more_often nobody somebody) as [H1 H2]; [cbv; split; discriminate|].
+  do 2 eexists. split; [apply asks_twice|]. split; [nra|]. rewrite H2. cbn [counted]. f_equal. f_equal.
+  cbv [counted nobody somebody units yes fold_right Z.eqb Pos.eqb Z.add Z.sub Z.opp]. lra.
 Qed.

@@ -40,14 +40,20 @@ Definition capped (a : ends) : ends :=
   (match fst a with Some z => if long z then Some (2 ^ (2 ^ 22))%Z else Some z | None => None end,
    match snd a with Some z => if long z then None else Some z | None => None end).
 
+(** Apart from [capped_inside], so that no tactic there computes its power. *)
+Lemma pow_below k z : (0 <= k < Z.log2 z)%Z -> (2 ^ k <= z)%Z.
+Proof.
+  intros H. assert (0 < z)%Z by (destruct z; cbn in H; lia).
+  destruct (Z.log2_spec z) as [L _]; auto. apply Z.le_trans with (2 := L). apply Z.pow_le_mono_r; lia.
+Qed.
+
 Lemma capped_inside a x : inside p a x -> inside p (capped a) x.
 Proof.
-  unfold inside, above, below, capped. destruct a as [a b]; cbn [fst snd]. intros [Ha Hb]. split.
-  - destruct a as [z|]; auto. destruct (Z.ltb_spec (2 ^ 22) (Z.log2 z)) as [H|H]; auto.
-    apply Rle_trans with (IZR z); auto. apply IZR_le.
-    assert (0 < z)%Z by (destruct z; [vm_compute in H; discriminate | lia | cbn in H; lia]).
-    destruct (Z.log2_spec z) as [L _]; auto. apply Z.le_trans with (2 := L). apply Z.pow_le_mono_r; lia.
-  - destruct b as [z|]; auto. destruct (2 ^ 22 <? Z.log2 z)%Z; auto.
+  unfold inside, above, below, capped. generalize (2 ^ 22)%Z (eq_refl : (0 <=? 2 ^ 22)%Z = true). intros most Hm.
+  destruct a as [a b]; cbn [fst snd]. intros [Ha Hb]. split.
+  - destruct a as [z|]; auto. destruct (Z.ltb_spec most (Z.log2 z)) as [H|H]; auto.
+    apply Rle_trans with (IZR z); auto. apply IZR_le, pow_below. split; [apply Z.leb_le|]; auto.
+  - destruct b as [z|]; auto. destruct (most <? Z.log2 z)%Z; auto.
 Qed.
 
 Fixpoint pow_pos (a : ends) (n : positive) : ends :=

@@ -30,7 +30,7 @@ FORMAL = Path(__file__).parents[2] / "formal"
 CHECKER = FORMAL / "check" / "checker"
 SOURCES = [*FORMAL.rglob("*.v"), CHECKER.with_name("driver.ml")]
 
-pytestmark = pytest.mark.skipif(
+pytestmark = BUILT = pytest.mark.skipif(
     not CHECKER.exists() or any(file.stat().st_mtime > CHECKER.stat().st_mtime for file in SOURCES),
     reason="`make formal` has not built the extracted checker from these sources",
 )

@@ -1,8 +1,11 @@
 """What is said to be proved is what the Coq sources prove; every rule has a row.  No Coq is needed."""
 
 import importlib.util
+import re
 import tomllib
 from pathlib import Path
+
+import pytest
 
 from audits.reports import words
 from audits.reports.words import by_machine
@@ -62,9 +65,25 @@ def test_what_a_theorem_assumes_is_written_in_one_file():
                 assert f"Axiom {name} :" in said
 
 
-def test_the_page_shows_the_rows():
+def test_the_page_shows_the_rows_and_what_to_read():
     page = (ROOT / "docs" / "formal.md").read_text()
     assert formal.with_table(page, ROWS) == page
+    lines = formal.to_read()
+    assert sum(lines.values()) <= formal.MOST_READ == 1500
+    assert lines["Facts.v"] == len((FORMAL / "Facts.v").read_text().splitlines())
+    assert lines["base/Laws.v"] < 25
+    named = set(re.findall(r"`(check_\w+_sound)`", page))
+    assert named == {"check_certificate_sound", "check_account_sound"}
+    assert named <= {name for text in SOURCES.values() for name in formal.THEOREM.findall(text)}
+
+
+def test_a_list_of_reading_that_grows_is_refused(monkeypatch):
+    monkeypatch.setattr(formal, "MOST_READ", 1000)
+    with pytest.raises(SystemExit, match="lines to read, more than 1000"):
+        formal.as_reading()
+    monkeypatch.setattr(formal, "READ", {"Facts.v": "law nothing"})
+    with pytest.raises(SystemExit, match=r"Facts\.v should define law nothing"):
+        formal.to_read()
 
 
 def test_the_page_counts_what_is_proved_and_names_the_rest():

@@ -23,6 +23,7 @@ from audits.reports import page, pictures, standards
 from audits.reports.compare import differences
 from audits.reports.sections import explained, sections
 from audits.reports.tables import LABELS, definition, released_tables
+from audits.reports.verified import programs
 from audits.reports.words import (
     MAX_CHARACTERS,
     declared,
@@ -208,7 +209,13 @@ def test_page_one_says_who_paid_which_change_is_hidden_and_how_to_verify(certifi
         last[5] = units
         certificate["claim"]["data"]["public"] = public
         first = Page(page.html(certificate)).text.partition("Sign-off")[0]
-        for each in (*words, "replaced by any other data", "How to verify this", certificate["digest"]):
+        for each in (
+            *words,
+            "replaced by any other data",
+            "How to verify this",
+            certificate["digest"],
+            *programs().values(),
+        ):
             assert each in first, each
 
 
