@@ -5,11 +5,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache, reduce
 
-from flint import arb, fmpz_poly
+from flint import arb, fmpq, fmpz_poly
 
 from dpaccount.checker.curves import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure
 from dpaccount.errors import RuleError
-from dpaccount.numerics.intervals import ball
 from dpaccount.precision import precision
 
 Shift = tuple[int, ...]
@@ -28,6 +27,11 @@ def compare(ball_at: Callable[[int], arb], limit: Fraction) -> bool | None:
                 return False
         bits *= 2
     return None
+
+
+def ball(value: Fraction | int) -> arb:
+    """Return a ball around an exact number; unlike that of `intervals`, it costs none of a work budget."""
+    return arb(fmpq(value.numerator, value.denominator))
 
 
 def at_most(ball_at: Callable[[int], arb], limit: Fraction) -> bool:

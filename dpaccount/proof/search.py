@@ -71,14 +71,19 @@ def unconverted(theorem: Theorem) -> Theorem | None:
 
 
 def approximate(theorem: Theorem, delta: Fraction) -> Theorem:
-    """Return the theorem at (ε, δ) with the least ε on the grid that the kernel accepts."""
+    """Return the theorem at (ε, δ) with the least ε on the grid that is accepted."""
+    part, epsilon, order = proposed(theorem, delta)
+    return to_approximate(part, epsilon, delta, order)
+
+
+def proposed(theorem: Theorem, delta: Fraction) -> tuple[Theorem, Fraction, Fraction | None]:
+    """Return what to convert at δ, to which ε, and at which order if at one: nothing is proved yet."""
     curve = private(theorem).curve
     if isinstance(curve, Lattice) and _cells(curve, delta) > MAX_CELLS:
-        return approximate(to_zcdp(theorem), delta)  # the exact sum is out of the checker's reach
+        return proposed(to_zcdp(theorem), delta)  # the exact sum is out of the checker's reach
     if isinstance(curve, Zcdp) and curve.rho > 0:
-        epsilon, order = zcdp_epsilon(curve.rho, delta)
-        return to_approximate(theorem, epsilon, delta, order)
-    return to_approximate(theorem, least_epsilon(curve, delta)[1], delta)
+        return theorem, *zcdp_epsilon(curve.rho, delta)
+    return theorem, least_epsilon(curve, delta)[1], None
 
 
 def _cells(curve: Lattice, delta: Fraction) -> float:

@@ -10,24 +10,24 @@ from fractions import Fraction
 from functools import partial
 
 from dpaccount.errors import RuleError
-from dpaccount.proof import Theorem, discrete_gaussian, fine_gaussian
-from dpaccount.proof.derivation import point
-from dpaccount.proof.search import approximate
+from dpaccount.proof import Theorem, discrete_gaussian, fine_gaussian, to_approximate
+from dpaccount.proof.search import proposed
 
 Wrap = Callable[[Theorem], Theorem]
 
 
 def least(ways: list[Callable[[], Theorem]], delta: Fraction) -> Theorem:
     """Return the way that proves the least ε at `delta`; raises `RuleError` if none proves any."""
-    theorems, refused = [], None
+    points, refused = [], None
     for way in ways:
         try:
-            theorems.append(approximate(way(), delta))
+            points.append(proposed(way(), delta))
         except RuleError as error:
             refused = error
-    if not theorems and refused is not None:
+    if not points and refused is not None:
         raise refused
-    return min(theorems, key=point)
+    part, epsilon, order = min(points, key=lambda each: each[1])
+    return to_approximate(part, epsilon, delta, order)
 
 
 def gaussian(
@@ -64,7 +64,7 @@ def gaussian(
 def _cost(rule: Wrap, query: Theorem, delta: Fraction) -> tuple[bool, Fraction]:
     """Return the ε that a rule proves, for comparison; infinite if it proves none."""
     try:
-        return False, point(approximate(rule(query), delta))[0]
+        return False, proposed(rule(query), delta)[1]
     except RuleError:
         return True, Fraction(0)
 
