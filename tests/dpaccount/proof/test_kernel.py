@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount import checker
-from dpaccount.checker import sensitivity
+from dpaccount.checker import derivation, sensitivity
 from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import RuleError
 from dpaccount.noise.leaves import leaves
@@ -423,15 +423,25 @@ def test_rare_departures_cost_their_probability():
     refuses(assume_rare, "q", "event", 0.1, "t")
 
 
+def test_what_breaks_the_checker_is_refused_in_a_sentence():
+    def broken(*_):
+        raise ValueError("no such thing")
+
+    honest, derivation.step = derivation.step, broken
+    try:
+        refuses(clipped, match=r"assume_clipped: a value has the wrong shape \(ValueError: no such thing\)")
+    finally:
+        derivation.step = honest
+
+
 # ------------------------------------------------------------------ forgery
 
 
 def test_theorems_cannot_be_made_changed_copied_or_sent():
     theorem = pure()
-    with pytest.raises(RuleError):
-        Theorem(theorem.conclusion, "rule", (), {}, object())
-    with pytest.raises(RuleError):
-        Theorem(theorem.conclusion, "rule", (), {})
+    for seal in ((), (object(),)):
+        with pytest.raises(RuleError, match="comes from a rule"):
+            Theorem("rule", (), {}, theorem.known, *seal)
     with pytest.raises(RuleError):
         dataclasses.replace(theorem, rule="other")
     with pytest.raises(AttributeError):
