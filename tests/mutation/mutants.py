@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 CHECKS = {
-    *("need", "ensure", "_known", "_alike", "positive", "text", "number", "integer"),
+    *("ensure", "positive", "text", "number", "integer"),
     *("one_round", "common", "check_single_rows", "rounding_at_most", "confirm_counts", "short_numbers"),
 }
 DECLARING = ("rule", "noise", "hypothesis")  # decorators whose keywords say how a witness is read
@@ -177,9 +177,9 @@ def _limit(statement: ast.stmt) -> bool:
 
 
 def _message(node: ast.AST, name: str, index: int) -> bool:
-    """Say whether an argument is the sentence of `need(holds, rule, needed)` or `ensure(holds, why)`."""
+    """Say whether an argument is the sentence of `ensure(holds, why)`."""
     called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-    return name == "args" and index > 0 and called in ("need", "ensure")
+    return name == "args" and index > 0 and called == "ensure"
 
 
 def _changes(node: ast.expr | ast.stmt) -> Iterator[ast.AST]:

@@ -196,7 +196,7 @@ TABLES = {
     "kernel": ["dpaccount/proof/**/*.py"],
     "charges": [
         *("dpaccount/numerics/domination.py", "dpaccount/accounting/gdp_of_plan.py"),
-        "dpaccount/accounting/measures.py",
+        *("dpaccount/accounting/measures.py", "dpaccount/numerics/curves.py"),
     ],
 }  #: of survivors, and the files that each is about
 
@@ -231,14 +231,14 @@ def test_every_row_is_about_a_change_that_can_be_made():
 
 
 FAMILIES = ("hypotheses", "sensitivity", "noise", "composition", "conversions", "refutations")
-RULES = ["rules/test_families", "rules/test_sensitivity", "rules/test_bounded_row"]
-PROOF = ("noise_rules", "release_rules", "refutations", "kernel", "curves", "derivation", "shuffled")
-KERNEL = [*RULES, *(f"proof/test_{name}" for name in PROOF), "numerics/test_participations"]
+RULES = [f"rules/test_{name}" for name in ("families", "forms", "premises", "sensitivity", "bounded_row")]
+PROOF = [
+    f"proof/test_{name}" for name in ("kernel", "noise_rules", "release_rules", "refutations", "derivation")
+]
 AROUND = ("certificates", "persons", "replaced", "shapes", "budget")
 INSIDE = ("numbers", "limits", "derivations", "reading_list")
 CHECKER = [
-    *(*RULES, "rules/test_two_programs", "proof/test_release_rules", "numerics/test_participations"),
-    *("pairs/test_shuffled", "proof/test_shuffled"),
+    *(*RULES, *PROOF, "proof/test_shuffled", "pairs/test_shuffled", "numerics/test_participations"),
     *(f"checker/test_{name}" for name in (*AROUND, *INSIDE)),
 ]
 PARTS = [
@@ -268,10 +268,8 @@ RUNS = {
     **{f"dpaccount.checker.accounting.{part}".removesuffix(".__init__"): ACCOUNTS for part in ACCOUNTING},
     **{f"dpaccount.checker.{part}": CHECKER for part in PARTS},
     **{f"audits.consistency.{part}": BESIDE for part in ("hazards", "verdict")},
-    **{
-        f"dpaccount.proof.{part}": KERNEL
-        for part in (*FAMILIES, "judgements", "theorem", "decide", "derivation")
-    },
+    **{f"dpaccount.proof.{part}": [*RULES, *PROOF] for part in ("theorem", "derivation", "rules")},
+    "dpaccount.numerics.curves": ["proof/test_curves", "checker/test_derivations", "ledger/test_measures"],
     "dpaccount.numerics.domination": ["numerics/test_domination", "accounting/test_gdp_of_plan"],
     "dpaccount.accounting.gdp_of_plan": ["accounting/test_gdp_of_plan"],
     "dpaccount.accounting.measures": ["accounting/test_either", "ledger/test_measures"],
@@ -299,7 +297,7 @@ def test_the_files_that_are_tried_and_their_tests_are_there():
 @pytest.mark.nightly
 @pytest.mark.parametrize("module", RUNS)
 def test_every_survivor_is_explained(module, tmp_path):
-    """A few minutes on an idle core for each file of the checker, ten for each of the kernel."""
+    """A few minutes on an idle core for each file."""
     out = tmp_path / "survivors.json"
     files = [str(file_of(name)) for name in RUNS[module]]
     command = [sys.executable, str(HERE / "survivors.py"), module, *files, "--out", str(out)]

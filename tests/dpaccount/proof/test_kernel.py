@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount import checker
-from dpaccount.checker import sensitivity
+from dpaccount.checker import derivation, sensitivity
 from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import RuleError
 from dpaccount.noise.leaves import leaves
 from dpaccount.proof import (
-    ADD_REMOVE,
     REPLACE_ONE,
     Gdp,
     Private,
@@ -27,39 +26,34 @@ from dpaccount.proof import (
     assume_ball,
     assume_clipped,
     assume_covers,
+    assume_each,
     assume_filter,
+    assume_neighbours,
     assume_points,
     assume_range,
     assume_rank_one,
     assume_rare,
     assume_tree,
-    assume_view,
-    billboard,
+    buffered,
     centred,
-    compose,
     despite,
     differences,
     discrete_gaussian,
     exponential,
+    factorised,
+    finite,
     gaussian,
     group,
     joint,
     laplace,
     lattice_gaussian,
     linear,
-    local,
-    local_view,
-    mixture,
     nodes,
-    parallel,
     permute_and_flip,
-    post_process,
-    replace_one,
+    sparse_vector,
     to_approximate,
     to_gdp,
-    to_pure,
     to_renyi,
-    to_zcdp,
 )
 from dpaccount.proof.derivation import hypotheses, walk, write
 from tests.dpaccount.proof.said import refuses
@@ -162,24 +156,37 @@ def test_a_tree_is_the_sum_of_its_nodes(rounds):
     assert assume_tree("q", rounds, "t").conclusion == assume_tree("q", rounds, "t", levels).conclusion
 
 
-@looped(
-    ("rule", "arguments"),
-    [
-        (assume_clipped, ("q", 0.0, F(1), REPLACE_ONE, "t")),
-        (assume_ball, ("q", 1.0, REPLACE_ONE, "t")),
-        (assume_rank_one, ("q", 1.0, REPLACE_ONE, "t")),
-        (assume_covers, ("q", [(1.0, 3)], "t")),
-        (assume_filter, ("q", "pure", [1.0], REPLACE_ONE, "t")),
-    ],
-)
-def test_hypotheses_of_floats_are_refused(rule, arguments):
-    refuses(rule, *arguments)
+def test_floats_are_refused():
+    """By every function that takes a number; wrong numbers are cases of `rules`."""
+    ball, bits = (
+        linear(assume_ball("q", ONE, REPLACE_ONE, "t")),
+        assume_points("q", [(0,), (1,)], REPLACE_ONE, "t"),
+    )
+    each, scores = assume_each("q", ONE, REPLACE_ONE, "t"), assume_range("q", ONE, REPLACE_ONE, "t")
+    matrix = assume_rank_one("q", ONE, REPLACE_ONE, "t")
+    for rule, *arguments in (
+        *((assume_clipped, "q", 0.0, F(1), REPLACE_ONE, "t"), (assume_ball, "q", 1.0, REPLACE_ONE, "t")),
+        *((assume_rank_one, "q", 1.0, REPLACE_ONE, "t"), (assume_covers, "q", [(1.0, 3)], "t")),
+        *((assume_filter, "q", "pure", [1.0], REPLACE_ONE, "t"), (assume_rare, "q", "event", 0.1, "t")),
+        *((assume_neighbours, "q", "vector", [1.0], [ONE], REPLACE_ONE, "t"), (joint, matrix, 1.0)),
+        *((laplace, linear(clipped()), 1.0, None, "k"), (laplace, linear(clipped()), ONE, 1.0, "k")),
+        *((gaussian, ball, 1.0, "k"), (discrete_gaussian, ball, 1.0, ONE, "k")),
+        *((discrete_gaussian, ball, ONE, 1.0, "k"), (lattice_gaussian, differences(bits), 1.0, "k")),
+        *((exponential, scores, 1.0, "k"), (permute_and_flip, scores, 1.0, "k")),
+        *((sparse_vector, each, *wrong, "k") for wrong in ((1.0, ONE, 1, ONE), (ONE, 1.0, 1, ONE))),
+        *((sparse_vector, each, *wrong, "k") for wrong in ((ONE, ONE, 1.0, ONE), (ONE, ONE, 1, 1.0))),
+        *((finite, bits, [[0.75, 0.25], [0.25, 0.75]], F(2), "k"), (centred, ball, 2.0)),
+        *((factorised, ball, 3, [[1.0]]), (factorised, ball, 3.0, [[1]])),
+        *((factorised, ball, 3, [[1]], 0, 2.0), (factorised, ball, 3, [[1]], 0, 2, 2.0)),
+        *((buffered, ball, 3, 1, *wrong) for wrong in (([(1.0, 1)], 1, ONE, NINE), ([(1, 1)], 1, 0.5, NINE))),
+        *((buffered, ball, 3, 1, [(1, 1)], 1, F(1, 16), 8.0), (group, pure(), 2.0)),
+        *((to_approximate, pure(), 1.0, ZERO), (to_renyi, zcdp(), [2.0])),
+    ):
+        refuses(rule, *arguments, match="exact, found float")
 
 
-def test_sensitivity_rules_want_contributions():
-    refuses(linear, pure(), match="needed premises .'Contribution'")
+def test_a_premise_is_a_theorem():
     refuses(linear, "not a theorem", match="Theorem")
-    refuses(differences, clipped(), match="finite set of integer points")
 
 
 def test_centring_shortens_a_replaced_row():
@@ -191,10 +198,6 @@ def test_centring_shortens_a_replaced_row():
     y[1] = 7
     moved = np.linalg.norm((x - x.mean(axis=0)) - (y - y.mean(axis=0))) ** 2
     assert moved == pytest.approx(np.linalg.norm(x - y) ** 2 * 3 / 4)
-    refuses(centred, linear(assume_ball("q", ONE, ADD_REMOVE, "t")), 4, match="must stay")
-    refuses(centred, linear(clipped()), 4, match="l2")
-    for rows in (0, 2.0, True):
-        refuses(centred, ball, rows, match="integer|exact")
 
 
 # ------------------------------------------------------------------ noise
@@ -224,28 +227,6 @@ def test_joint_noise_bounds_the_sum_and_is_attained(b, x, u):
     assert length(v, float(b), w, -float(b)) == pytest.approx(bound, rel=1e-12)
 
 
-def test_joint_noise_refuses():
-    person = assume_rank_one("q", ONE, REPLACE_ONE, "t")
-    for bad in (ZERO, -ONE, 1.0):
-        refuses(joint, person, bad, match="weight")
-    outer = assume_rank_one("q", ONE, REPLACE_ONE, "t", "outer")
-    refuses(joint, outer, ONE, match="without corner")
-    refuses(joint, linear(person), ONE, match="needed premises")
-
-
-@looped("bad", [F(0), F(-1), 1.0, None])
-def test_noise_needs_an_exact_positive_scale(bad):
-    ball = linear(assume_ball("q", ONE, REPLACE_ONE, "t"))
-    refuses(laplace, linear(clipped()), bad, None, "k")
-    refuses(gaussian, ball, bad, "k")
-    refuses(discrete_gaussian, ball, bad, ONE, "k")
-    refuses(discrete_gaussian, ball, ONE, bad, "k")
-    refuses(gaussian, linear(assume_rank_one("q", ONE, REPLACE_ONE, "t")), bad, "k")
-    refuses(lattice_gaussian, differences(assume_points("q", [(0,), (1,)], REPLACE_ONE, "t")), bad, "k")
-    if bad is not None:
-        refuses(laplace, linear(clipped()), ONE, bad, "k")
-
-
 def test_numbers_that_no_derivation_could_hold_are_refused():
     """A number has at most 1,000 characters, given or inferred."""
     for longest in (F(10**1000 - 1), F(10**498, 10**499 + 1)):
@@ -269,66 +250,10 @@ def test_noise_needs_its_own_norm():
 # ------------------------------------------------------------------ composition
 
 
-def test_composition_refuses_mixtures():
-    refuses(compose, match="needed premises")
-    refuses(compose, pure(), gdp(query="r"), match="measure")
-    refuses(compose, pure(), pure(relation=ADD_REMOVE), match="relation")
-    refuses(compose, pure(), billboard(pure(), assume_view("v", "others", "t")), match="observer")
-    refuses(compose, lattice(), lattice(), match="lattice")
-    refuses(compose, ranged(), ranged(), match="bounded range")
-    refuses(compose, to_renyi(zcdp(), [F(2)]), to_renyi(zcdp(), [F(3)]), match="different orders")
-    refuses(compose, linear(clipped()), match="needed premises")
-
-
-def test_nodes_refuse_covers_of_another_query_and_other_observers():
-    refuses(nodes, pure(), assume_covers("r", [(1, 2)], "t"), match="the covers are of 'r'")
-    refuses(nodes, pure(), clipped(), match="needed premises")
-    seen = billboard(pure(), assume_view("q", "others", "t"))
-    refuses(nodes, seen, assume_covers("q", [(1, 2)], "t"), match="centrally")
-
-
-def test_parallel_parts_are_of_disjoint_units():
-    left = nodes(pure(ONE), assume_covers("q", [(1, 4)], "t"))
-    refuses(parallel, left, nodes(pure(ONE, "r"), assume_covers("r", [(4, 9)], "t")), match="overlap")
-    refuses(parallel, left, pure(ONE, "r"), match="which units")
-    refuses(parallel, nodes(lattice(), assume_covers("q", [(1, 4)], "t")), match="nor ordered")
-
-
 # ------------------------------------------------------------------ observers
 
 
-def singles(query="q"):
-    return assume_covers(query, [(1, 1), (2, 2), (3, 3), (2, 2)], "t")
-
-
-def test_observers_need_central_releases_and_the_right_audience():
-    everyone, others = (assume_view("subject", audience, "t") for audience in ("everyone", "others"))
-    joint = billboard(pure(), others)
-    refuses(post_process, joint, everyone, match="central statement")
-    refuses(billboard, joint, others, match="central statement")
-    refuses(post_process, pure(), others, match="everyone")
-    refuses(billboard, pure(), everyone, match="others")
-    for rule in (post_process, billboard):
-        refuses(rule, pure(), clipped(), match="needed premises")
-    refuses(assume_view, "q", "nobody", "t", match="audience")
-
-
-def test_local_messages_read_one_person():
-    refuses(local, pure(), assume_covers("q", [(1, 1), (2, 3)], "t"), match="one unit only")
-    refuses(local, pure(), assume_tree("q", 4, "t"), match="one unit only")
-    refuses(local, pure(query="r"), singles(), match="the covers are of 'q'")
-    refuses(local, pure(relation=ADD_REMOVE), singles(), match="replaced")
-    refuses(local, pure(), assume_view("q", "others", "t"), match="needed premises")
-    refuses(local_view, pure(), assume_view("q", "others", "t"), match="local statement")
-    refuses(local_view, local(pure(), singles()), clipped(), match="needed premises")
-
-
 # ------------------------------------------------------------------ conversions
-
-
-def test_conversions_to_other_measures():
-    refuses(to_zcdp, zcdp(), match="imply")
-    refuses(to_zcdp, to_approximate(pure(), ONE, F(0)), match="imply")
 
 
 def test_pure_to_gdp_is_tight():
@@ -356,25 +281,7 @@ def test_points_are_accepted_just_above_the_truth_and_refused_just_below():
     refuses(to_approximate, zcdp(), F("4.728"), delta, order)
 
 
-def test_points_refuse_bad_parameters():
-    refuses(to_approximate, pure(), F(-1), F(0), match="at least 0")
-    refuses(to_approximate, pure(), ONE, F(2), match="delta")
-    refuses(to_approximate, pure(), 1.0, F(0), match="exact")
-    refuses(to_approximate, zcdp(), F(9), F("1e-5"), match="order")
-    refuses(to_approximate, zcdp(), F(9), F("1e-5"), ONE, match="order > 1")
-    refuses(to_approximate, zcdp(), F(9), F(0), F(2), match="delta > 0")
-    refuses(to_approximate, to_approximate(pure(), ONE, F(1, 10)), ONE, F(1, 20))
-
-
-def test_bounded_range_and_renyi():
-    refuses(to_pure, pure(), match="bounded range")
-    refuses(to_renyi, pure(), [F(2)], match="zCDP")
-    refuses(to_renyi, zcdp(), [2.0])
-    for rule in (exponential, permute_and_flip):
-        refuses(rule, assume_range("q", ONE, REPLACE_ONE, "t"), 1.0, "k")
-    refuses(exponential, linear(clipped()), ONE, "k", match="range")
-    refuses(permute_and_flip, linear(clipped()), ONE, "k", match="range")
-    refuses(nodes, ranged(), assume_covers("q", [(1, 2), (2, 3)], "t"), match="bounded range")
+def test_bounded_range_is_pure_at_its_range():
     assert to_approximate(ranged(), ONE, ZERO)
     refuses(to_approximate, ranged(), ONE - F(1, 10**12), ZERO)
 
@@ -383,8 +290,6 @@ def test_renyi_points_are_converted_at_a_listed_order():
     renyi = to_renyi(zcdp(), [F(2), F("5.43")])
     assert to_approximate(renyi, F("4.72839"), F("1e-5"), F("5.43"))
     refuses(to_approximate, renyi, F("4.728"), F("1e-5"), F("5.43"))
-    refuses(to_approximate, renyi, F(9), F("1e-5"), F(3), match="listed orders")
-    refuses(to_approximate, renyi, F(9), F("1e-5"), match="an order belongs to")
 
 
 def test_groups():
@@ -393,21 +298,6 @@ def test_groups():
     assert group(some, 3, exact + F(1, 10**12)).conclusion.curve.epsilon == 3
     refuses(group, some, 3, exact - F(1, 10**12), match="does not cover")
     assert group(point(ZERO + F(1, 10**9), F(1, 10)), 2, F(21, 100))
-    refuses(group, lattice(), 2, match="no group rule")
-    for size in (1, 0, 2.0, True):
-        refuses(group, pure(), size, match="integer|exact")
-
-
-def test_add_remove_twice_is_replace_one():
-    removed = pure(relation=ADD_REMOVE)
-    refuses(replace_one, group(removed, 3), match="groups of 2")
-    refuses(replace_one, removed, match="groups of 2")
-    refuses(replace_one, group(pure(), 2), match="groups of 2")
-
-
-def test_mixtures_are_of_one_measure():
-    refuses(mixture, pure(), gdp(query="r"), match="measure")
-    refuses(mixture, lattice(), match="nor ordered")
 
 
 def test_rare_departures_cost_their_probability():
@@ -416,11 +306,17 @@ def test_rare_departures_cost_their_probability():
     near = assume_rare("q", "distance", F(1, 10), "t")
     assert despite(point(), near, F("0.3719")).conclusion.curve.delta == F("0.3719")
     refuses(despite, point(), near, F("0.3718"), match="cover")
-    refuses(despite, pure(), bad, ONE, match=r"only \(epsilon, delta\)")
-    refuses(despite, point(), clipped(), ONE, match="needed")
-    refuses(despite, point(query="r"), bad, ONE, match="not of 'r'")
-    refuses(despite, point(), bad, F(2), match="above 1")
-    refuses(assume_rare, "q", "event", 0.1, "t")
+
+
+def test_what_breaks_the_checker_is_refused_in_a_sentence():
+    def broken(*_):
+        raise ValueError("no such thing")
+
+    honest, derivation.step = derivation.step, broken
+    try:
+        refuses(clipped, match=r"assume_clipped: a value has the wrong shape \(ValueError: no such thing\)")
+    finally:
+        derivation.step = honest
 
 
 # ------------------------------------------------------------------ forgery
@@ -428,10 +324,9 @@ def test_rare_departures_cost_their_probability():
 
 def test_theorems_cannot_be_made_changed_copied_or_sent():
     theorem = pure()
-    with pytest.raises(RuleError):
-        Theorem(theorem.conclusion, "rule", (), {}, object())
-    with pytest.raises(RuleError):
-        Theorem(theorem.conclusion, "rule", (), {})
+    for seal in ((), (object(),)):
+        with pytest.raises(RuleError, match="comes from a rule"):
+            Theorem("rule", (), {}, theorem.known, *seal)
     with pytest.raises(RuleError):
         dataclasses.replace(theorem, rule="other")
     with pytest.raises(AttributeError):

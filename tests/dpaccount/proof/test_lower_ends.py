@@ -1,4 +1,4 @@
-"""A lower end is printed only where noise attains the curve; there it holds by enumeration, in both programs."""
+"""A lower end is printed only where noise attains the curve; there it holds by enumeration."""
 
 import math
 from fractions import Fraction

@@ -33,7 +33,6 @@ from dpaccount.proof import (
     assume_rare,
     assume_rounds,
     assume_split,
-    assume_view,
     buffered,
     centred,
     compose,
@@ -209,22 +208,8 @@ def test_the_square_root_of_counting_on_a_grid():
     assert gaussian(theorem, ONE, "k").conclusion.curve.mu_squared == theorem.conclusion.bound
 
 
-def test_factorised_refuses():
-    ball_of_9 = assume_ball("m", F(3, 2), REPLACE_ONE, "t")
-    vector = joint(assume_rank_one("m", F(1, 2), REPLACE_ONE, "t"), F(9))
-    assert vector.conclusion == linear(ball_of_9).conclusion
-    refuses(factorised, vector, 3, [[1, 1]], 0, 2, 2, ball_of_9, match="plain sum")
-    refuses(factorised, ball(), 3, [[1], [1, 2]], match="ends at its diagonal")
-    refuses(factorised, ball(), 2, [[1], [1, 2, 3]], match="ends at its diagonal")  # C above its diagonal
-    refuses(factorised, ball(), 3, [[]], match="coefficients")
-    refuses(factorised, ball(), 3, [[1.0]], match="matrix must be exact")
-    refuses(factorised, ball(), 3, [[True]], match="integers")
-    refuses(factorised, ball(), 3, [[1]], 0, 0, match="an integer")
-    for bad in (0, 2.0, True):
-        refuses(factorised, ball(), bad, [[1]], match="integer|exact")
-        refuses(factorised, ball(), 3, [[1]], 0, 2, bad, match="integer|exact")
-    refuses(factorised, ball(), 3, [[1]], -1, match="an integer")
-    refuses(factorised, linear(assume_clipped("q", F(0), ONE, REPLACE_ONE, "t")), 3, [[1]], match="l2")
+def test_no_coefficient_lies_above_the_diagonal():
+    refuses(factorised, ball(), 2, [[1], [1, 2, 3]], match="ends at its diagonal")
 
 
 def decayed(stream, pairs, bits):
@@ -295,27 +280,9 @@ def test_floors_do_move_rows_and_are_needed():
     refuses(buffered, query, rounds, 1, pairs, bits, F(1, 16), F(worst - 1, 4**bits), match="too small")
 
 
-def test_buffered_refuses():
+def test_a_buffered_stream_is_drawn_once_a_round():
     fine = {"rounds": 3, "width": 1, "pairs": [(1, 1)], "bits": 1, "step": F(1, 16), "most": F(8)}
-    buffered(ball(), **fine)
-    for name, bad, match in [
-        ("rounds", 0, "an integer"),
-        ("rounds", 2.0, "rounds must be exact"),
-        ("width", 0, "an integer"),
-        ("bits", -1, "an integer"),
-        ("step", F(0), "step"),
-        ("step", 0.5, "step"),
-        ("most", F(1), "too small"),
-        ("most", 8.0, "most"),
-        ("pairs", [(1, 2)], "below 1"),
-        ("pairs", [(-1, 1)], "an integer"),
-        ("pairs", [(1, -1)], "an integer"),
-        ("pairs", [(1.0, 1)], "exact"),
-    ]:
-        refuses(buffered, ball(), **{**fine, name: bad}, match=match)
-    refuses(buffered, linear(assume_clipped("q", F(0), ONE, REPLACE_ONE, "t")), **fine, match="l2")
-    refuses(buffered, buffered(ball(), **fine), **fine, match="transformed already")
-    assert leaves(gaussian(buffered(ball(), **fine), ONE, "k"))[0].draws == 3  # one release a round
+    assert leaves(gaussian(buffered(ball(), **fine), ONE, "k"))[0].draws == 3
 
 
 def test_several_rounds_of_one_unit_are_another_relation():
@@ -389,19 +356,6 @@ def test_randomised_response_is_a_table(chance, symbols):
         )
 
 
-def test_tables_refuse():
-    table = response(F(3, 4), 2)
-    refuses(finite, answers(3), table, F(2), "k", match="row for each symbol")
-    refuses(finite, answers(2, ADD_REMOVE), table, F(2), "k", match="replaced")
-    refuses(finite, assume_points("q", [(0,), (2,)], REPLACE_ONE, "t"), table, F(2), "k", match="symbol")
-    refuses(finite, answers(2), [[F(3, 4), F(1, 4)], [F(1, 4), F(1, 2)]], F(2), "k", match="adds up to 1")
-    refuses(finite, answers(2), [[F(5, 4), F(-1, 4)], table[1]], F(9), "k", match="adds up to 1")
-    refuses(finite, answers(2), [[ONE, F(0)], table[1]], F(99), "k", match="some symbols only")
-    refuses(finite, answers(2), [[ONE], table[1]], F(99), "k", match="one length")
-    refuses(finite, answers(2), [[0.75, 0.25], [0.25, 0.75]], F(2), "k", match="exact")
-    finite(answers(2), [[F(3, 4), F(1, 4), F(0)], [F(1, 4), F(3, 4), F(0)]], F(2), "k")
-
-
 # ------------------------------------------------------------------ sparse vectors
 
 
@@ -455,19 +409,6 @@ def test_sparse_vectors_keep_their_bound_for_every_answer(limit):
     assert float(epsilon) / 3 < worst <= float(epsilon)
 
 
-def test_sparse_vectors_refuse():
-    each = assume_each("q", ONE, REPLACE_ONE, "t")
-    refuses(sparse_vector, ball(), ONE, ONE, 1, ONE, "k", match="each")
-    for bad in (F(0), -ONE, 1.0):
-        refuses(sparse_vector, each, bad, ONE, 1, ONE, "k")
-        refuses(sparse_vector, each, ONE, bad, 1, ONE, "k")
-        refuses(sparse_vector, each, ONE, ONE, 1, bad, "k")
-    for bad in (0, True, 1.0):
-        refuses(sparse_vector, each, ONE, ONE, bad, ONE, "k", match="integer|exact")
-    refuses(assume_each, "q", -ONE, REPLACE_ONE, "t", match="width")
-    refuses(assume_each, "q", ONE, "swap", "t", match="relation")
-
-
 # ------------------------------------------------------------------ histograms of what is there
 
 
@@ -489,14 +430,6 @@ def cells(relation=ADD_REMOVE, many=1):
     return assume_cell("q", relation, "t", many)
 
 
-def test_histograms_refuse():
-    refuses(stable_histogram, cells(REPLACE_ONE), ONE, 9, ONE, "k", match="added or removed")
-    refuses(stable_histogram, assume_clipped("q", F(0), ONE, ADD_REMOVE, "t"), ONE, 9, ONE, "k", match="cell")
-    refuses(stable_histogram, cells(), F(0), 9, ONE, "k", match="scale")
-    refuses(stable_histogram, cells(), ONE, 1, ONE, "k", match="at least 2")
-    refuses(stable_histogram, cells(), ONE, 9, F(2), "k")
-
-
 # ------------------------------------------------------------------ K-norm noise
 
 
@@ -504,10 +437,6 @@ def test_k_norm_noise_pays_rate_times_bound():
     query = ball(F(3, 2))  # moves by at most 3
     assert k_norm(query, F(1, 4), F(3), F(1, 64), "k").conclusion.curve == Pure(F(3, 4))
     refuses(k_norm, query, F(1, 4), F(299, 100), F(1, 64), "k", match="below")
-    refuses(k_norm, query, F(1, 4), F(-3), F(1, 64), "k", match="below")
-    refuses(k_norm, query, F(0), F(3), F(1, 64), "k", match="rate")
-    refuses(k_norm, query, ONE, F(3), F(0), "k", match="grid")
-    refuses(k_norm, linear(assume_clipped("q", F(0), ONE, REPLACE_ONE, "t")), ONE, F(3), ONE, "k", match="l2")
 
 
 # ------------------------------------------------------------------ partitions by value
@@ -558,18 +487,9 @@ def test_claiming_the_worst_cell_under_replace_one_would_be_false():
     refuses(to_approximate, whole, ONE, F(337, 1000))
 
 
-def test_partitions_refuse():
+def test_groups_of_records_come_after_a_partition():
     split = assume_split("table", ["a", "b"], "t")
-    refuses(partition, assume_view("q", "everyone", "t"), cell("a", ADD_REMOVE), match="needed premises")
-    refuses(partition, split, match="needed premises")
-    refuses(partition, split, cell("a", REPLACE_ONE), match="at least one")
-    refuses(partition, split, cell("a", REPLACE_ONE), cell("b", ADD_REMOVE), match="not about the cells")
-    mixed = gaussian(linear(assume_ball("b", ONE, ADD_REMOVE, "t")), ONE, "k")
-    refuses(partition, split, cell("a", ADD_REMOVE), mixed, match="one measure")
-    grouped = group(cell("a", ADD_REMOVE), 2)
-    refuses(partition, split, grouped, cell("b", ADD_REMOVE), match="come first")
-    swap, step = cell("a", REPLACE_ONE), cell("a", ADD_REMOVE)
-    refuses(partition, assume_split("table", ["a"], "t"), step, swap, match="come first")
+    refuses(partition, split, group(cell("a", ADD_REMOVE), 2), cell("b", ADD_REMOVE), match="come first")
 
 
 # ------------------------------------------------------------------ where constants come from
@@ -626,13 +546,9 @@ def test_rounds_further_apart_are_another_relation_than_rounds_side_by_side():
 
 def test_a_partition_is_about_its_cells_each_once():
     split = assume_split("table", ["a", "b"], "t")
-    a, b = cell("a", ADD_REMOVE), cell("b", ADD_REMOVE)
+    a = cell("a", ADD_REMOVE)
     refuses(partition, split, a, match="not about the cells")
-    refuses(partition, split, a, b, cell("c", ADD_REMOVE), match="not about the cells")
-    refuses(partition, split, b, a, match="not about the cells")
     refuses(partition, split, a, a, match="not about the cells")
-    refuses(assume_split, "table", ["a", "a"], "t", match="each once")
-    refuses(assume_split, "table", [], "t", match="each once")
 
 
 def test_of_a_mixture_one_part_is_drawn_and_of_a_partition_one_noise():

@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpaccount import checker
-from dpaccount.checker import Rejected, derivation
+from dpaccount.checker import Rejected
 from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import BudgetError, InputError, RuleError
 from dpaccount.ledger.ledger import Ledger, init
@@ -48,16 +47,15 @@ from dpaccount.proof import (
     local,
     local_view,
     mixture,
-    moved,
     nodes,
     parallel,
     partition,
-    persons,
     post_process,
     to_approximate,
 )
 from dpaccount.proof.derivation import hypotheses, write
 from dpaccount.proof.theorem import releases
+from tests.dpaccount.checker.made import step
 from tests.dpaccount.proof.said import refuses
 from tests.looped import looped
 
@@ -73,11 +71,6 @@ def pure(query="q", relation=REPLACE_ONE, key=None, epsilon=ONE):
 
 def ball(query="q", relation=REPLACE_ONE, radius=HALF):
     return linear(assume_ball(query, radius, relation, "t"))
-
-
-def test_what_binds_rows_is_asked_for():
-    refuses(moved, ball(), ONE, match="needed premises")
-    refuses(persons, pure(), ball(), match="needed premises")
 
 
 def over(leaf, *covers):
@@ -114,9 +107,6 @@ def test_a_partition_refuses_departures(both):
     one = [to_approximate(pure(n, r), ONE, F(0)) for r in relations for n in names]
     one[-1] = cells[-1]
     refuses(partition, assume_split("t", names, "t"), *one, match="may read anyone")
-    facts = [["Split", "t", names[:1]], write(departs("c0", ADD_REMOVE))[-1]["gives"]]
-    with pytest.raises(Rejected, match="may read anyone"):
-        derivation.infer("partition", facts, {})
 
 
 def test_a_ledger_charges_every_unit_that_a_partition_reads(tmp_path):
@@ -137,22 +127,9 @@ def test_a_ledger_charges_every_unit_that_a_partition_reads(tmp_path):
 # ------------------------------------------------------------------ nothing is beyond anyone
 
 
-def test_units_lie_below_the_end_of_anyone():
+def test_units_lie_up_to_the_end_of_anyone():
     assume_covers("q", [(1, LAST)], "t")
-    refuses(assume_covers, "q", [(1, LAST + 1)], "t", match="below")
-    refuses(assume_covers, "q", [(LAST + 1, LAST + 2)], "t", match="below")
-    refuses(assume_tree, "q", LAST + 1, "t", match="below")
-    refuses(assume_rounds, "q", LAST + 1, "t", match="below")
     centred(ball(), LAST)
-    refuses(centred, ball(), LAST + 1, match="below")
-    for rule, given in (
-        ("assume_covers", {"covers": [[1, LAST + 1]]}),
-        ("assume_covers", {"covers": [[LAST + 1, LAST + 1]]}),
-        ("assume_tree", {"rounds": LAST + 1, "levels": 1}),
-        ("assume_rounds", {"rounds": LAST + 1}),
-    ):
-        with pytest.raises(Rejected, match="below"):
-            derivation.infer(rule, [], {"query": "q", **given, "because": "t"})
 
 
 def test_no_part_is_disjoint_from_a_departure():
@@ -184,27 +161,13 @@ def test_a_view_is_tied_to_the_noise_that_is_paid_for():
     assert releases(compose(spent, pure("a", key="k"))) == ("budget", "k")
 
 
-def test_the_checker_ties_a_view_to_the_steps_before_it():
-    steps = write(post_process(pure("a", key="k"), assume_view("s", "everyone", "t")))
-    check_derivation(steps)
-    for keys in ([], ["l"], ["k", "l"]):
-        with pytest.raises(Rejected, match="does not read"):
-            check_derivation(rewritten(steps, "assume_view", {"releases": keys}, 3, keys))
-    for keys in (["k", "k"], [1], "k"):
-        with pytest.raises(Rejected, match="assume_view"):
-            check_derivation(rewritten(steps, "assume_view", {"releases": keys}, 3, keys))
-
-
-def rewritten(steps, rule, given, at, value):
-    """Return steps with one hypothesis changed, and honest digests."""
-    new = [{**step} for step in steps]
-    for step in new:
-        if step["rule"] == rule:
-            step["with"] = {**step["with"], **given}
-            step["gives"] = [*step["gives"][:at], value, *step["gives"][at + 1 :]]
-        body = {"rule": step["rule"], "with": step["with"], "gives": step["gives"]}
-        step["digest"] = checker.digest({**body, "from": [new[k]["digest"] for k in step["from"]]})
-    return new
+def test_a_written_view_of_nothing_reads_no_noise():
+    """The kernel's function would name the noise for it."""
+    steps = write(pure("a", key="k"))
+    step(steps, "assume_view", [], query="s", audience="everyone", releases=[], because="t")
+    step(steps, "post_process", [2, 3])
+    with pytest.raises(Rejected, match="does not read"):
+        check_derivation(steps)
 
 
 # ------------------------------------------------------------------ one round a unit
@@ -220,15 +183,6 @@ def test_rounds_are_a_hypothesis_of_their_own():
         assert [h.statement["rounds"] for h in hypotheses(theorem) if h.rule == "assume_rounds"] == [4]
     entered = assume_rounds("q", 4, "t")
     assert factorised(ball(), entered, [[1, 1]]).conclusion.units == (1, 4)
-    other = assume_rounds("r", 4, "t")
-    twice = assume_rounds("q", 4, "t", 2, 2)
-    refuses(centred, ball(), other, match="not of q")
-    refuses(factorised, ball(), other, [[1]], match="not of q")
-    refuses(buffered, ball(), other, 1, [(1, 1)], 1, F(1, 16), F(9), match="not of q")
-    refuses(centred, ball(), twice, match="one round")
-    refuses(buffered, ball(), twice, 1, [(1, 1)], 1, F(1, 16), F(9), match="one round")
-    refuses(factorised, ball(), assume_covers("q", [(1, 4)], "t"), [[1]], match="needed premises")
-    refuses(assume_rounds, "q", 4, "t", 1, 2, match="one participation")
 
 
 def test_a_round_may_be_a_batch_of_units():
@@ -240,11 +194,6 @@ def test_a_round_may_be_a_batch_of_units():
     ):
         by_batch, by_unit = rule(batches).conclusion, rule(3).conclusion
         assert (by_batch.bound, by_batch.units, by_unit.units) == (by_unit.bound, (1, 9), (1, 3))
-    refuses(centred, ball(), batches, match="a unit be a row")
-    for ends in ([2, 3], [2, 2, 9], [3, 2, 9], [2, 3, 9, 10]):
-        refuses(assume_rounds, "q", 3, "t", ends=ends, match="a batch")
-    refuses(assume_rounds, "q", 3, "t", ends=[0, 3, 9], match="at least 1")
-    refuses(assume_rounds, "q", 3, "t", 2, 1, ends=[2, 3, 9], match="a batch")
 
 
 def test_several_rounds_read_anyone():
@@ -312,9 +261,6 @@ def test_the_coordinates_of_fine_noise_are_those_of_a_hypothesis():
     fine_gaussian(ball(), *law, 3, F(1, 1000), "k", assume_numbers("q", 3, "t"))
     for wrong in (assume_numbers("q", 2, "t"), assume_numbers("q", 4, "t"), assume_numbers("r", 3, "t")):
         refuses(fine_gaussian, ball(), *law, 3, F(1, 1000), "k", wrong, match="numbers are not what")
-    fewer = rewritten(write(theorem), "fine_gaussian", {"coordinates": 1}, 1, "q")
-    with pytest.raises(Rejected, match="not what"):
-        check_derivation(fewer)
 
 
 def test_of_a_mixture_one_part_is_assumed_to_be_drawn():
@@ -336,12 +282,6 @@ def test_of_a_mixture_one_part_is_assumed_to_be_drawn():
     stream, other = (gaussian(factorised(ball(q), 10, [[1, 1]], 0, 2, 3), ONE, q) for q in "ab")
     mixture(stream, other)
     refuses(mixture, stream, stream, match="share noise")  # which may depart in one of them alone
-    refuses(assume_choice, "q", [], "t", match="parts are lists")
-    refuses(assume_choice, "q", [["l", "k"]], "t", match="sorted texts")
-    steps = write(coin)
-    for keys in ([["k"], ["l"]], [["k"], ["m", "l"]], [["k"]]):
-        with pytest.raises(Rejected):
-            check_derivation(rewritten(steps, "assume_choice", {"parts": keys}, 2, keys))
 
 
 # ------------------------------------------------------------------ a key is drawn once, on one query
@@ -418,9 +358,6 @@ def test_a_transformed_query_is_another_one():
 def test_keys_are_short():
     pure("a", key="k" * 200)
     refuses(pure, "a", REPLACE_ONE, "k" * 201, match="more than 200")
-    long = rewritten(write(pure("a", key="k")), "laplace", {"key": "k" * 201}, 1, "a")
-    with pytest.raises(Rejected, match="more than 200"):
-        check_derivation(long)
 
 
 def twice_entered(radius, rounds=4):

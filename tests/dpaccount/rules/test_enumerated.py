@@ -1,4 +1,4 @@
-"""What both programs prove of random derivations is true of a small table, by enumeration.
+"""What is proved of random derivations is true of a small table, by enumeration.
 
 The table has two persons of two rows each; a row is one of three records, or is not there.  Queries are sums, and
 noise is of distributions whose losses are known exactly.  A statement is read as its user reads it: it is about
