@@ -342,6 +342,29 @@ let blocks ~fine ~low ~high =
     (List.rev_map (fun (gap, from, upto) -> (gap, -upto, upto - from)) (side low)
      @ ((1, 0, 1) :: List.map (fun (gap, from, upto) -> (gap, from + 1, upto - from)) (side high)))
 
+(* The distance of losses that a release has, where only multiples of one have any chance. *)
+let quantum = function
+  | Response e | Failing (e, _) -> Some e
+  | GeometricNoise (scale, _) -> Some { qnum = scale.qden; qden = scale.qnum }
+  | DiscreteNormalNoise (variance, shift) -> Some { qnum = Whole.mul shift variance.qden; qden = Whole.mul (Whole.of_int 2) variance.qnum }
+  | LaplaceNoise0 m -> Some m
+  | NormalNoise0 _ | Sampled _ -> None
+
+let common a b =
+  { qnum = Whole.gcd (Whole.mul a.qnum b.qden) (Whole.mul b.qnum a.qden); qden = Whole.mul a.qden b.qden }
+
+(* A spacing of at most [target] that divides the quanta of as many events as it may without being much smaller. *)
+let spacing_for plan target =
+  let join found (e : event) = match quantum e.what with
+    | Some q when Whole.sign q.qnum > 0 && float_of_q q < 1e6 ->
+      let joint = match found with Some g -> common g q | None -> q in
+      if float_of_q joint > target /. 16. then Some joint else found
+    | _ -> found in
+  let parts x = Whole.of_float (Float.ceil x) in
+  match List.fold_left join None plan.events with
+  | Some g -> { qnum = g.qnum; qden = Whole.mul g.qden (Whole.max Whole.one (parts (float_of_q g /. target))) }
+  | None -> { qnum = Whole.one; qden = Whole.shift_left Whole.one (max 0 (int_of_float (Float.ceil (-.Float.log2 target)))) }
+
 (* Nodes so close that ε is too high by about this share of it. *)
 let parameters plan epsilon delta share =
   let releases = List.fold_left (fun n (e : event) -> n +. Whole.to_float e.limit) 0. plan.events in
@@ -353,15 +376,15 @@ let parameters plan epsilon delta share =
   let target = sqrt (12. *. epsilon *. share /. (Float.max 1. releases *. (1. +. (deviations /. spread)))) in
   let bits = 48. +. Float.log2 (Float.max 1. releases) +. Float.log2 (1. /. lost) +. Float.max 0. (-.Float.log2 target) in
   let bits = min 2000 (max 80 (int_of_float bits)) in
-  let inverse = Whole.shift_left Whole.one (max 0 (int_of_float (Float.ceil (-.Float.log2 target)))) in
-  let step = 1. /. Whole.to_float inverse in
+  let spacing = spacing_for plan target in
+  let step = float_of_q spacing in
   let nodes x = max 1 (int_of_float (Float.ceil (Float.min x 1e4 /. step))) in
   let ranges swapped (e : event) =
     let high, low, spread = losses reach e.what in
     let high, low = if swapped then (low, high) else (high, low) in
     blocks ~fine:(2 * max 512 (nodes (3. *. spread))) ~low:(nodes low + 1) ~high:(nodes high + 1) in
   let cut = lost *. 1e-7 /. Float.max 1. releases in
-  { bits = Whole.of_int bits; spacing = { qnum = Whole.one; qden = inverse };
+  { bits = Whole.of_int bits; spacing;
     budget = Whole.shift_right (Whole.shift_left Whole.one bits) (int_of_float (Float.ceil (-.Float.log2 cut)));
     there = List.map (ranges false) plan.events; back = List.map (ranges true) plan.events },
   2. *. reach *. spread /. step
