@@ -412,6 +412,16 @@ let accounted text =
       else if confirmed plan nearly delta [ 1e-4; 8e-6; 1e-6 ] then (2, "no theorem so close: " ^ costs nearly)
       else (1, "invalid: it was not shown that " ^ costs epsilon)
 
+(* What is decided of one event under add-remove, in units of 2^-bits at e^(i step), i = low.. of n: for tests. *)
+let ceilings_of text bits step low n =
+  let rec nat n = if n = 0 then O else S (nat (n - 1)) in
+  let listed kind way = ceilings (Whole.of_string bits) step kind way (Whole.of_string low) (nat (int_of_string n)) in
+  match events_in AddRemove (parse text) with
+  | Some [ event ] ->
+    let line way = String.concat " " (List.map Whole.to_string (listed event.what way)) in
+    (0, line There ^ "\n" ^ line Back)
+  | _ -> (2, "no theorem about this event")
+
 let () =
   let judge said name =
     let file = open_in_bin name in
@@ -426,5 +436,8 @@ let () =
   | [ _; "--certificates" ] -> judge_lines certified
   | [ _; "--certificate"; name ] -> judge certified name
   | [ _; "--account"; name ] -> judge accounted name
+  | [ _; "--ceilings"; bits; parts; low; n ] ->
+    let step = { qnum = Whole.one; qden = Whole.of_string parts } in
+    judge_lines (fun text -> ceilings_of text bits step low n)
   | [ _; name ] -> judge said name
   | _ -> prerr_endline "usage: checker [--certificate | --account] FILE | checker --lines | checker --certificates"; exit 2
