@@ -86,7 +86,7 @@ Definition certificate (epsilon : json) (data : list (string * json)) steps : js
   let promise := Object [("model", Text "central"); ("relation", Text "add-remove"); ("epsilon", epsilon); ("delta", Int 0)] in
   Object
     [("claim", Object [("guarantee", promise); ("subject", Object [("use", Text "counts")]); ("data", Object data)]);
-     ("subject", Object [("name", Text "counts")]);
+     ("subject", Object [("use", Text "counts"); ("name", Text "counts")]);
      ("guarantee", promise);
      ("proved", Object [("epsilon", Object [("lower", Null); ("upper", epsilon)]); ("delta", Text "0");
                         ("derivation", Array (write steps 0 []))])].
