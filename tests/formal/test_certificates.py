@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from audits.certificate import make
+from audits.hypothesis_tests import search
 from dpaccount import checker
 from dpaccount.checker import Rejected
 from tests.dpaccount.checker.made import DROP, certificate, edited, sealed, step
@@ -372,8 +374,12 @@ def test_both_decide_alike_on_random_forgeries(seed):
         ),
     ],
 )
-def test_the_claims_of_examples_follow(dpaccount, claim, follows):
-    code, _, _ = dpaccount("certify", EXAMPLES / claim, "--quick", "--out", "made")
-    (said,) = extracted(json.loads(Path("made/certificate.json").read_text()))
-    assert (code, said) == (0, f"valid: the claim follows: {follows}")
+def test_the_claims_of_examples_follow(dpaccount, monkeypatch, claim, follows):
+    """Their hypotheses are tried on few tables here: no claim follows from tests."""
+    for of, name, few in ((make, "EXAMPLES", 16), (search, "WORK", 0), (search, "LEAST", 240)):
+        monkeypatch.setattr(of, name, few)
+    dpaccount("certify", EXAMPLES / claim, "--quick", "--out", "made")
+    document = json.loads(Path("made/certificate.json").read_text())
+    assert extracted(document) == [f"valid: the claim follows: {follows}"]
+    assert document["verdict"] == "CERTIFIED"
     assert dpaccount("check", "made/certificate.json", "--verified")[0] == 0
