@@ -3,9 +3,10 @@
 Require Import Reals QArith Qreals ZArith Lra Lia Psatz List Bool Classical.
 From DP.base Require Import Laws Sums Normal.
 From DP Require Import Definitions Meaning.
+From DP.core Require Import Costs.
 From DP.samples Require Import Geometric.
 From DP.account Require Import Kinds.
-From DP.account.kinds Require Import Laplace Integers Geometric DiscreteNormal.
+From DP.account.kinds Require Import Answers Laplace Integers Geometric DiscreteNormal.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -101,6 +102,12 @@ Proof.
     assert (Hb : 0 < Q2R variance) by (unfold Q2R; apply Rmult_lt_0_compat; [apply IZR_lt; auto|apply Rinv_0_lt_compat, IZR_lt; lia]).
     destruct (integers_contained (bell (Q2R variance)) (bell_pos _) (bell_even _) (bell_rising _ Hb) shift a Hz Ha) as [c [Hc H]].
     exists c. split; auto. intros w A P Q f H0 Hf. specialize (H A P Q f H0 Hf). lra.
+  - apply andb_prop in Hk. destruct Hk as [Hz Hn]. apply Z.leb_le in Hz, Hn.
+    assert (Hq : 0 <= Q2R epsilon) by (unfold Q2R; apply Rmult_le_pos; [apply IZR_le; auto|left; apply Rinv_0_lt_compat, IZR_lt; lia]).
+    set (e := exp (Q2R epsilon)). assert (He : 1 <= e) by (rewrite <- exp_0; apply exp_le; auto).
+    exists e. split; [lra|]. intros w A P Q f H0 Hf. apply IZR_le in Hn as Hn'.
+    pose proof (answer_pair_stick e number He Hn P Q f e H0 Hf ltac:(lra)) as B. unfold answers_stick in B.
+    rewrite !Rmax_left in B by nra. unfold Rdiv in B. rewrite Rmult_0_r, !Rplus_0_r, Rmult_0_l in B. lra.
   - apply andb_prop in Hk. destruct Hk as [Hk Hk0]. apply andb_prop in Hk. destruct Hk as [Hr Hr1].
     unfold positive_rational in Hr. apply Z.ltb_lt in Hr. apply Qle_bool_iff, Qle_Rle in Hr1.
     replace (Q2R 1) with 1 in Hr1 by (unfold Q2R; cbn; lra).

@@ -1,7 +1,7 @@
 (** What meets a kind: Gaussian noise, Poisson samples of rows, and whatever is made of what meets it.
 
     `meets_post`: post-processing costs nothing.  `gaussian_meets`: vectors with Gaussian noise; `poisson_meets`: a
-    mechanism on a sample that holds every row with probability q.  `response_met`, `geometric_met`,
+    mechanism on a sample that holds every row with probability q.  `response_met`, `answers_met`, `geometric_met`,
     `discrete_normal_met`: laws that differ and meet these kinds are there.  That continuous noise is there, as a law of
     all tests, is not shown. *)
 Require Import Reals QArith Qreals ZArith Lra Lia Psatz List.
@@ -12,6 +12,7 @@ From DP.noise Require Import Normals.
 From DP.samples Require Import Poisson.
 From DP.account Require Import Kinds.
 From DP.core Require Instance.
+From DP.account.kinds Require Import Answers.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -24,7 +25,7 @@ Proof. intros H f Hf. cbn [bind E]. apply (H (fun b => post b f)). intros b. app
 Theorem meets_post k {A B} : forall w (P Q : law A) (post : A -> law B),
   meets k w P Q -> meets k w (bind P post) (bind Q post).
 Proof.
-  induction k as [epsilon|epsilon delta|moved|scale shift|mu_squared|variance shift|rate k IH]; intros w P Q post H;
+  induction k as [epsilon|epsilon delta|moved|scale shift|mu_squared|variance shift|epsilon number|rate k IH]; intros w P Q post H;
     cbn [meets] in *.
   - destruct H. split; apply pure_post; auto.
   - destruct H as [H1 H2]. split; intros f Hf; [apply H1 | apply H2]; intros a; apply E_test; auto.
@@ -35,6 +36,8 @@ Proof.
   - apply gdp_post. auto.
   - destruct H as [N [numbers [k [HN [Hm [HP HQ]]]]]]. exists N, numbers, (fun a => bind (k a) post).
     split; [auto|split; [auto|]]. split; apply bind_bind; auto.
+  - destruct H as [i [j [R [S [k [Hi [Hj [HR [HS [HP HQ]]]]]]]]]]. exists i, j, R, S, (fun a => bind (k a) post).
+    do 4 (split; auto). split; apply bind_bind; auto.
   - assert (T : forall f : B -> R, test f -> test (fun a => post a f)) by (intros f Hf a; apply E_test; auto).
     destruct w; destruct H as [S [others [present [absent [HM Hd]]]]];
       exists S, others, (fun s => bind (present s) post), (fun s => bind (absent s) post);
@@ -129,4 +132,34 @@ Proof.
   - intros f Hf. cbn [coin E]. fold e. pose proof (Hf true). pose proof (Hf false). nra.
   - intros f Hf. cbn [coin E]. fold e. pose proof (Hf true). pose proof (Hf false). nra.
   - cbn [coin E]. split; lra.
+Qed.
+
+Theorem answers_met epsilon number w : 0 <= Q2R epsilon -> (2 <= number)%Z -> exists R S : law Z,
+  meets (Answers epsilon number) w R S /\
+  (exp (Q2R epsilon) - 1 + IZR number) * R (fun x => if (x =? 0)%Z then 1 else 0) = exp (Q2R epsilon) /\
+  (exp (Q2R epsilon) - 1 + IZR number) * S (fun x => if (x =? 0)%Z then 1 else 0) = 1.
+Proof.
+  intros He Hn. set (e := exp (Q2R epsilon)). assert (H1 : 1 <= e) by (rewrite <- exp_0; apply exp_le; auto).
+  assert (There_is : forall i, (0 <= i < number)%Z -> exists R, proportional (weight e number i) R /\
+    R (fun x => if (x =? 0)%Z then 1 else 0) * (e - 1 + IZR number) = weight e number i 0).
+  { intros i Hi. apply IZR_le in Hn as Hn'.
+    assert (Hw : summable (weight e number i)).
+    { refine (proj1 (usum_finite (weight e number i) (all number) (all_once number) (weight_pos e number H1 i) _)).
+      intros x Hx. unfold weight. destruct ((0 <=? x) && (x <? number))%Z eqn:H; auto. apply inside_all in H; [contradiction | auto]. }
+    assert (Hp : 0 < usum (weight e number i)) by (rewrite whole_all; auto; lra).
+    assert (T : test (fun x : Z => if (x =? 0)%Z then 1 else 0)) by (intros x; destruct (x =? 0)%Z; lra).
+    exists (weighted _ Hw Hp). split; [apply weighted_proportional|].
+    rewrite <- (whole_all e number H1 Hn i Hi).
+    destruct (weighted_proportional (weight e number i) Hw Hp) as [_ [_ ->]]; auto.
+    destruct (usum_finite (fun x => weight e number i x * (if (x =? 0)%Z then 1 else 0)) [0%Z]) as [_ ->].
+    - repeat constructor; auto.
+    - intros x. apply Rmult_le_pos; [apply weight_pos; auto | apply T].
+    - intros x Hx. destruct (Z.eqb_spec x 0) as [->|]; [destruct Hx; left; auto | ring].
+    - cbn [total]. destruct (Z.eqb_spec 0 0); [ring | lia]. }
+  destruct (There_is 0%Z ltac:(lia)) as [R [HR R0]]. destruct (There_is 1%Z ltac:(lia)) as [S [HS S0]].
+  exists R, S. split; [|split].
+  - exists 0%Z, 1%Z, R, S, (fun x => point x). do 2 (split; [lia|]). split; [exact HR|]. split; [exact HS|].
+    split; intros f Hf; reflexivity.
+  - rewrite Rmult_comm, R0. unfold weight. destruct (Z.ltb_spec 0 number); [|lia]. cbn. reflexivity.
+  - rewrite Rmult_comm, S0. unfold weight. destruct (Z.ltb_spec 0 number); [|lia]. cbn. reflexivity.
 Qed.

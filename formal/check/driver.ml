@@ -316,7 +316,7 @@ let float_of_q { qnum; qden } = Whole.to_float qnum /. Whole.to_float qden
 
 (* The largest losses in either direction but for a chance e^(-reach^2/2), and how they spread. *)
 let rec losses reach = function
-  | Response e | Failing (e, _) -> let e = float_of_q e in (e, e, e)
+  | Response e | Failing (e, _) | Answers (e, _) -> let e = float_of_q e in (e, e, e)
   | LaplaceNoise0 m -> let m = float_of_q m in (m, m, Float.min m (sqrt 2. *. m))
   | GeometricNoise (scale, shift) -> let m = Whole.to_float shift /. float_of_q scale in (m, m, m)
   | NormalNoise0 square -> normal reach (sqrt (float_of_q square))
@@ -344,7 +344,7 @@ let blocks ~fine ~low ~high =
 
 (* The distance of losses that a release has, where only multiples of one have any chance. *)
 let quantum = function
-  | Response e | Failing (e, _) -> Some e
+  | Response e | Failing (e, _) | Answers (e, _) -> Some e
   | GeometricNoise (scale, _) -> Some { qnum = scale.qden; qden = scale.qnum }
   | DiscreteNormalNoise (variance, shift) -> Some { qnum = Whole.mul shift variance.qden; qden = Whole.mul (Whole.of_int 2) variance.qnum }
   | LaplaceNoise0 m -> Some m
@@ -412,12 +412,13 @@ let accounted text =
       else if confirmed plan nearly delta [ 1e-4; 8e-6; 1e-6 ] then (2, "no theorem so close: " ^ costs nearly)
       else (1, "invalid: it was not shown that " ^ costs epsilon)
 
-(* What is decided of one event under add-remove, in units of 2^-bits at e^(i step), i = low.. of n: for tests. *)
+(* What is decided of one event, under add-remove if it is counted there, in units of 2^-bits at e^(i step), i = low.. of n: for tests. *)
 let ceilings_of text bits step low n =
   let rec nat n = if n = 0 then O else S (nat (n - 1)) in
   let listed kind way = ceilings (Whole.of_string bits) step kind way (Whole.of_string low) (nat (int_of_string n)) in
-  match events_in AddRemove (parse text) with
-  | Some [ event ] ->
+  let document = parse text in
+  match List.filter_map (fun relation -> events_in relation document) [ AddRemove; ReplaceOne ] with
+  | [ event ] :: _ ->
     let line way = String.concat " " (List.map Whole.to_string (listed event.what way)) in
     (0, line There ^ "\n" ^ line Back)
   | _ -> (2, "no theorem about this event")

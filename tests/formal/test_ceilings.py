@@ -32,6 +32,10 @@ def drawn(rng):
     kinds = {
         "pure": ({"epsilon": scale / 4}, lambda: ResponsePair(scale / 4)),
         "approximate": ({"epsilon": scale / 4, "delta": "1/50"}, lambda: ResponsePair(scale / 4)),
+        "randomized_response": (
+            {"epsilon": scale / 4, "k": shift + 1},
+            lambda: ResponsePair(scale / 4, shift + 1),
+        ),
         "laplace": ({"scale": scale, **noise}, lambda: LaplacePair(shift / scale)),
         "discrete_laplace": ({"scale": scale, **noise}, lambda: GeometricPair(scale, shift)),
         "gaussian": ({"sigma": scale, **noise}, lambda: GaussianPair(((shift / scale) ** 2,) * 2)),
@@ -44,7 +48,8 @@ def drawn(rng):
     if name == "approximate":
         curve = with_infinite_mass(curve, Fraction(1, 50), Fraction(1, 50))
     there = back = curve
-    for _ in range(rng.choice([0, 1, 1, 2])):
+    samples = 0 if name == "randomized_response" else rng.choice([0, 1, 1, 2])
+    for _ in range(samples):
         rate = number(1, 999)
         event = {"event": "poisson_subsampled", "rate": str(rate), "of": event}
         there, back = (on_sample(rate, there, back, 3 * BITS, added=added) for added in (False, True))
