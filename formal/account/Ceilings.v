@@ -8,7 +8,7 @@ From DP Require Import Definitions Meaning.
 From DP.decide Require Import Fixed Functions.
 From DP.core Require Import Numbers.
 From DP.account Require Import Kinds.
-From DP.account.kinds Require Import Lists Samples Values Walk Geometric DiscreteNormal.
+From DP.account.kinds Require Import Lists Samples Values Answers Walk Geometric DiscreteNormal.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -34,6 +34,7 @@ Fixpoint values (k : kind) (w : way) (cs : list Z) : list Z :=
   | NormalNoise mu_squared => normal_values p mu_squared cs
   | GeometricNoise scale shift => geometric_values p scale shift cs
   | DiscreteNormalNoise variance shift => discrete_normal_values p variance shift cs
+  | Answers epsilon number => answers_values p epsilon number cs
   | Sampled rate k =>
       let n := Qnum rate in let d := Zpos (Qden rate) in
       match w with
@@ -173,7 +174,7 @@ Qed.
 Theorem values_right k {A} : forall w (P Q : law A) cs, well_formed k = true -> meets k w P Q ->
   Forall nonnegative cs -> Forall2 (bounds p P Q) cs (values k w cs).
 Proof.
-  induction k as [epsilon|epsilon delta|moved|scale shift|mu_squared|variance shift|rate k IH];
+  induction k as [epsilon|epsilon delta|moved|scale shift|mu_squared|variance shift|epsilon number|rate k IH];
     intros w P Q cs Hk HM Hcs; cbn [values meets well_formed] in *;
     repeat match goal with H : (_ && _)%bool = true |- _ => apply andb_prop in H; destruct H end.
   - destruct HM as [HP HQ]. assert (E0 : Q2R 0 = 0) by (unfold Q2R; simpl; field).
@@ -184,6 +185,7 @@ Proof.
   - apply geometric_values_right; auto. apply Z.ltb_lt; auto.
   - apply normal_values_right; auto. apply q_positive'; auto.
   - apply discrete_normal_values_right; auto; [apply Z.ltb_lt | apply Z.leb_le]; auto.
+  - apply answers_values_right; auto; [apply q_nonneg' | apply Z.leb_le]; auto.
   - assert (Hr : 0 < Q2R rate <= 1) by (split; [apply q_positive' | apply q_most]; auto).
     assert (N1 : Forall nonnegative (map (there_inner (Qnum rate) (Zpos (Qden rate))) cs)).
     { apply Forall_map, Forall_forall. intros c _. unfold nonnegative, there_inner. lia. }
@@ -200,7 +202,8 @@ Qed.
 
 Lemma length_values k : forall w cs, length (values k w cs) = length cs.
 Proof.
-  induction k; intros w cs; cbn [values]; unfold failing_values, laplace_values, normal_values, geometric_values, discrete_normal_values;
+  induction k; intros w cs; cbn [values]; unfold failing_values, laplace_values, normal_values, geometric_values, discrete_normal_values,
+    answers_values;
     repeat match goal with |- context [match ?x with _ => _ end] => destruct x end;
     rewrite ?zipped_zip, ?length_zip_with, ?mapped_map, ?map_length, ?walked_walk, ?length_walk; auto; rewrite IHk, ?mapped_map, map_length; auto.
 Qed.

@@ -74,7 +74,7 @@ Definition plain (rel : relation) (name : string) (given : table) (others : list
   else if name =? "randomized_response" then
     check has ["epsilon"] ["k"] && relation_eqb rel ReplaceOne;
     let! answers := match member "k" given with Some j => whole 2 j | None => Some 2%Z end in
-    let! epsilon := amount_in "epsilon" given in Some (Response epsilon)
+    let! epsilon := amount_in "epsilon" given in Some (Answers epsilon answers)
   else if name =? "pure" then
     check has ["epsilon"] [];
     let! epsilon := amount_in "epsilon" given in Some (Response epsilon)

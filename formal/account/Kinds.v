@@ -15,6 +15,7 @@ Inductive kind :=
   | GeometricNoise (scale : Q) (shift : Z)         (* discrete Laplace *)
   | NormalNoise (mu_squared : Q)                   (* whatever is μ-GDP: of Gaussian noise, μ is sensitivity over deviation *)
   | DiscreteNormalNoise (variance : Q) (shift : Z)
+  | Answers (epsilon : Q) (number : Z)             (* randomised response among so many answers *)
   | Sampled (rate : Q) (k : kind).                 (* on a Poisson sample, where one unit is there or not *)
 
 (** The first law is the one with the unit, or the one without it.  Only samples tell the two apart. *)
@@ -30,6 +31,7 @@ Fixpoint well_formed (k : kind) : bool :=
   | GeometricNoise scale shift => positive_rational scale && (0 <=? shift)%Z
   | NormalNoise mu_squared => positive_rational mu_squared
   | DiscreteNormalNoise variance shift => positive_rational variance && (0 <=? shift)%Z
+  | Answers epsilon number => (0 <=? Qnum epsilon)%Z && (2 <=? number)%Z
   | Sampled rate k => positive_rational rate && Qle_bool rate 1 && well_formed k
   end.
 
@@ -54,6 +56,13 @@ Section Meets.
       same P (bind (each (map (fun n => image (Z.add (fst n)) N) numbers)) post) /\
       same Q (bind (each (map (fun n => image (Z.add (snd n)) N) numbers)) post).
 
+  (** P and Q are one function of an answer, from 0 to [number] - 1: the true one is e times as likely as any other. *)
+  Definition answer_law (e : R) (number true : Z) : law Z -> Prop := proportional (fun answer =>
+    if ((0 <=? answer) && (answer <? number))%Z then if (answer =? true)%Z then e else 1 else 0).
+  Definition answer_pair (e : R) (number : Z) P Q := exists i j R S (post : Z -> law A),
+    (0 <= i < number)%Z /\ (0 <= j < number)%Z /\ answer_law e number i R /\ answer_law e number j S /\
+    same P (bind R post) /\ same Q (bind S post).
+
   (** Whatever is drawn of the others, the unit is in the sample with probability q; the result is drawn by [present]
       or by [absent], a pair of the kind that is sampled. *)
   Definition sampled_pair (rate : R) (meet : law A -> law A -> Prop) with_unit without :=
@@ -70,6 +79,7 @@ Section Meets.
     | GeometricNoise scale shift => integer_pair (discrete_laplace (Q2R scale)) shift P Q
     | NormalNoise mu_squared => gdp_cost (Q2R mu_squared) P Q
     | DiscreteNormalNoise variance shift => integer_pair (discrete_normal (Q2R variance)) shift P Q
+    | Answers epsilon number => answer_pair (exp (Q2R epsilon)) number P Q
     | Sampled rate k =>
         match w with
         | There => sampled_pair (Q2R rate) (fun present absent => meets k There present absent) P Q

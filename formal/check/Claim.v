@@ -144,7 +144,7 @@ Definition claim_in (document : list (string * json)) : claim + string :=
       if negb (same_promise promise asked_promise) then inr "guarantee differs from the claim's" else
       match member "use" asked_subject, member "name" held with
       | Some (Text use), Some (Text name) =>
-        if negb (name =? subject_named use) then inr "the subject is not the claim's" else
+        if negb (is_text use (member "use" held) && (name =? subject_named use)) then inr "the subject is not the claim's" else
         match (let! e := member "epsilon" promise in exact e), (let! d := member "delta" promise in exact d),
               relation_in promise, (let! o := member "model" promise in observer_of o), most_rows_in data with
         | Some e, Some d, Some rel, Some o, Some most =>

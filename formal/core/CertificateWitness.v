@@ -86,7 +86,7 @@ Definition certificate (epsilon : json) (data : list (string * json)) steps : js
   let promise := Object [("model", Text "central"); ("relation", Text "add-remove"); ("epsilon", epsilon); ("delta", Int 0)] in
   Object
     [("claim", Object [("guarantee", promise); ("subject", Object [("use", Text "counts")]); ("data", Object data)]);
-     ("subject", Object [("name", Text "counts")]);
+     ("subject", Object [("use", Text "counts"); ("name", Text "counts")]);
      ("guarantee", promise);
      ("proved", Object [("epsilon", Object [("lower", Null); ("upper", epsilon)]); ("delta", Text "0");
                         ("derivation", Array (write steps 0 []))])].
@@ -146,16 +146,17 @@ Qed.
 
 Lemma all_complete persons e : complete counting (line_of persons e) /\ steadfast counting (line_of persons e).
 Proof.
-  split.
+  split; [split|].
   - intros h lab Hl. destruct (release_spec h lab Hl) as [i [before [_ [_ [[_ ->]|[_ ->]]]]]]; reflexivity.
+  - intros h d d' Hn f _. cbn [next actual counting] in *. unfold answer. rewrite Hn. reflexivity.
   - intros h lab x Hl _. apply same_refl.
 Qed.
 
 (* ---------------------------------------------------------------- what is claimed is attained *)
 
 Lemma chance_seen (persons : bool) views o (x x' : data (record_of counting (tables_of counting persons))) (d d' : data bool) h p q :
-  (forall h, same (released _ (tables_of counting persons) h x) (answer h d)) ->
-  (forall h, same (released _ (tables_of counting persons) h x') (answer h d')) ->
+  (forall h, same (heard _ (tables_of counting persons) h x) (answer h d)) ->
+  (forall h, same (heard _ (tables_of counting persons) h x') (answer h d')) ->
   chance asks (fun h => answer h d) (fun h => answer h d') h p q ->
   seen counting (tables_of counting persons) views o x x' h p q.
 Proof.
@@ -166,8 +167,8 @@ Proof.
   - eapply seen_tell; eauto.
   - apply seen_say; auto.
   - assert (G : seen counting (tables_of counting persons) views o x x' h
-      (released _ (tables_of counting persons) h x u) (released _ (tables_of counting persons) h x' v)).
-    { apply seen_ask; auto. unfold asks in *. cbn [next counting]. destruct (release h); congruence. }
+      (heard _ (tables_of counting persons) h x u) (heard _ (tables_of counting persons) h x' v)).
+    { apply seen_next; auto. }
     rewrite (E h u), (E' h v) in G by auto. exact G.
 Qed.
 

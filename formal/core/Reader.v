@@ -15,12 +15,12 @@ Section Reader.
   Variable W : world.
   Local Notation H := (history (message W)).
 
-  (** A kind of tables: what a unit has in one, which of them are neighbours, what is released after a history, and
+  (** A kind of tables: what a unit has in one, which of them are neighbours, what the program says after a history, and
       what views show to somebody.  The program runs as it is, with all departures. *)
   Record tables := Tables {
     record_of : Type;
     near : relation -> data record_of -> data record_of -> Prop;
-    released : H -> data record_of -> law (message W);
+    heard : H -> data record_of -> law (message W);
     shown_to : string -> Z -> H -> data record_of -> law (message W)
   }.
 
@@ -36,8 +36,8 @@ Section Reader.
     Variable T : tables.
     Local Notation D := (data (record_of T)).
 
-    (** As [chance], where the adversary may also look at what views show: freshly made after what was said so far, to
-        everyone, or to persons whose data are the same. *)
+    (** As [chance], where the adversary hears whatever the program says next, be it a release or not, and may also look
+        at what views show: freshly made after what was said so far, to everyone, or to persons whose data are the same. *)
     Inductive seen (views : list string) (o : observer) (d d' : D) : H -> R -> R -> Prop :=
       | seen_bet h t : 0 <= t <= 1 -> seen views o d d' h t t
       | seen_settle h p q p' q' : seen views o d d' h p q -> 0 <= p' <= p -> q <= q' <= 1 -> seen views o d d' h p' q'
@@ -46,8 +46,8 @@ Section Reader.
       | seen_tell h m p q : seen views o d d' (m :: h) p q -> seen views o d d' h p q
       | seen_say h (P : law (message W)) u v : test u -> test v -> (forall m, seen views o d d' (m :: h) (u m) (v m)) ->
           seen views o d d' h (P u) (P v)
-      | seen_ask h u v : next W h <> None -> test u -> test v -> (forall m, seen views o d d' (m :: h) (u m) (v m)) ->
-          seen views o d d' h (released T h d u) (released T h d' v)
+      | seen_next h u v : test u -> test v -> (forall m, seen views o d d' (m :: h) (u m) (v m)) ->
+          seen views o d d' h (heard T h d u) (heard T h d' v)
       | seen_look s person h u v : In s views -> (o = Central \/ d person = d' person) -> test u -> test v ->
           (forall m, seen views o d d' (m :: h) (u m) (v m)) ->
           seen views o d d' h (shown_to T s person h d u) (shown_to T s person h d' v).
@@ -59,18 +59,24 @@ Section Reader.
   (** All releases that the program makes. *)
   Definition releases (h : H) : bool := match next W h with Some _ => true | None => false end.
 
-  Lemma seen_chance (persons : bool) views o (d d' : data (record_of (tables_of persons))) h p q :
+  (** Where no release comes next, what is said does not depend on the data. *)
+  Definition quiet := forall h d d', next W h = None -> same (actual W h d) (actual W h d').
+
+  Lemma seen_chance (persons : bool) views o (d d' : data (record_of (tables_of persons))) h p q : quiet ->
     (forall s, In s views -> seen_by W o releases s) -> seen (tables_of persons) views o d d' h p q ->
-    chance releases (fun h => released (tables_of persons) h d) (fun h => released (tables_of persons) h d') h p q.
+    chance releases (fun h => heard (tables_of persons) h d) (fun h => heard (tables_of persons) h d') h p q.
   Proof.
-    intros HV. induction 1.
+    intros HQ HV. induction 1.
     - apply bet; auto.
     - eapply settle; eauto.
     - apply toss; auto.
     - eapply tell; eauto.
     - apply say; auto.
-    - apply (ask releases (fun h => released (tables_of persons) h d) (fun h => released (tables_of persons) h d') h u v); auto.
-      unfold releases. destruct (next W h); congruence.
+    - destruct (next W h) eqn:En.
+      + apply (ask releases (fun h => heard (tables_of persons) h d) (fun h => heard (tables_of persons) h d') h u v); auto.
+        unfold releases. rewrite En. auto.
+      + assert (S : same (heard (tables_of persons) h d) (heard (tables_of persons) h d')) by (destruct persons; apply (HQ h); auto).
+        rewrite (S u) by auto. apply say; auto.
     - assert (S : same (shown_to (tables_of persons) s person h d) (shown_to (tables_of persons) s person h d')).
       { match goal with I : In s views, A : _ \/ _ |- _ => specialize (HV s I); rename A into Ha end.
         destruct persons; destruct o; simpl in HV; destruct HV as [V V']; simpl; auto; destruct Ha as [Ha|Ha]; auto; discriminate. }
@@ -85,8 +91,8 @@ Section Reader.
   Hypothesis saying : says l = Private subject (Approximate e d) rel o reads.
   Local Notation T := (tables_of (of_persons l)).
 
-  (** Every release is one of the line's, on its place; so no key is drawn on two places, and nothing else is told. *)
-  Definition complete := forall h lab, next W h = Some lab -> lookup (key lab) (drawn l) = Some (at_place lab).
+  (** Every release is one of the line's, on its place; so no key is drawn on two places.  Nothing else is told. *)
+  Definition complete := (forall h lab, next W h = Some lab -> lookup (key lab) (drawn l) = Some (at_place lab)) /\ quiet.
 
   (** What is not counted as departing, does not. *)
   Definition steadfast := forall h lab x, next W h = Some lab -> ~ In (key lab) (departed l) ->
@@ -99,7 +105,7 @@ Section Reader.
   Proof.
     rewrite of_draws_spec. unfold releases. split.
     - destruct (next W h) as [lab|] eqn:E; [|discriminate]. intros _. exists lab.
-      split; [auto | apply (completeness h lab E)].
+      split; [auto | apply (proj1 completeness h lab E)].
     - intros [k [Hk _]]. rewrite Hk. auto.
   Qed.
 
@@ -113,7 +119,7 @@ Section Reader.
   Qed.
 
   Lemma all_exclusive : exclusive W (drawn l).
-  Proof. intros h lab p Hl Hk. rewrite (completeness h lab Hl) in Hk. congruence. Qed.
+  Proof. intros h lab p Hl Hk. rewrite (proj1 completeness h lab Hl) in Hk. congruence. Qed.
 
   (** A line that may read any units is drawn once: its releases are one group. *)
   Lemma one_group : reads = None -> exclusive W (spread_over Once (drawn l)) /\
@@ -132,7 +138,7 @@ Section Reader.
         destruct lawfulness as [_ [_ [_ [_ [Hi _]]]]]. apply (Hi h lab); auto.
   Qed.
 
-  Lemma all_released {input} (close : input -> input -> Prop) (drawing actually : input -> H -> law (message W)) x x' :
+  Lemma all_heard {input} (close : input -> input -> Prop) (drawing actually : input -> H -> law (message W)) x x' :
     close x x' -> (forall y h, releases h = true -> same (drawing y h) (actually y h)) ->
     (exists group, satisfies close drawing (Approximate e d) (of_draws W (drawn l)) group /\ group (of_draws W (drawn l))) ->
     approximate (Q2R e) (Q2R d) releases (actually x) (actually x').
@@ -145,7 +151,7 @@ Section Reader.
   Qed.
 
   Theorem reader x x' : near T rel x x' ->
-    approximate (Q2R e) (Q2R d) releases (fun h => released T h x) (fun h => released T h x').
+    approximate (Q2R e) (Q2R d) releases (fun h => heard T h x) (fun h => heard T h x').
   Proof.
     intros Hx. pose proof holding as HH. unfold holds in HH. rewrite saying in HH. destruct HH as [_ [_ HH]].
     assert (G : exists group, group (of_draws W (drawn l)) /\
@@ -157,10 +163,10 @@ Section Reader.
         split; [auto|]. destruct (HH Once HE) as [S _].
         destruct (of_persons l); intros g ->; apply S; eauto. }
     clear HH. destruct G as [group [Hg S]]. destruct (of_persons l).
-    - apply (all_released _ (draw_of W (departed l)) (fun x h => released tables_of_persons h x) x x' Hx); eauto.
+    - apply (all_heard _ (draw_of W (departed l)) (fun x h => heard tables_of_persons h x) x x' Hx); eauto.
       intros y h Hh. unfold draw_of, releases in *. simpl. destruct (next W h) eqn:En; [|discriminate].
       apply all_actual. unfold releases. rewrite En. auto.
-    - apply (all_released _ (draw W (departed l)) (fun x h => released tables_of_rows h x) x x' Hx); eauto.
+    - apply (all_heard _ (draw W (departed l)) (fun x h => heard tables_of_rows h x) x x' Hx); eauto.
       intros y h Hh. apply all_actual; auto.
   Qed.
 
@@ -169,7 +175,7 @@ Section Reader.
     p <= exp (Q2R e) * q + Q2R d.
   Proof.
     intros Hx Hs. apply (reader x x' Hx []); [intros m b [between E]; destruct between; discriminate|].
-    apply (seen_chance (of_persons l) (views l) o); auto.
+    apply (seen_chance (of_persons l) (views l) o); [apply completeness| |auto].
     intros s Hin. pose proof holding as HH. unfold holds in HH. rewrite saying in HH. destruct HH as [_ [HV _]].
     destruct (HV s Hin) as [_ Hb]. destruct o; auto.
   Qed.
