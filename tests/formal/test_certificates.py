@@ -12,13 +12,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.dpaccount.rules.test_two_programs import forged, honest_digests
 
 from audits.certificate import make
 from audits.hypothesis_tests import search
 from dpaccount import checker
 from dpaccount.checker import Rejected
 from tests.dpaccount.checker.made import DROP, certificate, edited, sealed, step
-from tests.dpaccount.rules.test_two_programs import forged, honest_digests
 from tests.formal.test_agreement import BUILT, CHECKER
 from tests.looped import looped
 
