@@ -75,6 +75,7 @@ def inferred(rule: str, *premises: Theorem, **witness: Any) -> Theorem:
         for name, value in witness.items()
         if value is not None
     }
+    # A step may cost as much as a document; whether all steps together do is seen when they are checked.
     Work.begin()
     try:
         return Theorem(rule, premises, given, step(rule, [each.known for each in premises], given), _SEAL)
@@ -88,7 +89,8 @@ def inferred(rule: str, *premises: Theorem, **witness: Any) -> Theorem:
 
 def exact(values: Sequence[Fraction | int]) -> list[Fraction]:
     """Return integers as fractions; what is not exact stays, and is refused later."""
-    return [Fraction(value) if isinstance(value, int) else value for value in values]
+    # Of this very type: to isinstance true and false are whole numbers, and no number of a proof.
+    return [Fraction(value) if type(value) is int else value for value in values]
 
 
 def _written(rule: str, name: str, value: Any, reader: Any) -> Any:

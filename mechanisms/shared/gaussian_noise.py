@@ -17,16 +17,16 @@ Wrap = Callable[[Theorem], Theorem]
 
 
 def least(ways: list[Callable[[], Theorem]], delta: Fraction) -> Theorem:
-    """Return the way that proves the least ε at `delta`; raises `RuleError` if none proves any."""
-    points, refused = [], None
+    """Return the way that proves the least ε at `delta`; raises `RuleError` if none does."""
+    found, refused = [], None
     for way in ways:
         try:
-            points.append(proposed(way(), delta))
+            found.append(proposed(way(), delta))
         except RuleError as error:
             refused = error
-    if not points and refused is not None:
+    if not found and refused is not None:
         raise refused
-    part, epsilon, order = min(points, key=lambda each: each[1])
+    part, epsilon, order = min(found, key=lambda at: at[1])
     return to_approximate(part, epsilon, delta, order)
 
 
@@ -52,7 +52,7 @@ def gaussian(
     distribution, even if that rule proves nothing for `query`.
     """
     far = distance(sigma, grid, coordinates)
-    # Both rules are tried: which one proves less depends on δ and on the step.
+    # Both rules are tried: which proves less depends on δ and on the step.
     rules: list[Wrap] = [lambda moved: wrap(discrete_gaussian(moved, sigma**2, grid, key))]
     if delta > 0:
         rules.append(lambda moved: wrap(fine_gaussian(moved, sigma**2, grid, coordinates, far, key)))
@@ -62,7 +62,7 @@ def gaussian(
 
 
 def _cost(rule: Wrap, query: Theorem, delta: Fraction) -> tuple[bool, Fraction]:
-    """Return the ε that a rule proves, for comparison; infinite if it proves none."""
+    """Return the ε that a rule proves; infinite if it proves none."""
     try:
         return False, proposed(rule(query), delta)[1]
     except RuleError:
