@@ -87,7 +87,7 @@ def inferred(rule: str, *premises: Theorem, **witness: Any) -> Theorem:
         ) from None
 
 
-def exact(values: Sequence[Fraction | int]) -> list[Fraction]:
+def exact(values: Sequence[Fraction | int]) -> list[Fraction | int]:
     """Return integers as fractions; what is not exact stays, and is refused later."""
     # Of this very type: to isinstance true and false are whole numbers, and no number of a proof.
     return [Fraction(value) if type(value) is int else value for value in values]
