@@ -12,13 +12,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.dpaccount.rules.test_two_programs import forged, honest_digests
 
 from audits.certificate import make
 from audits.hypothesis_tests import search
 from dpaccount import checker
 from dpaccount.checker import Rejected
+from dpaccount.checker.certificate import judged
 from tests.dpaccount.checker.made import DROP, certificate, edited, sealed, step
+from tests.formal.damaged import forged, honest_digests
 from tests.formal.test_agreement import BUILT, CHECKER
 from tests.looped import looped
 
@@ -63,7 +64,7 @@ def extracted(*documents):
 def python(document):
     """Return why the Python checker does not find the claim to follow, or None."""
     try:
-        checker.judged(json.dumps(document).encode())
+        judged(json.dumps(document).encode())
     except (Rejected, checker.Unreadable) as why:
         return str(why)
     return None
