@@ -68,7 +68,7 @@ def with_first(document, changes):
         lambda document: with_first(document, {"count": 11}),
         lambda document: with_first(document, {"sigma": 3.9}),
         lambda document: {"plan": {**document["plan"], "events": 2 * document["plan"]["events"]}},
-        lambda _: {"question": {"epsilon": "0.0001"}},
+        lambda _: {"question": {"epsilon": "3.3"}, "confirmed": {"upper": "1e-05"}},
     ],
 )
 def test_less_than_a_plan_costs_is_not_confirmed(account, forged):
