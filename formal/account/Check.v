@@ -49,19 +49,17 @@ Definition starts (events : list event) : list Z :=
 Definition classes (events : list event) : list Z :=
   match nodup Z.eq_dec (starts events) with [] => [0%Z] | l => l end.
 
-Definition by_lattices (par : parameters) (lo : Z) (w : way) (events : list event) (epsilon delta : Q) : bool :=
-  let l := powers par w events in
+Definition by_lattices (par : parameters) (lo : Z) (events : list event) (l : list (event * lattice)) (epsilon delta : Q) (u : Z) :=
   (length l =? length events)%nat &&
-  forallb (fun u => at_most_delta (bits par) lo (spacing par) (product_lattice (bits par) (budget par) (of_unit u l)) epsilon delta)
-    (classes events).
+  at_most_delta (bits par) lo (spacing par) (product_lattice (bits par) (budget par) (of_unit u l)) epsilon delta.
 
-(** Plans that need no lattice, class by class. *)
-Definition by_budgets (events : list event) (epsilon delta : Q) : bool :=
-  forallb (fun u => let met := filter (fun e => reads e u) events in
-    pure_at_most met epsilon delta || gaussian_at_most met epsilon delta) (classes events).
+(** What a unit meets may need no lattice. *)
+Definition by_budgets (events : list event) (epsilon delta : Q) (u : Z) : bool :=
+  let met := filter (fun e => reads e u) events in pure_at_most met epsilon delta || gaussian_at_most met epsilon delta.
 
 Definition check_way (par : parameters) (lo : Z) (w : way) (events : list event) (epsilon delta : Q) : bool :=
-  by_budgets events epsilon delta || by_lattices par lo w events epsilon delta.
+  let l := powers par w events in
+  forallb (fun u => by_budgets events epsilon delta u || by_lattices par lo events l epsilon delta u) (classes events).
 
 Definition check_account (par : parameters) (p : plan) (epsilon delta : Q) : bool :=
   let kinds := map what (events p) in
@@ -215,7 +213,6 @@ Section Way.
     Hypothesis apart : differ (between p) w' u d d'.
     Hypothesis one_way : forall k A (P Q : law A), In k (map what (events p)) -> meets k w' P Q -> meets k w P Q.
     Hypothesis worse : forall e, In e (events p) -> reads e u = true -> reads e s = true.
-    Hypothesis in_classes : In s (classes (events p)).
 
     Let costs (hist : history message) : option nat :=
       match nth_error (events p) (event_of hist) with
@@ -309,10 +306,10 @@ Section Way.
         pose proof (total_nonneg spends rest (fun i _ => Nonneg i)). lra.
     Qed.
 
-    Lemma budget_direction : by_budgets (events p) epsilon delta = true ->
+    Lemma budget_direction : by_budgets (events p) epsilon delta s = true ->
       approximate (Q2R epsilon) (Q2R delta) asks (draw d) (draw d').
     Proof.
-      unfold by_budgets. intros G. rewrite forallb_forall in G. specialize (G s in_classes). cbv zeta in G.
+      unfold by_budgets. intros G. cbv zeta in G.
       assert (Formed : forall e, In e (events p) -> well_formed (what e) = true).
       { intros e He. pose proof formed as F. rewrite forallb_forall in F. apply F. apply in_map. exact He. }
       apply orb_prop in G. destruct G as [G|G].
@@ -327,7 +324,7 @@ Section Way.
         intros e q He' Hq. split; [eapply square_nonneg; eauto|]. intros P Q H. eapply square_met; eauto.
     Qed.
 
-    Hypothesis checked : by_lattices par lo w (events p) epsilon delta = true.
+    Hypothesis checked : by_lattices par lo (events p) (powers par w (events p)) epsilon delta s = true.
 
     Let ends := match w with There => there par | Back => back par end.
     Let lattice_at := lattice_of par w.
@@ -385,7 +382,6 @@ Section Way.
       - exact within.
       - exact releases_cost.
       - unfold by_lattices in checked. apply andb_prop in checked. destruct checked as [_ C].
-        rewrite forallb_forall in C. specialize (C s in_classes).
         apply Rle_trans with (1 := Below _ (Rlt_le _ _ (exp_pos _))).
         apply (at_most_delta_sound (bits par) (spacing par) lo); auto. apply decayed_h.
     Qed.
@@ -405,7 +401,8 @@ Proof.
     (w = w' \/ forallb symmetric (map what (events p)) = true) ->
     approximate (Q2R epsilon) (Q2R delta) asks (draw d) (draw d')).
   { intros w w' u Hd Hc Hw. destruct (class_of (events p) u) as [s [Hs Hmax]].
-    unfold check_way in Hc. apply orb_prop in Hc. destruct Hc as [Hc|Hc].
+    unfold check_way in Hc. rewrite forallb_forall in Hc. specialize (Hc s Hs). cbv zeta in Hc.
+    apply orb_prop in Hc. destruct Hc as [Hc|Hc].
     { apply (budget_direction asks draw event_of p epsilon delta Hformed following w' s u d d'); auto. }
     apply (direction asks draw event_of par lo hi p epsilon delta Hdecay Hstep Hlo Hformed following w w' s u d d'); auto.
     intros k A P Q Hk Hm. destruct Hw as [->|Hsym]; auto. rewrite forallb_forall in Hsym.
