@@ -12,6 +12,12 @@ From DP.account.kinds Require Import Lists Samples Values Answers Walk Geometric
 Import ListNotations.
 Open Scope R_scope.
 
+(** Kinds that both ways are one for. *)
+Definition symmetric (k : kind) : bool := match k with Sampled _ _ => false | _ => true end.
+
+Lemma symmetric_meets k {A} (P Q : law A) w w' : symmetric k = true -> meets k w P Q -> meets k w' P Q.
+Proof. destruct k; auto. discriminate. Qed.
+
 Section Ceilings.
 Variable p : positive.
 Let one : Z := (2 ^ Zpos p)%Z.

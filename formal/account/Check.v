@@ -6,7 +6,7 @@ From DP.base Require Import Laws Sums.
 From DP Require Import Facts Definitions.
 From DP.decide Require Import Fixed.
 From DP.core Require Import Costs Numbers.
-From DP.account Require Import Kinds Ceilings Pairs Split Compose Lattice Product Dots Reading Plan Gaussians.
+From DP.account Require Import Kinds Ceilings Pairs Split Compose Lattice Product Dots Reading Plan Budgets.
 Import ListNotations.
 
 (** Nodes gap·first, gap·(first + 1), …, so many. *)
@@ -49,17 +49,17 @@ Definition starts (events : list event) : list Z :=
 Definition classes (events : list event) : list Z :=
   match nodup Z.eq_dec (starts events) with [] => [0%Z] | l => l end.
 
-Definition by_lattices (par : parameters) (lo : Z) (w : way) (events : list event) (epsilon delta : Q) : bool :=
-  let l := powers par w events in
+Definition by_lattices (par : parameters) (lo : Z) (events : list event) (l : list (event * lattice)) (epsilon delta : Q) (u : Z) :=
   (length l =? length events)%nat &&
-  forallb (fun u => at_most_delta (bits par) lo (spacing par) (product_lattice (bits par) (budget par) (of_unit u l)) epsilon delta)
-    (classes events).
+  at_most_delta (bits par) lo (spacing par) (product_lattice (bits par) (budget par) (of_unit u l)) epsilon delta.
 
-Definition all_gaussian (events : list event) (epsilon delta : Q) : bool :=
-  forallb (fun u => gaussian_at_most (filter (fun e => reads e u) events) epsilon delta) (classes events).
+(** What a unit meets may need no lattice. *)
+Definition by_budgets (events : list event) (epsilon delta : Q) (u : Z) : bool :=
+  let met := filter (fun e => reads e u) events in pure_at_most met epsilon delta || gaussian_at_most met epsilon delta.
 
 Definition check_way (par : parameters) (lo : Z) (w : way) (events : list event) (epsilon delta : Q) : bool :=
-  all_gaussian events epsilon delta || by_lattices par lo w events epsilon delta.
+  let l := powers par w events in
+  forallb (fun u => by_budgets events epsilon delta u || by_lattices par lo events l epsilon delta u) (classes events).
 
 Definition check_account (par : parameters) (p : plan) (epsilon delta : Q) : bool :=
   let kinds := map what (events p) in
@@ -213,7 +213,6 @@ Section Way.
     Hypothesis apart : differ (between p) w' u d d'.
     Hypothesis one_way : forall k A (P Q : law A), In k (map what (events p)) -> meets k w' P Q -> meets k w P Q.
     Hypothesis worse : forall e, In e (events p) -> reads e u = true -> reads e s = true.
-    Hypothesis in_classes : In s (classes (events p)).
 
     Let costs (hist : history message) : option nat :=
       match nth_error (events p) (event_of hist) with
@@ -253,64 +252,79 @@ Section Way.
     Qed.
 
     (** What the releases up to h have spent is part of what all may spend. *)
-    Lemma gaussian_direction : all_gaussian (events p) epsilon delta = true ->
-      approximate (Q2R epsilon) (Q2R delta) asks (draw d) (draw d').
+    Lemma within_budget (cost : R -> law message -> law message -> Prop) (cost_of : event -> option Q) m :
+      (forall P Q, same P Q -> cost 0%R P Q) ->
+      (forall e q, In e (events p) -> cost_of e = Some q ->
+         (0 <= Q2R q)%R /\ forall P Q, meets (what e) w' P Q -> cost (Q2R q) P Q) ->
+      sum_of cost_of (filter (fun e => reads e s) (events p)) = Some m ->
+      adds_up cost (Q2R m) asks (draw d) (draw d').
     Proof.
-      unfold all_gaussian. intros G. rewrite forallb_forall in G. specialize (G s in_classes). unfold gaussian_at_most in G.
-      destruct (squares _) as [m|] eqn:Hm; [|discriminate].
-      apply andb_prop in G. destruct G as [G HC]. apply andb_prop in G. destruct G as [G Hd].
-      apply andb_prop in G. destruct G as [Hm0 He]. apply le_R in Hm0, He, Hd. rewrite zero_R in Hm0, He, Hd.
-      apply (gaussian_approximate m); auto.
-      set (square i := match nth_error (events p) i with
-        | Some e => match square_of e with Some q => Q2R q | None => 0%R end | None => 0%R end).
-      assert (Nonneg : forall i, (0 <= square i)%R).
-      { intros i. unfold square. destruct (nth_error (events p) i) as [e|] eqn:Hi; [|apply Rle_refl].
-        unfold square_of. destruct (what e) eqn:Hk; try apply Rle_refl.
-        pose proof formed as F. rewrite forallb_forall in F.
-        specialize (F (what e) (in_map what _ _ (nth_error_In _ _ Hi))). rewrite Hk in F. cbn in F.
-        unfold positive_rational in F. apply Z.ltb_lt in F. unfold Q2R.
-        apply Rmult_le_pos; [apply IZR_le; lia|]. left. apply Rinv_0_lt_compat, IZR_lt. lia. }
-      assert (Sum : total square (all_of s (events p) 0) = Q2R m).
+      intros Free Cost Hm.
+      set (spends i := match nth_error (events p) i with
+        | Some e => match cost_of e with Some q => Q2R q | None => 0%R end | None => 0%R end).
+      assert (Nonneg : forall i, (0 <= spends i)%R).
+      { intros i. unfold spends. destruct (nth_error (events p) i) as [e|] eqn:Hi; [|apply Rle_refl].
+        destruct (cost_of e) as [q|] eqn:Hq; [|apply Rle_refl]. apply (Cost e q); auto. eapply nth_error_In; eauto. }
+      assert (Sum : total spends (all_of s (events p) 0) = Q2R m).
       { assert (At : forall i e, nth_error (events p) i = Some e ->
-          square (0 + i)%nat = match square_of e with Some q => Q2R q | None => 0%R end).
-        { intros i e Hi. unfold square. cbn [Nat.add]. rewrite Hi. reflexivity. }
+          spends (0 + i)%nat = match cost_of e with Some q => Q2R q | None => 0%R end).
+        { intros i e Hi. unfold spends. cbn [Nat.add]. rewrite Hi. reflexivity. }
         clear - Hm At. revert m Hm At. generalize 0%nat. generalize (events p) as es.
         induction es as [|e es IH]; intros from m Hm At; cbn [filter] in Hm.
         - cbn in Hm. injection Hm as <-. cbn. symmetry. apply zero_R.
         - rewrite all_of_cons, total_app.
           assert (At' : forall i e, nth_error es i = Some e ->
-            square (Datatypes.S from + i)%nat = match square_of e with Some q => Q2R q | None => 0%R end).
+            spends (Datatypes.S from + i)%nat = match cost_of e with Some q => Q2R q | None => 0%R end).
           { intros i e' Hi. rewrite <- (At (Datatypes.S i) e' Hi). f_equal. lia. }
           destruct (reads e s); [|rewrite (IH _ m Hm At'); cbn; ring].
-          cbn [squares] in Hm. destruct (square_of e) as [q|] eqn:Hq; [|discriminate].
-          destruct (squares (filter _ es)) as [rest|] eqn:Hrest; [|discriminate].
+          cbn [sum_of] in Hm. destruct (cost_of e) as [q|] eqn:Hq; [|discriminate].
+          destruct (sum_of cost_of (filter _ es)) as [rest|] eqn:Hrest; [|discriminate].
           assert (Hm' : m = Qred ((Z.of_N (limit e) # 1) * q + rest)) by congruence. clear Hm. subst m.
           rewrite (IH _ rest eq_refl At'). rewrite (Qeq_eqR _ _ (Qred_correct _)), Q2R_plus, Q2R_mult. f_equal.
           replace (Q2R (Z.of_N (limit e) # 1)) with (INR (N.to_nat (limit e))).
           2: { unfold Q2R. cbn [Qnum Qden]. rewrite Rinv_1, Rmult_1_r, INR_IZR_INZ, N_nat_Z. reflexivity. }
           specialize (At 0%nat e eq_refl). rewrite Nat.add_0_r, Hq in At.
           induction (N.to_nat (limit e)) as [|n IHn]; [cbn; ring|]. cbn [repeat total]. rewrite IHn, At, S_INR. ring. }
-      assert (Spent : forall hist, spent (fun hist => total square (here asks costs hist)) hist =
-        total square (here asks costs hist ++ used asks costs hist)).
+      assert (Spent : forall hist, spent (fun hist => total spends (here asks costs hist)) hist =
+        total spends (here asks costs hist ++ used asks costs hist)).
       { induction hist as [|x hist IH]; cbn [spent used]; rewrite total_app; [cbn; ring|]. rewrite IH. reflexivity. }
-      exists (fun hist => total square (here asks costs hist)). split; [|split].
+      exists (fun hist => total spends (here asks costs hist)). split; [|split].
       - intros hist. apply total_nonneg. auto.
       - intros hist Ha. destruct (following hist Ha) as [e [He' [_ Hmeet]]]. specialize (Hmeet w' u d d' apart).
-        unfold here, costs. rewrite Ha, He'. destruct (reads e u) eqn:Hr; [|apply gdp_free; auto].
-        cbn [total]. rewrite Rplus_0_r. unfold square. rewrite He'.
-        assert (Hs : exists q, square_of e = Some q).
-        { assert (Hin : In e (filter (fun e => reads e s) (events p))).
-          { apply filter_In. split; [eapply nth_error_In; eauto|]. apply worse; auto. eapply nth_error_In; eauto. }
-          revert Hm Hin. generalize (filter (fun e => reads e s) (events p)). clear. intros es. revert m.
-          induction es as [|a es IH]; intros m Hm Hin; [destruct Hin|]. cbn [squares] in Hm. destruct Hin as [->|Hin].
-          - destruct (square_of e); [eauto|discriminate].
-          - destruct (square_of a), (squares es) as [r|]; try discriminate. eauto. }
-        destruct Hs as [q Hq]. rewrite Hq. unfold square_of in Hq. destruct (what e); try discriminate.
-        injection Hq as ->. exact Hmeet.
+        unfold here, costs. rewrite Ha, He'. destruct (reads e u) eqn:Hr; [|apply Free; auto].
+        cbn [total]. rewrite Rplus_0_r. unfold spends. rewrite He'.
+        assert (Hin : In e (events p)) by (eapply nth_error_In; eauto).
+        assert (Hs : exists q, cost_of e = Some q).
+        { assert (Hf : In e (filter (fun e => reads e s) (events p))) by (apply filter_In; auto).
+          revert Hm Hf. generalize (filter (fun e => reads e s) (events p)). clear. intros es. revert m.
+          induction es as [|a es IH]; intros m Hm Hf; [destruct Hf|]. cbn [sum_of] in Hm. destruct Hf as [->|Hf].
+          - destruct (cost_of e); [eauto|discriminate].
+          - destruct (cost_of a), (sum_of cost_of es) as [r|]; try discriminate. eauto. }
+        destruct Hs as [q Hq]. rewrite Hq. apply (Cost e q); auto.
       - intros hist. rewrite Spent, <- Sum. destruct (within hist) as [rest Hrest].
-        rewrite (total_perm square _ _ Hrest), (total_app square _ rest). pose proof (total_nonneg square rest (fun i _ => Nonneg i)). lra.
+        rewrite (total_perm spends _ _ Hrest), (total_app spends _ rest).
+        pose proof (total_nonneg spends rest (fun i _ => Nonneg i)). lra.
     Qed.
-    Hypothesis checked : by_lattices par lo w (events p) epsilon delta = true.
+
+    Lemma budget_direction : by_budgets (events p) epsilon delta s = true ->
+      approximate (Q2R epsilon) (Q2R delta) asks (draw d) (draw d').
+    Proof.
+      unfold by_budgets. intros G. cbv zeta in G.
+      assert (Formed : forall e, In e (events p) -> well_formed (what e) = true).
+      { intros e He. pose proof formed as F. rewrite forallb_forall in F. apply F. apply in_map. exact He. }
+      apply orb_prop in G. destruct G as [G|G].
+      - unfold pure_at_most in G. destruct (sum_of pure_of _) as [m|] eqn:Hm; [|discriminate].
+        apply andb_prop in G. destruct G as [Hb Hd]. apply le_R in Hb, Hd. rewrite zero_R in Hd.
+        apply (pure_sum_approximate (Q2R m)); auto. apply within_budget with pure_of; auto; [apply pure_free|].
+        intros e q He Hq. split; [eapply pure_nonneg; eauto|]. intros P Q H. eapply pure_met; eauto.
+      - unfold gaussian_at_most in G. destruct (sum_of square_of _) as [m|] eqn:Hm; [|discriminate].
+        apply andb_prop in G. destruct G as [G HC]. apply andb_prop in G. destruct G as [G Hd].
+        apply andb_prop in G. destruct G as [Hm0 He]. apply le_R in Hm0, He, Hd. rewrite zero_R in Hm0, He, Hd.
+        apply (gaussian_approximate m); auto. apply within_budget with square_of; auto; [apply gdp_free|].
+        intros e q He' Hq. split; [eapply square_nonneg; eauto|]. intros P Q H. eapply square_met; eauto.
+    Qed.
+
+    Hypothesis checked : by_lattices par lo (events p) (powers par w (events p)) epsilon delta s = true.
 
     Let ends := match w with There => there par | Back => back par end.
     Let lattice_at := lattice_of par w.
@@ -368,7 +382,6 @@ Section Way.
       - exact within.
       - exact releases_cost.
       - unfold by_lattices in checked. apply andb_prop in checked. destruct checked as [_ C].
-        rewrite forallb_forall in C. specialize (C s in_classes).
         apply Rle_trans with (1 := Below _ (Rlt_le _ _ (exp_pos _))).
         apply (at_most_delta_sound (bits par) (spacing par) lo); auto. apply decayed_h.
     Qed.
@@ -388,8 +401,9 @@ Proof.
     (w = w' \/ forallb symmetric (map what (events p)) = true) ->
     approximate (Q2R epsilon) (Q2R delta) asks (draw d) (draw d')).
   { intros w w' u Hd Hc Hw. destruct (class_of (events p) u) as [s [Hs Hmax]].
-    unfold check_way in Hc. apply orb_prop in Hc. destruct Hc as [Hc|Hc].
-    { apply (gaussian_direction asks draw event_of p epsilon delta Hformed following w' s u d d'); auto. }
+    unfold check_way in Hc. rewrite forallb_forall in Hc. specialize (Hc s Hs). cbv zeta in Hc.
+    apply orb_prop in Hc. destruct Hc as [Hc|Hc].
+    { apply (budget_direction asks draw event_of p epsilon delta Hformed following w' s u d d'); auto. }
     apply (direction asks draw event_of par lo hi p epsilon delta Hdecay Hstep Hlo Hformed following w w' s u d d'); auto.
     intros k A P Q Hk Hm. destruct Hw as [->|Hsym]; auto. rewrite forallb_forall in Hsym.
     apply symmetric_meets with w'; auto. }

@@ -57,8 +57,8 @@ Section Meets.
       same Q (bind (each (map (fun n => image (Z.add (snd n)) N) numbers)) post).
 
   (** P and Q are one function of an answer, from 0 to [number] - 1: the true one is e times as likely as any other. *)
-  Definition answer_law (e : R) (number true : Z) : law Z -> Prop := proportional (fun answer =>
-    if ((0 <=? answer) && (answer <? number))%Z then if (answer =? true)%Z then e else 1 else 0).
+  Definition answer_law (e : R) (number truth : Z) : law Z -> Prop := proportional (fun answer =>
+    if ((0 <=? answer) && (answer <? number))%Z then if (answer =? truth)%Z then e else 1 else 0).
   Definition answer_pair (e : R) (number : Z) P Q := exists i j R S (post : Z -> law A),
     (0 <= i < number)%Z /\ (0 <= j < number)%Z /\ answer_law e number i R /\ answer_law e number j S /\
     same P (bind R post) /\ same Q (bind S post).
@@ -87,9 +87,3 @@ Section Meets.
         end
     end.
 End Meets.
-
-(** Kinds that both ways are one for. *)
-Definition symmetric (k : kind) : bool := match k with Sampled _ _ => false | _ => true end.
-
-Lemma symmetric_meets k {A} (P Q : law A) w w' : symmetric k = true -> meets k w P Q -> meets k w' P Q.
-Proof. destruct k; auto. discriminate. Qed.

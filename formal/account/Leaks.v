@@ -5,7 +5,7 @@ From DP.base Require Import Laws Sums Normal.
 From DP Require Import Definitions Meaning.
 From DP.core Require Import Costs.
 From DP.samples Require Import Geometric.
-From DP.account Require Import Kinds.
+From DP.account Require Import Kinds Budgets.
 From DP.account.kinds Require Import Answers Laplace Integers Geometric DiscreteNormal.
 Import ListNotations.
 Open Scope R_scope.
@@ -59,13 +59,6 @@ Section Integers.
     unfold drawn_at in V. cbn [bind E] in V. nra.
   Qed.
 End Integers.
-
-Lemma laplace_ends m : 0 <= m -> laplace_stick m (exp m) = 0.
-Proof.
-  intros Hm. unfold laplace_stick. rewrite <- exp_plus, Rplus_opp_r, exp_0, sqrt_1.
-  assert (1 <= exp m) by (rewrite <- exp_0; destruct Hm as [Hm|<-]; [left; apply exp_increasing; auto|lra]).
-  unfold Rmin. repeat destruct Rle_dec; lra.
-Qed.
 
 Lemma normal_contained m a : 0 < a -> exists c, 0 <= c /\
   forall A (P Q : law A) f, gdp_cost m P Q -> test f -> P f <= a + c * Q f.

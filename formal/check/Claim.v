@@ -125,8 +125,7 @@ Definition measured (asked data : list (string * json)) : bool :=
               (length (filter (String.eqb name) names) =? 1)%nat && negb (is_text name (member "id" data))
               && match member name columns with
                  | Some (Object column) => is_text "number" (member "type" column)
-                 | Some _ => false
-                 | None => true
+                 | _ => false
                  end) names
           | None => false
           end

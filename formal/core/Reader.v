@@ -34,25 +34,23 @@ Section Reader.
 
   Section Tables.
     Variable T : tables.
-    Local Notation D := (data (record_of T)).
+    Variables (views : list string) (o : observer) (d d' : data (record_of T)).
 
     (** As [chance], where the adversary hears whatever the program says next, be it a release or not, and may also look
         at what views show: freshly made after what was said so far, to everyone, or to persons whose data are the same. *)
-    Inductive seen (views : list string) (o : observer) (d d' : D) : H -> R -> R -> Prop :=
-      | seen_bet h t : 0 <= t <= 1 -> seen views o d d' h t t
-      | seen_settle h p q p' q' : seen views o d d' h p q -> 0 <= p' <= p -> q <= q' <= 1 -> seen views o d d' h p' q'
-      | seen_toss h p q p' q' t : 0 <= t <= 1 -> seen views o d d' h p q -> seen views o d d' h p' q' ->
-          seen views o d d' h (t * p + (1 - t) * p') (t * q + (1 - t) * q')
-      | seen_tell h m p q : seen views o d d' (m :: h) p q -> seen views o d d' h p q
-      | seen_say h (P : law (message W)) u v : test u -> test v -> (forall m, seen views o d d' (m :: h) (u m) (v m)) ->
-          seen views o d d' h (P u) (P v)
-      | seen_next h u v : test u -> test v -> (forall m, seen views o d d' (m :: h) (u m) (v m)) ->
-          seen views o d d' h (heard T h d u) (heard T h d' v)
+    Inductive seen : H -> R -> R -> Prop :=
+      | seen_bet h t : 0 <= t <= 1 -> seen h t t
+      | seen_settle h p q p' q' : seen h p q -> 0 <= p' <= p -> q <= q' <= 1 -> seen h p' q'
+      | seen_toss h p q p' q' t : 0 <= t <= 1 -> seen h p q -> seen h p' q' ->
+          seen h (t * p + (1 - t) * p') (t * q + (1 - t) * q')
+      | seen_tell h m p q : seen (m :: h) p q -> seen h p q
+      | seen_say h (P : law (message W)) u v : test u -> test v -> (forall m, seen (m :: h) (u m) (v m)) -> seen h (P u) (P v)
+      | seen_next h u v : test u -> test v -> (forall m, seen (m :: h) (u m) (v m)) ->
+          seen h (heard T h d u) (heard T h d' v)
       | seen_look s person h u v : In s views -> (o = Central \/ d person = d' person) -> test u -> test v ->
-          (forall m, seen views o d d' (m :: h) (u m) (v m)) ->
-          seen views o d d' h (shown_to T s person h d u) (shown_to T s person h d' v).
+          (forall m, seen (m :: h) (u m) (v m)) -> seen h (shown_to T s person h d u) (shown_to T s person h d' v).
 
-    Lemma seen_range views o d d' h p q : seen views o d d' h p q -> 0 <= p <= 1 /\ 0 <= q <= 1.
+    Lemma seen_range h p q : seen h p q -> 0 <= p <= 1 /\ 0 <= q <= 1.
     Proof. induction 1; try (split; auto using E_test; fail); auto; nra. Qed.
   End Tables.
 

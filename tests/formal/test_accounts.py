@@ -54,13 +54,32 @@ def test_an_account_is_confirmed_by_a_theorem(dpaccount, account, name):
     assert (code, json.loads(out)["standing"]) == (0, "theorem")
 
 
-def test_less_than_a_plan_costs_is_not_confirmed(account):
+def with_first(document, changes):
+    """Return a plan whose first event is another one."""
+    first, *others = document["plan"]["events"]
+    return {"plan": {**document["plan"], "events": [{**first, **changes}, *others]}}
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        lambda _: {"confirmed": {"upper": "3.31"}},  # tight: 3.3414
+        lambda _: {"question": {"delta": "8e-06"}},
+        lambda document: with_first(document, {"count": 11}),
+        lambda document: with_first(document, {"sigma": 3.9}),
+        lambda document: {"plan": {**document["plan"], "events": 2 * document["plan"]["events"]}},
+        lambda _: {"question": {"epsilon": "3.3"}, "confirmed": {"upper": "1e-05"}},
+    ],
+)
+def test_less_than_a_plan_costs_is_not_confirmed(account, forged):
     document = account(*PLANS["ten Gaussians"][:2])
-    below = Fraction(document["tight"]["lower"]) * Fraction(99, 100)
-    forged = {**document, "confirmed": {"upper": f"{float(below):.9f}"}}
-    forged["digest"] = digest({name: value for name, value in forged.items() if name != "digest"})
-    rejected = verified.followed(json.dumps(forged).encode(), "CONFIRMED").rejected
-    assert rejected.startswith("invalid: it was not shown")
+    other = document | forged(document)
+    said = verified.followed(json.dumps(other).encode(), "CONFIRMED").rejected
+    assert said == "invalid: the digest does not match"
+    other["digest"] = digest({name: value for name, value in other.items() if name != "digest"})
+    assert verified.followed(json.dumps(other).encode(), "CONFIRMED").rejected.startswith(
+        "invalid: it was not shown"
+    )
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ Section Answers.
   Hypothesis He : 1 <= e.
   Hypothesis Hnumber : (2 <= number)%Z.
 
-  Definition weight (true answer : Z) : R :=
-    if ((0 <=? answer) && (answer <? number))%Z then if (answer =? true)%Z then e else 1 else 0.
+  Definition weight (truth answer : Z) : R :=
+    if ((0 <=? answer) && (answer <? number))%Z then if (answer =? truth)%Z then e else 1 else 0.
 
   Definition all : list Z := map Z.of_nat (seq 0 (Z.to_nat number)).
 
