@@ -408,17 +408,17 @@ let accounted text =
     | None -> (2, "no theorem about these events")
     | Some _ when member_of "digest" document <> Text (digest_of (Object body)) -> (1, "invalid: the digest does not match")
     | Some ((plan, epsilon), delta) ->
-      let costs epsilon = Printf.sprintf "the plan costs at most (%s, %s), %s, %d events" (print_Q epsilon) (print_Q delta)
+      let costs epsilon delta = Printf.sprintf "the plan costs at most (%s, %s), %s, %d events" (print_Q epsilon) (print_Q delta)
         (relation_text plan.between) (List.length plan.events) in
-      let nearly = qred { qnum = Whole.mul epsilon.qnum (Whole.of_int 1001); qden = Whole.mul epsilon.qden (Whole.of_int 1000) } in
+      let nearly q = qred { qnum = Whole.mul q.qnum (Whole.of_int 1001); qden = Whole.mul q.qden (Whole.of_int 1000) } in
       (* accounts are confirmed some 1.4e-5 of their answer above the tight one; if that is δ, ε has to be closer *)
       let first, finer = match member_of "epsilon" (member_of "question" document) with
         | Null -> 8e-6, [ 1e-6; 1e-7; 1e-8; 1e-9; 1e-10 ]
         | _ -> 5e-7, [ 1e-7; 1e-8; 1e-9; 1e-10 ] in
-      if added_up plan epsilon delta || confirmed plan epsilon delta [ first ] then (0, "valid: " ^ costs epsilon)
-      else if not (confirmed plan nearly delta [ 1e-4; 8e-6 ]) then (1, "invalid: it was not shown that " ^ costs epsilon)
-      else if confirmed plan epsilon delta finer then (0, "valid: " ^ costs epsilon)
-      else (2, "no theorem so close: " ^ costs nearly)
+      if added_up plan epsilon delta || confirmed plan epsilon delta [ first ] then (0, "valid: " ^ costs epsilon delta)
+      else if not (confirmed plan (nearly epsilon) (nearly delta) [ 1e-4; 8e-6; 1e-6; 1e-7 ]) then (1, "invalid: it was not shown that " ^ costs epsilon delta)
+      else if confirmed plan epsilon delta finer then (0, "valid: " ^ costs epsilon delta)
+      else (2, "no theorem so close: " ^ costs (nearly epsilon) (nearly delta))
 
 (* What is decided of one event, under add-remove if it is counted there, in units of 2^-bits at e^(i step), i = low.. of n: for tests. *)
 let ceilings_of text bits step low n =

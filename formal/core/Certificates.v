@@ -2,6 +2,9 @@
     meets its hypotheses, the reader of the claim sees at most (ε, δ) of one unit: of a row, or of a person with as
     many rows as the claim counts.
 
+    Of persons who have one row each, a claim on rows is one on persons (OneRowEach.v); of rows that move by a radius, what
+    is read moves no further than the file (ColumnsRead.v).
+
     A reader reads: `claim` (check/Claim.v), `near`, `seen`, `complete` and `steadfast` (Reader.v), `rows_of_persons`
     (RowsOfPersons.v), `lawful` (Definitions.v), and what each hypothesis of the certificate means (`holds`,
     `takes_for_granted`). *)

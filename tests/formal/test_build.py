@@ -108,3 +108,8 @@ def test_without_coq_the_sentence_says_what_is_missing_and_what_was_written(tmp_
     ):
         formal.write_program(tmp_path / "program")
     assert not (tmp_path / "program").exists()
+
+
+def test_ci_compiles_from_nothing_unless_a_folder_is_named(root):
+    assert 'FORMAL_CACHE="${FORMAL_CACHE-}" make formal' in (root / ".ci" / "run").read_text()
+    assert "make formal FORMAL_CACHE= " in (root / ".github" / "workflows" / "tests.yml").read_text()
