@@ -26,8 +26,8 @@ from dpaccount.proof import (
     laplace,
     linear,
     moved,
+    point,
 )
-from dpaccount.proof.derivation import point
 from dpaccount.proof.search import approximate
 from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid

@@ -114,7 +114,7 @@ def _trials(play: Play, seeds: range) -> Floats:
 
 def certificate(subject: Any, delta: Fraction | None = None) -> dict[str, Any]:
     """Return what is proved of a subject at `delta`, or its own δ, inferred again by the checker."""
-    from dpaccount.proof.derivation import point, write
+    from dpaccount.proof import point, write
     from dpaccount.proof.search import private
 
     theorem = subject.proof(subject.delta if delta is None else delta)

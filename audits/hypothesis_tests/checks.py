@@ -15,8 +15,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.leaves import rows
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.samplers import Integers
-from dpaccount.proof import Contribution, Cover, Covered, Shifts, Stable, Theorem, View
-from dpaccount.proof.derivation import Hypothesis
+from dpaccount.proof import Contribution, Cover, Covered, Hypothesis, Shifts, Stable, Theorem, View
 from dpaccount.relation import REPLACE_ONE, adjacency
 
 

@@ -37,7 +37,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import Hypothesis
+from dpaccount.proof import Hypothesis
 from dpaccount.schemas.certificate import Evidence, ShownPair, Status
 from mechanisms.subject import Domain, Rows, Subject
 

@@ -19,7 +19,7 @@ from dpaccount.errors import DpaccountError, InputError, RuleError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import write
+from dpaccount.proof import write
 from mechanisms.subject import Subject, View
 from mechanisms.subject.isolation import fresh
 from mechanisms.table.user_level import ByPerson, named

@@ -17,7 +17,7 @@ from audits.subjects.catalogue import subject_of
 from dpaccount.documents import csv_text, plain
 from dpaccount.errors import InputError
 from dpaccount.noise.laws import double_up
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 from dpaccount.schemas.claim import (
     PlannedStatistic,
     StatisticNoise,

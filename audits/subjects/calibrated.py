@@ -14,7 +14,7 @@ from dpaccount.documents import flat
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import Number, to_digits
 from dpaccount.noise.receipt import NoNoise
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 from dpaccount.relation import adjacency
 from mechanisms.subject import Subject
 from mechanisms.table.user_level import ByPerson, named

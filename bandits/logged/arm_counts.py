@@ -26,10 +26,10 @@ from dpaccount.proof import (
     fine_gaussian,
     lattice_gaussian,
     linear,
+    point,
     to_approximate,
     to_zcdp,
 )
-from dpaccount.proof.derivation import point
 from dpaccount.proof.search import approximate
 from mechanisms.shared import gaussian_noise
 

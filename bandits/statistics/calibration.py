@@ -5,8 +5,7 @@ from fractions import Fraction
 
 from dpaccount.errors import InputError, RuleError, out_of_range
 from dpaccount.numerics.bisection import least_integer
-from dpaccount.proof import Theorem
-from dpaccount.proof.derivation import point
+from dpaccount.proof import Theorem, point
 
 SEARCH_STEPS = 10  #: the answer is within a part in 2^10 of the least
 REACH = 40  #: scales from 2^−40 to 2^40 are tried

@@ -1,7 +1,7 @@
 """A derivation, inferred again step by step; and the list of what to read to judge one."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import composition, conversions, hypotheses, noise, refutations, relation, sensitivity
@@ -18,7 +18,7 @@ NOISE = {name for name, declared in RULES.items() if "key" in declared.members}
 
 Step = dict[str, Any]
 #: Names of noise and of filters; for each the query, how it was transformed, the law, and the covers.
-Draws = dict[str, tuple[str, str, str, str]]
+Draws = Mapping[str, tuple[str, str, str, str]]
 
 
 def infer(rule: str, premises: list[list[Any]], given: dict[str, Any]) -> list[Any]:
@@ -102,7 +102,8 @@ def noise_of(rule: str, premises: Sequence[Inferred], given: dict[str, Any], fac
         return {name_of_draw(given["key"], MAX_KEY): drawn}
     if rule == "assume_filter":
         return {name_of_draw(given["query"], composition.MAX_SUBJECT): ("", "", rule, "")}
-    merged, parts = Draws(), {id(each): each.drawn for each in premises}.values()
+    merged: dict[str, Any] = {}
+    parts = {id(each): each.drawn for each in premises}.values()
     spend(sum(map(len, parts)))
     for part in parts:
         for name, value in part.items():

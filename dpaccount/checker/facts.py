@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 from .curves import Curve, as_json, curve_of, written
 from .documents import Rejected, brief, check_members, ensure, integer
-from .intervals import number, positive
+from .intervals import number
 from .relation import written_relation
 
 Units = tuple[int, int]  #: first and last
@@ -307,7 +307,10 @@ def witness_of(members: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]
     for name, reader in members.items():
         if name in given:
             read, value = reader.of if name in optional else reader, given[name]
-            witness[name] = positive(value, name) if read is positive else read(value)
+            try:
+                witness[name] = read(value)
+            except Rejected as why:
+                raise Rejected(f"{name}: {why}") from None
     return {name: value for name, value in witness.items() if name not in UNREAD}
 
 

@@ -42,11 +42,10 @@ def number(text: object) -> Fraction:
     return value
 
 
-def positive(value: object, name: str) -> Fraction:
+def positive(value: object) -> Fraction:
     """Read an exact number above zero."""
-    exact_value = number(value)
-    ensure(exact_value > 0, f"the {name} must be above 0, found {exact_value}")
-    return exact_value
+    ensure(number(value) > 0, f"it must be above 0, found {value}")
+    return number(value)
 
 
 def added(values: Iterable[Fraction]) -> Fraction:

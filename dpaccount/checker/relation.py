@@ -32,7 +32,7 @@ def neighbours_of(value: object) -> str:
     kind, _, radius = text(value).partition(RADIUS)
     if kind != MOVED:
         return relation_of(value)
-    ensure(value == moving(positive(radius, "radius")), "a radius is written in lowest terms")
+    ensure(value == moving(positive(radius)), "a radius is written in lowest terms")
     return text(value)
 
 

@@ -9,8 +9,7 @@ from itertools import chain
 from typing import Any
 
 from dpaccount.errors import RuleError
-from dpaccount.proof import Covered, Rounds, Theorem
-from dpaccount.proof.derivation import walk
+from dpaccount.proof import Covered, Rounds, Theorem, walk
 
 
 @dataclass(frozen=True)

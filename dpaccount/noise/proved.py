@@ -10,14 +10,13 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
+from dpaccount import proof
 from dpaccount.cached import cached_property
 from dpaccount.errors import ReceiptError
 from dpaccount.noise import leaves as paid
 from dpaccount.noise.laws import Law, checked_width, law_of
 from dpaccount.noise.leaves import Leaf
-from dpaccount.proof import Private, Theorem
-from dpaccount.proof import derivation as written
-from dpaccount.proof.derivation import Hypothesis
+from dpaccount.proof import Hypothesis, Private, Theorem
 from dpaccount.relation import written_relation
 
 ENTERED = ("assume_rounds", "assume_tree", "assume_covers")  #: rules on which units enter which releases
@@ -32,7 +31,7 @@ class Proved:
     @cached_property
     def point(self) -> tuple[Fraction, Fraction]:
         """Return (ε, δ); raises `RuleError` if the conclusion is not of this form."""
-        return written.point(self.theorem)
+        return proof.point(self.theorem)
 
     @property
     def relation(self) -> str | None:
@@ -49,17 +48,17 @@ class Proved:
     @cached_property
     def parts(self) -> tuple[Theorem, ...]:
         """Return all theorems in its derivation, premises first and itself last, each once."""
-        return tuple(written.walk(self.theorem))
+        return tuple(proof.walk(self.theorem))
 
     @cached_property
     def steps(self) -> list[dict[str, Any]]:
         """Return its derivation in the form of a certificate."""
-        return written.write(self.theorem)
+        return proof.write(self.theorem)
 
     @cached_property
     def hypotheses(self) -> tuple[Hypothesis, ...]:
         """Return the hypotheses about the code, each once, in the order of the derivation."""
-        return tuple(written.hypotheses(self.theorem))
+        return tuple(proof.hypotheses(self.theorem))
 
     @property
     def covers_late(self) -> bool:

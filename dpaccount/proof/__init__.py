@@ -6,7 +6,7 @@ families of the same names, and once in Coq, where it is proved.  Numbers are ex
 are decided by intervals rounded outward, or refused.
 
 Trusted: the checker alone.  What stands here builds steps, and `search` proposes witnesses.  Guards against
-made-up theorems stop accidents only: a written `derivation` is inferred again by whoever reads it.
+made-up theorems stop accidents only: what they `write` is inferred again by whoever reads it.
 R0 … R22, and sources: docs/rules.md; docs/proofs.md.
 """
 
@@ -114,4 +114,4 @@ from .rules import (
     assume_neighbours,  # → Apart by contributions; inside the relation
     refute,  # Apart by laws → Refuted; δ(ε) of the pair is above δ
 )
-from .theorem import Theorem
+from .theorem import Hypothesis, Theorem, hypotheses, point, releases, walk, write

@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpaccount.checker.facts import Units
 from dpaccount.relation import CENTRAL
 
-from .theorem import Theorem, exact, inferred, releases
+from .theorem import Theorem, exact, inferred, releases, told
 
 Table = Sequence[Sequence[Fraction]]
 Matrix = Sequence[Sequence[int]]
@@ -187,7 +187,7 @@ def _entered(query: Theorem, rounds: Entered, times: int = 1, apart: int = 1) ->
     """Return the hypothesis of which unit enters which round: as given, or for a number of rounds."""
     if isinstance(rounds, Theorem):
         return rounds
-    name = getattr(query.conclusion, "query", "")
+    name = told(query, "query") or ""
     return assume_rounds(name, rounds, "movement", times, apart if times > 1 else 1)
 
 
@@ -223,10 +223,8 @@ def factorised(
     than before: its old and new additions are each within `contribution`, of a plain sum.
     """
     entered = _entered(query, rounds, participations, separation)
-    person = contribution or next(iter(query.premises), query)
-    several = (
-        getattr(entered.conclusion, "times", 1) > 1
-    )  # even if no more than one fits: a neighbour's may be another
+    person = contribution or next(iter(getattr(query, "premises", ())), query)
+    several = (told(entered, "times") or 1) > 1  # even if no more than one fits: a neighbour's may be another
     return inferred("factorised", query, entered, *([person] if several else []), matrix=matrix, bits=bits)
 
 
@@ -290,7 +288,7 @@ def fine_gaussian(
     With s = σ/γ ≥ 1 the two laws of a coordinate differ by at most φ(1)/(12s²) + (1+4e^(−3/2))/(48√(2π)s³)
     + Σ_m e^(−2π²s²m²) < .0201643/s² + .01573/s³ in total variation (docs/proofs.md) (R18).
     """
-    counted = numbers or assume_numbers(getattr(query.conclusion, "query", ""), coordinates, "movement")
+    counted = numbers or assume_numbers(told(query, "query") or "", coordinates, "movement")
     given = {"variance": variance, "grid": grid, "coordinates": coordinates, "distance": distance}
     return inferred("fine_gaussian", query, counted, **given, key=key)
 
@@ -394,7 +392,7 @@ def mixture(*parts: Theorem, choice: Theorem | None = None) -> Theorem:
 
     That one part is drawn, and of the others nothing, is the hypothesis `choice`.
     """
-    subject = " or ".join(getattr(part.conclusion, "subject", "") for part in parts)
+    subject = " or ".join(told(part, "subject") or "" for part in parts)
     return inferred(
         "mixture", choice or assume_choice(subject, list(map(releases, parts)), "one part"), *parts
     )
@@ -407,9 +405,9 @@ def local(message: Theorem, covered: Theorem) -> Theorem:
 
 def _seen(rule: str, part: Theorem, view: Theorem) -> Theorem:
     """Apply a rule on a view, which without keys is of all that its premise releases."""
-    if view.witness.get("releases") == () and releases(part):
+    if told(view, "releases") == () and isinstance(part, Theorem) and (keys := releases(part)):
         shown = view.witness
-        view = assume_view(shown["query"], shown["audience"], shown["because"], releases(part))
+        view = assume_view(shown["query"], shown["audience"], shown["because"], keys)
     return inferred(rule, part, view)
 
 

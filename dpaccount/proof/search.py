@@ -11,7 +11,6 @@ from dpaccount.numerics.bisection import least_integer
 from dpaccount.numerics.curves import compare, delta_ball
 from dpaccount.precision import precision
 
-from .derivation import walk
 from .rules import (
     billboard,
     group,
@@ -23,7 +22,7 @@ from .rules import (
     to_zcdp,
     within,
 )
-from .theorem import Theorem
+from .theorem import Theorem, walk
 
 MAX_CELLS = 40_000
 GRID = 10**9  #: ε is proposed in steps of 1e-9

@@ -1,13 +1,19 @@
-"""Theorems: `hypotheses ⊢ conclusion`, each inferred by the checker from premises and a witness."""
+"""Theorems: `hypotheses ⊢ conclusion`, each inferred by the checker, and how they are written down.
 
-from collections.abc import Mapping, Sequence
+A derivation is a list of steps ``{"rule", "from", "with", "gives", "digest"}``; `from` holds the indices of
+earlier steps, and the digest is that of the step's canonical JSON with its premises' digests in their place.
+A wrong step is caught when it is checked; the list of hypotheses is trusted.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dpaccount.checker.curves import Approximate, Pure
 from dpaccount.checker.documents import BROKEN, Rejected, Work
-from dpaccount.checker.facts import RULES, SIMPLE, Judgement, Optional, frozen
+from dpaccount.checker.facts import RULES, SIMPLE, Judgement, Optional, Private, as_wire, frozen
 from dpaccount.checker.intervals import number, positive
 from dpaccount.errors import RuleError
 
@@ -78,13 +84,19 @@ def inferred(rule: str, *premises: Theorem, **witness: Any) -> Theorem:
     # A step may cost as much as a document; whether all steps together do is seen when they are checked.
     Work.begin()
     try:
-        return Theorem(rule, premises, given, step(rule, [each.known for each in premises], given), _SEAL)
+        known = step(rule, [each.known for each in premises], given)
+        return Theorem(rule, premises, given, known._replace(drawn=MappingProxyType(known.drawn)), _SEAL)
     except Rejected as why:
         raise RuleError(f"{rule}: {why}") from None
     except BROKEN as why:
         raise RuleError(
             f"{rule}: a value has the wrong shape ({type(why).__name__}: {str(why)[:80]})"
         ) from None
+
+
+def told(part: Theorem, name: str) -> Any:
+    """Return a member of a conclusion, None where there is none: the rule says what it needs."""
+    return getattr(getattr(part, "conclusion", None), name, None)
 
 
 def exact(values: Sequence[Fraction | int]) -> list[Fraction | int]:
@@ -112,3 +124,69 @@ def _written(rule: str, name: str, value: Any, reader: Any) -> Any:
 def releases(theorem: Theorem) -> tuple[str, ...]:
     """Return the keys of all the noise that a theorem rests on, and the names of filters, sorted."""
     return tuple(sorted(theorem.known.drawn))
+
+
+# ------------------------------------------------------------------ written down
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """Something that the code must do for a theorem to apply, and the evidence it points to."""
+
+    rule: str
+    query: str
+    because: str
+    statement: dict[str, Any]
+    digest: str  #: of its step in the written derivation
+
+
+def write(theorem: Theorem) -> list[dict[str, Any]]:
+    """Return the derivation of `theorem`, premises before conclusions, equal steps once."""
+    steps: dict[str, dict[str, Any]] = {}
+    places: dict[str, int] = {}
+    for part in walk(theorem):
+        known = part.known
+        if known.digest not in steps:
+            before = [places[premise.known.digest] for premise in part.premises]
+            given = {name: _listed(value) for name, value in part.witness.items()}
+            places[known.digest] = len(steps)
+            body = {"rule": part.rule, "from": before, "with": given, "gives": as_wire(known.fact)}
+            steps[known.digest] = {**body, "digest": known.digest}
+    return list(steps.values())
+
+
+def _listed(value: Any) -> Any:
+    return list(map(_listed, value)) if isinstance(value, tuple) else value
+
+
+def walk(theorem: Theorem) -> Iterator[Theorem]:
+    """Yield every theorem that `theorem` rests on, premises first and itself last, each once."""
+    seen: set[int] = set()
+    stack = [(theorem, False)]
+    while stack:
+        part, ready = stack.pop()
+        if ready:
+            yield part
+        elif id(part) not in seen:
+            seen.add(id(part))
+            stack.append((part, True))
+            stack.extend((premise, False) for premise in reversed(part.premises))
+
+
+def hypotheses(theorem: Theorem) -> list[Hypothesis]:
+    """Return what the code must do for `theorem` to apply, each once, in the order of the derivation."""
+    return [
+        Hypothesis(step["rule"], step["with"]["query"], step["with"]["because"], step["with"], step["digest"])
+        for step in write(theorem)
+        if step["rule"].startswith("assume_")
+    ]
+
+
+def point(theorem: Theorem) -> tuple[Fraction, Fraction]:
+    """Return (ε, δ) of a theorem that ends in one point or in pure DP; raises `RuleError` for others."""
+    fact = theorem.conclusion
+    if isinstance(fact, Private) and isinstance(fact.curve, Approximate):
+        return fact.curve.epsilon, fact.curve.delta
+    if isinstance(fact, Private) and isinstance(fact.curve, Pure):
+        return fact.curve.epsilon, Fraction(0)
+    raise RuleError(f"needed a statement at (ε, δ), found {fact}")

@@ -26,9 +26,9 @@ from dpaccount.proof import (
     assume_persons,
     group,
     persons,
+    point,
     post_process,
 )
-from dpaccount.proof.derivation import point
 from dpaccount.proof.search import approximate
 from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows, Subject, View, released

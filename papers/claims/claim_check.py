@@ -13,8 +13,7 @@ from typing import Any
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import Enclosure, printed
 from dpaccount.exact import Number as Bound
-from dpaccount.proof import Theorem
-from dpaccount.proof.derivation import write
+from dpaccount.proof import Theorem, write
 from papers.claims.parameters import SIZE, Parameter, Settings, Value, Values, Word, short
 
 SCHEMA = "dpaccount/claim-check/1"

@@ -17,8 +17,7 @@ from audits.attack.white_box import Target
 from audits.certificate.document import audited, describe_proof, describe_subject, draft
 from audits.claim import Claim
 from dpaccount.exact import shown
-from dpaccount.proof import assume_event, refute
-from dpaccount.proof.derivation import write
+from dpaccount.proof import assume_event, refute, write
 from dpaccount.schemas import certificate as parts
 from papers.kharkovskii.po_curator import PoCurator
 from papers.kharkovskii.published import lifted, width

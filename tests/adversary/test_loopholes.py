@@ -21,8 +21,7 @@ from dpaccount.checker import derivation
 from dpaccount.checker.__main__ import main
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
-from dpaccount.proof import REPLACE_ONE, to_approximate
-from dpaccount.proof.derivation import write
+from dpaccount.proof import REPLACE_ONE, to_approximate, write
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
 

@@ -16,8 +16,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
-from dpaccount.proof.derivation import point
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, point
 from mechanisms.subject import View
 from tests.bandits import shop_logs
 from tests.bandits.shop_logs import CONVERSIONS, DELTA, EVEN, UNEVEN

@@ -21,7 +21,7 @@ from dpaccount.noise.laws import law_of
 from dpaccount.noise.leaves import leaves
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 from mechanisms.subject import View
 from tests.looped import looped
 

@@ -19,7 +19,7 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from dpaccount.noise.proved import Proved
-from dpaccount.proof.derivation import write
+from dpaccount.proof import write
 from dpaccount.schemas.certificate import Evidence
 from tests.looped import looped
 

@@ -15,7 +15,7 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 from papers.pavlovic.kernel_draws import drawn
 from tests.looped import looped
 

@@ -35,8 +35,7 @@ from dpaccount.noise.leaves import leaves
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import REPLACE_ONE, assume_ball
-from dpaccount.proof.derivation import hypotheses
+from dpaccount.proof import REPLACE_ONE, assume_ball, hypotheses
 from mechanisms.continual import factors
 from tests.bandits.own_late import BrokenCourse, SoundLate, UnprovedLate
 from tests.looped import looped

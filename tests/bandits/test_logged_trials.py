@@ -15,7 +15,7 @@ from bandits.logged.logged_trials import read_trial, taking_part
 from bandits.logged.reward_expressions import condition
 from dpaccount.documents import parse_toml
 from dpaccount.errors import InputError
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 from dpaccount.proof.search import approximate
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column, read_table

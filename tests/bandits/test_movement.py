@@ -18,7 +18,7 @@ from dpaccount.noise.laws import law_of
 from dpaccount.noise.leaves import leaves
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 
 DELTA = Fraction(1, 1000)
 BATCHES = [(1, 0, 9), (3, 0, 10), (2, 0.5, 20)]  #: people a row, growth, people

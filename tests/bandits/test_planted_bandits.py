@@ -33,7 +33,7 @@ from bandits.range_predictor import RangePredictor
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from bandits.usca import Usca
 from dpaccount.noise.proved import Proved
-from dpaccount.proof.derivation import hypotheses
+from dpaccount.proof import hypotheses
 from examples.random_projections.random_projections import Projections
 
 DELTA = Fraction(1, 10**6)

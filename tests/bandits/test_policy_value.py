@@ -12,7 +12,7 @@ from bandits.statistics.first_moments import CONTRIBUTION_BITS
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 from tests.looped import looped
 
 DELTA = Fraction(1, 10**6)

@@ -30,8 +30,7 @@ from benchmarks import continual
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import ANYONE, JOINT, LOCAL
-from dpaccount.proof.derivation import point
+from dpaccount.proof import ANYONE, JOINT, LOCAL, point
 from mechanisms.continual import factors
 from mechanisms.continual.sums import TreeSums
 from papers import reproduce

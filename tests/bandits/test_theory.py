@@ -11,7 +11,7 @@ from bandits.learning.features import quadrature_features, squared_exponential
 from bandits.simulation import information_gain
 from bandits.statistics import published_noise
 from dpaccount.errors import InputError
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 from papers.dubey import regret_bounds
 from tests.looped import looped
 

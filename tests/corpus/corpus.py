@@ -86,7 +86,7 @@ def derivations() -> Answers:
     from fractions import Fraction
 
     from audits.subjects.catalogue import entries, example_values
-    from dpaccount.proof.derivation import write
+    from dpaccount.proof import write
 
     found = {}
     for entry in entries():

@@ -19,8 +19,7 @@ from dpaccount.checker.distributions import shuffled_delta
 from dpaccount.checker.documents import Work
 from dpaccount.checker.facts import RULES
 from dpaccount.checker.intervals import Interval
-from dpaccount.proof import REPLACE_ONE, assume_l1, assume_points, laplace, shuffled, to_gdp
-from dpaccount.proof.derivation import write
+from dpaccount.proof import REPLACE_ONE, assume_l1, assume_points, laplace, shuffled, to_gdp, write
 from tests.dpaccount.rules.statements import DERIVATIONS
 from tests.dpaccount.rules.test_units import KEEPS, REFUSES
 from tests.formal.damaged import forged, honest_digests

@@ -21,8 +21,7 @@ from dpaccount.noise.leaves import leaves
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import Private, to_approximate
-from dpaccount.proof.derivation import walk, write
+from dpaccount.proof import Private, to_approximate, walk, write
 from dpaccount.proof.search import unconverted
 from tests.looped import looped
 

@@ -23,8 +23,7 @@ from dpaccount.noise.leaves import leaves
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import ADD_REMOVE, Contribution, Covered, Shifts, Stable, compose
-from dpaccount.proof.derivation import point, walk, write
+from dpaccount.proof import ADD_REMOVE, Contribution, Covered, Shifts, Stable, compose, point, walk, write
 from dpaccount.relation import radius_of
 from mechanisms.subject.private import Private, release
 from tests.looped import looped

@@ -15,8 +15,7 @@ from audits.hypothesis_tests.replay import Recorder
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
-from dpaccount.proof.derivation import point
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, point
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.clipped_mean import ClippedMean
 from mechanisms.count import Count

@@ -11,7 +11,7 @@ from audits.claim import read_claim
 from audits.subjects.calibrated import noise_of
 from audits.subjects.catalogue import entries, subject_of
 from dpaccount.checker.derivation import check_derivation
-from dpaccount.proof.derivation import point, write
+from dpaccount.proof import point, write
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "mechanisms"
 NAMES = [entry.name for entry in entries() if entry.layer == "mechanisms"]

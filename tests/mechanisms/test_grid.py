@@ -12,7 +12,7 @@ from scipy import stats
 from audits.claim import read_claim
 from audits.subjects.catalogue import entries, find, make, subject_of
 from dpaccount.errors import InputError, RuleError
-from dpaccount.proof.derivation import point, walk
+from dpaccount.proof import point, walk
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.shared.gaussian_noise import distance
 from mechanisms.shared.grid import clipped, in_ball, step

@@ -15,7 +15,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import point, write
+from dpaccount.proof import point, write
 from dpaccount.relation import REPLACE_ONE, bounded_row, radius_of
 from mechanisms.cell_points import CellPoints
 from mechanisms.fixed_map import FixedMap

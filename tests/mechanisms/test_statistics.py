@@ -8,8 +8,7 @@ import pytest
 from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise
-from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
-from dpaccount.proof.derivation import point, write
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, point, write
 from mechanisms.count import Count
 from mechanisms.count_by_group import CountByGroup
 from mechanisms.gaussian_sum import GaussianSum

@@ -13,7 +13,7 @@ from benchmarks import continual
 from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.buffered_toeplitz import BufferedToeplitz
 from mechanisms.continual import factors

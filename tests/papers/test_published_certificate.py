@@ -12,8 +12,7 @@ from audits.certificate.summary import summary
 from audits.claim import read_claim
 from audits.cli import run
 from dpaccount.checker import Rejected
-from dpaccount.proof import REPLACE_ONE, assume_event, refute
-from dpaccount.proof.derivation import write
+from dpaccount.proof import REPLACE_ONE, assume_event, refute, write
 from dpaccount.relation import bounded_row
 from papers.kharkovskii import published_certificate as published
 from papers.kharkovskii.po_curator import PoCurator

@@ -83,13 +83,13 @@ def composed(i: Interval, on: Releases, witness: object, digits: int, *, back: b
     powers = []
     for part, (release, count) in zip(parts, counted, strict=True):
         check_members(part, ("step", "limits"), ("spacing", "inside"))
-        spacing = positive(part["spacing"], "spacing") if "spacing" in part else Fraction(0)
+        spacing = positive(part["spacing"]) if "spacing" in part else Fraction(0)
         if release is None:
-            measure = gaussian(i, positive(part["spacing"], "spacing"), on.mu_squared)
+            measure = gaussian(i, positive(part["spacing"]), on.mu_squared)
         else:
             measure = measure_of(i, release, spacing, part.get("inside"), digits, back=back)
         limits = limits_of(part["limits"], digits)
-        base = place(i, measure, positive(part["step"], "step"), limits)
+        base = place(i, measure, positive(part["step"]), limits)
         powers.append(power(i, base, count, limits))
     return together(i, powers, digits)
 
@@ -131,7 +131,7 @@ def sampled(i: Interval, on: Releases, inside: object, digits: int, *, back: boo
         return as_measure(i, composed(i, on, inside, digits, back=back), digits)
     spacing = number(inside)
     if on.others == ():
-        return gaussian(i, positive(inside, "spacing"), on.mu_squared)
+        return gaussian(i, positive(inside), on.mu_squared)
     (release, count), *more = on.others
     ensure(on.mu_squared == 0 and count == 1 and not more, "several releases are composed")
     return measure_of(i, release, spacing, None, digits, back=back)

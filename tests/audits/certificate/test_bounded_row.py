@@ -155,7 +155,7 @@ def test_another_noise_or_more_assumptions_beside_are_refused(document):
     from fractions import Fraction
 
     from dpaccount.noise.proved import Proved
-    from dpaccount.proof.derivation import point
+    from dpaccount.proof import point
     from mechanisms.gaussian_rows import GaussianRows
 
     for other in (GaussianRows(rows=3, sigma=Fraction(99)), GaussianRows(rows=3, radius=Fraction(1, 9))):

@@ -21,7 +21,7 @@ from dpaccount.documents import Place
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import as_exact
 from dpaccount.noise.proved import Proved
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 from dpaccount.schemas.certificate import DescribedSubject
 from mechanisms.count import Count
 from mechanisms.subject import View

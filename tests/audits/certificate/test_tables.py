@@ -27,7 +27,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 from mechanisms.subject.isolation import played
 from mechanisms.table.rows import read_rows
 

@@ -20,7 +20,7 @@ from audits.subjects.catalogue import listed, subject_of
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import write
+from dpaccount.proof import write
 
 Said = dict[str, Any]
 

@@ -15,7 +15,7 @@ from audits.consistency.formulas import every_column
 from audits.consistency.studies import check_read
 from audits.subjects.catalogue import subject_of
 from dpaccount.checker.documents import Rejected
-from dpaccount.proof.derivation import write
+from dpaccount.proof import write
 from mechanisms.noisy_statistics import NoisyStatistics
 from tests.audits.studies.test_studies import HEAD, every, statistics
 from tests.dpaccount.checker.made import HONEST, copied

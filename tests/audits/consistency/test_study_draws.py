@@ -25,7 +25,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import write
+from dpaccount.proof import write
 from mechanisms import noisy_statistics
 from mechanisms.noisy_statistics import NoisyStatistics
 from mechanisms.statistics.draws import draws as product_draws

@@ -23,7 +23,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import write
+from dpaccount.proof import write
 from mechanisms.noisy_statistics import planned
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise

@@ -31,11 +31,12 @@ from dpaccount.proof import (
     factorised,
     fine_gaussian,
     gaussian,
+    hypotheses,
     linear,
     nodes,
     to_approximate,
+    write,
 )
-from dpaccount.proof.derivation import hypotheses, write
 from mechanisms.buffered_toeplitz import BufferedToeplitz
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.optimal_factor import OptimalFactor

@@ -17,7 +17,7 @@ from audits.studies import results
 from audits.subjects.catalogue import BoundClaim, find, subject_of
 from dpaccount import checker
 from dpaccount.errors import InputError
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 from dpaccount.schemas.claim import PlannedStatistic, StatisticNoise, StudyPlan, StudyTotal
 from mechanisms.table.totals import TablePart
 from tests.looped import looped
@@ -139,7 +139,7 @@ def test_a_plan_reads_no_data_and_charges_nothing(dpaccount, study):
 
 def test_what_is_planned_is_what_is_proved_and_drawn(study):
     """The noise of the plan is that of the subject's theorem, and the total is met but hardly missed."""
-    from dpaccount.proof.derivation import write
+    from dpaccount.proof import write
 
     claim = read_claim(study(every()))
     subject = subject_of(claim)

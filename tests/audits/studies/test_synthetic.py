@@ -11,7 +11,7 @@ import pytest
 
 import dpaccount as dp
 from audits.subjects.catalogue import subject_of
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 
 FOLDER = Path(__file__).parents[3] / "examples" / "clinic_visits"
 PROBABILITIES = np.array([0.5, 0.4, 0.1]), np.array([0.2, 0.2, 0.3, 0.3]), np.array([0.1, 0.3, 0.3, 0.2, 0.1])

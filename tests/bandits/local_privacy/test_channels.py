@@ -8,7 +8,7 @@ import pytest
 
 from bandits.local_privacy.channels import CHANNELS, TABLES, LaplaceChannel, TableChannel, bounded, channel
 from dpaccount.errors import InputError
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 from tests.looped import looped
 
 EPSILONS = [Fraction(1, 2), Fraction(1), Fraction(2), Fraction(30)]

@@ -14,7 +14,7 @@ from bandits.local_privacy.channels import CHANNELS, TABLES
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 from papers.zhou.kernel_functions import kernel_function
 from tests.looped import looped
 

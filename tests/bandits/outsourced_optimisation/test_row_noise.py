@@ -7,7 +7,7 @@ import pytest
 
 from bandits.outsourced_optimisation.row_noise import choose
 from dpaccount.errors import InputError
-from dpaccount.proof.derivation import point
+from dpaccount.proof import point
 from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.k_norm import KNorm
 from tests.looped import looped

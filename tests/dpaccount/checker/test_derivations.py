@@ -32,8 +32,8 @@ from dpaccount.proof import (
     lattice_gaussian,
     nodes,
     to_approximate,
+    write,
 )
-from dpaccount.proof.derivation import write
 from tests.dpaccount.checker.made import copied
 from tests.dpaccount.checker.test_costs import chained
 from tests.looped import looped

@@ -17,9 +17,10 @@ from dpaccount.proof import (
     gaussian,
     laplace,
     linear,
+    point,
     to_approximate,
+    write,
 )
-from dpaccount.proof.derivation import point, write
 from tests.looped import looped
 
 F = Fraction

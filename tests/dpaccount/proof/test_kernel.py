@@ -44,6 +44,7 @@ from dpaccount.proof import (
     finite,
     gaussian,
     group,
+    hypotheses,
     joint,
     laplace,
     lattice_gaussian,
@@ -54,8 +55,9 @@ from dpaccount.proof import (
     to_approximate,
     to_gdp,
     to_renyi,
+    walk,
+    write,
 )
-from dpaccount.proof.derivation import hypotheses, walk, write
 from tests.dpaccount.proof.said import refuses
 from tests.looped import looped
 

@@ -41,6 +41,7 @@ from dpaccount.proof import (
     factorised,
     fine_gaussian,
     gaussian,
+    hypotheses,
     joint,
     laplace,
     linear,
@@ -51,10 +52,10 @@ from dpaccount.proof import (
     parallel,
     partition,
     post_process,
+    releases,
     to_approximate,
+    write,
 )
-from dpaccount.proof.derivation import hypotheses, write
-from dpaccount.proof.theorem import releases
 from tests.dpaccount.checker.made import step
 from tests.dpaccount.proof.said import refuses
 from tests.looped import looped

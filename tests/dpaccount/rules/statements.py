@@ -64,8 +64,8 @@ from dpaccount.proof import (
     to_renyi,
     to_zcdp,
     within,
+    write,
 )
-from dpaccount.proof.derivation import write
 
 F = Fraction
 ONE, HALF = F(1), F(1, 2)

@@ -9,7 +9,7 @@ from dpaccount import proof
 from dpaccount.checker.derivation import check_derivation
 from dpaccount.checker.facts import RULES, Optional
 from dpaccount.checker.intervals import number, positive
-from dpaccount.proof.derivation import write
+from dpaccount.proof import write
 from tests.dpaccount.rules.asked import REFUSED, gives
 from tests.dpaccount.rules.cases import HONEST
 from tests.dpaccount.rules.statements import DERIVATIONS

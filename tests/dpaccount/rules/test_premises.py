@@ -24,8 +24,8 @@ from dpaccount.proof import (
     linear,
     nodes,
     partition,
+    write,
 )
-from dpaccount.proof.derivation import write
 from tests.dpaccount.rules.asked import REFUSED, gives
 from tests.dpaccount.rules.cases import HONEST
 from tests.dpaccount.rules.statements import DERIVATIONS

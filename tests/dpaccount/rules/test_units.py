@@ -21,8 +21,8 @@ from dpaccount.proof import (
     laplace,
     linear,
     persons,
+    write,
 )
-from dpaccount.proof.derivation import write
 from tests.dpaccount.checker.made import step
 from tests.dpaccount.rules.asked import REFUSED
 from tests.dpaccount.rules.cases import HONEST

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import dpaccount
 from audits.consistency.studies import is_choice
 from dpaccount.errors import InputError
-from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
-from dpaccount.proof.derivation import point, walk
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, point, walk
 from mechanisms.noisy_statistics import NoisyStatistics, planned
 from mechanisms.statistics import choices
 from mechanisms.statistics.draws import draws

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import norm as normal
 
-from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
-from dpaccount.proof.derivation import point
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, point
 from mechanisms.count_by_group import CountByGroup
 from mechanisms.noisy_statistics import planned
 from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, cut, draws

@@ -14,8 +14,7 @@ from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
-from dpaccount.proof.derivation import point, write
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, point, write
 from mechanisms.noisy_statistics import planned
 from mechanisms.statistics import unlisted
 from mechanisms.statistics.estimates import table
