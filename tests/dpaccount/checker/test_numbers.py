@@ -326,7 +326,7 @@ def test_numbers_are_read():
             documents.text(bad)
     for bad in ("0", "-1"):
         with pytest.raises(Rejected):
-            intervals.positive(bad, "scale")
+            intervals.positive(bad)
     assert intervals.positive("1/9", "scale") == F(1, 9)
     for bad in ([], "keys", None):
         with pytest.raises(Rejected):
