@@ -1,6 +1,6 @@
 (** The check of a plan: whether (ε, δ) holds of every program that follows it.  Theorem: `check_account_sound`.
 
-    Bits, steps, ends and cuts are chosen outside and not trusted: whatever they are, what is confirmed is true. *)
+    Bits, spacing, nodes and cuts are chosen outside and not trusted: whatever they are, what is confirmed is true. *)
 Require Import Reals ZArith QArith Qreals Lra Lia List Bool Permutation.
 From DP.base Require Import Laws Sums.
 From DP Require Import Facts Definitions.
@@ -14,12 +14,13 @@ Record block := Block { gap : Z; first : Z; number : N }.
 
 Record parameters := Chosen {
   bits : positive;                            (* masses are counted in 2^-bits, *)
-  spacing : Q;                                   (* losses in steps, *)
+  spacing : Q;                                (* losses in steps of this size, *)
   budget : Z;                                 (* and so much mass may be cut at once on either side. *)
   there : list (list block);                  (* Of each event, the nodes at which its hockey-stick is bounded; *)
   back : list (list block)                    (* the same in the other direction. *)
 }.
 
+(** An event with the nodes that are looked at. *)
 Definition ranged := (event * list block)%type.
 
 (** Nodes from s on, with their bounds, the last one first. *)
@@ -28,7 +29,8 @@ Fixpoint numbered (gap s : Z) (l : list Z) (after : list (Z * Z)) : list (Z * Z)
 
 Definition knots (par : parameters) (w : way) (k : Kinds.kind) (blocks : list block) : list (Z * Z) :=
   fold_left (fun after b =>
-    numbered (gap b) (gap b * first b) (ceilings (bits par) ((gap b # 1) * spacing par) k w (first b) (N.to_nat (number b))) after)
+    numbered (gap b) (gap b * first b)
+      (ceilings (bits par) ((gap b # 1) * spacing par) k w (first b) (N.to_nat (number b))) after)
     blocks [].
 
 Definition lattice_of (par : parameters) (w : way) (ee : ranged) : lattice :=
@@ -49,7 +51,9 @@ Definition starts (events : list event) : list Z :=
 Definition classes (events : list event) : list Z :=
   match nodup Z.eq_dec (starts events) with [] => [0%Z] | l => l end.
 
-Definition by_lattices (par : parameters) (lo : Z) (events : list event) (l : list (event * lattice)) (epsilon delta : Q) (u : Z) :=
+(** The product of all that unit u meets is read off at ε. *)
+Definition by_lattices (par : parameters) (lo : Z) (events : list event) (l : list (event * lattice)) (epsilon delta : Q)
+    (u : Z) : bool :=
   (length l =? length events)%nat &&
   at_most_delta (bits par) lo (spacing par) (product_lattice (bits par) (budget par) (of_unit u l)) epsilon delta.
 
@@ -389,7 +393,8 @@ Section Way.
 End Way.
 
 Theorem check_account_sound par p epsilon delta : check_account par p epsilon delta = true ->
-  forall record message (distance : record -> record -> R) asks (draw : data record -> history message -> law message) event_of,
+  forall record message (distance : record -> record -> R) (asks : history message -> bool)
+    (draw : data record -> history message -> law message) (event_of : history message -> nat),
   follows asks draw event_of p ->
   always (neighbours distance (between p)) draw (approximate (Q2R epsilon) (Q2R delta) asks).
 Proof.

@@ -396,8 +396,12 @@ let added_up = check_account { bits = Whole.of_int 64; spacing = { qnum = Whole.
 let rec confirmed plan epsilon delta = function
   | [] -> false
   | share :: finer ->
-    let chosen, nodes = parameters plan epsilon delta share in
-    nodes < 4e6 && Sys.time () < 20. && (check_account chosen plan epsilon delta || confirmed plan epsilon delta finer)
+    let enough () =
+      let chosen, nodes = parameters plan epsilon delta share in
+      if nodes < 4e6 && Sys.time () < 20. then Some (check_account chosen plan epsilon delta) else None in
+    match enough () with
+    | Some found -> found || confirmed plan epsilon delta finer
+    | None | exception (Stack_overflow | Out_of_memory | Whole.Overflow | Invalid_argument _) -> false
 
 let accounted text =
   match parse text with
