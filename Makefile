@@ -8,7 +8,7 @@
 # and one the documents as pages:
 #   make site      writes build/site, to be opened in a browser
 # Where Coq is installed, one proves the rules:
-#   make formal    compiles the proofs, names what each rests on, and compares three checkers
+#   make formal    compiles the proofs, names what each rests on, and compares two checkers
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
