@@ -169,7 +169,7 @@ def _payers(certificate: CertifyResult) -> str:
     steps = certificate["proved"]["derivation"]
     # The units of a conclusion come last; one about all units may lack them.
     units = steps[-1]["gives"][5] if steps and len(steps[-1]["gives"]) > 5 else None
-    return "every unit" if units in (None, ANYONE) else f"units {units[0]} to {units[1]}"
+    return "every unit" if units in (None, [*ANYONE]) else f"units {units[0]} to {units[1]}"
 
 
 def _verified(certificate: CertifyResult) -> tuple[Block, ...]:
