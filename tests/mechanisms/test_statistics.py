@@ -5,10 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise
-from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, point, write
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, point
 from mechanisms.count import Count
 from mechanisms.count_by_group import CountByGroup
 from mechanisms.gaussian_sum import GaussianSum
@@ -107,11 +106,6 @@ def test_ranks_that_are_none_are_refused_in_a_sentence(ranks):
 def test_bounds_that_are_none_are_refused_in_a_sentence(bounds):
     with pytest.raises(InputError, match="bounds is"):
         SecondMoments(low=0, high=1, bounds=bounds)
-
-
-def test_the_checker_follows_the_variance_with_the_most_steps():
-    """It reads 256 vectors of a hypothesis at most."""
-    assert check_derivation(write(Variance(low=0, high=1, steps=MAX_STEPS).proof(DELTA)))
 
 
 UNTOLD = [(F(0), F(1, 10**400)), (F(1), 1 + F(1, 2**60)), (F(-(10**308)), F(10**308)), (F(0), F(10**400))]

@@ -268,7 +268,7 @@ RUNS = {
     **{f"dpaccount.checker.accounting.{part}".removesuffix(".__init__"): ACCOUNTS for part in ACCOUNTING},
     **{f"dpaccount.checker.{part}": CHECKER for part in PARTS},
     **{f"audits.consistency.{part}": BESIDE for part in ("hazards", "verdict")},
-    **{f"dpaccount.proof.{part}": [*RULES, *PROOF] for part in ("theorem", "derivation", "rules")},
+    **{f"dpaccount.proof.{part}": [*RULES, *PROOF] for part in ("theorem", "rules")},
     "dpaccount.numerics.curves": ["proof/test_curves", "checker/test_derivations", "ledger/test_measures"],
     "dpaccount.numerics.domination": ["numerics/test_domination", "accounting/test_gdp_of_plan"],
     "dpaccount.accounting.gdp_of_plan": ["accounting/test_gdp_of_plan"],

@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import pytest
 
-from dpaccount import checker
-from dpaccount.checker import Rejected, derivation, documents
+from dpaccount.checker import Rejected, documents
 from dpaccount.checker.__main__ import main
 from dpaccount.checker.derivation import check_derivation
+from tests.dpaccount.checker.test_costs import chained as document
+from tests.dpaccount.checker.test_costs import points
 from tests.looped import looped
 
 MUCH = "more arithmetic"
@@ -20,29 +21,6 @@ LINEAR = ("linear", [0], {})
 
 def rounds(count, **more):
     return "assume_rounds", [], {"query": "q", "rounds": count, **more, "because": "t"}
-
-
-def document(*steps):
-    """Return steps with the conclusions and digests that the checker infers, as far as it does."""
-    written, facts = [], []
-    documents.Work.spent = 0  # what an earlier test has spent is not this one's
-    for rule, premises, given in steps:
-        try:
-            facts.append(derivation.infer(rule, [facts[k] for k in premises], given))
-        except (Rejected, ArithmeticError, ValueError, TypeError, IndexError):
-            facts.append(["unknown"])
-        finally:
-            documents.Work.spent = 0
-        body = {"rule": rule, "with": given, "gives": facts[-1]}
-        chained = {**body, "from": [written[k]["digest"] for k in premises]}
-        written.append({**body, "from": premises, "digest": checker.digest(chained)})
-    return written
-
-
-def points(count, width):
-    vectors = [[(7 * i + j * j) % 1000 - 500 for j in range(width)] for i in range(count)]
-    given = {"query": "q", "points": sorted(vectors), "relation": "replace-one", "because": "t"}
-    return "assume_points", [], given
 
 
 def test_a_matrix_for_many_rounds_needs_as_many_rows():
@@ -78,7 +56,7 @@ def test_many_overlaps_cost_work(monkeypatch):
         check_derivation(steps)
 
 
-@looped("table", [5, [5], [[None]], None])
+@looped("table", [5, [5], [[None]], None, [[], []]])
 def test_a_step_that_breaks_is_rejected_and_never_passed_over(table):
     """What went before must not stand in for a step that raises anything else than a refusal."""
     steps = document(points(2, 1), ("finite", [0], {"table": table, "epsilon": "1", "key": "k"}))

@@ -6,6 +6,7 @@ from fractions import Fraction
 from unittest import mock
 
 import mpmath
+import numpy as np
 import pytest
 
 from dpaccount.checker import Rejected, Unreadable, curves, distributions, documents, intervals, sensitivity
@@ -81,7 +82,7 @@ def test_points_are_decided_on_both_sides(curve, delta, ends):
         assert curves.implies(curves.curve_of(written), truth * side, F(delta), order) is expected
 
 
-@looped("reward", ["3/2", "19/10", "2", "9/4", "47/20", "2355/1000", "3", "10", "1000"])
+@looped("reward", ["11/10", "3/2", "19/10", "2", "9/4", "47/20", "471/200", "3", "10", "40", "1000"])
 def test_outer_products_are_bounded_just_above_their_supremum(reward):
     """The inner maximum at the cubic's smaller root, by mpmath; 8B² where that is larger."""
     b, exact = F(reward), None
@@ -96,16 +97,9 @@ def test_outer_products_are_bounded_just_above_their_supremum(reward):
         truth = F(mpmath.nstr(exact, 40, min_fixed=-90, max_fixed=90))
     bound = sensitivity.outer_supremum(b)
     assert truth * (1 - F(1, 10**30)) <= bound <= truth * (1 + F(1, 10**15))
-
-
-@looped("root", ["1/3", "1/7", "3/10", "9/1000"])
-def test_outer_products_at_a_rational_root_are_never_below_the_supremum(root):
-    """B = (b² + 1)/b has the root b, so the supremum is an exact fraction there."""
-    b = F(root)
-    reward = (b * b + 1) / b
-    assert b**3 + (1 - reward**2) * b + reward == 0
-    exact = (1 + reward**2) ** 2 + (1 + b * b) ** 2 - 2 * (reward * b - 1) ** 2
-    assert max(exact, 8 * reward**2) <= sensitivity.outer_supremum(reward)
+    c, t = float(b), np.linspace(0, float(b), 2_000_001)  # and by a dense search
+    best = ((1 + c * c) ** 2 + (1 + t * t) ** 2 - 2 * np.maximum(c * t - 1, 0) ** 2).max()
+    assert float(bound) == pytest.approx(best, rel=1e-9)
 
 
 # ------------------------------------------------------------------ numbers
@@ -327,7 +321,7 @@ def test_numbers_are_read():
     for bad in ("0", "-1"):
         with pytest.raises(Rejected):
             intervals.positive(bad)
-    assert intervals.positive("1/9", "scale") == F(1, 9)
+    assert intervals.positive("1/9") == F(1, 9)
     for bad in ([], "keys", None):
         with pytest.raises(Rejected):
             documents.check_members(bad, [])
@@ -384,17 +378,21 @@ def test_files_that_are_read():
     assert documents.parse(b'{"a": "\\ud83d\\ude00"}')
 
 
-@looped("digits", [1, 2, 3, 5, 8])
-@looped("n", [2, 150, 201, 210, 333, 1000, 12345, 10**6])
+@looped("digits", [1, 2, 3, 5, 8, 60])
+@looped("n", [0, 1, 2, 5, 30, 150, 200, 201, 202, 210, 333, 1000, 12345, 10**6, 10**7])
 def test_log_factorials_of_few_digits_enclose(n, digits):
-    with mpmath.workdps(60):
+    with mpmath.workdps(80):
         exact = mpmath.loggamma(n + 1)
         low, high = distributions.log_factorial(Interval(digits), n)
         assert mpmath.mpf(str(low)) <= exact <= mpmath.mpf(str(high))
+        assert digits < 60 or high - low < Decimal("1e-18")
 
 
-@looped("digits", [2, 4, 9])
-@looped(("n", "p", "k"), [(10, "1/2", 7), (300, "1/3", 130), (1000, "1/100", 25)])
+@looped("digits", [2, 4, 9, 40])
+@looped(
+    ("n", "p", "k"),
+    [(10, "1/2", 7), (300, "1/3", 130), (1000, "1/100", 25), (50, "1/10", 9), (200, "1/2", 120), (30, "9/10", 30)],
+)  # fmt: skip
 def test_binomial_tails_of_few_digits_enclose(n, p, k, digits):
     exact = F(p)
     with mpmath.workdps(60):
@@ -461,8 +459,8 @@ def test_weights_are_floors_and_what_they_lack_is_counted(variance, radius, digi
         assert rest < wrong - len(one) <= rest + 1 + mpmath.mpf(10) ** -6
 
 
-@looped("terms", [1, 2, 3, 5, 8])
-@looped("x", ["0.25", "1", "1.5", "2"])
+@looped("terms", [1, 2, 3, 4, 5, 6, 8, 12])
+@looped("x", ["0.25", "0.3", "1", "1.5", "1.7", "2"])
 def test_a_series_of_few_terms_encloses(x, terms):
     """What is left is bounded wherever the series stops."""
     low, high = distributions.tail_series(Interval(40), Decimal(x), terms)

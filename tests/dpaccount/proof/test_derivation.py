@@ -11,9 +11,7 @@ from dpaccount.proof import (
     Theorem,
     assume_ball,
     assume_clipped,
-    assume_covers,
     assume_filter,
-    assume_rounds,
     gaussian,
     laplace,
     linear,
@@ -75,17 +73,3 @@ def test_a_key_is_a_short_text_that_the_checker_takes(length):
 def test_no_other_key_is_drawn(key):
     with pytest.raises(RuleError, match=r"should (be text|hold)|more than 200 characters|must be exact"):
         keyed(key)
-
-
-def test_no_unit_lies_at_the_end_of_anyone_or_beyond():
-    """Units end below 2^63, so that a cover of anyone holds every other one."""
-    last = 2**63 - 1
-    for theorem in (assume_covers("q", [(1, last)], "test"), assume_rounds("q", last, "test")):
-        check_derivation(write(theorem))
-    for number in (last + 1, 2**64):
-        for assume in (
-            lambda n: assume_covers("q", [(1, n)], "test"),
-            lambda n: assume_rounds("q", n, "test"),
-        ):
-            with pytest.raises(RuleError, match=f"should be below {2**63}"):
-                assume(number)

@@ -5,56 +5,39 @@ import dataclasses
 import pickle
 from fractions import Fraction
 
-import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount import checker
-from dpaccount.checker import derivation, sensitivity
+from dpaccount.checker import derivation
 from dpaccount.checker.derivation import check_derivation
 from dpaccount.errors import RuleError
 from dpaccount.noise.leaves import leaves
 from dpaccount.proof import (
     REPLACE_ONE,
-    Gdp,
     Private,
     Pure,
-    Stable,
     Theorem,
     assume_ball,
     assume_clipped,
     assume_covers,
-    assume_each,
-    assume_filter,
-    assume_neighbours,
     assume_points,
     assume_range,
     assume_rank_one,
-    assume_rare,
     assume_tree,
-    buffered,
-    centred,
-    despite,
     differences,
     discrete_gaussian,
     exponential,
-    factorised,
-    finite,
     gaussian,
-    group,
     hypotheses,
     joint,
     laplace,
     lattice_gaussian,
     linear,
     nodes,
-    permute_and_flip,
-    sparse_vector,
     to_approximate,
-    to_gdp,
-    to_renyi,
     walk,
     write,
 )
@@ -129,24 +112,6 @@ def test_rank_one_bound_holds_and_is_attained(reward):
     assert attained == pytest.approx(bound, rel=1e-12)
 
 
-@looped("reward", [F(1, 2), ONE, F(3, 2), F(2), F("2.3548"), F(3), F(5), F(40)])
-def test_outer_products_with_corner(reward):
-    """The supremum by a dense independent search, then one part in 1e6 above and below it."""
-    b = float(reward)
-    t = np.linspace(0, b, 2_000_001)
-    best = ((1 + b * b) ** 2 + (1 + t * t) ** 2 - 2 * np.maximum(b * t - 1, 0) ** 2).max()
-    outer = assume_rank_one("q", reward, REPLACE_ONE, "t", "outer")
-    if reward <= 1:
-        assert float(linear(outer).conclusion.bound) == pytest.approx(best)
-        return
-    above, below = F(best) * (1 + F(1, 10**6)), F(best) * (1 - F(1, 10**6))
-    theorem = linear(outer, above)
-    assert theorem.conclusion == Stable("q", "frobenius-squared", above, REPLACE_ONE)
-    refuses(linear, outer, below, match="too small")
-    refuses(linear, outer, match="a bound is stated")
-    assert float(sensitivity.outer_supremum(reward)) == pytest.approx(best, rel=1e-9)
-
-
 @given(st.integers(1, 3000))
 @pytest.mark.slow
 def test_a_tree_is_the_sum_of_its_nodes(rounds):
@@ -158,48 +123,8 @@ def test_a_tree_is_the_sum_of_its_nodes(rounds):
     assert assume_tree("q", rounds, "t").conclusion == assume_tree("q", rounds, "t", levels).conclusion
 
 
-def test_floats_are_refused():
-    """By every function that takes a number; wrong numbers are cases of `rules`."""
-    ball, bits = (
-        linear(assume_ball("q", ONE, REPLACE_ONE, "t")),
-        assume_points("q", [(0,), (1,)], REPLACE_ONE, "t"),
-    )
-    each, scores = assume_each("q", ONE, REPLACE_ONE, "t"), assume_range("q", ONE, REPLACE_ONE, "t")
-    matrix = assume_rank_one("q", ONE, REPLACE_ONE, "t")
-    for rule, *arguments in (
-        *((assume_clipped, "q", 0.0, F(1), REPLACE_ONE, "t"), (assume_ball, "q", 1.0, REPLACE_ONE, "t")),
-        *((assume_rank_one, "q", 1.0, REPLACE_ONE, "t"), (assume_covers, "q", [(1.0, 3)], "t")),
-        *((assume_filter, "q", "pure", [1.0], REPLACE_ONE, "t"), (assume_rare, "q", "event", 0.1, "t")),
-        *((assume_neighbours, "q", "vector", [1.0], [ONE], REPLACE_ONE, "t"), (joint, matrix, 1.0)),
-        *((laplace, linear(clipped()), 1.0, None, "k"), (laplace, linear(clipped()), ONE, 1.0, "k")),
-        *((gaussian, ball, 1.0, "k"), (discrete_gaussian, ball, 1.0, ONE, "k")),
-        *((discrete_gaussian, ball, ONE, 1.0, "k"), (lattice_gaussian, differences(bits), 1.0, "k")),
-        *((exponential, scores, 1.0, "k"), (permute_and_flip, scores, 1.0, "k")),
-        *((sparse_vector, each, *wrong, "k") for wrong in ((1.0, ONE, 1, ONE), (ONE, 1.0, 1, ONE))),
-        *((sparse_vector, each, *wrong, "k") for wrong in ((ONE, ONE, 1.0, ONE), (ONE, ONE, 1, 1.0))),
-        *((finite, bits, [[0.75, 0.25], [0.25, 0.75]], F(2), "k"), (centred, ball, 2.0)),
-        *((factorised, ball, 3, [[1.0]]), (factorised, ball, 3.0, [[1]])),
-        *((factorised, ball, 3, [[1]], 0, 2.0), (factorised, ball, 3, [[1]], 0, 2, 2.0)),
-        *((buffered, ball, 3, 1, *wrong) for wrong in (([(1.0, 1)], 1, ONE, NINE), ([(1, 1)], 1, 0.5, NINE))),
-        *((buffered, ball, 3, 1, [(1, 1)], 1, F(1, 16), 8.0), (group, pure(), 2.0)),
-        *((to_approximate, pure(), 1.0, ZERO), (to_renyi, zcdp(), [2.0])),
-    ):
-        refuses(rule, *arguments, match="exact, found float")
-
-
 def test_a_premise_is_a_theorem():
     refuses(linear, "not a theorem", match="Theorem")
-
-
-def test_centring_shortens_a_replaced_row():
-    ball = linear(assume_ball("q", ONE, REPLACE_ONE, "t"))
-    theorem = centred(ball, 4)
-    assert theorem.conclusion.bound == 3
-    x = np.random.default_rng(0).normal(size=(4, 3))
-    y = x.copy()
-    y[1] = 7
-    moved = np.linalg.norm((x - x.mean(axis=0)) - (y - y.mean(axis=0))) ** 2
-    assert moved == pytest.approx(np.linalg.norm(x - y) ** 2 * 3 / 4)
 
 
 # ------------------------------------------------------------------ noise
@@ -239,75 +164,6 @@ def test_numbers_that_no_derivation_could_hold_are_refused():
     refuses(assume_ball, "q", F(10**500), REPLACE_ONE, "t", match="more characters")
     quiet = linear(assume_clipped("q", F(0), F(10**500), REPLACE_ONE, "t"))
     refuses(laplace, quiet, F(1, 10**500), None, "k", match="more characters")
-
-
-def test_noise_needs_its_own_norm():
-    l1, l2 = linear(clipped()), linear(assume_ball("q", ONE, REPLACE_ONE, "t"))
-    refuses(laplace, l2, ONE, None, "k", match="l1")
-    refuses(gaussian, l1, ONE, "k", match="l2")
-    refuses(discrete_gaussian, l1, ONE, ONE, "k", match="l2")
-    refuses(lattice_gaussian, l2, ONE, "k", match="needed premises")
-
-
-# ------------------------------------------------------------------ composition
-
-
-# ------------------------------------------------------------------ observers
-
-
-# ------------------------------------------------------------------ conversions
-
-
-def test_pure_to_gdp_is_tight():
-    with mpmath.workdps(30):
-        exact = F(str(-2 * mpmath.sqrt(2) * mpmath.erfinv(2 / (1 + mpmath.e) - 1)))
-    above, below = (exact + F(1, 10**12)) ** 2, (exact - F(1, 10**12)) ** 2
-    assert to_gdp(pure(ONE), above).conclusion.curve == Gdp(above)
-    refuses(to_gdp, pure(ONE), below, match="too small")
-    chosen = exponential(assume_range("r", ONE, REPLACE_ONE, "t"), F(2), "r")
-    assert to_gdp(chosen, above).conclusion.curve == Gdp(above)
-    refuses(to_gdp, chosen, below, match="too small")
-    refuses(to_gdp, pure(ONE), F(-1), match="negative")
-    refuses(to_gdp, zcdp(), F(100), match="only pure DP")
-    refuses(to_gdp, to_approximate(pure(), ONE, F(1, 10)), F(100), match="only pure DP")
-
-
-def test_points_are_accepted_just_above_the_truth_and_refused_just_below():
-    delta = F("1e-5")
-    assert to_approximate(gdp(), F("4.3771780957"), delta).conclusion.curve.epsilon == F("4.3771780957")
-    refuses(to_approximate, gdp(), F("4.3771780956"), delta)
-    refuses(to_approximate, pure(), F("0.99997"), delta)
-    assert to_approximate(pure(), F("0.99999"), delta)
-    best, order = F("4.72839"), F("5.43")  # ρ = ½: the exact optimum is 4.72838698…
-    assert to_approximate(zcdp(), best, delta, order)
-    refuses(to_approximate, zcdp(), F("4.728"), delta, order)
-
-
-def test_bounded_range_is_pure_at_its_range():
-    assert to_approximate(ranged(), ONE, ZERO)
-    refuses(to_approximate, ranged(), ONE - F(1, 10**12), ZERO)
-
-
-def test_renyi_points_are_converted_at_a_listed_order():
-    renyi = to_renyi(zcdp(), [F(2), F("5.43")])
-    assert to_approximate(renyi, F("4.72839"), F("1e-5"), F("5.43"))
-    refuses(to_approximate, renyi, F("4.728"), F("1e-5"), F("5.43"))
-
-
-def test_groups():
-    some = point(ONE, F(1, 100))
-    exact = F(1, 100) * (1 + F(str(mpmath.e)) + F(str(mpmath.e**2)))
-    assert group(some, 3, exact + F(1, 10**12)).conclusion.curve.epsilon == 3
-    refuses(group, some, 3, exact - F(1, 10**12), match="does not cover")
-    assert group(point(ZERO + F(1, 10**9), F(1, 10)), 2, F(21, 100))
-
-
-def test_rare_departures_cost_their_probability():
-    bad = assume_rare("q", "event", F(1, 10), "t")
-    refuses(despite, point(), bad, F(9, 100), match="cover")
-    near = assume_rare("q", "distance", F(1, 10), "t")
-    assert despite(point(), near, F("0.3719")).conclusion.curve.delta == F("0.3719")
-    refuses(despite, point(), near, F("0.3718"), match="cover")
 
 
 def test_what_breaks_the_checker_is_refused_in_a_sentence():

@@ -18,10 +18,7 @@ from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.numerics.clones import clones
 from dpaccount.proof import (
-    ADD_REMOVE,
     REPLACE_ONE,
-    Approximate,
-    assume_ball,
     assume_covers,
     assume_points,
     nodes,
@@ -115,23 +112,6 @@ def test_the_promise_is_better_for_more_answers_and_for_blunter_ones(seed):
     assert bound(ratio, 400, epsilon) < bound(ratio, 2, epsilon) or here == 0
 
 
-def test_up_to_its_own_ratio_it_costs_what_an_answer_costs():
-    assert bound(3, 50, F(11, 10)) == 0  # ln 3 = 1.0986…
-    theorem = shuffled(answers(), bit(F(3, 4)), 50, F(11, 10), F(0), "k")
-    assert theorem.conclusion.curve == Approximate(F(11, 10), F(0))
-    with pytest.raises(RuleError, match="cover"):
-        shuffled(answers(), bit(F(3, 4)), 50, F(109, 100), F(0), "k")
-
-
-@looped("size", [2, 20, 300])
-def test_the_rule_takes_what_covers_it_and_nothing_less(size):
-    above = F(bound(9, size, F(1))) * (1 + F(1, 10**12))
-    above = F(math.ceil(above * 10**20), 10**20)
-    assert shuffled(answers(), bit(F(9, 10)), size, F(1), above, "k")
-    with pytest.raises(RuleError, match="cover"):
-        shuffled(answers(), bit(F(9, 10)), size, F(1), above * F(999_999, 10**6), "k")
-
-
 @looped("size", [2, 3, 20, 301])
 @looped("truth", [F(3, 5), F(7, 10), F(10, 11), F(96, 97)])
 def test_it_decides_at_epsilon_0(truth, size):
@@ -140,25 +120,6 @@ def test_it_decides_at_epsilon_0(truth, size):
     assert shuffled(answers(), bit(truth), size, F(0), least * (1 + F(1, 10**9)), "k")
     with pytest.raises(RuleError, match="cover"):
         shuffled(answers(), bit(truth), size, F(0), least * (1 - F(1, 10**9)), "k")
-
-
-def test_it_refuses_what_is_no_table_of_replaced_units():
-    good = (bit(F(3, 4)), 20, F(1), F(1, 10), "k")
-    for wrong, words in (
-        ((answers(3), *good), "row for each symbol"),
-        ((answers(2, ADD_REMOVE), *good), "replaced"),
-        ((assume_ball("q", F(1), REPLACE_ONE, "t"), *good), "row for each symbol"),
-        ((answers(), [[F(1), F(0)], [F(1, 4), F(3, 4)]], *good[1:]), "some symbols only"),
-        ((answers(), [[], []], *good[1:]), "wrong shape"),
-        ((answers(), good[0], 1, *good[2:]), "integer"),
-        ((answers(), good[0], True, *good[2:]), "integer"),
-        ((answers(), good[0], 10_001, *good[2:]), "above 10000"),
-        ((answers(), good[0], 20, F(-1), *good[3:]), "epsilon"),
-        ((answers(), good[0], 20, F(1), F(2), "k"), "delta"),
-        ((answers(), good[0], 20, 1.0, *good[3:]), "exact"),
-    ):
-        with pytest.raises(RuleError, match=words):
-            shuffled(*wrong)
 
 
 # ------------------------------------------------------------------ what is drawn

@@ -14,7 +14,6 @@ from dpaccount.proof import (
     assume_event,
     assume_lipschitz,
     centred,
-    compose,
     group,
     k_norm,
     moved,
@@ -95,20 +94,6 @@ def test_more_radius_costs_more_and_never_beyond_a_replaced_row():
     assert replaced.conclusion.relation == REPLACE_ONE
     assert replaced.conclusion.curve.epsilon == RATE * REACH
     assert at(F(1000), REACH).conclusion.curve == replaced.conclusion.curve
-
-
-def test_a_bound_below_the_movement_is_refused():
-    for radius in (F(1), F(1, 100), None):
-        short = {None: REACH}.get(radius, (radius or 0) + SLACK) - F(1, 10**9)
-        with pytest.raises(RuleError, match="below the query's movement"):
-            at(radius, short)
-
-
-def test_other_radii_and_relations_do_not_mix():
-    for others in ([at(F(1)), at(F(2))], [at(F(1)), at(None, REACH)]):
-        with pytest.raises(RuleError, match="relation"):
-            compose(*others)
-    assert compose(at(F(1)), within(at(F(2)), F(1))).conclusion.relation == bounded_row(F(1))
 
 
 def test_steps_never_cost_less_than_the_straight_way():

@@ -9,6 +9,7 @@ from dpaccount import proof
 from dpaccount.checker.derivation import check_derivation
 from dpaccount.checker.facts import RULES, Optional
 from dpaccount.checker.intervals import number, positive
+from dpaccount.errors import RuleError
 from dpaccount.proof import write
 from tests.dpaccount.rules.asked import REFUSED, gives
 from tests.dpaccount.rules.cases import HONEST
@@ -73,8 +74,8 @@ ABSENT = {"laplace": {"grid": None}, "moved": {"radius": None}}
 NAMED = {"fine_gaussian": {"numbers": 1}, "mixture": {"choice": 0}}
 
 
-def built(step, premises):
-    """Call the function of a step's rule with each member of its witness by its name."""
+def called(step, premises):
+    """Return the function of a step's rule, premises, and each member of its witness by its name."""
     rule, given = step["rule"], dict(ABSENT.get(step["rule"], {}))
     for name, value in step["with"].items():
         reader = RULES[rule].members[name]
@@ -83,14 +84,27 @@ def built(step, premises):
     named = {"contribution": 2} if rule == "factorised" and len(premises) > 2 else NAMED.get(rule, {})
     given |= {name: premises[at] for name, at in named.items()}
     rest = [premise for at, premise in enumerate(premises) if at not in named.values()]
-    return getattr(proof, rule)(*rest, **given)
+    return getattr(proof, rule), rest, given
+
+
+def floated(value):
+    """Yield a member with one of its numbers as a float, one after the other."""
+    if isinstance(value, list):
+        for k, each in enumerate(value):
+            yield from ([*value[:k], other, *value[k + 1 :]] for other in floated(each))
+    elif isinstance(value, int | F):
+        yield float(value)
 
 
 @looped("steps", DERIVATIONS)
 def test_every_function_writes_what_it_is_given(steps):
-    """By its name, whatever the order; and what is written the checker infers again."""
+    """By its name, whatever the order, without floats; and what is written the checker infers again."""
     theorems = []
     for step in steps:
-        theorems.append(built(step, [theorems[k] for k in step["from"]]))
+        rule, premises, given = called(step, [theorems[k] for k in step["from"]])
+        for name, other in [(name, other) for name, value in given.items() for other in floated(value)]:
+            with pytest.raises(RuleError, match="exact, found float"):
+                rule(*premises, **{**given, name: other})
+        theorems.append(rule(*premises, **given))
         assert write(theorems[-1])[-1]["digest"] == step["digest"]
     assert check_derivation(steps) == [step["gives"] for step in steps]
