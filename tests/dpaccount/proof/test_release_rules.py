@@ -143,6 +143,13 @@ def test_rounds_are_a_hypothesis_of_their_own():
     ):
         assert theorem.conclusion.units == (1, 4)
         assert [h.statement["rounds"] for h in hypotheses(theorem) if h.rule == "assume_rounds"] == [4]
+    for times, apart in ((1, 3), (2, 3), (3, 1)):
+        [entered] = [
+            h for h in hypotheses(factorised(ball(), 9, [[1]], 0, times, apart)) if h.rule == "assume_rounds"
+        ]
+        more = {"participations": times, "separation": apart} if times > 1 else {}
+        assert entered.statement == {"query": "q", "rounds": 9, "because": "movement", **more}
+    assert factorised(ball(), 9, [[1]]).conclusion.bound == 1  # no bits, and each unit in one round
     entered = assume_rounds("q", 4, "t")
     assert factorised(ball(), entered, [[1, 1]]).conclusion.units == (1, 4)
 

@@ -1,5 +1,6 @@
 """What the members of a witness may be; and the kernel's functions write the steps that the checker infers."""
 
+import contextlib
 import copy
 from fractions import Fraction
 
@@ -92,8 +93,9 @@ def floated(value):
     if isinstance(value, list):
         for k, each in enumerate(value):
             yield from ([*value[:k], other, *value[k + 1 :]] for other in floated(each))
-    elif isinstance(value, int | F):
-        yield float(value)
+    elif isinstance(value, int | str | F):
+        with contextlib.suppress(ValueError):
+            yield float(F(value))
 
 
 @looped("steps", DERIVATIONS)
