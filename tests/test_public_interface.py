@@ -9,7 +9,7 @@ import dpaccount
 import dpaccount.proof
 import mechanisms
 from dpaccount import errors
-from dpaccount.checker.facts import RULES
+from dpaccount.checker.derivation import RULES
 
 
 @pytest.fixture
@@ -32,8 +32,9 @@ MECHANISMS = """
 """
 PROOF = """
     ADD_REMOVE ANYONE Apart Approximate BoundedRange CENTRAL Choice Contribution Cover Covered Curve Gdp
-    JOINT Judgement LOCAL Lattice Lipschitz NearGdp Numbers Persons Private Pure RELATIONS REPLACE_ONE
-    Rare Refuted Renyi Rounds Shifts Split Stable Theorem View Zcdp bounded_row
+    Hypothesis JOINT Judgement LOCAL Lattice Lipschitz NearGdp Numbers Persons Private Pure RELATIONS
+    REPLACE_ONE Rare Refuted Renyi Rounds Shifts Split Stable Theorem View Zcdp bounded_row hypotheses
+    point releases walk write
 """  #: and the rules
 
 
