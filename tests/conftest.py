@@ -95,6 +95,13 @@ class Copy:
             (self.folder / file).write_text(content)
         return files
 
+    def apply(self, section: str) -> list[str]:
+        """Apply the section's blocks of changes; return the names of the files that they touch."""
+        changes = "".join(self.blocks(section, "diff"))
+        words = [shutil.which("git") or "git", "apply", "-"]
+        subprocess.run(words, cwd=self.folder, input=changes, text=True, check=True)
+        return re.findall(r"^\+\+\+ b/(.*)$", changes, re.MULTILINE)
+
     def run(self, words: list[str]) -> subprocess.CompletedProcess[str]:
         """Run Python with these arguments in the copy."""
         return subprocess.run(

@@ -32,9 +32,9 @@ MECHANISMS = """
 """
 PROOF = """
     ADD_REMOVE ANYONE Apart Approximate BoundedRange CENTRAL Choice Contribution Cover Covered Curve Gdp
-    JOINT Judgement LOCAL Lattice Lipschitz NearGdp Numbers Persons Private Pure RELATIONS REPLACE_ONE
-    Rare Refuted Renyi Rounds Shifts Split Stable Theorem View Zcdp bounded_row
-    Hypothesis hypotheses point releases walk write
+    Hypothesis JOINT Judgement LOCAL Lattice Lipschitz NearGdp Numbers Persons Private Pure RELATIONS
+    REPLACE_ONE Rare Refuted Renyi Rounds Shifts Split Stable Theorem View Zcdp bounded_row hypotheses
+    point releases walk write
 """  #: and the rules
 
 

@@ -2,22 +2,17 @@
 
 import json
 import math
-import os
 import re
 import shutil
-import subprocess
-import sys
 
 import pytest
 
+SECOND = "\n## A new noise distribution\n"
 FILES = ["dpaccount/plan/events.py", "dpaccount/pairs/of_events.py"]
 ASK = """
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path.cwd()))
 import json
 from fractions import Fraction
+from pathlib import Path
 
 from dpaccount.accounting import answers
 from dpaccount.documents import parse_json
@@ -34,47 +29,28 @@ except InputError as error:
 """
 
 
-def blocks(text, language):
-    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
-
-
 @pytest.fixture
 def page(root):
     return (root / "docs" / "add-an-event.md").read_text()
 
 
 @pytest.fixture
-def copied(root, tmp_path, page):
+def copied(copy_of, page):
     """A copy of the package, beside the event file of the page."""
-    shutil.copytree(root / "dpaccount", tmp_path / "dpaccount", ignore=shutil.ignore_patterns("__pycache__"))
-    (events,) = blocks(page, "json")
-    (tmp_path / "events.json").write_text(events)
-    return tmp_path
+    copy = copy_of("dpaccount")
+    (events,) = copy.blocks(page, "json")
+    (copy.folder / "events.json").write_text(events)
+    return copy
 
 
-def touched(changes):
-    return re.findall(r"^\+\+\+ b/(.*)$", "".join(changes), re.MULTILINE)
-
-
-def applied(change, folder):
-    subprocess.run([shutil.which("git"), "apply", "-"], cwd=folder, input=change, text=True, check=True)
-
-
-def answered(folder):
-    env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    found = subprocess.run(
-        [sys.executable, "-c", ASK], cwd=folder, env=env, capture_output=True, text=True, check=True
-    )
-    return json.loads(found.stdout)
+def answered(copy):
+    return json.loads(copy.run(["-c", ASK]).stdout)
 
 
 def test_an_event_is_added_in_two_files(page, copied):
     refused = answered(copied)
     assert refused.startswith("events.json: /events/0/event: unknown value 'staircase'; known here: gaussian")
-    changes = blocks(page, "diff")[:2]
-    assert touched(changes) == FILES
-    for change in changes:
-        applied(change, copied)
+    assert copied.apply(page.partition(SECOND)[0]) == FILES
     answer, group = answered(copied)
     bounds = answer["epsilon"]
     assert bounds["lower"] is None
@@ -84,61 +60,38 @@ def test_an_event_is_added_in_two_files(page, copied):
 
 
 def test_its_cost_is_that_of_what_it_is_bounded_by(page, copied):
-    for change in blocks(page, "diff")[:2]:
-        applied(change, copied)
+    copied.apply(page.partition(SECOND)[0])
     found, _ = answered(copied)
-    events = (copied / "events.json").read_text()
-    (copied / "events.json").write_text(events.replace('"staircase"', '"pure"'))
+    file = copied.folder / "events.json"
+    file.write_text(file.read_text().replace('"staircase"', '"pure"'))
     assert found["epsilon"]["upper"] == answered(copied)[0]["epsilon"]["upper"]
 
 
 @pytest.mark.slow
 def test_a_noise_distribution_is_added_in_three_files(page, copied, root):
-    changes = blocks(page, "diff")[2:]
-    assert sorted(touched(changes)) == sorted(["dpaccount/pairs/logistic.py", *FILES])
-    for change in changes:
-        applied(change, copied)
+    assert copied.apply(page.partition(SECOND)[2]) == ["dpaccount/pairs/logistic.py", *FILES]
     for count in (1, 5):
         release = {"event": "logistic", "scale": 2, "count": count}
         document = {"schema": "dpaccount/events/1", "relation": "replace-one", "events": [release]}
-        (copied / "events.json").write_text(json.dumps(document))
+        (copied.folder / "events.json").write_text(json.dumps(document))
         answer, group = answered(copied)
         bounds = answer["epsilon"]
         assert 0.45 * count**0.5 < bounds["lower"] <= bounds["upper"] <= 0.5 * count
         assert bounds["upper"] - bounds["lower"] < 1e-3
         assert group["epsilon"]["upper"] == pytest.approx(1.5 * count)
-    (copied / "tests").mkdir()
-    shutil.copy(root / "tests" / "dpaccount" / "pairs" / "test_every_pair.py", copied / "tests")
-    chosen = "Logistic or place"
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--noconftest",
-        "-k",
-        chosen,
-        "tests",
-    ]
-    env = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHONPATH", "PYTEST"))}
-    found = subprocess.run(command, cwd=copied, env=env, capture_output=True, text=True, check=False)
+    test = shutil.copy(root / "tests" / "dpaccount" / "pairs" / "test_every_pair.py", copied.folder)
+    words = ["-q", "-p", "no:cacheprovider", "--noconftest", "-k", "Logistic or place", test]
+    found = copied.run(["-m", "pytest", *words])
     assert found.returncode == 0, found.stdout[-3000:]
     assert int(re.search(r"(\d+) passed", found.stdout)[1]) >= 4
 
 
 def test_the_curve_of_the_page_is_that_of_logistic_noise(page, copied):
     """δ(0) is the total variation distance, tanh(ℓ/4)."""
-    for change in blocks(page, "diff")[2:]:
-        applied(change, copied)
+    copied.apply(page.partition(SECOND)[2])
     ask = (
-        "import sys; sys.path.insert(0, '.')\n"
         "from fractions import Fraction\n"
         "from dpaccount.pairs.logistic import LogisticPair\n"
         "print(float(LogisticPair(Fraction(2)).curve(64)(Fraction(0)).mid()))"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", ask], cwd=copied, capture_output=True, text=True, check=True
-    )
-    assert float(found.stdout) == pytest.approx(math.tanh(0.5), rel=1e-12)
+    assert float(copied.run(["-c", ask]).stdout) == pytest.approx(math.tanh(0.5), rel=1e-12)
