@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dpaccount import proof
-from dpaccount.proof.search import ATTAINED
+from dpaccount.checker.certificate.verdict import ATTAINED
 
 PAGE = Path(__file__).with_name("rules.md")
 FAMILIES = {

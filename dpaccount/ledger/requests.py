@@ -125,7 +125,7 @@ def of_theorem(
         "theorem": theorem.digest,
     }
     identity = digest([theorem.digest, None if reach is None else list(reach)])
-    stated = [each.conclusion for each in (theorem, unconverted(theorem)) if each is not None]
+    stated = (fact, unconverted(theorem))
     curves = [
         each.curve for each in stated if isinstance(each, Private)
     ]  # also before a conversion to (ε, δ)

@@ -4,32 +4,21 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from dpaccount.checker.curves import Approximate, BoundedRange, Curve, Lattice, NearGdp, Renyi, Zcdp
-from dpaccount.checker.facts import Judgement, Private
+from dpaccount.checker.curves import Curve, Lattice, NearGdp, Zcdp
+from dpaccount.checker.facts import Private
 from dpaccount.errors import RuleError
 from dpaccount.numerics.bisection import least_integer
 from dpaccount.numerics.curves import compare, delta_ball
 from dpaccount.precision import precision
 
 from .rules import (
-    billboard,
-    group,
-    local_view,
-    persons,
-    post_process,
-    replace_one,
     to_approximate,
     to_zcdp,
-    within,
 )
-from .theorem import Theorem, walk
+from .theorem import Theorem, walk, write
 
 MAX_CELLS = 40_000
 GRID = 10**9  #: ε is proposed in steps of 1e-9
-
-#: Rules whose conclusion is the exact cost or movement of some neighbours that meet the premises.  All other
-#: conclusions are upper bounds: the curve of `laplace` is pure privacy's, which costs more at any δ > 0.
-ATTAINED = frozenset({"linear", "differences", "gaussian", "lattice_gaussian", "nodes", "compose"})
 
 
 def private(theorem: Theorem) -> Private:
@@ -40,33 +29,16 @@ def private(theorem: Theorem) -> Private:
     return fact
 
 
-#: Rules whose conclusion has the curve of the first premise
-KEEPING = {rule.__name__: rule for rule in (billboard, local_view, persons, post_process, replace_one)}
-
-
-def unconverted(theorem: Theorem) -> Theorem | None:
+def unconverted(theorem: Theorem) -> Private | None:
     """Return the same statement in the measure that it was proved in, before the conversion to (ε, δ).
 
-    The rules after `to_approximate` are applied again, to its premise.  None where there is no conversion,
-    or where a rule after it needs (ε, δ).
+    None where there is no conversion, or where a rule after it needs (ε, δ).
     """
-    rule = theorem.rule
-    if rule == "to_approximate":
-        return theorem.premises[0]
-    if rule not in (*KEEPING, "group", "within"):
-        return None
-    first, *others = theorem.premises
-    before = unconverted(first)
-    if before is None:
-        return None
-    if rule in KEEPING:
-        return KEEPING[rule](before, *others)
-    if rule == "within":
-        return within(before, Fraction(theorem.witness["radius"]))
-    if isinstance(private(before).curve, BoundedRange | Lattice):  # these have no rule for groups
-        before = to_zcdp(before)
-    plain = not isinstance(private(before).curve, Approximate | Renyi)
-    return group(before, theorem.witness["size"]) if plain else None
+    from dpaccount.checker.derivation import unconverted as before
+
+    facts = {part.digest: part.conclusion for part in walk(theorem)}
+    found: Private | None = before(write(theorem), list(facts.values()))
+    return found
 
 
 def approximate(theorem: Theorem, delta: Fraction) -> Theorem:
@@ -154,32 +126,16 @@ def delta_upper(curve: Curve, epsilon: Fraction) -> Fraction:
 def lower_end(theorem: Theorem) -> Fraction | None:
     """Return a lower bound on the ε that the releases of a theorem at (ε, δ) cost, at its own δ.
 
-    It is the least ε of the curve that was converted, where the noise attains that curve (`attains`); None
-    where only an upper bound is known.
+    It is the least ε of the curve that was converted, where the noise attains that curve; None where only an
+    upper bound is known.
     """
+    from dpaccount.checker.certificate.verdict import attained  # a proof has no use for certificates
+
     while theorem.rule in ("post_process", "billboard"):
         theorem = theorem.premises[0]
-    if theorem.rule != "to_approximate" or not attains(theorem.premises[0]):
+    if theorem.rule != "to_approximate" or not attained(write(theorem.premises[0])):
         return None
     return least_epsilon(private(theorem.premises[0]).curve, Fraction(theorem.witness["delta"]))[0]
-
-
-def attains(theorem: Theorem) -> bool:
-    """Return whether some neighbours and queries meet all premises and attain this curve or movement.
-
-    Two different hypotheses of one kind about one query may leave less than either alone.
-    """
-    parts, hypotheses = list(walk(theorem)), dict[tuple[object, ...], Judgement]()
-    met = [part.conclusion for part in parts if part.rule.startswith("assume_")]
-    alone = all(hypotheses.setdefault((type(fact), getattr(fact, "query", "")), fact) == fact for fact in met)
-    return alone and all(part.rule.startswith("assume_") or _exact(part) for part in parts)
-
-
-def _exact(part: Theorem) -> bool:
-    """Return whether a rule keeps that: no bound on symmetric matrices, parts that meet on one unit."""
-    symmetric = getattr(part.conclusion, "norm", "") == "frobenius-squared"
-    apart = part.rule == "compose" and any(private(each).units for each in part.premises)
-    return part.rule in ATTAINED and not (symmetric or apart)
 
 
 @lru_cache(maxsize=4096)

@@ -13,15 +13,14 @@ from audits.hypothesis_tests.search import gather
 from audits.subjects.catalogue import entries, example_values
 from dpaccount.accounting.measures import MEASURES
 from dpaccount.checker.curves import check_measure
-from dpaccount.checker.derivation import check_derivation, conclusions
-from dpaccount.checker.derivation import unconverted as inferred
-from dpaccount.checker.facts import as_wire
+from dpaccount.checker.derivation import check_derivation
+from dpaccount.checker.facts import apply
 from dpaccount.errors import ReceiptError
 from dpaccount.noise.leaves import leaves
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import Private, to_approximate, walk, write
+from dpaccount.proof import Private, walk, write
 from dpaccount.proof.search import unconverted
 from tests.looped import looped
 
@@ -73,30 +72,27 @@ def test_a_ledger_charges_what_was_converted(subject, entry):
     if before is None:
         assert entry.name in ("stable-histogram", "restarting-tree")  # proved at (ε, δ), or converted inside
         return
-    fact, same = theorem.conclusion, before.conclusion
-    assert replace(same, curve=fact.curve) == fact
-    again = to_approximate(before, fact.curve.epsilon, fact.curve.delta, *orders(theorem))
-    assert again.conclusion == fact
-    assert MEASURES["approximate-zcdp"].of_curve(same.curve) is not None
-    steps = write(theorem)
-    found = inferred(steps, conclusions(steps))
-    assert as_wire(found) == write(before)[-1]["gives"]
+    fact = theorem.conclusion
+    assert replace(before, curve=fact.curve) == fact
+    point = {"epsilon": str(fact.curve.epsilon), "delta": str(fact.curve.delta)}
+    assert apply("to_approximate", [before], point | orders(theorem)) == fact
+    assert MEASURES["approximate-zcdp"].of_curve(before.curve) is not None
     for measure in (
         "gdp",
         "zcdp",
         "either",
         "approximate-zcdp",
     ):  # what an honest ledger notes is not refused
-        amounts = MEASURES[measure].of_curve(same.curve)
+        amounts = MEASURES[measure].of_curve(before.curve)
         upper = math.inf if amounts is None else MEASURES[measure].enclosure(amounts, 2 * DELTA).upper
         if upper < math.inf:
-            check_measure(measure, Fraction(float(upper)), 2 * DELTA, [found.curve])
+            check_measure(measure, Fraction(float(upper)), 2 * DELTA, [before.curve])
 
 
 def orders(theorem):
-    """Return the Rényi order of a conversion from zCDP, as the rule takes it."""
+    """Return the Rényi order of a conversion from zCDP, as a witness has it."""
     [step] = [part for part in walk(theorem) if part.rule == "to_approximate"]
-    return [Fraction(order) for order in [step.witness.get("order")] if order is not None]
+    return {"order": step.witness["order"]} if "order" in step.witness else {}
 
 
 @pytest.mark.slow(one_in=8)

@@ -166,15 +166,15 @@ def check_lower(steps: list[Step], lower: Fraction | None) -> None:
     last = len(steps) - 1
     while steps[last]["rule"] in ("post_process", "billboard"):
         last = steps[last]["from"][0]
-    of_curve = steps[last]["rule"] == "to_approximate" and attained(steps, steps[last]["from"][0])
+    of_curve = steps[last]["rule"] == "to_approximate" and attained(steps[: steps[last]["from"][0] + 1])
     ensure(of_curve, "proved.epsilon.lower: only an upper bound follows from the derivation")
     curve, delta = fact_of(steps[steps[last]["from"][0]]["gives"]).curve, number(steps[last]["with"]["delta"])
     below = lower is not None and (lower == 0 or not implies(curve, lower, delta * (1 + MARGIN)))
     ensure(below, "proved.epsilon.lower is above what the derivation proves")
 
 
-def attained(steps: list[Step], index: int) -> bool:
-    """Return whether some neighbours and queries attain a step's curve."""
+def attained(steps: list[Step]) -> bool:
+    """Return whether some neighbours and queries attain the last step's curve."""
 
     def exact(step: Step) -> bool:
         symmetric = getattr(fact_of(step["gives"]), "norm", "") == "frobenius-squared"  # an upper bound
@@ -182,7 +182,7 @@ def attained(steps: list[Step], index: int) -> bool:
         return step["rule"] in ATTAINED and not symmetric and not any(parts)
 
     # two different hypotheses about one query may leave less than either alone
-    reached, hypotheses = list(reachable(steps[: index + 1])), dict[str, list[Any]]()
+    reached, hypotheses = list(reachable(steps)), dict[str, list[Any]]()
     met = [step["gives"] for step in reached if step["rule"].startswith("assume_")]
     alone = all(hypotheses.setdefault(str(gives[:2]), gives) == gives for gives in met)
     return alone and all(step["rule"].startswith("assume_") or exact(step) for step in reached)
