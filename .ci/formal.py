@@ -174,9 +174,11 @@ def keys(texts: dict[str, str]) -> dict[str, str]:
 def compiled(texts: dict[str, str], cache: Path | None, target: str = "all") -> None:
     """Compile the sources that `cache` has no compiled file of, two at a time unless JOBS says otherwise."""
     known, now = keys(texts) if cache else {}, time.time()
+    for stale in FORMAL.rglob("*.vo"):  # of sources that are gone, too: Coq finds those that are required
+        stale.unlink()
     for name in texts:
-        (made := FORMAL / f"{name}o").unlink(missing_ok=True)
         if cache and name != EXTRACT and (kept := cache / known[name]).exists():
+            made = FORMAL / f"{name}o"
             shutil.copyfile(kept, made)
             os.utime(made, (now, now))  # one date for all: make finds none older than what it requires
     (FORMAL / ".Makefile.coq.d").unlink(missing_ok=True)

@@ -158,6 +158,8 @@ Definition account_of (j : json) : option (plan * Q * Q) :=
     match member "schema" given, member "plan" given, member "question" given, member "confirmed" given with
     | Some (Text schema), Some plan, Some (Object question), Some (Object confirmed) =>
       check (schema =? "dpaccount/account-certificate/1");
+      check has_members given ["schema"; "plan"; "question"; "confirmed"] ["tight"; "derivation"; "digest"];
+      check has_members question [] ["epsilon"; "delta"; "group"];
       check match member "group" question with None | Some (Int 1) => true | _ => false end;
       check has_members confirmed ["upper"] [];
       let! p := plan_of plan in

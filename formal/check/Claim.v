@@ -141,6 +141,8 @@ Definition claim_in (document : list (string * json)) : claim + string :=
     match member "guarantee" asked, member "subject" asked, table_in "data" asked with
     | Some (Object asked_promise), Some (Object asked_subject), Some data =>
       if negb (same_promise promise asked_promise) then inr "guarantee differs from the claim's" else
+      if negb (has_members promise ["model"; "unit"; "relation"; "epsilon"; "delta"] ["radius"])
+      then inr "the guarantee says more than is read of it" else
       match member "use" asked_subject, member "name" held with
       | Some (Text use), Some (Text name) =>
         if negb (is_text use (member "use" held) && (name =? subject_named use)) then inr "the subject is not the claim's" else

@@ -83,7 +83,8 @@ Definition of_persons_with_two := (counts_twice ++
    ("persons", [], [7; 8]%Z)])%list.
 
 Definition certificate (epsilon : json) (data : list (string * json)) steps : json :=
-  let promise := Object [("model", Text "central"); ("relation", Text "add-remove"); ("epsilon", epsilon); ("delta", Int 0)] in
+  let promise := Object [("model", Text "central"); ("unit", Text "a person"); ("relation", Text "add-remove");
+                         ("epsilon", epsilon); ("delta", Int 0)] in
   Object
     [("claim", Object [("guarantee", promise); ("subject", Object [("use", Text "counts")]); ("data", Object data)]);
      ("subject", Object [("use", Text "counts"); ("name", Text "counts")]);

@@ -77,6 +77,11 @@ def test_a_cache_gives_only_what_the_same_sources_made(project, tmp_path, capsys
     made.write_bytes(first)
     with pytest.raises(SystemExit, match="make -f failed"):
         formal.compiled(broken, None)
+    needy = project({"Fine.v": "From DP Require Import Gone.\n" + FINE})
+    (tmp_path / "formal" / "Gone.vo").write_bytes(first)  # of a source that is gone
+    with pytest.raises(SystemExit, match="make -f failed"):
+        formal.compiled(needy, None)
+    assert not (tmp_path / "formal" / "Gone.vo").exists()
 
 
 @COQ
