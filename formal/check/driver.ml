@@ -374,7 +374,8 @@ let parameters plan epsilon delta share =
   let deviations = sqrt (2. *. Float.max 0.1 (log (1. /. lost))) in
   let spread = sqrt ((deviations *. deviations) +. (2. *. epsilon)) -. deviations in
   let target = sqrt (12. *. epsilon *. share /. (Float.max 1. releases *. (1. +. (deviations /. spread)))) in
-  let bits = 25. -. Float.log2 share +. Float.log2 (Float.max 1. releases) +. Float.log2 (1. /. lost) +. Float.max 0. (-.Float.log2 target) in
+  let bits = 25. -. Float.log2 share +. Float.log2 (Float.max 1. releases) +. Float.log2 (1. /. lost) +. Float.max 0. (-.Float.log2 target)
+    +. (1.45 *. Float.max 0. (epsilon -. 30.)) in  (* masses as small as e^-epsilon are told from 0 *)
   let bits = min 2000 (max 80 (int_of_float bits)) in
   let spacing = spacing_for plan target in
   let step = float_of_q spacing in

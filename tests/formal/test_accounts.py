@@ -25,6 +25,11 @@ PLANS = {
     "ten Gaussians": ("replace-one", [{"event": "gaussian", "sigma": 4, "count": 10}], 1e-4),
     "daily Laplace noise": ("replace-one", [{"event": "laplace", "scale": 100, "count": 3650}], 1e-4),
     "a mixture": ("replace-one", [{"event": "gaussian", "sigma": 5, "count": 3}, LAPLACE, RESPONSE], 1e-4),
+    "a large loss": (
+        "replace-one",
+        [{"event": "laplace", "scale": "1/200"}, {"event": "gaussian", "sigma": 1}],
+        1e-4,
+    ),
     "sampled Laplace noise": ("add-remove", [SAMPLED], 1e-3),
     "MNIST": ("add-remove", [TRAINED], 1e-3),
 }
