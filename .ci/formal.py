@@ -76,6 +76,7 @@ READ: dict[str, str] = {
     "account/Plan.v": "",
     "account/Document.v": "",
     "account/Check.v": "check_account_sound",
+    "account/Transcript.v": "said quiet_between transcript_private",
 }
 STATED = (
     r"^ *(?:Program )?(?:Definition|Fixpoint|Inductive|Record|Theorem) %s\b"
