@@ -3,7 +3,7 @@
    checker FILE                a derivation; exit 0: every step follows, 1: not, 2: no derivation
    checker --certificate FILE  a certificate; exit 0: its claim follows, 1: not, 2: no certificate
    checker --account FILE      an account; exit 0: the plan costs at most what is confirmed, 1: that was not shown,
-                               2: no account, or no theorem about such events or so close a bound
+                               2: no account, or no theorem about such events, so close a bound or so long a question
    checker --lines             one derivation a line on standard input; one verdict a line
    checker --certificates      one certificate a line
 
@@ -393,6 +393,9 @@ let parameters plan epsilon delta share =
 (* Whether costs that add up are enough: without a single node, no lattice is. *)
 let added_up = check_account { bits = Whole.of_int 64; spacing = { qnum = Whole.one; qden = Whole.one }; budget = Whole.zero; there = []; back = [] }
 
+(* Whether some question was given up for its nodes or its time: then nothing is said against an account. *)
+let given_up = ref false
+
 (* Whether it is confirmed on nodes that are close enough; finer ones only where they may help. *)
 let rec confirmed plan epsilon delta = function
   | [] -> false
@@ -402,7 +405,7 @@ let rec confirmed plan epsilon delta = function
       if nodes < 4e6 && Sys.time () < 20. then Some (check_account chosen plan epsilon delta) else None in
     match enough () with
     | Some found -> found || confirmed plan epsilon delta finer
-    | None | exception (Stack_overflow | Out_of_memory | Whole.Overflow | Invalid_argument _) -> false
+    | None | exception (Stack_overflow | Out_of_memory | Whole.Overflow | Invalid_argument _) -> given_up := true; false
 
 let accounted text =
   match parse text with
@@ -421,7 +424,9 @@ let accounted text =
         | Null -> 8e-6, [ 1e-6; 1e-7; 1e-8; 1e-9; 1e-10 ]
         | _ -> 5e-7, [ 1e-7; 1e-8; 1e-9; 1e-10 ] in
       if added_up plan epsilon delta || confirmed plan epsilon delta [ first ] then (0, "valid: " ^ costs epsilon delta)
-      else if not (confirmed plan (nearly epsilon) (nearly delta) [ 1e-4; 8e-6; 1e-6; 1e-7 ]) then (1, "invalid: it was not shown that " ^ costs epsilon delta)
+      else if not (confirmed plan (nearly epsilon) (nearly delta) [ 1e-4; 8e-6; 1e-6; 1e-7 ]) then
+        if !given_up then (2, "no theorem within reach of whether " ^ costs epsilon delta)
+        else (1, "invalid: it was not shown that " ^ costs epsilon delta)
       else if confirmed plan epsilon delta finer then (0, "valid: " ^ costs epsilon delta)
       else (2, "no theorem so close: " ^ costs (nearly epsilon) (nearly delta))
 
