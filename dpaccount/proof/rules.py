@@ -224,7 +224,8 @@ def factorised(
     """
     entered = _entered(query, rounds, participations, separation)
     person = contribution or next(iter(getattr(query, "premises", ())), query)
-    several = (told(entered, "times") or 1) > 1  # even if no more than one fits: a neighbour's may be another
+    # Even if no more than one round fits: a neighbour's may be another one.
+    several = told(entered, "times") not in (None, 1)
     return inferred("factorised", query, entered, *([person] if several else []), matrix=matrix, bits=bits)
 
 
