@@ -1,4 +1,4 @@
-"""Accounts that the extracted checker confirms by its theorem, end to end; what has no theorem is told so."""
+"""Accounts that the extracted checker confirms by its theorem, end to end."""
 
 import json
 from fractions import Fraction
@@ -13,12 +13,8 @@ pytestmark = [BUILT, pytest.mark.slow]
 
 LAPLACE = {"event": "laplace", "scale": 10, "count": 5}
 RESPONSE = {"event": "randomized_response", "epsilon": "1/2"}
-SAMPLED = {
-    "event": "poisson_subsampled",
-    "rate": "1/100",
-    "of": {"event": "laplace", "scale": 1},
-    "count": 1000,
-}
+ONE = {"event": "laplace", "scale": 1}
+SAMPLED = {"event": "poisson_subsampled", "rate": "1/100", "of": ONE, "count": 1000}
 TRAINED = {**SAMPLED, "rate": "256/60000", "of": {"event": "gaussian", "sigma": "1.1"}, "count": 14063}
 #: relation, events, and how far the confirmed end may be above the tight one
 PLANS = {
@@ -37,7 +33,7 @@ PLANS = {
 
 @pytest.fixture
 def account(dpaccount, tmp_path, monkeypatch):
-    """Return a function that writes a certificate of a plan's cost at δ = 1e-5, and returns it."""
+    """Return what certifies a plan's cost at δ = 1e-5."""
     monkeypatch.setenv(verified.VARIABLE, str(CHECKER))
 
     def made(relation, events):
