@@ -8,8 +8,8 @@ Assumed.v states.  Writes formal/rules.toml, the table of docs/formal.md, what r
 the extracted checker.
 
 FORMAL_CACHE names a folder of compiled files, each under a digest of all that it depends on.  Coq believes
-compiled files, so whoever can write to that folder can pass off what has no proof.  Without such a folder all
-is compiled from nothing, whatever lies beside the sources; .ci/run has one only if it is given one.
+compiled files, so anyone who can write to that folder can make an unproved statement pass.  Without it,
+compiled files beside the sources are removed and everything is compiled; .ci/run uses one only if it is set.
 """
 
 import functools

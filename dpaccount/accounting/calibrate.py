@@ -227,7 +227,7 @@ def unknown_in(place: Place) -> Unknown:
 
 
 def _key(document: Any, steps: tuple[str | int, ...]) -> str:
-    """Return the key of the event under which the number at a place stands, alone or in a list of numbers.
+    """Return the key of an event that holds the number at a place, alone or in a list of numbers.
 
     The epsilon of a point of Rényi divergence raises the cost, as any epsilon does.  So does the last
     coefficient of a Toeplitz factor: while coefficients fall the cost is a sum of their products, and beyond

@@ -251,7 +251,7 @@ def read_field(kind: Any, value: Any) -> Any:
 
 
 def frozen(value: Any) -> Any:
-    """Return lists as tuples, whatever they hold."""
+    """Return lists as tuples, at every level."""
     if not isinstance(value, list):
         return value
     return tuple(value) if SIMPLE.issuperset(map(type, value)) else tuple(map(frozen, value))

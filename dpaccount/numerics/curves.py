@@ -1,4 +1,4 @@
-"""Balls around the δ(ε) of privacy curves, of which `search` proposes the least ε."""
+"""Balls around the δ(ε) of privacy curves, for ledgers and for the search for the least ε."""
 
 import math
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def ball(value: Fraction | int) -> arb:
 
 
 def at_most(ball_at: Callable[[int], arb], limit: Fraction) -> bool:
-    """Return whether value ≤ limit is decided, and so."""
+    """Return whether value ≤ limit is proved."""
     return compare(ball_at, limit) is True
 
 

@@ -5,8 +5,8 @@ it raises `RuleError` with what the checker says.  So each rule is stated once i
 families of the same names, and once in Coq, where it is proved.  Numbers are exact fractions; inequalities
 are decided by intervals rounded outward, or refused.
 
-Trusted: the checker alone.  What stands here builds steps, and `search` proposes witnesses.  Guards against
-made-up theorems stop accidents only: what they `write` is inferred again by whoever reads it.
+Trusted: the checker alone.  This package builds steps, and `search` proposes witnesses.  Guards against
+made-up theorems prevent accidents only: a reader infers every written derivation again.
 R0 … R22, and sources: docs/rules.md; docs/proofs.md.
 """
 

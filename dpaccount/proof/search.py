@@ -11,10 +11,7 @@ from dpaccount.numerics.bisection import least_integer
 from dpaccount.numerics.curves import compare, delta_ball
 from dpaccount.precision import precision
 
-from .rules import (
-    to_approximate,
-    to_zcdp,
-)
+from .rules import to_approximate, to_zcdp
 from .theorem import Theorem, walk, write
 
 MAX_CELLS = 40_000

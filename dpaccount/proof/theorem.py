@@ -11,7 +11,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dpaccount.checker.curves import Approximate, Pure
+from dpaccount.checker.curves import Approximate, Pure, as_json
 from dpaccount.checker.documents import BROKEN, Rejected, Work
 from dpaccount.checker.facts import RULES, SIMPLE, Judgement, Optional, Private, as_wire, frozen
 from dpaccount.checker.intervals import number, positive
@@ -37,7 +37,7 @@ class Theorem:
     def __post_init__(self, seal: object) -> None:
         """Refuse everyone but the rules; keep a witness of its own."""
         if seal is not _SEAL:
-            raise RuleError("a Theorem comes from a rule of the kernel; call the rule instead")
+            raise RuleError("a Theorem comes from a rule; call the rule instead")
         own = {name: frozen(value) for name, value in self.witness.items()}
         object.__setattr__(self, "witness", MappingProxyType(own))
 
@@ -70,7 +70,7 @@ def inferred(rule: str, *premises: Theorem, **witness: Any) -> Theorem:
 
     Raises `RuleError` with what the checker says where the conclusion does not follow.
     """
-    from dpaccount.checker.derivation import step  # who lists what there is proves nothing
+    from dpaccount.checker.derivation import step  # not at start-up: listing subjects proves nothing
 
     others = [type(each).__name__ for each in premises if type(each) is not Theorem]
     if others:
@@ -81,7 +81,7 @@ def inferred(rule: str, *premises: Theorem, **witness: Any) -> Theorem:
         for name, value in witness.items()
         if value is not None
     }
-    # A step may cost as much as a document; whether all steps together do is seen when they are checked.
+    # Each step has the work budget of a document; all steps together are limited when they are checked.
     Work.begin()
     try:
         known = step(rule, [each.known for each in premises], given)
@@ -148,15 +148,11 @@ def write(theorem: Theorem) -> list[dict[str, Any]]:
         known = part.known
         if known.digest not in steps:
             before = [places[premise.known.digest] for premise in part.premises]
-            given = {name: _listed(value) for name, value in part.witness.items()}
+            given = {name: as_json(value) for name, value in part.witness.items()}
             places[known.digest] = len(steps)
             body = {"rule": part.rule, "from": before, "with": given, "gives": as_wire(known.fact)}
             steps[known.digest] = {**body, "digest": known.digest}
     return list(steps.values())
-
-
-def _listed(value: Any) -> Any:
-    return list(map(_listed, value)) if isinstance(value, tuple) else value
 
 
 def walk(theorem: Theorem) -> Iterator[Theorem]:

@@ -40,36 +40,33 @@ Section Soundness.
   Lemma h_pos : 0 < h.
   Proof. unfold Q2R. apply Rmult_lt_0_compat; [apply IZR_lt; auto|]. apply Rinv_0_lt_compat, IZR_lt. lia. Qed.
 
-  Lemma below_first epsilon i : (i < first_above step epsilon)%Z -> IZR i * h <= Q2R epsilon.
+  (** i·h against ε, without fractions. *)
+  Let difference epsilon i := (i * (Qnum step * Zpos (Qden epsilon)) - Qnum epsilon * Zpos (Qden step))%Z.
+
+  Let scaled epsilon i : exists c, 0 < c /\ IZR (difference epsilon i) = (IZR i * h - Q2R epsilon) * c.
   Proof.
-    unfold first_above. intros Hi. set (n := (Qnum epsilon * Zpos (Qden step))%Z) in *.
-    set (d := (Qnum step * Zpos (Qden epsilon))%Z) in *. assert (Hd : (0 < d)%Z) by (unfold d; lia).
-    assert (Hle : (i * d <= n)%Z).
-    { pose proof (Z.mul_div_le n d Hd). nia. }
-    apply IZR_le in Hle. unfold n, d in Hle. rewrite !mult_IZR in Hle. unfold Q2R.
+    exists (IZR (Zpos (Qden step)) * IZR (Zpos (Qden epsilon))).
     assert (P1 : 0 < IZR (Zpos (Qden step))) by (apply IZR_lt; lia).
     assert (P2 : 0 < IZR (Zpos (Qden epsilon))) by (apply IZR_lt; lia).
-    apply Rmult_le_reg_r with (IZR (Zpos (Qden step)) * IZR (Zpos (Qden epsilon))); [nra|].
-    replace (IZR i * (IZR (Qnum step) * / IZR (Zpos (Qden step))) * (IZR (Zpos (Qden step)) * IZR (Zpos (Qden epsilon))))
-      with (IZR i * (IZR (Qnum step) * IZR (Zpos (Qden epsilon)))) by (field; lra).
-    replace (IZR (Qnum epsilon) * / IZR (Zpos (Qden epsilon)) * (IZR (Zpos (Qden step)) * IZR (Zpos (Qden epsilon))))
-      with (IZR (Qnum epsilon) * IZR (Zpos (Qden step))) by (field; lra). exact Hle.
+    split; [nra|]. unfold difference, Q2R. rewrite minus_IZR, !mult_IZR. field. lra.
+  Qed.
+
+  Lemma below_first epsilon i : (i < first_above step epsilon)%Z -> IZR i * h <= Q2R epsilon.
+  Proof.
+    intros Hi. destruct (scaled epsilon i) as [c [Hc E]].
+    assert (Hle : (difference epsilon i <= 0)%Z).
+    { unfold difference, first_above in *. assert (Hd : (0 < Qnum step * Zpos (Qden epsilon))%Z) by lia.
+      pose proof (Z.mul_div_le (Qnum epsilon * Zpos (Qden step)) _ Hd). nia. }
+    apply IZR_le in Hle. rewrite E in Hle. nra.
   Qed.
 
   Lemma above_first epsilon i : (first_above step epsilon <= i)%Z -> Q2R epsilon <= IZR i * h.
   Proof.
-    unfold first_above. intros Hi. set (n := (Qnum epsilon * Zpos (Qden step))%Z) in *.
-    set (d := (Qnum step * Zpos (Qden epsilon))%Z) in *. assert (Hd : (0 < d)%Z) by (unfold d; lia).
-    assert (Hle : (n <= i * d)%Z).
-    { pose proof (Z.mul_succ_div_gt n d Hd). nia. }
-    apply IZR_le in Hle. unfold n, d in Hle. rewrite !mult_IZR in Hle. unfold Q2R.
-    assert (P1 : 0 < IZR (Zpos (Qden step))) by (apply IZR_lt; lia).
-    assert (P2 : 0 < IZR (Zpos (Qden epsilon))) by (apply IZR_lt; lia).
-    apply Rmult_le_reg_r with (IZR (Zpos (Qden step)) * IZR (Zpos (Qden epsilon))); [nra|].
-    replace (IZR i * (IZR (Qnum step) * / IZR (Zpos (Qden step))) * (IZR (Zpos (Qden step)) * IZR (Zpos (Qden epsilon))))
-      with (IZR i * (IZR (Qnum step) * IZR (Zpos (Qden epsilon)))) by (field; lra).
-    replace (IZR (Qnum epsilon) * / IZR (Zpos (Qden epsilon)) * (IZR (Zpos (Qden step)) * IZR (Zpos (Qden epsilon))))
-      with (IZR (Qnum epsilon) * IZR (Zpos (Qden step))) by (field; lra). exact Hle.
+    intros Hi. destruct (scaled epsilon i) as [c [Hc E]].
+    assert (Hle : (0 <= difference epsilon i)%Z).
+    { unfold difference, first_above in *. assert (Hd : (0 < Qnum step * Zpos (Qden epsilon))%Z) by lia.
+      pose proof (Z.mul_succ_div_gt (Qnum epsilon * Zpos (Qden step)) _ Hd). nia. }
+    apply IZR_le in Hle. rewrite E in Hle. nra.
   Qed.
 
   (** [done]: masses of the nodes above s. *)

@@ -100,7 +100,7 @@ def floated(value):
 
 @looped("steps", DERIVATIONS)
 def test_every_function_writes_what_it_is_given(steps):
-    """By its name, whatever the order, without floats; and what is written the checker infers again."""
+    """Members are passed by name in any order; floats are refused; the checker accepts each step."""
     theorems = []
     for step in steps:
         rule, premises, given = called(step, [theorems[k] for k in step["from"]])
