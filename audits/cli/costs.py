@@ -42,6 +42,7 @@ def account(  # noqa: PLR0913 - options
     epsilon: Number = None,
     gap: Number = None,
     group: Whole = None,
+    risk: bool = False,
     profile: File | None = None,
     certificate: File | None = None,
     work: Number = None,
@@ -63,6 +64,8 @@ def account(  # noqa: PLR0913 - options
         Tighten until upper - lower is at most this (relative above epsilon 1; relative for delta).
     group
         Protect any group of this many units (default 1).
+    risk
+        Also say what an attacker learns at most: true-positive rates, advantage, and a Gaussian mu.
     profile
         Also write delta(epsilon) to this .csv or .svg file.
     certificate
@@ -78,7 +81,8 @@ def account(  # noqa: PLR0913 - options
     if certificate is not None and (share is None) == (loss is None):
         raise InputError("a certificate answers one question", "give --delta or --epsilon")
     with _work(work):
-        answer = account_answer(place, delta=share, epsilon=loss, gap=number(gap, "--gap"), group=units)
+        width = number(gap, "--gap")
+        answer = account_answer(place, delta=share, epsilon=loss, gap=width, group=units, risk=risk)
         if profile is not None:
             from dpaccount.accounting.accountant import Accountant
             from dpaccount.accounting.profile import write_profile
@@ -94,8 +98,8 @@ def account(  # noqa: PLR0913 - options
         )
         answer[asked] = document["tight"]
         answer["confirmed"] = document["confirmed"]
-    show(answer, json_, lines)
-    _remark_on_gap(answer, number(gap, "--gap"), relative=loss is not None)
+    show(answer if json_ or not risk else {**answer, "risk": answer["risk"]["sentence"]}, json_, lines)
+    _remark_on_gap(answer, width, relative=loss is not None)
     return 0
 
 

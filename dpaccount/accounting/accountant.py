@@ -11,10 +11,10 @@ from earlier answers there are `dpaccount.Filter` and `dpaccount.Odometer`.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Never
+from typing import TYPE_CHECKING, Any, Never
 
 from dpaccount.accounting import account
 from dpaccount.accounting.methods.answer import Answer, largest_answer
@@ -28,9 +28,12 @@ from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import group_compositions
 from dpaccount.plan import groups
 from dpaccount.plan.cover_partition import UnitClass, attained_classes, unit_classes
-from dpaccount.plan.event_base import Event, Stream
-from dpaccount.plan.events import Plan
+from dpaccount.plan.event_base import Amount, Event, OnSample, Stream, walk
+from dpaccount.plan.events import BandedPoisson, Plan
 from dpaccount.relation import Relation
+
+if TYPE_CHECKING:
+    from dpaccount.accounting.risk import Risk
 
 STANDARD_DELTAS = ("1e-5", "1e-6", "1e-8", "1e-10")
 GAP = Fraction(1, 10**6)
@@ -248,6 +251,16 @@ class Accountant:
         known = None if lower is None or found.bounds.lower is None else min(lower, upper)
         return replace(found, bounds=Enclosure(known, upper))
 
+    def risk(self, distance: Exact = "1e-8", rates: Sequence[Exact] = ("0.001", "0.01", "0.1")) -> "Risk":
+        """Return what an attacker learns at most: advantage, true-positive rates, and μ up to a distance.
+
+        `distance`: how far the curve may lie above that of μ, in (0, 1); `rates`: the false-positive rates in
+        (0, 1) at which bounds are to be close.  Raises `InputError` where one is out of range.
+        """
+        from dpaccount.accounting.risk import risk_of  # SciPy, which other questions do without
+
+        return risk_of(self, distance, rates)
+
     def charge(self, event: Event) -> Never:
         """Refuse always: a plan is fixed beforehand; charges that depend on answers need a filter."""
         raise BudgetError(
@@ -256,12 +269,19 @@ class Accountant:
         )
 
     def zcdp(self) -> Fraction | None:
-        """Return the largest ρ over units, an upper bound; None if some event has no zCDP bound."""
-        return self._scalar(Event.zcdp, self.group**2)
+        """Return the largest ρ over units, an upper bound.
+
+        None if some event has no zCDP bound, or a sample only that of the release on all units.
+        """
+        return self._scalar(_of_samples(Event.zcdp), self.group**2)
 
     def gdp(self) -> Fraction | None:
-        """Return an upper bound on the largest μ² over units; None if some event is not GDP."""
-        return self._scalar(Event.mu_squared, self.group**2)
+        """Return an upper bound on the largest μ² over units.
+
+        None if some event is not GDP, or a sample only as the release on all units is: it has a μ up to a
+        distance (`risk`).
+        """
+        return self._scalar(_of_samples(Event.mu_squared), self.group**2)
 
     def pure(self) -> Fraction | None:
         """Return the largest pure ε over units, an upper bound; None if it is infinite."""
@@ -281,6 +301,21 @@ class Accountant:
                 total += times * value
             worst = max(worst, total)
         return worst * scale
+
+
+def _of_samples(bound: Callable[[Event], Amount]) -> Callable[[Event], Amount]:
+    """Return the bound, and None for a sample that has none but that of the release on all units.
+
+    ρ and μ are settled far out on the curve, where a sample is no better than the release: beside its ε they
+    say nothing.  (A ledger adds them up all the same, as adaptive charges need.)
+    """
+
+    def known(event: Event) -> Amount:
+        samples = (part for part in walk(event) if isinstance(part, OnSample | BandedPoisson))
+        rare = any(part.pure() is None and getattr(part, "rate", 0) != 1 for part in samples)
+        return None if rare else bound(event)
+
+    return known
 
 
 def _lower(found: Worst, joint: list[Composition] | None, question: _PlanQuestion) -> Worst:

@@ -31,6 +31,7 @@ def account_answer(
     epsilon: Fraction | None = None,
     gap: Fraction | None = None,
     group: int | None = None,
+    risk: bool = False,
 ) -> dict[str, Any]:
     """Return what the events in `place` cost: ε at `delta`, δ at `epsilon`, or a summary of both.
 
@@ -38,6 +39,7 @@ def account_answer(
     `delta`: in [0, 1]; `epsilon`: at least 0.  At most one of them; without either ε is given at four δ.
     `gap`: the width above 0 that is sought, relative to max(1, ε) or to δ; 1e-6 where it is None.
     `group`: how many units are protected at once, at least 1; one where it is None.
+    `risk`: also say what an attacker learns (`risk_fields`).
 
     Raises `InputError` naming the place in the document, or the option that is out of range.
     """
@@ -56,6 +58,8 @@ def account_answer(
     else:
         answer |= summary(accountant, width)
     answer |= scalars(accountant)
+    if risk:
+        answer["risk"] = risk_fields(accountant, delta)
     if assumed := accountant.plan.assumptions():
         answer["assumptions"] = assumed
     answer["seconds"] = round(time.perf_counter() - begun, 6)
@@ -79,6 +83,32 @@ def scalars(accountant: Accountant) -> dict[str, Any]:
     """Return the zCDP ρ and the GDP μ of the worst unit, rounded up; null where there is none."""
     mu2 = accountant.gdp()
     return {"zcdp": _upper(accountant.zcdp()), "gdp": None if mu2 is None else _root(mu2)}
+
+
+def risk_fields(accountant: Accountant, delta: Fraction | None = None) -> dict[str, Any]:
+    """Return what an attacker learns at most: advantage, rates, belief from even odds, and μ with its distance.
+
+    The distance is a thousandth of δ where one is given that is above 0.
+    """
+    from dpaccount.accounting.risk import DISTANCE, RATES
+
+    distance = delta / 1000 if delta else DISTANCE
+    found = accountant.risk(distance)
+    rates = [
+        {
+            "false_positive_rate": shown(rate),
+            "true_positive_rate": _upper(found.true_positives(rate)),
+            "belief": _upper(found.belief(rate)),
+        }
+        for rate in RATES
+    ]
+    return {
+        "advantage": _upper(found.advantage.upper),
+        "rates": rates,
+        "mu": None if found.mu is None else found.mu.as_json(),
+        "distance": shown(distance),
+        "sentence": found.sentence(),
+    }
 
 
 def _worst_unit_fields(worst: Worst) -> dict[str, Any]:

@@ -15,8 +15,9 @@ nothing, and a larger μ is tried.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from itertools import pairwise
 
 from flint import arb
 
@@ -33,22 +34,32 @@ DIGITS = 6  #: of the bound on μ²
 MOST_CELLS = 20_000
 
 
-def least(curve: Curve, end: Fraction, most: Fraction) -> Fraction:
-    """Return μ² ≤ `most` of a Gaussian pair proved to dominate; `most` is known to."""
+def least(
+    curve: Curve,
+    end: Fraction,
+    most: Fraction,
+    slack: Fraction = Fraction(1, 10**5),
+    known: Callable[[], Iterable[Fraction]] = tuple,
+) -> Fraction:
+    """Return μ² ≤ `most` of a Gaussian pair proved to dominate; `most` is known to.
+
+    `slack`: how far above the least μ², relative to it, is tried first.
+    `known`: at which points the curve has been computed, so that cells begin and end there.
+    """
     found = _estimated(curve, end, most)
-    slack = Fraction(1, 10**5)
     while found and (tried := _decimal(found * (1 + slack))) < most:
-        if dominates(tried, curve, end):
+        if dominates(tried, curve, end, known()):
             return tried
         slack *= 2
     return most
 
 
-def dominates(mu2: Fraction, curve: Curve, end: Fraction) -> bool:
+def dominates(mu2: Fraction, curve: Curve, end: Fraction, known: Iterable[Fraction] = ()) -> bool:
     """Say whether δ(ε) ≤ δ_μ(ε) is proved for all ε ≥ 0."""
     with precision(BITS):
         mu, unit = ball(mu2).sqrt(), Fraction(math.sqrt(mu2))
-        cells = [(Fraction(0), end)]
+        inside = sorted({Fraction(0), end, *(at for at in known if 0 < at < end)})
+        cells = list(pairwise(inside))[::-1]
         for _ in range(MOST_CELLS):
             a, b = cells.pop()
             if b - a > unit / WIDE:
@@ -83,20 +94,23 @@ def _estimated(curve: Curve, end: Fraction, most: Fraction) -> Fraction:
     for _ in range(LOOKED_AT):
         height = curve(at)
         if height > 0 and not (found and gaussian.delta(at, (found, found), 30) >= ball(height)):
-            found = _least_at(at, height, found, most)
+            found = least_at(at, height, found, most)[1]
         at += Fraction(math.sqrt(found)) / WIDE
         if not found or at >= end:
             break
     return found
 
 
-def _least_at(at: Fraction, height: Fraction, low: Fraction, high: Fraction) -> Fraction:
-    """Return about the least μ² with δ_μ(at) ≥ height, between `low` and `high`."""
+def least_at(at: Fraction, height: Fraction, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
+    """Return [a, b] around the least μ² with δ_μ(at) ≥ height, between `low` and `high`; a is proved.
 
-    def enough(mu2: Fraction) -> bool:
-        return bool(gaussian.delta(at, (mu2, mu2), 40) >= ball(height))
+    Every μ² below a has δ_μ(at) < height, if those below `low` have.
+    """
 
-    return bisect(enough, low, high, relative=Fraction(1, 10**DIGITS))[1]
+    def reached(mu2: Fraction) -> bool:
+        return not gaussian.delta(at, (mu2, mu2), 40) < ball(height)
+
+    return (low, low) if reached(low) else bisect(reached, low, high, relative=Fraction(1, 10**DIGITS))
 
 
 def _decimal(value: Fraction) -> Fraction:

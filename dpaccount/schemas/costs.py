@@ -95,6 +95,24 @@ class AccountCertificate(Closed, frozen=True, tag_field="schema", tag="dpaccount
     digest: Digest
 
 
+class RateOfAttack(Closed, frozen=True):
+    """Of any attack with this false-positive rate: its true-positive rate, and the belief after its alarm."""
+
+    false_positive_rate: Exact
+    true_positive_rate: Bound
+    belief: Bound
+
+
+class RiskAnswer(Closed, frozen=True):
+    """What an attacker learns at most; `mu` is that of a Gaussian above the curve but for `distance`."""
+
+    advantage: Bound
+    rates: list[RateOfAttack]
+    mu: BoundEnds | None
+    distance: Exact
+    sentence: str
+
+
 class Account(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dpaccount/account/1"):
     """The cost of a plan: ε at a δ, δ at an ε, or a summary."""
 
@@ -106,6 +124,7 @@ class Account(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dpacco
     method: str
     zcdp: Bound | None
     gdp: Bound | None
+    risk: RiskAnswer | Absent = UNSET
     assumptions: list[str] | Absent = UNSET
     seconds: Size
     confirmed: Confirmed | Absent = UNSET

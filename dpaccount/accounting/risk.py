@@ -1,0 +1,190 @@
+"""What a plan lets an attacker learn, in single numbers, each a proved bound.
+
+An attacker sees everything that is released and guesses which of two neighbouring datasets it came from. With
+false-positive rate α its true-positive rate is at most δ(ε) + e^ε α and 1 − e^{−ε}(1 − δ(ε) − α) at every
+ε ≥ 0 (`profile.trade_off`); the least of these is what is given here, from a few points of the curve.
+
+The μ of a plan is that of a Gaussian pair above its curve up to a distance d: δ(ε) ≤ δ_μ(ε) + d for every
+ε ≥ 0, in both directions.  Then no attack at false-positive rate α is right more often than Φ(Φ⁻¹(α) + μ) + d:
+δ_μ(ε) + e^ε α is least at the Gaussian's own trade-off.  Without a distance the μ of a sampled plan is that of
+its releases without sampling: far out, where δ is 10^−1000, the curve is theirs.  Distances add up in composition, as
+failures do, while squares of μ do.  (Gomez, Kulynych, Kaissis et al. 2025, arXiv 2503.10945, report such a μ
+without the distance from a fine grid; Kulynych et al. 2024, arXiv 2407.02191, rates from the whole curve.)
+"""
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from scipy.optimize import minimize_scalar
+
+from dpaccount.accounting.profile import Costs, Point, draw_trade_off, trade_off
+from dpaccount.errors import InputError
+from dpaccount.exact import Enclosure, Exact, exact_argument, formatted, shown
+from dpaccount.numerics import domination
+from dpaccount.numerics.fourier.contours import shared
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.work_budget import PROFILE, OutOfReach, allowance, granted, steps_done
+
+RATES = (Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10))  #: false-positive rates that are reported
+DISTANCE = Fraction(1, 10**8)
+EVEN = Fraction(1, 2)  #: the prior of an attacker who knows nothing of either dataset
+GAP = Fraction(1, 10**4)  #: relative width of δ that is asked for: rates are read to three digits
+SLACK = Fraction(1, 1000)  #: of μ², to begin with: so much may a bound lie above the least
+MOST_MU = 40  #: from here on a μ says nothing: an attack is right but for 10^−89
+TRIES = 16  #: points that are looked at for a rate, between those that are known, at most
+CLOSE = 300  #: parts of the range in which a best ε is sought, below which it is close enough
+
+
+@dataclass(frozen=True)
+class Risk:
+    """What an attacker learns at most; rates and beliefs are exact numbers, rounded up.
+
+    `mu`: an enclosure of the least μ up to `distance`; None where none below `MOST_MU` was proved.
+    `advantage`: of the true- over the false-positive rate, at most: the total variation distance, δ(0).
+    `points`: the points of the profile that bound every rate.
+    """
+
+    mu: Enclosure | None
+    distance: Fraction
+    advantage: Enclosure
+    points: tuple[Point, ...]
+
+    def true_positives(self, at: Exact) -> Fraction:
+        """Return a bound on the true-positive rate of any attack with false-positive rate `at` in [0, 1].
+
+        It is close at the rates for which the risk was asked, and holds at every other.
+        Raises `InputError` where `at` is out of range.
+        """
+        return 1 - trade_off(self.points, exact_argument("false-positive rate", at))
+
+    def belief(self, at: Exact, prior: Exact = EVEN) -> Fraction:
+        """Return how sure an attacker may be, by Bayes, after an alarm at false-positive rate `at`.
+
+        `prior`: the probability of the accusation before, in (0, 1).  Raises `InputError` where one is out of range.
+        """
+        before = exact_argument("prior", prior)
+        if not 0 < before < 1:
+            raise InputError(f"a prior of {shown(before)} is out of range", "it must be in (0, 1)")
+        rate = exact_argument("false-positive rate", at)
+        true, false = before * self.true_positives(rate), (1 - before) * rate
+        return true / (true + false) if true else Fraction(0)
+
+    def sentence(self) -> str:
+        """Return the risk in plain words, every number rounded up."""
+        at = RATES[1]
+        text = (
+            f"An attack with a false-positive rate of {_percent(at)} has a true-positive rate of at most"
+            f" {_percent(self.true_positives(at))}, and its alarm turns even odds into a belief of at most"
+            f" {_percent(self.belief(at))}. No attack has an advantage (the difference of the two rates) above"
+            f" {formatted(self.advantage.upper, '.3g', up=True)}."
+        )
+        if self.mu is None:
+            return text
+        mu = formatted(self.mu.upper, ".3g", up=True)
+        return f"{text} But for a distance of {shown(self.distance)}, this is {mu}-Gaussian differential privacy."
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the least miss rate of any attack over its false-alarm rate; return Matplotlib's axes."""
+        if axes is None:
+            from matplotlib import pyplot as plt
+
+            axes = plt.subplots(figsize=(6, 4))[1]
+        draw_trade_off(self.points, axes)
+        return axes
+
+
+@allowance(PROFILE)
+def risk_of(costs: Costs, distance: Exact = DISTANCE, rates: Sequence[Exact] = RATES) -> Risk:
+    """Return what an attacker learns from what has these `costs`, such as an `Accountant`.
+
+    `distance`: in (0, 1), of the curve from the Gaussian's; `rates`: false-positive rates in (0, 1) at which the
+    bounds are to be close.  Raises `InputError` where one is out of range.
+    """
+    apart = _share("distance", distance)
+    wanted = [_share("false-positive rate", rate) for rate in rates]
+    with shared():
+        curve = _Curve(costs)
+        advantage = curve(Fraction(0))
+        mu: Enclosure | None = None
+        with suppress(OutOfReach):
+            mu = _mu(curve, apart)
+        with suppress(OutOfReach):
+            for rate in wanted:
+                _look(curve, rate)
+    return Risk(mu, apart, advantage, tuple(Point(at, curve.found[at]) for at in sorted(curve.found)))
+
+
+class _Curve:
+    """The curve δ(ε) of a plan at the points that were asked for."""
+
+    def __init__(self, costs: Costs) -> None:
+        self.costs, self.found = costs, dict[Fraction, Enclosure]()
+        self.end, self.dearest = steps_done() + granted(PROFILE), 0.0
+
+    def __call__(self, at: Fraction) -> Enclosure:
+        """Return δ(at); raises `OutOfReach` where the work that is left would not do for a close one."""
+        if at not in self.found:
+            begun = steps_done()
+            if self.found and begun + 2 * self.dearest > self.end:
+                raise OutOfReach("too many points of this curve")
+            self.found[at] = self.costs.delta(at, GAP)
+            self.dearest = max(self.dearest, steps_done() - begun)
+        return self.found[at]
+
+
+def _mu(curve: _Curve, distance: Fraction) -> Enclosure | None:
+    """Return the least μ up to a distance."""
+    end = curve.costs.epsilon(distance, GAP).upper
+    if end == math.inf:  # more than the distance is lost whatever ε is
+        return None
+
+    def excess(at: Fraction) -> Fraction:
+        return max(Fraction(0), Fraction(curve(at).upper) - distance)
+
+    if not excess(Fraction(0)):
+        return Enclosure(Fraction(0), Fraction(0))
+    most = Fraction(MOST_MU**2)
+    square = domination.least(excess, Fraction(end), most, SLACK, lambda: curve.found)
+    if square == most:
+        return None
+    least = Fraction(0)
+    with precision(domination.BITS):
+        for at, delta in sorted(curve.found.items()):
+            least = domination.least_at(at, Fraction(delta.lower or 0) - distance, least, square)[0]
+        known = any(delta.lower for delta in curve.found.values())
+        return Enclosure(floor_of(ball(least).sqrt()) if known else None, ceil_of(ball(square).sqrt()))
+
+
+def _look(curve: _Curve, rate: Fraction) -> None:
+    """Look at the curve near the ε whose line bounds attacks at this false-positive rate best.
+
+    The line's height is convex in e^ε: first the best of the points that are known, then between its neighbours.
+    """
+
+    def height(at: float | Fraction) -> float:
+        delta = float(curve(Fraction(abs(at))).upper)
+        if at >= 0:
+            return delta + math.exp(at) * float(rate)
+        return 1 - math.exp(at) * (1 - delta - float(rate))
+
+    end = Fraction(-math.log(rate))  # beyond which e^ε α exceeds 1
+    known = sorted({sign * at for at in curve.found if at < end for sign in (-1, 1)})
+    best = min(range(len(known)), key=lambda k: height(known[k]))
+    low, high = [-end, *known, end][best : best + 3 : 2]
+    options = {"maxiter": TRIES, "xatol": float(high - low) / CLOSE}
+    minimize_scalar(height, bounds=(float(low), float(high)), method="bounded", options=options)
+
+
+def _share(name: str, value: Exact) -> Fraction:
+    share = exact_argument(name, value)
+    if not 0 < share < 1:
+        raise InputError(f"a {name} of {shown(share)} is out of range", "it must be in (0, 1)")
+    return share
+
+
+def _percent(share: Fraction) -> str:
+    return f"{formatted(100 * share, '.3g', up=True)} %"
