@@ -1,4 +1,6 @@
-"""One unknown number of a plan: the least noise, or the most of anything else, that is proved to meet (ε, δ).
+"""One unknown number of a plan: the least noise, or the most of anything else, that is proved to meet a target.
+
+The target is (ε, δ), or a bound on what an attacker learns (`risk`).
 
 In a file of events the number is written ``"?"``; in Python it is the argument of a function that makes an
 event or a plan.
@@ -86,11 +88,12 @@ class Calibration:
     value: Fraction
     text: str
     bounds: Enclosure
+    of: str = "ε"  #: what `bounds` are of
 
     def __repr__(self) -> str:
         """Return the value and what it costs; `text` has all its digits."""
         sign = "" if self.bounds.lower is None else "= "
-        return f"{self.parameter} {self.text} costs ε {sign}{self.bounds!r}"
+        return f"{self.parameter} {self.text} costs {self.of} {sign}{self.bounds!r}"
 
     def __float__(self) -> float:
         """Return the nearest double: what to simulate with; `value` is what is proved."""
@@ -152,11 +155,17 @@ def calibrate(
             )
         return found
 
-    def plan(value: Fraction, make: Callable[[Fraction], Event | Plan] = of) -> Plan:
-        found = make(value)
+    return settle(Unknown("value", "", plans_of(of), not grows, group=group), target, share)
+
+
+def plans_of(of: Callable[[Fraction], Event | Plan]) -> Callable[[Fraction], Plan]:
+    """Return a function that makes plans, of replace-one where it made an event."""
+
+    def plan(value: Fraction) -> Plan:
+        found = of(value)
         return found if isinstance(found, Plan) else Plan(Relation.REPLACE_ONE, found)
 
-    return settle(Unknown("value", "", plan, not grows, group=group), target, share)
+    return plan
 
 
 def plan_of(
@@ -282,12 +291,6 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction) -> Calibration:
 
     def cost(value: Fraction, gap: Fraction | None = None) -> Enclosure:
         nonlocal reach
-        if exhausted():
-            raise InputError(
-                f"{unknown.at or 'it'} could not be calibrated within {granted(CALIBRATION):,.0f} steps"
-                " of work",
-                "ask for a smaller plan or a larger delta",
-            )
         whole = unknown.accountant(value)
         if any(e.count > CLOSE_COUNT and e.name not in CLOSED for e in whole.plan.events):
             gap = GAP
@@ -298,12 +301,38 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction) -> Calibration:
             reach = COARSE_GAP  # the rest of the search is as coarse
         return found
 
+    return search(unknown, cost, epsilon, delta, lambda: reach > FINE)
+
+
+def search(
+    unknown: Unknown,
+    cost: "Costing",
+    target: Fraction,
+    delta: Fraction,
+    coarse: Callable[[], bool],
+    work: float = CALIBRATION,
+) -> Calibration:
+    """Return the number whose cost is proved to be at most a target.
+
+    `cost`: (value, gap) ↦ an enclosure; `delta`: at which (target, delta) is near what is asked, for a first guess.
+    `coarse`: whether costs are too dear for a close search; `work`: the most steps of all of it.
+    """
+
+    def within_work(value: Fraction, gap: Fraction | None = None) -> Enclosure:
+        if exhausted():
+            raise InputError(
+                f"{unknown.at or 'it'} could not be calibrated within {granted(work):,.0f} steps"
+                " of work",
+                "ask for a smaller plan or a larger delta",
+            )
+        return cost(value, gap)
+
     try:
         # One search asks dozens of similar questions, which share contours and values of transforms.
-        with allowance(CALIBRATION), shared():
+        with allowance(work), shared():
             if unknown.whole:
-                return _whole(unknown, cost, epsilon)
-            return _real(unknown, cost, epsilon, delta, lambda: reach > FINE)
+                return _whole(unknown, within_work, target)
+            return _real(unknown, within_work, target, delta, coarse)
     except OutOfReach:  # the search went on to numbers that nothing can be computed with
         raise InputError(
             f"no {unknown.key} that can be computed with meets this target",

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 from scipy.optimize import minimize_scalar
@@ -29,6 +30,7 @@ from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import PROFILE, OutOfReach, allowance, granted, steps_done
 
+LAW = NormalDist()
 RATES = (Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10))  #: false-positive rates that are reported
 DISTANCE = Fraction(1, 10**8)
 EVEN = Fraction(1, 2)  #: the prior of an attacker who knows nothing of either dataset
@@ -98,24 +100,24 @@ class Risk:
 
 
 @allowance(PROFILE)
-def risk_of(costs: Costs, distance: Exact = DISTANCE, rates: Sequence[Exact] = RATES) -> Risk:
+def risk_of(costs: Costs, distance: Exact | None = DISTANCE, rates: Sequence[Exact] = RATES) -> Risk:
     """Return what an attacker learns from what has these `costs`, such as an `Accountant`.
 
-    `distance`: in (0, 1), of the curve from the Gaussian's; `rates`: false-positive rates in (0, 1) at which the
+    `distance`: in (0, 1), of the curve from the Gaussian's, None: no μ is sought; `rates`: false-positive rates in (0, 1) at which the
     bounds are to be close.  Raises `InputError` where one is out of range.
     """
-    apart = _share("distance", distance)
+    apart = None if distance is None else _share("distance", distance)
     wanted = [_share("false-positive rate", rate) for rate in rates]
     with shared():
         curve = _Curve(costs)
         advantage = curve(Fraction(0))
         mu: Enclosure | None = None
         with suppress(OutOfReach):
-            mu = _mu(curve, apart)
+            mu = None if apart is None else _mu(curve, apart)
         with suppress(OutOfReach):
             for rate in wanted:
                 _look(curve, rate)
-    return Risk(mu, apart, advantage, tuple(Point(at, curve.found[at]) for at in sorted(curve.found)))
+    return Risk(mu, apart or Fraction(0), advantage, tuple(Point(at, curve.found[at]) for at in sorted(curve.found)))
 
 
 class _Curve:
@@ -165,18 +167,29 @@ def _look(curve: _Curve, rate: Fraction) -> None:
     The line's height is convex in e^ε: first the best of the points that are known, then between its neighbours.
     """
 
-    def height(at: float | Fraction) -> float:
-        delta = float(curve(Fraction(abs(at))).upper)
+    exact = {float(at): at for at in curve.found}
+
+    def height(at: float) -> float:
+        delta = float(curve(exact.get(abs(at), Fraction(abs(at)))).upper)
         if at >= 0:
             return delta + math.exp(at) * float(rate)
         return 1 - math.exp(at) * (1 - delta - float(rate))
 
-    end = Fraction(-math.log(rate))  # beyond which e^ε α exceeds 1
-    known = sorted({sign * at for at in curve.found if at < end for sign in (-1, 1)})
+    most = height(0)
+    if most >= 1 or not curve(Fraction(0)).upper:  # nothing is better than that, or nothing is to be found
+        return
+    # From where on e^ε α, or 1 − e^ε(1 − α), alone are more than at 0.
+    first, last = math.log((1 - most) / (1 - float(rate))), math.log(most / float(rate))
+    if len(curve.found) == 1:  # as for a Gaussian of the same advantage
+        mu = 2 * LAW.inv_cdf(0.5 + (most - float(rate)) / 2)
+        near = mu * LAW.inv_cdf(1 - float(rate)) - mu * mu / 2
+        for at in (near - mu / 4, near + mu / 4):
+            height(max(first, min(last, at)))
+    known = sorted(float(at) for each in curve.found for at in (-each, each) if first < at < last)
     best = min(range(len(known)), key=lambda k: height(known[k]))
-    low, high = [-end, *known, end][best : best + 3 : 2]
-    options = {"maxiter": TRIES, "xatol": float(high - low) / CLOSE}
-    minimize_scalar(height, bounds=(float(low), float(high)), method="bounded", options=options)
+    low, high = [first, *known, last][best : best + 3 : 2]
+    options = {"maxiter": TRIES, "xatol": (high - low) / CLOSE}
+    minimize_scalar(height, bounds=(low, high), method="bounded", options=options)
 
 
 def _share(name: str, value: Exact) -> Fraction:

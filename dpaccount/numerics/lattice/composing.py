@@ -16,6 +16,7 @@ from flint import arb
 
 from dpaccount.exact import Number
 from dpaccount.numerics.bisection import Ends, bisect
+from dpaccount.numerics.fourier.contours import kept
 from dpaccount.numerics.intervals import ball, between, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.lattice import lattice
 from dpaccount.numerics.lattice.excess import Excess
@@ -105,7 +106,8 @@ def delta(total: LatticeTotal, at: Fraction, gap: Fraction) -> tuple[Fraction | 
         if _log2(high) > log2_delta:
             break
         log2_delta = 2 * _log2(high)
-    for made in _finer(total, _log2(high)) if high > 0 else ():
+    depth = _log2(high) if high > 0 and kept() is None else log2_delta  # of few depths, lattices are shared
+    for made in _finer(total, depth) if high > 0 else ():
         with unlimited():
             value = made.curve(at)
         below, above = floor_of(value), ceil_of(value)
@@ -171,10 +173,9 @@ class _LatticeRow:
         """Return the finest coarse lattice that is within reach, also where other methods did much."""
         for nodes in (FIRST, FIRST // 5, FIRST // 25):
             with suppress(OutOfReach), at_least(ONE_LATTICE):
-                begun = steps_done()
                 step = step_for(parts, nodes, int(-log2_delta) + 40, own=own)
-                made = Excess(compose(parts, step, log2_delta, own=own))
-                return cls(parts, log2_delta, own, made, step, steps_done() - begun)
+                made, work = _made(parts, step, log2_delta, own=own)
+                return cls(parts, log2_delta, own, made, step, work)
         raise OutOfReach("not even a coarse lattice is within reach")
 
     def finer(self, needed: float, end: float) -> bool:
@@ -186,24 +187,41 @@ class _LatticeRow:
         ratio = min(needed, allowed if allowed < 2.4 * MOST_FINER else MOST_FINER)
         if ratio < 1.5:
             return False
-        begun, depth = steps_done(), int(-self.log2_delta) + 40
-        step = _fitting(self.parts, self.step / Fraction(ratio), depth, own=self.own)
+        step = _fitting(self.parts, self.step / Fraction(ratio), int(-self.log2_delta) + 40, own=self.own)
         try:
-            self.last = Excess(compose(self.parts, step, self.log2_delta, own=self.own))
+            self.last, self.work = _made(self.parts, step, self.log2_delta, own=self.own)
         except OutOfReach:
             return False
-        self.step, self.work = step, steps_done() - begun
+        self.step = step
         return True
 
     def refined(self, end: float) -> Iterator[Excess]:
         """Yield finer lattices until one is fine enough or no work is left before `end`."""
-        while self.last.ratio > 1 and self.finer(max(2.0, math.sqrt(1.5 * self.last.ratio)), end):
+        while self.last.ratio > 1 and self.finer(_times(max(2.0, math.sqrt(1.5 * self.last.ratio))), end):
             yield self.last
 
     def finest(self, end: float) -> Iterator[Excess]:
         """Yield one lattice, as fine as the work before `end` allows."""
         self.finer(math.inf, end)
         yield self.last
+
+
+def _times(finer: float) -> float:
+    """Return by how much a lattice is to be finer; a power of 2 where similar questions share lattices."""
+    return finer if kept() is None else 2.0 ** math.ceil(math.log2(finer))
+
+
+def _made(parts: Parts, step: Fraction, log2_delta: float, *, own: bool) -> tuple[Excess, float]:
+    """Return what `compose` makes, and the work that it takes; similar questions share it."""
+    shared, key = kept(), ("lattice", tuple(parts), step, log2_delta, own)
+    if shared is not None and key in shared:
+        made: tuple[Excess, float] = shared[key]
+        return made
+    begun = steps_done()
+    made = Excess(compose(parts, step, log2_delta, own=own)), steps_done() - begun
+    if shared is not None:
+        shared[key] = made
+    return made
 
 
 def curve(parts: Parts, bits: int) -> Curve:

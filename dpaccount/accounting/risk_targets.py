@@ -1,0 +1,116 @@
+"""The least noise that keeps a bound on what an attacker learns: μ, advantage, or a true-positive rate.
+
+>>> from dpaccount.plan.events import Gaussian
+>>> calibrate_risk(lambda sigma: Gaussian(sigma=sigma, count=4), advantage="0.1")
+value 7.957892673104 costs advantage ≤ 0.1
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.calibrate import Calibration, Unknown, plans_of, search, settle
+from dpaccount.accounting.risk import DISTANCE, risk_of
+from dpaccount.errors import InputError
+from dpaccount.exact import Enclosure, Exact, exact_argument, shown
+from dpaccount.numerics.work_budget import CALIBRATION
+from dpaccount.plan.event_base import Event, walk
+from dpaccount.plan.events import DiscreteGaussian, Plan
+
+RATE = Fraction(1, 100)  #: the false-positive rate of a target that names none
+NEAR = Fraction(1, 10**5)  #: the δ of a first guess
+WORK = 4 * CALIBRATION  #: of a search each of whose costs takes dozens of points of a curve
+
+
+@dataclass(frozen=True)
+class RiskTarget:
+    """A bound that a plan is to keep, on its ``mu``, ``advantage`` or ``true-positive rate`` (the last `at` a rate)."""
+
+    kind: str
+    most: Fraction
+    at: Fraction = RATE
+
+    @classmethod
+    def read(
+        cls,
+        *,
+        mu: Exact | None = None,
+        advantage: Exact | None = None,
+        true_positives: Exact | None = None,
+        at: Exact | None = None,
+    ) -> "RiskTarget":
+        """Return the one target that is given; raises `InputError` for none, two, or one out of range."""
+        given = {"mu": mu, "advantage": advantage, "true-positive rate": true_positives}
+        named = {kind: exact_argument(kind, value) for kind, value in given.items() if value is not None}
+        if len(named) != 1:
+            found = " and ".join(named) or "none"
+            raise InputError(
+                f"of the targets mu, advantage and true-positive rate {found} is given", "give one of them"
+            )
+        if at is not None and true_positives is None:
+            raise InputError("a false-positive rate belongs to a true-positive rate", "leave it out")
+        ((kind, most),) = named.items()
+        rate = RATE if at is None else exact_argument("false-positive rate", at)
+        if not 0 < rate < 1:
+            raise InputError(f"a false-positive rate of {shown(rate)} is out of range", "it must be in (0, 1)")
+        least = Fraction(0) if true_positives is None else rate
+        if most <= least or (mu is None and most >= 1):
+            limits = "above 0" if mu is not None else f"above {shown(least)} and below 1"
+            raise InputError(f"a target {kind} of {shown(most)} is out of range", f"it must be {limits}")
+        return cls(kind, most, rate)
+
+    def cost(self, whole: Accountant) -> Enclosure:
+        """Return the number of a plan that is to be at most the target."""
+        if self.kind == "mu":
+            return risk_of(whole, DISTANCE, ()).mu or Enclosure(None, math.inf)
+        return Enclosure(None, risk_of(whole, None, (self.at,)).true_positives(self.at))
+
+
+def calibrate_risk(
+    of: Callable[[Fraction], Event | Plan],
+    *,
+    mu: Exact | None = None,
+    advantage: Exact | None = None,
+    true_positives: Exact | None = None,
+    at: Exact | None = None,
+    grows: bool = False,
+    group: int = 1,
+) -> Calibration:
+    """Return the least noise that is proved to keep one bound on what an attacker learns.
+
+    `of`, `grows`, `group`: as in `calibrate`.
+    `mu`: of a Gaussian above the curve but for a distance of 1e-8 (`Accountant.risk`), above 0; or
+    `advantage`: the true- minus the false-positive rate of any attack, in (0, 1); or
+    `true_positives`: the rate of any attack with false-positive rate `at` (1/100 where it is None), between
+    that and 1.
+
+    Raises `InputError` if not one of the three is given, or there is no such number.
+    """
+    target = RiskTarget.read(mu=mu, advantage=advantage, true_positives=true_positives, at=at)
+    return settle_risk(Unknown("value", "", plans_of(of), not grows, group=group), target)
+
+
+def settle_risk(unknown: Unknown, target: RiskTarget) -> Calibration:
+    """Return the number, as a decimal that is proved to keep the target; a few thousandths more may, too.
+
+    An advantage of at most A is (0, A)-DP, which is met as closely as any (ε, δ).
+    """
+    if target.kind == "advantage":
+        found = settle(unknown, Fraction(0), target.most)
+        reached = unknown.accountant(found.value).delta(0)
+        return replace(found, bounds=Enclosure(reached.lower, reached.upper), of=target.kind)
+    noises = (part for event in unknown.make(Fraction(1)).events for part in walk(event))
+    if unknown.falls and any(isinstance(part, DiscreteGaussian) for part in noises):
+        raise InputError(
+            "more discrete Gaussian noise may cost more: it has no least for this target",
+            "calibrate to an epsilon and delta, or to an advantage",
+        )
+
+    def cost(value: Fraction, _: Fraction | None) -> Enclosure:
+        return target.cost(unknown.accountant(value))
+
+    found = search(unknown, cost, target.most, NEAR, lambda: True, WORK)
+    label = target.kind if target.kind == "mu" else f"{target.kind} at {shown(target.at)}"
+    return replace(found, of=label)
