@@ -32,6 +32,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import printed, shown
 
 if TYPE_CHECKING:
+    from dpaccount.accounting.risk_targets import RiskTarget
     from dpaccount.accounting.training import FtrlTraining, Training
 
 
@@ -98,7 +99,7 @@ def account(  # noqa: PLR0913 - options
         )
         answer[asked] = document["tight"]
         answer["confirmed"] = document["confirmed"]
-    show(answer if json_ or not risk else {**answer, "risk": answer["risk"]["sentence"]}, json_, lines)
+    show(answer, json_, costs)
     _remark_on_gap(answer, width, relative=loss is not None)
     return 0
 
@@ -124,11 +125,46 @@ def _remark_on_gap(answer: dict[str, Any], gap: Fraction | None, *, relative: bo
             say(f"note: --gap is not reached{at}: upper - lower is {width:.2g}; --work allows for more work")
 
 
+@dataclass(frozen=True)
+class RiskOptions:
+    """In place of a target epsilon: a bound on what an attacker learns."""
+
+    target_mu: Number = None
+    """Instead: the most mu of a Gaussian above the curve, but for a distance of 1e-8."""
+    target_advantage: Number = None
+    """Instead: the most advantage of any attack, the true- minus the false-positive rate."""
+    target_tpr: Number = None
+    """Instead: the most true-positive rate of any attack at false-positive rate --at-fpr (default 0.01)."""
+    at_fpr: Annotated[Number, Parameter(show=False)] = None
+    """The false-positive rate of --target-tpr."""
+
+    def target(self) -> "RiskTarget | None":
+        """Return the target; None where none is given."""
+        from dpaccount.accounting.risk_targets import RiskTarget
+
+        texts = {"mu": self.target_mu, "advantage": self.target_advantage, "tpr": self.target_tpr}
+        given = [f"--target-{name}" for name, text in texts.items() if text is not None]
+        if len(given) > 1:
+            raise InputError(f"{' and '.join(given)} are given", "give one of them")
+        if self.at_fpr is not None and given != ["--target-tpr"]:
+            raise InputError("--at-fpr belongs to --target-tpr", "give both, or neither")
+        if not given:
+            return None
+        mu, advantage, caught = (number(text, f"--target-{name}") for name, text in texts.items())
+        return RiskTarget.read(
+            mu=mu, advantage=advantage, true_positives=caught, at=number(self.at_fpr, "--at-fpr")
+        )
+
+
+NO_TARGET = RiskOptions()
+
+
 def calibrate(  # noqa: PLR0913 - options
     event: Annotated[str, Parameter(allow_leading_hyphen=True)],
     *,
-    epsilon: Number,
-    delta: Number,
+    epsilon: Number = None,
+    delta: Number = None,
+    risk: Annotated[RiskOptions, Parameter(name="*")] = NO_TARGET,
     sensitivity: Number = None,
     count: Whole = None,
     rounds: Whole = None,
@@ -136,7 +172,7 @@ def calibrate(  # noqa: PLR0913 - options
     work: Number = None,
     json_: Json = False,
 ) -> int:
-    """Find the least noise of an EVENT, or the number written "?" in a file, that meets (EPSILON, DELTA).
+    """Find the least noise of an EVENT, or the number written "?" in a file, that meets a target.
 
     Example: `dpaccount calibrate gaussian --epsilon 1 --delta 1e-6 --count 4`
 
@@ -148,9 +184,9 @@ def calibrate(  # noqa: PLR0913 - options
         An event of `account` that has a scale: gaussian, laplace, tree, matrix_factorisation, ...; or a file
         of events, or - for standard input, with one "?".
     epsilon
-        The target, at least 0.
+        The target, at least 0, at this delta.
     delta
-        The target, from 0 to 1.
+        From 0 to 1.
     sensitivity
         How far neighbours move the value (default 1).
     count
@@ -162,37 +198,43 @@ def calibrate(  # noqa: PLR0913 - options
     work
         Do at most this many times the usual work before a simpler bound is given (default 1).
     """
-    from msgspec import convert
+    from msgspec import UNSET, convert
     from msgspec.structs import asdict
 
-    from dpaccount.accounting.answers import calibrate_answer, calibrate_plan_answer
-    from dpaccount.accounting.calibrate import PARAMETERS, plan_of, unknown_in
+    from dpaccount.accounting.answers import calibration_answer
+    from dpaccount.accounting.calibrate import PARAMETERS, named, unknown_in
     from dpaccount.schemas.fields import Confirmed
 
-    target, share = required(epsilon, "--epsilon"), required(delta, "--delta")
+    wanted = risk.target()
+    if wanted is None:
+        target, share = required(epsilon, "--epsilon"), required(delta, "--delta")
+    elif (epsilon, delta, certificate) == (None, None, None):
+        target = share = Fraction(0)
+    else:
+        raise InputError("--epsilon, --delta and --certificate belong to another target", "leave them out")
     if event == "-" or event.endswith(".json") or (event not in PARAMETERS and Path(event).is_file()):
         if (sensitivity, count, rounds) != (None, None, None):
             raise InputError("the file states --sensitivity, --count and --rounds", "leave them out")
-        place = parse_json(source(event), event)
-        with _work(work):
-            answer = calibrate_plan_answer(place, epsilon=target, delta=share)
-        make = unknown_in(place).make
+        unknown = unknown_in(parse_json(source(event), event))
     else:
-        given, times = number(sensitivity, "--sensitivity"), whole(count, "--count") or 1
-        moved, stream = Fraction(1) if given is None else given, whole(rounds, "--rounds")
-        with _work(work):
-            answer = calibrate_answer(
-                event, epsilon=target, delta=share, sensitivity=moved, count=times, rounds=stream
-            )
-        make = plan_of(event, sensitivity=moved, count=times, rounds=stream)
-    if certificate is not None:
+        moved, times = number(sensitivity, "--sensitivity"), whole(count, "--count") or 1
+        stream = whole(rounds, "--rounds")
+        unknown = named(event, Fraction(1) if moved is None else moved, times, stream)
+    with _work(work):
+        answer = calibration_answer(unknown, wanted, epsilon=target, delta=share)
+    if certificate is not None and answer.proved is not UNSET:
         from audits.accounts.certificate import written_certificate
 
-        plan, tight = make(Fraction(answer.value)).as_json(), asdict(answer.proved.epsilon)
+        plan, tight = unknown.make(Fraction(answer.value)).as_json(), asdict(answer.proved.epsilon)
         confirmed = written_certificate(certificate, plan, tight, delta=share)["confirmed"]
         answer = changed(answer, confirmed=convert(confirmed, Confirmed))
-    show(answer, json_, lines)
+    show(answer, json_, costs)
     return 0
+
+
+def costs(answer: dict[str, Any]) -> str:
+    """Return an answer on costs as aligned lines; of a risk, its sentence."""
+    return lines({**answer, "risk": answer["risk"]["sentence"]} if "risk" in answer else answer)
 
 
 def _work(text: Number) -> AbstractContextManager[None]:
@@ -254,13 +296,15 @@ class TrainingOptions:
             raise InputError(f"--delta is {shown(share)}", "it lies strictly between 0 and 1")
         return share
 
-    def run(self) -> "Training | FtrlTraining":
-        """Return the run, with the noise that is given or that the target needs."""
-        from dpaccount.accounting.training import Training, least_sigma, steps_of
+    def run(self, wanted: "RiskTarget | None") -> "Training | FtrlTraining":
+        """Return the run, with the noise that is given or that a target needs."""
+        from dpaccount.accounting.risk_targets import settle_risk
+        from dpaccount.accounting.training import Training, least_sigma, steps_of, unknown_sigma
 
         noise, target = number(self.sigma, "--sigma"), number(self.target_epsilon, "--target-epsilon")
-        if (noise is None) == (target is None):
-            raise InputError("give either --sigma or --target-epsilon")
+        if [noise, target, wanted].count(None) != 2:
+            wrong = "not one of --sigma and the targets is given"
+            raise InputError(wrong, "give one: --sigma, --target-epsilon, -mu, -advantage or -tpr")
         everyone, drawn = self._sizes()
         passes, steps = number(self.epochs, "--epochs"), whole(self.steps, "--steps")
         if passes is not None and steps is None:
@@ -273,6 +317,8 @@ class TrainingOptions:
         if run is None:
             held = whole(self.examples_per_user, "--examples-per-user") or 1
             run = Training(everyone, drawn, spread, steps, self.sampling, self.relation or "", held)
+        if wanted is not None:
+            return replace(run, sigma=settle_risk(unknown_sigma(run), wanted).value)
         return run if target is None else replace(run, sigma=least_sigma(run, target, self.share()).value)
 
     def _sizes(self) -> tuple[int, int]:
@@ -318,6 +364,7 @@ NOTHING_SAID = TrainingOptions()
 def sgd(
     *,
     options: Annotated[TrainingOptions, Parameter(name="*")] = NOTHING_SAID,
+    risk: Annotated[RiskOptions, Parameter(name="*")] = NO_TARGET,
     curve: File | None = None,
     events: File | None = None,
     certificate: File | None = None,
@@ -338,11 +385,18 @@ def sgd(
     certificate
         Also write a certificate, from which dpaccount check re-derives an upper bound on epsilon.
     """
-    from dpaccount.accounting.training import Training
-    from dpaccount.schemas.costs import CorrelatedRun, SgdRun
+    from msgspec import convert
 
-    share, run = options.share(), options.run()
+    from dpaccount.accounting.accountant import Accountant
+    from dpaccount.accounting.answers import risk_fields
+    from dpaccount.accounting.training import Training
+    from dpaccount.schemas.costs import CorrelatedRun, RiskAnswer, SgdRun
+
+    wanted = risk.target()
+    share, run = options.share(), options.run(wanted)
     bounds = run.epsilon(share)
+    learned = risk_fields(Accountant(run.plan()), share, None if wanted is None else wanted.at)
+    sentence = run.statement(share, bounds, learned["sentence"])
     common = {
         "sigma": shown(run.sigma),
         "steps": run.steps,
@@ -350,14 +404,15 @@ def sgd(
         "relation": run.relation.value,
         "delta": shown(share),
         "epsilon": bounds.as_json(),
+        "risk": convert(learned, RiskAnswer),
+        "statement": sentence,
     }
     answer: SgdRun | CorrelatedRun
     if isinstance(run, Training):
         shuffled = printed(run.shuffled(share).upper, up=True)
-        sentence = run.statement(share, bounds)
-        answer = SgdRun(**common, shuffled_epsilon=shuffled, statement=sentence)
+        answer = SgdRun(**common, shuffled_epsilon=shuffled)
     else:
-        answer = CorrelatedRun(**common, statement=run.statement(share))
+        answer = CorrelatedRun(**common)
     if curve is not None and not isinstance(run, Training):
         raise InputError("--curve is drawn of samples", "leave it out where a --mechanism is named")
     if curve is not None and isinstance(run, Training):
@@ -371,7 +426,7 @@ def sgd(
         document = written_certificate(certificate, plan, bounds.as_json(), delta=share)
         statement = answer.statement + confirming(document)
         answer = changed(answer, confirmed=document["confirmed"], statement=statement)
-    show(answer, json_, lines)
+    show(answer, json_, costs)
     return 0
 
 

@@ -17,10 +17,12 @@ from dpaccount.numerics.work_budget import ANSWER, allowance
 from dpaccount.plan.plan_file import read_plan
 
 if TYPE_CHECKING:
-    from dpaccount.accounting.calibrate import Calibration
+    from dpaccount.accounting.calibrate import Unknown
+    from dpaccount.accounting.risk_targets import RiskTarget
     from dpaccount.schemas.costs import CalibrationAnswer
 
 ACCOUNT = "dpaccount/account/1"
+NONE = Fraction(0)
 
 
 @allowance(ANSWER)
@@ -85,28 +87,30 @@ def scalars(accountant: Accountant) -> dict[str, Any]:
     return {"zcdp": _upper(accountant.zcdp()), "gdp": None if mu2 is None else _root(mu2)}
 
 
-def risk_fields(accountant: Accountant, delta: Fraction | None = None) -> dict[str, Any]:
-    """Return what an attacker learns at most: advantage, rates, belief from even odds, and μ with its distance.
+def risk_fields(
+    accountant: Accountant, delta: Fraction | None = None, rate: Fraction | None = None
+) -> dict[str, Any]:
+    """Return what an attacker learns at most: advantage, rates, belief from even odds, μ and its distance.
 
-    The distance is a thousandth of δ where one is given that is above 0.
+    `delta`: the distance is a thousandth of it where it is above 0; `rate`: one more false-positive rate.
     """
     from dpaccount.accounting.risk import DISTANCE, RATES
 
-    distance = delta / 1000 if delta else DISTANCE
-    found = accountant.risk(distance)
+    asked = sorted({*RATES, rate or RATES[0]})
+    found = accountant.risk(delta / 1000 if delta else DISTANCE, asked)
     rates = [
         {
             "false_positive_rate": shown(rate),
             "true_positive_rate": _upper(found.true_positives(rate)),
             "belief": _upper(found.belief(rate)),
         }
-        for rate in RATES
+        for rate in asked
     ]
     return {
         "advantage": _upper(found.advantage.upper),
         "rates": rates,
         "mu": None if found.mu is None else found.mu.as_json(),
-        "distance": shown(distance),
+        "distance": shown(found.distance),
         "sentence": found.sentence(),
     }
 
@@ -156,51 +160,39 @@ def _group(group: int | None) -> int:
     return group
 
 
-def calibrate_answer(
-    name: str,
+def calibration_answer(
+    unknown: "Unknown",
+    target: "RiskTarget | None" = None,
     *,
-    epsilon: Fraction,
-    delta: Fraction,
-    sensitivity: Fraction = Fraction(1),
-    count: int = 1,
-    rounds: int | None = None,
+    epsilon: Fraction = NONE,
+    delta: Fraction = NONE,
 ) -> "CalibrationAnswer":
-    """Return the least noise (or largest parameter) that is proved to meet (epsilon, delta).
+    """Return the least noise (or largest parameter) proved to meet (epsilon, delta), or a risk target.
 
-    Raises `InputError` where the event has no such parameter, or a number is out of range.
+    `unknown`: of an event by its name (`calibrate.named`), or written ``"?"`` in a document (`unknown_in`).
+    Raises `InputError` where it has no such value, or a number is out of range.
     """
-    from msgspec.structs import replace
+    from msgspec import UNSET, convert
 
-    from dpaccount.accounting.calibrate import calibrate  # which `account` does without
-
-    begun = time.perf_counter()
-    found = calibrate(name, epsilon, delta, sensitivity=sensitivity, count=count, rounds=rounds)
-    return replace(_calibrated(found, delta, begun), event=name)
-
-
-def calibrate_plan_answer(place: Place, *, epsilon: Fraction, delta: Fraction) -> "CalibrationAnswer":
-    """Return the same for the one number that is written ``"?"`` in a document of events.
-
-    Raises `InputError` where there is none or more than one, or it has no such value.
-    """
-    from msgspec.structs import replace
-
-    from dpaccount.accounting.calibrate import settle, unknown_in
-
-    begun = time.perf_counter()
-    unknown = unknown_in(place)
-    return replace(_calibrated(settle(unknown, epsilon, delta), delta, begun), at=unknown.at)
-
-
-def _calibrated(found: "Calibration", delta: Fraction, begun: float) -> "CalibrationAnswer":
-    from msgspec import convert
-
-    from dpaccount.schemas.costs import CalibrationAnswer
+    from dpaccount.accounting.calibrate import settle
+    from dpaccount.accounting.risk_targets import settle_risk
+    from dpaccount.schemas.costs import CalibrationAnswer, RiskAnswer
     from dpaccount.schemas.fields import AtDelta, BoundEnds
 
+    begun = time.perf_counter()
+    found = settle(unknown, epsilon, delta) if target is None else settle_risk(unknown, target)
+    proved: Any = UNSET
+    risk: Any = UNSET
+    if target is None:
+        proved = AtDelta(convert(found.bounds.as_json(), BoundEnds), shown(delta))
+    else:
+        risk = convert(risk_fields(unknown.accountant(found.value), rate=target.at), RiskAnswer)
     return CalibrationAnswer(
+        event=unknown.at if unknown.named else UNSET,
+        at=UNSET if unknown.named else unknown.at,
         parameter=found.parameter,
         value=found.text,
-        proved=AtDelta(convert(found.bounds.as_json(), BoundEnds), shown(delta)),
+        proved=proved,
+        risk=risk,
         seconds=round(time.perf_counter() - begun, 6),
     )

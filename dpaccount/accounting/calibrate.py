@@ -1,4 +1,4 @@
-"""One unknown number of a plan: the least noise, or the most of anything else, that is proved to meet a target.
+"""One unknown number of a plan: the least noise, or the most of anything else, proved to meet a target.
 
 The target is (ε, δ), or a bound on what an attacker learns (`risk`).
 
@@ -111,6 +111,7 @@ class Unknown:
     whole: bool = False
     least: Fraction = Fraction(0)
     most: Fraction | None = None
+    named: bool = False  #: it is that of an event by its name, known to be found closely
     group: int = 1
 
     def accountant(self, value: Fraction) -> Accountant:
@@ -144,17 +145,7 @@ def calibrate(
     target, share = exact_argument("epsilon", epsilon), exact_argument("delta", delta)
     if isinstance(of, str):
         moved = exact_argument("sensitivity", sensitivity)
-        make = plan_of(of, sensitivity=moved, count=count, rounds=rounds)
-        parameter = PARAMETERS[of]
-        unknown = Unknown(parameter, of, make, parameter in FALLS, group=group)
-        found = settle(unknown, target, share)
-        lower, upper = found.bounds.lower, found.bounds.upper
-        if lower is not None and upper - lower > upper / 10**6 + FINE:
-            raise InputError(
-                f"{of} cannot be calibrated closely at these magnitudes", "ask for less extreme numbers"
-            )
-        return found
-
+        return settle(named(of, moved, count, rounds, group), target, share)
     return settle(Unknown("value", "", plans_of(of), not grows, group=group), target, share)
 
 
@@ -168,10 +159,10 @@ def plans_of(of: Callable[[Fraction], Event | Plan]) -> Callable[[Fraction], Pla
     return plan
 
 
-def plan_of(
-    name: str, *, sensitivity: Fraction, count: int, rounds: int | None
-) -> Callable[[Fraction], Plan]:
-    """Return value ↦ the plan of `count` events of this name, their parameter set to it.
+def named(
+    name: str, sensitivity: Fraction = Fraction(1), count: int = 1, rounds: int | None = None, group: int = 1
+) -> Unknown:
+    """Return the parameter of `count` events of this name as an unknown number.
 
     Raises `InputError` where the event has no such parameter.
     """
@@ -194,7 +185,12 @@ def plan_of(
         fixed["rounds"] = rounds
     elif rounds is not None:
         raise InputError(f"{name} has no rounds", "leave --rounds out")
-    return lambda value: Plan(Relation.REPLACE_ONE, kind(**{PARAMETERS[name]: value, **fixed}))  # type: ignore[arg-type]
+    parameter = PARAMETERS[name]
+
+    def make(value: Fraction) -> Plan:
+        return Plan(Relation.REPLACE_ONE, kind(**{parameter: value, **fixed}))  # type: ignore[arg-type]
+
+    return Unknown(parameter, name, make, parameter in FALLS, named=True, group=group)
 
 
 def _check_in_range(name: str, value: int) -> None:
@@ -301,7 +297,13 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction) -> Calibration:
             reach = COARSE_GAP  # the rest of the search is as coarse
         return found
 
-    return search(unknown, cost, epsilon, delta, lambda: reach > FINE)
+    found = search(unknown, cost, epsilon, delta, lambda: reach > FINE)
+    lower, upper = found.bounds.lower, found.bounds.upper
+    if unknown.named and lower is not None and upper - lower > upper / 10**6 + FINE:
+        raise InputError(
+            f"{unknown.at} cannot be calibrated closely at these magnitudes", "ask for less extreme numbers"
+        )
+    return found
 
 
 def search(
@@ -314,15 +316,14 @@ def search(
 ) -> Calibration:
     """Return the number whose cost is proved to be at most a target.
 
-    `cost`: (value, gap) ↦ an enclosure; `delta`: at which (target, delta) is near what is asked, for a first guess.
+    `cost`: (value, gap) ↦ an enclosure; `delta`: (target, delta) is near what is asked, as a first guess.
     `coarse`: whether costs are too dear for a close search; `work`: the most steps of all of it.
     """
 
     def within_work(value: Fraction, gap: Fraction | None = None) -> Enclosure:
         if exhausted():
             raise InputError(
-                f"{unknown.at or 'it'} could not be calibrated within {granted(work):,.0f} steps"
-                " of work",
+                f"{unknown.at or 'it'} could not be calibrated within {granted(work):,.0f} steps of work",
                 "ask for a smaller plan or a larger delta",
             )
         return cost(value, gap)

@@ -23,12 +23,12 @@ MAX_DRAWN_EPSILON = 1e300  #: the largest ε of a drawing
 class Costs(Protocol):
     """What has a profile: ε at a δ, and δ at an ε; an `Accountant`."""
 
-    def epsilon(self, delta: Fraction, /) -> Enclosure:
-        """Return the least ε with δ(ε) ≤ delta."""
+    def epsilon(self, delta: Fraction, gap: Fraction = ..., /) -> Enclosure:
+        """Return the least ε with δ(ε) ≤ delta, within gap·max(1, ε) where that can be."""
         ...
 
-    def delta(self, epsilon: Fraction, /) -> Enclosure:
-        """Return δ(ε)."""
+    def delta(self, epsilon: Fraction, gap: Fraction = ..., /) -> Enclosure:
+        """Return δ(ε), within gap·δ where that can be."""
         ...
 
 

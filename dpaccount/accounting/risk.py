@@ -5,11 +5,11 @@ false-positive rate α its true-positive rate is at most δ(ε) + e^ε α and 1 
 ε ≥ 0 (`profile.trade_off`); the least of these is what is given here, from a few points of the curve.
 
 The μ of a plan is that of a Gaussian pair above its curve up to a distance d: δ(ε) ≤ δ_μ(ε) + d for every
-ε ≥ 0, in both directions.  Then no attack at false-positive rate α is right more often than Φ(Φ⁻¹(α) + μ) + d:
-δ_μ(ε) + e^ε α is least at the Gaussian's own trade-off.  Without a distance the μ of a sampled plan is that of
-its releases without sampling: far out, where δ is 10^−1000, the curve is theirs.  Distances add up in composition, as
-failures do, while squares of μ do.  (Gomez, Kulynych, Kaissis et al. 2025, arXiv 2503.10945, report such a μ
-without the distance from a fine grid; Kulynych et al. 2024, arXiv 2407.02191, rates from the whole curve.)
+ε ≥ 0, in both directions.  Then no attack at false-positive rate α is right more often than
+Φ(Φ⁻¹(α) + μ) + d, the least of δ_μ(ε) + e^ε α over ε, plus d.  Without a distance a sampled plan has the μ of
+its releases on everybody: far out, where δ is 10^−1000, the curves are alike.  Squares of μ add up in
+composition, and so do distances.  (Gomez, Kulynych, Kaissis et al. 2025, arXiv 2503.10945, report such a μ
+from a fine grid; Kulynych et al. 2024, arXiv 2407.02191, rates from the whole curve.)
 """
 
 import math
@@ -66,7 +66,8 @@ class Risk:
     def belief(self, at: Exact, prior: Exact = EVEN) -> Fraction:
         """Return how sure an attacker may be, by Bayes, after an alarm at false-positive rate `at`.
 
-        `prior`: the probability of the accusation before, in (0, 1).  Raises `InputError` where one is out of range.
+        `prior`: the probability of the accusation before, in (0, 1).
+        Raises `InputError` where one is out of range.
         """
         before = exact_argument("prior", prior)
         if not 0 < before < 1:
@@ -81,13 +82,14 @@ class Risk:
         text = (
             f"An attack with a false-positive rate of {_percent(at)} has a true-positive rate of at most"
             f" {_percent(self.true_positives(at))}, and its alarm turns even odds into a belief of at most"
-            f" {_percent(self.belief(at))}. No attack has an advantage (the difference of the two rates) above"
-            f" {formatted(self.advantage.upper, '.3g', up=True)}."
+            f" {_percent(self.belief(at))}. No attack has an advantage (the difference of the two"
+            f" rates) above {formatted(self.advantage.upper, '.3g', up=True)}."
         )
         if self.mu is None:
             return text
         mu = formatted(self.mu.upper, ".3g", up=True)
-        return f"{text} But for a distance of {shown(self.distance)}, this is {mu}-Gaussian differential privacy."
+        apart = shown(self.distance)
+        return f"{text} But for a distance of {apart}, this is {mu}-Gaussian differential privacy."
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the least miss rate of any attack over its false-alarm rate; return Matplotlib's axes."""
@@ -103,8 +105,10 @@ class Risk:
 def risk_of(costs: Costs, distance: Exact | None = DISTANCE, rates: Sequence[Exact] = RATES) -> Risk:
     """Return what an attacker learns from what has these `costs`, such as an `Accountant`.
 
-    `distance`: in (0, 1), of the curve from the Gaussian's, None: no μ is sought; `rates`: false-positive rates in (0, 1) at which the
-    bounds are to be close.  Raises `InputError` where one is out of range.
+    `distance`: in (0, 1), of the curve from the Gaussian's; None: no μ is sought.
+    `rates`: false-positive rates in (0, 1) at which the bounds are to be close.
+
+    Raises `InputError` where one is out of range.
     """
     apart = None if distance is None else _share("distance", distance)
     wanted = [_share("false-positive rate", rate) for rate in rates]
@@ -117,7 +121,9 @@ def risk_of(costs: Costs, distance: Exact | None = DISTANCE, rates: Sequence[Exa
         with suppress(OutOfReach):
             for rate in wanted:
                 _look(curve, rate)
-    return Risk(mu, apart or Fraction(0), advantage, tuple(Point(at, curve.found[at]) for at in sorted(curve.found)))
+    return Risk(
+        mu, apart or Fraction(0), advantage, tuple(Point(at, curve.found[at]) for at in sorted(curve.found))
+    )
 
 
 class _Curve:
@@ -164,9 +170,8 @@ def _mu(curve: _Curve, distance: Fraction) -> Enclosure | None:
 def _look(curve: _Curve, rate: Fraction) -> None:
     """Look at the curve near the ε whose line bounds attacks at this false-positive rate best.
 
-    The line's height is convex in e^ε: first the best of the points that are known, then between its neighbours.
+    The line's height is convex in e^ε: first the best of the known points, then between its neighbours.
     """
-
     exact = {float(at): at for at in curve.found}
 
     def height(at: float) -> float:
@@ -188,8 +193,8 @@ def _look(curve: _Curve, rate: Fraction) -> None:
     known = sorted(float(at) for each in curve.found for at in (-each, each) if first < at < last)
     best = min(range(len(known)), key=lambda k: height(known[k]))
     low, high = [first, *known, last][best : best + 3 : 2]
-    options = {"maxiter": TRIES, "xatol": (high - low) / CLOSE}
-    minimize_scalar(height, bounds=(low, high), method="bounded", options=options)
+    close = (high - low) / CLOSE
+    minimize_scalar(height, bounds=(low, high), method="bounded", options={"maxiter": TRIES, "xatol": close})
 
 
 def _share(name: str, value: Exact) -> Fraction:

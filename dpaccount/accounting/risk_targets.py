@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate import Calibration, Unknown, plans_of, search, settle
+from dpaccount.accounting.calibrate import FINE, Calibration, Unknown, plans_of, search
 from dpaccount.accounting.risk import DISTANCE, risk_of
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, exact_argument, shown
@@ -26,7 +26,7 @@ WORK = 4 * CALIBRATION  #: of a search each of whose costs takes dozens of point
 
 @dataclass(frozen=True)
 class RiskTarget:
-    """A bound that a plan is to keep, on its ``mu``, ``advantage`` or ``true-positive rate`` (the last `at` a rate)."""
+    """A bound to keep, on ``mu``, ``advantage`` or ``true-positive rate`` (`at` a false-positive rate)."""
 
     kind: str
     most: Fraction
@@ -54,15 +54,20 @@ class RiskTarget:
         ((kind, most),) = named.items()
         rate = RATE if at is None else exact_argument("false-positive rate", at)
         if not 0 < rate < 1:
-            raise InputError(f"a false-positive rate of {shown(rate)} is out of range", "it must be in (0, 1)")
+            raise InputError(
+                f"a false-positive rate of {shown(rate)} is out of range", "it must be in (0, 1)"
+            )
         least = Fraction(0) if true_positives is None else rate
         if most <= least or (mu is None and most >= 1):
             limits = "above 0" if mu is not None else f"above {shown(least)} and below 1"
             raise InputError(f"a target {kind} of {shown(most)} is out of range", f"it must be {limits}")
         return cls(kind, most, rate)
 
-    def cost(self, whole: Accountant) -> Enclosure:
-        """Return the number of a plan that is to be at most the target."""
+    def cost(self, whole: Accountant, gap: Fraction) -> Enclosure:
+        """Return the number of a plan that is to be at most the target; an advantage within gap·itself."""
+        if self.kind == "advantage":
+            found = whole.delta(0, gap)
+            return Enclosure(found.lower, found.upper)
         if self.kind == "mu":
             return risk_of(whole, DISTANCE, ()).mu or Enclosure(None, math.inf)
         return Enclosure(None, risk_of(whole, None, (self.at,)).true_positives(self.at))
@@ -93,24 +98,18 @@ def calibrate_risk(
 
 
 def settle_risk(unknown: Unknown, target: RiskTarget) -> Calibration:
-    """Return the number, as a decimal that is proved to keep the target; a few thousandths more may, too.
-
-    An advantage of at most A is (0, A)-DP, which is met as closely as any (ε, δ).
-    """
-    if target.kind == "advantage":
-        found = settle(unknown, Fraction(0), target.most)
-        reached = unknown.accountant(found.value).delta(0)
-        return replace(found, bounds=Enclosure(reached.lower, reached.upper), of=target.kind)
+    """Return the number, as a decimal that is proved to keep the target; a few thousandths more may, too."""
     noises = (part for event in unknown.make(Fraction(1)).events for part in walk(event))
     if unknown.falls and any(isinstance(part, DiscreteGaussian) for part in noises):
         raise InputError(
             "more discrete Gaussian noise may cost more: it has no least for this target",
-            "calibrate to an epsilon and delta, or to an advantage",
+            "calibrate to an epsilon and delta: an advantage of at most A is (0, A)-differential privacy",
         )
+    exact = target.kind == "advantage"
 
-    def cost(value: Fraction, _: Fraction | None) -> Enclosure:
-        return target.cost(unknown.accountant(value))
+    def cost(value: Fraction, gap: Fraction | None) -> Enclosure:
+        return target.cost(unknown.accountant(value), gap or FINE)
 
-    found = search(unknown, cost, target.most, NEAR, lambda: True, WORK)
-    label = target.kind if target.kind == "mu" else f"{target.kind} at {shown(target.at)}"
+    found = search(unknown, cost, target.most, NEAR, lambda: not exact, WORK)
+    label = target.kind if target.kind != "true-positive rate" else f"{target.kind} at {shown(target.at)}"
     return replace(found, of=label)

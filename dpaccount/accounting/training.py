@@ -83,13 +83,14 @@ def check_batches(examples: int, batch: int, steps: int) -> None:
         raise InputError("the batch exceeds the examples", "a batch is some of them")
 
 
-def stated(cost: Enclosure, delta: Exact, moved: str, holds: str, more: str) -> str:
+def stated(cost: Enclosure, delta: Exact, moved: str, holds: str, more: str, learned: str) -> str:
     """Return the sentences for a paper: what is private, under which conditions, and what is not counted."""
     epsilon, share = formatted(cost.upper, ".4g", up=True), shown(as_exact(delta))
+    learned = f"{learned} " if learned else ""
     return (
         f"Training is ({epsilon}, {share})-differentially private with respect to {moved}. This holds if"
-        f" {holds}. Epsilon is an upper bound, rounded up. {more} The choice of hyperparameters on the same"
-        " data is not counted."
+        f" {holds}. Epsilon is an upper bound, rounded up. {learned}{more} The choice of hyperparameters on"
+        " the same data is not counted."
     )
 
 
@@ -273,10 +274,10 @@ class Training:
             lowest.append((count, Enclosure(bounds.lower, upper)))
         return lowest[::-1]
 
-    def statement(self, delta: Exact, bounds: Enclosure | None = None) -> str:
+    def statement(self, delta: Exact, bounds: Enclosure | None = None, learned: str = "") -> str:
         """Return the sentences to put into a paper: what is private, how it was sampled, and what is not.
 
-        `bounds` are those of `epsilon(delta)`, if they are known.
+        `bounds` are those of `epsilon(delta)`, if they are known; `learned` is a sentence of `Risk`.
         """
         moved, replaced = one_example(self.relation), self.relation == Relation.REPLACE_ONE
         if self.examples_per_user > 1:
@@ -303,7 +304,7 @@ class Training:
             f" clipping norm is added to their sum, and there are {self.steps:,} steps"
         )
         more = self._other_loops(as_exact(delta))
-        return stated(bounds or self.epsilon(delta), delta, moved, holds, more)
+        return stated(bounds or self.epsilon(delta), delta, moved, holds, more, learned)
 
     def _other_loops(self, delta: Fraction) -> str:
         """Return what holds for a shuffled pass, or how to do better than one."""
@@ -380,7 +381,7 @@ class FtrlTraining:
         times = {"participations": self.participations, "separation": self.separation}
         return {"mechanism": self.mechanism, **banded, **times}
 
-    def statement(self, delta: Exact) -> str:
+    def statement(self, delta: Exact, bounds: Enclosure | None = None, learned: str = "") -> str:
         """Return the sentences to put into a paper: what is private, and what must hold of the batches."""
         bands = f" of {self.bands} bands" if self.mechanism == "banded-toeplitz" else ""
         replaced = self.relation == Relation.REPLACE_ONE
@@ -393,17 +394,23 @@ class FtrlTraining:
             " the clipping norm"
         )
         more = "No amplification by sampling is used."
-        return stated(self.epsilon(delta), delta, one_example(self.relation) + gone, holds, more)
+        moved = one_example(self.relation) + gone
+        return stated(bounds or self.epsilon(delta), delta, moved, holds, more, learned)
 
 
-def least_sigma(run: Training | FtrlTraining, epsilon: Exact, delta: Exact) -> Calibration:
-    """Return the least noise multiplier with which a run is proved to have (epsilon, delta)."""
+def unknown_sigma(run: Training | FtrlTraining) -> Unknown:
+    """Return the noise multiplier of a run as an unknown number."""
 
     def plan(sigma: Fraction) -> Plan:
         return replace(run, sigma=sigma).plan()
 
-    unknown = Unknown("sigma", "sigma", plan, falls=True)
-    return settle(unknown, exact_argument("epsilon", epsilon), exact_argument("delta", delta))
+    return Unknown("sigma", "sigma", plan, falls=True)
+
+
+def least_sigma(run: Training | FtrlTraining, epsilon: Exact, delta: Exact) -> Calibration:
+    """Return the least noise multiplier with which a run is proved to have (epsilon, delta)."""
+    target, share = exact_argument("epsilon", epsilon), exact_argument("delta", delta)
+    return settle(unknown_sigma(run), target, share)
 
 
 def sgd(  # noqa: PLR0913 - what a run is

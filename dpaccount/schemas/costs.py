@@ -137,7 +137,8 @@ class CalibrationAnswer(Closed, frozen=True, kw_only=True, tag_field="schema", t
     at: Annotated[str, Meta(pattern="^/")] | Absent = UNSET
     parameter: str
     value: Exact
-    proved: AtDelta
+    proved: AtDelta | Absent = UNSET
+    risk: RiskAnswer | Absent = UNSET
     seconds: Size
     confirmed: Confirmed | Absent = UNSET
 
@@ -154,6 +155,7 @@ class SgdRun(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dpaccou
     relation: RelationName
     delta: Exact
     epsilon: BoundEnds
+    risk: RiskAnswer
     shuffled_epsilon: Bound
     statement: str
     confirmed: Confirmed | Absent = UNSET
@@ -171,5 +173,6 @@ class CorrelatedRun(Closed, frozen=True, kw_only=True, tag_field="schema", tag="
     relation: RelationName
     delta: Exact
     epsilon: BoundEnds
+    risk: RiskAnswer
     statement: str
     confirmed: Confirmed | Absent = UNSET

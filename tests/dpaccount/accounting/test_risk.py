@@ -1,7 +1,7 @@
 """What an attacker learns at most: against closed forms, enumeration, and points that were not asked for."""
 
 import random
-from fractions import Fraction as F
+from fractions import Fraction
 from itertools import product
 from statistics import NormalDist
 
@@ -25,6 +25,7 @@ from dpaccount.plan.events import (
     RandomizedResponse,
 )
 
+F = Fraction
 LAW = NormalDist()
 SAMPLE = PoissonSubsampled(rate="0.02", of=Gaussian(sigma=1), count=100)
 PLANS = {
@@ -55,7 +56,9 @@ def test_gaussian_noise_has_its_closed_forms(mu):
 def best_attack(p, q, rate):
     """Return the largest chance of a set under p, its outcomes taken whole or in part, whose chance under q is `rate`."""
     power, left = 0.0, rate
-    for a, b in sorted(zip(p, q, strict=True), key=lambda pair: -pair[0] / pair[1] if pair[1] else float("-inf")):
+    for a, b in sorted(
+        zip(p, q, strict=True), key=lambda pair: -pair[0] / pair[1] if pair[1] else float("-inf")
+    ):
         if b <= left:
             power, left = power + a, left - b
         else:
@@ -85,7 +88,10 @@ def test_no_attack_does_better_and_no_line_is_much_lower(seed):
     risk = Accountant(Plan("add-remove", DominatingPair(p=laws[0], q=laws[1], count=2))).risk()
     p, q = ([float(a * b) for a, b in product(law, repeat=2)] for law in laws)
     for rate in (*RATES, F(1, 3)):
-        exact, bound = max(best_attack(p, q, float(rate)), best_attack(q, p, float(rate))), risk.true_positives(rate)
+        exact, bound = (
+            max(best_attack(p, q, float(rate)), best_attack(q, p, float(rate))),
+            risk.true_positives(rate),
+        )
         assert exact <= float(bound) * (1 + 1e-12)
         assert rate not in RATES or bound <= best_line(p, q, float(rate)) * 1.001
     apart = sum(max(a - b, 0) for a, b in zip(p, q, strict=True))
@@ -103,7 +109,8 @@ def test_the_curve_lies_below_the_gaussian_and_its_distance(name):
         assert ball(whole.delta(at).lower) <= ball(distance) + gaussian.delta(at, (square, square))
     less = (risk.mu.lower * F(999, 1000)) ** 2
     refuted = [
-        ball(point.delta.lower - distance) > gaussian.delta(point.epsilon, (less, less)) for point in risk.points
+        ball(point.delta.lower - distance) > gaussian.delta(point.epsilon, (less, less))
+        for point in risk.points
     ]
     assert any(refuted)
     assert risk.mu.upper <= risk.mu.lower * F(102, 100)
@@ -187,10 +194,10 @@ def test_belief_is_that_of_bayes():
 def test_what_is_out_of_range_is_refused():
     whole = Accountant(Pure(epsilon=1))
     for distance in (0, 1, "-1", "1.5"):
-        with pytest.raises(InputError, match="a distance of .* is out of range"):
+        with pytest.raises(InputError, match="a distance"):
             whole.risk(distance)
     for rate in (0, 1):
-        with pytest.raises(InputError, match="a false-positive rate of .* is out of range"):
+        with pytest.raises(InputError, match="a false-positive rate"):
             whole.risk(rates=[rate])
     risk = whole.risk()
     with pytest.raises(InputError, match="prior"):
