@@ -143,7 +143,7 @@ class ArmsWorld(TrialWorld):
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return largest mean − mean of every arm played."""
         means, rewards = self.people(seed)
-        view = bandit.play(rewards, noise_of(bandit.proof(bandit.delta), seed), seed)
+        view = bandit.play(rewards, noise_of(bandit, seed), seed)
         return means.max() - means[view.public["arms"]]
 
     def by_chance(self, seed: int) -> Floats:
@@ -169,7 +169,7 @@ class LogWorld(TrialWorld):
 
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return best mean − mean of every recommended arm, of the means in this very log."""
-        view = bandit.play(self.rows, noise_of(bandit.proof(self.delta), seed), seed)
+        view = bandit.play(self.rows, noise_of(bandit, seed, self.delta), seed)
         return bandit.regrets(self.rows, view, seed)
 
     def by_chance(self, seed: int) -> Floats:

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bandits.selection.forecasts import Selection
+from bandits.selection.rehearsals import proved
 from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import Theorem
 
 Play = Callable[[int], Floats]  #: seed ↦ a number for every round; picklable
 #: the trials' seeds, and what their rounds gave [trials, rounds] ↦ further keys of the row
@@ -149,7 +149,7 @@ class Reproduction:
     sentences: Judge | None = None
 
 
-def noise_of(theorem: Theorem, seed: int) -> Any:
-    """Return rehearsal noise for one run."""
+def noise_of(subject: Any, seed: int, delta: Fraction | None = None) -> Any:
+    """Return rehearsal noise for one run of a subject, proved at `delta`, by default its own."""
     # Its own stream: noise is independent of the seed's world and coins.
-    return rehearse(theorem, Rehearsal(np.random.SeedSequence([seed, 1])))
+    return rehearse(proved(subject, delta), Rehearsal(np.random.SeedSequence([seed, 1])))

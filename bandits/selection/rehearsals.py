@@ -159,12 +159,13 @@ def _behind(differences: Floats) -> bool:
 
 
 def _noise(subject: Any, seed: int) -> Noise:
-    return rehearse(_proved(subject), Rehearsal(np.random.SeedSequence([seed, 3])))
+    return rehearse(proved(subject), Rehearsal(np.random.SeedSequence([seed, 3])))
 
 
 @lru_cache(maxsize=16)
-def _proved(subject: Any) -> Proved:
-    return Proved(subject.proof(subject.delta))
+def proved(subject: Any, delta: Fraction | None = None) -> Proved:
+    """Return what a subject's rehearsals draw by: its proof at `delta`, by default its own."""
+    return Proved(subject.proof(subject.delta if delta is None else delta))
 
 
 def baselines(rounds: int, dimension: int) -> list[dict[str, Value]]:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from bandits.simulation.surfaces import surface as known_surface
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.published_noise import lemma3_spectrum, theorem1_width
 from bandits.surface_gp_ucb import SurfaceGpUcb
-from papers.dubey.regret_bounds import exponents, theorem3_regret
+from dpaccount.errors import out_of_range
 from papers.reproduction import noise_of
 
 QUIET = Fraction(1, 100)  #: noise of a learner that is not private
@@ -30,7 +31,7 @@ REWARD_NOISE = 0.1  #: standard deviation of the surfaces' rewards
 def contextual(subject: Any, seed: int) -> Floats:
     """Return the regret of every round of a contextual subject on simulated people."""
     people = simulated_people(subject.rounds, subject.candidates, subject.dimension, seed)
-    view = subject.play(people.records(), noise_of(subject.proof(subject.delta), seed), seed)
+    view = subject.play(people.records(), noise_of(subject, seed), seed)
     return people.regrets(np.asarray(view.own["action"]))
 
 
@@ -73,10 +74,20 @@ def theorem3(world: Any, _seed: int, *, epsilon: Fraction, delta: Fraction) -> F
     return np.diff(bounds)
 
 
+def theorem3_regret(
+    rounds: int, width: float, gain: float, *, norm: float, rho: float, error: float
+) -> float:
+    """Return Theorem 3's bound 2√(Tβ_Tγ_T) + 2T³√(β_T ε)/(3ρ) + 2TBε, `width` being β_T^½."""
+    if rounds < 1 or not rho > 0 or min(width, gain, norm, error) < 0:
+        raise out_of_range("rounds >= 1, rho > 0, and width, gain, norm, error >= 0")
+    # Algorithm 1 multiplies by β_t, Equation (8) and Theorem 1 by its root, which is meant.
+    main = 2 * width * sqrt(rounds * gain)
+    return main + 2 * rounds**3 * width * sqrt(error) / (3 * rho) + 2 * rounds * norm * error
+
+
 def order(world: Any, _seed: int, *, epsilon: Fraction, delta: Fraction) -> Floats:
-    """Return what each round adds to Corollary 2's order for a squared-exponential kernel, whatever δ is."""
-    of = exponents("joint", "squared-exponential", world.dimension)
-    return np.diff(np.arange(world.rounds + 1.0) ** of.rounds) * float(epsilon) ** -of.privacy
+    """Return what each round adds to Corollary 2's order √(t/ε), squared-exponential, whatever δ is."""
+    return np.diff(np.sqrt(np.arange(world.rounds + 1.0))) * float(epsilon) ** -0.5
 
 
 # ------------------------------------------------------------------ surfaces
@@ -85,7 +96,7 @@ def order(world: Any, _seed: int, *, epsilon: Fraction, delta: Fraction) -> Floa
 def surface(subject: PhasedPosterior | SurfaceGpUcb, seed: int) -> Floats:
     """Return the regret of every round on a surface, its grid points in an order of this seed."""
     data = np.random.default_rng([seed, 2]).normal(0, REWARD_NOISE, (subject.rounds, 1))
-    view = subject.play(data, noise_of(subject.proof(subject.delta), seed), seed)
+    view = subject.play(data, noise_of(subject, seed), seed)
     return subject.world.regret(np.asarray(view.public["points"]))
 
 

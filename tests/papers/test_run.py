@@ -145,7 +145,7 @@ def test_regrets_of_a_log_add_up_to_what_a_release_says():
     plan = read_experiment(Path("log.toml"))
     world, policy = plan.cells[2].play.args
     assert isinstance(world, LogWorld)
-    view = policy.play(world.rows, regret.noise_of(policy.proof(world.delta), 3), 3)
+    view = policy.play(world.rows, regret.noise_of(policy, 3, world.delta), 3)
     said = policy.regret(world.rows, view, 3)
     lost = trial(world, policy, 3)
     assert lost.shape == (400,)
