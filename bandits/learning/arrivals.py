@@ -8,7 +8,7 @@ answers, they enter the sum of the batch in which they come.
 
 from collections.abc import Callable, Container, Sequence
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,16 +54,11 @@ class Course(Protocol):
         """Add to the current batch the answer of an earlier one's slot, from 1; only if `takes_late`."""
         raise InputError(f"the answer of slot {slot} is late", "this bandit takes no late answers")
 
+    def check(self, answer: float) -> None:
+        """Raise `InputError` for a number that no device sends, before it is recorded."""
+
     def view(self) -> View:
         """Return the output so far, a row of `own` for each slot that was taken."""
-
-
-@runtime_checkable
-class Checked(Protocol):
-    """A course whose people answer with messages from their devices."""
-
-    def check(self, message: float) -> None:
-        """Raise `InputError` for a value that no device sends, before it is recorded."""
 
 
 class Live(Subject, Protocol):
