@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError, RuleError, out_of_range
 from dpaccount.noise.samplers import Integers, exact_root
 from dpaccount.numerics.bisection import bisect_ratio, least_integer
@@ -32,8 +32,6 @@ from dpaccount.proof import (
 )
 from dpaccount.proof.search import approximate
 from mechanisms.shared import gaussian_noise
-
-Floats = NDArray[np.float64]
 
 MOST_CELLS: Final = 64  #: maximum of arms times cells, whose shifts a proof lists
 MOST_STEPS, ROOM = 16, 128  #: of a reward that is a number; times arms times cells

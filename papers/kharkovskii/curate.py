@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from msgspec import convert
 from msgspec.structs import replace as changed
-from numpy.typing import NDArray
 
 from audits.certificate import release
 from audits.certificate.document import seal, unsealed
@@ -22,6 +21,7 @@ from audits.certificate.files import check_outputs, valid_certificate, write_all
 from audits.claim import Claim, read_claim
 from audits.consistency import hazards_of
 from audits.subjects import catalogue
+from bandits.statistics.arrays import Floats
 from dpaccount.documents import creating, csv_text, sha256, using
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
@@ -34,7 +34,6 @@ from papers.kharkovskii import published_certificate
 from papers.kharkovskii.po_curator import PoCurator
 from papers.kharkovskii.published import lifted, width
 
-Floats = NDArray[np.float64]
 SCHEMA = "dpaccount/outsourced-table/1"
 PUBLISHED = "po-curator"  #: listed and named by claims, without a proof: `--published-unsound` runs it
 CHOSEN = "The claim left the noise open, and public numbers chose it"
