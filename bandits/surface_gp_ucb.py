@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from bandits.learning.arrivals import Actions, Answered
-from bandits.learning.contextual import pick
+from bandits.learning.contextual import pick, together
 from bandits.learning.features import eigenfeatures, quadrature_features
 from bandits.learning.gp_ucb import SolvedPosterior, raised
 from bandits.simulation.surfaces import SurfaceBandit, SurfaceCourse, on_offer, surface
@@ -125,10 +125,7 @@ class SurfaceGpUcb(SurfaceBandit):
 
     def batches(self) -> list[Cover]:
         """Return the rounds [first, last] of every batch; nothing is released of the last one."""
-        return [
-            (first, min(first + self.together - 1, self.rounds))
-            for first in range(1, self.rounds + 1, self.together)
-        ]
+        return together(self.rounds, self.together)
 
     def covers(self) -> list[Cover]:
         """Return the rounds of every node of the tree that prefixes are made of, as they are released."""

@@ -13,8 +13,8 @@ from math import exp, expm1, floor
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import (
@@ -31,8 +31,6 @@ from dpaccount.proof import (
 from dpaccount.proof.search import approximate
 from mechanisms.shared import tables
 from mechanisms.shared.tables import TABLES
-
-Floats = NDArray[np.float64]
 
 CHANNELS: Final = (*TABLES, "laplace")
 KEY: Final = "answer"
