@@ -142,10 +142,6 @@ class Attempt:
         """Return the largest ε that these runs could have shown."""
         return max(self.leaked.epsilon_lower, self.reached.epsilon_lower)
 
-    def refuted(self, epsilon: Fraction) -> bool:
-        """Return whether the bound on ε is above a claim."""
-        return self.reached.epsilon_lower > epsilon
-
     def verdict(self, epsilon: Fraction) -> str:
         """Return REFUTED, NOT REFUTED, or NOT ATTACKED if no result could refute the claim."""
         return verdict_of(self.reached.epsilon_lower, self.power, epsilon)

@@ -21,7 +21,6 @@ from audits.attack.white_box import Attacked, Target
 from audits.claim import MODELS, RELATIONS, Claim, Guarantee
 from audits.subjects import catalogue, sources
 from audits.subjects.calibrated import TARGETS
-from dpaccount import checker
 from dpaccount.documents import digest, now, parse_toml, read_bytes
 from dpaccount.exact import Enclosure, as_exact, shown, to_digits
 from dpaccount.noise.proved import Proved
@@ -103,11 +102,7 @@ def _unsigned_zeros(value: Any, zero: object) -> Any:
 
 def refused_by_checker(document: Mapping[str, Any]) -> str | None:
     """Return why the checker, or what runs after it, would reject this document, or None."""
-    try:
-        consistency.check(json.dumps(seal(document)).encode())
-    except (checker.Rejected, checker.Unreadable) as why:
-        return str(why)
-    return None
+    return consistency.refused(seal(document))
 
 
 # ------------------------------------------------------------------ its parts
