@@ -121,13 +121,11 @@ class Worker:
         same_file(code.module, file)
         return found
 
-    def keep(
-        self, datasets: list[list[Any]], layout: list[Any] | None = None, survey: list[int] | None = None
-    ) -> None:
+    def keep(self, datasets: list[list[Any]], layout: object = None, survey: list[int] | None = None) -> None:
         """Store datasets for later runs, converted by a layout if there is one, and how to reduce results."""
         self.survey, self.kept = survey, self.kept + 1
         self.pair = (*(survey or ()), *((kind, *shape, raw) for kind, shape, raw in datasets if survey))
-        dataset = (lambda matrix: matrix) if layout is None else Layout.of_list(layout).dataset
+        dataset = (lambda matrix: matrix) if layout is None else convert(layout, Layout).dataset
         self.datasets = [Given(dataset(unpack_array(each))) for each in datasets]
 
     def play(self, plays: list[list[int]]) -> None:
@@ -184,14 +182,13 @@ class Worker:
         parts = [others[k : k + each] for k in range(0, len(others), each)]
         write_frame(self.answers, trace_rows(self.subject, base, parts, seed))
 
-    def prove(self, norm: str, bound: str, shape: dict[str, Any], boxes: int) -> None:
+    def prove(self, norm: str, bound: str, shape: object, boxes: int) -> None:
         """Search for a proof of a query's sensitivity; see `audits.sensitivity.branch_and_bound`."""
         from audits.datasets.shape import Shape
         from audits.sensitivity.branch_and_bound import prove
 
         silence()
-        data = Shape(**{**shape, "low": tuple(shape["low"]), "high": tuple(shape["high"])})
-        proof = prove(self.subject, data, norm, Fraction(bound), boxes=boxes)
+        proof = prove(self.subject, convert(shape, Shape), norm, Fraction(bound), boxes=boxes)
         pair = [None if side is None else pack_array(side) for side in (proof.left, proof.right)]
         write_frame(self.answers, [proof.status, proof.lower, proof.upper, proof.boxes, proof.why, *pair])
 

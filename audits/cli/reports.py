@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from audits.cli.options import File, Flag, Json, LedgerUrl, Name, Text, Url, day, one_of, say, show, watching
-from dpaccount.documents import OPEN, OWN, atomically
+from dpaccount.documents import OPEN, OWN, atomically, using
 from dpaccount.errors import DpaccountError, InputError
 
 if TYPE_CHECKING:
@@ -289,10 +289,8 @@ def _index(files: tuple[Path, ...], output: Path | None) -> int:
 
 
 def _write(path: Path, text: str, *, mode: int = OPEN) -> None:
-    try:
+    with using(path, "name a file in a writable folder"):
         atomically(path, text, mode=mode)
-    except OSError as error:
-        raise InputError(str(error.strerror), "name a file in a writable folder", path) from None
     sys.stdout.write(f"{path}\n")
 
 

@@ -306,8 +306,7 @@ class Crew:
                 process.send(self._keep_request())
 
     def _keep_request(self) -> list[object]:
-        layout = None if self.layout is None else self.layout.as_list()
-        return ["keep", self._datasets, layout, self.survey]
+        return ["keep", self._datasets, self.layout, self.survey]
 
     def run(self, plays: Sequence[Play]) -> list[Outcome]:
         """Return the outcome of every run, in order.  Raises `TimeUp` if the time limit is reached."""

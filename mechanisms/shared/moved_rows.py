@@ -19,7 +19,7 @@ from dpaccount.proof import REPLACE_ONE, Theorem, assume_lipschitz, assume_tree,
 from dpaccount.relation import bounded_row
 from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import gaussian
-from mechanisms.subject import Domain, Rows, wide
+from mechanisms.subject import Domain, Rows, View, wide
 
 KEY = "row"
 #: of the radius: more than `grid.in_ball` errs by on two rows of up to 8000 numbers
@@ -108,9 +108,13 @@ class ClippedRows:
         """Return rows well beyond the ball, so that clipping is exercised."""
         return wide(self.rows, self.columns, 4 * float(self.radius))
 
-    def clipped(self, data: Rows) -> Integers:
+    def query(self, data: Rows) -> Integers:
         """Return the clipped rows in grid units."""
         return grid.in_ball(data, self.radius, self.bits)
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the noisy rows, in the data's own units."""
+        return View(public={"rows": released(self.query(data), noise) * float(grid.step(self.bits))})
 
     def proof(self, delta: Fraction) -> Theorem:
         """Every row is a separate release, which depends on that row alone."""
