@@ -16,8 +16,7 @@ from msgspec.structs import replace as changed
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity, Task, unpacked_task
 from audits.api.verdicts import measured
 from audits.attack.confirmation import could_show, exceeds
-from audits.attack.planning import Floats
-from audits.attack.rules import Threshold, plan_event, plan_known_guess, plan_known_threshold
+from audits.attack.rules import Planner, plan_event, plan_known_guess, plan_known_threshold
 from audits.attack.runs import Progress
 from audits.attack.white_box import Attacked, Target, attack
 from audits.certificate import release
@@ -140,18 +139,13 @@ def _attacked(
 ) -> Attacked:
     target = Target("claim", question.epsilon, question.delta)
     plan = effort.planned(max(question.plan.trials // 2, LEAST_RUNS), question.plan)
-    if question.curve is not None:
-        levels = question.curve.lowers
-
-        def planner(
-            left: Floats, right: Floats, _: Fraction, risk: Fraction, runs: int
-        ) -> tuple[Threshold, float]:
-            return plan_event(left, right, levels, risk, runs, known=True)
-
-        curve = question.curve
-        return attack(subject, proved, [target], suspect, plan, planners=(planner,), curve=curve)
-    planners = (plan_known_threshold, plan_known_guess)
-    return attack(subject, proved, [target], suspect, plan, planners=planners)
+    curve = question.curve
+    planners: tuple[Planner, ...] = (plan_known_threshold, plan_known_guess)
+    if curve is not None:
+        planners = (
+            lambda left, right, _, risk, runs: plan_event(left, right, curve.lowers, risk, runs, known=True),
+        )
+    return attack(subject, proved, [target], suspect, plan, planners=planners, curve=curve)
 
 
 def with_cut_noted(answer: AuditAnswer, plan: AuditPlan) -> AuditAnswer:

@@ -36,6 +36,7 @@ from audits.attack.rules import (
     Guess,
     LowerBound,
     Rule,
+    Threshold,
     clopper_pearson,
     largest_rejected,
 )
@@ -118,8 +119,8 @@ def leakage_bound(
 def leaked_bound(reached: LowerBound) -> LowerBound:
     """Return the bound that the runs behind `reached` would give if each of them revealed its side."""
     if isinstance(reached, CountedBound):
-        full, empty = np.ones(reached.runs), np.zeros(reached.other_runs)
-        return clopper_pearson(full, empty, 0.5, reached.delta, reached.risk, reached.direction)
+        seen, rule = (reached.runs, reached.runs), Threshold(reached.threshold, reached.direction)
+        return clopper_pearson(seen, (0, reached.other_runs), reached.delta, reached.risk, rule)
     n = reached.runs
     shown = largest_rejected(n, n, n, float(reached.delta), float(reached.risk))
     return replace(reached, epsilon_lower=max(shown, reached.epsilon_lower))

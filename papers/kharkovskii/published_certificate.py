@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import convert
 from msgspec.structs import replace as changed
 
-from audits.attack.rules import clopper_pearson
+from audits.attack.rules import Threshold
 from audits.attack.white_box import Target
 from audits.certificate.document import audited, describe_proof, describe_subject, draft
 from audits.claim import Claim
@@ -38,7 +38,7 @@ def refuted(claim: Claim, subject: PoCurator) -> parts.Draft:
     claim.check_in_force()
     promise, confidence = claim.guarantee, claim.audit.confidence
     held, out = _scores(subject, (float(promise.epsilon), float(promise.delta)), claim.audit.seed)
-    bound = clopper_pearson(held, out, MIN_DIGITS_INSIDE, promise.delta, 1 - confidence, "left")
+    bound = Threshold(MIN_DIGITS_INSIDE).measure(held, out, promise.delta, 1 - confidence)
     apart = (bound.hits, bound.alarms) == (bound.runs, 0)
     beaten = apart or bound.epsilon_lower > promise.epsilon
     points = [audited(Target("claim", promise.epsilon, promise.delta), bound, SCORE)]
