@@ -9,6 +9,7 @@ standard error.  It is `CUMULATIVE_REGRET` by default; where a round's number is
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,15 +39,12 @@ class Summary:
     decimals: int = 6
 
 
-def _summed(runs: Floats) -> Floats:
-    return np.cumsum(runs, axis=1)
-
-
 def _averaged(runs: Floats) -> Floats:
-    return _summed(runs) / np.arange(1, runs.shape[1] + 1)
+    return np.cumsum(runs, axis=1) / np.arange(1, runs.shape[1] + 1)
 
 
-CUMULATIVE_REGRET = Summary("cumulative regret", _summed, decimals=2)  #: its rows call the value `regret` too
+#: its rows call the value `regret` too
+CUMULATIVE_REGRET = Summary("cumulative regret", partial(np.cumsum, axis=1), decimals=2)
 LAST_ROUND = Summary("simple regret", np.asarray)
 MEAN_SO_FAR = Summary("mean error so far", _averaged)
 

@@ -116,13 +116,10 @@ class PredictionWorld(TrialWorld):
         """Return the expected errors of uniform actions."""
         return asked(self.drawn(seed).losses().mean(axis=1), self.rounds)
 
-    def chance(self, seeds: Sequence[int]) -> float:
-        """Return the mean error of uniform actions."""
-        return float(np.mean([self.drawn(seed).losses().mean() for seed in seeds]))
-
     def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, object]:
         """Return the error of chance, and the mean of worst contexts."""
-        return {"chance": round(self.chance(seeds), 6), "worst": round(float(runs.max(axis=1).mean()), 6)}
+        chance = float(np.mean([self.drawn(seed).losses().mean() for seed in seeds]))
+        return {"chance": round(chance, 6), "worst": round(float(runs.max(axis=1).mean()), 6)}
 
 
 @lru_cache(maxsize=4)

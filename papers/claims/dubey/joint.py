@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from bandits.statistics.published_noise import nodes_published
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import ball
@@ -72,7 +73,7 @@ def lemma(p: Values) -> Lemma:
     alpha, beta, rounds, reward = p["alpha"], p["beta"], int(p["T"]), p["B"]
     rho = p.get("rho", Fraction(0))
     # The paper counts one node more than a prefix of T − 1 rounds has; the noise it prints is for that count.
-    levels = 1 + (rounds - 1).bit_length()
+    levels = nodes_published(rounds)
     square = (
         enclose(lambda: ball(1 + reward**2) + 2 * ball(rho**2) * log(8 * rounds / beta))
         if rho
