@@ -82,6 +82,11 @@ def name_of(subject: object) -> str:
 Pays = Callable[[int, list[Any]], Floats]
 
 
+def paid(rewards: Rows) -> Pays:
+    """Return what people tell: each their own row of `rewards`, at the place that they are shown."""
+    return lambda first, shown: rewards[np.arange(first, first + len(shown)), np.array(shown)]
+
+
 def replay(course: Course, contexts: Rows | None, pays: Pays, delays: Integers | None = None) -> View:
     """Serve everyone of a dataset, in order, each of whom answers; return what is shown.
 
