@@ -248,7 +248,7 @@ def test_a_large_batch_shares_its_points():
     assert changes < 2000
     rewards = np.random.default_rng(0).normal(size=8950)
     halves = [np.arange(8950) < 5000, np.arange(8950) >= 5000]
-    whole = learner.contributions(rewards)
+    whole = learner.contributions(rewards, halves[0] | halves[1])
     assert (sum(learner.contributions(rewards, half) for half in halves) == whole).all()
 
 
@@ -545,8 +545,9 @@ def test_a_batch_on_a_surface_enters_as_its_people_would(calibration):
     subject = SurfaceGpUcb(rounds=100, surface="michalewicz-10", calibration=calibration)
     learner, point = SurfaceLearner(subject), [3] * 10
     rewards = np.array([0.25, -7.0, np.nan, 0.5])
-    whole = learner.contributions(point, rewards)
-    alone = [learner.contributions(point, rewards[i : i + 1]) for i in range(4)]
+    everyone = np.ones(4, dtype=np.bool_)
+    whole = learner.contributions(point, rewards, everyone)
+    alone = [learner.contributions(point, rewards[i : i + 1], everyone[:1]) for i in range(4)]
     assert (whole == sum(alone)).all()
     clipped = (2**15) * np.array([0.25, -1.0, 0.0, 0.5])
     assert whole[-1, -1] == (0 if calibration == "exact" else (clipped**2).sum())
@@ -560,7 +561,9 @@ def test_points_on_a_surface_have_large_bounds():
     learner, rng = SurfaceLearner(subject), np.random.default_rng(0)
     for _ in range(4):
         point = learner.ask(rng)
-        learner.tell(learner.contributions(point, rng.uniform(-1, 1, 25)) / 4.0**15)
+        learner.tell(
+            learner.contributions(point, rng.uniform(-1, 1, 25), np.ones(25, dtype=np.bool_)) / 4.0**15
+        )
 
     def bound(point):
         phi = learner._of(point)
