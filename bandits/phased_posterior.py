@@ -340,20 +340,19 @@ class Learner:
         self._clip, self._slope, self._unsure = clip.bound, clip.slope, unsure
         self._spread = clip.rest(unsure)
 
-    def contributions(self, rewards: Floats, answered: Answered | None = None) -> Integers:
+    def contributions(self, rewards: Floats, answered: Answered) -> Integers:
         """Return the exact sum of g·clip(y − φᵀθ̂, ±C)/C in grid units; each person's has norm at most 1.
 
-        Who did not answer adds zero; without `answered` everyone did.
+        Who did not answer adds zero.
         """
         paid = np.nan_to_num(rewards, nan=0.0)
         # before the first release nothing is predicted, and rewards themselves are clipped to [−1, 1]
         residual = paid - ((self._phi @ self._mean)[self._point_of] if self._told else 0.0)
-        counted = np.ones(len(paid), dtype=np.bool_) if answered is None else answered
         total = np.zeros(self._directions.shape[1], dtype=np.int64)
         for start in range(0, len(paid), PEOPLE_PER_BLOCK):
             now = slice(start, start + PEOPLE_PER_BLOCK)
             directions = self._directions[self._point_of[now]]
-            total += clipped_sums.contributions(directions, residual[now], self._clip, counted[now])
+            total += clipped_sums.contributions(directions, residual[now], self._clip, answered[now])
         return total
 
     def tell(self, released: Floats) -> None:

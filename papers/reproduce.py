@@ -132,8 +132,7 @@ def certificate(subject: Any, delta: Fraction | None = None) -> dict[str, Any]:
 @cache
 def verdict(name: str, *settings: tuple[str, Value]) -> dict[str, Any]:
     """Return what checking a paper's claim finds, in short."""
-    claim = papers.find(name)
-    check = claim.checked(claim.read(dict(settings))).as_json()
+    check = papers.claim(name, dict(settings))
     return {"claim": name, "verdict": check["verdict"], "factor": check["factor"]}
 
 

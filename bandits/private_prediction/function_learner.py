@@ -117,9 +117,7 @@ class FunctionLearner:
 
     # ------------------------------------------------------------------ a phase's people
 
-    def contributions(
-        self, places: Places, rewards: Floats, answered: NDArray[np.bool_] | None = None
-    ) -> Integers:
+    def contributions(self, places: Places, rewards: Floats, answered: NDArray[np.bool_]) -> Integers:
         """Return the exact sum of g·clip(y − ŷ, ±C)/C in grid units; each person's has norm at most 1.
 
         Who did not answer adds zero, and so does a reward that is no number.
