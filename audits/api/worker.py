@@ -44,7 +44,6 @@ from audits.subjects.code import (
     Code,
     check_imports,
     compile_from_source,
-    import_subject,
     same_file,
     stay_on_path,
 )
@@ -117,7 +116,7 @@ class Worker:
             return pickle.loads(code.value)  # noqa: S301  # made by the process that started this one
         compile_from_source(code.folders)
         stay_on_path(code.folders)
-        found = import_subject(code.use, ())
+        found = getattr(importlib.import_module(code.module), code.use.partition(":")[2])
         same_file(code.module, file)
         return found
 

@@ -10,10 +10,10 @@ from audits.attack.white_box import AttackPlan, Target, attack, targets
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.hypothesis_tests.search import gather
-from audits.subjects.code import on_path
 from dpaccount.noise.proved import Proved
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
+from tests.loading import on_path
 
 with on_path([str(Path(__file__).parents[2] / "planted")]):
     from broken_sums import DELTA, Counter, HalfNoise, Lucky, Raises, ShowsOwn, Unclipped

@@ -29,7 +29,6 @@ from audits.sandbox import fork
 from audits.sandbox.fork import NoAnswer, in_fork
 from audits.sandbox.outcomes import LENGTH
 from audits.subjects import sources
-from audits.subjects.code import import_subject
 from audits.subjects.code_constants import Landmarks, landmarks, numbers_in
 from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init
@@ -41,6 +40,7 @@ from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.subject import Domain, View
 from mechanisms.subject.isolation import Handed, NotPlain, identical, kept, plain, played, watched
 from mechanisms.subject.private import Private, release
+from tests.loading import import_subject
 from tests.looped import looped
 
 DELTA = Fraction(1, 10**6)
