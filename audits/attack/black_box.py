@@ -208,7 +208,9 @@ def attack(
         searched,
         tuple(dict.fromkeys([*crew.tally.failure_counts(), *findings, *cuts])),
         certified.leaked,
-        _cause(trial, learned, challenge) if refutes else None,
+        cause(learned, trial.left, trial.right, judge_of(challenge, max(len(trial.left), 1)))
+        if refutes
+        else None,
         certified.on_grid if refutes else None,
         "; ".join(cuts) or None,
     )
@@ -328,11 +330,6 @@ def _rule_on_grid(trial: Trial, challenge: Challenge, certify: int, raw: Learned
     sides = [grid.rounded(side) for side in (trial.left, trial.right)]
     learned, rule = _learn(replace(trial, left=sides[0], right=sides[1]), challenge, certify)
     return [(grid, learned, rule)]
-
-
-def _cause(trial: Trial, learned: Learned, challenge: Challenge) -> str | None:
-    """Return the simplest description that refutes the claim by itself, if any."""
-    return cause(learned, trial.left, trial.right, judge_of(challenge, max(len(trial.left), 1)))
 
 
 def _should_bet(challenge: Challenge, certify: int) -> bool:

@@ -88,7 +88,14 @@ def sections(
         Section("How to verify this", "verify", _verified(certificate), first=True),
         Section("Sign-off", "sign-off", (table_block([(who, "") for who in SIGNED]),), first=True),
         Section("What is promised", "promised", _terms(certificate)),
-        Section("Pictures", "pictures", _pictures(certificate)),
+        Section(
+            "Pictures",
+            "pictures",
+            (
+                picture_block(pictures.profile(certificate), PROFILE),
+                picture_block(pictures.trade_off(certificate), TRADE_OFF),
+            ),
+        ),
         Section("Proof", "proof", _proof(certificate)),
         Section(ASSUMED, "assumed", _assumed(certificate)),
         Section("Attack", "attack", _attack(certificate)),
@@ -216,13 +223,6 @@ def _terms(certificate: CertifyResult) -> tuple[Block, ...]:
         cells = [tuple(flat(row[name])[0][1] if name in row else "" for name in head) for row in rows]
         blocks += [table_block(cells, head)] if rows else []
     return tuple(blocks)
-
-
-def _pictures(certificate: CertifyResult) -> tuple[Block, ...]:
-    return (
-        picture_block(pictures.profile(certificate), PROFILE),
-        picture_block(pictures.trade_off(certificate), TRADE_OFF),
-    )
 
 
 PROFILE = (

@@ -68,11 +68,6 @@ def bound_on(points: Theorem, unit: Fraction | None) -> tuple[Theorem, Fraction]
     return query, reach if unit is None else min(factor * unit + more, reach)
 
 
-def of_neighbours(points: Theorem, unit: Fraction) -> Theorem | None:
-    """Return the stability for a row that moves by `unit`; None for 0, where it is replaced."""
-    return moved(points, unit) if unit else None
-
-
 def each(leaf: Theorem, rows: int) -> Theorem:
     """Return the theorem for releasing every row separately, from that for one row's release.
 
@@ -136,7 +131,8 @@ class ClippedRows:
         A map has steps of its own: what comes out of it is on a finer grid than the rows.
         """
         points = follows("rows", self.radius, self.columns, self.bits, stretch or Fraction(1))
-        step, like = grid.step(self.bits + (MAP_BITS if stretch else 0)), of_neighbours(points, self.unit)
+        step = grid.step(self.bits + (MAP_BITS if stretch else 0))
+        like = moved(points, self.unit) if self.unit else None
         of_rows = partial(each, rows=self.rows)
         return gaussian(bound_on(points, unit)[0], sigma, step, numbers, KEY, delta, of_rows, like)
 
