@@ -23,17 +23,16 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.exact import shown, to_digits
+from dpaccount.noise.samplers import Floats
 from dpaccount.numerics.bisection import bisect
 from dpaccount.numerics.intervals import ball, floor_of
 from dpaccount.plan.events import Gdp, Plan
 from dpaccount.precision import certified, precision
 
-Floats = NDArray[np.float64]
 TRIED_ORDERS = 1 + np.geomspace(1e-3, 1e3, 60)  #: Rényi orders that are tried; any order gives a bound
 CURVE_POINTS = 24  #: points of a plan's curve
 SMALLEST_DELTA = Fraction(1, 10**9)  #: the last of these points

@@ -37,7 +37,6 @@ from audits.attack.pair_search import (
     note_kinds,
     rare_moves,
 )
-from audits.attack.planning import Floats
 from audits.attack.rules import (
     BetRefutation,
     LowerBound,
@@ -66,6 +65,7 @@ from audits.scores.grid import RoundingGrid, grid_for
 from audits.scores.learned_scores import Learned, best_score
 from audits.scores.sketch import FEATURES, WIDE_NUMBERS
 from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Floats
 
 RUNS_PER_REPORT = 5000  #: certifying runs between two reports of progress
 RUNS_PER_BET = 500  #: certifying runs between two updates of the bets

@@ -29,7 +29,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.planning import Floats
 from audits.attack.rules import (
     EVERY,
     CountedBound,
@@ -41,6 +40,7 @@ from audits.attack.rules import (
     largest_rejected,
 )
 from audits.tradeoff import EventClaim
+from dpaccount.noise.samplers import Floats
 from dpaccount.schemas.fields import Audited
 
 FALSE_ALARM = Fraction(1, 1000)  #: maximum probability that a true claim is refuted

@@ -41,7 +41,6 @@ from numpy.typing import NDArray
 from audits.attack.planning import (
     CAREFUL,
     CUTS,
-    Floats,
     Rates,
     counted_rates,
     cuts_of,
@@ -50,6 +49,7 @@ from audits.attack.planning import (
     modelled_rates,
 )
 from audits.tradeoff import MAX_EPSILON
+from dpaccount.noise.samplers import Floats
 from dpaccount.numerics.bisection import bisect
 
 TAIL_ROUNDING = 1e-13  #: absolute; of the differences of tails

@@ -43,7 +43,7 @@ from audits.subjects.code import stay_on_path
 from audits.tradeoff import EventClaim
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
-from dpaccount.noise.samplers import Integers, Rehearsal
+from dpaccount.noise.samplers import Floats, Integers, Rehearsal
 from dpaccount.proof import View
 from dpaccount.proof.search import delta_upper
 from dpaccount.schemas.certificate import ShownPair
@@ -52,7 +52,6 @@ from dpaccount.work.run import Series, run
 from dpaccount.work.workers import workers
 from mechanisms.subject import Subject
 
-Floats = NDArray[np.float64]
 CHUNK = 250
 TRAINING = 20  #: one run in this many is for training: few suffice for likelihood ratios
 PROBES = 20  #: number of runs that measure the time per run

@@ -7,11 +7,10 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers, root_up
+from dpaccount.noise.samplers import Floats, Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_tree, factorised, linear, nodes
 from mechanisms.continual import factors
 from mechanisms.continual.factors import WEIGHT_BITS
@@ -27,8 +26,6 @@ from mechanisms.continual.sums import (
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Domain, Rows, View, shown, wide
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
