@@ -51,10 +51,7 @@ def certify_subject(
 ) -> CertifyResult:
     """Certify a claim; for a release, run it on its data if it is certified and the policy is met."""
     policy = None if question.policy is None else read_policy(question.policy)
-
-    def broken(verdict: str) -> tuple[str, ...]:
-        return () if policy is None else tuple(violations(policy, claim.guarantee, verdict))
-
+    broken = partial(violations, policy, claim.guarantee)
     if claim.data_file is not None and claim.table is None:
         on_files(claim, subject)
     # A kept release is found before anything is proved, and printed again at no cost.

@@ -287,8 +287,10 @@ def read_policy(path: Path) -> Policy:
     )
 
 
-def violations(policy: Policy, promise: Guarantee, verdict: str) -> list[str]:
-    """Return one sentence for every rule of the policy that a certified promise breaks."""
+def violations(policy: Policy | None, promise: Guarantee, verdict: str) -> tuple[str, ...]:
+    """Return one sentence for every rule of the policy, if there is one, that a certified promise breaks."""
+    if policy is None:
+        return ()
     broken = []
     if verdict != "CERTIFIED":
         broken.append(f"the verdict is {verdict}, the policy asks for CERTIFIED")
@@ -302,4 +304,4 @@ def violations(policy: Policy, promise: Guarantee, verdict: str) -> list[str]:
         broken.append(f"the relation {promise.relation} is not among {', '.join(policy.relations)}")
     if promise.model not in policy.models:
         broken.append(f"the model {promise.model} is not among {', '.join(policy.models)}")
-    return broken
+    return tuple(broken)

@@ -240,14 +240,13 @@ def _one(file: Path, kind: str, text_of: Callable[[dict[str, Any]], str], output
     certificate, checked = read_certificate(file)
     with unbroken(file, checked):
         text = text_of(certificate)
+    as_page = kind in ("html", "pdf-ready")
     if not checked.startswith("valid"):
         say(f"{file}: {checked}")
-    if kind in ("html", "pdf-ready"):
-        _write(output or file.with_name("report.html"), _warned(text, checked))
-        return
-    if not checked.startswith("valid"):
-        text = f"# {page.one_line(checked)}\n{text}"
-    if output is None:
+        text = _warned(text, checked) if as_page else f"# {page.one_line(checked)}\n{text}"
+    if as_page:
+        _write(output or file.with_name("report.html"), text)
+    elif output is None:
         sys.stdout.write(text)
     else:
         _write(output, text)
@@ -268,11 +267,9 @@ def _text(
 
 
 def _warned(text: str, checked: str) -> str:
-    """Return a page that says on top that its certificate is not valid, where it is not."""
+    """Return a page that says on top that its certificate is not valid."""
     from html import escape
 
-    if checked.startswith("valid"):
-        return text
     warning = f'<p role="alert"><strong>{escape(checked)}. Nothing below can be relied on.</strong></p>'
     # On top: all that follows reads as if it were confirmed.
     return text.replace("<header>", f"<header>{warning}", 1)
