@@ -2,14 +2,11 @@
 
 import importlib
 import sys
-from contextlib import contextmanager
 from unittest.mock import patch
 
 
-@contextmanager
 def on_path(folders):
-    with patch.object(sys, "path", [*sys.path, *folders]):
-        yield
+    return patch.object(sys, "path", [*sys.path, *folders])
 
 
 def import_subject(use, folders):
