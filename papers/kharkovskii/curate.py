@@ -243,18 +243,6 @@ def _out_of_bounds(order: Order, claim: Claim, data: Floats, radius: float) -> i
     return int(count)
 
 
-def _certificate_facts(certificate: dict[str, Any]) -> dict[str, Any]:
-    promise, proved = certificate["guarantee"], certificate["proved"]["epsilon"]
-    return {
-        "schema": SCHEMA,
-        "verdict": certificate["verdict"],
-        "certificate": certificate["digest"],
-        "unit": promise["unit"],
-        "epsilon": None if proved is None else proved["upper"],
-        "outputs": "in the clear: not protected",
-    }
-
-
 def _hand_out(
     order: Order, certificate: dict[str, Any], names: list[str], rows: Floats, facts: dict[str, Any]
 ) -> None:
@@ -262,12 +250,21 @@ def _hand_out(
 
     Neither is written over a file that is there.
     """
-    target, facts = order.target, {**_certificate_facts(certificate), **facts}
+    target, proved = order.target, certificate["proved"]["epsilon"]
     if order.folder is not None:
         write_all(certificate, order.folder)
     raw = csv_text([names, *rows.tolist()]).encode()
-    size = {"rows": len(rows), "columns": len(names), "sha256": sha256(raw)}
-    _new_file(facts_file(target), (json.dumps({**facts, **size}, indent=1) + "\n").encode())
+    written = {
+        "schema": SCHEMA,
+        "verdict": certificate["verdict"],
+        "certificate": certificate["digest"],
+        "unit": certificate["guarantee"]["unit"],
+        "epsilon": None if proved is None else proved["upper"],
+        "outputs": "in the clear: not protected",
+        **facts,
+        **{"rows": len(rows), "columns": len(names), "sha256": sha256(raw)},
+    }
+    _new_file(facts_file(target), (json.dumps(written, indent=1) + "\n").encode())
     try:
         _new_file(target, raw)
     except BaseException:

@@ -21,10 +21,8 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import ball
 from dpaccount.proof import (
-    REPLACE_ONE,
     Theorem,
     assume_covers,
-    assume_rank_one,
     assume_tree,
     compose,
     gaussian,
@@ -303,8 +301,8 @@ def repair(p: Values) -> Cost:
 
 def releases(p: Values, reward: Fraction, variance: Fraction) -> Theorem:
     """Rank-one sensitivity without the corner, symmetric noise per node, the tree over rounds 1 … T−1."""
-    person = assume_rank_one(QUERY, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1")
-    return tree(int(p["T"]) - 1).release(lambda key: gaussian(linear(person), variance, key))
+    moved = linear(rank_one.person(QUERY, reward))
+    return tree(int(p["T"]) - 1).release(lambda key: gaussian(moved, variance, key))
 
 
 # ------------------------------------------------------------------ runs
