@@ -34,8 +34,8 @@ from dpaccount.proof import ANYONE, JOINT, LOCAL, point
 from mechanisms.continual import factors
 from mechanisms.continual.sums import TreeSums
 from papers import reproduce
-from papers.dubey.regret import contextual, contextual_at_random, surface, surface_at_random
-from papers.experiment_worlds import PeopleWorld
+from papers.dubey.regret import contextual_at_random, surface_at_random
+from papers.experiment_worlds import PeopleWorld, SurfaceWorld
 from tests.looped import looped
 
 ONE, TENTH, SMALL = Fraction(1), Fraction(1, 10), Fraction(1, 10**6)
@@ -582,8 +582,9 @@ def test_points_on_a_surface_have_large_bounds():
 @pytest.mark.statistical  # seeded; means over 3 seeds, several standard errors apart
 def test_moments_alone_learn_under_strong_privacy():
     subject = MomentGpUcb(rounds=512, epsilon=ONE, delta=TENTH)
-    ours = np.mean([contextual(subject, seed).sum() for seed in range(3)])
-    chance = np.mean([contextual_at_random(PeopleWorld(512), seed).sum() for seed in range(3)])
+    world = PeopleWorld(512)
+    ours = np.mean([world.regrets(subject, seed).sum() for seed in range(3)])
+    chance = np.mean([contextual_at_random(world, seed).sum() for seed in range(3)])
     assert ours < 0.3 * chance
 
 
@@ -593,7 +594,7 @@ def test_the_phased_posterior_learns_and_pays_for_privacy():
     totals = []
     for epsilon in (Fraction(10), TENTH):
         subject = PhasedPosterior(rounds=2000, epsilon=epsilon, delta=TENTH)
-        totals.append(np.mean([surface(subject, seed).sum() for seed in range(2)]))
+        totals.append(np.mean([SurfaceWorld(2000).regrets(subject, seed).sum() for seed in range(2)]))
     chance = surface_at_random(subject, 0).sum()
     assert totals[0] < totals[1] < 0.6 * chance
 
