@@ -82,22 +82,13 @@ def released(rows: Integers, noise: Noise) -> Integers:
     return np.array([noise.noisy(KEY, (0, i), row) for i, row in enumerate(rows)]).reshape(rows.shape)
 
 
-class ClippedRows:
-    """Base of mechanisms that release every row separately; subclasses are dataclasses.
-
-    Rows are clipped to ℓ2 norm `radius`; `unit` is how far a neighbour's row moves.
-    """
+class InBall:
+    """Base of mechanisms that read rows clipped to ℓ2 norm `radius`; subclasses are dataclasses."""
 
     radius: Fraction
-    unit: Fraction
     rows: int
     columns: int
     bits: int
-
-    @property
-    def relation(self) -> str:
-        """Return which datasets are neighbours."""
-        return relation_of(self.unit)
 
     def domain(self) -> Domain:
         """Return rows well beyond the ball, so that clipping is exercised."""
@@ -106,6 +97,17 @@ class ClippedRows:
     def query(self, data: Rows) -> Integers:
         """Return the clipped rows in grid units."""
         return grid.in_ball(data, self.radius, self.bits)
+
+
+class ClippedRows(InBall):
+    """Base of mechanisms that release every row separately; `unit` is how far a neighbour's row moves."""
+
+    unit: Fraction
+
+    @property
+    def relation(self) -> str:
+        """Return which datasets are neighbours."""
+        return relation_of(self.unit)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy rows, in the data's own units."""
