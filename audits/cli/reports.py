@@ -188,17 +188,13 @@ def ledger_report(  # noqa: PLR0913 - options
     report["nist"] = of_ledger.nist(report)
     text = of_ledger.table(report) if kind == "csv" else json.dumps(report, ensure_ascii=False) + "\n"
     if kind == "html":
-        text = of_ledger.html(report, page_name(url))
+        # The page calls a ledger by the name of its file or database: a URL has folders, or a password.
+        text = of_ledger.html(report, url.partition("?")[0].rpartition("/")[2])
     if output is None:
         sys.stdout.write(text)
     else:
         _write(output, text, mode=OWN)  # as the ledger's own file
     return 0 if report["replay"]["valid"] else 1
-
-
-def page_name(url: str) -> str:
-    """Return what a page calls a ledger: the name of its file or database, without folders or passwords."""
-    return url.partition("?")[0].rpartition("/")[2]
 
 
 def _kind(stated: str, flags: dict[str, bool]) -> str:
