@@ -21,7 +21,7 @@ from audits.attack.white_box import Attacked, Target
 from audits.claim import MODELS, RELATIONS, Claim, Guarantee
 from audits.subjects import catalogue, sources
 from audits.subjects.calibrated import TARGETS
-from dpaccount.documents import digest, now, parse_toml, read_bytes
+from dpaccount.documents import digest, mapped, now, parse_toml, read_bytes
 from dpaccount.exact import Enclosure, as_exact, shown, to_digits
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.search import lower_end
@@ -85,18 +85,14 @@ def _number(value: object) -> object:
 def seal(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the document with its digest, unsigned; negative zeros become text, or 0 in a release."""
     body = {
-        name: _unsigned_zeros(value, 0.0 if name == "release" else "-0.0")
+        name: mapped(partial(_unsigned, 0.0 if name == "release" else "-0.0"), value)
         for name, value in document.items()
         if name not in ("digest", "signature")
     }
     return {**body, "digest": digest(body), "signature": None}
 
 
-def _unsigned_zeros(value: Any, zero: object) -> Any:
-    if isinstance(value, dict):
-        return {name: _unsigned_zeros(member, zero) for name, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_unsigned_zeros(member, zero) for member in value]
+def _unsigned(zero: object, value: object) -> object:
     return zero if type(value) is float and str(value) == "-0.0" else value
 
 
