@@ -68,10 +68,6 @@ class LossTable(ExactPair):
         """Return the curve as a sum over the losses."""
         return lambda t: accurate(lambda: self.delta(t), bits, max(96, bits + 32))
 
-    def transform(self) -> Transform | None:
-        """Return None: few losses are counted one by one first."""
-        return None
-
     def summed_transform(self) -> Transform | None:
         """Return the sum over the losses, where they are listed."""
         return TableTransform(self) if self.listed() else None
