@@ -18,8 +18,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.bisection import bisect, least_integer
 from dpaccount.numerics.closed import gaussian, renyi
-from dpaccount.numerics.closed.gdp_of_release import mu_squared
-from dpaccount.numerics.curves import at_most, gdp_delta, renyi_log_delta
+from dpaccount.numerics.curves import at_most, renyi_log_delta
 from dpaccount.numerics.intervals import ball, ceil_of, log_float, precision
 from dpaccount.plan.event_base import Event
 
@@ -237,11 +236,12 @@ def _mu2_of_pure(epsilon: Fraction) -> Fraction:
 
     Always at most 8ε: Φ(−x) ≤ e^{−x²/2}/2, which for x = μ/2 = √(2ε) is e^{−ε}/2 ≤ 1/(1+e^ε).
     """
-    return 8 * epsilon if epsilon > LARGE else mu_squared(epsilon)
+    return 8 * epsilon if epsilon > LARGE else gaussian.mu_squared(epsilon)
 
 
 def _gdp_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
-    return total[0] == 0 or at_most(lambda _: gdp_delta(total[0], epsilon), delta)
+    mu2 = total[0], total[0]
+    return at_most(lambda bits: gaussian.delta_plain(epsilon, mu2, bits), delta)
 
 
 def _gdp_epsilon(total: Amounts, delta: Fraction, width: Fraction) -> Enclosure:

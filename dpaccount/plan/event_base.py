@@ -4,14 +4,14 @@ The class of a kind of event states the cost of one release: in zCDP, in Gaussia
 group of units. Where it states nothing, bounds follow from pure DP, or there are none.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
 
 from dpaccount.errors import InputError
 from dpaccount.exact import MAX_CHARACTERS, Exact, exact_argument, json_number, shown
-from dpaccount.numerics.closed.gdp_of_release import mu_squared
+from dpaccount.numerics.closed.gaussian import mu_squared
 from dpaccount.numerics.closed.sampling import sampled_loss
 
 Cover = tuple[int, int]
@@ -39,6 +39,13 @@ Reals = Spelled[tuple[Fraction, ...], Iterable[Exact]]
 RealPairs = Spelled[tuple[tuple[Fraction, Fraction], ...], Iterable[tuple[Exact, Exact]]]
 RealRows = Spelled[tuple[tuple[Fraction, ...], ...], Iterable[Iterable[Exact]]]
 ONE: Any = Fraction(1)  #: the default of a `Real`
+
+
+@dataclass_transform()
+def record(**options: bool) -> Callable[[type[Kind]], type[Kind]]:
+    """Make a dataclass with these options, whose `Spelled` fields are given in any spelling."""
+    return dataclass(**options)
+
 
 HOLD = "all of them may pay, so it must hold them all"  #: why a cover has a least size
 
