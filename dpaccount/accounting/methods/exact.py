@@ -171,7 +171,8 @@ def counted_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclo
         few = few_losses(total, depth)
         if few is None:
             return None
-        low, high = counted_losses.delta(few, epsilon)
+        value = few.delta(epsilon)
+        low, high = floor_of(value), ceil_of(value)
         if high - low <= gap * high or depth > 500:
             return within_unit(low, high)
     return None

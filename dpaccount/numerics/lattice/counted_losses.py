@@ -13,8 +13,8 @@ from math import comb, isqrt
 
 from flint import arb, fmpz
 
-from dpaccount.numerics.bisection import Ends, solve
-from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.bisection import solve
+from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.numerics.work_budget import OutOfReach, bearable, spend
 
 Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass), by ascending mass
@@ -105,9 +105,3 @@ def epsilon(composed: Composed, target: Fraction) -> tuple[Fraction, Fraction | 
         return Fraction(0), None
     top = max(Fraction(0), *map(ceil_of, composed.losses[:1]))
     return solve(composed.delta, target, Fraction(0), top, max(top, Fraction(1, 1000)) / 10**15)
-
-
-def delta(composed: Composed, at: Fraction) -> Ends:
-    """Return an enclosure of δ(ε)."""
-    value = composed.delta(at)
-    return floor_of(value), ceil_of(value)
