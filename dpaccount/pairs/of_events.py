@@ -110,11 +110,14 @@ def _add_group(total: Total, event: Event, k: int, there: int, count: int) -> bo
     if not (once.pairs or once.failures or once.upper):  # a sample of all units, or of none
         total.gaussian(k * k * once.mu2[0], k * k * once.mu2[1], count * event.count)
         return True
-    alone = isinstance(event, ev.PoissonSubsampled) and k <= MAX_GROUP  # of others only the pair of one unit
-    group = once.one_pair.group(there, k - there) if alone and once.one_pair is not None else None
-    if group is None:
+    if not isinstance(event, ev.PoissonSubsampled) or k > MAX_GROUP:
         return False
-    total.pair(group, count * event.count)
+    from dpaccount.pairs.poisson import SampledGaussian, SampledGroup
+
+    pair = once.one_pair
+    if not isinstance(pair, SampledGaussian):  # of others only the pair of one unit is known
+        return False
+    total.pair(SampledGroup(pair.rate, pair.mu2, there, k - there), count * event.count)
     return True
 
 
@@ -259,7 +262,7 @@ def _sampled(total: Total, inner: Composition) -> Composition:
     """Return the sampled composition; a sample of an upper bound is an upper bound."""
     if inner.attainment is not Attained.ALWAYS:
         total.attained(Attained.NEVER)
-    return inner.as_attained()
+    return replace(inner, attainment=Attained.ALWAYS)
 
 
 def _replaced(total: Total, event: ev.PoissonReplaced, count: int) -> None:

@@ -107,18 +107,10 @@ class LossPair(ABC):
     def renyi(self, order: Fraction) -> arb | None:
         """Return a bound on the Rényi divergence D_order(P‖Q); None where there is none."""
 
-    def laplace_loss(self) -> Fraction | None:
-        """Return the largest loss where this is Laplace noise."""
-        return None
-
     @property
     def orders(self) -> tuple[Fraction, ...]:
         """Return the orders at which Rényi bounds are given; empty: at all of them."""
         return ()
-
-    def only_zcdp(self) -> Fraction:
-        """Return ρ where nothing but ρ-zCDP is known; else 0."""
-        return Fraction(0)
 
     @abstractmethod
     def add_moments(self, total: Moments, count: int) -> bool:
@@ -130,9 +122,10 @@ class LossPair(ABC):
 
     # ---- lattices and lists of losses
 
+    @kept(256)
     def span(self, depth: int) -> Ends:
         """Return [low, high] such that about 2^−depth of the mass lies above and below."""
-        return _span(self, depth)
+        return self.own_span(depth)
 
     def own_span(self, depth: int) -> Ends:
         """Return the span, from the ends of the loss where they are known, else from the curve."""
@@ -179,7 +172,7 @@ class LossPair(ABC):
         return None
 
     def few_losses(self) -> tuple[Atoms, arb] | None:
-        """Return the losses with their masses, the rarest first, and the mass at +∞; None: many."""
+        """Return the losses with their masses, and the mass at +∞; None: many."""
         return None
 
     def copies(self, count: int) -> TruncatedPowers | None:
@@ -202,14 +195,6 @@ class LossPair(ABC):
 
     def sampling(self) -> Sampling | None:
         """Return what this pair is a sample of; None where it is no sample."""
-        return None
-
-    def resampled(self, rate: Fraction) -> "LossPair | None":
-        """Return the pair on a Poisson sample where that is a pair of the same class; None elsewhere."""
-        return None
-
-    def group(self, there: int, gone: int) -> "LossPair | None":
-        """Return the pair of a group on this sample: `there` units in one dataset, `gone` in the other."""
         return None
 
     def sampled_transform(self, rate: Fraction) -> Transform | None:
@@ -372,8 +357,3 @@ def extent(value: Fraction | int) -> int:
 @kept(256)
 def _curve(pair: LossPair, bits: int) -> Curve:
     return pair.own_curve(bits)
-
-
-@kept(256)
-def _span(pair: LossPair, depth: int) -> Ends:
-    return pair.own_span(depth)

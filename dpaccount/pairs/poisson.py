@@ -20,7 +20,7 @@ from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
 from dpaccount.numerics.fourier.transforms import Transform
 from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
-from dpaccount.numerics.lattice import composing, counted_losses
+from dpaccount.numerics.lattice import composing
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.sampled_mixed import MOST_ATOMS, SampledMixedTransform
 from dpaccount.numerics.sampled_units import SampledMixture, SampledUnitsTransform
@@ -168,7 +168,7 @@ class SampledPair(PoissonComposition, ExactPair):
         """Return the transform of Gaussian noise, finite losses and at most one Laplace noise."""
         parts, mu2 = DiscreteParts(), self.inner.mu2[0]
         others = [(pair, n) for pair, n in self.inner.pairs if not pair.add_discrete(parts, n)]
-        laplaces = [loss for pair, n in others if n == 1 and (loss := pair.laplace_loss()) is not None]
+        laplaces = [pair.loss for pair, n in others if n == 1 and isinstance(pair, LaplacePair)]
         if len(laplaces) < len(others) or len(laplaces) > 1 or not mu2 or parts.noises:
             return None
         if math.prod(atom.size() ** n for atom, n in parts.atoms) > MOST_ATOMS:
@@ -228,8 +228,7 @@ class SampledPair(PoissonComposition, ExactPair):
     def monotone_parameters(self) -> tuple[Fraction, ...]:
         """Return q and ε₀ of Laplace noise: 1 − q + qY rises in convex order, and so does Y with ε₀."""
         inner = self.inner.one_pair
-        loss = None if inner is None else inner.laplace_loss()
-        return () if loss is None else (self.rate, loss)
+        return (self.rate, inner.loss) if isinstance(inner, LaplacePair) else ()
 
     def with_parameters(self, values: Sequence[Fraction]) -> Self:
         """Return the sample at another rate, of Laplace noise of another largest loss."""
@@ -242,7 +241,7 @@ class SampledPair(PoissonComposition, ExactPair):
         atoms = None if transform is None else transform.atoms()
         if transform is None or atoms is None or len(atoms) > MAX_COUNTED:
             return None
-        return counted_losses.ordered(atoms), transform.infinite()
+        return tuple(atoms), transform.infinite()
 
 
 @dataclass(frozen=True)
@@ -293,10 +292,6 @@ class SampledGaussian(UnknownEnds, PoissonPair, TransformPair):
     def whole(self) -> Composition:
         """Return the Gaussian noise alone."""
         return Composition((self.mu2, self.mu2))
-
-    def group(self, there: int, gone: int) -> "SampledGroup":
-        """Return the mixtures of a group."""
-        return SampledGroup(self.rate, self.mu2, there, gone)
 
 
 @dataclass(frozen=True)
@@ -360,5 +355,5 @@ def on_sample(inner: Composition, rate: Fraction) -> LossPair:
         return SampledGaussian(rate, inner.mu2[0])
     if inner.upper:
         return SampledBound(rate, inner)
-    again = None if inner.one_pair is None else inner.one_pair.resampled(rate)
-    return again or SampledPair(rate, inner)
+    one = inner.one_pair
+    return one.resampled(rate) if isinstance(one, PoissonPair) else SampledPair(rate, inner)
