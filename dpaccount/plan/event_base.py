@@ -257,6 +257,13 @@ class OnSample(Event):
             raise InputError(f"no bound is known for {refused} in it", known, self.name)
         return parts
 
+    def _once_or_gaussian(self, names: Iterable[str], where: str, right: str) -> None:
+        """Refuse other kinds of events in `of`, and more than one of a kind that is not Gaussian."""
+        parts = self._known(names)
+        if (len(parts) > 1 or self.of.count > 1) and not all(part.gaussian for part in parts):
+            what = f"several releases {where} are known for Gaussian noise only"
+            raise InputError(what, right, self.name)
+
     def _pure(self) -> Amount:
         """Return ln(1 + q(e^ε − 1)), rounded up (Balle, Barthe & Gaboardi 2018)."""
         inner = self.of.pure() if self.fraction else Fraction(0)
