@@ -6,7 +6,7 @@ before the sum exceeds the budget. Decisions are certified: what cannot be told 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -96,10 +96,9 @@ class Measure:
     def room(self, total: Amounts, epsilon: Fraction, delta: Fraction) -> Amounts:
         """Return amounts, each as large as found, that still fit on top of `total`, which fits."""
         if self._kind.parts:
-            shared = zip(self._kind.parts, total, _shares(delta), strict=True)
             return tuple(
                 room
-                for name, amount, share in shared
+                for name, amount, share in _each_share(total, delta)
                 for room in MEASURES[name]._beside(amount, epsilon, share)
             )
         return tuple(
@@ -351,9 +350,9 @@ EITHER = ("gdp", "zcdp", "pure")
 UNBOUNDED = Fraction(10**9)  #: the amount of what has no bound; with ε ≤ `LARGE` no measure fits it
 
 
-def _shares(delta: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-    """Return the δ of each measure: they add up to δ (docs/proofs.md, "Either of three filters")."""
-    return delta / 2, delta / 2, Fraction(0)
+def _each_share(total: Amounts, delta: Fraction) -> Iterator[tuple[str, Fraction, Fraction]]:
+    """Yield each measure, its amount and its part of δ (docs/proofs.md, "Either of three filters")."""
+    return zip(EITHER, total, (delta / 2, delta / 2, Fraction(0)), strict=True)
 
 
 def _either(found: list[Amounts | None]) -> Amounts | None:
@@ -364,16 +363,17 @@ def _either(found: list[Amounts | None]) -> Amounts | None:
 
 def _either_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
     """Say whether one of the measures, all of which were added up from the beginning, still fits."""
-    shared = zip(EITHER, total, _shares(delta), strict=True)
-    able = [(name, amount, share) for name, amount, share in shared if amount < UNBOUNDED]
-    return any(_KINDS[name].fits((amount,), epsilon, share) for name, amount, share in able)
+    return any(
+        _KINDS[name].fits((amount,), epsilon, share)
+        for name, amount, share in _each_share(total, delta)
+        if amount < UNBOUNDED
+    )
 
 
 def _of_parts(total: Amounts, delta: Fraction, width: Fraction) -> list[Enclosure]:
-    shared = zip(EITHER, total, _shares(delta), strict=True)
     return [
         _KINDS[name].enclosure((amount,), share, width) if amount < UNBOUNDED else Enclosure(None, math.inf)
-        for name, amount, share in shared
+        for name, amount, share in _each_share(total, delta)
     ]
 
 
