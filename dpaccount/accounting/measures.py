@@ -18,7 +18,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.bisection import bisect, least_integer
 from dpaccount.numerics.closed import gaussian, renyi
-from dpaccount.numerics.curves import at_most, renyi_log_delta
+from dpaccount.numerics.curves import at_most
 from dpaccount.numerics.intervals import ball, ceil_of, log_float, precision
 from dpaccount.plan.event_base import Event
 
@@ -277,11 +277,13 @@ def _zcdp_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
     if rho == 0 or delta == 0:
         return rho == 0
     order = _order(rho, epsilon)
-    return at_most(lambda _: renyi_log_delta(order, order * rho, epsilon) - ball(delta).log(), Fraction(0))
+    return at_most(
+        lambda _: renyi.log_delta(order, ball(order * rho), epsilon) - ball(delta).log(), Fraction(0)
+    )
 
 
 def _order(rho: Fraction, epsilon: Fraction) -> Fraction:
-    """Return nearly the best Rényi order of `renyi_log_delta` (any order is sound).
+    """Return nearly the best Rényi order of `renyi.log_delta` (any order is sound).
 
     That bound is convex in α = 1 + e^m; its derivative (2α−1)ρ − ε + ln(1 − 1/α) grows from −∞ to ∞.
     """

@@ -10,7 +10,8 @@ from flint import arb, fmpz_poly
 from dpaccount.checker.curves import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure
 from dpaccount.errors import RuleError
 from dpaccount.numerics.closed import gaussian
-from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.intervals import ball
+from dpaccount.precision import precision
 
 Shift = tuple[int, ...]
 MAX_BITS = 8192  #: the precision at which a comparison is given up
@@ -41,12 +42,6 @@ def pure_delta(bound: Fraction, epsilon: Fraction) -> arb:
         return arb(0)
     top, eps = ball(bound).exp(), ball(epsilon).exp()
     return (top - eps) / (1 + top)
-
-
-def renyi_log_delta(alpha: Fraction, divergence: Fraction, epsilon: Fraction) -> arb:
-    """Return (α−1)(D − ε) + (α−1) ln(1 − 1/α) − ln α, at least ln δ(ε) (Canonne, Kamath & Steinke 2020)."""
-    a = ball(alpha)
-    return (a - 1) * (ball(divergence) - ball(epsilon)) + (a - 1) * (1 - 1 / a).log() - a.log()
 
 
 def range_delta(eta: Fraction, epsilon: Fraction) -> arb:
@@ -113,12 +108,13 @@ def _weighted_sum(variance: Fraction, steps: Shift, count: int, bits: int) -> tu
     radius = math.isqrt(math.ceil(2 * variance * scale)) + 2  # exp(−R²/2σ²) is below 2^−scale
     with precision(scale + 64):
         rate = -1 / (2 * ball(variance))
-        half = [math.floor(floor_of((rate * (x * x)).exp() * arb(2) ** scale)) for x in range(radius + 1)]
+        # arb's floor is a ball; its lower end is the integer kept
+        half = [_floor((rate * (x * x)).exp() * arb(2) ** scale) for x in range(radius + 1)]
         # Σ_{x>R} e^{−x²/2σ²} ≤ e^{−(R+1)²/2σ²} / (1 − e^{−(R+1)/σ²}), both sides
         first = (rate * (radius + 1) ** 2).exp()
         tail = 2 * first / (1 - (2 * rate * (radius + 1)).exp()) * arb(2) ** scale
     base = half[:0:-1] + half
-    missing = 2 * radius + 1 + math.ceil(ceil_of(tail))
+    missing = 2 * radius + 1 + int(tail.upper().ceil().unique_fmpz())
     total = sum(base)
     product, reach, coordinates = fmpz_poly([1]), 0, 0
     for step in steps:
@@ -132,6 +128,10 @@ def _weighted_sum(variance: Fraction, steps: Shift, count: int, bits: int) -> tu
         low, high = total**coordinates, (total + missing) ** coordinates
         unit = (1 / arb(low)).union(1 / arb(high))
     return product, reach, unit, arb(0, high - low)
+
+
+def _floor(value: arb) -> int:
+    return int(value.lower().floor().unique_fmpz())
 
 
 def _tail(masses: fmpz_poly, reach: int, edge: int, *, lower: bool) -> arb:

@@ -46,11 +46,11 @@ def delta(epsilon: Fraction, mu2: tuple[Fraction, Fraction], bits: int = 80) -> 
 
 def delta_plain(epsilon: Fraction, mu2: tuple[Fraction, Fraction], bits: int) -> arb:
     """Return a ball around δ(ε) with an absolute error of about 2^−bits: for masses and comparisons."""
-    if mu2[1] == 0:
+    if not mu2[1]:
         return delta(epsilon, mu2, bits)
     with precision(bits + 8):
-        mu, at = between(*mu2).sqrt(), ball(epsilon)
-        near, far = ((at / mu + side * mu / 2) / arb(2).sqrt() for side in (-1, 1))
+        mu, at, root = between(*mu2).sqrt(), ball(epsilon), arb(2).sqrt()
+        near, far = (at / mu - mu / 2) / root, (at / mu + mu / 2) / root
         return (near.erfc() - at.exp() * far.erfc()) / 2
 
 

@@ -165,17 +165,16 @@ def power(base: Masses, count: int, cap: int | None = None) -> Masses:
     """Return the composition of `count` ≥ 1 copies, beyond `cap` nodes on coarser grids if that is cheap."""
     square, found = base, None
     budget = count * max(base.spread, two_points(base.grid.step))
-    while True:
+    while count > 1:
         if count & 1:
             found = square if found is None else compose(*aligned(found, square))
-            if count == 1:
-                return found
         count >>= 1
         square = compose(square, square)
         # Coarser grids keep sizes bounded; as the step then grows like the root of the copies made so far,
         # the error grows with the number of squarings, not of copies.
         while cap is not None and square.size > cap and count * square.grid.step**2 <= budget / LITTLE:
             square = coarser(square)
+    return square if found is None else compose(*aligned(found, square))
 
 
 def product(made: list[Masses], cap: int | None = None) -> Masses:

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.errors import RuleError
+from dpaccount.numerics.closed.renyi import log_delta
 from dpaccount.numerics.curves import (
     at_most,
     compare,
     delta_ball,
     lattice_delta,
     pure_delta,
-    renyi_log_delta,
 )
 from dpaccount.numerics.intervals import ball
 from dpaccount.proof import Gdp, Lattice, NearGdp, Pure
@@ -63,7 +63,8 @@ def test_zcdp_conversion_is_never_below_the_gaussian_truth(tenths, order):
     rho, epsilon = Fraction(tenths, 10), Fraction(tenths, 10) * 3
     with ctx.workprec(100):
         exact = delta_ball(Gdp(2 * rho), epsilon, 100)  # a Gaussian with this ρ
-        bound = renyi_log_delta(Fraction(order, 2) + 1, (Fraction(order, 2) + 1) * rho, epsilon).exp()
+        a = Fraction(order, 2) + 1
+        bound = log_delta(a, ball(a * rho), epsilon).exp()
         assert bool(exact <= bound)
 
 
