@@ -28,6 +28,10 @@ class LaplacePair(Symmetric, RationalEnds, TransformPair):
     rank: ClassVar[int] = 4
     closed_curve: ClassVar[bool] = True
 
+    def laplace_loss(self) -> Fraction:
+        """Return the largest loss."""
+        return self.loss
+
     def largest(self) -> Fraction:
         """Return the largest loss, of mass ½."""
         return self.loss

@@ -110,14 +110,11 @@ def _add_group(total: Total, event: Event, k: int, there: int, count: int) -> bo
     if not (once.pairs or once.failures or once.upper):  # a sample of all units, or of none
         total.gaussian(k * k * once.mu2[0], k * k * once.mu2[1], count * event.count)
         return True
-    if not isinstance(event, ev.PoissonSubsampled) or k > MAX_GROUP:
+    alone = isinstance(event, ev.PoissonSubsampled) and k <= MAX_GROUP  # of others only the pair of one unit
+    group = once.one_pair.group(there, k - there) if alone and once.one_pair is not None else None
+    if group is None:
         return False
-    from dpaccount.pairs.poisson import SampledGaussian, SampledGroup
-
-    pair = once.one_pair
-    if not isinstance(pair, SampledGaussian):  # of others only the pair of one unit is known
-        return False
-    total.pair(SampledGroup(pair.rate, pair.mu2, there, k - there), count * event.count)
+    total.pair(group, count * event.count)
     return True
 
 

@@ -107,10 +107,18 @@ class LossPair(ABC):
     def renyi(self, order: Fraction) -> arb | None:
         """Return a bound on the Rényi divergence D_order(P‖Q); None where there is none."""
 
+    def laplace_loss(self) -> Fraction | None:
+        """Return the largest loss where this is Laplace noise."""
+        return None
+
     @property
     def orders(self) -> tuple[Fraction, ...]:
         """Return the orders at which Rényi bounds are given; empty: at all of them."""
         return ()
+
+    def only_zcdp(self) -> Fraction:
+        """Return ρ where nothing but ρ-zCDP is known; else 0."""
+        return Fraction(0)
 
     @abstractmethod
     def add_moments(self, total: Moments, count: int) -> bool:
@@ -195,6 +203,14 @@ class LossPair(ABC):
 
     def sampling(self) -> Sampling | None:
         """Return what this pair is a sample of; None where it is no sample."""
+        return None
+
+    def resampled(self, rate: Fraction) -> "LossPair | None":
+        """Return the pair on a Poisson sample where that is a pair of the same class; None elsewhere."""
+        return None
+
+    def group(self, there: int, gone: int) -> "LossPair | None":
+        """Return the pair of a group on this sample: `there` units in one dataset, `gone` in the other."""
         return None
 
     def sampled_transform(self, rate: Fraction) -> Transform | None:

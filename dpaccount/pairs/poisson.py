@@ -168,7 +168,7 @@ class SampledPair(PoissonComposition, ExactPair):
         """Return the transform of Gaussian noise, finite losses and at most one Laplace noise."""
         parts, mu2 = DiscreteParts(), self.inner.mu2[0]
         others = [(pair, n) for pair, n in self.inner.pairs if not pair.add_discrete(parts, n)]
-        laplaces = [pair.loss for pair, n in others if n == 1 and isinstance(pair, LaplacePair)]
+        laplaces = [loss for pair, n in others if n == 1 and (loss := pair.laplace_loss()) is not None]
         if len(laplaces) < len(others) or len(laplaces) > 1 or not mu2 or parts.noises:
             return None
         if math.prod(atom.size() ** n for atom, n in parts.atoms) > MOST_ATOMS:
@@ -228,7 +228,8 @@ class SampledPair(PoissonComposition, ExactPair):
     def monotone_parameters(self) -> tuple[Fraction, ...]:
         """Return q and ε₀ of Laplace noise: 1 − q + qY rises in convex order, and so does Y with ε₀."""
         inner = self.inner.one_pair
-        return (self.rate, inner.loss) if isinstance(inner, LaplacePair) else ()
+        loss = None if inner is None else inner.laplace_loss()
+        return () if loss is None else (self.rate, loss)
 
     def with_parameters(self, values: Sequence[Fraction]) -> Self:
         """Return the sample at another rate, of Laplace noise of another largest loss."""
@@ -293,6 +294,10 @@ class SampledGaussian(UnknownEnds, PoissonPair, TransformPair):
         """Return the Gaussian noise alone."""
         return Composition((self.mu2, self.mu2))
 
+    def group(self, there: int, gone: int) -> "SampledGroup":
+        """Return the mixtures of a group."""
+        return SampledGroup(self.rate, self.mu2, there, gone)
+
 
 @dataclass(frozen=True)
 class SampledGroup(UnknownEnds, OfSample, CommonSupport, ExactPair):
@@ -355,5 +360,5 @@ def on_sample(inner: Composition, rate: Fraction) -> LossPair:
         return SampledGaussian(rate, inner.mu2[0])
     if inner.upper:
         return SampledBound(rate, inner)
-    one = inner.one_pair
-    return one.resampled(rate) if isinstance(one, PoissonPair) else SampledPair(rate, inner)
+    again = None if inner.one_pair is None else inner.one_pair.resampled(rate)
+    return again or SampledPair(rate, inner)

@@ -34,6 +34,10 @@ class ZcdpBound(RenyiBound):
     rho: Fraction
     rank: ClassVar[int] = 24
 
+    def only_zcdp(self) -> Fraction:
+        """Return ρ."""
+        return self.rho
+
     def renyi(self, order: Fraction) -> arb:
         """Return ρα."""
         return ball(order * self.rho)

@@ -114,8 +114,8 @@ def _summed(total: Composition) -> Composition:
 
 def _merged(total: Composition) -> Composition:
     """Return the total with zCDP as one: their ρ add up."""
-    rho = sum((n * pair.rho for pair, n in total.upper if isinstance(pair, ZcdpBound)), Fraction(0))
-    others = tuple(each for each in total.upper if not isinstance(each[0], ZcdpBound))
+    rho = sum((n * pair.only_zcdp() for pair, n in total.upper), Fraction(0))
+    others = tuple(each for each in total.upper if not each[0].only_zcdp())
     return replace(total, upper=((ZcdpBound(rho), 1), *others) if rho else others)
 
 

@@ -276,8 +276,8 @@ def samples_hold(pair):
         most = max(high(way.curve(64)(Fraction(0))) for way in inner)
         lost = high(ball(sampling.whole.failure()[1]))
         assert low(whole(Fraction(0))) <= float(sampling.rate) * (lost + (1 - lost) * most) + NEARLY
-    if isinstance(pair, poisson.PoissonPair):
-        again = pair.resampled(HALF)
+    again = pair.resampled(HALF)
+    if again is not None:
         twice = SampledPair(HALF, Composition.of(pair), added=getattr(pair, "added", False))
         assert again.rate == HALF * pair.rate
         assert not again.added or twice.added
