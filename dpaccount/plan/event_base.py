@@ -299,9 +299,6 @@ class GaussianEvent(Event):
     def _mu_squared(self) -> Fraction:
         return self.movement()[1]
 
-    def _zcdp(self) -> Fraction:
-        return self._mu_squared() / 2
-
     def _pure(self) -> Amount:
         return None if getattr(self, self.grows) else Fraction(0)
 

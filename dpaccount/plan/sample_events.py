@@ -222,9 +222,6 @@ class BandedPoisson(Event):
     def _pure(self) -> Amount:
         return None if self._mu_squared() else Fraction(0)
 
-    def _zcdp(self) -> Amount:
-        return self._mu_squared() / 2
-
     def _mu_squared(self) -> Fraction:
         """Return μ² of a unit that is drawn each time: trade-off functions are jointly convex."""
         drawn = self.squares()[0] if self.rate else Counter[Fraction]()
