@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from flint import arb, ctx
+from flint import ctx
 
 from dpaccount.accounting.methods.answer import within_unit
 from dpaccount.exact import Enclosure, Number
@@ -177,11 +177,7 @@ def few_losses(total: Composition, depth: float) -> counted_losses.Composed | No
     """Return the composition of pairs with few losses, down to about e^−depth; None if others join."""
     bits = 160 + int(3 * depth) + 4 * sum(n for _, n in total.pairs).bit_length()
     with precision(bits):
-        lists: list[tuple[tuple[tuple[arb, arb], ...], arb, int]] = []
-        for pair, count in total.pairs:
-            listed = pair.few_losses()
-            if listed is not None:
-                lists.append((*listed, count))
+        lists = [(*few, count) for pair, count in total.pairs if (few := pair.few_losses()) is not None]
         if total.mu2[1] or total.upper or len(lists) < len(total.pairs):
             return None
         try:
