@@ -94,7 +94,7 @@ class JdpGpUcb(contextual.Contextual):
     @cached_property
     def kernel_error(self) -> float:
         """Return the largest |k(x, x′) − φ(x)·φ(x′)| over 300 public points: the error is at least this."""
-        points = self.map_of.points(np.random.default_rng(contextual.PUBLIC_COINS), 300)
+        points = self.public_points(np.random.default_rng(contextual.PUBLIC_COINS), 300)
         phi, kernel = self.features(points), kernel_of(self.kernel, float(self.lengthscale))
         return float(np.abs(kernel(points, points) - phi @ phi.T).max())
 

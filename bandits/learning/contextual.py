@@ -242,6 +242,10 @@ class Contextual(Calibrated):
         length = float(self.lengthscale)
         return PublicMap(self.kernel, self.basis, per_axis, length, self.dimension, self.offered)
 
+    def public_points(self, rng: np.random.Generator, count: int) -> Floats:
+        """Return points that public coins draw from the ball, or from `space`, over which features are."""
+        return self.map_of.points(rng, count)
+
     @cached_property
     def offered(self) -> Space | None:
         """Return `space` as the features have it: in the ball of radius 2."""
