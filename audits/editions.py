@@ -8,7 +8,6 @@ import json
 from typing import Any
 
 from audits import consistency
-from dpaccount import checker
 from dpaccount.documents import Place, canonical
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
@@ -35,12 +34,9 @@ def kept_before(url: str, digest: str) -> tuple[Document, ...]:
                 raise InputError(
                     f"the ledger kept no release {digest[:19]}…", "give that of a certificate of it"
                 )
-            try:
-                consistency.check(json.dumps({k: v for k, v in body.items() if k != OPENING}).encode())
-            except (checker.Rejected, checker.Unreadable) as why:
-                raise InputError(
-                    f"the ledger kept a release that is not valid ({why})", "see ledger verify"
-                ) from None
+            why = consistency.refused({k: v for k, v in body.items() if k != OPENING})
+            if why is not None:
+                raise InputError(f"the ledger kept a release that is not valid ({why})", "see ledger verify")
             documents.append(body)
             digest = body["claim"].get("follows", "")
     return tuple(reversed(documents))

@@ -23,17 +23,16 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
-from dpaccount.exact import Number, shown, to_digits
+from dpaccount.exact import shown, to_digits
+from dpaccount.noise.samplers import Floats
 from dpaccount.numerics.bisection import bisect
 from dpaccount.numerics.intervals import ball, floor_of
 from dpaccount.plan.events import Gdp, Plan
 from dpaccount.precision import certified, precision
 
-Floats = NDArray[np.float64]
 TRIED_ORDERS = 1 + np.geomspace(1e-3, 1e3, 60)  #: Rényi orders that are tried; any order gives a bound
 CURVE_POINTS = 24  #: points of a plan's curve
 SMALLEST_DELTA = Fraction(1, 10**9)  #: the last of these points
@@ -227,7 +226,10 @@ def curve_of_plan(plan: Plan) -> CurveClaim:
             "an audit can only refute a smaller cost",
         )
     grid = {Fraction(to_digits(top * k / (CURVE_POINTS - 1), up=True, digits=6)) for k in range(CURVE_POINTS)}
-    points = ((epsilon, Fraction(_decimal_above(cost.delta(epsilon).upper))) for epsilon in sorted(grid))
+    points = (
+        (epsilon, Fraction(to_digits(cost.delta(epsilon).upper, up=True, digits=9)))
+        for epsilon in sorted(grid)
+    )
     return CurveClaim(tuple(point for point in points if point[1] < 1))
 
 
@@ -254,11 +256,6 @@ def _check_points(
             raise InputError(f"{name} has {shown(one)}:{shown(other)}", f"give {right}")
     if not points:
         raise InputError(f"{name} is empty", f"give {right}")
-
-
-def _decimal_above(delta: Number) -> str:
-    """Return a short decimal at least as large as δ."""
-    return to_digits(delta, up=True, digits=9)
 
 
 def quantile_below(p: float) -> float:

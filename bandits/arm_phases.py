@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from bandits.learning.arm_beliefs import ApartBelief, ArmBelief, LinearBelief
-from bandits.learning.arrivals import Actions, Answered, Course, replay
+from bandits.learning.arrivals import Actions, Answered, Course, paid, replay
 from bandits.learning.contextual import SEVERAL, Calibrated, together
 from bandits.learning.shuffled_bits import ShuffledBits
 from bandits.space.points import Space
@@ -229,15 +229,13 @@ class ArmPhases(Calibrated):
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; everyone sees arms and sums."""
 
-        def pays(first: int, chosen: list[Actions]) -> Floats:
-            paid = data[np.arange(first, first + len(chosen)), np.array(chosen)]
-            if self.law == "shuffled":
-                return self.bits.sent(noise, "block", next(blocks), paid, tosses).astype(np.float64)
-            return paid
+        def sent(first: int, chosen: list[Actions]) -> Floats:
+            rewards = told(first, chosen)
+            return self.bits.sent(noise, "block", next(blocks), rewards, tosses).astype(np.float64)
 
         # tosses round rewards to bits, apart from a rehearsal's noise
-        blocks, tosses = count(), np.random.default_rng((coins, 17))
-        return replay(self.course(noise, coins), None, pays)
+        told, blocks, tosses = paid(data), count(), np.random.default_rng((coins, 17))
+        return replay(self.course(noise, coins), None, sent if self.law == "shuffled" else told)
 
     def course(self, noise: Noise, coins: int) -> "ArmCourse":
         """Return a run for people who come one by one."""

@@ -72,7 +72,7 @@ class DoublingGpUcb(contextual.Contextual):
         sums, size, people = EpochSums(self.mode, noise), self.features.size, range(1, self.rounds + 1)
 
         def shift(_: int) -> float:  # a multiple of the spectral edge of the nodes' noise
-            return float(self.shift) * 2 * float(self.noise_scale) * float(np.sqrt(size * sums.terms()))
+            return float(self.shift) * 2 * float(self.noise_scale) * float(np.sqrt(size * len(sums.kept)))
 
         belief = SecondMomentBelief(size, float(self.width), shift, people, centred=True)
         return contextual.Learner(belief, sums.add, people)
@@ -99,7 +99,7 @@ class EpochSums:
     def __init__(self, mode: str, noise: Noise) -> None:
         self._mode, self._noise, self._released = mode, noise, 0
         self._values: list[Integers] = []  # all statistics: epochs' exact sums need them
-        self._kept: list[tuple[Cover, Integers]] = []  # the released nodes that make up the present prefix
+        self.kept: list[tuple[Cover, Integers]] = []  # the released nodes that make up the present prefix
 
     def add(self, value: Integers) -> Integers:
         """Add one person's statistics, release the node that ends here, return the new prefix."""
@@ -110,10 +110,6 @@ class EpochSums:
             self._released += 1
             # The new node covers those that end its range: left in the prefix, their records would count
             # twice.
-            self._kept = [(cover, node) for cover, node in self._kept if cover[0] < first]
-            self._kept.append(((first, last), released))
-        return np.sum([node for _, node in self._kept], axis=0)
-
-    def terms(self) -> int:
-        """Return the number of noisy nodes in the prefix."""
-        return len(self._kept)
+            self.kept = [(cover, node) for cover, node in self.kept if cover[0] < first]
+            self.kept.append(((first, last), released))
+        return np.sum([node for _, node in self.kept], axis=0)

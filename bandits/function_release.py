@@ -19,7 +19,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from bandits.learning.arrivals import Actions, Answered, Course, replay
+from bandits.learning.arrivals import Actions, Answered, Course, paid, replay
 from bandits.learning.contextual import Calibrated
 from bandits.private_prediction.function_learner import (
     FIRST_SHARES,
@@ -173,11 +173,8 @@ class FunctionRelease(Calibrated):
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; everyone sees the function, a person their own action."""
-
-        def pays(first: int, shown: list[Actions]) -> Floats:
-            return data[np.arange(first, first + len(shown)), self.grid.numbers + np.array(shown)]
-
-        return replay(self.course(noise, coins), data[:, : self.grid.numbers], pays)
+        contexts, rewards = data[:, : self.grid.numbers], data[:, self.grid.numbers :]
+        return replay(self.course(noise, coins), contexts, paid(rewards))
 
     def course(self, noise: Noise, coins: int) -> "FunctionCourse":
         """Return a run for people who come one by one."""

@@ -17,7 +17,6 @@ from bandits.local_privacy.learner import Question
 from bandits.local_privacy.payoffs import ACCURACY, FAILURE, Payoffs, best
 from bandits.local_privacy.published import PublishedGpUcb
 from bandits.statistics.arrays import Floats
-from dpaccount.errors import InputError
 
 
 class MessageHistory:
@@ -71,8 +70,6 @@ class AdaptivelyTruncatedGpUcb:
     times = 1.5  #: practical constants: deviations above the mean
 
     def __init__(self, kernel: Floats, payoffs: Payoffs, rounds: int, constants: str, coins: int) -> None:
-        if rounds < 1:
-            raise InputError(f"the horizon is {rounds}", "give at least 1 round")
         self._kernel, self._payoffs, self._rounds, self._constants = kernel, payoffs, rounds, constants
         self.ridge = payoffs.ridge(constants)
         self.q = oversampling(ACCURACY, rounds, FAILURE / 2)

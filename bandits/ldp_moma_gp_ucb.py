@@ -59,21 +59,10 @@ class MedianOfMeansGpUcb:
     times = 1.0  #: practical constants: deviations above the mean
 
     def __init__(
-        self,
-        kernel: Floats,
-        payoffs: Payoffs,
-        rounds: int,
-        constants: str,
-        coins: int,
-        people: int | None = None,
+        self, kernel: Floats, payoffs: Payoffs, rounds: int, people: int, constants: str, coins: int
     ) -> None:
-        self._payoffs, self._constants = payoffs, constants
+        self._payoffs, self._constants, self.people = payoffs, constants, people
         ridge = payoffs.ridge(constants)
-        self.people = replays(rounds, constants) if people is None else people
-        if not 1 <= self.people <= rounds:
-            raise InputError(
-                f"an epoch takes {self.people} people and there are {rounds}: needed 1 <= k <= T"
-            )
         self._kernel, self._epochs = kernel, rounds // self.people
         self.q = oversampling(ACCURACY, rounds, FAILURE / 2)
         self._rng = np.random.default_rng(coins)
@@ -185,4 +174,4 @@ class LdpMomaGpUcb(PublishedGpUcb):
 
     def learner(self, coins: int) -> MedianOfMeansGpUcb:
         """Return the learner, which chooses points."""
-        return MedianOfMeansGpUcb(self.prior, self.payoffs, self.rounds, self.constants, coins, self.replays)
+        return MedianOfMeansGpUcb(self.prior, self.payoffs, self.rounds, self.replays, self.constants, coins)

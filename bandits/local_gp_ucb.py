@@ -21,7 +21,7 @@ from bandits.learning.arrivals import Answered, Course, replay
 from bandits.learning.gp_ucb import SolvedPosterior, raised
 from bandits.statistics import published_noise
 from bandits.statistics.arrays import Floats
-from bandits.statistics.calibration import least_sigma, one_of
+from bandits.statistics.calibration import one_of
 from bandits.statistics.second_moments import centred, contribution
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
@@ -83,8 +83,7 @@ class LocalGpUcb(contextual.Contextual):
         """Return the noise of an entry of φφᵀ off the diagonal, and of φy."""
         if self.calibration == "published":
             return published_noise.lemma5_sigmas(self.epsilon, self.delta, Fraction(1))
-        sigma = self.sigma or least_sigma(lambda s: self._joint(s, self.delta), self.epsilon, self.delta)
-        return sigma, sigma
+        return (super().noise_scale,) * 2
 
     @cached_property
     def noise_scale(self) -> Fraction:
@@ -94,14 +93,14 @@ class LocalGpUcb(contextual.Contextual):
     def proof(self, delta: Fraction) -> Theorem:
         """One message a person, in one release; what others see is a function of messages."""
         whole = (
-            self._joint(self.noise_scales[0], delta) if self.calibration == "exact" else self._separate(delta)
+            self._sums(self.noise_scales[0], delta) if self.calibration == "exact" else self._separate(delta)
         )
         return local_view(whole, assume_view("local-gp-ucb", "others", "replay"))
 
     def _one_each(self, query: str) -> Theorem:
         return assume_covers(query, [(t, t) for t in range(1, self.rounds + 1)], "movement")
 
-    def _joint(self, sigma: Fraction, delta: Fraction) -> Theorem:
+    def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person, size = assume_rank_one("message", HALF, REPLACE_ONE, "movement"), self.features.size + 1
         numbers, one_each = size * (size + 1) // 2, self._one_each("message")
         return gaussian(

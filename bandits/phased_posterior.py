@@ -27,7 +27,6 @@ from bandits.learning.arrivals import Answered
 from bandits.learning.contextual import SEVERAL
 from bandits.simulation.surfaces import (
     COARSE,
-    Indices,
     SurfaceBandit,
     SurfaceCourse,
     on_offer,
@@ -107,9 +106,7 @@ class PhasedPosterior(SurfaceBandit):
     @property
     def model(self) -> AdditiveModel:
         """Return the public features and priors."""
-        if self.space is None:
-            return model_of(self.surface, self.kernel)
-        return model_on(self.space, self.kernel)
+        return model_on(self.space or self.surface, self.kernel)
 
     @property
     def crowd(self) -> float:
@@ -195,10 +192,10 @@ class PosteriorCourse(SurfaceCourse):
             weights / 2.0**self._bits,
             None if subject.reward_noise == "estimated" else OWN_NOISE,
         )
-        self._planned: Indices = np.zeros((0, 0), dtype=np.int64)  #: the points of the batch under way
+        self._planned: Integers = np.zeros((0, 0), dtype=np.int64)  #: the points of the batch under way
         self._replanned = False
 
-    def ask(self, context: Floats | None = None) -> Indices:
+    def ask(self, context: Floats | None = None) -> Integers:
         """Return the point that this person is shown: its place in the grid of every group."""
         if self._begins:
             first, last = self.batches[len(self._sums)]
@@ -220,18 +217,14 @@ class PosteriorCourse(SurfaceCourse):
             self._learner.tell(self._sums[-1] / 2.0 ** (CONTRIBUTION_BITS + self._bits))
 
 
-@lru_cache(maxsize=4)
-def model_of(name: str, kernel: str) -> AdditiveModel:
-    """Return the model of a catalogued surface, with a kernel of `bandits.statistics.kernels`."""
-    world = surface(name)
-    return AdditiveModel(world.points, world.lengths, kernel)
-
-
-@lru_cache(maxsize=4)
-def model_on(space: Space, kernel: str) -> AdditiveModel:
-    """Return the model of public points; a kernel matrix has one length only."""
-    lengths = COARSE[:1] if space.alike else COARSE
-    return AdditiveModel((space.points,), lengths, space.kernel_name(kernel))
+@lru_cache(maxsize=8)
+def model_on(where: str | Space, kernel: str) -> AdditiveModel:
+    """Return the model of a catalogued surface, or of public points; a kernel matrix has one length only."""
+    if isinstance(where, str):
+        world = surface(where)
+        return AdditiveModel(world.points, world.lengths, kernel)
+    lengths = COARSE[:1] if where.alike else COARSE
+    return AdditiveModel((where.points,), lengths, where.kernel_name(kernel))
 
 
 class Learner:
@@ -260,7 +253,7 @@ class Learner:
         self._observed = LinearPosterior(model.size)
         self._settle()
 
-    def ask(self, start: int, stop: int, *, final: bool, among: Floats | None = None) -> Indices:
+    def ask(self, start: int, stop: int, *, final: bool, among: Floats | None = None) -> Integers:
         """Return the points of rounds `start` … `stop` − 1: uniform at first, greedy in the last batch.
 
         They are `among` these places of the one group, if any are given.
@@ -283,11 +276,11 @@ class Learner:
         self._aim(points, np.bincount(self._point_of, minlength=draws).astype(np.float64))
         return points[self._point_of]
 
-    def best(self, among: Floats | None) -> Indices:
+    def best(self, among: Floats | None) -> Integers:
         """Return the point of the largest mean."""
         return self._model.best(self._mean[None, :], among)[0]
 
-    def replan(self, points: Indices) -> None:
+    def replan(self, points: Integers) -> None:
         """Take these points for those that the batch under way is shown, before it learns anything."""
         different, self._point_of, people = np.unique(points, axis=0, return_inverse=True, return_counts=True)
         self._aim(different, people.astype(np.float64))
@@ -297,7 +290,7 @@ class Learner:
         coins = self._rng.normal(size=(len(self._factor), draws))
         return self._prior.times(np.linalg.solve(self._factor.T, coins)).T
 
-    def _aim(self, points: Indices, people: Floats) -> None:
+    def _aim(self, points: Integers, people: Floats) -> None:
         """Choose directions g and clip C of a batch with `people` at each point, from public numbers.
 
         Directions lie in the span of `_basis` [size, r]: what the prior's length can tell apart.
@@ -347,20 +340,19 @@ class Learner:
         self._clip, self._slope, self._unsure = clip.bound, clip.slope, unsure
         self._spread = clip.rest(unsure)
 
-    def contributions(self, rewards: Floats, answered: Answered | None = None) -> Integers:
+    def contributions(self, rewards: Floats, answered: Answered) -> Integers:
         """Return the exact sum of g·clip(y − φᵀθ̂, ±C)/C in grid units; each person's has norm at most 1.
 
-        Who did not answer adds zero; without `answered` everyone did.
+        Who did not answer adds zero.
         """
         paid = np.nan_to_num(rewards, nan=0.0)
         # before the first release nothing is predicted, and rewards themselves are clipped to [−1, 1]
         residual = paid - ((self._phi @ self._mean)[self._point_of] if self._told else 0.0)
-        counted = np.ones(len(paid), dtype=np.bool_) if answered is None else answered
         total = np.zeros(self._directions.shape[1], dtype=np.int64)
         for start in range(0, len(paid), PEOPLE_PER_BLOCK):
             now = slice(start, start + PEOPLE_PER_BLOCK)
             directions = self._directions[self._point_of[now]]
-            total += clipped_sums.contributions(directions, residual[now], self._clip, counted[now])
+            total += clipped_sums.contributions(directions, residual[now], self._clip, answered[now])
         return total
 
     def tell(self, released: Floats) -> None:

@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from bandits.learning.arrivals import Actions, Answered
-from bandits.learning.contextual import pick
+from bandits.learning.contextual import pick, together
 from bandits.learning.features import eigenfeatures, quadrature_features
 from bandits.learning.gp_ucb import SolvedPosterior, raised
 from bandits.simulation.surfaces import SurfaceBandit, SurfaceCourse, on_offer, surface
@@ -125,10 +125,7 @@ class SurfaceGpUcb(SurfaceBandit):
 
     def batches(self) -> list[Cover]:
         """Return the rounds [first, last] of every batch; nothing is released of the last one."""
-        return [
-            (first, min(first + self.together - 1, self.rounds))
-            for first in range(1, self.rounds + 1, self.together)
-        ]
+        return together(self.rounds, self.together)
 
     def covers(self) -> list[Cover]:
         """Return the rounds of every node of the tree that prefixes are made of, as they are released."""
@@ -247,22 +244,14 @@ class Learner:
         """Return the features φ of a point."""
         return np.concatenate([f[i] for f, i in zip(self._features, point, strict=True)])
 
-    def contributions(
-        self,
-        point: Sequence[int] | Integers,
-        rewards: Floats,
-        answered: Answered | None = None,
-    ) -> Integers:
+    def contributions(self, point: Sequence[int] | Integers, rewards: Floats, answered: Answered) -> Integers:
         """Return the exact sum of [φφᵀ, φy; yφᵀ, ·] over a batch; rewards beyond [−1, 1] are clipped.
 
-        NaN counts as 0.  With ``published`` the corner is y².  Who did not answer adds zero, φφᵀ too;
-        without `answered` everyone did.
+        NaN counts as 0.  With ``published`` the corner is y².  Who did not answer adds zero, φφᵀ too.
         """
         whole = grid.in_ball(self._of(point)[None, :], REWARD_BOUND, FEATURE_BITS)
         paid = grid.clipped(np.nan_to_num(rewards, nan=0.0), -REWARD_BOUND, REWARD_BOUND, FEATURE_BITS)
-        people = np.concatenate([np.repeat(whole, len(paid), axis=0), paid[:, None]], axis=1)
-        if answered is not None:
-            people = people[answered]
+        people = np.concatenate([np.repeat(whole, len(paid), axis=0), paid[:, None]], axis=1)[answered]
         total: Integers = (people.T.astype(np.float64) @ people).astype(np.int64)  # exact: below 2^53
         if self._subject.calibration == "exact":
             total[-1, -1] = 0

@@ -26,7 +26,7 @@ from scipy.special import rel_entr
 from bandits.arm_phases import ArmPhases
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.ldp_ata_gp_ucb import AdaptivelyTruncatedGpUcb
-from bandits.ldp_moma_gp_ucb import MedianOfMeansGpUcb, median_choice
+from bandits.ldp_moma_gp_ucb import MedianOfMeansGpUcb, median_choice, replays
 from bandits.ldp_tgp_ucb import TruncatedGpUcb
 from bandits.learning.features import FourierFeatures, quadrature_features, squared_exponential
 from bandits.learning.gp_ucb import GpUcb
@@ -378,7 +378,7 @@ def learners(kernel, law: str, rounds: int, constants: str) -> dict:
     return {
         "TGP": TruncatedGpUcb(kernel, payoffs, constants, 1),
         "ATA": AdaptivelyTruncatedGpUcb(kernel, payoffs, rounds, constants, 1),
-        "MoMA": MedianOfMeansGpUcb(kernel, payoffs, rounds, constants, 1),
+        "MoMA": MedianOfMeansGpUcb(kernel, payoffs, rounds, replays(rounds, constants), constants, 1),
     }
 
 

@@ -168,15 +168,13 @@ def _short(text: str) -> str:
 
 def read_bytes(path: Path) -> bytes:
     """Return a file's bytes; refuses what is missing, a directory, unreadable or above 64 MB."""
+    right = "give the path of a readable file"
     try:
         # Read and counted, not asked for its size: pipes have none, and a file may grow.
-        with path.open("rb") as file:
+        with using(path, right, "unreadable"), path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        reason = error.strerror or "unreadable"
-        raise InputError(str(reason), "give the path of a readable file", path) from None
     except ValueError:
-        raise InputError(f"{str(path)!r} is not a path", "give the path of a readable file") from None
+        raise InputError(f"{str(path)!r} is not a path", right) from None
     if len(raw) > MAX_BYTES:
         raise InputError(f"more than {MAX_BYTES} bytes", "input files are at most that long", path)
     return raw

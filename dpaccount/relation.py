@@ -303,11 +303,6 @@ def written_relation(relation: str) -> str:
     return relation.replace(OF_PERSONS, "")
 
 
-def of_one_row(relation: str) -> bool:
-    """Return whether neighbours differ in one row: not in a group of rows, and not in a person."""
-    return OF_PERSONS not in relation and ", groups of " not in relation
-
-
 REPLACE_ONE: Final = Relation.REPLACE_ONE
 ADD_REMOVE: Final = Relation.ADD_REMOVE
 RELATIONS: Final = tuple(Relation)

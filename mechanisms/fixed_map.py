@@ -58,7 +58,7 @@ class FixedMap(moved_rows.ClippedRows):
 
     def query(self, data: Rows) -> Integers:
         """Return the clipped rows through the map, in units of its grid, exactly."""
-        return self.clipped(data) @ self.map
+        return super().query(data) @ self.map
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
         """Return the theorem for one row that moves by `unit`, or is replaced (None)."""

@@ -5,11 +5,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpaccount.errors import out_of_range
-from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem
 from mechanisms.shared import accuracy, grid, moved_rows
-from mechanisms.subject import Rows, View, shown
+from mechanisms.subject import View, shown
 
 
 @dataclass(frozen=True)
@@ -39,18 +37,9 @@ class GaussianRows(moved_rows.ClippedRows):
         grid.room(self.radius + 16 * self.sigma, self.bits)
         moved_rows.relation_of(self.unit)
 
-    def query(self, data: Rows) -> Integers:
-        """Return the clipped rows in grid units."""
-        return self.clipped(data)
-
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
         """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
         return shown(self.with_noise(unit, delta, self.sigma, self.columns, None), "gaussian-rows")
-
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Release the noisy rows, in the data's own units."""
-        released = moved_rows.released(self.query(data), noise)
-        return View(public={"rows": released * float(grid.step(self.bits))})
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the clipped rows."""

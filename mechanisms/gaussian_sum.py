@@ -12,11 +12,12 @@ from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, linear
 from mechanisms.shared import accuracy, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
-from mechanisms.subject import Additive, Domain, Rows, View, known_relation, shown, wide
+from mechanisms.shared.moved_rows import InBall
+from mechanisms.subject import Additive, Rows, View, known_relation, shown
 
 
 @dataclass(frozen=True)
-class GaussianSum(Additive):
+class GaussianSum(InBall, Additive):
     """Release the sum of `rows` vectors of `columns` numbers, each clipped to ℓ2 norm `radius`.
 
     Noise of standard deviation `sigma` in every coordinate, in steps of 2^−`bits`.
@@ -39,10 +40,6 @@ class GaussianSum(Additive):
             raise out_of_range("sigma > 0, radius > 0, rows >= 1 and columns >= 1")
         grid.room(self.rows * self.radius + 16 * self.sigma, self.bits)
 
-    def domain(self) -> Domain:
-        """Return rows well beyond the ball, so that clipping is exercised."""
-        return wide(self.rows, self.columns, 4 * float(self.radius))
-
     @property
     def largest(self) -> int:
         """Return the largest magnitude that a row adds to a total, in the units of the noise."""
@@ -54,7 +51,7 @@ class GaussianSum(Additive):
 
     def contributions(self, data: Rows) -> Integers:
         """Return what every row adds, in grid units; further columns of zeros change nothing."""
-        return grid.in_ball(data, self.radius, self.bits)
+        return super().query(data)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Contributions in a ball, ℓ2 sensitivity, the better of two Gaussian rules."""

@@ -6,11 +6,9 @@ from typing import ClassVar
 
 from dpaccount.errors import out_of_range
 from dpaccount.noise.laws import double_up
-from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem, k_norm
 from mechanisms.shared import accuracy, confidence, grid, moved_rows
-from mechanisms.subject import Rows, View, shown_to_all
+from mechanisms.subject import View, shown_to_all
 
 MOST_COLUMNS = 16  #: limit, since rejection sampling accepts few proposals in many dimensions
 
@@ -48,10 +46,6 @@ class KNorm(moved_rows.ClippedRows):
         """Return 1/rate: a coordinate's deviation is √(columns + 1) times this."""
         return 1 / self.rate
 
-    def query(self, data: Rows) -> Integers:
-        """Return the clipped rows in grid units."""
-        return self.clipped(data)
-
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
         """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
         # Noise on the whole lattice: conditioned on a box, its normaliser would depend on the row, and an ε
@@ -60,11 +54,6 @@ class KNorm(moved_rows.ClippedRows):
         query, bound = moved_rows.bound_on(points, unit)
         pure = k_norm(query, self.rate, bound, grid.step(self.bits), moved_rows.KEY)
         return shown_to_all(moved_rows.each(pure, self.rows), "k-norm", delta)
-
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Release the noisy rows, in the data's own units."""
-        released = moved_rows.released(self.query(data), noise)
-        return View(public={"rows": released * float(grid.step(self.bits))})
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the clipped rows: errors are at most the row's noise norm."""

@@ -14,13 +14,39 @@ from mechanisms.shared import accuracy, grid
 from mechanisms.subject import EXAMPLE, Additive, Domain, Rows, View, known_relation, shown_to_all
 
 
+class ClippedNumbers(Additive):
+    """Base of mechanisms that add up `columns` numbers of each row, clipped to [`low`, `high`]."""
+
+    low: Fraction
+    high: Fraction
+    rows: int
+    columns: int
+    bits: int
+
+    def domain(self) -> Domain:
+        """Return columns that reach beyond the interval, so that clipping is exercised."""
+        margin = float(self.high - self.low) + 1
+        low, high = float(self.low) - margin, float(self.high) + margin
+        return Domain(self.rows, (low,) * self.columns, (high,) * self.columns, (False,) * self.columns)
+
+    @property
+    def largest(self) -> int:
+        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
+        return grid.most(max(abs(self.low), abs(self.high)), self.bits)
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact sums, one per column, in grid units."""
+        return grid.clipped(data[:, : self.columns], self.low, self.high, self.bits).sum(axis=0)
+
+
 @dataclass(frozen=True)
-class LaplaceSum(Additive):
+class LaplaceSum(ClippedNumbers):
     """Release Σ clip(x, low, high) over `rows` numbers; noise of `scale`, steps of 2^−`bits`."""
 
     source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006; Ghosh, Roughgarden & Sundararajan 2012"
     status: ClassVar[str] = "sound"
     reads: ClassVar[str] = "number"
+    columns = 1
 
     scale: Fraction = Fraction(2)
     low: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(0)})
@@ -34,20 +60,6 @@ class LaplaceSum(Additive):
         if self.low > self.high or self.scale <= 0 or self.rows < 1:
             raise out_of_range("low <= high, scale > 0 and rows >= 1")
         grid.room(self.rows * max(abs(self.low), abs(self.high)) + 100 * self.scale, self.bits)
-
-    def domain(self) -> Domain:
-        """Return one column; values beyond the interval are clipped, so the domain reaches beyond it."""
-        margin = float(self.high - self.low) + 1
-        return Domain(self.rows, (float(self.low) - margin,), (float(self.high) + margin,), (False,))
-
-    @property
-    def largest(self) -> int:
-        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
-        return grid.most(max(abs(self.low), abs(self.high)), self.bits)
-
-    def query(self, data: Rows) -> Integers:
-        """Return the exact sum in grid units."""
-        return grid.clipped(data[:, :1], self.low, self.high, self.bits).sum(axis=0)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Clipped contributions, ℓ1 sensitivity, Laplace."""

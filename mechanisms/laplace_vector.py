@@ -10,12 +10,13 @@ from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_clipped, compose, laplace, linear
+from mechanisms.laplace_sum import ClippedNumbers
 from mechanisms.shared import accuracy, grid
-from mechanisms.subject import EXAMPLE, Additive, Domain, Rows, View, known_relation, shown_to_all
+from mechanisms.subject import EXAMPLE, View, known_relation, shown_to_all
 
 
 @dataclass(frozen=True)
-class LaplaceVector(Additive):
+class LaplaceVector(ClippedNumbers):
     """Release Σ clip(x, low, high) for each of `columns` numbers; noise of `scale`, steps of 2^−`bits`.
 
     The columns compose: together they cost `columns` times as much as one, which is the ℓ1
@@ -39,21 +40,6 @@ class LaplaceVector(Additive):
         if self.low > self.high or self.scale <= 0 or min(self.rows, self.columns) < 1:
             raise out_of_range("low <= high, scale > 0, rows >= 1 and columns >= 1")
         grid.room(self.rows * max(abs(self.low), abs(self.high)) + 100 * self.scale, self.bits)
-
-    def domain(self) -> Domain:
-        """Return columns that reach beyond the interval, so that clipping is exercised."""
-        margin = float(self.high - self.low) + 1
-        low, high = float(self.low) - margin, float(self.high) + margin
-        return Domain(self.rows, (low,) * self.columns, (high,) * self.columns, (False,) * self.columns)
-
-    @property
-    def largest(self) -> int:
-        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
-        return grid.most(max(abs(self.low), abs(self.high)), self.bits)
-
-    def query(self, data: Rows) -> Integers:
-        """Return the exact sums, one per column, in grid units."""
-        return grid.clipped(data, self.low, self.high, self.bits).sum(axis=0)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Every column is a separate Laplace release; pure ε adds up."""

@@ -292,11 +292,7 @@ class NoisyStatistics(Additive):
         if what.what in ("median", "quantile"):
             return calibration.reach_of_sums(self.law, scales[0], self._bits(part[0]), what.groups, alpha)
         law = "laplace" if what.unlisted else self.law
-        numbers = sum(draw.size for draw in part) or self.rows  # of cells in use: one for each row at most
-        return [
-            calibration.reach_of_one(law, scale, calibration.bits_of(law, draw), alpha / numbers)
-            for draw, scale in zip(part, scales, strict=True)
-        ]
+        return calibration.reach_of_all(law, part, scales, self.rows, alpha)
 
     def report(self, view: View) -> dict[str, object]:
         """Return the estimates of each statistic, and the unlisted values that are shown."""

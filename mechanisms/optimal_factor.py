@@ -5,17 +5,15 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpaccount.errors import InputError
-from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem
 from mechanisms.continual import factors, prefix_sums
-from mechanisms.continual.prefix_sums import PrefixSums, Spread, explicit
+from mechanisms.continual.prefix_sums import FactorRows, Spread, explicit
 from mechanisms.continual.sums import AllRows
-from mechanisms.subject import Rows, View
 
 
 @dataclass(frozen=True)
-class OptimalFactor(PrefixSums):
+class OptimalFactor(FactorRows):
     """Release the sum of the first t vectors after every round t ≤ `rounds`; a unit is one round.
 
     Of all lower-triangular factors the one of least total squared error, by convex optimisation; for
@@ -40,9 +38,9 @@ class OptimalFactor(PrefixSums):
         """Measure the longest column of the factor exactly; noise by the better of two Gaussian rules."""
         return prefix_sums.proof("optimal-factor", factors.lower(self._factor()), self, delta)
 
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Release row by row; show all prefix sums, in the data's own units."""
-        return prefix_sums.play(lambda width, kind: AllRows(self._factor(), width, kind), self, data, noise)
+    def history(self, width: int, kind: type) -> AllRows:
+        """Return all past rows."""
+        return AllRows(self._factor(), width, kind)
 
     def spread(self) -> Spread:
         """Return how every estimate combines the rows' noise."""

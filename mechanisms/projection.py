@@ -12,15 +12,15 @@ import numpy as np
 
 from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, linear
 from mechanisms.shared import accuracy, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
-from mechanisms.subject import Domain, Rows, View, shown, wide
+from mechanisms.shared.moved_rows import InBall
+from mechanisms.subject import Rows, View, shown
 
 
 @dataclass(frozen=True)
-class Projection:
+class Projection(InBall):
     """Release every row with Gaussian noise, and its random projection to `dimension` numbers.
 
     Rows are clipped to ℓ2 norm `radius` and keep their places; noise of standard deviation `sigma`
@@ -46,14 +46,6 @@ class Projection:
         if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns, self.dimension) < 1:
             raise out_of_range("sigma > 0, radius > 0, rows >= 1, columns >= 1 and dimension >= 1")
         grid.room(self.radius + 16 * self.sigma, self.bits)
-
-    def domain(self) -> Domain:
-        """Return rows well beyond the ball, so that clipping is exercised."""
-        return wide(self.rows, self.columns, 4 * float(self.radius))
-
-    def query(self, data: Rows) -> Integers:
-        """Return the clipped rows in grid units."""
-        return grid.in_ball(data, self.radius, self.bits)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Bound the change of the whole matrix by a replaced row: at most twice the radius."""

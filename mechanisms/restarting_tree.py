@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import dyadic_up
-from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers, linear, parallel
-from mechanisms.continual.prefix_sums import PrefixSums, Spread, nodes_of, restarting
+from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers, linear, nodes, parallel
+from mechanisms.continual.prefix_sums import PrefixSums, Spread, restarting
 from mechanisms.continual.sums import Restarting, TreeSums, levels
 from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import gaussian
@@ -57,7 +57,7 @@ class RestartingTree(PrefixSums):
         name = f"epoch-{epoch}"
         vector = linear(assume_ball(name, self.radius, REPLACE_ONE, "movement"))
         covers = assume_covers(name, self.covers(epoch), "movement")
-        step, sigma, wrap = grid.step(self.bits), self.noise_of(epoch), partial(nodes_of, covers)
+        step, sigma, wrap = grid.step(self.bits), self.noise_of(epoch), partial(nodes, covered=covers)
         return gaussian(vector, sigma, step, self.columns, name, delta, wrap)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:

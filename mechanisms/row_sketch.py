@@ -53,9 +53,9 @@ class RowSketch(moved_rows.ClippedRows):
             matrix = np.trunc(matrix * (0.99 * float(self.stretch / most))).astype(np.int64)
         return matrix
 
-    def query(self, data: Rows, coins: int) -> Integers:
+    def mapped(self, data: Rows, coins: int) -> Integers:
         """Return the clipped rows through the map of these coins, in units of its grid, exactly."""
-        return self.clipped(data) @ self.map(coins)
+        return self.query(data) @ self.map(coins)
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
         """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
@@ -64,7 +64,7 @@ class RowSketch(moved_rows.ClippedRows):
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy sketched rows, and the map."""
         step = float(grid.step(self.bits + moved_rows.MAP_BITS))
-        sketched = moved_rows.released(self.query(data, coins), noise)
+        sketched = moved_rows.released(self.mapped(data, coins), noise)
         return View(public={"rows": sketched * step, "map": self.map(coins) * moved_rows.MAP_STEP})
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:

@@ -6,11 +6,10 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
+from dpaccount.noise.samplers import Floats, Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_rank_one, joint, linear
 from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
@@ -18,7 +17,6 @@ from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import EXAMPLE, Additive, Domain, Rows, View, known_relation, shown
 from mechanisms.symmetric_gaussian import FEATURE_BITS, STEP
 
-Floats = NDArray[np.float64]
 MAX_NORM = Fraction(3, 2)  #: of (φφᵀ above the diagonal and on it, φ, ½): 1 + 1 + ¼ = (3/2)²
 
 

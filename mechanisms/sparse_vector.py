@@ -69,7 +69,7 @@ class SparseVector:
         """
         alpha, answers = confidence.missed(level) / 2, view.public["answers"]
         reach = confidence.laplace(double_up(self.threshold_scale), alpha)
-        reach += confidence.laplace_above(double_up(self.scale), alpha / self.questions)
+        reach += confidence.laplace(double_up(self.scale), 2 * alpha / self.questions)
         low = np.where(answers == 1, max(self.threshold - reach, 0), 0)
         high = np.where(answers == 0, min(self.threshold + reach - 1, self.rows), self.rows)
         return {"answers": accuracy.interval(low, high, level, "the counts")}

@@ -6,18 +6,16 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
+from dpaccount.noise.samplers import Floats, Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, linear
 from dpaccount.relation import adjacency
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import EXAMPLE, Additive, Domain, Rows, View, known_relation, shown
 
-Floats = NDArray[np.float64]
 GRID_UNIT = 10  #: units of the sum of z, so that the weights below are integers
 MAX_STEPS = 127  #: proofs list 2·steps + 1 places: 255, of 256 that the checker reads
 SQUARE, COUNT = 16, 5  #: 1.6·(z² − ½) and ½ next to z

@@ -16,7 +16,7 @@ from bandits.logged_policy import LoggedPolicy
 from bandits.phased_posterior import PhasedPosterior
 from bandits.selection.forecasts import Selection
 from bandits.selection.rehearsals import choose
-from bandits.simulation.simulated_people import WorldLaw, simulated_people
+from bandits.simulation.simulated_people import People, WorldLaw, simulated_people
 from bandits.simulation.surfaces import SURFACES, SurfaceBandit, surface
 from bandits.statistics.arrays import Floats
 from bandits.statistics.calibration import one_of
@@ -55,13 +55,19 @@ class PeopleWorld(TrialWorld):
         shape = {"candidates": self.candidates, "dimension": self.dimension}
         return choose("joint", epsilon, delta, self.rounds, **shape, laws=(WorldLaw(),))
 
+    def people(self, seed: int) -> People:
+        """Return one trial's people."""
+        return simulated_people(self.rounds, self.candidates, self.dimension, seed)
+
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return best mean − chosen mean of every person's points."""
-        return regret.contextual(bandit, seed)
+        people = self.people(seed)
+        view = bandit.play(people.records(), noise_of(bandit, seed), seed)
+        return people.regrets(np.asarray(view.own["action"]))
 
     def by_chance(self, seed: int) -> Floats:
         """Return best mean − mean over every person's points."""
-        means = simulated_people(self.rounds, self.candidates, self.dimension, seed).means
+        means = self.people(seed).means
         return means.max(axis=1) - means.mean(axis=1)
 
 
@@ -97,7 +103,9 @@ class SurfaceWorld(TrialWorld):
 
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return max f − f at every point played."""
-        return regret.surface(bandit, seed)
+        data = np.random.default_rng([seed, 2]).normal(0, regret.REWARD_NOISE, (self.rounds, 1))
+        view = bandit.play(data, noise_of(bandit, seed), seed)
+        return bandit.world.regret(np.asarray(view.public["points"]))
 
     def by_chance(self, seed: int) -> Floats:
         """Return max f − the mean of f over its grid."""
@@ -143,7 +151,7 @@ class ArmsWorld(TrialWorld):
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return largest mean − mean of every arm played."""
         means, rewards = self.people(seed)
-        view = bandit.play(rewards, noise_of(bandit.proof(bandit.delta), seed), seed)
+        view = bandit.play(rewards, noise_of(bandit, seed), seed)
         return means.max() - means[view.public["arms"]]
 
     def by_chance(self, seed: int) -> Floats:
@@ -169,7 +177,7 @@ class LogWorld(TrialWorld):
 
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return best mean − mean of every recommended arm, of the means in this very log."""
-        view = bandit.play(self.rows, noise_of(bandit.proof(self.delta), seed), seed)
+        view = bandit.play(self.rows, noise_of(bandit, seed, self.delta), seed)
         return bandit.regrets(self.rows, view, seed)
 
     def by_chance(self, seed: int) -> Floats:

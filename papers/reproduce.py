@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from audits.attack.runs import Progress, progress_counter, silent
+from bandits.selection.rehearsals import played
 from bandits.statistics.arrays import Floats
 from dpaccount.checker.derivation import check_derivation
 from dpaccount.documents import csv_text, replacing
@@ -29,7 +30,7 @@ from papers import claims as papers
 from papers import reproduction
 from papers.claims.parameters import Value
 from papers.experiment_file import MOST_ROUNDS, MOST_TRIALS, read_reproduction
-from papers.reproduction import CUMULATIVE_REGRET, Cell, Play, Reproduction
+from papers.reproduction import CUMULATIVE_REGRET, Cell, Reproduction
 
 PAPERS = Path(reproduction.__file__).parent  #: whose folders have files of tables and figures
 FAR = 200  #: where last values are further apart than this, a figure has a logarithmic axis
@@ -76,9 +77,9 @@ def reproduce(
     with workers(jobs):  # what cells compute beforehand enters their trials
         cells = study.cells(horizon)
     rows, curves = [], {}
-    for cell, played, proved in zip(cells, *done(name, cells, seeds, jobs, progress), strict=True):
-        curve = curves[_label(cell.row)] = cell.summary.curves(played)
-        details = {} if cell.details is None else cell.details(seeds, played)
+    for cell, runs, proved in zip(cells, *done(name, cells, seeds, jobs, progress), strict=True):
+        curve = curves[_label(cell.row)] = cell.summary.curves(runs)
+        details = {} if cell.details is None else cell.details(seeds, runs)
         rows.append({**_row(cell, curve[:, -1], proved), **details})
     answer = {
         "schema": "dpaccount/reproduction/1",
@@ -104,12 +105,8 @@ def done(
     """Return every cell's trials [trials, rounds], and what is proved of its subject; None: not private."""
     with workers(jobs):
         carried = [None if cell.subject is None else certificate(cell.subject, cell.delta) for cell in cells]
-        series = [Series(f"{name}: {_label(cell.row)}", partial(_trials, cell.play), seeds) for cell in cells]
+        series = [Series(f"{name}: {_label(cell.row)}", partial(played, cell.play), seeds) for cell in cells]
         return run(series, progress_counter("playing", len(cells) * len(seeds), progress)), carried
-
-
-def _trials(play: Play, seeds: range) -> Floats:
-    return np.array([play(seed) for seed in seeds])
 
 
 def certificate(subject: Any, delta: Fraction | None = None) -> dict[str, Any]:
@@ -135,8 +132,7 @@ def certificate(subject: Any, delta: Fraction | None = None) -> dict[str, Any]:
 @cache
 def verdict(name: str, *settings: tuple[str, Value]) -> dict[str, Any]:
     """Return what checking a paper's claim finds, in short."""
-    claim = papers.find(name)
-    check = claim.checked(claim.read(dict(settings))).as_json()
+    check = papers.claim(name, dict(settings))
     return {"claim": name, "verdict": check["verdict"], "factor": check["factor"]}
 
 

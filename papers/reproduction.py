@@ -9,16 +9,17 @@ standard error.  It is `CUMULATIVE_REGRET` by default; where a round's number is
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from bandits.selection.forecasts import Selection
+from bandits.selection.rehearsals import proved
 from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import Theorem
 
 Play = Callable[[int], Floats]  #: seed ↦ a number for every round; picklable
 #: the trials' seeds, and what their rounds gave [trials, rounds] ↦ further keys of the row
@@ -38,15 +39,12 @@ class Summary:
     decimals: int = 6
 
 
-def _summed(runs: Floats) -> Floats:
-    return np.cumsum(runs, axis=1)
-
-
 def _averaged(runs: Floats) -> Floats:
-    return _summed(runs) / np.arange(1, runs.shape[1] + 1)
+    return np.cumsum(runs, axis=1) / np.arange(1, runs.shape[1] + 1)
 
 
-CUMULATIVE_REGRET = Summary("cumulative regret", _summed, decimals=2)  #: its rows call the value `regret` too
+#: its rows call the value `regret` too
+CUMULATIVE_REGRET = Summary("cumulative regret", partial(np.cumsum, axis=1), decimals=2)
 LAST_ROUND = Summary("simple regret", np.asarray)
 MEAN_SO_FAR = Summary("mean error so far", _averaged)
 
@@ -149,7 +147,7 @@ class Reproduction:
     sentences: Judge | None = None
 
 
-def noise_of(theorem: Theorem, seed: int) -> Any:
-    """Return rehearsal noise for one run."""
+def noise_of(subject: Any, seed: int, delta: Fraction | None = None) -> Any:
+    """Return rehearsal noise for one run of a subject, proved at `delta`, by default its own."""
     # Its own stream: noise is independent of the seed's world and coins.
-    return rehearse(theorem, Rehearsal(np.random.SeedSequence([seed, 1])))
+    return rehearse(proved(subject, delta), Rehearsal(np.random.SeedSequence([seed, 1])))

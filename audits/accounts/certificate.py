@@ -117,20 +117,10 @@ def certificate(
     return whole
 
 
-def written_certificate(
-    path: Path,
-    plan: Any,
-    tight: Mapping[str, Any],
-    *,
-    delta: Fraction | None = None,
-    epsilon: Fraction | None = None,
-    group: int = 1,
-) -> dict[str, Any]:
-    """Write a certificate to a file, and return it.  Raises `InputError` where it cannot."""
-    document = certificate(plan, tight, delta=delta, epsilon=epsilon, group=group)
+def write(path: Path, document: Mapping[str, object]) -> None:
+    """Write a certificate to a file.  Raises `InputError` where it cannot."""
     with using(path, "give a path in a writable folder"):
         atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
-    return document
 
 
 def confirming(document: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from audits.accounts.certificate import written_certificate
+from audits.accounts.certificate import certificate, write
 from dpaccount import checker
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.checker.accounting import SCHEMA, examined
@@ -48,7 +48,8 @@ def of_charge(url: str, place: Place, path: Path) -> tuple[dict[str, Any], Certi
         budget = ledger.budget
     requests.of_plan(budget, plan, "plan")  # refuses another relation before the work
     tight = Accountant(plan).epsilon(budget.delta)
-    document = written_certificate(path, place.value, tight.as_json(), delta=budget.delta)
+    document = certificate(place.value, tight.as_json(), delta=budget.delta)
+    write(path, document)
     upper = document["confirmed"]["upper"]
     return document, None if upper is None else (document["digest"], upper)
 

@@ -270,9 +270,7 @@ class Arguments:
         """Return the claim of ρ, μ, points or a plan; None for a claim of (ε, δ)."""
         named = self.named
         given = [name for name in ("rho", "mu", "points", "renyi", "plan") if getattr(self, name) is not None]
-        points = [
-            name for name, value in (("epsilon", self.epsilon), ("delta", self.delta)) if value is not None
-        ]
+        points = [name for name in ("epsilon", "delta") if getattr(self, name) is not None]
         if len(given) > 1 or (given and (points or self.claim is not None)):
             several = [*given, *points, *(["claim"] if self.claim is not None else [])]
             raise InputError(

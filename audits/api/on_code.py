@@ -91,7 +91,7 @@ def certify_code(question: Certify, claim: Claim, progress: Progress) -> Certify
                 draft = _unproved(claim, code, str(stopped))
         else:
             draft = _attacked(crew, claim, question, progress)
-    wrong = () if policy is None else tuple(violations(policy, claim.guarantee, draft.verdict))
+    wrong = violations(policy, claim.guarantee, draft.verdict)
     return CertifyResult(seal(unsealed(draft)), broken=wrong)
 
 

@@ -16,8 +16,7 @@ from msgspec.structs import replace as changed
 from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity, Task, unpacked_task
 from audits.api.verdicts import measured
 from audits.attack.confirmation import could_show, exceeds
-from audits.attack.planning import Floats
-from audits.attack.rules import Threshold, plan_event, plan_known_guess, plan_known_threshold
+from audits.attack.rules import Planner, plan_event, plan_known_guess, plan_known_threshold
 from audits.attack.runs import Progress
 from audits.attack.white_box import Attacked, Target, attack
 from audits.certificate import release
@@ -52,10 +51,7 @@ def certify_subject(
 ) -> CertifyResult:
     """Certify a claim; for a release, run it on its data if it is certified and the policy is met."""
     policy = None if question.policy is None else read_policy(question.policy)
-
-    def broken(verdict: str) -> tuple[str, ...]:
-        return () if policy is None else tuple(violations(policy, claim.guarantee, verdict))
-
+    broken = partial(violations, policy, claim.guarantee)
     if claim.data_file is not None and claim.table is None:
         on_files(claim, subject)
     # A kept release is found before anything is proved, and printed again at no cost.
@@ -140,18 +136,13 @@ def _attacked(
 ) -> Attacked:
     target = Target("claim", question.epsilon, question.delta)
     plan = effort.planned(max(question.plan.trials // 2, LEAST_RUNS), question.plan)
-    if question.curve is not None:
-        levels = question.curve.lowers
-
-        def planner(
-            left: Floats, right: Floats, _: Fraction, risk: Fraction, runs: int
-        ) -> tuple[Threshold, float]:
-            return plan_event(left, right, levels, risk, runs, known=True)
-
-        curve = question.curve
-        return attack(subject, proved, [target], suspect, plan, planners=(planner,), curve=curve)
-    planners = (plan_known_threshold, plan_known_guess)
-    return attack(subject, proved, [target], suspect, plan, planners=planners)
+    curve = question.curve
+    planners: tuple[Planner, ...] = (plan_known_threshold, plan_known_guess)
+    if curve is not None:
+        planners = (
+            lambda left, right, _, risk, runs: plan_event(left, right, curve.lowers, risk, runs, known=True),
+        )
+    return attack(subject, proved, [target], suspect, plan, planners=planners, curve=curve)
 
 
 def with_cut_noted(answer: AuditAnswer, plan: AuditPlan) -> AuditAnswer:

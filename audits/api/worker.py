@@ -44,7 +44,6 @@ from audits.subjects.code import (
     Code,
     check_imports,
     compile_from_source,
-    import_subject,
     same_file,
     stay_on_path,
 )
@@ -117,17 +116,15 @@ class Worker:
             return pickle.loads(code.value)  # noqa: S301  # made by the process that started this one
         compile_from_source(code.folders)
         stay_on_path(code.folders)
-        found = import_subject(code.use, ())
+        found = getattr(importlib.import_module(code.module), code.use.partition(":")[2])
         same_file(code.module, file)
         return found
 
-    def keep(
-        self, datasets: list[list[Any]], layout: list[Any] | None = None, survey: list[int] | None = None
-    ) -> None:
+    def keep(self, datasets: list[list[Any]], layout: object = None, survey: list[int] | None = None) -> None:
         """Store datasets for later runs, converted by a layout if there is one, and how to reduce results."""
         self.survey, self.kept = survey, self.kept + 1
         self.pair = (*(survey or ()), *((kind, *shape, raw) for kind, shape, raw in datasets if survey))
-        dataset = (lambda matrix: matrix) if layout is None else Layout.of_list(layout).dataset
+        dataset = (lambda matrix: matrix) if layout is None else convert(layout, Layout).dataset
         self.datasets = [Given(dataset(unpack_array(each))) for each in datasets]
 
     def play(self, plays: list[list[int]]) -> None:
@@ -184,14 +181,13 @@ class Worker:
         parts = [others[k : k + each] for k in range(0, len(others), each)]
         write_frame(self.answers, trace_rows(self.subject, base, parts, seed))
 
-    def prove(self, norm: str, bound: str, shape: dict[str, Any], boxes: int) -> None:
+    def prove(self, norm: str, bound: str, shape: object, boxes: int) -> None:
         """Search for a proof of a query's sensitivity; see `audits.sensitivity.branch_and_bound`."""
         from audits.datasets.shape import Shape
         from audits.sensitivity.branch_and_bound import prove
 
         silence()
-        data = Shape(**{**shape, "low": tuple(shape["low"]), "high": tuple(shape["high"])})
-        proof = prove(self.subject, data, norm, Fraction(bound), boxes=boxes)
+        proof = prove(self.subject, convert(shape, Shape), norm, Fraction(bound), boxes=boxes)
         pair = [None if side is None else pack_array(side) for side in (proof.left, proof.right)]
         write_frame(self.answers, [proof.status, proof.lower, proof.upper, proof.boxes, proof.why, *pair])
 

@@ -26,13 +26,14 @@ from numpy.typing import NDArray
 
 from audits.attack.confirmation import STRONG
 from audits.attack.pair_search import Trial
-from audits.attack.planning import Floats, Rates, counted_rates, cuts_of, modelled_rates
+from audits.attack.planning import Rates, counted_rates, cuts_of, modelled_rates
 from audits.attack.rules import EVERY, BetRefutation, Guess, Threshold, every_guess, guess_at
 from audits.attack.runs import THIN, TRAIN, Challenge, room_for
 from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import Learned, best_score
 from audits.tradeoff import MAX_EPSILON
+from dpaccount.noise.samplers import Floats
 from dpaccount.numerics.bisection import bisect
 
 RUNS_PER_STAKE = 50  #: runs between changes of the stake

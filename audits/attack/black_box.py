@@ -37,7 +37,6 @@ from audits.attack.pair_search import (
     note_kinds,
     rare_moves,
 )
-from audits.attack.planning import Floats
 from audits.attack.rules import (
     BetRefutation,
     LowerBound,
@@ -66,6 +65,7 @@ from audits.scores.grid import RoundingGrid, grid_for
 from audits.scores.learned_scores import Learned, best_score
 from audits.scores.sketch import FEATURES, WIDE_NUMBERS
 from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Floats
 
 RUNS_PER_REPORT = 5000  #: certifying runs between two reports of progress
 RUNS_PER_BET = 500  #: certifying runs between two updates of the bets
@@ -142,10 +142,6 @@ class Attempt:
         """Return the largest ε that these runs could have shown."""
         return max(self.leaked.epsilon_lower, self.reached.epsilon_lower)
 
-    def refuted(self, epsilon: Fraction) -> bool:
-        """Return whether the bound on ε is above a claim."""
-        return self.reached.epsilon_lower > epsilon
-
     def verdict(self, epsilon: Fraction) -> str:
         """Return REFUTED, NOT REFUTED, or NOT ATTACKED if no result could refute the claim."""
         return verdict_of(self.reached.epsilon_lower, self.power, epsilon)
@@ -212,7 +208,9 @@ def attack(
         searched,
         tuple(dict.fromkeys([*crew.tally.failure_counts(), *findings, *cuts])),
         certified.leaked,
-        _cause(trial, learned, challenge) if refutes else None,
+        cause(learned, trial.left, trial.right, judge_of(challenge, max(len(trial.left), 1)))
+        if refutes
+        else None,
         certified.on_grid if refutes else None,
         "; ".join(cuts) or None,
     )
@@ -332,11 +330,6 @@ def _rule_on_grid(trial: Trial, challenge: Challenge, certify: int, raw: Learned
     sides = [grid.rounded(side) for side in (trial.left, trial.right)]
     learned, rule = _learn(replace(trial, left=sides[0], right=sides[1]), challenge, certify)
     return [(grid, learned, rule)]
-
-
-def _cause(trial: Trial, learned: Learned, challenge: Challenge) -> str | None:
-    """Return the simplest description that refutes the claim by itself, if any."""
-    return cause(learned, trial.left, trial.right, judge_of(challenge, max(len(trial.left), 1)))
 
 
 def _should_bet(challenge: Challenge, certify: int) -> bool:

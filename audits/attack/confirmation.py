@@ -29,17 +29,18 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.planning import Floats
 from audits.attack.rules import (
     EVERY,
     CountedBound,
     Guess,
     LowerBound,
     Rule,
+    Threshold,
     clopper_pearson,
     largest_rejected,
 )
 from audits.tradeoff import EventClaim
+from dpaccount.noise.samplers import Floats
 from dpaccount.schemas.fields import Audited
 
 FALSE_ALARM = Fraction(1, 1000)  #: maximum probability that a true claim is refuted
@@ -118,8 +119,8 @@ def leakage_bound(
 def leaked_bound(reached: LowerBound) -> LowerBound:
     """Return the bound that the runs behind `reached` would give if each of them revealed its side."""
     if isinstance(reached, CountedBound):
-        full, empty = np.ones(reached.runs), np.zeros(reached.other_runs)
-        return clopper_pearson(full, empty, 0.5, reached.delta, reached.risk, reached.direction)
+        seen, rule = (reached.runs, reached.runs), Threshold(reached.threshold, reached.direction)
+        return clopper_pearson(seen, (0, reached.other_runs), reached.delta, reached.risk, rule)
     n = reached.runs
     shown = largest_rejected(n, n, n, float(reached.delta), float(reached.risk))
     return replace(reached, epsilon_lower=max(shown, reached.epsilon_lower))

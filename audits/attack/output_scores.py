@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.hypothesis_tests.replay import Part, Run
-from dpaccount.noise.samplers import Integers
+from dpaccount.noise.samplers import Floats, Integers
 
-Floats = NDArray[np.float64]
 Ratio = Callable[[dict[Part, Integers]], float]  #: log-likelihood ratio of any releases, by replays
 CONSTANT_FEATURE = np.ones(1)  #: the feature whose weight is the constant of a map
 FITTED = 2  #: runs per output number, to fit a map

@@ -10,7 +10,6 @@ from itertools import permutations
 
 import numpy as np
 
-from audits.attack.planning import Floats
 from audits.attack.rules import Threshold, levels_at, plan_event, violation
 from audits.attack.runs import (
     SHARED_SEEDS,
@@ -29,6 +28,7 @@ from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import best_score
 from audits.scores.outcome_columns import lowest_bit, padded
 from audits.scores.sketch import DIRECTION
+from dpaccount.noise.samplers import Floats
 
 AT_ONCE = 2_000_000  #: numbers sent to a worker at a time
 PAIRS_AT_ONCE = 64  #: pairs sent at a time at most

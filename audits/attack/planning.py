@@ -13,7 +13,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dpaccount.noise.samplers import Floats
+
 CUTS = 400  #: thresholds tried on training runs
 CAREFUL = 1e-3  #: the risk at which choices by counts are judged
 SPREAD = 20.0  #: standardised scores are clipped to ± this

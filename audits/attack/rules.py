@@ -41,7 +41,6 @@ from numpy.typing import NDArray
 from audits.attack.planning import (
     CAREFUL,
     CUTS,
-    Floats,
     Rates,
     counted_rates,
     cuts_of,
@@ -50,6 +49,7 @@ from audits.attack.planning import (
     modelled_rates,
 )
 from audits.tradeoff import MAX_EPSILON
+from dpaccount.noise.samplers import Floats
 from dpaccount.numerics.bisection import bisect
 
 TAIL_ROUNDING = 1e-13  #: absolute; of the differences of tails
@@ -100,7 +100,8 @@ class Threshold:
         """Return the bound of Clopper and Pearson from the event's counts."""
         if self.direction == "right":
             left, right = -right, -left
-        return clopper_pearson(left, right, self.cut, delta, risk, self.direction)
+        seen = (int((left >= self.cut).sum()), len(left)), (int((right >= self.cut).sum()), len(right))
+        return clopper_pearson(*seen, delta, risk, self)
 
 
 @dataclass(frozen=True)
@@ -182,20 +183,16 @@ EVERY = Guess(1.0, -1.0)  #: a guess at the side of every run
 
 
 def clopper_pearson(
-    left: Floats, right: Floats, threshold: float, delta: Fraction, risk: Fraction, direction: str
+    left: tuple[int, int], right: tuple[int, int], delta: Fraction, risk: Fraction, rule: Threshold
 ) -> CountedBound:
-    """Return the bound from the event {score ≥ threshold} (Clopper & Pearson 1934).
+    """Return the bound from how often an event was seen, of how many runs (Clopper & Pearson 1934).
 
     With probability at least 1 − risk: P(event | left) ≥ p₁ and P(event | right) ≤ p₂, hence
-    e^ε ≥ (p₁ − δ)/p₂.  The threshold must have been fixed before these scores were seen.
+    e^ε ≥ (p₁ − δ)/p₂.  The event, `rule`, must have been fixed before these runs were seen.
     """
-    hits, alarms = int((left >= threshold).sum()), int((right >= threshold).sum())
-    power = float(lower_end(hits, len(left), float(risk) / 2))
-    false_alarm = float(upper_end(alarms, len(right), float(risk) / 2))
+    power, false_alarm = float(lower_end(*left, float(risk) / 2)), float(upper_end(*right, float(risk) / 2))
     lower = log_below((Fraction(power) - delta) / Fraction(false_alarm))
-    return CountedBound(
-        delta, lower, risk, hits, len(left), alarms, len(right), power, false_alarm, threshold, direction
-    )
+    return CountedBound(delta, lower, risk, *left, *right, power, false_alarm, rule.cut, rule.direction)
 
 
 def log_below(ratio: Fraction) -> float:
@@ -273,17 +270,10 @@ def levels_at(delta: Fraction) -> Levels:
 
 
 def plan_threshold(
-    left: Floats, right: Floats, delta: Fraction, risk: Fraction, runs: int
+    left: Floats, right: Floats, delta: Fraction, risk: Fraction, runs: int, *, known: bool = False
 ) -> tuple[Threshold, float]:
     """Return the event with the best bound on ε expected of `runs` further runs a side, as `_best` does."""
-    return plan_event(left, right, levels_at(delta), risk, runs)
-
-
-def plan_known_threshold(
-    left: Floats, right: Floats, delta: Fraction, risk: Fraction, runs: int
-) -> tuple[Threshold, float]:
-    """Return the event and the bound on ε expected where scores are log-likelihood ratios."""
-    return plan_event(left, right, levels_at(delta), risk, runs, known=True)
+    return plan_event(left, right, levels_at(delta), risk, runs, known=known)
 
 
 def plan_event(
@@ -311,15 +301,11 @@ def plan_guess(
     cuts = cuts_of(left, right, GUESS_CUTS)
     expected = partial(_guessing, delta=delta)
     place, value = _best(left, right, cuts, risk, runs, expected, _right_less_wrong, known=known)
-    return guess_at(cuts, place), value
+    return guess_at(cuts, place), max(value, 0.0) if known else value
 
 
-def plan_known_guess(
-    left: Floats, right: Floats, delta: Fraction, risk: Fraction, runs: int
-) -> tuple[Guess, float]:
-    """Return the thresholds and the bound expected where scores are log-likelihood ratios."""
-    rule, expected = plan_guess(left, right, delta, risk, runs, known=True)
-    return rule, max(expected, 0.0)
+#: where scores are log-likelihood ratios
+plan_known_threshold, plan_known_guess = partial(plan_threshold, known=True), partial(plan_guess, known=True)
 
 
 def _best(

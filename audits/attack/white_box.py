@@ -9,7 +9,7 @@ releases; a claim is about the output, so it is tested by a score of the output 
 import pickle
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -23,6 +23,7 @@ from audits.attack.confirmation import exceeds, judged
 from audits.attack.output_scores import Sample, ShownScore, learn, runs_to_fit, sample_of
 from audits.attack.rules import LowerBound, Planner, plan_known_threshold
 from audits.attack.runs import Progress, progress_counter, silent
+from audits.consistency.verdict import asserted
 from audits.datasets.bases import Pair
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.judge import Judge, WorstPair
@@ -42,8 +43,8 @@ from audits.subjects.code import stay_on_path
 from audits.tradeoff import EventClaim
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
-from dpaccount.noise.samplers import Integers, Rehearsal
-from dpaccount.proof import Approximate, Gdp, Lattice, Private, Pure, Theorem, View
+from dpaccount.noise.samplers import Floats, Integers, Rehearsal
+from dpaccount.proof import View
 from dpaccount.proof.search import delta_upper
 from dpaccount.schemas.certificate import ShownPair
 from dpaccount.work.described import DERIVED
@@ -51,7 +52,6 @@ from dpaccount.work.run import Series, run
 from dpaccount.work.workers import workers
 from mechanisms.subject import Subject
 
-Floats = NDArray[np.float64]
 CHUNK = 250
 TRAINING = 20  #: one run in this many is for training: few suffice for likelihood ratios
 PROBES = 20  #: number of runs that measure the time per run
@@ -60,8 +60,6 @@ SCORE_COLUMNS = {"proof": 0, "claim": 1}  #: a target's column: the score of rel
 EXTRA = 200  #: maximum additional runs for fitting a map from output to releases
 FIRST_EXTRA = 2**40  #: number of the first of these runs
 LATER = 2**41  #: number of the first run for fitting any other score
-#: rules whose conclusion has the same privacy loss for a unit as one of their premises
-TRANSPARENT = ("post_process", "billboard", "local_view", "parallel", "mixture")
 CERTAIN = 1e9  #: the score of a run that is impossible in the other world
 SCORES = 3  #: numbers of one run: two scores, and whether its replay differs
 ODD = 5  #: runs of a world that are judged again
@@ -85,47 +83,16 @@ class Attacked:
     results: tuple[tuple[Target, LowerBound], ...]
     failing: Sequence[ShownPair | None] = ()
 
-    def refuted(self) -> list[tuple[Target, LowerBound]]:
-        """Return the targets whose limit the lower bound exceeds."""
-        return [(target, bound) for target, bound in self.results if bound.epsilon_lower > target.limit]
 
-
-def targets(proved: Proved | None, epsilon: Fraction, delta: Fraction, unit: int) -> list[Target]:
+def targets(proved: Proved, epsilon: Fraction, delta: Fraction, unit: int) -> list[Target]:
     """Return the claimed point, and points of the privacy profile that the proof asserts for `unit`.
 
     The profile's points are those at ε = 0 (total variation) and at half the claimed ε.
     """
     points = [Target("claim", epsilon, delta)]
-    for curve in asserted_curves(proved, unit):
+    for curve in reversed([*asserted(proved.steps, unit)]):  # in the order of the derivation
         points += [Target("proof", limit, delta_upper(curve, limit)) for limit in (Fraction(0), epsilon / 2)]
     return points
-
-
-def asserted_curves(proved: Proved | None, unit: int) -> list[Lattice | Gdp | Pure]:
-    """Return the exact privacy curves that a proof asserts for `unit`, before conversion to (ε, δ).
-
-    Only rules in `TRANSPARENT` may follow the conversion: other rules change the cost.
-    """
-    premises: list[Lattice | Gdp | Pure] = []
-    for part in _parts_of_equal_loss(proved.theorem) if proved is not None else ():
-        fact = part.conclusion
-        if (
-            part.rule == "to_approximate"
-            and isinstance(fact, Private)
-            and isinstance(fact.curve, Approximate)
-        ):
-            before = part.premises[0].conclusion
-            within = fact.units is None or fact.units[0] <= unit <= fact.units[1]
-            if within and isinstance(before, Private) and isinstance(before.curve, Lattice | Gdp | Pure):
-                premises.append(before.curve)
-    return premises
-
-
-def _parts_of_equal_loss(theorem: Theorem) -> Iterator[Theorem]:
-    """Yield a theorem and, through `TRANSPARENT` rules, the premises with the same privacy loss."""
-    yield theorem
-    for premise in theorem.premises if theorem.rule in TRANSPARENT else ():
-        yield from _parts_of_equal_loss(premise)
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ from audits.attack.white_box import Attacked, Target
 from audits.claim import MODELS, RELATIONS, Claim, Guarantee
 from audits.subjects import catalogue, sources
 from audits.subjects.calibrated import TARGETS
-from dpaccount import checker
-from dpaccount.documents import digest, now, parse_toml, read_bytes
+from dpaccount.documents import digest, mapped, now, parse_toml, read_bytes
 from dpaccount.exact import Enclosure, as_exact, shown, to_digits
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.search import lower_end
@@ -86,28 +85,20 @@ def _number(value: object) -> object:
 def seal(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the document with its digest, unsigned; negative zeros become text, or 0 in a release."""
     body = {
-        name: _unsigned_zeros(value, 0.0 if name == "release" else "-0.0")
+        name: mapped(partial(_unsigned, 0.0 if name == "release" else "-0.0"), value)
         for name, value in document.items()
         if name not in ("digest", "signature")
     }
     return {**body, "digest": digest(body), "signature": None}
 
 
-def _unsigned_zeros(value: Any, zero: object) -> Any:
-    if isinstance(value, dict):
-        return {name: _unsigned_zeros(member, zero) for name, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_unsigned_zeros(member, zero) for member in value]
+def _unsigned(zero: object, value: object) -> object:
     return zero if type(value) is float and str(value) == "-0.0" else value
 
 
 def refused_by_checker(document: Mapping[str, Any]) -> str | None:
     """Return why the checker, or what runs after it, would reject this document, or None."""
-    try:
-        consistency.check(json.dumps(seal(document)).encode())
-    except (checker.Rejected, checker.Unreadable) as why:
-        return str(why)
-    return None
+    return consistency.refused(seal(document))
 
 
 # ------------------------------------------------------------------ its parts
@@ -292,8 +283,10 @@ def read_policy(path: Path) -> Policy:
     )
 
 
-def violations(policy: Policy, promise: Guarantee, verdict: str) -> list[str]:
-    """Return one sentence for every rule of the policy that a certified promise breaks."""
+def violations(policy: Policy | None, promise: Guarantee, verdict: str) -> tuple[str, ...]:
+    """Return one sentence for every rule of the policy, if there is one, that a certified promise breaks."""
+    if policy is None:
+        return ()
     broken = []
     if verdict != "CERTIFIED":
         broken.append(f"the verdict is {verdict}, the policy asks for CERTIFIED")
@@ -307,4 +300,4 @@ def violations(policy: Policy, promise: Guarantee, verdict: str) -> list[str]:
         broken.append(f"the relation {promise.relation} is not among {', '.join(policy.relations)}")
     if promise.model not in policy.models:
         broken.append(f"the model {promise.model} is not among {', '.join(policy.models)}")
-    return broken
+    return tuple(broken)

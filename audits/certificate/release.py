@@ -33,7 +33,6 @@ from audits.sandbox.outcomes import pack_array, unpack_array
 from audits.sandbox.private_data import PASSES, asked, digest_of_data, on_files, rows_of, stamp_of
 from audits.sandbox.table_parts import IN_ONE, TableWork, digests_of, summed_query, totals_of
 from audits.subjects.catalogue import BoundClaim
-from dpaccount import checker
 from dpaccount.documents import canonical, hex_digest, sha256
 from dpaccount.errors import DpaccountError, InputError, LedgerError, NoLedgerError, ReceiptError
 from dpaccount.ledger.charging import KeyTakenError
@@ -203,9 +202,7 @@ def spent_when_stopped(claim: Claim) -> str | None:
 
 def _mismatch(release: Release, body: dict[str, Any], data: str, paid: Charge) -> str | None:
     """Return why a stored certificate is not for this claim, data and charge, or None."""
-    try:
-        consistency.check(json.dumps(body).encode())
-    except (checker.Rejected, checker.Unreadable) as why:
+    if (why := consistency.refused(body)) is not None:
         return f"the checker refuses it ({why})"
     made = body["release"]
     if body["verdict"] != "CERTIFIED" or not isinstance(made, dict):

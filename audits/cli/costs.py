@@ -91,12 +91,13 @@ def account(  # noqa: PLR0913 - options
 
             write_profile(Accountant(read_plan(place), units or 1), profile)
     if certificate is not None:
-        from audits.accounts.certificate import written_certificate
+        from audits.accounts import certificate as account
 
         asked = "epsilon" if loss is None else "delta"
-        document = written_certificate(
-            certificate, place.value, answer[asked], delta=share, epsilon=loss, group=units or 1
+        document = account.certificate(
+            place.value, answer[asked], delta=share, epsilon=loss, group=units or 1
         )
+        account.write(certificate, document)
         answer[asked] = document["tight"]
         answer["confirmed"] = document["confirmed"]
     show(answer, json_, costs)
@@ -223,11 +224,12 @@ def calibrate(  # noqa: PLR0913 - options
     with _work(work):
         answer = calibration_answer(unknown, wanted, epsilon=target, delta=share)
     if certificate is not None and answer.proved is not UNSET:
-        from audits.accounts.certificate import written_certificate
+        from audits.accounts import certificate as account
 
         plan, tight = unknown.make(Fraction(answer.value)).as_json(), asdict(answer.proved.epsilon)
-        confirmed = written_certificate(certificate, plan, tight, delta=share)["confirmed"]
-        answer = changed(answer, confirmed=convert(confirmed, Confirmed))
+        document = account.certificate(plan, tight, delta=share)
+        account.write(certificate, document)
+        answer = changed(answer, confirmed=convert(document["confirmed"], Confirmed))
     show(answer, json_, costs)
     return 0
 
@@ -420,11 +422,11 @@ def sgd(
     if events is not None:
         _write("--events", events, run.plan().to_json() + "\n")
     if certificate is not None:
-        from audits.accounts.certificate import confirming, written_certificate
+        from audits.accounts import certificate as account
 
-        plan = run.plan().as_json()
-        document = written_certificate(certificate, plan, bounds.as_json(), delta=share)
-        statement = answer.statement + confirming(document)
+        document = account.certificate(run.plan().as_json(), bounds.as_json(), delta=share)
+        account.write(certificate, document)
+        statement = answer.statement + account.confirming(document)
         answer = changed(answer, confirmed=document["confirmed"], statement=statement)
     show(answer, json_, costs)
     return 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from audits.cli.options import File, Flag, Json, LedgerUrl, Name, Text, Url, day, one_of, say, show, watching
-from dpaccount.documents import OPEN, OWN, atomically
+from dpaccount.documents import OPEN, OWN, atomically, using
 from dpaccount.errors import DpaccountError, InputError
 
 if TYPE_CHECKING:
@@ -188,17 +188,13 @@ def ledger_report(  # noqa: PLR0913 - options
     report["nist"] = of_ledger.nist(report)
     text = of_ledger.table(report) if kind == "csv" else json.dumps(report, ensure_ascii=False) + "\n"
     if kind == "html":
-        text = of_ledger.html(report, page_name(url))
+        # The page calls a ledger by the name of its file or database: a URL has folders, or a password.
+        text = of_ledger.html(report, url.partition("?")[0].rpartition("/")[2])
     if output is None:
         sys.stdout.write(text)
     else:
         _write(output, text, mode=OWN)  # as the ledger's own file
     return 0 if report["replay"]["valid"] else 1
-
-
-def page_name(url: str) -> str:
-    """Return what a page calls a ledger: the name of its file or database, without folders or passwords."""
-    return url.partition("?")[0].rpartition("/")[2]
 
 
 def _kind(stated: str, flags: dict[str, bool]) -> str:
@@ -240,14 +236,13 @@ def _one(file: Path, kind: str, text_of: Callable[[dict[str, Any]], str], output
     certificate, checked = read_certificate(file)
     with unbroken(file, checked):
         text = text_of(certificate)
+    as_page = kind in ("html", "pdf-ready")
     if not checked.startswith("valid"):
         say(f"{file}: {checked}")
-    if kind in ("html", "pdf-ready"):
-        _write(output or file.with_name("report.html"), _warned(text, checked))
-        return
-    if not checked.startswith("valid"):
-        text = f"# {page.one_line(checked)}\n{text}"
-    if output is None:
+        text = _warned(text, checked) if as_page else f"# {page.one_line(checked)}\n{text}"
+    if as_page:
+        _write(output or file.with_name("report.html"), text)
+    elif output is None:
         sys.stdout.write(text)
     else:
         _write(output, text)
@@ -268,11 +263,9 @@ def _text(
 
 
 def _warned(text: str, checked: str) -> str:
-    """Return a page that says on top that its certificate is not valid, where it is not."""
+    """Return a page that says on top that its certificate is not valid."""
     from html import escape
 
-    if checked.startswith("valid"):
-        return text
     warning = f'<p role="alert"><strong>{escape(checked)}. Nothing below can be relied on.</strong></p>'
     # On top: all that follows reads as if it were confirmed.
     return text.replace("<header>", f"<header>{warning}", 1)
@@ -289,10 +282,8 @@ def _index(files: tuple[Path, ...], output: Path | None) -> int:
 
 
 def _write(path: Path, text: str, *, mode: int = OPEN) -> None:
-    try:
+    with using(path, "name a file in a writable folder"):
         atomically(path, text, mode=mode)
-    except OSError as error:
-        raise InputError(str(error.strerror), "name a file in a writable folder", path) from None
     sys.stdout.write(f"{path}\n")
 
 

@@ -6,6 +6,7 @@ contradicts itself, or lacks evidence, so that its verdict is another one.
 """
 
 import json
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -14,7 +15,7 @@ from audits.consistency.agreement import check_agreement, check_shape
 from audits.consistency.hazards import hazards_of as hazards_of
 from audits.consistency.releases import check_shares, check_study_release, unchecked
 from audits.consistency.verdict import check_verdict
-from dpaccount.checker import accounting, certificate
+from dpaccount.checker import Rejected, Unreadable, accounting, certificate
 from dpaccount.checker.accounting import SCHEMA as ACCOUNT
 from dpaccount.checker.certificate import followed, opened
 from dpaccount.checker.certificate.verdict import Concluded
@@ -28,9 +29,11 @@ def examined(raw: bytes, at: date | None = None, *, derivation: bool = False) ->
 
     Raises `Rejected` naming what fails, or `Unreadable`.
     """
+    if derivation:  # the checker's alone
+        return certificate.judged(raw, at, derivation=True)
     # Looked for as bytes: nearly all documents are then parsed once, by the checker.
-    if derivation or not any(schema.encode() in raw for schema in OTHER_SCHEMAS):
-        return judged(raw, at, derivation=derivation)
+    if not any(schema.encode() in raw for schema in OTHER_SCHEMAS):
+        return judged(raw, at)
     document = parse(raw)
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema == one_run.SCHEMA:
@@ -38,13 +41,11 @@ def examined(raw: bytes, at: date | None = None, *, derivation: bool = False) ->
     return accounting.examined(raw, at) if schema == ACCOUNT else judged(raw, at)
 
 
-def judged(raw: bytes, at: date | None = None, *, derivation: bool = False) -> tuple[str, str]:
+def judged(raw: bytes, at: date | None = None) -> tuple[str, str]:
     """Return the verdict of a valid certificate, and what was confirmed in words.
 
-    A bare `derivation` is the checker's alone.  Raises `Rejected` naming what fails, or `Unreadable`.
+    Raises `Rejected` naming what fails, or `Unreadable`.
     """
-    if derivation:
-        return certificate.judged(raw, at, derivation=True)
     document = opened(raw, derivation=False)
     with unbroken():
         check_consistent(document, followed(document, at))
@@ -53,9 +54,13 @@ def judged(raw: bytes, at: date | None = None, *, derivation: bool = False) -> t
     return verdict, f"{verdict}: digest, {steps} proof steps and verdict confirmed{rest}"
 
 
-def check(raw: bytes, at: date | None = None, *, derivation: bool = False) -> str:
-    """Return what was confirmed; raise `Rejected` naming what fails, or `Unreadable`."""
-    return judged(raw, at, derivation=derivation)[1]
+def refused(document: Mapping[str, Any]) -> str | None:
+    """Return why a certificate's document is not valid, or None."""
+    try:
+        judged(json.dumps(document).encode())
+    except (Rejected, Unreadable) as why:
+        return str(why)
+    return None
 
 
 def check_consistent(document: dict[str, Any], concluded: Concluded) -> None:

@@ -272,7 +272,8 @@ def derived(formula: object, columns: Table) -> Table:
     read = named_in(body, columns)
     ensure(read != [], f"the formula {brief(formula)} reads no column")
     shape: Table = {"formula": formula, "of": read}
-    if isinstance(body, ast.BoolOp | ast.Compare) or is_not(body):
+    opposite = isinstance(body, ast.UnaryOp) and isinstance(body.op, ast.Not)
+    if opposite or isinstance(body, ast.BoolOp | ast.Compare):
         check_condition(body, columns)
         return {**shape, "type": "boolean"}
     if isinstance(body, ast.Call) and name_of(body.func) == "bins" and not body.keywords:
@@ -285,8 +286,3 @@ def derived(formula: object, columns: Table) -> Table:
         return {**shape, "type": "category", "values": [*labels[:-1], f"{labels[-1][:-1]}]"]}
     (low, high), integer = ends_of(body, columns)
     return {**shape, "type": "integer" if integer else "number", "low": str(low), "high": str(high)}
-
-
-def is_not(node: ast.expr) -> bool:
-    """Return whether a formula is the opposite of a condition."""
-    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)

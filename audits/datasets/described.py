@@ -7,7 +7,7 @@ import numpy as np
 
 from audits.datasets.forms import FORMS, MISSING, Matrix, check_installed
 from audits.datasets.frame import Frame
-from audits.datasets.shape import ARRAY, Described, Neighbourhood, Shape, read_dataset, read_shape
+from audits.datasets.shape import ARRAY, Described, Neighbourhood, Shape, array_shape, read_dataset
 from dpaccount.documents import Place
 from mechanisms.table.columns import Column, read_table
 
@@ -16,24 +16,33 @@ FORM = "pandas"  #: the default
 
 def read_data(place: Place, relation: str, radius: Fraction | None) -> Described:
     """Return the data that ``[subject.data]`` describes; raises `InputError` with the key that is wrong."""
-    if not isinstance(place.value, dict) or "columns" not in place.value:
-        return read_shape(place, relation, radius)
-    for key in ARRAY:
-        if key in place.value:
-            raise place.child(key).wrong("this describes an array", "leave it out beside columns")
-    table = place.table(("rows", "columns"), ("id", "max_rows", "as", "left", "right"))
+    tabular = isinstance(place.value, dict) and "columns" in place.value
+    if tabular:
+        for key in ARRAY:
+            if key in place.value:
+                raise place.child(key).wrong("this describes an array", "leave it out beside columns")
+        table = place.table(("rows", "columns"), ("id", "max_rows", "as", "left", "right"))
+        shape: Neighbourhood = _frame(place, table, relation)
+    else:
+        table = place.table(("shape", "low", "high"), ("dtype", "left", "right"))
+        with place.placing():
+            shape = array_shape(table, relation, radius)
+    if ("left" in table) != ("right" in table):
+        raise place.wrong("a pair has two sides", "give both left and right, or neither")
+    if "left" not in table:
+        return Described(shape)
+    return paired(shape, table["left"], table["right"], None if tabular else place)
+
+
+def _frame(place: Place, table: dict[str, Place], relation: str) -> Frame:
     form = table["as"].text(*FORMS) if "as" in table else FORM
     declared, gaps = _columns(table["columns"])
     kept = {key: place.value[key] for key in ("rows", "id", "max_rows") if key in place.value}
     declaration = read_table(Place({**kept, "columns": declared}, place.file, place.at, place.toml))
     with place.placing():
         check_installed(form)
-        frame = Frame(
-            declaration, form, tuple(gaps[each.name](each) for each in declaration.columns), relation
-        )
-    if ("left" in table) != ("right" in table):
-        raise place.wrong("a pair has two sides", "give both left and right, or neither")
-    return paired(frame, table["left"], table["right"]) if "left" in table else Described(frame)
+        may_miss = tuple(gaps[each.name](each) for each in declaration.columns)
+        return Frame(declaration, form, may_miss, relation)
 
 
 def _columns(place: Place) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -56,15 +65,15 @@ def _columns(place: Place) -> tuple[dict[str, Any], dict[str, Any]]:
 # ------------------------------------------------------------------ a pair
 
 
-def paired(shape: Neighbourhood, left: Place, right: Place) -> Described:
-    """Return data with the two datasets that are written there; refuses what are no neighbours."""
+def paired(shape: Neighbourhood, left: Place, right: Place, at: Place | None = None) -> Described:
+    """Return data with two written datasets; refuses what are no neighbours, an error `at` a place."""
     if isinstance(shape, Frame):
         shape, one, two = _tables(shape, left, right)
     elif isinstance(shape, Shape):
         one, two = (read_dataset(side, shape) for side in (left, right))
     if np.array_equal(one, two) or not shape.neighbours(one, two):
         changed = "one person's rows" if isinstance(shape, Frame) else "one record"
-        raise right.wrong(
+        raise (at or right).wrong(
             f"left and right are no neighbours under {shape.relation}", f"change {changed} only"
         )
     return Described(shape, (one, two))

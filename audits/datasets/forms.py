@@ -6,7 +6,7 @@ the same type if none is missing.  pandas and Polars are imported only if needed
 """
 
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -77,18 +77,6 @@ class Layout:
     identity: str | None = None
     owner: int = -1
     owners: tuple[str, ...] = ()
-
-    def as_list(self) -> list[object]:
-        """Serialise the layout."""
-        columns = [[each.name, each.kind, list(each.texts), each.gaps] for each in self.columns]
-        return [self.form, columns, self.identity, self.owner, list(self.owners)]
-
-    @staticmethod
-    def of_list(parts: Sequence[Any]) -> "Layout":
-        """Deserialise a layout."""
-        form, columns, identity, owner, owners = parts
-        cells = tuple(CodedColumn(name, kind, tuple(texts), gaps) for name, kind, texts, gaps in columns)
-        return Layout(form, cells, identity, owner, tuple(owners))
 
     @property
     def names(self) -> list[str]:

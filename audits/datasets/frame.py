@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from audits.datasets.forms import FORMS, MAX_NUMBERS, MISSING, NUMERIC, CodedColumn, Layout, Matrix
 from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Floats
 from dpaccount.relation import adjacency, kind_of, unlike
 from mechanisms.table import Column, Table
 
@@ -23,8 +23,6 @@ TEXTS = (
 )  #: values of text cells, and of other categories
 OTHERS = 2  #: number of these used in a category with `other`
 SHOWN = 1000  #: maximum number of common rows that a witness lists
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

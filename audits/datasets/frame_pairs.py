@@ -18,11 +18,11 @@ from audits.datasets.bases import Pair
 from audits.datasets.forms import MISSING
 from audits.datasets.frame import Frame, first_to_last, public_order
 from audits.datasets.named_pairs import different
+from dpaccount.noise.samplers import Floats
 from dpaccount.relation import adjacency
 
 MOST_BASES = 150
 
-Floats = NDArray[np.float64]
 #: (rows, columns): the codes of one person's rows; or those of the others who stand last (True) or first
 Person = Floats | bool
 

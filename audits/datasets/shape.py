@@ -123,21 +123,6 @@ class Described:
 ARRAY = ("shape", "low", "high", "dtype")  #: keys of an array's description
 
 
-def read_shape(place: Place, relation: str, radius: Fraction | None) -> Described:
-    """Return the data that ``[subject.data]`` describes; raises `InputError` with the key that is wrong."""
-    table = place.table(("shape", "low", "high"), ("dtype", "left", "right"))
-    with place.placing():
-        shape = array_shape(table, relation, radius)
-        if ("left" in table) != ("right" in table):
-            raise InputError("a pair has two sides", "give both left and right, or neither")
-        if "left" not in table:
-            return Described(shape)
-        left, right = (read_dataset(table[key], shape) for key in ("left", "right"))
-        if np.array_equal(left, right) or not shape.neighbours(left, right):
-            raise InputError(f"left and right are no neighbours under {relation}", "change one record only")
-    return Described(shape, (left, right))
-
-
 def array_shape(terms: Mapping[str, Place], relation: str, radius: Fraction | None) -> Shape:
     """Return the shape of an array: `terms` holds shape, low, high and, if it is not float, dtype."""
     sizes = [each.integer(1, MAX_NUMBERS) for each in terms["shape"].items()]

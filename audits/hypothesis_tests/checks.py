@@ -429,19 +429,3 @@ def _undeclared_symbol(fact: Fact, run: Run, key: str) -> str | None:
     symbols = {int(v) for part, values in run.exact.items() if part[0] == key for v in values.ravel()}
     unknown = sorted(symbols - {point[0] for point in fact.points})
     return f"{key} answers {unknown[0]}, which is not a declared symbol" if unknown else None
-
-
-def may_move(proved: Proved, tested: Hypothesis) -> bool:
-    """Return whether the proof allows a query to change at all."""
-    return any(_allows_movement(fact) for _, fact in _noise_on_query(proved, tested.query))
-
-
-def _allows_movement(fact: object) -> bool:
-    match fact:
-        case Stable(bound=bound):
-            return bound > 0
-        case Shifts(shifts=shifts):
-            return any(shifts)
-        case Contribution(kind="points", points=points):
-            return len(points) > 1
-    return True

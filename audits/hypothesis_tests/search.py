@@ -23,12 +23,13 @@ from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 from msgspec.structs import replace as changed
 
+from audits.consistency.verdict import may_move
 from audits.datasets import tours
 from audits.datasets.bases import Exemplified, Pair
 from audits.datasets.domain_pairs import marked_columns, named_coins, pairs, stepping
 from audits.datasets.drawing import draw_examples
 from audits.datasets.records import FITS, records, thin
-from audits.hypothesis_tests.checks import Check, check_of, may_move, untested
+from audits.hypothesis_tests.checks import Check, check_of, untested
 from audits.hypothesis_tests.extreme_inputs import WORK, difference_on_any_data
 from audits.hypothesis_tests.judge import Example, Judge, SearchResult, WorstPair, describe, evidence_on
 from audits.hypothesis_tests.replay import Failed, replayed, unlike
@@ -123,7 +124,7 @@ def _gather_on_rows(
     seen = seen.joined(first).require_runs(subject)
     beyond = seen.unrelated or dependence_on_data(subject, proved, domain, marks, seed)
     history = changed_by_earlier_runs(subject, first.runs)
-    source, count = digest_of_files(files), seen.count
+    source, count, steps = digest_of_files(files), seen.count, {step["digest"]: step for step in proved.steps}
     evidence = []
     for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
         failing, worst = seen.failing[index] or history, seen.worst[index]
@@ -135,7 +136,7 @@ def _gather_on_rows(
             if seen.raised:
                 wrong = f"{failing.wrong} ({seen.raised} of {seen.count} runs fail)"
                 failing = changed(failing, wrong=wrong)
-        idle = check is untested or (worst == 0 and each.rule != "assume_view" and may_move(proved, each))
+        idle = check is untested or (worst == 0 and may_move(proved.steps, steps[each.digest]))
         status: Status = "refuted" if failing is not None else "untested" if idle else "tested"
         evidence.append(evidence_on(each, (bound, relation), status, (count, worst, failing), source))
     return evidence, seen.worst_pair()

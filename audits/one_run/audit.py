@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.attack.confirmation import judged, verdict_of
-from audits.attack.planning import Floats
 from audits.one_run.guessing import Guesses, RunClaim, by_score, falls, guess, least_refuting, level_below
 from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Floats
 from dpaccount.numerics.bisection import bisect
 from dpaccount.schemas.fields import Audited
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.planning import Floats
 from audits.samples.reading import file_bytes, numbers_of, read_csv
 from dpaccount.documents import sha256
 from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Floats
 
 COINS = (
     "the run was made elsewhere: the bound holds if every canary was included by a fair coin of its own,"

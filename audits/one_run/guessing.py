@@ -41,8 +41,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.planning import Floats
 from audits.tradeoff import MAX_EPSILON, CurveClaim, MuClaim, PointClaim
+from dpaccount.noise.samplers import Floats
 from dpaccount.numerics.bisection import bisect, least_integer
 
 RunClaim = MuClaim | PointClaim | CurveClaim  #: claims that one run can be held against

@@ -13,10 +13,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.planning import Floats
 from audits.one_run.audit import GuessRule, OneRun, rules_for
 from audits.one_run.guessing import RunClaim, by_score, guess, level_below
 from audits.tradeoff import MuClaim, PointClaim, mu_of
+from dpaccount.noise.samplers import Floats
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Gaussian, Plan, PoissonSubsampled
 from dpaccount.schemas.results import HealthyRuns

@@ -7,7 +7,7 @@ from typing import Any
 
 from audits.reports import page
 from audits.reports.pictures import Bar, strips
-from audits.reports.sections import Block, Section
+from audits.reports.sections import Block, Section, table_block
 from audits.reports.standards import POINTS, SILENT
 from audits.reports.tables import rounded
 from audits.reports.terminal import NAMES
@@ -19,6 +19,8 @@ from dpaccount.ledger.balances.step_functions import LAST_UNIT
 Report = dict[str, Any]
 MAX_BARS = 30  #: of a chart
 CSV_COLUMNS = ("table", "row", "name", "value")
+OVER_LIFE = "what unit {} had spent over its life at the end of the day, or month"
+OF_CHARGES = "what these charges cost unit {}; a returned reservation is not deducted"
 
 
 def verdict(report: Report) -> str:
@@ -97,8 +99,12 @@ def sections(report: Report) -> list[Section]:
         Section("Rounds: reservations", "reservations", _rows(report["reservations"])),
         Section("Rounds: drawn and returned", "marks", _rows(report["marks"])),
         Section("Nodes that were drawn", "nodes", _rows(report["nodes"])),
-        Section("Spending over time", "spending", _spending(report["spending"])),
-        Section("Accepted charges by month, scope, person and purpose", "teams", _teams(report["teams"])),
+        Section("Spending over time", "spending", _spent_rows(report["spending"], OVER_LIFE)),
+        Section(
+            "Accepted charges by month, scope, person and purpose",
+            "teams",
+            _spent_rows(report["teams"], OF_CHARGES),
+        ),
         Section("Accepted charges", "charged", _rows(report["charged"])),
         Section("Refused charges", "refused", _rows(report["refused"])),
         Section("Resets", "resets", _rows(report["resets"])),
@@ -122,14 +128,10 @@ def _first(report: Report) -> tuple[Block, ...]:
     over_time = f"What the most-exposed unit had spent by each day or month, in {budget['measure']}."
     blocks = [Block("text", tuple(_words(report)))]
     for rows, caption, most in ((scopes, by_scope, cap), (days, over_time, None)):
-        bars = [Bar(name, 0.0, float(spent)) for name, spent in rows[-MAX_BARS:] if _drawable(spent)]
-        if bars:
+        known = [(name, float(spent)) for name, spent in rows[-MAX_BARS:] if spent is not None]
+        if bars := [Bar(name, 0.0, spent) for name, spent in known if math.isfinite(spent)]:
             blocks.append(Block("picture", (strips(bars, caption, most), caption)))
     return tuple(blocks)
-
-
-def _drawable(spent: Any) -> bool:
-    return spent is not None and math.isfinite(float(spent))
 
 
 def _words(report: Report) -> Iterator[str]:
@@ -155,7 +157,7 @@ def _words(report: Report) -> Iterator[str]:
 
 def _scopes(scopes: list[Report]) -> Block:
     head = ("scope", "unit", "cap", "most-exposed unit", "committed", "reserved", "spent", "remaining")
-    rows = tuple(
+    rows = [
         (
             one["scope"] or "(all)",
             f"{one['unit']} ({one['relation']})",
@@ -165,27 +167,17 @@ def _scopes(scopes: list[Report]) -> Block:
             room(one["remaining"]),
         )
         for one in scopes
-    )
-    return Block("table", head=head, rows=rows)
+    ]
+    return table_block(rows, head)
 
 
 def _sums(report: Report) -> Block:
     return _pairs([(name, _spent(report[name])) for name in ("period", "year", "life")], ("sum", "at most"))
 
 
-def _spending(part: Report) -> tuple[Block, ...]:
-    of = f"what unit {part['of_unit']} had spent over its life at the end of the day, or month"
-    return _spent_rows(part, of)
-
-
-def _teams(part: Report) -> tuple[Block, ...]:
-    of = f"what these charges cost unit {part['of_unit']}; a returned reservation is not deducted"
-    return _spent_rows(part, of)
-
-
 def _spent_rows(part: Report, of: str) -> tuple[Block, ...]:
     rows = [{**row, "spent": _inline(row["spent"])} for row in part["rows"]]
-    return Block("text", (f"“spent” is {of}.",)), *_rows({"rows": rows})
+    return Block("text", (f"“spent” is {of.format(part['of_unit'])}.",)), *_rows({"rows": rows})
 
 
 def _rows(report: Report) -> tuple[Block, ...]:
@@ -193,11 +185,7 @@ def _rows(report: Report) -> tuple[Block, ...]:
     if not rows:
         return (Block("text", ("None.",)),)
     names = [name for name in rows[0] if name != "head"]
-    block = Block(
-        "table",
-        head=tuple(names),
-        rows=tuple(tuple(_text(row.get(name)) for name in names) for row in rows),
-    )
+    block = table_block([tuple(_text(row.get(name)) for name in names) for row in rows], tuple(names))
     left = report.get("all", len(rows)) - len(rows)
     if left > 0:
         return Block("text", (f"The latest {len(rows)}; {left} earlier ones are in `ledger log`.",)), block
@@ -207,7 +195,7 @@ def _rows(report: Report) -> tuple[Block, ...]:
 
 
 def _pairs(rows: list[tuple[str, Any]], head: tuple[str, ...] = ()) -> Block:
-    return Block("table", head=head, rows=tuple((str(name), _text(value)) for name, value in rows))
+    return table_block([(str(name), _text(value)) for name, value in rows], head)
 
 
 def _spent(amounts: Report) -> str:

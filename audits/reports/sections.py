@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from audits.attack.rules import clopper_pearson
+from audits.attack.rules import Threshold, clopper_pearson
 from audits.claim import STUDY
 from audits.consistency.hazards import ELSEWHERE, HAZARDS, UNPROVED_HAZARDS
 from audits.consistency.releases import unchecked
@@ -88,7 +88,14 @@ def sections(
         Section("How to verify this", "verify", _verified(certificate), first=True),
         Section("Sign-off", "sign-off", (table_block([(who, "") for who in SIGNED]),), first=True),
         Section("What is promised", "promised", _terms(certificate)),
-        Section("Pictures", "pictures", _pictures(certificate)),
+        Section(
+            "Pictures",
+            "pictures",
+            (
+                picture_block(pictures.profile(certificate), PROFILE),
+                picture_block(pictures.trade_off(certificate), TRADE_OFF),
+            ),
+        ),
         Section("Proof", "proof", _proof(certificate)),
         Section(ASSUMED, "assumed", _assumed(certificate)),
         Section("Attack", "attack", _attack(certificate)),
@@ -216,13 +223,6 @@ def _terms(certificate: CertifyResult) -> tuple[Block, ...]:
         cells = [tuple(flat(row[name])[0][1] if name in row else "" for name in head) for row in rows]
         blocks += [table_block(cells, head)] if rows else []
     return tuple(blocks)
-
-
-def _pictures(certificate: CertifyResult) -> tuple[Block, ...]:
-    return (
-        picture_block(pictures.profile(certificate), PROFILE),
-        picture_block(pictures.trade_off(certificate), TRADE_OFF),
-    )
 
 
 PROFILE = (
@@ -471,7 +471,7 @@ def explained(certificate: CertifyResult) -> list[str]:
         " all points together.",
         f"{less} It sees one pair of datasets, one event and finitely many runs.{scope}",
     ]
-    most = _counted(runs, others, runs, 0, delta, risk)
+    most = clopper_pearson((runs, runs), (0, others), delta, risk, Threshold(0)).epsilon_lower
     sentences.append(
         f"Even if the code released the raw data, this many runs could have shown at most"
         f" ε = {to_digits(Fraction(most), up=True)}."
@@ -505,10 +505,4 @@ def _expected(mu: float, at: float, point: dict[str, Any], delta: Fraction, risk
     normal = NormalDist()
     runs, others = point["runs"], point["other_runs"]
     hits, alarms = round(runs * (1 - normal.cdf(at - mu))), round(others * (1 - normal.cdf(at)))
-    return _counted(runs, others, hits, alarms, delta, risk)
-
-
-def _counted(runs: int, others: int, hits: int, alarms: int, delta: Fraction, risk: Fraction) -> float:
-    held, out = np.zeros(runs), np.zeros(others)
-    held[:hits], out[:alarms] = 1, 1
-    return clopper_pearson(held, out, 0.5, delta, risk, "left").epsilon_lower
+    return clopper_pearson((hits, runs), (alarms, others), delta, risk, Threshold(at)).epsilon_lower

@@ -96,8 +96,7 @@ class KeepingCrew(Crew):
 
     def set_datasets(self, datasets: Sequence[NDArray[Any]]) -> None:
         """Hand datasets, which must be those of the kept runs."""
-        layout = None if self.layout is None else self.layout.as_list()
-        parts = [repr((layout, self.survey) if self.survey else layout).encode()]
+        parts = [repr((self.layout, self.survey) if self.survey else self.layout).encode()]
         for data in datasets:
             kind, shape, raw = pack_array(np.asarray(data))
             parts += [repr((kind, shape)).encode(), bytes(raw)]  # type: ignore[call-overload]

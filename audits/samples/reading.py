@@ -16,11 +16,11 @@ from typing import Any, Never
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.attack.planning import Floats
 from audits.sandbox.foreign import printed_number
 from audits.sandbox.outcomes import Outcome, of_value
 from dpaccount.documents import sha256, using
 from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Floats
 
 MAX_RESULTS = 5_000_000  #: results of one file
 Cells = Sequence[Any] | NDArray[Any]  #: of one column

@@ -46,14 +46,14 @@ class SandboxedRuns:
     code: Code
     seconds: float
     datasets: tuple[NDArray[Any], ...]
-    layout: list[object] | None
+    layout: Layout | None
     plays: tuple[Play, ...]
     survey: Survey = None
 
     def __call__(self, runs: range) -> Floats:
         """Return the outcomes of some of the runs, a row for each: its length, then its words of 32 bits."""
         crew = _crew_of(self.code, self.seconds)
-        crew.layout = None if self.layout is None else Layout.of_list(self.layout)
+        crew.layout = self.layout
         crew.survey = self.survey
         crew.set_datasets(self.datasets)
         answers = []
@@ -134,6 +134,5 @@ class TaskCrew(UnhurriedCrew):
         """Return runs with the datasets that they use, and no others; a survey uses both of a pair."""
         used = sorted({which for which, *_ in plays} | ({0, 1} if self.survey else set()))
         renamed = tuple((used.index(which), *map(int, seed)) for which, *seed in plays)
-        layout = None if self.layout is None else self.layout.as_list()
         datasets = tuple(self._data[k] for k in used)
-        return SandboxedRuns(self.code, self.seconds, datasets, layout, renamed, self.survey)
+        return SandboxedRuns(self.code, self.seconds, datasets, self.layout, renamed, self.survey)

@@ -303,11 +303,7 @@ class Crew:
         self._datasets = [pack_array(data) for data in datasets]
         for process in self._processes:
             if process.alive:
-                process.send(self._keep_request())
-
-    def _keep_request(self) -> list[object]:
-        layout = None if self.layout is None else self.layout.as_list()
-        return ["keep", self._datasets, layout, self.survey]
+                process.send(["keep", self._datasets, self.layout, self.survey])
 
     def run(self, plays: Sequence[Play]) -> list[Outcome]:
         """Return the outcome of every run, in order.  Raises `TimeUp` if the time limit is reached."""
@@ -395,7 +391,7 @@ class Crew:
                 break
             if not process.alive:
                 process.start()
-                process.send(self._keep_request())
+                process.send(["keep", self._datasets, self.layout, self.survey])
                 asked = False
             if not asked:
                 process.send(["play", [list(play) for play in plays[len(done) :]]])

@@ -10,7 +10,8 @@ import numpy as np
 
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import Judge, Learned
-from audits.scores.outcome_columns import Columns, Floats
+from audits.scores.outcome_columns import Columns
+from dpaccount.noise.samplers import Floats
 
 NEARLY = 0.8  #: minimum fraction of the score's value
 TRIED = 30  #: maximum number of candidates of one rank

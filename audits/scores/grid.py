@@ -12,7 +12,8 @@ import numpy as np
 
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import Learned
-from audits.scores.outcome_columns import Floats, padded
+from audits.scores.outcome_columns import padded
+from dpaccount.noise.samplers import Floats
 
 BELOW_SPREAD = 10  #: a grid's step is the spread of the numbers divided by 2 to this power
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from audits.sandbox.outcomes import Outcome
 from audits.scores.outcome_columns import CLIPPED, MAX_ENTRIES, SHIFT, Columns, learn
+from dpaccount.noise.samplers import Floats
 
-Floats = NDArray[np.float64]
 #: number of bins and ridge penalty on their log-odds: fine for one strong column, coarse for many weak ones
 GRAINS = ((24, 1.0), (8, 10.0))
 MAX_ADDITIVE_COLUMNS = 20  #: columns in the additive model

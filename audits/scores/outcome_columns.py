@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from audits.sandbox.outcomes import Outcome
 from audits.scores.sketch import BLOCKS, FEATURES, KEPT_ENTRIES
 from dpaccount.cached import cached_property
+from dpaccount.noise.samplers import Floats
 
-Floats = NDArray[np.float64]
 Place = tuple[str, int]  #: "text" or "part of the kind", and its index in an outcome
 MAX_ENTRIES = 48  #: number of entries of an outcome with a column each
 LEAST_SPREAD = 1e-6  #: floor of an entry's variance, as a fraction of the usual one

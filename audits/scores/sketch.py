@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.sandbox.outcomes import REDUCED, Outcome
+from dpaccount.noise.samplers import Floats
 
-Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]  #: values for every entry; single precision halves the memory
 WIDE_NUMBERS = 10_000  #: numbers up to which a result is not reduced
 MOST_MOVED = 8  #: entries kept because they move most

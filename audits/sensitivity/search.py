@@ -12,7 +12,7 @@ which are far cheaper, find five counterexamples that named pairs and the ascent
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -154,7 +154,7 @@ def prove_sensitivity(crew: Crew, search: Search) -> None:
         search.proof = Proof("undecided", search.worst, math.inf, 0, "no time was left for a proof")
         return
     boxes = boxes_for(declared.shape, crew.seconds)
-    crew.first.send(["prove", declared.norm, str(declared.bound), asdict(declared.shape), boxes])
+    crew.first.send(["prove", declared.norm, str(declared.bound), declared.shape, boxes])
     try:
         *report, left, right = crew.first.receive(crew.seconds_left())
     except Gone as gone:

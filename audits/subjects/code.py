@@ -7,15 +7,13 @@ its result would depend on the machine.
 """
 
 import ast
-import contextlib
-import importlib
 import importlib.abc
 import importlib.machinery
 import shlex
 import shutil
 import sys
 import threading
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec
@@ -267,25 +265,6 @@ def code_of(use: str, folder: Path, *, allow_code: bool) -> Code:
     where = file if file is None or not file.is_relative_to(Path.cwd()) else file.relative_to(Path.cwd())
     sys.stderr.write(f"runs code from {where or module_name}\n")
     return code
-
-
-@contextlib.contextmanager
-def on_path(folders: Sequence[str]) -> Iterator[None]:
-    """Append folders to the end of the import path for a while."""
-    sys.path.extend(folders)
-    try:
-        yield
-    finally:
-        for folder in folders:
-            with contextlib.suppress(ValueError):
-                sys.path.remove(folder)
-
-
-def import_subject(use: str, folders: Sequence[str]) -> Any:
-    """Import ``package.module:name`` with `folders` at the end of the path, and only meanwhile."""
-    module_name, _, attribute = use.partition(":")
-    with on_path(folders):
-        return getattr(importlib.import_module(module_name), attribute)
 
 
 def stay_on_path(folders: Sequence[str]) -> None:

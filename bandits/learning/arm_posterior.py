@@ -31,13 +31,10 @@ class ArmPrior:
     cells: int = 1
     positions: tuple[float, ...] = ()
 
-    def models(self) -> Floats:
-        """Return the covariances of all models, for rewards of deviation 1: [models, places, places]."""
-        return _models(self)
-
 
 @lru_cache(maxsize=16)
-def _models(prior: ArmPrior) -> Floats:
+def models(prior: ArmPrior) -> Floats:
+    """Return the covariances of all models, for rewards of deviation 1: [models, places, places]."""
     arms = np.eye(prior.arms)
     if prior.positions:
         apart = np.subtract.outer(prior.positions, prior.positions)
@@ -99,7 +96,7 @@ def _posterior(prior: ArmPrior, sums_bytes: bytes, counts_bytes: bytes, sigma: f
     noise = np.maximum(people * one + sigma**2 * (0.25 + (0.5 - centre) ** 2), 1e-12)
     precision = (people**2 / noise).sum(axis=0).ravel()
     moment = (people * (ups - centre * counts) / noise).sum(axis=0).ravel()
-    return _mixture(one * prior.models(), precision, moment, centre, (prior.cells, prior.arms))
+    return _mixture(one * models(prior), precision, moment, centre, (prior.cells, prior.arms))
 
 
 def _mixture(

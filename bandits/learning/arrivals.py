@@ -8,7 +8,7 @@ answers, they enter the sum of the batch in which they come.
 
 from collections.abc import Callable, Container, Sequence
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,16 +54,12 @@ class Course(Protocol):
         """Add to the current batch the answer of an earlier one's slot, from 1; only if `takes_late`."""
         raise InputError(f"the answer of slot {slot} is late", "this bandit takes no late answers")
 
+    def check(self, answer: float) -> None:
+        """Raise `InputError` for a number that no device sends, before it is recorded."""
+        return  # a reward may be any number
+
     def view(self) -> View:
         """Return the output so far, a row of `own` for each slot that was taken."""
-
-
-@runtime_checkable
-class Checked(Protocol):
-    """A course whose people answer with messages from their devices."""
-
-    def check(self, message: float) -> None:
-        """Raise `InputError` for a value that no device sends, before it is recorded."""
 
 
 class Live(Subject, Protocol):
@@ -84,6 +80,11 @@ def name_of(subject: object) -> str:
 
 #: the first slot of a batch (from 0), and what its people were shown ↦ what they tell
 Pays = Callable[[int, list[Any]], Floats]
+
+
+def paid(rewards: Rows) -> Pays:
+    """Return what people tell: each their own row of `rewards`, at the place that they are shown."""
+    return lambda first, shown: rewards[np.arange(first, first + len(shown)), np.array(shown)]
 
 
 def replay(course: Course, contexts: Rows | None, pays: Pays, delays: Integers | None = None) -> View:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.learning.arrivals import Actions, Answered, Course, name_of, replay
+from bandits.learning.arrivals import Actions, Answered, Course, name_of, paid, replay
 from bandits.learning.features import RADIUS, Features, PrincipalFeatures, feature_map, kernel_of, principal
 from bandits.learning.nystrom import NystromFeatures
 from bandits.space.points import Space
@@ -275,12 +275,8 @@ class Contextual(Calibrated):
 
     def served(self, data: Rows, noise: Noise, coins: int, delays: Integers | None = None) -> View:
         """Return the view of `play` for people who answer `delays` people later; by default at once."""
-        rewards = data[:, -self.candidates :]
-
-        def pays(first: int, shown: list[Actions]) -> Floats:
-            return rewards[np.arange(first, first + len(shown)), np.array(shown)]
-
-        return replay(self.course(noise, coins), data[:, : -self.candidates], pays, delays)
+        contexts, rewards = data[:, : -self.candidates], data[:, -self.candidates :]
+        return replay(self.course(noise, coins), contexts, paid(rewards), delays)
 
     def course(self, noise: Noise, coins: int) -> Course:
         """Return a run that serves people one by one."""

@@ -83,26 +83,19 @@ def quadrature_features(dimension: int, per_axis: int, lengthscale: float) -> Fo
 
     k(x − x′) = E cos(ω·(x − x′)) with ω ~ N(0, I/ℓ²).  Gauss–Hermite nodes ξ of weight
     w = 2^{m−1} m! √π/(m² H_{m−1}(ξ)²) integrate against e^{−ξ²}, so ω = √2 ξ/ℓ with probability w/√π
-    (the weight printed in Dubey 2021, Definition 4, is negative at some nodes).
+    (the weight printed in Dubey 2021, Definition 4, is negative at some nodes).  ω and −ω give the same
+    features up to a sign: one of each pair is kept, with both weights.
     """
     if per_axis < 1 or not lengthscale > 0:
         raise InputError(f"found {per_axis} and {lengthscale}", "needed per_axis >= 1 and lengthscale > 0")
-    nodes, weights = np.polynomial.hermite.hermgauss(per_axis)
-    return _tensor(dimension, np.sqrt(2) * nodes / lengthscale, weights / sqrt(pi))
-
-
-def _tensor(dimension: int, axis: Floats, mass: Floats) -> FourierFeatures:
-    """Return the tensor product of a rule that is symmetric about 0.
-
-    ω and −ω give the same features up to a sign: one of each pair is kept, with both weights.
-    """
-    per_axis = len(axis)
     if dimension < 1:
         raise InputError(f"the dimension is {dimension}", "it is at least 1")
     if per_axis**dimension > MAX_MAP_FEATURES:
         raise InputError(
             f"{per_axis} nodes on {dimension} axes are above {MAX_MAP_FEATURES}", "use fewer, or groups"
         )
+    nodes, weights = np.polynomial.hermite.hermgauss(per_axis)
+    axis, mass = np.sqrt(2) * nodes / lengthscale, weights / sqrt(pi)
     grid = list(product(range(per_axis), repeat=dimension))
     mirrored = [tuple(per_axis - 1 - i for i in index) for index in grid]
     kept = [

@@ -39,7 +39,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bandits.learning.arrivals import Checked, Course, Live
+from bandits.learning.arrivals import Course, Live
 from bandits.learning.contextual import on_offer
 from bandits.learning.releases import SECURE, Kept, Rehearsed, charged, configuration, proof_of, same_run
 from bandits.learning.shuffled_bits import in_order
@@ -241,23 +241,19 @@ class Session:
         number = self.ticket(ticket.number if isinstance(ticket, Ticket) else ticket).number
         if number in self._rewards or number in self._late:
             raise InputError(f"ticket {number} has its answer", "a person answers once")
-        if reward is None:
-            with _or_closed(self):
-                self._journal.append({"late": number})
-                self._late.add(number)
-            return False
-        answer = self._told(reward)
-        if isinstance(self._course, Checked) and not np.isnan(as_row(reward)).any():
+        answer = None if reward is None else self._told(reward)
+        if answer is not None and not np.isnan(as_row(reward)).any():
             self._course.check(float(as_row(reward)[0, 0]))  # as it came: a clamped one may be a message
-        late = self._ended or (self._is_late(number) and not self._takes_late())
+        if self._ended or (self._is_late(number) and not self._takes_late()):
+            answer = None
         with _or_closed(self):
-            if late:
+            if answer is None:
                 self._journal.append({"late": number})
                 self._late.add(number)
             else:
                 self._journal.append({"tell": number, "reward": answer})
                 self._hear(number, answer)
-        return not late and number not in self._course.uncounted
+        return answer is not None and number not in self._course.uncounted
 
     @_alone
     def tell_shuffled(self, bits: Sequence[int]) -> None:

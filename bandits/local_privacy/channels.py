@@ -13,9 +13,10 @@ from math import exp, expm1, floor
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpaccount.errors import InputError, out_of_range
+from bandits.statistics.arrays import Floats
+from bandits.statistics.calibration import one_of
+from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import (
     REPLACE_ONE,
@@ -32,8 +33,6 @@ from dpaccount.proof.search import approximate
 from mechanisms.shared import tables
 from mechanisms.shared.tables import TABLES
 
-Floats = NDArray[np.float64]
-
 CHANNELS: Final = (*TABLES, "laplace")
 KEY: Final = "answer"
 LAPLACE_GRID_BITS: Final = 20  #: Laplace noise is drawn on multiples of 2^−20 of the clip
@@ -41,8 +40,7 @@ LAPLACE_GRID_BITS: Final = 20  #: Laplace noise is drawn on multiples of 2^−20
 
 def channel(name: str, epsilon: Fraction, steps: int = 8) -> "Channel":
     """Return the named channel; raises `InputError` if it is unknown, or ε is out of range."""
-    if name not in CHANNELS:
-        raise InputError(f"channel is {name[:40]!r}", f"known: {', '.join(CHANNELS)}")
+    one_of("channel", name, CHANNELS)
     if not 0 < epsilon <= 30:
         raise out_of_range("epsilon in (0, 30]")
     return LaplaceChannel(epsilon) if name == "laplace" else TableChannel(name, epsilon, steps)

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError, RuleError, out_of_range
 from dpaccount.noise.samplers import Integers, exact_root
 from dpaccount.numerics.bisection import bisect_ratio, least_integer
@@ -32,8 +32,6 @@ from dpaccount.proof import (
 )
 from dpaccount.proof.search import approximate
 from mechanisms.shared import gaussian_noise
-
-Floats = NDArray[np.float64]
 
 MOST_CELLS: Final = 64  #: maximum of arms times cells, whose shifts a proof lists
 MOST_STEPS, ROOM = 16, 128  #: of a reward that is a number; times arms times cells
@@ -101,7 +99,13 @@ class ArmCounts:
 
     def leaf(self, sigma: Fraction, key: str) -> Theorem:
         """Return the theorem of one release, noise of deviation `sigma`; its query is named like its key."""
-        return _leaf(self, key, sigma)
+        moves, wide = _moves(self, key), sigma * self.unit
+        # Noise on the integers has an exact curve, but on a fine grid that sum has too many terms; there the
+        # Gaussian curve, with the distance of the grid from it, is nearly as good.
+        if self.steps == 1:
+            return lattice_gaussian(moves, sigma**2, key)
+        far = gaussian_noise.distance(wide, Fraction(1), self.size)
+        return fine_gaussian(moves, wide**2, Fraction(1), self.size, far, key)
 
     def least_sigma(self, epsilon: Fraction, delta: Fraction) -> Fraction:
         """Return the least multiple of 1/32, from 1 on, whose proof meets (`epsilon`, `delta`).
@@ -165,16 +169,6 @@ def _moves(counts: ArmCounts, query: str) -> Theorem:
     return differences(contribution) if counts.steps == 1 else linear(contribution)
 
 
-def _leaf(counts: ArmCounts, query: str, sigma: Fraction) -> Theorem:
-    moves, wide = _moves(counts, query), sigma * counts.unit
-    # Noise on the integers has an exact curve, but on a fine grid that sum has too many terms; there the
-    # Gaussian curve, with the distance of the grid from it, is nearly as good.
-    if counts.steps == 1:
-        return lattice_gaussian(moves, sigma**2, query)
-    far = gaussian_noise.distance(wide, Fraction(1), counts.size)
-    return fine_gaussian(moves, wide**2, Fraction(1), counts.size, far, query)
-
-
 @lru_cache(maxsize=64)
 def _least_sigma(counts: ArmCounts, epsilon: Fraction, delta: Fraction) -> Fraction:
     if epsilon <= 0 or not 0 < delta < 1:
@@ -182,7 +176,7 @@ def _least_sigma(counts: ArmCounts, epsilon: Fraction, delta: Fraction) -> Fract
     parts = 2**SIGMA_BITS
 
     def enough(numerator: int) -> bool:
-        leaf = _leaf(counts, "arm-sums", Fraction(max(numerator, 1), parts))
+        leaf = counts.leaf(Fraction(max(numerator, 1), parts), "arm-sums")
         return numerator >= LEAST_SIGMA * parts and _meets(
             leaf, epsilon, delta, exactly=counts.steps == 1 and numerator <= MAX_EXACT_SIGMA * parts
         )

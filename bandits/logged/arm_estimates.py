@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bandits.statistics.arrays import Floats
 
 LEVEL: Final = 0.95  #: of intervals
 Z: Final = NormalDist().inv_cdf((1 + LEVEL) / 2)
@@ -76,6 +76,8 @@ def table(arms: Sequence[str], sums: Floats, counts: Floats, sigma: float) -> di
 
 def chance_of_best(means: Floats, deviations: Floats) -> Floats:
     """Return how likely each arm is the best, its mean being normal about `means`, independently."""
+    from scipy.special import ndtr
+
     wide = np.maximum(deviations, 1e-12)
     points = np.linspace(-6, 6, 601)
     weight = np.exp(-(points**2) / 2)
@@ -84,15 +86,9 @@ def chance_of_best(means: Floats, deviations: Floats) -> Floats:
     for arm in range(len(means)):
         at = means[arm] + wide[arm] * points
         others = [other for other in range(len(means)) if other != arm]
-        beaten = [_below((at - means[other]) / wide[other]) for other in others]
+        beaten = [ndtr((at - means[other]) / wide[other]) for other in others]
         chances[arm] = float((weight * np.prod(beaten, axis=0)).sum())
     return chances / chances.sum()
-
-
-def _below(values: Floats) -> Floats:
-    from scipy.special import ndtr
-
-    return ndtr(values)
 
 
 def share_warning(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from bandits.logged.arm_counts import MOST_CELLS, most_steps
 from bandits.logged.reward_expressions import condition
+from bandits.statistics.arrays import Floats
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Integers
@@ -25,7 +26,6 @@ from mechanisms.table.bind_columns import Cells, cells_of
 from mechanisms.table.columns import NUMERIC_KINDS, OTHER, Column, Table
 from mechanisms.table.rows import Reading
 
-Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
 CELL, ARM, CHANCE, REWARD = range(4)  #: columns of a row

@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +73,17 @@ class SavedModeler:
 
 def is_modeler(state: Path) -> bool:
     """Return whether a file is a modeler's state, by its first line."""
+    return _named(state) is not None
+
+
+def _named(state: Path) -> str | None:
+    """Return the table that a modeler's state names; None of any other file."""
     try:
         with state.open("rb") as file:
             head = json.loads(file.readline(1 << 16))
     except (OSError, ValueError):
-        return False
-    return isinstance(head, dict) and "about" in head and head["about"] == ABOUT
+        return None
+    return str(head.get("table")) if isinstance(head, dict) and head.get("about") == ABOUT else None
 
 
 @contextmanager
@@ -93,17 +98,19 @@ def opened(
     if not os.path.lexists(state) and table is None:
         raise InputError(f"{state} does not exist", "begin with --table and the released table")
     if table is None:
-        table = state.parent / _named(state)
+        if (named := _named(state)) is None:
+            raise InputError(
+                f"{state} is no modeler's state, or damaged", "restore it, or begin in another file"
+            )
+        table = state.parent / named
     raw, points, facts = _read(table)
     settings = settings or Settings()
     begin = {
         "about": ABOUT,
         "table": os.path.relpath(table.resolve(), state.parent.resolve()),
         "sha256": sha256(raw),
-        **{"length": settings.length, "noise": settings.noise},
-        **{"seed": settings.seed, "smallest": settings.smallest, "rounds": settings.rounds},
+        **asdict(settings),
         "lengths": None if settings.lengths is None else list(settings.lengths),
-        "published": settings.published,
     }
     if settings.lengths is not None:
         scaled(points, np.array(settings.lengths))  # refused before a file is made
@@ -125,22 +132,13 @@ def _check_computable(settings: Settings) -> None:
         raise InputError("the published β_t takes no number of queries", "leave --rounds out")
 
 
-def _named(state: Path) -> str:
-    """Return the table that a state file names."""
-    if not is_modeler(state):
-        raise InputError(f"{state} is no modeler's state, or damaged", "restore it, or begin in another file")
-    with state.open("rb") as file:
-        head = json.loads(file.readline(1 << 16))
-    return str(head["table"])
-
-
 def _resumed(
     journal: Journal, state: Path, points: Floats, facts: dict[str, Any], begin: dict[str, Any]
 ) -> SavedModeler:
     head = journal.head
     if head.get("about") != ABOUT or head.get("sha256") != begin["sha256"]:
         raise InputError(f"{state} is the state of another table", "name its own, or begin in another file")
-    for name in ("length", "noise", "seed", "smallest", "rounds", "lengths", "published"):
+    for name in asdict(Settings()):
         if begin[name] not in (getattr(Settings, name), head.get(name)):
             raise InputError(f"{state} began with {name} = {head.get(name)}", f"leave --{name} out")
     modeler = SavedModeler(_begun(points, facts, head), journal, bool(head["smallest"]))

@@ -29,8 +29,8 @@ from bandits.statistics.axes import settled_eigh
 from bandits.statistics.clipped_sums import CONTRIBUTION_BITS
 from bandits.statistics.linear_posterior import LinearPosterior, evidence
 from dpaccount.numerics.bisection import bisect
+from dpaccount.proof import Cover
 
-Cover = tuple[int, int]
 Noise = Callable[[int], float]  #: numbers of a release ↦ deviation of each, in units of the clip
 
 OWN_NOISE: Final = sqrt(0.1)  #: deviation of a reward about its mean, in units of the bound on rewards
@@ -117,9 +117,7 @@ class FunctionLearner:
 
     # ------------------------------------------------------------------ a phase's people
 
-    def contributions(
-        self, places: Places, rewards: Floats, answered: NDArray[np.bool_] | None = None
-    ) -> Integers:
+    def contributions(self, places: Places, rewards: Floats, answered: NDArray[np.bool_]) -> Integers:
         """Return the exact sum of g·clip(y − ŷ, ±C)/C in grid units; each person's has norm at most 1.
 
         Who did not answer adds zero, and so does a reward that is no number.

@@ -9,12 +9,11 @@ corner; the best cell is split first (branch and bound) until the bound is near 
 work runs out.  Smooth kernels have d_k of the order of the distance; that of Matérn-1/2 falls with its
 root only, so that its bounds stay loose.
 
-*On a finite grid* the maximum is exact; on a box, a maximum over a grid bounds nothing, and is refused.
+*On a finite grid* the maximum is exact; on a box, a maximum over a grid bounds nothing.
 """
 
 import heapq
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
@@ -41,8 +40,8 @@ _SEAL = object()
 class Supremum:
     """What is known of sup σ̄², over what, how it was bounded in between, and at how many evaluations.
 
-    `metric` names what bounds it between evaluated points; None if nothing does.  Only the searches
-    of this file make one: an enclosure written by hand, or changed by `replace`, is a scale that
+    `metric` names what bounds it between evaluated points; None where all of them are evaluated.  Only
+    the searches of this file make one: an enclosure written by hand, or changed by `replace`, is one that
     nobody found.
     """
 
@@ -60,32 +59,21 @@ class Supremum:
             )
 
     def __init_subclass__(cls) -> None:
-        """Refuse subclasses, which could say any scale."""
+        """Refuse subclasses, which could say any enclosure."""
         raise InputError("Supremum cannot be subclassed")
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse pickling and copying: an unpickled one was not computed here."""
         raise InputError("a Supremum cannot be pickled or copied", "search again, or keep its as_json")
 
-    @property
-    def scale(self) -> Fraction:
-        """Return a proved upper bound on sup σ̄²; raises `InputError` if none is known."""
-        if self.over != FINITE and self.metric is None:
-            raise InputError(
-                "a maximum over a grid does not bound a supremum over the box",
-                "certify it by branch and bound, or round contexts to the grid",
-            )
-        return Fraction(self.enclosure.upper)
-
     def as_json(self) -> dict[str, object]:
         """Return the enclosure as a report prints it."""
-        upper = float(self.enclosure.upper)
         return {
-            "supremum": [float(self.enclosure.lower or 0), None if math.isinf(upper) else upper],
+            "supremum": [float(self.enclosure.lower or 0), float(self.enclosure.upper)],
             "over": self.over,
             "metric": self.metric,
             "evaluations": self.evaluations,
-            "verdict": "UNPROVEN" if self.over != FINITE and self.metric is None else "ENCLOSED",
+            "verdict": "ENCLOSED",
         }
 
 
@@ -195,14 +183,6 @@ def over_places(posterior: PosteriorVariance, points: list[Point]) -> Supremum:
         values = [posterior.variance(point) for point in points]
         ends = Enclosure(max(map(floor_of, values)), max(map(ceil_of, values)))
     return Supremum(ends, FINITE, None, len(points), _SEAL)
-
-
-def on_grid(posterior: PosteriorVariance, points: list[Point]) -> Supremum:
-    """Return the largest σ̄² over points of the box: a lower bound of its supremum, and no upper one."""
-    _check_ours(posterior)
-    with precision(PRECISION):
-        best = max(floor_of(posterior.variance(point)) for point in points)
-    return Supremum(Enclosure(best, math.inf), BOX, None, len(points), _SEAL)
 
 
 def above_ridge(ridge: Fraction) -> Supremum:

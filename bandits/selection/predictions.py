@@ -5,28 +5,16 @@ compared by the root mean square error of a predicted reward, each as its own pu
 """
 
 from fractions import Fraction
-from math import sqrt
 
 import numpy as np
 
+from bandits.function_release import FunctionRelease
 from bandits.private_prediction import covariance
-from bandits.private_prediction.function_learner import (
-    MAX_K_NORM_NUMBERS,
-    MIN_EIGENVALUE_SHARE,
-    START,
-    FunctionLearner,
-    Noise,
-    phase_covers,
-)
+from bandits.private_prediction.function_learner import START, FunctionLearner
 from bandits.private_prediction.predictor import MAX_PREDICTIONS, share
 from bandits.private_prediction.public_grid import PublicGrid
 from bandits.selection.forecasts import Selection
-from bandits.statistics.calibration import least_sigma
-from bandits.statistics.clipped_sums import CONTRIBUTION_BITS
 from dpaccount.errors import out_of_range
-from dpaccount.proof import REPLACE_ONE, assume_ball, linear
-from mechanisms.shared import grid as steps
-from mechanisms.shared.gaussian_noise import gaussian, unchanged
 
 SHORT = 8  #: rounds below which there is one phase
 
@@ -44,13 +32,9 @@ def choose(
     """
     if epsilon <= 0 or not 0 <= delta < 1 or rounds < 2 or (predictions is not None and predictions < 1):
         raise out_of_range("epsilon > 0, 0 <= delta < 1, rounds >= 2 and predictions >= 1")
-    candidates = {
-        ("function-release", "k-norm"): _released(grid, rounds, _k_norm(epsilon), MAX_K_NORM_NUMBERS)
-    }
+    candidates = {("function-release", "k-norm"): _released(grid, rounds, "k-norm", epsilon, Fraction(0))}
     if delta > 0:
-        candidates["function-release", "gaussian"] = _released(
-            grid, rounds, _gaussian(grid, epsilon, delta), None
-        )
+        candidates["function-release", "gaussian"] = _released(grid, rounds, "gaussian", epsilon, delta)
     if predictions is not None and predictions <= MAX_PREDICTIONS:
         scale = share("exponential", predictions, epsilon, delta)
         candidates["range-predictor", "exponential"] = covariance.forecast(
@@ -65,19 +49,6 @@ def choose(
     )
 
 
-def _k_norm(epsilon: Fraction) -> Noise:
-    return lambda numbers: sqrt(numbers + 1) * 2 / float(epsilon)
-
-
-def _gaussian(grid: PublicGrid, epsilon: Fraction, delta: Fraction) -> Noise:
-    person = linear(assume_ball("phase", Fraction(1), REPLACE_ONE, "movement"))
-    size, step = grid.features(MIN_EIGENVALUE_SHARE).size, steps.step(CONTRIBUTION_BITS)
-    sigma = least_sigma(
-        lambda s: gaussian(person, 2 * s, step, size, "phase", delta, unchanged), epsilon, delta
-    )
-    return lambda numbers: 2 * float(sigma)
-
-
 class _Forecast(FunctionLearner):
     """A learner that keeps its first prior: what it will know is then public."""
 
@@ -85,11 +56,22 @@ class _Forecast(FunctionLearner):
         return float((scale, power) == START)
 
 
-def _released(grid: PublicGrid, rounds: int, noise: Noise, most: int | None) -> float:
-    """Return the deviation of f that is left after all phases."""
-    features = grid.features(MIN_EIGENVALUE_SHARE)
-    learner = _Forecast(features, noise, most or features.size, 1.0)
-    for first, last in phase_covers(rounds, 3 if rounds >= SHORT else 1):
+def _released(grid: PublicGrid, rounds: int, law: str, epsilon: Fraction, delta: Fraction) -> float:
+    """Return the deviation of f that is left after all phases of `function-release`."""
+    subject = FunctionRelease(
+        rounds,
+        phases=3 if rounds >= SHORT else 1,
+        actions=grid.actions,
+        contexts=grid.contexts,
+        kernel=grid.kernel,
+        lengthscale=grid.lengthscale,
+        law=law,
+        epsilon=epsilon,
+        delta=delta,
+        space=grid.space,
+    )
+    learner = _Forecast(subject.features, subject.deviation, subject.numbers, 1.0)
+    for first, last in subject.covers():
         learner.begin(last - first + 1)
         # What is released does not matter: with a fixed prior the posterior's spread follows from the design
         # alone.

@@ -129,7 +129,7 @@ def race(runners: Sequence[Runner]) -> Selection:
     regrets: dict[str, list[float]] = {runner.label: [] for runner in runners}
     for before, most in pairwise((0, *STAGES)):
         seeds = range(FIRST_SEED + before, FIRST_SEED + most)
-        plays = [(f"rehearse {runner.label}", partial(_played, runner.play)) for runner in left]
+        plays = [(f"rehearse {runner.label}", partial(played, runner.play)) for runner in left]
         series = [Series(label, play, seeds, AT_ONCE) for label, play in plays]
         for runner, done in zip(left, run(series), strict=True):
             regrets[runner.label] += done.tolist()
@@ -148,7 +148,8 @@ def race(runners: Sequence[Runner]) -> Selection:
     return Selection(winner.subject, winner.parameters, f"mean regret in {count} public rehearsals: {listed}")
 
 
-def _played(play: Play, seeds: range) -> Floats:
+def played(play: Callable[[int], Any], seeds: range) -> Floats:
+    """Return what every seed's play gives, a row each."""
     return np.array([play(seed) for seed in seeds])
 
 
@@ -159,12 +160,13 @@ def _behind(differences: Floats) -> bool:
 
 
 def _noise(subject: Any, seed: int) -> Noise:
-    return rehearse(_proved(subject), Rehearsal(np.random.SeedSequence([seed, 3])))
+    return rehearse(proved(subject), Rehearsal(np.random.SeedSequence([seed, 3])))
 
 
 @lru_cache(maxsize=16)
-def _proved(subject: Any) -> Proved:
-    return Proved(subject.proof(subject.delta))
+def proved(subject: Any, delta: Fraction | None = None) -> Proved:
+    """Return what a subject's rehearsals draw by: its proof at `delta`, by default its own."""
+    return Proved(subject.proof(subject.delta if delta is None else delta))
 
 
 def baselines(rounds: int, dimension: int) -> list[dict[str, Value]]:

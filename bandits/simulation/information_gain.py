@@ -1,4 +1,4 @@
-"""Maximum information gain γ_T of a kernel on a finite domain: values, bounds and rates.
+"""Maximum information gain γ_T of a kernel on a finite domain: values and bounds.
 
 γ_T = max over T points (repeats allowed) of ½ ln det(I + K/λ) (Srinivas et al. 2010; Dubey 2021,
 Definition 1).  Floating point throughout.
@@ -66,21 +66,3 @@ def _sensible(kernel: Floats, ridge: float) -> None:
         raise InputError("a kernel matrix is square", f"found the shape {kernel.shape}")
     if not ridge > 0 or not np.isfinite(kernel).all():
         raise out_of_range("a finite kernel matrix and ridge > 0")
-
-
-GAIN_KERNELS = ("linear", "squared-exponential", "matern")
-
-
-def gain_exponent(kernel: str, dimension: int, smoothness: float | None = None) -> float:
-    """Return the exponent of T in γ_T: 0 for linear and squared-exponential kernels (powers of ln T only).
-
-    Matérn, ν > 1: d(d+1)/(2ν + d(d+1)) (Srinivas et al. 2010; Dubey 2021, Definition 1).
-    """
-    if kernel not in GAIN_KERNELS or dimension < 1:
-        raise InputError(f"known kernels: {', '.join(GAIN_KERNELS)}, of dimension 1 and more")
-    if kernel != "matern":
-        return 0.0
-    if smoothness is None or not smoothness > 1:
-        raise InputError("the rate of a Matérn kernel holds for smoothness above 1", "give it")
-    square = dimension * (dimension + 1)
-    return square / (2 * smoothness + square)

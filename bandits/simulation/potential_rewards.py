@@ -2,13 +2,8 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bandits.statistics.arrays import Floats
+from bandits.statistics.arrays import Floats, Integers
 from dpaccount.errors import InputError
-
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -28,7 +23,7 @@ class PotentialRewards:
         if self.rows.ndim != 2 or self.rows.shape[1] != len(self.means):
             raise InputError(f"rows have the shape {self.rows.shape}", f"needed {len(self.means)} columns")
 
-    def regrets(self, chosen: Indices) -> Floats:
+    def regrets(self, chosen: Integers) -> Floats:
         """Return largest mean − mean of the point that each person was given."""
         return self.means.max() - self.means[chosen]
 

@@ -13,7 +13,6 @@ from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.learning.arrivals import Actions, Course, replay
 from bandits.learning.contextual import Calibrated
@@ -24,8 +23,6 @@ from bandits.statistics.calibration import one_of
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover
 from mechanisms.subject import Domain, Rows, View, wide
-
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class Surface:
     tables: tuple[Floats, ...]
     lengths: tuple[float, ...]
 
-    def value(self, chosen: Indices) -> Floats:
+    def value(self, chosen: Integers) -> Floats:
         """Return f at choices of shape [..., groups]."""
         parts = [table[chosen[..., g]] for g, table in enumerate(self.tables)]
         return np.sum(parts, axis=0)
@@ -55,7 +52,7 @@ class Surface:
         """Return the number of grid points of every group."""
         return tuple(len(table) for table in self.tables)
 
-    def regret(self, chosen: Indices) -> Floats:
+    def regret(self, chosen: Integers) -> Floats:
         """Return max f − f of every choice."""
         return self.best - self.value(chosen)
 
@@ -168,7 +165,7 @@ class SurfaceBandit(Calibrated):
         raise NotImplementedError
 
 
-def on_offer(point: Indices, among: Floats | None) -> bool:
+def on_offer(point: Integers, among: Floats | None) -> bool:
     """Return whether a person may be shown this point: without places, every point."""
     return among is None or point[0] in among
 
@@ -178,7 +175,7 @@ class SurfaceCourse(Course):
 
     def __init__(self, subject: SurfaceBandit, batches: Sequence[Cover], groups: int) -> None:
         self.batches, self._groups, self.space = batches, groups, subject.space
-        self._shown: list[Indices] = []
+        self._shown: list[Integers] = []
         self._sums: list[Integers] = []
 
     @property

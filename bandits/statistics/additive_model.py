@@ -6,13 +6,11 @@ from itertools import pairwise
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bandits.statistics import kernels
-from bandits.statistics.arrays import Floats
+from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.axes import eigenfeatures
 
-Indices = NDArray[np.int64]
 SCALES = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8)  #: τ, of the sum's standard deviation
 FEATURE, WEIGHT = 1e-3, 1e-4  #: least eigenvalues, over the first, that make features and their priors
 
@@ -38,7 +36,7 @@ class AdditiveModel:
         self.slices, self.size = _beside(self.groups)
         self._blocks: dict[tuple[int, int], Blocks] = {}
 
-    def features(self, chosen: Indices) -> Floats:
+    def features(self, chosen: Integers) -> Floats:
         """Return φ of choices [n, groups], as rows."""
         parts = [features[chosen[:, g]] for g, features in enumerate(self.groups)]
         return np.concatenate([np.ones((len(chosen), 1)), *parts], axis=1)
@@ -54,7 +52,7 @@ class AdditiveModel:
             self._blocks[scale, length] = Blocks(self.slices, *_beside(parts), parts)
         return self._blocks[scale, length]
 
-    def best(self, weights: Floats, among: Floats | None = None) -> Indices:
+    def best(self, weights: Floats, among: Floats | None = None) -> Integers:
         """Return the choice of largest φᵀw, group by group, for every row w of `weights`.
 
         Where there is one group, it may be `among` these places only.

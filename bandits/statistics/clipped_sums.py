@@ -58,16 +58,13 @@ def best_clip(width: float, noise: float, typical: float) -> Clip:
 
 
 def contributions(
-    directions: Floats, residual: Floats, bound: float, answered: NDArray[np.bool_] | None = None
+    directions: Floats, residual: Floats, bound: float, answered: NDArray[np.bool_]
 ) -> Integers:
     """Return the exact sum of g·clip(residual, ±C)/C in grid units; each person's has norm at most 1.
 
-    A reward that is no number has the residual of 0.  Who did not answer adds zero; without `answered`
-    everyone did.
+    A reward that is no number has the residual of 0.  Who did not answer adds zero.
     """
-    within = np.clip(residual / bound, -1, 1)
-    if answered is not None:
-        within = np.where(answered, within, 0.0)
+    within = np.where(answered, np.clip(residual / bound, -1, 1), 0.0)
     return grid.in_ball(directions * within[:, None], Fraction(1), CONTRIBUTION_BITS).sum(0)
 
 

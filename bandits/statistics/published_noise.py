@@ -5,7 +5,7 @@ for running it as published; what they prove is decided by a subject's own proof
 """
 
 from fractions import Fraction
-from math import ceil, log, log2, sqrt
+from math import ceil, log, sqrt
 from typing import NamedTuple
 
 from dpaccount.errors import InputError, out_of_range
@@ -23,7 +23,7 @@ class Spectrum(NamedTuple):
 
 def nodes_published(rounds: int) -> int:
     """Return n = 1 + ⌈log₂ T⌉, the noises that the paper counts in a prefix."""
-    return 1 + ceil(log2(rounds))
+    return 1 + (rounds - 1).bit_length()
 
 
 def _privacy(alpha: Fraction, beta: Fraction) -> None:

@@ -6,7 +6,7 @@ any magnitude, and what is known of special compositions (equal bounded range, s
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -378,18 +378,15 @@ def largest_loss(total: Composition, *, one_way: bool = False) -> Answer:
     if not (total.mu2[1] or total.upper) and len(known) == len(rational):
         exact_sum = sum(known, Fraction(0))
         return Answer(Enclosure(exact_sum, exact_sum), "exact")
+    ways = [total] if one_way else total.directions
     with precision(closed_forms.bits(total)):
-        if any(way.ceiling() is None for way in _ways(replace(total, upper=()), one_way=one_way)):
+        if any(replace(way, upper=()).ceiling() is None for way in ways):
             return Answer(INFINITE, "exact")
-        most = [way.ceiling() for way in _ways(total, one_way=one_way)]
+        most = [way.ceiling() for way in ways]
         if any(one is None or not one.is_finite() for one in most):
             return Answer(Enclosure(None, math.inf), "exact")
         low, high = (max(end(one) for one in most if one is not None) for end in (floor_of, ceil_of))
     return Answer(Enclosure(None if total.upper else low, high), "exact")
-
-
-def _ways(total: Composition, *, one_way: bool) -> Sequence[Composition]:
-    return [total] if one_way else total.directions
 
 
 def all_within(total: Composition, epsilon: Number) -> bool:

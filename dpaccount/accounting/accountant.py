@@ -12,6 +12,7 @@ from earlier answers there are `dpaccount.Filter` and `dpaccount.Odometer`.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Never
@@ -86,10 +87,8 @@ def _counted(events: Event | Iterable[Event], relation: Relation | str | None) -
     try:
         return Plan(Relation.REPLACE_ONE, given)
     except InputError:
-        try:
+        with suppress(InputError):  # they may have no common relation: the first reason says more
             return Plan(Relation.ADD_REMOVE, given)
-        except InputError:
-            pass  # they have no common relation: the first reason says more
         raise
 
 

@@ -129,12 +129,8 @@ def _root(square: Fraction) -> float | str:
         return 0.0
     shift = 2 * max(0, 128 + square.denominator.bit_length() - square.numerator.bit_length())
     floor = math.isqrt((square.numerator << shift) // square.denominator)
-    return printed(
-        Fraction(floor + 1, 1 << (shift // 2))
-        if floor * floor != square * 2**shift
-        else Fraction(floor, 1 << (shift // 2)),
-        up=True,
-    )
+    ceiling = floor + (floor * floor != square * 2**shift)
+    return printed(Fraction(ceiling, 1 << (shift // 2)), up=True)
 
 
 def _within(option: str, value: Fraction, most: int | None) -> Fraction:

@@ -361,7 +361,7 @@ def _real(
         return cost(number(noise))
 
     if least is None:
-        start = _start(unknown.make(Fraction(1)), epsilon, delta)
+        start = first_guess(unknown.make(Fraction(1)), epsilon, delta)
     else:  # the cost of next to nothing is next to nothing, so that one is enough
         start = max(Fraction(1), 2 * least) if epsilon > 0 and delta > 0 else Fraction(1)
     noise = least_noise(loss, epsilon, delta, start, coarse)
@@ -407,13 +407,6 @@ def _whole(unknown: Unknown, cost: Costing, epsilon: Fraction) -> Calibration:
     beyond = least_integer(lambda number: not fits(number), low, min(low + step, most))
     best = beyond if unknown.falls else beyond - 1
     return Calibration(unknown.key, Fraction(best), str(best), cost(Fraction(best), GAP))
-
-
-def _start(plan: Plan, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return about the noise that is enough, of one event known by name from the plan for noise 1; else 1."""
-    once = plan.events[0]
-    known = len(plan.events) == 1 and once.name in PARAMETERS
-    return first_guess(once, epsilon, delta) if known else Fraction(1)
 
 
 def _may_rise(plan: Plan, epsilon: Fraction) -> bool:
@@ -514,13 +507,15 @@ def first_met(
         text, step = decimal(value + (step if up else -step), up=up), 2 * step
 
 
-def first_guess(unit: Event, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return about the noise that is enough: where a Gaussian of the event's ρ has that ε (`unit`: noise 1).
+def first_guess(plan: Plan, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return about the noise that is enough, of one event known by name, from the plan for noise 1; else 1.
 
+    It is where a Gaussian of the event's ρ has that ε.
     ρ falls as the square of the noise, or as its first power (`zcdp`). The Gaussian one is near √ρ =
     ε/(√(ε + L) + √L), L = ln(1/δ), by zCDP's simple conversion. All in logarithms, for any magnitude.
     """
-    rho = unit.zcdp()
+    unit = plan.events[0]
+    rho = unit.zcdp() if len(plan.events) == 1 and unit.name in PARAMETERS else None
     if not (epsilon > 0 and delta > 0 and rho):
         return Fraction(1)
     depth, e = math.log(max(-log_float(delta), 1e-300)), log_float(epsilon)

@@ -17,26 +17,21 @@ Fraction(1, 4)
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
-from typing import Any, dataclass_transform
+from typing import Any
 
 from dpaccount.accounting.measures import ADAPTIVE, Measure, unknown
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Exact, exact_argument, shown
 from dpaccount.plan import events as ev
-from dpaccount.plan.event_base import Event, Real
+from dpaccount.plan.event_base import Event, Real, record
 from dpaccount.relation import Relation
 
 FIRST: Any = Fraction(1, 1000)
 
 
-@dataclass_transform()
-def _meter(kind: type[Any]) -> type[Any]:
-    return dataclass(kind)
-
-
-@_meter
+@record()
 class Odometer:
     """A running total of adaptively chosen events; each `charge` adds one.
 
@@ -90,7 +85,7 @@ class Odometer:
         return self.measure.tail(self.first * 2**step, share / ((step + 1) * (step + 2)))
 
 
-@_meter
+@record()
 class Filter(Odometer):
     """A `budget`, fixed beforehand, in one `measure`: a charge that would exceed it is refused.
 

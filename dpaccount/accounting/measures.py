@@ -6,7 +6,7 @@ before the sum exceeds the budget. Decisions are certified: what cannot be told 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,8 +18,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.bisection import bisect, least_integer
 from dpaccount.numerics.closed import gaussian, renyi
-from dpaccount.numerics.closed.gdp_of_release import mu_squared
-from dpaccount.numerics.curves import at_most, gdp_delta, renyi_log_delta
+from dpaccount.numerics.curves import at_most
 from dpaccount.numerics.intervals import ball, ceil_of, log_float, precision
 from dpaccount.plan.event_base import Event
 
@@ -97,10 +96,9 @@ class Measure:
     def room(self, total: Amounts, epsilon: Fraction, delta: Fraction) -> Amounts:
         """Return amounts, each as large as found, that still fit on top of `total`, which fits."""
         if self._kind.parts:
-            shared = zip(self._kind.parts, total, _shares(delta), strict=True)
             return tuple(
                 room
-                for name, amount, share in shared
+                for name, amount, share in _each_share(total, delta)
                 for room in MEASURES[name]._beside(amount, epsilon, share)
             )
         return tuple(
@@ -237,11 +235,12 @@ def _mu2_of_pure(epsilon: Fraction) -> Fraction:
 
     Always at most 8ε: Φ(−x) ≤ e^{−x²/2}/2, which for x = μ/2 = √(2ε) is e^{−ε}/2 ≤ 1/(1+e^ε).
     """
-    return 8 * epsilon if epsilon > LARGE else mu_squared(epsilon)
+    return 8 * epsilon if epsilon > LARGE else gaussian.mu_squared(epsilon)
 
 
 def _gdp_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
-    return total[0] == 0 or at_most(lambda _: gdp_delta(total[0], epsilon), delta)
+    mu2 = total[0], total[0]
+    return at_most(lambda bits: gaussian.delta_plain(epsilon, mu2, bits), delta)
 
 
 def _gdp_epsilon(total: Amounts, delta: Fraction, width: Fraction) -> Enclosure:
@@ -278,11 +277,13 @@ def _zcdp_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
     if rho == 0 or delta == 0:
         return rho == 0
     order = _order(rho, epsilon)
-    return at_most(lambda _: renyi_log_delta(order, order * rho, epsilon) - ball(delta).log(), Fraction(0))
+    return at_most(
+        lambda _: renyi.log_delta(order, ball(order * rho), epsilon) - ball(delta).log(), Fraction(0)
+    )
 
 
 def _order(rho: Fraction, epsilon: Fraction) -> Fraction:
-    """Return nearly the best Rényi order of `renyi_log_delta` (any order is sound).
+    """Return nearly the best Rényi order of `renyi.log_delta` (any order is sound).
 
     That bound is convex in α = 1 + e^m; its derivative (2α−1)ρ − ε + ln(1 − 1/α) grows from −∞ to ∞.
     """
@@ -351,9 +352,9 @@ EITHER = ("gdp", "zcdp", "pure")
 UNBOUNDED = Fraction(10**9)  #: the amount of what has no bound; with ε ≤ `LARGE` no measure fits it
 
 
-def _shares(delta: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-    """Return the δ of each measure: they add up to δ (docs/proofs.md, "Either of three filters")."""
-    return delta / 2, delta / 2, Fraction(0)
+def _each_share(total: Amounts, delta: Fraction) -> Iterator[tuple[str, Fraction, Fraction]]:
+    """Yield each measure, its amount and its part of δ (docs/proofs.md, "Either of three filters")."""
+    return zip(EITHER, total, (delta / 2, delta / 2, Fraction(0)), strict=True)
 
 
 def _either(found: list[Amounts | None]) -> Amounts | None:
@@ -364,16 +365,17 @@ def _either(found: list[Amounts | None]) -> Amounts | None:
 
 def _either_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
     """Say whether one of the measures, all of which were added up from the beginning, still fits."""
-    shared = zip(EITHER, total, _shares(delta), strict=True)
-    able = [(name, amount, share) for name, amount, share in shared if amount < UNBOUNDED]
-    return any(_KINDS[name].fits((amount,), epsilon, share) for name, amount, share in able)
+    return any(
+        _KINDS[name].fits((amount,), epsilon, share)
+        for name, amount, share in _each_share(total, delta)
+        if amount < UNBOUNDED
+    )
 
 
 def _of_parts(total: Amounts, delta: Fraction, width: Fraction) -> list[Enclosure]:
-    shared = zip(EITHER, total, _shares(delta), strict=True)
     return [
         _KINDS[name].enclosure((amount,), share, width) if amount < UNBOUNDED else Enclosure(None, math.inf)
-        for name, amount, share in shared
+        for name, amount, share in _each_share(total, delta)
     ]
 
 

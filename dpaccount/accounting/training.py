@@ -21,9 +21,9 @@ takes part, and how far apart.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, dataclass_transform
+from typing import Any
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import Calibration, Unknown, settle
@@ -33,7 +33,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, as_exact, exact_argument, formatted, shown
 from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.work_budget import PROFILE, allowance
-from dpaccount.plan.event_base import Real, Spelled
+from dpaccount.plan.event_base import Real, Spelled, record
 from dpaccount.plan.events import (
     DpFtrl,
     Gaussian,
@@ -66,12 +66,6 @@ USUAL: Any = ""  #: the relation that a sampling is counted under where none is 
 MECHANISMS = ("tree", "sqrt-toeplitz", "banded-toeplitz")  #: of DP-FTRL
 ADD_REMOVE: Any = Relation.ADD_REMOVE
 POINTS = 60  #: of a curve over steps
-
-
-@dataclass_transform(frozen_default=True)
-def record(kind: type[Any]) -> type[Any]:
-    """Make a frozen dataclass, whose numbers are given in any spelling and kept exactly."""
-    return dataclass(frozen=True)(kind)
 
 
 def check_batches(examples: int, batch: int, steps: int) -> None:
@@ -117,7 +111,7 @@ def steps_of(epochs: Exact, examples: int, batch: int, sampling: str = POISSON) 
     return math.ceil(passes * examples / batch)
 
 
-@record
+@record(frozen=True)
 class Training:
     """A run of `steps` on samples of `batch` of the `examples`, with noise multiplier `sigma`.
 
@@ -325,7 +319,7 @@ class Training:
         )
 
 
-@record
+@record(frozen=True)
 class FtrlTraining:
     """`steps` steps on batches whose order does not depend on the data, released by `mechanism`.
 

@@ -135,12 +135,8 @@ def _largest(
     """Evaluate in turn all that may exceed what is proved of those before."""
     best: Worst | None = None
     for unit, total, most in ranked:
-        if (
-            best is not None
-            and most is not None
-            and best.bounds.lower is not None
-            and most <= best.bounds.lower
-        ):
+        proved = None if best is None else best.bounds.lower
+        if most is not None and proved is not None and most <= proved:
             continue
         answer = evaluate(total)
         best = _worse(best, Worst(_within(answer.bounds, most), unit, answer.method))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpaccount.errors import ReceiptError
 from dpaccount.precision import precision
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 LIMIT = 2**62  #: exclusive bound on values, so that value plus noise cannot overflow
 MAX_COMPARED_SINGLY = 64  #: array size up to which Python compares faster than NumPy

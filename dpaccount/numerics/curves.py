@@ -5,10 +5,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache, reduce
 
-from flint import arb, fmpq, fmpz_poly
+from flint import arb, fmpz_poly
 
 from dpaccount.checker.curves import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure
 from dpaccount.errors import RuleError
+from dpaccount.numerics.closed import gaussian
+from dpaccount.numerics.intervals import ball
 from dpaccount.precision import precision
 
 Shift = tuple[int, ...]
@@ -29,27 +31,9 @@ def compare(ball_at: Callable[[int], arb], limit: Fraction) -> bool | None:
     return None
 
 
-def ball(value: Fraction | int) -> arb:
-    """Return a ball around an exact number; unlike that of `intervals`, it costs none of a work budget."""
-    return arb(fmpq(value.numerator, value.denominator))
-
-
 def at_most(ball_at: Callable[[int], arb], limit: Fraction) -> bool:
     """Return whether value ≤ limit is proved."""
     return compare(ball_at, limit) is True
-
-
-def normal_cdf(x: arb) -> arb:
-    """Return Φ(x), without cancellation in either tail."""
-    return (-x / arb(2).sqrt()).erfc() / 2
-
-
-def gdp_delta(mu_squared: Fraction, epsilon: Fraction) -> arb:
-    """Return δ(ε) of μ-GDP, Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) (Balle & Wang 2018; Dong et al. 2022)."""
-    if mu_squared == 0:
-        return arb(0)
-    mu, eps = ball(mu_squared).sqrt(), ball(epsilon)
-    return normal_cdf(mu / 2 - eps / mu) - eps.exp() * normal_cdf(-mu / 2 - eps / mu)
 
 
 def pure_delta(bound: Fraction, epsilon: Fraction) -> arb:
@@ -58,12 +42,6 @@ def pure_delta(bound: Fraction, epsilon: Fraction) -> arb:
         return arb(0)
     top, eps = ball(bound).exp(), ball(epsilon).exp()
     return (top - eps) / (1 + top)
-
-
-def renyi_log_delta(alpha: Fraction, divergence: Fraction, epsilon: Fraction) -> arb:
-    """Return (α−1)(D − ε) + (α−1) ln(1 − 1/α) − ln α, at least ln δ(ε) (Canonne, Kamath & Steinke 2020)."""
-    a = ball(alpha)
-    return (a - 1) * (ball(divergence) - ball(epsilon)) + (a - 1) * (1 - 1 / a).log() - a.log()
 
 
 def range_delta(eta: Fraction, epsilon: Fraction) -> arb:
@@ -84,9 +62,10 @@ def delta_ball(curve: Curve, epsilon: Fraction, bits: int) -> arb:
         case BoundedRange(eta):
             return range_delta(eta, epsilon)
         case Gdp(mu_squared):
-            return gdp_delta(mu_squared, epsilon)
+            return gaussian.delta_plain(epsilon, (mu_squared, mu_squared), bits)
         case NearGdp(mu_squared, distance):
-            return gdp_delta(mu_squared, epsilon) + ball(distance) * (1 + ball(epsilon).exp())
+            ideal = gaussian.delta_plain(epsilon, (mu_squared, mu_squared), bits)
+            return ideal + ball(distance) * (1 + ball(epsilon).exp())
         case Lattice(variance, shifts, count):
             deltas = (lattice_delta(variance, shift, count, epsilon, bits) for shift in shifts)
             return reduce(arb.max, deltas, arb(0))

@@ -23,6 +23,7 @@ from flint import acb_poly, arb, arb_poly, ctx
 
 from dpaccount.numerics.fourier.sampled_gaussian import OnLine, TiltedSample, float_up, normal
 from dpaccount.numerics.fourier.shifted_line import Number
+from dpaccount.numerics.fourier.transforms import log_integral
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import OutOfReach, as_rate, kept, spend
 
@@ -257,17 +258,11 @@ def _inverse_roots(rate: Fraction, mu2: Fraction, units: int, bits: int) -> list
 
 @lru_cache(maxsize=1 << 14)
 def _float_log(rate: Fraction, mu2: Fraction, units: int, a: float) -> float:
-    """Return an estimate of log H(a); small deviations from 1 keep their digits, as ∫ φ(z − 1) = 0."""
-    import numpy as np
-
+    """Return an estimate of log H(a)."""
     reach = units * math.sqrt(float(mu2))
     left, right = (2 ** math.ceil(math.log2(1 + max(side, 0.0) * reach)) for side in (-a, max(a, 1.0)))
     u, weight, logs, excess = _float_grid(rate, mu2, units, left, right)
-    power = a * logs
-    if power.max() < 30:
-        return float(np.log1p(weight @ (np.expm1(power) - a * excess)))
-    top = power - u * u / 2
-    return float(top.max() + np.log(np.exp(top - top.max()).sum() * (u[1] - u[0]) / math.sqrt(2 * math.pi)))
+    return log_integral(u, weight, a * logs, (a, excess))
 
 
 @lru_cache(maxsize=64)

@@ -159,10 +159,6 @@ class AllocatedMean(OneWay, CommonSupport, Unbounded, ExactPair):
 
         return value
 
-    def transform(self) -> None:
-        """Return None: lattices take the curve."""
-        return
-
     def moment(self, s: arb) -> arb:
         """Return the moment of a step that surely holds the unit: P is a mixture of such laws."""
         sure = ResponsePair(self.epsilon) if self.epsilon else GaussianPair((self.mu2,) * 2)

@@ -90,10 +90,6 @@ class Composition:
         alone = self.attainment == Attained.ALONE and self.without_failures().one_pair is not None
         return not self.upper and (self.attainment == Attained.ALWAYS or alone)
 
-    def as_attained(self) -> "Composition":
-        """Return the same pairs as those of a release that attains them."""
-        return replace(self, attainment=Attained.ALWAYS)
-
     def bracketing_pairs(self, *, sorts: bool = True) -> "tuple[Composition, Composition] | None":
         """Return compositions of simpler pairs that cost no more, and no less; None where all are simple.
 

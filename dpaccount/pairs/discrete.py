@@ -23,7 +23,7 @@ from dpaccount.numerics.fourier.discrete_transforms import (
 )
 from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
 from dpaccount.numerics.intervals import accurate, ball, ceil_of, precision
-from dpaccount.numerics.lattice import counted_losses, exact_grids, lattice
+from dpaccount.numerics.lattice import exact_grids, lattice
 from dpaccount.numerics.lattice.exact_grids import OnGrid
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.pairs.pair import (
@@ -88,11 +88,11 @@ class AtomPair(Symmetric, RationalEnds, GridPair):
         return sum((m() * (-ball(t - at).expm1()) for at, m in self.transform().points() if at > t), arb(0))
 
     def few_losses(self) -> tuple[Atoms, arb] | None:
-        """Return the losses with their masses, the rarest first."""
+        """Return the losses with their masses."""
         atoms = self.transform()
         if atoms.size() > MAX_COUNTED:
             return None
-        return counted_losses.ordered([(ball(t), mass()) for t, mass in atoms.points()]), arb(0)
+        return tuple((ball(t), mass()) for t, mass in atoms.points()), arb(0)
 
     def add_discrete(self, parts: DiscreteParts, count: int) -> bool:
         """Add the losses."""

@@ -17,7 +17,10 @@ from dpaccount.pairs.pair import CommonSupport, ExactPair, Symmetric, Unbounded
 
 @dataclass(frozen=True)
 class GaussianPair(Symmetric, CommonSupport, Unbounded, ExactPair):
-    """All Gaussian noise of a composition, of μ² in [low, high] together."""
+    """All Gaussian noise of a composition, of μ² in [low, high] together.
+
+    It has no transform: a product of transforms has one μ² for all Gaussians (`contours.Product`).
+    """
 
     mu2: Ends
     rank: ClassVar[int] = 0
@@ -30,10 +33,6 @@ class GaussianPair(Symmetric, CommonSupport, Unbounded, ExactPair):
     def lattice_curve(self, grid: Grid, depth: int) -> Curve:
         """Return the closed curve at one precision."""
         return partial(gaussian.delta_plain, mu2=self.mu2, bits=grid.bits + 64)
-
-    def transform(self) -> None:
-        """Return None: a product of transforms has one μ² for all Gaussians (`contours.Product`)."""
-        return
 
     def moment(self, s: arb) -> arb:
         """Return e^{s(s+1)μ²/2}."""

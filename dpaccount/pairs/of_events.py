@@ -259,7 +259,7 @@ def _sampled(total: Total, inner: Composition) -> Composition:
     """Return the sampled composition; a sample of an upper bound is an upper bound."""
     if inner.attainment is not Attained.ALWAYS:
         total.attained(Attained.NEVER)
-    return inner.as_attained()
+    return replace(inner, attainment=Attained.ALWAYS)
 
 
 def _replaced(total: Total, event: ev.PoissonReplaced, count: int) -> None:

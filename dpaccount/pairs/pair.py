@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self
 
 from flint import arb
@@ -94,9 +95,9 @@ class LossPair(ABC):
         """Return the curve to about `bits` bits; precisions are shared in steps of 64."""
         return _curve(self, -(-bits // 64) * 64)
 
-    @abstractmethod
     def transform(self) -> Transform | None:
-        """Return the transform where it is known in closed form or by quadrature."""
+        """Return the transform in closed form or by quadrature; None: unknown, or others are quicker."""
+        return None
 
     def summed_transform(self) -> Transform | None:
         """Return a transform that may take a long sum."""
@@ -129,9 +130,10 @@ class LossPair(ABC):
 
     # ---- lattices and lists of losses
 
+    @kept(256)
     def span(self, depth: int) -> Ends:
         """Return [low, high] such that about 2^−depth of the mass lies above and below."""
-        return _span(self, depth)
+        return self.own_span(depth)
 
     def own_span(self, depth: int) -> Ends:
         """Return the span, from the ends of the loss where they are known, else from the curve."""
@@ -178,7 +180,7 @@ class LossPair(ABC):
         return None
 
     def few_losses(self) -> tuple[Atoms, arb] | None:
-        """Return the losses with their masses, the rarest first, and the mass at +∞; None: many."""
+        """Return the losses with their masses, and the mass at +∞; None: many."""
         return None
 
     def copies(self, count: int) -> TruncatedPowers | None:
@@ -259,10 +261,6 @@ class ExactPair(LossPair):
 class UpperPair(LossPair):
     """A bound on a pair: no mechanism need attain it, and it has no transform."""
 
-    def transform(self) -> Transform | None:
-        """Return None: upper bounds have no transform."""
-        return None
-
     def lattice(self, grid: Grid, depth: int) -> Masses:
         """Return a lattice measure above the curve, which need not be that of a pair."""
         first, count = self._nodes(grid, depth)
@@ -270,7 +268,8 @@ class UpperPair(LossPair):
         if not self.symmetric:
             return connect_dots.above(curve, grid, first, count)
         first = math.floor(first / grid.step) * grid.step  # then nodes lie at ±t, and share the work
-        return connect_dots.above(sampled_curves.mirrored(curve, depth + 40), grid, first, count + 1)
+        both = sampled_curves.two_sided(cache(curve), depth + 40)
+        return connect_dots.above(both, grid, first, count + 1)
 
 
 class Symmetric(LossPair):
@@ -320,14 +319,18 @@ class RationalEnds(LossPair):
         return -self.largest(), self.largest()
 
 
-class Unbounded(LossPair):
-    """States that losses have no bound."""
+class UnknownEnds(LossPair):
+    """States that finite losses have no bound, or none that is used: a span is sought on the curve."""
 
-    def ceiling(self) -> None:
+    def ends(self) -> None:
         """Return None."""
         return
 
-    def ends(self) -> None:
+
+class Unbounded(UnknownEnds):
+    """States that losses have no bound."""
+
+    def ceiling(self) -> None:
         """Return None."""
         return
 
@@ -370,8 +373,3 @@ def extent(value: Fraction | int) -> int:
 @kept(256)
 def _curve(pair: LossPair, bits: int) -> Curve:
     return pair.own_curve(bits)
-
-
-@kept(256)
-def _span(pair: LossPair, depth: int) -> Ends:
-    return pair.own_span(depth)

@@ -20,7 +20,7 @@ from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
 from dpaccount.numerics.fourier.transforms import Transform
 from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
-from dpaccount.numerics.lattice import composing, counted_losses
+from dpaccount.numerics.lattice import composing
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.sampled_mixed import MOST_ATOMS, SampledMixedTransform
 from dpaccount.numerics.sampled_units import SampledMixture, SampledUnitsTransform
@@ -36,6 +36,7 @@ from dpaccount.pairs.pair import (
     OneWay,
     Sampling,
     TransformPair,
+    UnknownEnds,
     UpperPair,
 )
 from dpaccount.pairs.table import TablePair
@@ -147,10 +148,6 @@ class SampledPair(PoissonComposition, ExactPair):
         """Return the rate times the mass of failures, 0 when a unit is added."""
         return Fraction(0) if self.added else self.rate * self.inner.failure()[0]
 
-    def transform(self) -> Transform | None:
-        """Return None: quicker methods come first."""
-        return None
-
     def summed_transform(self) -> Transform | None:
         """Return a quadrature for Laplace noise, a sum over discrete losses; None for mixed pairs."""
         inner, transform = self.inner, None
@@ -245,18 +242,14 @@ class SampledPair(PoissonComposition, ExactPair):
         atoms = None if transform is None else transform.atoms()
         if transform is None or atoms is None or len(atoms) > MAX_COUNTED:
             return None
-        return counted_losses.ordered(atoms), transform.infinite()
+        return tuple(atoms), transform.infinite()
 
 
 @dataclass(frozen=True)
-class SampledBound(PoissonComposition, UpperPair):
+class SampledBound(UnknownEnds, PoissonComposition, UpperPair):
     """A composition of which some part is an upper bound, on a Poisson sample."""
 
     rank: ClassVar[int] = 20
-
-    def ends(self) -> None:
-        """Return None: only an upper curve is known."""
-        return
 
     def renyi(self, order: Fraction) -> arb | None:
         """Return the bound by joint convexity of the moment, of the inner reverse when a unit is added."""
@@ -264,7 +257,7 @@ class SampledBound(PoissonComposition, UpperPair):
 
 
 @dataclass(frozen=True)
-class SampledGaussian(PoissonPair, TransformPair):
+class SampledGaussian(UnknownEnds, PoissonPair, TransformPair):
     """The Gaussian pair of μ² = `mu2` on a Poisson sample (Mironov, Talwar & Zhang 2019)."""
 
     mu2: Fraction
@@ -274,10 +267,6 @@ class SampledGaussian(PoissonPair, TransformPair):
     def ceiling(self) -> arb | None:
         """Return −ln(1 − q), the largest loss when a unit is added; removing one has no bound."""
         return -(-ball(self.rate)).log1p() if self.added else None
-
-    def ends(self) -> None:
-        """Return None: the loss is unbounded in one of the two directions."""
-        return
 
     def own_curve(self, bits: int) -> Curve:
         """Return the curve from the Gaussian one."""
@@ -311,7 +300,7 @@ class SampledGaussian(PoissonPair, TransformPair):
 
 
 @dataclass(frozen=True)
-class SampledGroup(OfSample, CommonSupport, ExactPair):
+class SampledGroup(UnknownEnds, OfSample, CommonSupport, ExactPair):
     """A group on a Poisson sample of Gaussian noise: `there` units against `gone` others, of μ² each.
 
     They are in one dataset alone and in the other alone (`numerics.sampled_units`).
@@ -331,10 +320,6 @@ class SampledGroup(OfSample, CommonSupport, ExactPair):
     def ceiling(self) -> arb | None:
         """Return −gone·ln(1 − q) if none of the group is there; else losses have no bound."""
         return None if self.there else -self.gone * (-ball(self.rate)).log1p()
-
-    def ends(self) -> None:
-        """Return None: the loss is unbounded in one of the two directions."""
-        return
 
     def _mixture(self) -> SampledMixture:
         return SampledMixture(self.rate, self.mu2, self.there, self.gone)

@@ -7,7 +7,6 @@ noise moved by ± the sensitivity), the pair is (z₊R, z₋R) over the noise R 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import singledispatch
 from typing import ClassVar
 
 from flint import arb
@@ -33,6 +32,7 @@ from dpaccount.pairs.pair import (
     Symmetric,
     TransformPair,
     Unbounded,
+    UnknownEnds,
 )
 from dpaccount.pairs.table import LossTable
 
@@ -70,7 +70,7 @@ class ReplacedGaussian(Unbounded, ReplacedRow, TransformPair):
 
 
 @dataclass(frozen=True)
-class ReplacedLaplace(ReplacedRow, TransformPair):
+class ReplacedLaplace(UnknownEnds, ReplacedRow, TransformPair):
     """Laplace noise of largest loss `loss`."""
 
     loss: Fraction
@@ -83,10 +83,6 @@ class ReplacedLaplace(ReplacedRow, TransformPair):
     def ceiling(self) -> arb:
         """Return ln(1 + q(e^loss − 1)) − ln w."""
         return shrunk(ball(self.loss), ball(self.rate)) - least_log_ratio(self.rate, self.loss)
-
-    def ends(self) -> None:
-        """Return None: lattices take the span from the curve."""
-        return
 
     def own_curve(self, bits: int) -> Curve:
         """Return the closed curve."""
@@ -186,25 +182,13 @@ class ReplacedGeometric(ReplacedRow, CommonSupport, LossTable):
         return tuple(atoms)
 
 
-@singledispatch
 def replaced(pair: LossPair, rate: Fraction) -> LossPair:
     """Return the pair of a row that is replaced in a Poisson sample of this noise; raises `TypeError`."""
+    match pair:
+        case LaplacePair(loss):
+            return ReplacedLaplace(rate, loss)
+        case GeometricPair(scale, shift):
+            return ReplacedGeometric(rate, scale, shift)
+        case ResponsePair(epsilon, 2):  # pure ε: geometric noise moved by one step
+            return ReplacedGeometric(rate, 1 / epsilon, 1)
     raise TypeError(f"no pair is known for a row that is replaced in a sample of {pair}")
-
-
-@replaced.register
-def _(pair: LaplacePair, rate: Fraction) -> ReplacedLaplace:
-    return ReplacedLaplace(rate, pair.loss)
-
-
-@replaced.register
-def _(pair: GeometricPair, rate: Fraction) -> ReplacedGeometric:
-    return ReplacedGeometric(rate, pair.scale, pair.shift)
-
-
-@replaced.register
-def _(pair: ResponsePair, rate: Fraction) -> ReplacedGeometric:
-    """Return the pair of pure ε: geometric noise moved by one step."""
-    if pair.k > 2:
-        raise TypeError(f"no pair is known for a row that is replaced in a sample of {pair}")
-    return ReplacedGeometric(rate, 1 / pair.epsilon, 1)

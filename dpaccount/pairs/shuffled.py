@@ -12,14 +12,15 @@ from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.intervals import ball
 from dpaccount.pairs.discrete import ResponsePair
-from dpaccount.pairs.pair import CommonSupport, ExactPair, Symmetric
+from dpaccount.pairs.pair import CommonSupport, ExactPair, Symmetric, UnknownEnds
 
 
 @dataclass(frozen=True)
-class ShuffledPair(Symmetric, CommonSupport, ExactPair):
+class ShuffledPair(Symmetric, CommonSupport, UnknownEnds, ExactPair):
     """`users` ≥ 2 shuffled reports, each of an `epsilon`-DP randomiser, of which one user's data changes.
 
-    No randomiser attains it (`numerics.clones`).
+    No randomiser attains it (`numerics.clones`).  Losses end at ±ε, but so rarely that spans are sought on
+    the curve.
     """
 
     users: int
@@ -35,18 +36,9 @@ class ShuffledPair(Symmetric, CommonSupport, ExactPair):
         """Return ε."""
         return self.epsilon
 
-    def ends(self) -> None:
-        """Return None."""
-        # ±ε are the ends, but so rare that spans are sought on the curve.
-        return
-
     def own_curve(self, bits: int) -> Curve:
         """Return the curve of the clones, to the bits of their table."""
         return sampled_curves.two_sided(lambda t: clones(self.epsilon, self.users).delta(t), bits)
-
-    def transform(self) -> None:
-        """Return None: lattices take the curve."""
-        return
 
     def moment(self, s: arb) -> arb:
         """Return the largest moment of an ε-DP mechanism, which bounds this one."""

@@ -15,7 +15,7 @@ from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.fourier.discrete_transforms import TableTransform, kept_losses
 from dpaccount.numerics.fourier.transforms import Transform
 from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
-from dpaccount.numerics.lattice import composing, counted_losses
+from dpaccount.numerics.lattice import composing
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.work_budget import spend
 from dpaccount.pairs.pair import MAX_COUNTED, Atoms, ExactPair
@@ -68,10 +68,6 @@ class LossTable(ExactPair):
         """Return the curve as a sum over the losses."""
         return lambda t: accurate(lambda: self.delta(t), bits, max(96, bits + 32))
 
-    def transform(self) -> Transform | None:
-        """Return None: few losses are counted one by one first."""
-        return None
-
     def summed_transform(self) -> Transform | None:
         """Return the sum over the losses, where they are listed."""
         return TableTransform(self) if self.listed() else None
@@ -87,15 +83,11 @@ class LossTable(ExactPair):
         return composing.of_table(self.losses, lambda: ball(self.infinite_mass()), grid)
 
     def few_losses(self) -> tuple[Atoms, arb] | None:
-        """Return the losses with their masses, the rarest first, and the mass at +∞."""
+        """Return the losses with their masses, and the mass at +∞."""
         if not self.listed():
             return None
         losses = self.losses()
-        return (
-            (counted_losses.ordered(losses), ball(self.infinite_mass()))
-            if len(losses) <= MAX_COUNTED
-            else None
-        )
+        return (losses, ball(self.infinite_mass())) if len(losses) <= MAX_COUNTED else None
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.intervals import ball
 from dpaccount.pairs.composition import Composition
-from dpaccount.pairs.pair import OfSample, Sampling, Symmetric, UpperPair
+from dpaccount.pairs.pair import OfSample, Sampling, Symmetric, UnknownEnds, UpperPair
 
 SPARE_BITS = 2  #: of precision, at least, for the image of the inner bound
 
 
 @dataclass(frozen=True)
-class WithoutReplacement(Symmetric, OfSample, UpperPair):
+class WithoutReplacement(Symmetric, UnknownEnds, OfSample, UpperPair):
     """A composition on a sample of the fraction `rate`, in both directions at once.
 
     Balle, Barthe & Gaboardi 2018.
@@ -31,10 +31,6 @@ class WithoutReplacement(Symmetric, OfSample, UpperPair):
         """Return ln(1 + q(e^most − 1)) of the inner bound."""
         most = self.inner.ceiling()
         return None if most is None else shrunk(most, ball(self.rate))
-
-    def ends(self) -> None:
-        """Return None: only an upper curve is known."""
-        return
 
     def infinite_mass(self) -> Fraction | None:
         """Return the rate times the inner mass, in both directions."""

@@ -4,14 +4,14 @@ The class of a kind of event states the cost of one release: in zCDP, in Gaussia
 group of units. Where it states nothing, bounds follow from pure DP, or there are none.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
 
 from dpaccount.errors import InputError
 from dpaccount.exact import MAX_CHARACTERS, Exact, exact_argument, json_number, shown
-from dpaccount.numerics.closed.gdp_of_release import mu_squared
+from dpaccount.numerics.closed.gaussian import mu_squared
 from dpaccount.numerics.closed.sampling import sampled_loss
 
 Cover = tuple[int, int]
@@ -39,6 +39,13 @@ Reals = Spelled[tuple[Fraction, ...], Iterable[Exact]]
 RealPairs = Spelled[tuple[tuple[Fraction, Fraction], ...], Iterable[tuple[Exact, Exact]]]
 RealRows = Spelled[tuple[tuple[Fraction, ...], ...], Iterable[Iterable[Exact]]]
 ONE: Any = Fraction(1)  #: the default of a `Real`
+
+
+@dataclass_transform()
+def record(**options: bool) -> Callable[[type[Kind]], type[Kind]]:
+    """Make a dataclass with these options, whose `Spelled` fields are given in any spelling."""
+    return dataclass(**options)
+
 
 HOLD = "all of them may pay, so it must hold them all"  #: why a cover has a least size
 
@@ -250,6 +257,13 @@ class OnSample(Event):
             raise InputError(f"no bound is known for {refused} in it", known, self.name)
         return parts
 
+    def _once_or_gaussian(self, names: Iterable[str], where: str, right: str) -> None:
+        """Refuse other kinds of events in `of`, and more than one of a kind that is not Gaussian."""
+        parts = self._known(names)
+        if (len(parts) > 1 or self.of.count > 1) and not all(part.gaussian for part in parts):
+            what = f"several releases {where} are known for Gaussian noise only"
+            raise InputError(what, right, self.name)
+
     def _pure(self) -> Amount:
         """Return ln(1 + q(e^ε − 1)), rounded up (Balle, Barthe & Gaboardi 2018)."""
         inner = self.of.pure() if self.fraction else Fraction(0)
@@ -284,9 +298,6 @@ class GaussianEvent(Event):
 
     def _mu_squared(self) -> Fraction:
         return self.movement()[1]
-
-    def _zcdp(self) -> Fraction:
-        return self._mu_squared() / 2
 
     def _pure(self) -> Amount:
         return None if getattr(self, self.grows) else Fraction(0)

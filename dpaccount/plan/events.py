@@ -9,13 +9,13 @@ Meaning never changes under a name: a new meaning gets a new name.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, dataclass_transform
+from typing import Any
 
 from dpaccount.documents import html_table
 from dpaccount.errors import InputError
-from dpaccount.numerics.closed.gdp_of_release import mu_squared, of_discrete_laplace, of_laplace, of_response
+from dpaccount.numerics.closed.gaussian import mu_squared, of_discrete_laplace, of_laplace, of_response
 from dpaccount.plan.bound_events import Approximate, DominatingPair, Rdp, Shuffled, Zcdp
 from dpaccount.plan.event_base import (
     ONE,
@@ -24,6 +24,7 @@ from dpaccount.plan.event_base import (
     Real,
     Spelled,
     event_kind,
+    record,
     require_nestable,
     require_whole,
     sum_of_bounds,
@@ -306,15 +307,10 @@ VOCABULARY: dict[str, type[Event]] = {
 }
 
 
-@dataclass_transform(frozen_default=True)
-def _record(kind: type[Any]) -> type[Any]:
-    return dataclass(frozen=True, repr=False)(kind)
-
-
 NO_EVENTS: Any = ()
 
 
-@_record
+@record(frozen=True, repr=False)
 class Plan:
     """Events fixed beforehand, and the relation under which all of them are counted.
 

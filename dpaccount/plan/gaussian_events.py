@@ -9,7 +9,6 @@ from typing import Any
 from dpaccount.errors import InputError
 from dpaccount.exact import exact_argument
 from dpaccount.numerics.closed import toeplitz
-from dpaccount.numerics.closed.toeplitz import group_squares, tree_squares
 from dpaccount.plan.event_base import (
     ONE,
     Cover,
@@ -83,7 +82,7 @@ class MatrixFactorisation(Stream):
 
     def squares(self, k: int) -> tuple[Fraction, Fraction]:
         """Return bounds on the squared norm of k columns together."""
-        return group_squares(self.rounds, k)
+        return toeplitz.group_squares(self.rounds, k)
 
     def pieces(self) -> tuple[tuple[Cover | None, int, Event], ...]:
         """Return the event on its rounds: each is charged the longest column."""
@@ -124,7 +123,7 @@ class Tree(Stream):
 
     def squares(self, k: int) -> tuple[Fraction, Fraction]:
         """Return Σ (rounds of the group under a node)², at most: one for each level where k is 1."""
-        moves = Fraction(tree_squares(self.rounds, k))
+        moves = Fraction(toeplitz.tree_squares(self.rounds, k))
         return moves, moves
 
     def pieces(self) -> tuple[tuple[Cover | None, int, Event], ...]:

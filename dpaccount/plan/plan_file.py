@@ -45,11 +45,8 @@ def _seen_before(value: Any, seen: dict[tuple[Any, ...], Event]) -> Event | None
     cover = value.get("cover") if type(value) is dict else None
     if type(cover) is not list or len(cover) != 2:
         return None
-    proto = seen.get(_key(value))
-    if proto is None:
-        return None
-    first, last = cover
-    if type(first) is int and type(last) is int and 1 <= first <= last:
+    proto, (first, last) = seen.get(_key(value)), cover
+    if proto is not None and type(first) is int and type(last) is int and 1 <= first <= last:
         return proto.covering(first, last)
     return None
 

@@ -85,13 +85,7 @@ class PoissonReplaced(OnSample):
 
     def _check(self) -> None:
         super()._check()
-        parts = self._known(BELOW)
-        if (len(parts) > 1 or self.of.count > 1) and not all(part.gaussian for part in parts):
-            raise InputError(
-                "several releases on one sample are known for Gaussian noise only",
-                "release each on a sample of its own",
-                self.name,
-            )
+        self._once_or_gaussian(BELOW, "on one sample", "release each on a sample of its own")
 
     def _pure(self) -> Amount:
         """Return ln((1 − q + qe^ε)/(1 − q + qe^−ε)), rounded up (docs/numerics.md)."""
@@ -155,14 +149,7 @@ class RandomAllocation(OnSample):
         super()._check()
         if self.times > self.steps:
             raise InputError("times exceeds steps", "a unit takes part at most once in a step", self.name)
-        parts = self._known(ALLOCATED)
-        # The first part is `of` itself: a sequence is no noise, but what it holds is.
-        if (len(parts) > 1 or self.of.count > 1) and not all(part.gaussian for part in parts[1:] or parts):
-            raise InputError(
-                "several releases in one step are known for Gaussian noise only",
-                "give one release of pure, or Gaussian ones",
-                self.name,
-            )
+        self._once_or_gaussian(ALLOCATED, "in one step", "give one release of pure, or Gaussian ones")
 
     @property
     def fraction(self) -> Fraction:
@@ -234,9 +221,6 @@ class BandedPoisson(Event):
 
     def _pure(self) -> Amount:
         return None if self._mu_squared() else Fraction(0)
-
-    def _zcdp(self) -> Amount:
-        return self._mu_squared() / 2
 
     def _mu_squared(self) -> Fraction:
         """Return μ² of a unit that is drawn each time: trade-off functions are jointly convex."""

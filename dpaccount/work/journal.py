@@ -13,6 +13,7 @@ import json
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -107,17 +108,16 @@ class Journal:
         return InputError(what, right, self._file if self._kind.again else None)
 
     def _make(self, head: Line) -> None:
-        try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            with creating(self._file) as draft, os.fdopen(os.open(draft, flags, OWN), "wb") as draft_file:
-                draft_file.write(_line(head, "")[0])
-                draft_file.flush()
-                os.fsync(draft_file.fileno())
-        except FileExistsError:
-            return
-        except OSError as error:
-            why = error.strerror or "unwritable"
-            raise InputError(str(why), self._kind.unusable[0], self._file) from None
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with (
+            using(self._file, self._kind.unusable[0]),
+            suppress(FileExistsError),
+            creating(self._file) as draft,
+            os.fdopen(os.open(draft, flags, OWN), "wb") as draft_file,
+        ):
+            draft_file.write(_line(head, "")[0])
+            draft_file.flush()
+            os.fsync(draft_file.fileno())
 
     def _opened(self) -> int:
         """Open the file for this process alone."""

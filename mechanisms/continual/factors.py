@@ -11,12 +11,10 @@ from functools import lru_cache
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
-from dpaccount.noise.samplers import Integers, dyadic_up
+from dpaccount.noise.samplers import Floats, Integers, dyadic_up
 
-Floats = NDArray[np.float64]
 WEIGHT_BITS = 20  #: weights are multiples of 2^−20
 DECAY = 28  #: weights and decays of buffers are multiples of 2^−28
 MAX_OPTIMAL_ROUNDS = 256  #: rounds of an optimal factor: half a minute

@@ -7,11 +7,10 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers, root_up
+from dpaccount.noise.samplers import Floats, Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_tree, factorised, linear, nodes
 from mechanisms.continual import factors
 from mechanisms.continual.factors import WEIGHT_BITS
@@ -27,8 +26,6 @@ from mechanisms.continual.sums import (
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Domain, Rows, View, shown, wide
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -195,7 +192,7 @@ class PrefixSums:
 
 @dataclass(frozen=True)
 class FactorRows(PrefixSums):
-    """Prefix sums from the noisy rows of a Toeplitz factor, whose past rows a `History` applies."""
+    """Prefix sums from the noisy rows of a factor, whose past rows a `History` applies."""
 
     def history(self, width: int, kind: type) -> History:
         """Return an empty history of rows of `width` numbers of the type `kind`."""
@@ -207,7 +204,8 @@ class FactorRows(PrefixSums):
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release row by row; show all prefix sums, in the data's own units."""
-        return play(self.history, self, data, noise)
+        rows = FactorSums(self.history, self.columns, lambda t, row: noise.noisy("row", t, row))
+        return self.shown(rows, data)
 
     def spread(self) -> Spread:
         """Return how every estimate combines the rows' noise."""
@@ -229,7 +227,7 @@ class TreeNodes(PrefixSums):
         """Every node is a noisy sum; a round lies in at most ⌈log₂ rounds⌉ of them."""
         inside = assume_ball("prefix-sums", self.radius, REPLACE_ONE, "movement")
         tree = assume_tree("prefix-sums", self.rounds, "movement", levels(self.rounds))
-        wrap, numbers = partial(nodes_of, tree), self.columns
+        wrap, numbers = partial(nodes, covered=tree), self.columns
         noisy = gaussian(linear(inside), self.sigma, self.step(), numbers, "node", delta, wrap)
         return shown(noisy, self.named)
 
@@ -255,14 +253,3 @@ def row_proof(name: str, subject: PrefixSums, delta: Fraction, rows: Callable[[T
     stream = rows(linear(assume_ball("stream", subject.radius, REPLACE_ONE, "movement")))
     step, numbers = grid.step(subject.bits + subject.finer), subject.rounds * subject.columns
     return shown(gaussian(stream, subject.sigma, step, numbers, "row", delta, unchanged), name)
-
-
-def nodes_of(covered: Theorem, leaf: Theorem) -> Theorem:
-    """Return the leaf released over all covers."""
-    return nodes(leaf, covered)
-
-
-def play(history: Callable[[int, type], History], subject: PrefixSums, data: Rows, noise: Noise) -> View:
-    """Release the rows of C·x one by one; show the prefix sums."""
-    rows = FactorSums(history, subject.columns, lambda t, row: noise.noisy("row", t, row))
-    return subject.shown(rows, data)

@@ -12,10 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.noise.samplers import Integers
+from dpaccount.noise.samplers import Floats, Integers
 from mechanisms.continual.factors import DECAY
 
-Floats = NDArray[np.float64]
 Values = NDArray[Any]  #: integers on the way in, floating-point numbers on the way out
 Release = Callable[[int, Integers], Integers]  #: round (from 0) and exact row ↦ released row
 

@@ -56,12 +56,6 @@ def laplace(scale: float, alpha: Fraction) -> int:
 
 
 @lru_cache(maxsize=256)
-def laplace_above(scale: float, alpha: Fraction) -> int:
-    """Return the least r with P(X > r) ≤ `alpha`, X discrete Laplace, or 0 where that is enough."""
-    return laplace(scale, 2 * alpha)
-
-
-@lru_cache(maxsize=256)
 def gaussian(scale: float, alpha: Fraction) -> int:
     """Return r with P(|X| > r) ≤ `alpha`, X discrete Gaussian: the least, or one more for a large `scale`.
 

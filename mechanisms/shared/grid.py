@@ -9,12 +9,9 @@ from fractions import Fraction
 from functools import cache, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
-from dpaccount.noise.samplers import Integers
-
-Floats = NDArray[np.float64]
+from dpaccount.noise.samplers import Floats, Integers
 
 
 @cache

@@ -19,7 +19,7 @@ from dpaccount.proof import REPLACE_ONE, Theorem, assume_lipschitz, assume_tree,
 from dpaccount.relation import bounded_row
 from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import gaussian
-from mechanisms.subject import Domain, Rows, wide
+from mechanisms.subject import Domain, Rows, View, wide
 
 KEY = "row"
 #: of the radius: more than `grid.in_ball` errs by on two rows of up to 8000 numbers
@@ -68,11 +68,6 @@ def bound_on(points: Theorem, unit: Fraction | None) -> tuple[Theorem, Fraction]
     return query, reach if unit is None else min(factor * unit + more, reach)
 
 
-def of_neighbours(points: Theorem, unit: Fraction) -> Theorem | None:
-    """Return the stability for a row that moves by `unit`; None for 0, where it is replaced."""
-    return moved(points, unit) if unit else None
-
-
 def each(leaf: Theorem, rows: int) -> Theorem:
     """Return the theorem for releasing every row separately, from that for one row's release.
 
@@ -87,30 +82,36 @@ def released(rows: Integers, noise: Noise) -> Integers:
     return np.array([noise.noisy(KEY, (0, i), row) for i, row in enumerate(rows)]).reshape(rows.shape)
 
 
-class ClippedRows:
-    """Base of mechanisms that release every row separately; subclasses are dataclasses.
-
-    Rows are clipped to ℓ2 norm `radius`; `unit` is how far a neighbour's row moves.
-    """
+class InBall:
+    """Base of mechanisms that read rows clipped to ℓ2 norm `radius`; subclasses are dataclasses."""
 
     radius: Fraction
-    unit: Fraction
     rows: int
     columns: int
     bits: int
+
+    def domain(self) -> Domain:
+        """Return rows well beyond the ball, so that clipping is exercised."""
+        return wide(self.rows, self.columns, 4 * float(self.radius))
+
+    def query(self, data: Rows) -> Integers:
+        """Return the clipped rows in grid units."""
+        return grid.in_ball(data, self.radius, self.bits)
+
+
+class ClippedRows(InBall):
+    """Base of mechanisms that release every row separately; `unit` is how far a neighbour's row moves."""
+
+    unit: Fraction
 
     @property
     def relation(self) -> str:
         """Return which datasets are neighbours."""
         return relation_of(self.unit)
 
-    def domain(self) -> Domain:
-        """Return rows well beyond the ball, so that clipping is exercised."""
-        return wide(self.rows, self.columns, 4 * float(self.radius))
-
-    def clipped(self, data: Rows) -> Integers:
-        """Return the clipped rows in grid units."""
-        return grid.in_ball(data, self.radius, self.bits)
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the noisy rows, in the data's own units."""
+        return View(public={"rows": released(self.query(data), noise) * float(grid.step(self.bits))})
 
     def proof(self, delta: Fraction) -> Theorem:
         """Every row is a separate release, which depends on that row alone."""
@@ -132,7 +133,8 @@ class ClippedRows:
         A map has steps of its own: what comes out of it is on a finer grid than the rows.
         """
         points = follows("rows", self.radius, self.columns, self.bits, stretch or Fraction(1))
-        step, like = grid.step(self.bits + (MAP_BITS if stretch else 0)), of_neighbours(points, self.unit)
+        step = grid.step(self.bits + (MAP_BITS if stretch else 0))
+        like = moved(points, self.unit) if self.unit else None
         of_rows = partial(each, rows=self.rows)
         return gaussian(bound_on(points, unit)[0], sigma, step, numbers, KEY, delta, of_rows, like)
 

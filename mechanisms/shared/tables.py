@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers, root_up
+from dpaccount.noise.samplers import Floats, Integers, root_up
 from dpaccount.proof import (
     REPLACE_ONE,
     Cover,
@@ -30,7 +30,6 @@ from dpaccount.proof import (
 from dpaccount.proof.search import approximate
 from mechanisms.shared import confidence
 
-Floats = NDArray[np.float64]
 Table = tuple[tuple[Fraction, ...], ...]
 
 

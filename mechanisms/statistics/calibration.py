@@ -107,10 +107,8 @@ class StatisticRequest:
 
     def reaches(self, amount: float) -> list[float]:
         """Return how far the noise of each draw is, for all their numbers at once, at 95 %."""
-        numbers = sum(draw.size for draw in self.draws) or self.rows  # of cells in use, one for each row
-        alpha = confidence.missed(INTERVAL_LEVEL) / numbers
-        pairs = zip(self.draws, self.scales(amount), strict=True)
-        return [reach_of_one(self.law, scale, bits_of(self.law, draw), alpha) for draw, scale in pairs]
+        alpha = confidence.missed(INTERVAL_LEVEL)
+        return reach_of_all(self.law, self.draws, self.scales(amount), self.rows, alpha)
 
     def smallest_group(self, amount: float) -> int | None:
         """Return the number of rows below which a group is mostly noise; None without groups.
@@ -326,9 +324,13 @@ def _delta(mu: float, epsilon: float) -> float:
 # ------------------------------------------------------------------ how far noise reaches
 
 
-def reach_of_one(law: str, scale: Fraction, bits: int, alpha: Fraction) -> float:
-    """Return how far one draw's noise is with probability 1 − `alpha`, in the draw's units."""
-    return float(accuracy.reach(law, scale, grid.step(bits), alpha))
+def reach_of_all(
+    law: str, draws: Sequence[Draw], scales: Sequence[Fraction], rows: int, alpha: Fraction
+) -> list[float]:
+    """Return how far each draw's noise is, in its units, for all their numbers at once but for `alpha`."""
+    each = alpha / (sum(draw.size for draw in draws) or rows)  # of cells in use: one for each row at most
+    steps = [grid.step(bits_of(law, draw)) for draw in draws]
+    return [float(accuracy.reach(law, *one, each)) for one in zip(scales, steps, strict=True)]
 
 
 def reach_of_sums(law: str, scale: Fraction, bits: int, groups: int, alpha: Fraction) -> list[float]:

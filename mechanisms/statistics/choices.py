@@ -8,7 +8,7 @@ from scipy.special import log_ndtr
 
 from dpaccount.noise.laws import double_up
 from dpaccount.noise.samplers import Integers
-from dpaccount.numerics.closed.gdp_of_release import mu_squared
+from dpaccount.numerics.closed.gaussian import mu_squared
 from dpaccount.proof import Theorem, assume_range, exponential, to_gdp, to_near_gdp, to_pure
 from dpaccount.relation import adjacency
 from mechanisms.shared import confidence

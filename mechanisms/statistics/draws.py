@@ -11,12 +11,9 @@ from math import ceil, floor, isqrt
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpaccount.noise.samplers import Floats, Integers
 from mechanisms.statistics.statistic import CELLED, Statistic
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 BITS: Final = 24  #: sums are multiples of 2^−BITS
 MARGIN: Final = Fraction(1, 2**16)  #: of norms, for the rounding of a row's numbers to that grid

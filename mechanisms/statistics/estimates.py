@@ -12,11 +12,11 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaccount.noise.samplers import Floats
 from mechanisms.shared import accuracy
 from mechanisms.statistics.draws import BRANCHES, LEVELS, ROUNDED, SQUARE
 from mechanisms.statistics.statistic import Statistic
 
-Floats = NDArray[np.float64]
 Number = TypeVar("Number", np.int64, np.float64)
 Sizes = tuple[Floats, Floats, Floats]  #: numbers of rows, the fewest and the most that they may be
 Ends = tuple[Floats, Floats, Floats]  #: estimates, lower and upper ends; NaN: no end is known

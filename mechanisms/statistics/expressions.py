@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Floats
 from mechanisms.table.bind_columns import FARTHEST_EDGE, MOST_BINS, cells_of
 from mechanisms.table.columns import COMPARISONS, NUMERIC_KINDS, Column, day_number
 
-Floats = NDArray[np.float64]
 Codes = Mapping[str, Floats]
 Interval = tuple[Fraction, Fraction]
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from mechanisms.statistics.expressions import Codes, DerivedColumn, Floats
+from dpaccount.noise.samplers import Floats
+from mechanisms.statistics.expressions import Codes, DerivedColumn
 from mechanisms.table.columns import NOWHERE, Column, plain, read_columns
 from mechanisms.table.reading import Source, batches, one_file
 

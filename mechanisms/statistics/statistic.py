@@ -10,19 +10,16 @@ from typing import Any, Final
 from unicodedata import normalize
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Floats, Integers
 from dpaccount.schemas.claim import METHODS, STATISTICS
 from mechanisms.shared import grid
 from mechanisms.statistics.expressions import condition
 from mechanisms.table.bind_columns import Cells, cells_of, edges_of
 from mechanisms.table.cells import texts_of, width
 from mechanisms.table.columns import NUMERIC_KINDS, Column, Table
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 VALUED: Final = ("sum", "mean", "variance", "median", "quantile")  #: of one column of numbers
 RANKED: Final = ("median", "quantile")

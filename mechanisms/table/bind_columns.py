@@ -12,10 +12,10 @@ from math import ceil, isqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Floats
 from mechanisms.table.cells import width
 from mechanisms.table.columns import NUMERIC_KINDS, Column, Table
 from mechanisms.table.rows import Reading
@@ -25,7 +25,6 @@ SIZE = ("columns", "candidates", "questions")  #: parameters for the number of c
 MOST_BINS = 10_000
 FARTHEST_EDGE = 10**15
 
-Floats = NDArray[np.float64]
 Given = dict[str, object]  #: parameters that follow from the table
 
 

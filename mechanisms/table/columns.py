@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Floats
 from mechanisms.table.cells import HIGHEST, numbers_of, text_of
 from mechanisms.table.reading import ArrowCells
-
-Floats = NDArray[np.float64]
 
 COLUMN_KINDS: Final = ("number", "integer", "category", "text", "boolean", "date")
 NUMERIC_KINDS: Final = ("number", "integer")

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Floats
 from dpaccount.relation import kind_of
 from mechanisms.table.columns import Table
 from mechanisms.table.persons import SECRET_BYTES, PersonCounters, keys_of, owners_of
 from mechanisms.table.reading import Batch, Source, batches
-
-Floats = NDArray[np.float64]
 
 
 def bounded(

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
+from dpaccount.noise.samplers import Floats, Integers
 from mechanisms.subject import Additive, Domain, Rows, View
 from mechanisms.table.columns import Table
 from mechanisms.table.persons import INTEGER, Keys, PersonCounters, keys_of, mixed, runs_of
 from mechanisms.table.reading import BATCH, ArrowCells, Batch, DataFile, batches
-from mechanisms.table.rows import Floats, Reading, codes_of
+from mechanisms.table.rows import Reading, codes_of
 
 BLOCK: Final = 1000  #: rows of a table without identities that belong to one part
 MOST_NUMBERS: Final = 2**23  #: of the rows that a mechanism sums at once

@@ -1,6 +1,7 @@
 """Parameters of a claim: exact numbers and words, each with a default and a range."""
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ SIZE = Fraction(10) ** 300  #: numbers of parameters lie between 1/SIZE and SIZE
 
 Value = Fraction | str
 Settings = Mapping[str, Value]
+End = tuple[str, Fraction | None, Callable[[Fraction, Fraction], bool]]
 
 
 class Values(dict[str, Fraction]):
@@ -37,14 +39,8 @@ class Exact:
         if isinstance(value, bool) or not isinstance(value, Fraction | int):
             raise InputError(f"{name} is {short(value)}", f"give {self._right()}")
         exact = Fraction(value)
-        inside = (
-            (self.least is None or exact >= self.least)
-            and (self.most is None or exact <= self.most)
-            and (self.above is None or exact > self.above)
-            and (self.below is None or exact < self.below)
-            and (not self.whole or exact.denominator == 1)
-        )
-        if not inside:
+        inside = all(end is None or holds(exact, end) for _, end, holds in self._ends())
+        if not inside or (self.whole and exact.denominator != 1):
             raise InputError(f"{name} is {short(exact)}", f"give {self._right()}")
         if exact != 0 and not 1 / SIZE <= abs(exact) <= SIZE:
             raise InputError(f"{name} is {short(exact)}", "give a size between 1e-300 and 1e300")
@@ -52,14 +48,16 @@ class Exact:
 
     def _right(self) -> str:
         kind = "a whole number" if self.whole else "a number"
-        ends = (
-            ("at least", self.least),
-            ("above", self.above),
-            ("at most", self.most),
-            ("below", self.below),
-        )
-        limits = " and ".join(f"{word} {short(end)}" for word, end in ends if end is not None)
+        limits = " and ".join(f"{word} {short(end)}" for word, end, _ in self._ends() if end is not None)
         return f"{kind} {limits}".strip()
+
+    def _ends(self) -> tuple[End, ...]:
+        return (
+            ("at least", self.least, operator.ge),
+            ("above", self.above, operator.gt),
+            ("at most", self.most, operator.le),
+            ("below", self.below, operator.lt),
+        )
 
 
 @dataclass(frozen=True)

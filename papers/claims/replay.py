@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from flint import fmpz_mat
 from scipy import stats
 
 from dpaccount.checker.derivation import check_derivation
@@ -92,31 +93,14 @@ def column_spaces(rows: int, features: int) -> list[int]:
     other = [list(row) for row in data]
     other[features][0] = 1
     left, right = _centred(data), _centred(other)
-    return [rank(left), rank(right), rank([a + b for a, b in zip(left, right, strict=True)])]
+    both = [a + b for a, b in zip(left, right, strict=True)]
+    return [fmpz_mat(rows).rank() for rows in (left, right, both)]
 
 
 def _centred(rows: list[list[int]]) -> list[list[int]]:
     """Return n times the centred rows."""
     totals = [sum(column) for column in zip(*rows, strict=True)]
     return [[len(rows) * x - t for x, t in zip(row, totals, strict=True)] for row in rows]
-
-
-def rank(rows: list[list[int]]) -> int:
-    """Return the rank of an integer matrix by elimination over the fractions."""
-    left = [[Fraction(x) for x in row] for row in rows]
-    pivots = 0
-    for column in range(len(left[0])):
-        at = next((i for i in range(pivots, len(left)) if left[i][column]), None)
-        if at is None:
-            continue
-        left[pivots], left[at] = left[at], left[pivots]
-        top = left[pivots]
-        for row in left[pivots + 1 :]:
-            if row[column]:
-                share = row[column] / top[column]
-                row[:] = [x - share * y for x, y in zip(row, top, strict=True)]
-        pivots += 1
-    return pivots
 
 
 # ------------------------------------------------------------------ steps of proofs

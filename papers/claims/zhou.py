@@ -18,7 +18,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.closed import laplace as curve
 from dpaccount.numerics.closed import renyi
-from dpaccount.numerics.closed.gdp_of_release import mu_squared
+from dpaccount.numerics.closed.gaussian import mu_squared
 from dpaccount.numerics.intervals import ball
 from dpaccount.plan.events import Laplace, Plan
 from dpaccount.proof import (

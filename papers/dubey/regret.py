@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,10 @@ from bandits.learning.features import quadrature_features
 from bandits.learning.gp_ucb import GpUcb
 from bandits.phased_posterior import Learner, PhasedPosterior
 from bandits.simulation.information_gain import feature_upper_bound
-from bandits.simulation.simulated_people import simulated_people
-from bandits.simulation.surfaces import surface as known_surface
+from bandits.simulation.surfaces import surface
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.published_noise import lemma3_spectrum, theorem1_width
-from bandits.surface_gp_ucb import SurfaceGpUcb
-from papers.dubey.regret_bounds import exponents, theorem3_regret
-from papers.reproduction import noise_of
+from dpaccount.errors import out_of_range
 
 QUIET = Fraction(1, 100)  #: noise of a learner that is not private
 REWARD_NOISE = 0.1  #: standard deviation of the surfaces' rewards
@@ -27,16 +25,9 @@ REWARD_NOISE = 0.1  #: standard deviation of the surfaces' rewards
 # ------------------------------------------------------------------ contextual people
 
 
-def contextual(subject: Any, seed: int) -> Floats:
-    """Return the regret of every round of a contextual subject on simulated people."""
-    people = simulated_people(subject.rounds, subject.candidates, subject.dimension, seed)
-    view = subject.play(people.records(), noise_of(subject.proof(subject.delta), seed), seed)
-    return people.regrets(np.asarray(view.own["action"]))
-
-
 def contextual_without_privacy(world: Any, seed: int) -> Floats:
-    """Return the regret of every round of GP-UCB without noise on the same people."""
-    people = simulated_people(world.rounds, world.candidates, world.dimension, seed)
+    """Return the regret of every round of GP-UCB without noise on a world's people."""
+    people = world.people(seed)
     features = quadrature_features(world.dimension, 8, 1.0)
     learner, chosen = GpUcb(features.size, width=0.1), np.zeros(world.rounds, dtype=np.int64)
     for t in range(world.rounds):
@@ -48,7 +39,7 @@ def contextual_without_privacy(world: Any, seed: int) -> Floats:
 
 def contextual_at_random(world: Any, seed: int) -> Floats:
     """Return the regret of every round of choices by coins alone."""
-    people = simulated_people(world.rounds, world.candidates, world.dimension, seed)
+    people = world.people(seed)
     coins = np.random.default_rng(seed).random((world.rounds, world.candidates))
     return people.regrets(np.array([pick(np.zeros(world.candidates), row) for row in coins]))
 
@@ -73,20 +64,23 @@ def theorem3(world: Any, _seed: int, *, epsilon: Fraction, delta: Fraction) -> F
     return np.diff(bounds)
 
 
+def theorem3_regret(
+    rounds: int, width: float, gain: float, *, norm: float, rho: float, error: float
+) -> float:
+    """Return Theorem 3's bound 2√(Tβ_Tγ_T) + 2T³√(β_T ε)/(3ρ) + 2TBε, `width` being β_T^½."""
+    if rounds < 1 or not rho > 0 or min(width, gain, norm, error) < 0:
+        raise out_of_range("rounds >= 1, rho > 0, and width, gain, norm, error >= 0")
+    # Algorithm 1 multiplies by β_t, Equation (8) and Theorem 1 by its root, which is meant.
+    main = 2 * width * sqrt(rounds * gain)
+    return main + 2 * rounds**3 * width * sqrt(error) / (3 * rho) + 2 * rounds * norm * error
+
+
 def order(world: Any, _seed: int, *, epsilon: Fraction, delta: Fraction) -> Floats:
-    """Return what each round adds to Corollary 2's order for a squared-exponential kernel, whatever δ is."""
-    of = exponents("joint", "squared-exponential", world.dimension)
-    return np.diff(np.arange(world.rounds + 1.0) ** of.rounds) * float(epsilon) ** -of.privacy
+    """Return what each round adds to Corollary 2's order √(t/ε), squared-exponential, whatever δ is."""
+    return np.diff(np.sqrt(np.arange(world.rounds + 1.0))) * float(epsilon) ** -0.5
 
 
 # ------------------------------------------------------------------ surfaces
-
-
-def surface(subject: PhasedPosterior | SurfaceGpUcb, seed: int) -> Floats:
-    """Return the regret of every round on a surface, its grid points in an order of this seed."""
-    data = np.random.default_rng([seed, 2]).normal(0, REWARD_NOISE, (subject.rounds, 1))
-    view = subject.play(data, noise_of(subject.proof(subject.delta), seed), seed)
-    return subject.world.regret(np.asarray(view.public["points"]))
 
 
 class _Shown(Learner):
@@ -118,6 +112,6 @@ def shown_rewards(world: Any, seed: int, *, delta: Fraction) -> Floats:
 
 def surface_at_random(world: Any, seed: int) -> Floats:
     """Return the regret of every round of uniform choices."""
-    rng, known = np.random.default_rng(seed), known_surface(world.surface)
+    rng, known = np.random.default_rng(seed), surface(world.surface)
     points = np.stack([rng.integers(0, n, world.rounds) for n in known.sizes], axis=1)
     return known.regret(points)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from msgspec import convert
 from msgspec.structs import replace as changed
-from numpy.typing import NDArray
 
 from audits.certificate import release
 from audits.certificate.document import seal, unsealed
@@ -22,6 +21,7 @@ from audits.certificate.files import check_outputs, valid_certificate, write_all
 from audits.claim import Claim, read_claim
 from audits.consistency import hazards_of
 from audits.subjects import catalogue
+from bandits.statistics.arrays import Floats
 from dpaccount.documents import creating, csv_text, sha256, using
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
@@ -34,7 +34,6 @@ from papers.kharkovskii import published_certificate
 from papers.kharkovskii.po_curator import PoCurator
 from papers.kharkovskii.published import lifted, width
 
-Floats = NDArray[np.float64]
 SCHEMA = "dpaccount/outsourced-table/1"
 PUBLISHED = "po-curator"  #: listed and named by claims, without a proof: `--published-unsound` runs it
 CHOSEN = "The claim left the noise open, and public numbers chose it"
@@ -244,18 +243,6 @@ def _out_of_bounds(order: Order, claim: Claim, data: Floats, radius: float) -> i
     return int(count)
 
 
-def _certificate_facts(certificate: dict[str, Any]) -> dict[str, Any]:
-    promise, proved = certificate["guarantee"], certificate["proved"]["epsilon"]
-    return {
-        "schema": SCHEMA,
-        "verdict": certificate["verdict"],
-        "certificate": certificate["digest"],
-        "unit": promise["unit"],
-        "epsilon": None if proved is None else proved["upper"],
-        "outputs": "in the clear: not protected",
-    }
-
-
 def _hand_out(
     order: Order, certificate: dict[str, Any], names: list[str], rows: Floats, facts: dict[str, Any]
 ) -> None:
@@ -263,12 +250,21 @@ def _hand_out(
 
     Neither is written over a file that is there.
     """
-    target, facts = order.target, {**_certificate_facts(certificate), **facts}
+    target, proved = order.target, certificate["proved"]["epsilon"]
     if order.folder is not None:
         write_all(certificate, order.folder)
     raw = csv_text([names, *rows.tolist()]).encode()
-    size = {"rows": len(rows), "columns": len(names), "sha256": sha256(raw)}
-    _new_file(facts_file(target), (json.dumps({**facts, **size}, indent=1) + "\n").encode())
+    written = {
+        "schema": SCHEMA,
+        "verdict": certificate["verdict"],
+        "certificate": certificate["digest"],
+        "unit": certificate["guarantee"]["unit"],
+        "epsilon": None if proved is None else proved["upper"],
+        "outputs": "in the clear: not protected",
+        **facts,
+        **{"rows": len(rows), "columns": len(names), "sha256": sha256(raw)},
+    }
+    _new_file(facts_file(target), (json.dumps(written, indent=1) + "\n").encode())
     try:
         _new_file(target, raw)
     except BaseException:

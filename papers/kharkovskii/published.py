@@ -12,23 +12,18 @@ import numpy as np
 from flint import arb
 
 from bandits.statistics.arrays import Floats
-from dpaccount.errors import InputError, out_of_range
+from dpaccount.errors import out_of_range
 from dpaccount.numerics.intervals import ball
 
-READ, PRINTED = "read", "printed"
 
+def omega(epsilon: Fraction, delta: Fraction, columns: int, *, printed: bool = False) -> arb:
+    """Return a ball around the threshold ω of line 5, at r = `columns`: 16√(r ln(2/δ)) ln(16r/δ)/ε.
 
-def omega(epsilon: Fraction, delta: Fraction, columns: int, reading: str = READ) -> arb:
-    """Return a ball around the threshold ω of line 5, at r = `columns`.
-
-    ``read``: 16√(r ln(2/δ)) ln(16r/δ)/ε, the reading that meets the thresholds on r which the paper reports;
-    ``printed``: 16√r ln(2/δ) ln(16r/δ)/ε, as its text has it.
+    That reading meets the thresholds on r which the paper reports; `printed` in its text is 16√r ln(2/δ)….
     """
-    if reading not in (READ, PRINTED):
-        raise InputError(f"the reading of omega is {reading[:40]!r}", f"known: {READ}, {PRINTED}")
     log2, log16 = (ball(x / delta).log() for x in (Fraction(2), Fraction(16 * columns)))
     under = ball(columns)
-    scale = (under * log2).sqrt() if reading == READ else under.sqrt() * log2
+    scale = under.sqrt() * log2 if printed else (under * log2).sqrt()
     return 16 * scale * log16 / ball(epsilon)
 
 
@@ -87,8 +82,12 @@ def transform(rows: Floats, threshold: float, columns: int, rng: np.random.Gener
     return lifted(rows, threshold).projected(columns, rng)
 
 
-def outside(released: Floats, rows: Floats) -> float:
-    """Return the part of a release outside the column space of the centred rows, relative to its size."""
-    basis = np.linalg.svd(centred(rows), full_matrices=False)[0]
+def column_basis(rows: Floats) -> Floats:
+    """Return an orthonormal basis of the column space of the centred rows."""
+    return np.linalg.svd(centred(rows), full_matrices=False)[0]
+
+
+def outside(released: Floats, basis: Floats) -> float:
+    """Return the part of a release outside the space of an orthonormal basis, relative to its size."""
     rest = released - basis @ (basis.T @ released)
     return float(np.linalg.norm(rest) / np.linalg.norm(released))

@@ -10,19 +10,18 @@ from fractions import Fraction
 import numpy as np
 from msgspec import convert
 from msgspec.structs import replace as changed
-from numpy.typing import NDArray
 
-from audits.attack.rules import clopper_pearson
+from audits.attack.rules import Threshold
 from audits.attack.white_box import Target
 from audits.certificate.document import audited, describe_proof, describe_subject, draft
 from audits.claim import Claim
+from bandits.statistics.arrays import Floats
 from dpaccount.exact import shown
 from dpaccount.proof import assume_event, refute, write
 from dpaccount.schemas import certificate as parts
 from papers.kharkovskii.po_curator import PoCurator
-from papers.kharkovskii.published import lifted, width
+from papers.kharkovskii.published import lifted, outside, width
 
-Floats = NDArray[np.float64]
 RUNS_A_SIDE = 500  #: on either side: ε is at least 4.9 then, if all are told apart
 MIN_DIGITS_INSIDE = 9.0  #: −log₁₀ of the share outside the column space, above which Z counts as inside
 EVENT = "Z lies in the column space of the first data: those are centred and of full rank, n >= d + 2"
@@ -39,7 +38,7 @@ def refuted(claim: Claim, subject: PoCurator) -> parts.Draft:
     claim.check_in_force()
     promise, confidence = claim.guarantee, claim.audit.confidence
     held, out = _scores(subject, (float(promise.epsilon), float(promise.delta)), claim.audit.seed)
-    bound = clopper_pearson(held, out, MIN_DIGITS_INSIDE, promise.delta, 1 - confidence, "left")
+    bound = Threshold(MIN_DIGITS_INSIDE).measure(held, out, promise.delta, 1 - confidence)
     apart = (bound.hits, bound.alarms) == (bound.runs, 0)
     beaten = apart or bound.epsilon_lower > promise.epsilon
     points = [audited(Target("claim", promise.epsilon, promise.delta), bound, SCORE)]
@@ -87,12 +86,7 @@ def _scores(subject: PoCurator, point: tuple[float, float], seed: int) -> tuple[
 
     def score(data: Floats) -> Floats:
         lift = lifted(data, threshold)
-        return np.array([_inside(lift.projected(subject.dimension, rng), basis) for _ in range(RUNS_A_SIDE)])
+        shares = [outside(lift.projected(subject.dimension, rng), basis) for _ in range(RUNS_A_SIDE)]
+        return -np.log10(np.maximum(shares, 1e-18))
 
     return score(rows), score(other)
-
-
-def _inside(released: Floats, basis: Floats) -> float:
-    rest = released - basis @ (basis.T @ released)
-    share = max(float(np.linalg.norm(rest)) / float(np.linalg.norm(released)), 1e-18)
-    return float(-np.log10(share))

@@ -24,7 +24,6 @@ from bandits.private_prediction.public_grid import PublicGrid
 from bandits.statistics.arrays import Floats
 from bandits.statistics.calibration import one_of
 from dpaccount.errors import out_of_range
-from dpaccount.noise.proved import Proved
 from papers.pavlovic.kernel_draws import CONTEXTS, DRAW_KINDS, VARIANCE, KernelWorld, drawn
 from papers.reproduction import MEAN_SO_FAR, Summary, TrialWorld, noise_of
 
@@ -105,7 +104,7 @@ class PredictionWorld(TrialWorld):
 
     def drawn(self, seed: int) -> KernelWorld:
         """Return the function of a seed."""
-        return _drawn(self.grid, self.draws, seed)
+        return drawn(self.grid, self.draws, seed)
 
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return errors at equally spaced contexts, or the losses of a bandit's last quarter of people."""
@@ -117,18 +116,10 @@ class PredictionWorld(TrialWorld):
         """Return the expected errors of uniform actions."""
         return asked(self.drawn(seed).losses().mean(axis=1), self.rounds)
 
-    def chance(self, seeds: Sequence[int]) -> float:
-        """Return the mean error of uniform actions."""
-        return float(np.mean([self.drawn(seed).losses().mean() for seed in seeds]))
-
     def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, object]:
         """Return the error of chance, and the mean of worst contexts."""
-        return {"chance": round(self.chance(seeds), 6), "worst": round(float(runs.max(axis=1).mean()), 6)}
-
-
-@lru_cache(maxsize=128)
-def _drawn(grid: PublicGrid, kind: str, seed: int) -> KernelWorld:
-    return drawn(grid, kind, seed)
+        chance = float(np.mean([self.drawn(seed).losses().mean() for seed in seeds]))
+        return {"chance": round(chance, 6), "worst": round(float(runs.max(axis=1).mean()), 6)}
 
 
 @lru_cache(maxsize=4)
@@ -147,15 +138,10 @@ def asked(errors: Floats, count: int) -> Floats:
 
 def released(subject: FunctionRelease, world: PredictionWorld, seed: int) -> Floats:
     """Return the errors of the function that one run releases."""
-    view = subject.play(_records(world, seed), noise_of(_proved(subject), seed), seed)
+    view = subject.play(_records(world, seed), noise_of(subject, seed), seed)
     best = np.asarray(view.public["values"]).argmax(axis=1)
     truth = world.drawn(seed)
     return asked(truth.errors(best[world.grid.cell_of(truth.contexts)]), world.rounds)
-
-
-@lru_cache(maxsize=8)
-def _proved(subject: FunctionRelease) -> Any:
-    return Proved(subject.proof(subject.delta))
 
 
 def chosen(subject: Predictor, world: PredictionWorld, seed: int) -> Floats:
@@ -194,7 +180,7 @@ def joint(subject: JdpGpUcb | MomentGpUcb, world: PredictionWorld, seed: int) ->
     rows = np.concatenate(
         [(JOINT_SIDE * (pairs - 0.5)).reshape(len(data), -1), (data[:, 1:] + 1) / 2], axis=1
     )
-    view = subject.play(subject.domain().clamped(rows), noise_of(_proved(subject), seed), seed)
+    view = subject.play(subject.domain().clamped(rows), noise_of(subject, seed), seed)
     places = np.floor(contexts * CONTEXTS).astype(np.int64)
     lost = truth.losses()[places, np.asarray(view.own["action"])][-len(data) // 4 :]
     return lost[np.floor((np.arange(world.rounds) + 0.5) * len(lost) / world.rounds).astype(np.int64)]

@@ -56,6 +56,7 @@ def middles(count: int) -> Floats:
     return (np.arange(count) + 0.5) / count
 
 
+@lru_cache(maxsize=128)
 def drawn(grid: PublicGrid, kind: str, seed: int) -> KernelWorld:
     """Return the function of a seed: "rkhs", a sum of kernels at random centres, or "process", a draw."""
     one_of("kind", kind, DRAW_KINDS)

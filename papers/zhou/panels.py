@@ -128,7 +128,7 @@ class RewardsWorld(TrialWorld):
 def course(subject: LocalRewards, world: PotentialRewards, seed: int) -> Floats:
     """Return the regret of every round of a subject on these people."""
     private = subject.privacy == "local"
-    noise = noise_of(subject.proof(subject.delta), seed) if private else NoNoise()
+    noise = noise_of(subject, seed) if private else NoNoise()
     view = subject.play(world.rows, noise, seed)
     return world.regrets(np.asarray(view.public["points"]))
 

@@ -18,8 +18,8 @@ from audits.certificate.document import refused_by_checker, unsealed
 from audits.certificate.make import AuditBudget, certify, silent
 from audits.claim import as_written, read_claim
 from audits.sandbox.fork import in_fork
-from audits.subjects.code import on_path
 from dpaccount.errors import InputError
+from tests.loading import on_path
 
 HERE = Path(__file__).parent
 QUICK = {"LargestFirst"}  #: the others are slow

@@ -14,7 +14,6 @@ from audits.certificate.summary import summary
 from audits.claim import read_claim
 from audits.hypothesis_tests.search import gather
 from audits.reports.page import html
-from audits.subjects.code import on_path
 from dpaccount import checker
 from dpaccount.checker import derivation
 from dpaccount.checker.__main__ import main
@@ -24,6 +23,7 @@ from dpaccount.proof import REPLACE_ONE, to_approximate, write
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
 from tests.dpaccount.checker.made import accepted, edited
+from tests.loading import on_path
 
 with on_path([str(Path(__file__).parents[1] / "planted")]):
     from loopholes import (

@@ -6,7 +6,7 @@ import pytest
 from audits.datasets.forms import Given
 from audits.sandbox import crew
 from audits.sandbox.outcomes import Ending, Outcome, run_outcome
-from audits.subjects.code import import_subject
+from tests.loading import import_subject
 
 
 class InProcess(crew.Crew):

@@ -54,7 +54,7 @@ def function_learned(kernel):
     for people in (200, 400):
         learner.begin(people)
         places = np.random.default_rng(people).integers(0, grid.places, people)
-        released.append(learner.contributions(places, np.sin(places.astype(float))) / 2.0**24)
+        released.append(learner.contributions(places, np.sin(places.astype(float)), places >= 0) / 2.0**24)
         learner.tell(np.round(released[-1] * 2.0**24).astype(np.int64))
     return [found.phi, np.concatenate(released), learner.values()]
 
@@ -73,7 +73,7 @@ def rows_released(*, correlated):
     released = []
     for start in (0, 100, 200):
         chosen = learner.ask(start, start + 100, final=start == 200)
-        exact = learner.contributions(np.sin(chosen[:, 0].astype(float)))
+        exact = learner.contributions(np.sin(chosen[:, 0].astype(float)), chosen[:, 0] >= 0)
         released.append(exact / 2.0**phased_posterior.CONTRIBUTION_BITS)
         learner.tell(released[-1])
     return [*released, learner._mean]

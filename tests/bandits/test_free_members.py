@@ -27,4 +27,4 @@ def test_every_member_is_bound_or_listed_as_free(dpaccount, tmp_path, root):
 def test_a_certificate_without_its_hazards_is_refused(dpaccount, tmp_path, root):
     document = json.loads(simulated(dpaccount, tmp_path, root).read_text())
     with pytest.raises(Rejected, match="not listed first among the hazards"):
-        consistency.check(json.dumps(forged(document, ("hazards",), [])).encode())
+        consistency.judged(json.dumps(forged(document, ("hazards",), [])).encode())

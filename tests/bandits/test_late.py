@@ -21,7 +21,6 @@ from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.replay import record, replay
 from audits.hypothesis_tests.smoke_test import late_in_session
 from audits.subjects.catalogue import entries, example_values, subject_made
-from audits.subjects.code import import_subject
 from bandits.learning.contextual import ContextualCourse
 from bandits.learning.releases import Rehearsed, proof_of
 from bandits.learning.session import Session
@@ -38,6 +37,7 @@ from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import REPLACE_ONE, assume_ball, hypotheses
 from mechanisms.continual import factors
 from tests.bandits.own_late import BrokenCourse, SoundLate, UnprovedLate
+from tests.loading import import_subject
 from tests.looped import looped
 
 DELTA = Fraction(1, 1000)

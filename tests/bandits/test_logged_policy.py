@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from bandits.learning.arm_posterior import ArmPrior, posterior
+from bandits.learning.arm_posterior import ArmPrior, models, posterior
 from bandits.logged.arm_counts import ArmCounts
 from bandits.logged_policy import LoggedPolicy
 from bandits.simulation.replay import Offers, Replay
@@ -140,7 +140,7 @@ def test_the_posterior_is_bayes_rule_and_knows_its_noise():
     ups = (sums.ravel() + people) / 2
     noise = people * centre * (1 - centre) + 64 * (0.25 + (0.5 - centre) ** 2)
     for model, mean, covariance in zip(
-        centre * (1 - centre) * ArmPrior(2).models(), belief.means, belief.covariances, strict=True
+        centre * (1 - centre) * models(ArmPrior(2)), belief.means, belief.covariances, strict=True
     ):
         exact = np.linalg.inv(np.linalg.inv(model) + np.diag(people**2 / noise))
         assert covariance == pytest.approx(exact, rel=1e-6)

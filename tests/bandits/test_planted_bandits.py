@@ -12,7 +12,6 @@ from audits.claim import read_claim
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.search import search
 from audits.subjects.catalogue import entries, subject_made
-from audits.subjects.code import import_subject
 from bandits.arm_phases import ArmPhases
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.function_release import FunctionRelease
@@ -35,6 +34,7 @@ from bandits.usca import Usca
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import hypotheses
 from examples.random_projections.random_projections import Projections
+from tests.loading import import_subject
 
 DELTA = Fraction(1, 10**6)
 

@@ -103,7 +103,7 @@ def test_covariances_are_at_most_the_supremum_and_the_supremum_at_most_one_over_
     assert np.abs(matrix).max() <= matrix.diagonal().max() * (1 + 1e-9)
     assert matrix.diagonal().max() <= 10 * (1 + 1e-9)
     found = Usca(**FEW).supremum(1)
-    assert float(found.scale) >= matrix.diagonal().max() * (1 - 1e-9)  # of a matrix in floating point
+    assert found.enclosure.upper >= matrix.diagonal().max() * (1 - 1e-9)  # of a matrix in floating point
     assert found.as_json()["verdict"] == "ENCLOSED"
 
 

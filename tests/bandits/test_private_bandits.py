@@ -34,8 +34,8 @@ from dpaccount.proof import ANYONE, JOINT, LOCAL, point
 from mechanisms.continual import factors
 from mechanisms.continual.sums import TreeSums
 from papers import reproduce
-from papers.dubey.regret import contextual, contextual_at_random, surface, surface_at_random
-from papers.experiment_worlds import PeopleWorld
+from papers.dubey.regret import contextual_at_random, surface_at_random
+from papers.experiment_worlds import PeopleWorld, SurfaceWorld
 from tests.looped import looped
 
 ONE, TENTH, SMALL = Fraction(1), Fraction(1, 10), Fraction(1, 10**6)
@@ -248,7 +248,7 @@ def test_a_large_batch_shares_its_points():
     assert changes < 2000
     rewards = np.random.default_rng(0).normal(size=8950)
     halves = [np.arange(8950) < 5000, np.arange(8950) >= 5000]
-    whole = learner.contributions(rewards)
+    whole = learner.contributions(rewards, halves[0] | halves[1])
     assert (sum(learner.contributions(rewards, half) for half in halves) == whole).all()
 
 
@@ -545,8 +545,9 @@ def test_a_batch_on_a_surface_enters_as_its_people_would(calibration):
     subject = SurfaceGpUcb(rounds=100, surface="michalewicz-10", calibration=calibration)
     learner, point = SurfaceLearner(subject), [3] * 10
     rewards = np.array([0.25, -7.0, np.nan, 0.5])
-    whole = learner.contributions(point, rewards)
-    alone = [learner.contributions(point, rewards[i : i + 1]) for i in range(4)]
+    everyone = np.ones(4, dtype=np.bool_)
+    whole = learner.contributions(point, rewards, everyone)
+    alone = [learner.contributions(point, rewards[i : i + 1], everyone[:1]) for i in range(4)]
     assert (whole == sum(alone)).all()
     clipped = (2**15) * np.array([0.25, -1.0, 0.0, 0.5])
     assert whole[-1, -1] == (0 if calibration == "exact" else (clipped**2).sum())
@@ -560,7 +561,9 @@ def test_points_on_a_surface_have_large_bounds():
     learner, rng = SurfaceLearner(subject), np.random.default_rng(0)
     for _ in range(4):
         point = learner.ask(rng)
-        learner.tell(learner.contributions(point, rng.uniform(-1, 1, 25)) / 4.0**15)
+        learner.tell(
+            learner.contributions(point, rng.uniform(-1, 1, 25), np.ones(25, dtype=np.bool_)) / 4.0**15
+        )
 
     def bound(point):
         phi = learner._of(point)
@@ -579,8 +582,9 @@ def test_points_on_a_surface_have_large_bounds():
 @pytest.mark.statistical  # seeded; means over 3 seeds, several standard errors apart
 def test_moments_alone_learn_under_strong_privacy():
     subject = MomentGpUcb(rounds=512, epsilon=ONE, delta=TENTH)
-    ours = np.mean([contextual(subject, seed).sum() for seed in range(3)])
-    chance = np.mean([contextual_at_random(PeopleWorld(512), seed).sum() for seed in range(3)])
+    world = PeopleWorld(512)
+    ours = np.mean([world.regrets(subject, seed).sum() for seed in range(3)])
+    chance = np.mean([contextual_at_random(world, seed).sum() for seed in range(3)])
     assert ours < 0.3 * chance
 
 
@@ -590,7 +594,7 @@ def test_the_phased_posterior_learns_and_pays_for_privacy():
     totals = []
     for epsilon in (Fraction(10), TENTH):
         subject = PhasedPosterior(rounds=2000, epsilon=epsilon, delta=TENTH)
-        totals.append(np.mean([surface(subject, seed).sum() for seed in range(2)]))
+        totals.append(np.mean([SurfaceWorld(2000).regrets(subject, seed).sum() for seed in range(2)]))
     chance = surface_at_random(subject, 0).sum()
     assert totals[0] < totals[1] < 0.6 * chance
 

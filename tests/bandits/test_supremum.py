@@ -1,4 +1,4 @@
-"""The supremum of a posterior variance: what branch and bound encloses, and what a grid does not."""
+"""The supremum of a posterior variance, and what branch and bound encloses."""
 
 import copy
 import pickle
@@ -16,7 +16,6 @@ from bandits.private_prediction.supremum import (
     Supremum,
     above_ridge,
     branch_and_bound,
-    on_grid,
     over_places,
 )
 from bandits.statistics import kernels
@@ -56,7 +55,7 @@ def test_branch_and_bound_encloses_the_supremum_closely(kernel, evaluations, wit
     found = branch_and_bound(p, hint, evaluations - 4)
     assert found.evaluations < evaluations
     assert found.enclosure.upper <= within * found.enclosure.lower
-    assert values.max() <= found.scale
+    assert values.max() <= found.enclosure.upper
 
 
 def test_few_evaluations_give_a_wider_enclosure_that_still_holds():
@@ -65,17 +64,9 @@ def test_few_evaluations_give_a_wider_enclosure_that_still_holds():
     widths = []
     for most in (10, 60):
         found = branch_and_bound(p, (HALF, HALF), most)
-        assert in_floats(p, points).max() <= found.scale
+        assert in_floats(p, points).max() <= found.enclosure.upper
         widths.append(found.enclosure.upper - found.enclosure.lower)
     assert widths[1] <= widths[0]
-
-
-def test_a_grid_maximum_is_refused():
-    p = posterior("squared-exponential", size=5)
-    found = on_grid(p, [(Fraction(i, 4), Fraction(j, 4)) for i in range(5) for j in range(5)])
-    assert found.as_json()["verdict"] == "UNPROVEN"
-    with pytest.raises(InputError, match="does not bound a supremum"):
-        _ = found.scale
 
 
 def test_a_ridge_that_is_not_positive_is_refused():
@@ -121,9 +112,9 @@ def test_a_supremum_written_by_hand_is_refused(over):
 
 
 def test_a_found_supremum_cannot_be_changed_copied_or_subclassed():
-    found = on_grid(posterior("squared-exponential", size=3), [(HALF, HALF)])
+    found = above_ridge(Fraction(1))
     with pytest.raises(InputError, match="comes from a search"):
-        replace(found, over=FINITE)  # which would make a scale of a grid's maximum
+        replace(found, over=BOX)
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(InputError, match="cannot be pickled or copied"):
             copied(found)
@@ -145,7 +136,6 @@ def test_z_is_of_the_kernel_that_it_is_asked_about():
     for search in (
         lambda: branch_and_bound(LooksAlike(), (HALF, HALF)),
         lambda: over_places(LooksAlike(), [(HALF, HALF)]),
-        lambda: on_grid(LooksAlike(), [(HALF, HALF)]),
     ):
         with pytest.raises(InputError, match="needed a PosteriorVariance, found LooksAlike"):
             search()
@@ -159,6 +149,6 @@ def test_every_point_of_z_has_a_weight_above_zero():
 
 def test_one_over_the_ridge_bounds_every_variance():
     p = posterior("matern-1/2", size=3, ridge=Fraction(1, 3))
-    assert branch_and_bound(p, (HALF, HALF), 20).enclosure.lower <= above_ridge(p.ridge).scale
+    assert branch_and_bound(p, (HALF, HALF), 20).enclosure.lower <= above_ridge(p.ridge).enclosure.upper
     with pytest.raises(InputError, match="it is above 0"):
         above_ridge(Fraction(0))

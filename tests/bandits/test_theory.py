@@ -12,7 +12,7 @@ from bandits.simulation import information_gain
 from bandits.statistics import published_noise
 from dpaccount.errors import InputError
 from dpaccount.proof import point
-from papers.dubey import regret_bounds
+from papers.dubey.regret import theorem3_regret
 from tests.looped import looped
 
 TENTH = Fraction(1, 10)
@@ -112,16 +112,8 @@ def test_features_bound_their_own_kernel():
     )
 
 
-def test_exponents():
-    assert information_gain.gain_exponent("squared-exponential", 2) == 0
-    assert information_gain.gain_exponent("matern", 1, 2.5) == pytest.approx(2 / 7)
-    assert regret_bounds.exponents("joint", "squared-exponential", 2) == regret_bounds.Exponents(0.5, 0.5)
-    assert regret_bounds.exponents("local", "squared-exponential", 2) == regret_bounds.Exponents(0.75, 0.5)
-    assert regret_bounds.exponents("none", "matern", 1, 2.5).rounds == pytest.approx(0.5 + 1 / 7)
+def test_what_is_no_kernel_matrix_or_ridge_has_no_gain():
     for wrong in (
-        lambda: information_gain.gain_exponent("matern", 1),
-        lambda: information_gain.gain_exponent("cosine", 1),
-        lambda: regret_bounds.exponents("shuffled", "linear", 1),
         lambda: information_gain.gain(np.eye(2), 0.0),
         lambda: information_gain.gain(np.full((2, 2), np.nan), 1.0),
     ):
@@ -137,9 +129,9 @@ def test_the_theorems_terms_by_hand():
     width = published_noise.theorem1_width(spectrum, 10, 2.0, norm=1.0, rho=0.5, error=0.01, zeta=0.1)
     by_hand = sqrt(8 / 0.25 + 1) + 10 * 0.01 / (0.5 * 2) + 6 + sqrt(2 + 2 * log(20))
     assert width == pytest.approx(by_hand)
-    regret = regret_bounds.theorem3_regret(100, 2.0, 9.0, norm=1.0, rho=0.5, error=0.0)
+    regret = theorem3_regret(100, 2.0, 9.0, norm=1.0, rho=0.5, error=0.0)
     assert regret == pytest.approx(2 * 2 * 30)
-    with_error = regret_bounds.theorem3_regret(10, 2.0, 9.0, norm=1.0, rho=0.5, error=1e-4)
+    with_error = theorem3_regret(10, 2.0, 9.0, norm=1.0, rho=0.5, error=1e-4)
     assert with_error == pytest.approx(4 * sqrt(90) + 2 * 1000 * 2 * 1e-2 / 1.5 + 20 * 1e-4)
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 from dpaccount.errors import RuleError
-from dpaccount.numerics.closed.gdp_of_release import mu_squared
+from dpaccount.numerics.closed.gaussian import mu_squared
 from dpaccount.numerics.closed.toeplitz import squares
 from dpaccount.plan import events as ev
 from dpaccount.proof import (

@@ -16,8 +16,9 @@ from dpaccount import proof
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.checker.accounting import pairs
 from dpaccount.checker.accounting.plan import classes
-from dpaccount.numerics.curves import delta_ball, renyi_log_delta
-from dpaccount.numerics.intervals import ceil_of, floor_of, precision
+from dpaccount.numerics.closed.renyi import log_delta
+from dpaccount.numerics.curves import delta_ball
+from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
@@ -65,7 +66,7 @@ def of_kernel(name, at):
     """The kernel's δ, enclosed, and whether it is that of the event."""
     with precision(200):
         if name in AT_ORDERS:
-            least = min(float(renyi_log_delta(a, d, at).upper()) for a, d in AT_ORDERS[name])
+            least = min(float(log_delta(a, ball(d), at).upper()) for a, d in AT_ORDERS[name])
             return F(0), F(math.exp(least)) * (1 + F(1, 10**9)), False
         statement, same = IN_THE_KERNEL[name]
         value = delta_ball(statement, at, 200)
@@ -128,8 +129,8 @@ def test_accountant_and_checker_say_the_same_of_each_direction(name, monkeypatch
     ends = []
     for back, way in zip((False, True), composition_of([(ONE_SIDED[name], 1)]).directions, strict=True):
         with precision(200):
-            ball = way.curve(64)(AT)
-            low, high = floor_of(ball), ceil_of(ball)
+            found = way.curve(64)(AT)
+            low, high = floor_of(found), ceil_of(found)
         asked = account_certificate.AccountQuestion(None, AT, account_certificate.UNKNOWN)
         answer = account_certificate.by_lattice(asked, on, lattice_witness.Fineness(), back=back).answer
         assert low <= answer <= high * (1 + F(1, 1000)) + F(1, 10**9)

@@ -148,7 +148,7 @@ def test_rows_keep_their_places(made_by):
     shown = shown["centres" if made_by is CellPoints else "rows"]
     exact = {
         FixedMap: lambda: subject.query(data) * 2.0**-26,
-        RowSketch: lambda: subject.query(data, 3) * 2.0**-26,
+        RowSketch: lambda: subject.mapped(data, 3) * 2.0**-26,
         CellPoints: lambda: np.clip(data, 0, 1),
     }.get(made_by, lambda: subject.query(data) * 2.0**-subject.bits)()
     assert np.abs(shown - exact).max() < 0.05

@@ -275,7 +275,13 @@ RUNS = {
     "dpaccount.accounting.measures": ["accounting/test_either", "ledger/test_measures"],
 }
 FUNCTIONS = {
-    "dpaccount.accounting.measures": ["_shares", "_either", "_either_fits", "_of_parts", "_either_epsilon"]
+    "dpaccount.accounting.measures": [
+        "_each_share",
+        "_either",
+        "_either_fits",
+        "_of_parts",
+        "_either_epsilon",
+    ]
 }  #: of a module of which only these are tried
 
 

@@ -392,7 +392,7 @@ def line_tails_forgotten(patch):
 
 def counts_hold():
     with precision(120):
-        atoms = counted_losses.ordered([(arb("-0.5"), arb("0.3775")), (arb("0.5"), arb("0.6225"))])
+        atoms = (arb("-0.5"), arb("0.3775")), (arb("0.5"), arb("0.6225"))
         whole, part = (counted_losses.compose([(atoms, ZERO, 400)], depth, 120) for depth in (900, 2))
         return all(part.delta(Fraction(4 * k)).overlaps(whole.delta(Fraction(4 * k))) for k in range(40))
 

@@ -15,7 +15,7 @@ from dpaccount.exact import Enclosure
 from papers import claims as papers
 from papers.claims.derivations import LikelyEvent, short_above, short_below
 from papers.claims.dubey.rank_one import full_statistics, rational_pair, with_corner
-from papers.claims.replay import column_spaces, rank, replay
+from papers.claims.replay import column_spaces, replay
 from tests.looped import looped
 
 WORDS = ("mode", "users", "laws", "kernel", "part")
@@ -211,8 +211,6 @@ def test_column_spaces():
     assert column_spaces(5, 2) == [2, 2, 3]
     assert column_spaces(4, 2) == [2, 2, 3]
     assert column_spaces(3, 2)[2] == 2  # n = d + 1: one column space
-    assert rank([[0, 0], [0, 0]]) == 0
-    assert rank([[0, 2, 4], [0, 1, 2], [3, 0, 0]]) == 2
 
 
 # ------------------------------------------------------------------ the parts of derivations

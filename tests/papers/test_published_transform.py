@@ -6,11 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpaccount.errors import InputError
 from papers.kharkovskii import published
 from papers.kharkovskii.fields import gaussian_field, grid, loans, properties
 from papers.kharkovskii.published import (
-    PRINTED,
+    column_basis,
     least_singular_value,
     omega,
     outside,
@@ -32,9 +31,7 @@ def test_the_reading_meets_the_thresholds_that_the_paper_reports_and_the_print_d
     least, delta = least_singular_value(GRID), Fraction(1, 10**5)
     assert least == pytest.approx(1030.88, abs=0.01)
     assert float(omega(epsilon, delta, columns).mid()) == pytest.approx(width(float(epsilon), 1e-5, columns))
-    assert omega(epsilon, delta, columns) < least < omega(epsilon, delta, columns, PRINTED)
-    with pytest.raises(InputError, match="read, printed"):
-        omega(epsilon, delta, columns, "guessed")
+    assert omega(epsilon, delta, columns) < least < omega(epsilon, delta, columns, printed=True)
 
 
 @pytest.mark.parametrize("lifted", [False, True])
@@ -65,8 +62,9 @@ def test_a_neighbour_leaves_the_column_space(factor):
     other[7, 1] += 1.0
     threshold = factor * least_singular_value(data)
     mine, theirs = (transform(x, threshold, 6, np.random.default_rng(5)) for x in (data, other))
-    assert outside(mine, data) < 1e-13
-    assert outside(theirs, data) > 1e-4
+    basis = column_basis(data)
+    assert outside(mine, basis) < 1e-13
+    assert outside(theirs, basis) > 1e-4
 
 
 # ------------------------------------------------------------------ theorems

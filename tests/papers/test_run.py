@@ -23,11 +23,10 @@ from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.selection import rehearsals
 from bandits.simulation.simulated_people import WorldLaw
 from dpaccount.errors import InputError
-from papers.dubey import regret
 from papers.experiment_file import read_experiment, read_reproduction
-from papers.experiment_worlds import LogWorld, RewardsWorld, SurfaceWorld
+from papers.experiment_worlds import LogWorld, PeopleWorld, RewardsWorld, SurfaceWorld
 from papers.reproduce import PAPERS, certificate, reproduce, reproductions
-from papers.reproduction import trial
+from papers.reproduction import noise_of, trial
 from tests.documents import wrong
 from tests.looped import looped
 
@@ -103,7 +102,7 @@ def test_rows_are_those_of_the_bandits_by_themselves_and_pairs_have_common_seeds
         PhasedGpUcb(rounds=40, candidates=6, epsilon=epsilon, delta=Fraction(1, 10**6))
         for epsilon in (Fraction(1), Fraction(1, 2))
     ]
-    known = [[regret.contextual(each, seed).sum() for seed in (5, 6, 7)] for each in bandits]
+    known = [[PeopleWorld(40, 6).regrets(each, seed).sum() for seed in (5, 6, 7)] for each in bandits]
     lines = rows_of(folder / "results.csv")
     by_row = [[float(line["regret"]) for line in lines[k : k + 3]] for k in (0, 3, 6)]
     assert by_row[1:] == [pytest.approx(each) for each in known]
@@ -145,7 +144,7 @@ def test_regrets_of_a_log_add_up_to_what_a_release_says():
     plan = read_experiment(Path("log.toml"))
     world, policy = plan.cells[2].play.args
     assert isinstance(world, LogWorld)
-    view = policy.play(world.rows, regret.noise_of(policy.proof(world.delta), 3), 3)
+    view = policy.play(world.rows, noise_of(policy, 3, world.delta), 3)
     said = policy.regret(world.rows, view, 3)
     lost = trial(world, policy, 3)
     assert lost.shape == (400,)

@@ -67,8 +67,9 @@ def test_column_space_tells_nothing_after_noise():
     rows = rng.normal(size=(200, 2))
     other = rows.copy()
     other[0, 0] += 1
+    basis = projection.column_basis(rows)
     residual = [
-        projection.outside(x + 1.4 * rng.normal(size=x.shape), rows) for x in (rows, other) for _ in range(5)
+        projection.outside(x + 1.4 * rng.normal(size=x.shape), basis) for x in (rows, other) for _ in range(5)
     ]
     assert min(residual) > 0.1
     assert certify("kharkovskii-theorem1", n=3, d=2)["certified"]["refuted"] is False

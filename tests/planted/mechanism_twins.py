@@ -273,9 +273,8 @@ class BandedToeplitzDeclaresAShorterBand(BandedToeplitz):
 class BufferedToeplitzForgetsToDecay(BufferedToeplitz):
     """Adds to its buffers and never lets them decay."""
 
-    def play(self, data, noise, coins):
-        pairs = [(w, 2**factors.DECAY - 1) for w, _ in self._pairs()]
-        return prefix_sums.play(lambda width, kind: Buffers(pairs, width, kind), self, data, noise)
+    def history(self, width, kind):
+        return Buffers([(w, 2**factors.DECAY - 1) for w, _ in self._pairs()], width, kind)
 
 
 @dataclass(frozen=True)

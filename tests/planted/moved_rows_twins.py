@@ -137,7 +137,7 @@ class RowSketchKeepsEveryMap(RowSketch):
 
     loses = "assume_lipschitz"
 
-    def query(self, data, coins):
+    def mapped(self, data, coins):
         drawn = np.random.default_rng(coins).standard_normal((self.columns, self.dimension))
         return grid.in_ball(data, self.radius, self.bits) @ moved_rows.in_steps(drawn)
 

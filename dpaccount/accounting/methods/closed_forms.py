@@ -119,11 +119,8 @@ def _step_above(pair: LossPair, count: int, share: Fraction, depth: int) -> arb:
     if sampling is None:
         return _lowest(_epsilons_above(Composition.of(pair, count), share, 0))
     rate, whole, _ = sampling
-    return count * _shrunk(_inner_above(whole, share / (count * rate), depth - 1), ball(rate))
-
-
-def _shrunk(loss: arb, rate: arb) -> arb:
-    return shrunk(loss, rate) if loss.is_finite() else loss
+    inner = _inner_above(whole, share / (count * rate), depth - 1)
+    return count * (shrunk(inner, ball(rate)) if inner.is_finite() else inner)
 
 
 def _inner_above(total: Composition, target: Fraction, depth: int) -> arb:

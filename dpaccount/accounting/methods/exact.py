@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from flint import arb, ctx
+from flint import ctx
 
 from dpaccount.accounting.methods.answer import within_unit
 from dpaccount.exact import Enclosure, Number
@@ -20,7 +20,6 @@ from dpaccount.numerics.lattice import composing, counted_losses, exact_grids
 from dpaccount.numerics.lattice.exact_grids import OnGrid
 from dpaccount.numerics.work_budget import OutOfReach, over_limit
 from dpaccount.pairs.composition import Composition
-from dpaccount.pairs.pair import LossPair
 
 LOG2 = math.log(2)
 MANY_SAMPLES = 133  #: different ones that leave no work for a second direction or method
@@ -44,7 +43,7 @@ def has_curve(total: Composition) -> bool:
 
 def one_step_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure:
     """Return ε(target) of one pair by its own curve."""
-    curve = _only(total).curve(100 + int(-log_float(target) / LOG2))
+    curve = total.pairs[0][0].curve(100 + int(-log_float(target) / LOG2))
     if ceil_of(curve(Fraction(0))) <= target:
         return Enclosure(Fraction(0), Fraction(0))
     high = Fraction(1, 1 << 20)
@@ -55,13 +54,9 @@ def one_step_epsilon(total: Composition, target: Fraction, gap: Fraction, least:
 
 def one_step_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure:
     """Return δ(epsilon) of one pair by its own curve."""
-    pair = _only(total)
+    pair = total.pairs[0][0]
     value = accurate(lambda: pair.curve(ctx.prec)(epsilon), 80)
     return within_unit(floor_of(value), ceil_of(value))
-
-
-def _only(total: Composition) -> LossPair:
-    return total.pairs[0][0]
 
 
 # ---- equal copies that compose in closed form
@@ -171,7 +166,8 @@ def counted_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclo
         few = few_losses(total, depth)
         if few is None:
             return None
-        low, high = counted_losses.delta(few, epsilon)
+        value = few.delta(epsilon)
+        low, high = floor_of(value), ceil_of(value)
         if high - low <= gap * high or depth > 500:
             return within_unit(low, high)
     return None
@@ -181,11 +177,7 @@ def few_losses(total: Composition, depth: float) -> counted_losses.Composed | No
     """Return the composition of pairs with few losses, down to about e^−depth; None if others join."""
     bits = 160 + int(3 * depth) + 4 * sum(n for _, n in total.pairs).bit_length()
     with precision(bits):
-        lists: list[tuple[tuple[tuple[arb, arb], ...], arb, int]] = []
-        for pair, count in total.pairs:
-            listed = pair.few_losses()
-            if listed is not None:
-                lists.append((*listed, count))
+        lists = [(*few, count) for pair, count in total.pairs if (few := pair.few_losses()) is not None]
         if total.mu2[1] or total.upper or len(lists) < len(total.pairs):
             return None
         try:

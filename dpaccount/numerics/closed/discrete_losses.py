@@ -17,28 +17,16 @@ MOST_POINTS = 2_000_000  #: of one pair
 Points = list[tuple[Fraction, Callable[[], arb]]]
 
 
-def pure(epsilon: Fraction) -> Points:
-    """Return the pair that dominates every ε-DP mechanism: ±ε with odds e^ε : 1.
-
-    Kairouz, Oh & Viswanath 2015.
-    """
-    return [
-        (epsilon, lambda: 1 / (1 + (-ball(epsilon)).exp())),
-        (-epsilon, lambda: 1 / (1 + ball(epsilon).exp())),
-    ]
-
-
 def response(epsilon: Fraction, k: int) -> Points:
     """Return the losses of k-ary randomised response: e^ε, 1, …, 1 over e^ε + k − 1.
 
-    Kairouz, Oh & Viswanath 2016.
+    That of two answers dominates every ε-DP mechanism (Kairouz, Oh & Viswanath 2015 and 2016).
     """
-
-    def part(weight: Callable[[], arb]) -> Callable[[], arb]:
-        return lambda: weight() / (ball(epsilon).exp() + k - 1)
-
-    points = [(epsilon, part(lambda: ball(epsilon).exp())), (-epsilon, part(lambda: ball(1)))]
-    return points if k == 2 else [*points, (Fraction(0), part(lambda: ball(k - 2)))]
+    points: Points = [
+        (epsilon, lambda: 1 / (1 + (k - 1) * (-ball(epsilon)).exp())),
+        (-epsilon, lambda: 1 / (k - 1 + ball(epsilon).exp())),
+    ]
+    return points if k == 2 else [*points, (Fraction(0), lambda: (k - 2) / (k - 1 + ball(epsilon).exp()))]
 
 
 def laplace(scale: Fraction, shift: int) -> Points:

@@ -44,14 +44,17 @@ def delta(bound: Bound, epsilon: Fraction, orders: Iterable[Fraction] = ()) -> F
 
     def at(order: Fraction) -> arb | None:
         tau = bound(order)
-        if tau is None:
-            return None
-        a = ball(order)
-        return (a - 1) * (tau - ball(epsilon)) + a * (1 - 1 / a).log() - (a - 1).log()
+        return None if tau is None else log_delta(order, tau, epsilon)
 
     with precision(160):
         found = _least(at, orders)
         return None if found is None else min(Fraction(1), ceil_of(found.exp()))
+
+
+def log_delta(order: Fraction, tau: arb, epsilon: Fraction) -> arb:
+    """Return (α−1)(τ − ε) + α ln(1 − 1/α) − ln(α−1), at least ln δ(ε), for D_α ≤ τ."""
+    a = ball(order)
+    return (a - 1) * (tau - ball(epsilon)) + a * (1 - 1 / a).log() - (a - 1).log()
 
 
 def zcdp_order(rho: float, epsilon: float) -> Fraction:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
 
 from flint import arb
 
@@ -119,8 +118,3 @@ def without_replacement(rate: Fraction, inner: Curve) -> Curve:
 def two_sided(inner: Curve, bits: int = 128) -> Curve:
     """Return a curve for both signs of ε from one for ε ≥ 0 that is the same in both directions."""
     return lambda t: inner(t) if t >= 0 else complement(t, inner(-t), bits)
-
-
-def mirrored(curve: Curve, bits: int) -> Curve:
-    """Return a curve that is the same in both directions, asked once at t and −t together."""
-    return two_sided(cache(curve), bits)

@@ -69,16 +69,17 @@ def group_squares(rounds: int, k: int) -> tuple[Fraction, Fraction]:
     return low + width * width * max(below, Fraction(0)), high + width * width * above
 
 
-def tree_squares(rounds: int, k: int) -> int:
-    """Return the largest Σ (rounds of the group under a node)² over groups of k rounds of a tree.
+def tree_squares(rounds: int, k: int, b: int = 1) -> int:
+    """Bound Σ (rounds of a group under a node)² over groups of k rounds of a tree, b apart.
 
-    On one level the nodes hold disjoint blocks of 2^j rounds, and a sum of squares of numbers up to 2^j is
-    largest where as many as can be are full and one has the rest; the first k rounds are so on every level.
+    On one level the nodes hold disjoint blocks of B = 2^j rounds, of which at most ⌈B/b⌉ are of the group. A
+    sum of squares of such numbers is largest where as many as can be are full and one has the rest. Where b
+    is 1 the first k rounds are so on every level.
     """
     found = 0
     for level in range(rounds.bit_length()):
-        held = min(k, rounds >> level << level)
-        found += (held >> level << 2 * level) + (held & (1 << level) - 1) ** 2
+        held, most = most_participations(rounds >> level << level, k, b), -(-(1 << level) // b)
+        found += held // most * most**2 + (held % most) ** 2
     return found
 
 
@@ -209,19 +210,13 @@ def columns_in_turn(
 
 
 def tree_squared_sensitivity(rounds: int, k: int, b: int) -> Ends:
-    """Enclose the squared sensitivity of a binary tree's nodes: Σ of (rounds of the pattern under a node)².
-
-    Above: on the level of blocks of B rounds one holds at most ⌈B/b⌉ of the pattern, and a sum of squares of
-    such numbers is largest where as many as can be are full.  Below: the pattern 0, b, 2b, ….
-    """
+    """Enclose the squared sensitivity of a tree's nodes, by `tree_squares` and by the pattern 0, b, 2b, …."""
     bearable(most_participations(rounds, k, b), MOST_MET)
-    low = high = 0
+    low = 0
     for level in range(rounds.bit_length()):
-        whole, most = rounds >> level << level, -(-(1 << level) // b)
-        held = most_participations(whole, k, b)
+        held = most_participations(rounds >> level << level, k, b)
         low += sum(n * n for n in Counter(j * b >> level for j in range(held)).values())
-        high += held // most * most**2 + (held % most) ** 2
-    return Fraction(low), Fraction(high)
+    return Fraction(low), Fraction(tree_squares(rounds, k, b))
 
 
 Taken = tuple[Any, ...]  #: the last round and those before it, likewise; empty: none

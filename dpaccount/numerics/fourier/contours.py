@@ -356,9 +356,7 @@ class Decays:
             return self._product(cut, near=False) / (ball(self.mu2) * cut)
 
         end = self._end(t)
-        if end is None:
-            return gauss(t)
-        if not end > 2 * t:
+        if end is None or not end > 2 * t:
             return gauss(t)
         return self._product(t, near=True) * (end - t).min(1 / (ball(self.mu2) * t)) + gauss(end)
 
@@ -369,12 +367,8 @@ class Decays:
         ends = [end for decay, _ in self.parts if (end := decay.reach(t)) is not None]
         return min(ends, key=lambda x: float(x.mid()), default=None)
 
-    def gaussian(self, t: arb) -> arb:
-        """Return the part of the decay that the Gaussians alone prove."""
-        return (-t * t * ball(self.mu2) / 2).exp()
-
     def _product(self, t: arb, *, near: bool) -> arb:
-        found = self.gaussian(t)
+        found = (-t * t * ball(self.mu2) / 2).exp()  # what the Gaussians alone prove
         for decay, count in self.parts:
             long = near and (self.table in (None, decay) or decay.reach(t) is None)
             found *= (decay.near(t) if long else decay.far(t)) ** count

@@ -117,8 +117,6 @@ class ResponseTransform(AtomTransform):
 
     def points(self) -> discrete_losses.Points:
         """Return the losses and their masses under P."""
-        if self.k == 2:
-            return discrete_losses.pure(self.epsilon)
         return discrete_losses.response(self.epsilon, self.k)
 
     def step(self) -> Fraction:

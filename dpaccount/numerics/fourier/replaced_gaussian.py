@@ -17,6 +17,7 @@ from flint import acb, arb, ctx
 
 from dpaccount.numerics.fourier.sampled_gaussian import ByParts, float_up, normal
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
+from dpaccount.numerics.fourier.transforms import log_integral
 from dpaccount.numerics.intervals import ball
 from dpaccount.numerics.work_budget import as_rate, kept
 
@@ -171,16 +172,10 @@ class _TiltedRow:
 
 @lru_cache(maxsize=1 << 14)
 def _float_log(rate: Fraction, mu2: Fraction, c: float) -> float:
-    """Return an estimate of log M(c), c ≥ −1/2; small deviations keep their digits, as ∫ φ(z± − 1) = 0."""
-    import numpy as np
-
+    """Return an estimate of log M(c), c ≥ −1/2."""
     u, weight, logs, excess = _float_grid(rate, mu2, 2 ** math.ceil(math.log2(1 + max(c, 0.0))))
     power = (1 + c) * logs[0] - c * logs[1]
-    if power.max() < 30:
-        return float(np.log1p(weight @ (np.expm1(power) - (1 + c) * excess[0] + c * excess[1])))
-    top = power - u * u / 2
-    peak = top.max()
-    return float(peak + np.log(np.exp(top - peak).sum() * (u[1] - u[0]) / math.sqrt(2 * math.pi)))
+    return log_integral(u, weight, power, (1 + c, excess[0]), (-c, excess[1]))
 
 
 @lru_cache(maxsize=64)

@@ -19,7 +19,14 @@ from dpaccount.cached import cached_property
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.saddlepoint import SampledGaussians
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine, Tilted
-from dpaccount.numerics.fourier.transforms import Counted, Decay, OnPoissonSample, Transform, float_odds
+from dpaccount.numerics.fourier.transforms import (
+    Counted,
+    Decay,
+    OnPoissonSample,
+    Transform,
+    float_odds,
+    log_integral,
+)
 from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.numerics.work_budget import as_rate, kept, log_rest, spend
 
@@ -152,22 +159,39 @@ class SampledGaussianTransform(OnLine):
         return np.minimum(np.concatenate([first, far]), 1.0) ** 2
 
     def by_parts(self, c: arb) -> list[tuple[float, float]]:
-        """Return (1 − p_b, V_b), rounded up, for candidate cuts b."""
-        return _by_parts(self, c)
+        """Return (1 − p_b, V_b), rounded up, for candidate cuts b: cells of u, bounded by their ends.
+
+        In floats, with a margin for their errors.
+        """
+        import numpy as np
+
+        with precision(FLOAT_BITS):
+            whole = float(self.whole(self.power(c)).log().lower())
+        a, mu, q = float(self.power(c).mid()), math.sqrt(float(self.mu2)), as_rate(self.rate)
+        # Cell by cell: Jensen's z^{a+1} ≤ 1 − q + q e^{(a+1)v} has a closed form, and cuts 10³ times too far.
+        end = max(a * mu, 0.0) + 12.0
+        u = np.linspace(-12.0, end, min(900, int((end + 12.0) / 0.04)) + 1)
+        rest = log_rest(self.rate)
+        logs = np.logaddexp(rest, math.log(q) + u * mu - mu * mu / 2)
+        spend(len(u) / 20)
+        low, high, width = u[:-1], u[1:], u[1] - u[0]
+        bells = -(np.clip(0.0, low, high) ** 2) / 2 - math.log(2 * math.pi) / 2 - whole  # logs of the most φ
+        first = max(a * logs[0], a * rest) - 72.0 - whole  # Φ(−12) < e^−72
+        left = width * np.exp(np.minimum(bells + a * (logs[1:] if a >= 0 else logs[:-1]), 700.0))
+        rests = math.exp(min(first, 700.0)) + np.cumsum(left) - left
+        far = -((np.clip(-mu, low, high) + mu) ** 2) / 2 + mu * mu - math.log(mu * q)  # of φ e^{−v}/μq
+        sups = far - math.log(2 * math.pi) / 2 - whole + (a + 1) * (logs[1:] if a + 1 >= 0 else logs[:-1])
+        best = np.maximum.accumulate(sups[::-1])[::-1]
+        pieces = 2 if a + 1 <= 0 or (a + 1) * mu * mu / 4 < 1 - 1e-9 else 4
+        slack = 1 + 1e-9 + 1e-13 * float(np.abs((a + 1) * logs).max())  # exponentials of large logs err more
+        return list(zip(slack * rests, slack * pieces * np.exp(np.minimum(best, 700.0)), strict=True))
 
 
 @lru_cache(maxsize=1 << 14)
 def _float_log_h(rate: Fraction, mu2: Fraction, a: float) -> float:
-    """Return an estimate of log H(a); small deviations from 1 keep their digits, as ∫ φ(z − 1) = 0."""
-    import numpy as np
-
+    """Return an estimate of log H(a)."""
     u, weight, logz, excess = _float_grid(rate, mu2, min(a, 0.0), max(a, 0.0))
-    power = a * logz
-    if power.max() < 30:
-        return float(np.log1p(weight @ (np.expm1(power) - a * excess)))
-    top = power - u * u / 2
-    peak = top.max()
-    return float(peak + np.log(np.exp(top - peak).sum() * (u[1] - u[0]) / math.sqrt(2 * math.pi)))
+    return log_integral(u, weight, a * logz, (a, excess))
 
 
 def _float_grid(rate: Fraction, mu2: Fraction, low: float, high: float) -> Any:
@@ -372,35 +396,6 @@ class SampledDecay(Decay):
 def float_up(value: arb) -> float:
     """Return a double above the ball."""
     return math.nextafter(float(ceil_of(value)), math.inf)
-
-
-def _by_parts(factor: SampledGaussianTransform, c: arb) -> list[tuple[float, float]]:
-    """Return (1 − p_b, V_b), rounded up, for candidate cuts b: cells of u, bounded by their ends.
-
-    In floats, with a margin for their errors.
-    """
-    import numpy as np
-
-    with precision(FLOAT_BITS):
-        whole = float(factor.whole(factor.power(c)).log().lower())
-    a, mu, q = float(factor.power(c).mid()), math.sqrt(float(factor.mu2)), as_rate(factor.rate)
-    # Cell by cell: Jensen's z^{a+1} ≤ 1 − q + q e^{(a+1)v} has a closed form, and a cut 1,000 times too far.
-    end = max(a * mu, 0.0) + 12.0
-    u = np.linspace(-12.0, end, min(900, int((end + 12.0) / 0.04)) + 1)
-    rest = log_rest(factor.rate)
-    logs = np.logaddexp(rest, math.log(q) + u * mu - mu * mu / 2)
-    spend(len(u) / 20)
-    low, high, width = u[:-1], u[1:], u[1] - u[0]
-    bells = -(np.clip(0.0, low, high) ** 2) / 2 - math.log(2 * math.pi) / 2 - whole  # logs of the most φ
-    first = max(a * logs[0], a * rest) - 72.0 - whole  # Φ(−12) < e^−72
-    left = width * np.exp(np.minimum(bells + a * (logs[1:] if a >= 0 else logs[:-1]), 700.0))
-    rests = math.exp(min(first, 700.0)) + np.cumsum(left) - left
-    far = -((np.clip(-mu, low, high) + mu) ** 2) / 2 + mu * mu - math.log(mu * q)  # of φ e^{−v}/μq
-    sups = far - math.log(2 * math.pi) / 2 - whole + (a + 1) * (logs[1:] if a + 1 >= 0 else logs[:-1])
-    best = np.maximum.accumulate(sups[::-1])[::-1]
-    pieces = 2 if a + 1 <= 0 or (a + 1) * mu * mu / 4 < 1 - 1e-9 else 4
-    slack = 1 + 1e-9 + 1e-13 * float(np.abs((a + 1) * logs).max())  # exponentials of large logs err more
-    return list(zip(slack * rests, slack * pieces * np.exp(np.minimum(best, 700.0)), strict=True))
 
 
 @kept(1 << 12)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from flint import acb, arb, ctx
 
@@ -43,14 +43,8 @@ ELLIPSE = 2.6  #: ρ of the ellipses on which the integrand is bounded; 3 would 
 STRIP = 2.0  #: half the height of those around panels of the real line, below π
 ARCS = 32  #: of an ellipse, each bounded at once
 
+Noise = tuple[arb, arb]  #: the rate q and the largest loss, as balls
 Side = tuple[tuple[acb, acb], float]  #: a panel's ends, and the ρ of its ellipse
-
-
-class SampledNoise(NamedTuple):
-    """Balls that describe Laplace noise on a Poisson sample, where z = 1 − q + q e^t."""
-
-    rate: arb
-    loss: arb
 
 
 @dataclass(frozen=True)
@@ -219,7 +213,7 @@ def _rule(
     And a bound on the error at any τ in [0, most].
     """
     wanted = log_mean(float(a.mid()), *_float_points(factor.rate, factor.loss)) - bits * math.log(2)
-    noise = SampledNoise(ball(factor.rate), ball(factor.loss))
+    noise = ball(factor.rate), ball(factor.loss)
     for sides in (_straight(factor), _path(factor, a, most)):
         bounds = [_largest(noise, a, *side, most) for side in sides]
         panels = [(each, b, _size(b, each[1], wanted)) for each, b in zip(sides, bounds, strict=True)]
@@ -280,13 +274,14 @@ def _geometric(first: float, last: float) -> list[float]:
     return found[::-1]
 
 
-def _density(noise: SampledNoise, a: arb, at: acb) -> tuple[acb, acb]:
+def _density(noise: Noise, a: arb, at: acb) -> tuple[acb, acb]:
     """Return ¼e^{−(ε₀+t)/2} z^a and ln z."""
-    log_z = (noise.rate * at.expm1()).log1p()
-    return (a * log_z - (noise.loss + at) / 2).exp() / 4, log_z
+    rate, loss = noise
+    log_z = (rate * at.expm1()).log1p()
+    return (a * log_z - (loss + at) / 2).exp() / 4, log_z
 
 
-def _largest(noise: SampledNoise, a: arb, ends: tuple[acb, acb], rho: float, most: float) -> arb:
+def _largest(noise: Noise, a: arb, ends: tuple[acb, acb], rho: float, most: float) -> arb:
     """Return the largest value of the integrand on an ellipse, for any τ; infinite unless |Im t| < π."""
     middle, half, found = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2, arb(0)
     for j in range(ARCS):  # the integrand is analytic inside, so it is largest on the boundary

@@ -157,6 +157,23 @@ def log_mean(a: float, mass: Any, logz: Any, excess: Any, *, lost: float = 0.0) 
     return float(top + np.log(mass @ np.exp(power - top) + 1e-300))
 
 
+def log_integral(u: Any, weight: Any, power: Any, *linear: tuple[float, Any]) -> float:
+    """Return an estimate of log ∫ φ e^power du, from the power at u and the `weight` φ du of each u.
+
+    Small deviations from 1 keep their digits: the parts a(z − 1) of the power, `linear`, have the mean 0.
+    """
+    import numpy as np
+
+    if power.max() < 30:
+        deviations = np.expm1(power)
+        for a, excess in linear:
+            deviations = deviations - a * excess
+        return float(np.log1p(weight @ deviations))
+    top = power - u * u / 2
+    peak = top.max()
+    return float(peak + np.log(np.exp(top - peak).sum() * (u[1] - u[0]) / math.sqrt(2 * math.pi)))
+
+
 def float_odds(loss: Any, rate: float) -> tuple[Any, Any]:
     """Return ln z and z − 1, z = 1 − q + q e^loss, in floats."""
     import numpy as np

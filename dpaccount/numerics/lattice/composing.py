@@ -151,10 +151,13 @@ def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
     row = min(rows, key=lambda row: row.last.ratio * row.work**2)
     if row.last.ratio == math.inf:
         return
-    yield from row.refined(end)
+    while row.last.ratio > 1 and row.finer(_times(max(2.0, math.sqrt(1.5 * row.last.ratio))), end):
+        yield row.last
     if both and row.last.ratio > 1:
         with suppress(OutOfReach):
-            yield from _LatticeRow.begun(total.parts, log2_delta, own=True).finest(steps_done() + own_steps())
+            row = _LatticeRow.begun(total.parts, log2_delta, own=True)
+            row.finer(math.inf, steps_done() + own_steps())
+            yield row.last
 
 
 @dataclass
@@ -194,16 +197,6 @@ class _LatticeRow:
             return False
         self.step = step
         return True
-
-    def refined(self, end: float) -> Iterator[Excess]:
-        """Yield finer lattices until one is fine enough or no work is left before `end`."""
-        while self.last.ratio > 1 and self.finer(_times(max(2.0, math.sqrt(1.5 * self.last.ratio))), end):
-            yield self.last
-
-    def finest(self, end: float) -> Iterator[Excess]:
-        """Yield one lattice, as fine as the work before `end` allows."""
-        self.finer(math.inf, end)
-        yield self.last
 
 
 def _times(finer: float) -> float:

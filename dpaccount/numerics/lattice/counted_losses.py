@@ -5,7 +5,7 @@ too rare are left out; what they weigh together is 1 minus what is kept, between
 For two losses this is the optimal composition theorem of Kairouz, Oh & Viswanath 2015.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, product
@@ -13,11 +13,11 @@ from math import comb, isqrt
 
 from flint import arb, fmpz
 
-from dpaccount.numerics.bisection import Ends, solve
-from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.bisection import solve
+from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.numerics.work_budget import OutOfReach, bearable, spend
 
-Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass), by ascending mass
+Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass)
 MAX_SUMS = 60_000  #: sums of losses
 MAX_RARE = 4  #: losses up to which most counts may be too rare to matter
 SLACK = arb(2) ** -40  #: relative to it, the order of the losses (of their doubles) is sure
@@ -54,7 +54,8 @@ def compose(kinds: Sequence[tuple[Atoms, arb, int]], depth: int, bits: int) -> C
                 continue
             if len(atoms) > MAX_RARE:
                 bearable(comb(count + len(atoms) - 1, count), MAX_SUMS)
-            own = list(islice(_multinomial(atoms, count, depth), MAX_SUMS + 1))
+            by_mass = tuple(sorted(atoms, key=lambda atom: float(atom[1].mid())))
+            own = list(islice(_multinomial(by_mass, count, depth), MAX_SUMS + 1))
             bearable(len(own) * len(sums), MAX_SUMS)
             sums = [(s + t, p * m) for (s, p), (t, m) in product(sums, own)]
             kept *= (count * (-infinite).log1p()).exp()
@@ -92,11 +93,6 @@ def _likely(count: int, share: float, depth: int) -> range:
     return range(max(0, middle - reach), min(count, middle + reach) + 1)
 
 
-def ordered(atoms: Iterable[tuple[arb, arb]]) -> Atoms:
-    """Return the atoms by ascending mass."""
-    return tuple(sorted(atoms, key=lambda atom: float(atom[1].mid())))
-
-
 def epsilon(composed: Composed, target: Fraction) -> tuple[Fraction, Fraction | None]:
     """Return an enclosure of ε(target), 0 < target < 1; None above where it is infinite."""
     if ceil_of(composed.delta(Fraction(0))) <= target:
@@ -105,9 +101,3 @@ def epsilon(composed: Composed, target: Fraction) -> tuple[Fraction, Fraction | 
         return Fraction(0), None
     top = max(Fraction(0), *map(ceil_of, composed.losses[:1]))
     return solve(composed.delta, target, Fraction(0), top, max(top, Fraction(1, 1000)) / 10**15)
-
-
-def delta(composed: Composed, at: Fraction) -> Ends:
-    """Return an enclosure of δ(ε)."""
-    value = composed.delta(at)
-    return floor_of(value), ceil_of(value)

@@ -54,13 +54,8 @@ def of_gaussian(sigma: Fraction, shift: int) -> OnGrid:
     return OnGrid(shift / sigma**2, 2 * discrete_losses.gaussian_reach(sigma, 200), base)
 
 
-def common_step(pairs: Counted) -> Fraction:
-    """Return the largest step that all the pairs' losses are multiples of, up to one shift each."""
-    return list(_common_steps(pairs))[-1]
-
-
 def _common_steps(pairs: Counted) -> Iterator[Fraction]:
-    """Yield the same of the first pair, of the first two, and so on."""
+    """Yield the largest step of all losses, up to a shift of each pair: of the first, of two, and so on."""
 
     def divisor(a: Fraction, b: Fraction) -> Fraction:
         return Fraction(
@@ -75,5 +70,5 @@ def compose(pairs: Counted, log2_delta: float) -> Excess:
     rounds = sum(2 * count.bit_length() for _, count in pairs) + len(pairs)
     bits = int(-log2_delta) + 72 + 2 * rounds.bit_length() + 2 * max(count for _, count in pairs).bit_length()
     tail = max(0, 2 ** (bits + int(log2_delta) - 50 - rounds.bit_length()))
-    grid = Grid(common_step(pairs), bits, tail)
+    grid = Grid(list(_common_steps(pairs))[-1], bits, tail)
     return Excess(lattice.product([lattice.power(pair.base(grid), count) for pair, count in pairs]))

@@ -119,11 +119,6 @@ def units(grid: Grid, mass: arb) -> int:
     return max(0, whole(top, 1 << grid.bits + 64))  # a bound far above 1 says nothing
 
 
-def identity(grid: Grid) -> Masses:
-    """Return the measure of an event that releases nothing: all mass at loss 0."""
-    return Masses(grid, Fraction(0), 0, fmpz_poly([fmpz(1) << grid.bits]))
-
-
 def compose(a: Masses, b: Masses) -> Masses:
     """Return the convolution, rounded up and trimmed."""
     grid, size = a.grid, a.size + b.size
@@ -167,20 +162,19 @@ def _trimmed(lattice: Masses) -> Masses:
 
 
 def power(base: Masses, count: int, cap: int | None = None) -> Masses:
-    """Return the composition of `count` copies, beyond `cap` nodes on coarser grids if that is cheap."""
+    """Return the composition of `count` ≥ 1 copies, beyond `cap` nodes on coarser grids if that is cheap."""
     square, found = base, None
     budget = count * max(base.spread, two_points(base.grid.step))
-    while True:
+    while count > 1:
         if count & 1:
             found = square if found is None else compose(*aligned(found, square))
         count >>= 1
-        if not count:
-            return found if found is not None else identity(base.grid)
         square = compose(square, square)
         # Coarser grids keep sizes bounded; as the step then grows like the root of the copies made so far,
         # the error grows with the number of squarings, not of copies.
         while cap is not None and square.size > cap and count * square.grid.step**2 <= budget / LITTLE:
             square = coarser(square)
+    return square if found is None else compose(*aligned(found, square))
 
 
 def product(made: list[Masses], cap: int | None = None) -> Masses:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.published_noise import lemma3_spectrum
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import accurate, ball, floor_of
 from dpaccount.proof import JOINT, Theorem, assume_view, billboard
@@ -146,12 +147,6 @@ def _float_gain(m: float, tau: float, bits: int, beta: float) -> float:
     return math.log(power) - bits * float(log_ndtr(-m - tau)) if power > 0 else 0.0
 
 
-def shift(numbers: Lemma, rounds: int) -> float:
-    """Return Lemma 3's Λ = σ√(2n)(4√m + 2 ln(2T/ζ)) for one feature."""
-    sigma = math.sqrt(numbers.variance.upper)
-    return sigma * math.sqrt(2 * numbers.levels) * (4 + 2 * math.log(2 * rounds / SHIFT_FAILURE))
-
-
 def observe(p: Values, reward: float, level: float, runs: int, rng: np.random.Generator) -> Bits:
     """Return [runs, rounds − 1]: whether each later user's action is c, in the world of this first reward.
 
@@ -160,7 +155,8 @@ def observe(p: Values, reward: float, level: float, runs: int, rng: np.random.Ge
     `runs`: independent simulations, whose noise `rng` draws.
     """
     numbers, rounds = lemma(p), min(int(p["T"]), SEEN)
-    sigma, moved = math.sqrt(numbers.variance.upper), shift(numbers, int(p["T"]))
+    sigma = math.sqrt(numbers.variance.upper)
+    moved = lemma3_spectrum(sigma, int(p["T"]), 1, SHIFT_FAILURE).least
     width = math.sqrt(numbers.clip2.upper * (3 * moved + 1))  # B√(λ_max + 1), a part of Theorem 1's β
     slope = level * sigma / (width * math.sqrt(moved + 1))  # (1 − c)/(1 + c)
     c = (1 - slope) / (1 + slope)

@@ -16,14 +16,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from bandits.statistics.published_noise import nodes_published
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import ball
 from dpaccount.proof import (
-    REPLACE_ONE,
     Theorem,
     assume_covers,
-    assume_rank_one,
     assume_tree,
     compose,
     gaussian,
@@ -72,7 +71,7 @@ def lemma(p: Values) -> Lemma:
     alpha, beta, rounds, reward = p["alpha"], p["beta"], int(p["T"]), p["B"]
     rho = p.get("rho", Fraction(0))
     # The paper counts one node more than a prefix of T − 1 rounds has; the noise it prints is for that count.
-    levels = 1 + (rounds - 1).bit_length()
+    levels = nodes_published(rounds)
     square = (
         enclose(lambda: ball(1 + reward**2) + 2 * ball(rho**2) * log(8 * rounds / beta))
         if rho
@@ -302,8 +301,8 @@ def repair(p: Values) -> Cost:
 
 def releases(p: Values, reward: Fraction, variance: Fraction) -> Theorem:
     """Rank-one sensitivity without the corner, symmetric noise per node, the tree over rounds 1 … T−1."""
-    person = assume_rank_one(QUERY, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1")
-    return tree(int(p["T"]) - 1).release(lambda key: gaussian(linear(person), variance, key))
+    moved = linear(rank_one.person(QUERY, reward))
+    return tree(int(p["T"]) - 1).release(lambda key: gaussian(moved, variance, key))
 
 
 # ------------------------------------------------------------------ runs

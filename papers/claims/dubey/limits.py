@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
+from bandits.statistics.published_noise import nodes_published
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import ball
@@ -36,7 +37,7 @@ def crossing(holds: Callable[[Fraction], bool | None], low: Fraction, high: Frac
 def largest_reward(p: Values) -> Cost:
     """Find the reward up to which Lemma 2, as its proof reads, holds."""
     alpha, beta, rounds = p["alpha"], p["beta"], int(p["T"])
-    published, exact = 1 + (rounds - 1).bit_length(), met(rounds - 1)
+    published, exact = nodes_published(rounds), met(rounds - 1)
     allowed = permitted_mu2(alpha, beta)
     # D²/(1 + B²) may be at most this
     most = enclose(lambda: of(allowed) * 32 * published * log(10 / beta) ** 2 / (exact * ball(alpha**2)))

@@ -24,7 +24,6 @@ from dpaccount.proof import (
     Theorem,
     assume_ball,
     assume_covers,
-    assume_rank_one,
     gaussian,
     joint,
     linear,
@@ -32,7 +31,7 @@ from dpaccount.proof import (
 )
 from papers.claims.claim_check import Cost, PaperClaim, Scales
 from papers.claims.derivations import lower, noisy_pair, settled, upper
-from papers.claims.dubey.rank_one import unit
+from papers.claims.dubey.rank_one import person, unit
 from papers.claims.enclosures import (
     enclose,
     exactly,
@@ -82,7 +81,9 @@ def lemma5(p: Values) -> Cost:
         return ball(p["alpha"] ** 2) / 4 * ((1 - at**2) / of(sent.a) + (1 + at) / of(sent.b))
 
     def proof() -> Theorem:
-        both = gaussian(joint(_person(reward), lower(sent.x) / lower(sent.u)), lower(sent.x), "message")
+        both = gaussian(
+            joint(person(MESSAGE_QUERY, reward), lower(sent.x) / lower(sent.u)), lower(sent.x), "message"
+        )
         return _sent(both, p["alpha"], p["beta"])
 
     cost = _finding(p, enclose(square), None, (p["alpha"], p["beta"]), similarity=float(s.upper))
@@ -100,7 +101,8 @@ def matrix_part(p: Values, share: Fraction = Fraction(2)) -> Cost:
     cost = _finding(p, enclose(lambda: 2 / of(sent.x)), (exactly(2), sent.x), point, similarity=0.0)
 
     def proof() -> Theorem:  # with a reward of 0 its part moves nothing, whatever its noise is
-        return _sent(gaussian(joint(_person(Fraction(0)), lower(sent.x)), lower(sent.x), "message"), *point)
+        still = person(MESSAGE_QUERY, Fraction(0))
+        return _sent(gaussian(joint(still, lower(sent.x)), lower(sent.x), "message"), *point)
 
     def refutation() -> Theorem:
         pair = [Fraction(v) for v in (1, 0, 0)], [Fraction(v) for v in (0, 0, 1)]
@@ -125,10 +127,6 @@ def reward_part(p: Values, share: Fraction = Fraction(2)) -> Cost:
         return _noisy(([reward], [-reward]), upper(sent.u), point, "y phi at one unit feature, B and -B")
 
     return replace(cost, proof=proof, refutation=refutation)
-
-
-def _person(reward: Fraction) -> Theorem:
-    return assume_rank_one(MESSAGE_QUERY, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1")
 
 
 def _sent(noisy: Theorem, alpha: Fraction, beta: Fraction) -> Theorem:

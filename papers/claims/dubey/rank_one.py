@@ -130,24 +130,27 @@ def _larger(a: Enclosure, b: Enclosure | None) -> Enclosure:
 # ------------------------------------------------------------------ as derivations
 
 
+def person(query: str, reward: Fraction, kind: str = "rank-one") -> Theorem:
+    """Assume what one person adds: [φφᵀ, φy; yφᵀ, 0], or ``outer`` with y²."""
+    return assume_rank_one(query, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1", kind)
+
+
 def full_statistics(query: str, reward: Fraction) -> Theorem:
     """Bound the movement of sums of [φ, y]ᵀ[φ, y], ‖φ‖ ≤ 1, |y| ≤ `reward`, corner included.
 
     The bound is the supremum of `with_corner`, a little above it where the rule asks for that.
     """
-    person = assume_rank_one(
-        query, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1", "outer"
-    )
+    added = person(query, reward, "outer")
     if reward <= 1:
-        return linear(person)
+        return linear(added)
     least = Fraction(with_corner(Enclosure(reward**2, reward**2)).square.upper)
     # The rule proves the bound by enclosures of its own, which need some room above the supremum.
     for slack in (60, 40, 20):
         try:
-            return linear(person, short_above(least * (1 + Fraction(1, 2**slack))))
+            return linear(added, short_above(least * (1 + Fraction(1, 2**slack))))
         except RuleError:
             continue
-    return linear(person, 2 * (1 + reward**2) ** 2)  # over the whole ball
+    return linear(added, 2 * (1 + reward**2) ** 2)  # over the whole ball
 
 
 def rational_pair(movement: FarthestPair, b2: Enclosure) -> tuple[list[Fraction], list[Fraction]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from flint import arb, fmpz, fmpz_poly
 
+from bandits.statistics.published_noise import nodes_published
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import ball, floor_of
 from dpaccount.proof import assume_tree
@@ -45,7 +46,7 @@ def _without(b2: Enclosure) -> float:
 def touched(p: Values) -> Cost:
     """Compare n = 1 + ⌈log₂T⌉ with ⌊log₂(T − 1)⌋ + 1, both as √n, which is what the noise grows with."""
     rounds = int(p["T"])
-    published, exact = 1 + (rounds - 1).bit_length(), met(rounds - 1)
+    published, exact = nodes_published(rounds), met(rounds - 1)
     pair = root(exactly(published)), root(exactly(exact))
     witness = {"published": published, "server_reads": exact, "with_final_sum": met(rounds)}
     cost = _step(Scales(*pair), ratio(*pair), witness)
@@ -54,7 +55,7 @@ def touched(p: Values) -> Cost:
 
 def chain(p: Values) -> Cost:
     """Compose n nodes of δ = β/2 each, as the proof writes: nβ/2 leaves nothing of β for the slack term."""
-    levels = 1 + (int(p["T"]) - 1).bit_length()
+    levels = nodes_published(int(p["T"]))
     # With two nodes this is β itself, and the slack term of advanced composition decides.
     spent = exactly(levels * p["beta"] / 2)
     witness = {

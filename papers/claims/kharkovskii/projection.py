@@ -11,17 +11,12 @@ from dpaccount.exact import Enclosure
 from papers.claims.enclosures import enclose
 from papers.claims.parameters import Values
 from papers.claims.sampling import TRIALS, attack
-from papers.kharkovskii.published import PRINTED, least_singular_value, omega, outside, transform
+from papers.kharkovskii.published import column_basis, least_singular_value, omega, outside, transform
 
 
-def published_omega(epsilon: Fraction, delta: Fraction, columns: int) -> Enclosure:
-    """Return ω = 16√(r ln(2/δ)) ln(16r/δ)/ε."""
-    return enclose(lambda: omega(epsilon, delta, columns))
-
-
-def printed_omega(epsilon: Fraction, delta: Fraction, columns: int) -> Enclosure:
-    """Return ω = 16√r ln(2/δ) ln(16r/δ)/ε, as the text prints it."""
-    return enclose(lambda: omega(epsilon, delta, columns, PRINTED))
+def published_omega(epsilon: Fraction, delta: Fraction, columns: int, *, printed: bool = False) -> Enclosure:
+    """Return ω as it is read, or as it is `printed`."""
+    return enclose(lambda: omega(epsilon, delta, columns, printed=printed))
 
 
 def column_space(p: Values, seed: int) -> dict[str, Any]:
@@ -32,14 +27,14 @@ def column_space(p: Values, seed: int) -> dict[str, Any]:
     rows = example_rows(min(int(p["n"]), 10_000), min(int(p["d"]), 50), rng)  # capped for time
     other = rows.copy()
     other[0, 0] += 1.0
-    least = least_singular_value(rows)
+    least, basis = least_singular_value(rows), column_basis(rows)
     kept: list[float] = []
     left: list[float] = []
     # Below and above the least singular value, so that both branches of Algorithm 1 are run.
     for threshold in (least / 2, least * 2):
         for _ in range(20):
-            kept.append(outside(transform(rows, threshold, int(p["r"]), rng), rows))
-            left.append(outside(transform(other, threshold, int(p["r"]), rng), rows))
+            kept.append(outside(transform(rows, threshold, int(p["r"]), rng), basis))
+            left.append(outside(transform(other, threshold, int(p["r"]), rng), basis))
     return {
         "attack": "does Z lie in the column space of the first data?",
         "n": len(rows),

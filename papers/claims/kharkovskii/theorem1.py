@@ -48,7 +48,7 @@ from papers.claims.enclosures import (
     root,
 )
 from papers.claims.kharkovskii.chi_square import doubled_variance, mixed_shift, telling_edge
-from papers.claims.kharkovskii.projection import branch_energy, column_space, printed_omega, published_omega
+from papers.claims.kharkovskii.projection import branch_energy, column_space, published_omega
 from papers.claims.parameters import Exact, Parameter, Values, count, positive, probability
 
 QUERY = "projection"
@@ -83,7 +83,7 @@ def _separated(p: Values, omega: Enclosure, rows: int, features: int) -> Cost:
             # an example of the same shape, no larger than an exact elimination takes
             "rows": min(features, 20) + min(rows - features, 3),
             "features": min(features, 20),
-            "printed_omega": float(printed_omega(p["epsilon"], p["delta"], int(p["r"])).upper),
+            "printed_omega": float(published_omega(*point, int(p["r"]), printed=True).upper),
         },
     )
 
@@ -238,7 +238,9 @@ def omega_reading(p: Values) -> Cost:
     (5/14)²·s²(s² − 1)/12 each, which is σ_min².
     """
     columns, side = int(p["r"]), int(p["side"])
-    used, printed = (f(p["epsilon"], p["delta"], columns) for f in (published_omega, printed_omega))
+    used, printed = (
+        published_omega(p["epsilon"], p["delta"], columns, printed=printed) for printed in (False, True)
+    )
     least = enclose(lambda: ball(Fraction(25, 196) * side**2 * (side**2 - 1) / 12).sqrt())
     met = {"read": used, "printed": printed}
     below = {name: bool(value.upper < (least.lower or 0)) for name, value in met.items()}

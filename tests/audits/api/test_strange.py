@@ -38,7 +38,7 @@ SOUND = ["none_if_few", "fails_if_many", "two_halves", "noisy_length", "sorted_c
 @pytest.mark.statistical  # seeded; missed, if the code is right, with probability below .01
 def test_a_kind_of_result_that_is_rare_on_few_pairs_is_not_lost_beside_numbers_that_move(root):
     found = attacked(root / "tests" / "planted", "rare_kind", 5000, Fraction(1, 1000))
-    assert found.refuted(Fraction(1))
+    assert found.verdict(Fraction(1)) == "REFUTED"
 
 
 def tried(odd, promise):
@@ -102,7 +102,9 @@ def attacked(planted, name, trials, risk):
 @pytest.mark.statistical  # seeded; a broken one is missed, if the code is right, with probability below .01
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_functions_are_refuted(root, name):
-    assert attacked(root / "tests" / "planted", name, 3000, Fraction(1, 1000)).refuted(Fraction(1))
+    assert (
+        attacked(root / "tests" / "planted", name, 3000, Fraction(1, 1000)).verdict(Fraction(1)) == "REFUTED"
+    )
 
 
 @pytest.mark.slow(one_in=6)

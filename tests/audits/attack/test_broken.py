@@ -94,7 +94,7 @@ def attacked(name, trials, risk, seed=1):
     pairs = [last_rises()] if name == "alg3" else candidates(subject.shape, seed)
     with Crew(replace(subject.code, folders=(ROOT,)), seconds=10**6, jobs=1) as crew:
         plan = Challenge(subject.epsilon, subject.delta, trials, risk, seed)
-        return attack(crew, pairs, plan, lambda _: None).refuted(subject.epsilon)
+        return attack(crew, pairs, plan, lambda _: None).verdict(subject.epsilon) == "REFUTED"
 
 
 def test_names_are_unique_and_both_kinds_are_there():

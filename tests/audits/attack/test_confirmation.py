@@ -78,11 +78,10 @@ def test_fresh_runs_decide_where_the_first_are_in_doubt(in_process, monkeypatch)
         fresh, said = [play for play in made if play[2] == CONFIRMING], "".join(found.findings)
         assert found.runs == len([play for play in made if play[2] in (2, 3, 6, CONFIRMING)])
         assert len(fresh) in (0, 2 * 666)
-        assert not found.refuted(Fraction(1)) or not said
-        assert (f"{len(fresh)} fresh runs do not confirm" in said) == (
-            bool(fresh) and not found.refuted(Fraction(1))
-        )
-        endings.add((bool(fresh), found.refuted(Fraction(1))))
+        refuted = found.verdict(Fraction(1)) == "REFUTED"
+        assert not refuted or not said
+        assert (f"{len(fresh)} fresh runs do not confirm" in said) == (bool(fresh) and not refuted)
+        endings.add((bool(fresh), refuted))
     pytest.fail(f"only {endings}")
 
 
@@ -90,7 +89,7 @@ def test_fresh_runs_decide_where_the_first_are_in_doubt(in_process, monkeypatch)
 @pytest.mark.statistical  # seeded: more than 4 of 1000 happen with probability .004 at 1/1000, 70 with .003 at .05
 def test_a_true_claim_is_refuted_once_in_a_thousand_audits(in_process):
     found = [audit(in_process, "noisy_count", seed) for seed in range(1000)]
-    refuted = sum(each.refuted(Fraction(1)) for each in found)
+    refuted = sum(each.verdict(Fraction(1)) == "REFUTED" for each in found)
     doubted = sum("do not confirm" in "".join(each.findings) for each in found)
     assert refuted <= 4
     assert refuted + doubted <= 70
@@ -106,7 +105,9 @@ def test_forced_confirmations_of_a_true_claim_fail(in_process, monkeypatch, term
         return at(risk) if fresh is None else fresh(risk / 5)
 
     monkeypatch.setattr("audits.attack.black_box.judged", forced)
-    confirmed = sum(audit(in_process, "noisy_count", s, **terms).refuted(Fraction(1)) for s in range(300))
+    confirmed = [audit(in_process, "noisy_count", s, **terms).verdict(Fraction(1)) for s in range(300)].count(
+        "REFUTED"
+    )
     assert confirmed <= binom.ppf(0.997, 300, 0.01)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.attack.rules import clopper_pearson, plan_threshold
+from audits.attack.rules import Threshold, clopper_pearson, plan_threshold
 from audits.consistency import verdict as of_verdict
 from dpaccount import checker
 from dpaccount.checker import documents
@@ -16,15 +16,11 @@ from tests.looped import looped
 F = Fraction
 
 
-def scores(hits, runs):
-    return np.array([1.0] * hits + [0.0] * (runs - hits))
-
-
 @given(st.integers(1, 300), st.data())
 def test_every_bound_is_confirmed_by_the_checker(runs, data):
     hits, alarms = data.draw(st.integers(0, runs)), data.draw(st.integers(0, runs))
     delta = data.draw(st.sampled_from([F(0), F(1, 10**6), F(1, 10)]))
-    bound = clopper_pearson(scores(hits, runs), scores(alarms, runs), 0.5, delta, F(1, 20), "left")
+    bound = clopper_pearson((hits, runs), (alarms, runs), delta, F(1, 20), Threshold(0.5))
     documents.Work.spent = 0  # a budget for one document, not for a test run
     if bound.epsilon_lower > 0:
         point = {
@@ -48,7 +44,7 @@ def exact_failure(p: float, q: float, runs: int, risk: F, delta: F) -> float:
     total = 0.0
     for hits in range(runs + 1):
         for alarms in range(runs + 1):
-            bound = clopper_pearson(scores(hits, runs), scores(alarms, runs), 0.5, delta, risk, "left")
+            bound = clopper_pearson((hits, runs), (alarms, runs), delta, risk, Threshold(0.5))
             if bound.epsilon_lower > truth:
                 total += float(binom.pmf(hits, runs, p) * binom.pmf(alarms, runs, q))
     return total

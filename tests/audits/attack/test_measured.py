@@ -263,7 +263,7 @@ GIVEN = [Pair(np.zeros(5), np.array([1.0, 0, 0, 0, 0]), "given")]
 def test_data_in_the_clear_are_refuted_however_slow(in_process, root, cost, pairs, for_certificate):
     pairs = candidates(SHAPE, 1) if pairs is None else pairs
     found = few_runs(in_process, root, "leaks", cost, 1, pairs, for_certificate=for_certificate)
-    assert found.refuted(Fraction(1))
+    assert found.verdict(Fraction(1)) == "REFUTED"
     assert found.cut.startswith(f"cut by time: {found.runs} of 20000 runs")
     assert found.cut in found.findings
 
@@ -289,7 +289,7 @@ def test_wide_results_are_compared_on_fewer_runs_and_that_is_said(in_process, ro
         == "cut by width: results of up to 5 numbers, of which 50 runs a side are compared at once"
     )
     assert thinned.cut in thinned.findings
-    assert thinned.refuted(Fraction(1))
+    assert thinned.verdict(Fraction(1)) == "REFUTED"
 
 
 @pytest.mark.parametrize("cost", [50.0, 14.0, 5.0, 2.0, 1.0, 0.25])
@@ -354,10 +354,10 @@ def test_time_that_ends_while_certifying_shows_less(
     found = few_runs(in_process, root, "leaks", 0.0, 2, GIVEN, **plan)
     assert asked == [black_box.RUNS_PER_BET if plan["early"] else 2000]
     if early and made >= 100 and not for_certificate:  # bets may stop at any time
-        assert found.refuted(Fraction(2)) or made == 100  # which may be too few to be sure
+        assert found.verdict(Fraction(2)) == "REFUTED" or made == 100  # which may be too few to be sure
         return
     assert found.cut.startswith("cut by time")
-    assert found.refuted(Fraction(2)) == (made == 1999)
+    assert (found.verdict(Fraction(2)) == "REFUTED") == (made == 1999)
     assert found.verdict(Fraction(2)) == ("REFUTED" if made == 1999 else "NOT ATTACKED")
 
 

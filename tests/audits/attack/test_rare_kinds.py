@@ -100,4 +100,4 @@ def test_rare_kinds_are_refuted(in_process, name, high):
     crew = in_process(Code(f"{__name__}:{name}", ()), seconds=10**6)
     plan = Challenge(Fraction(1), Fraction(0), 20_000, Fraction(1, 20), 1)
     found = attack(crew, candidates(shape, 1), plan, silent, walk(shape, 1))
-    assert found.refuted(Fraction(1))
+    assert found.verdict(Fraction(1)) == "REFUTED"

@@ -180,7 +180,7 @@ def test_no_mechanism_shows_more_than_its_epsilon():
 @pytest.mark.parametrize("name", ["sound", "a_tenth", "missing_at_one", "noise_of_one_side"])
 def test_broken_functions_with_wide_results_are_refuted(tmp_path, name):
     found = attacked(tmp_path, name, 3000 if name == "noise_of_one_side" else 900)
-    assert found.refuted(Fraction(4)) == (name != "sound")
+    assert (found.verdict(Fraction(4)) == "REFUTED") == (name != "sound")
     assert "reduced to" in found.cut
     if name == "missing_at_one":
         assert f"entry {(WIDE_NUMBERS + 1) // 3} " in found.cause
@@ -251,7 +251,7 @@ from tests.audits.attack.test_wide_results import attacked
 found = attacked(Path(sys.argv[1]), sys.argv[2], 1200, width=10**6, seconds=300.0)
 own = int(re.search("VmHWM: *([0-9]+) kB", Path("/proc/self/status").read_text().replace("\t", " "))[1])
 peak = max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-print(json.dumps([found.refuted(Fraction(4)), found.reached.epsilon_lower, peak]))
+print(json.dumps([found.verdict(Fraction(4)) == "REFUTED", found.reached.epsilon_lower, peak]))
 """
 
 

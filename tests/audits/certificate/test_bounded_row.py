@@ -62,7 +62,7 @@ def document(tmp_path_factory):
 
 def refused(document):
     with pytest.raises(checker.Rejected) as why:
-        consistency.check(json.dumps(seal(document)).encode())
+        consistency.judged(json.dumps(seal(document)).encode())
     return str(why.value)
 
 
@@ -99,7 +99,7 @@ def test_what_the_proof_lacks_for_the_claim_is_named(document, key, value, said)
 
 def test_it_certifies_the_radius_and_says_what_a_replaced_row_costs(document):
     assert document["verdict"] == "CERTIFIED"
-    assert consistency.check(json.dumps(document).encode())
+    assert consistency.judged(json.dumps(document).encode())
     final, beside = (part["derivation"][-1]["gives"] for part in (document["proved"], said(document)))
     assert final[3] == "bounded-row, radius 1/2"
     assert beside[3] == "replace-one"
@@ -143,7 +143,7 @@ def test_what_is_said_of_a_replaced_row_is_checked(document):
     assert refused(edited(document, (*beside, "derivation"), steps))
     assert "not listed first" in refused(edited(document, beside, None))
     nothing = edited(document, beside, None)
-    assert consistency.check(json.dumps(seal(with_hazards(nothing))).encode())
+    assert consistency.judged(json.dumps(seal(with_hazards(nothing))).encode())
 
 
 def with_hazards(document):
@@ -275,7 +275,7 @@ def test_rows_of_a_large_ball_are_certified_though_nothing_is_proved_of_a_replac
     assert document["verdict"] == "CERTIFIED"
     assert said(document) is None
     assert "Nothing is proved if a row is replaced" in "\n".join(document["hazards"])
-    assert consistency.check(json.dumps(document).encode())
+    assert consistency.judged(json.dumps(document).encode())
 
 
 @pytest.mark.parametrize(

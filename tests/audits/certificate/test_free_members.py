@@ -180,7 +180,7 @@ def test_members_that_contradict_each_other_are_refused(dpaccount, tmp_path, roo
     document = json.loads(make(dpaccount, tmp_path, root).read_text())
     for path, value, why in CONTRADICTIONS[make]:
         with pytest.raises(Rejected, match=why):
-            consistency.check(json.dumps(forged(document, path, value)).encode())
+            consistency.judged(json.dumps(forged(document, path, value)).encode())
 
 
 def test_a_parameter_epsilon_that_no_claim_states_is_refused():
@@ -188,4 +188,4 @@ def test_a_parameter_epsilon_that_no_claim_states_is_refused():
         sides.HONEST, ("subject", "parameters"), {**sides.HONEST["subject"]["parameters"], "epsilon": 0.0001}
     )
     with pytest.raises(Rejected, match="a parameter epsilon is not the claim's"):
-        consistency.check(json.dumps(other).encode())
+        consistency.judged(json.dumps(other).encode())

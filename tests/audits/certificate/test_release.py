@@ -163,7 +163,7 @@ def test_a_release_holds_the_digests_of_data_and_code_and_the_ledgers_head(tmp_p
     assert report["Spent before this release"].startswith("ε ≤ 0 at the budget's δ = ")
     assert heads[0] == before
     assert made["ledger_head"] == heads[1]
-    assert "CERTIFIED" in str(consistency.check(json.dumps(done.certificate).encode()))
+    assert "CERTIFIED" in str(consistency.judged(json.dumps(done.certificate).encode()))
     again = run(claim)
     assert again.reprinted
     assert canonical(again.certificate) == canonical(done.certificate)
@@ -181,7 +181,7 @@ def test_a_release_is_charged_in_the_scope_that_the_claim_names(tmp_path):
         ledger.set_scope("team/ada", "1/2")
     done = run(claim)
     assert not wrong("certificate", json.loads(json.dumps(done.certificate)))
-    assert "CERTIFIED" in str(consistency.check(json.dumps(done.certificate).encode()))
+    assert "CERTIFIED" in str(consistency.judged(json.dumps(done.certificate).encode()))
     assert run(claim).reprinted
     with pytest.raises(BudgetError, match="the scope team"):
         run(claim, again=True)

@@ -173,4 +173,4 @@ def test_evidence_on_a_hypothesis_of_another_derivation_is_named():
     with pytest.raises(Rejected, match="evidence on a hypothesis that the derivation does not use"):
         evidence(document)
     with pytest.raises(Rejected):
-        consistency.check(json.dumps(sealed(document)).encode())
+        consistency.judged(json.dumps(sealed(document)).encode())

@@ -35,7 +35,7 @@ SIGNED = {"algorithm": "ed25519", "key": "0" * 64, "signed": "2026-11-20T09:59:5
 )  # fmt: skip
 def test_two_places_that_differ_are_refused(edits, why):
     with pytest.raises(Rejected, match=why):
-        consistency.check(json.dumps(sealed(edited(HONEST, *edits))).encode())
+        consistency.judged(json.dumps(sealed(edited(HONEST, *edits))).encode())
 
 
 def test_what_falls_first_is_what_is_refuted():
@@ -46,8 +46,8 @@ def test_what_falls_first_is_what_is_refuted():
         verdict="REFUTED",
         refutes="claim",
     )
-    assert consistency.check(json.dumps(both).encode())
+    assert consistency.judged(json.dumps(both).encode())
     for other in ("proof", "hypothesis"):
         with pytest.raises(Rejected, match="refuted first is claim"):
-            consistency.check(json.dumps(sealed({**both, "refutes": other})).encode())
-    assert consistency.check(json.dumps(refuted("proof", power=0.95)).encode())
+            consistency.judged(json.dumps(sealed({**both, "refutes": other})).encode())
+    assert consistency.judged(json.dumps(refuted("proof", power=0.95)).encode())

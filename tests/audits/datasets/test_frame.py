@@ -16,10 +16,10 @@ from audits.datasets.forms import FORMS, MISSING, Given
 from audits.datasets.frame import Frame
 from audits.datasets.frame_pairs import bases, persons
 from audits.datasets.neighbours import candidates, random_pairs
-from audits.subjects.code import import_subject
 from dpaccount.documents import parse_json, parse_toml
 from dpaccount.errors import InputError
 from mechanisms.table import Column, Table
+from tests.loading import import_subject
 from tests.looped import looped
 
 ROOT = Path(__file__).parents[3]

@@ -15,11 +15,11 @@ from audits.certificate.make import AuditBudget, silent
 from audits.hypothesis_tests.search import gather
 from audits.hypothesis_tests.smoke_test import runs_at_all, void
 from audits.sandbox.outcomes import of_value
-from audits.subjects.code import import_subject
 from audits.subjects.marks import NOT_RECORDED
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from mechanisms.subject import View
+from tests.loading import import_subject
 
 DELTA = Fraction(0)
 

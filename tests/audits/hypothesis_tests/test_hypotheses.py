@@ -18,7 +18,6 @@ from audits.hypothesis_tests import search
 from audits.hypothesis_tests.checks import _in_cells, check_of, untested
 from audits.hypothesis_tests.search import gather
 from audits.subjects import catalogue
-from audits.subjects.code import on_path
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import (
     ADD_REMOVE,
@@ -45,6 +44,7 @@ from mechanisms.sqrt_toeplitz import SqrtToeplitz
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.subject import View
 from tests.dpaccount.rules.statements import theorems
+from tests.loading import on_path
 from tests.looped import looped
 
 with on_path([str(Path(__file__).parents[2] / "planted")]):

@@ -94,9 +94,9 @@ def test_a_chosen_median_says_its_ranks_and_no_interval(clinic):
     assert [line.rpartition(",")[2] for line in written[1:]] == [str(bounds[1])] * len(cities)
     assert "ranks farther off than the best candidate" in released._repr_html_()
     document = json.loads(json.dumps(released.certificate))
-    assert "CERTIFIED" in str(consistency.check(json.dumps(document).encode()))
+    assert "CERTIFIED" in str(consistency.judged(json.dumps(document).encode()))
     document["release"]["report"]["accuracy"]["half"]["ranks"] /= 2
     body = {key: each for key, each in document.items() if key not in ("digest", "signature")}
     forged = {**body, "digest": checker.digest(body), "signature": None}
     with pytest.raises(checker.Rejected, match="fewer ranks than its scale allows"):
-        consistency.check(json.dumps(forged).encode())
+        consistency.judged(json.dumps(forged).encode())

@@ -401,7 +401,7 @@ def certified(folder, comment="", audit="", **terms):
     (folder / "own_proof.py").write_text(PROOF)
     (folder / "claim.toml").write_text(CLAIM.format(audit=audit))
     done = certify(folder / "claim.toml", out=folder / "out", quick=True, jobs=2, **terms)
-    assert consistency.check(json.dumps(done).encode())
+    assert consistency.judged(json.dumps(done).encode())
     return done["verdict"], [each for each in done["hazards"] if "careless.py" in each], done
 
 
@@ -420,7 +420,7 @@ def test_a_branch_that_no_test_entered_is_named_refused_or_answered(tmp_path):
     assert said[:2] == ("CERTIFIED", ["The author says of careless.py:10, which no test met: it is unlikely"])
     forged = {**said[2], "hazards": [*said[2]["hazards"], line]}
     with pytest.raises(checker.Rejected, match="no test covers"):
-        consistency.check(json.dumps(seal(forged)).encode())
+        consistency.judged(json.dumps(seal(forged)).encode())
     (tmp_path / "policy.toml").write_text('uncovered = "refuse"\n')
     with pytest.raises(InputError, match="UNPROVEN"):
         certified(tmp_path / "policy", require=tmp_path / "policy.toml")

@@ -10,8 +10,8 @@ from audits.certificate.document import unsealed
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.subjects.catalogue import subject_made, subject_of
-from audits.subjects.code import import_subject
 from dpaccount.errors import InputError
+from tests.loading import import_subject
 
 PLANTED = Path(__file__).parents[1] / "planted"
 FILE = "local_reward_twins"

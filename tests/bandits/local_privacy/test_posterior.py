@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bandits.ldp_ctl_gp_ucb import LdpCtlGpUcb
-from bandits.ldp_gp_ucb import PointGpUcb, PointPosterior, prior_of
+from bandits.ldp_gp_ucb import PointGpUcb, prior_of
 from bandits.local_posterior import MIN_CLIP, LocalPosterior, ResidualPosterior
 from bandits.space.points import grid
 from bandits.statistics.axes import eigenfeatures
@@ -42,7 +42,7 @@ def residual(features=FEATURES, bounds=(2.0, 1.0), spread=(1.0, 1.0), **more):
 
 def test_rank_one_updates_are_the_textbooks_posterior():
     points, values, variances = observed(1)
-    ours = PointPosterior(KERNEL)
+    ours = PointGpUcb(KERNEL, 0.0, 1.0, 0)
     for one in zip(points, values, variances, strict=True):
         ours.tell(*one)
     mean, covariance = textbook(KERNEL, points, values, variances)

@@ -7,7 +7,7 @@ import pytest
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.subjects.catalogue import subject_made, subject_of
-from audits.subjects.code import import_subject
+from tests.loading import import_subject
 
 PLANTED = Path(__file__).parents[1] / "planted"
 

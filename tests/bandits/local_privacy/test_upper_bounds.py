@@ -108,7 +108,10 @@ def look(name, learner):
 MAKE = {
     "tgp": (120, lambda coins: TruncatedGpUcb(KERNEL, LAPLACE, "theory", coins)),
     "ata": (120, lambda coins: AdaptivelyTruncatedGpUcb(KERNEL, LAPLACE, 120, "theory", coins)),
-    "moma": (1400, lambda coins: MedianOfMeansGpUcb(KERNEL, LAPLACE, 1400, "theory", coins)),
+    "moma": (
+        1400,
+        lambda coins: MedianOfMeansGpUcb(KERNEL, LAPLACE, 1400, replays(1400, "theory"), "theory", coins),
+    ),
 }
 
 

@@ -60,7 +60,9 @@ def _batches(subject, learner, data, noise):
     for number, (first, last) in enumerate(covers):
         points = learner.ask(first - 1, last, final=number == len(covers) - 1)
         rewards = subject.world.value(points) + data[first - 1 : last, 0]
-        released = noise.noisy("batch", number, learner.contributions(rewards))
+        released = noise.noisy(
+            "batch", number, learner.contributions(rewards, np.ones(len(rewards), dtype=np.bool_))
+        )
         learner.tell(released / 2.0**CONTRIBUTION_BITS)
     return View(public={"mean": learner._mean})
 

@@ -14,7 +14,7 @@ from dpaccount.accounting.answers import account_answer
 from dpaccount.accounting.calibrate import calibrate
 from dpaccount.accounting.methods import closed_forms
 from dpaccount.documents import parse_json
-from dpaccount.numerics.closed.gdp_of_release import _of_large, mu_squared
+from dpaccount.numerics.closed.gaussian import _of_large, mu_squared
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation

@@ -136,7 +136,7 @@ def sealed(document):
 
 def accepted(document, at=None):
     try:
-        consistency.check(json.dumps(sealed(document)).encode(), at)
+        consistency.judged(json.dumps(sealed(document)).encode(), at)
     except Rejected:
         return False
     return True

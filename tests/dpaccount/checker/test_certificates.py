@@ -136,7 +136,7 @@ def test_the_digest_is_of_everything_else():
 
 def accepts_raw(document):
     try:
-        consistency.check(json.dumps(document).encode())
+        consistency.judged(json.dumps(document).encode())
     except Rejected:
         return False
     return True
@@ -727,7 +727,7 @@ def test_a_risk_is_not_so_small_that_no_counts_refute():
 
 def refusal_of(document):
     with pytest.raises(Rejected) as why:
-        consistency.check(json.dumps(sealed(document)).encode())
+        consistency.judged(json.dumps(sealed(document)).encode())
     return str(why.value)
 
 
@@ -776,11 +776,10 @@ def test_why_a_verdict_does_not_follow():
 def test_the_verdict_and_what_was_confirmed():
     raw = json.dumps(HONEST).encode()
     words = "CERTIFIED: digest, 6 proof steps and verdict confirmed"
-    assert consistency.check(raw) == words
     assert consistency.judged(raw) == ("CERTIFIED", words)
     bare = json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}).encode()
     words = "derivation of 6 steps: every step is confirmed"
-    assert consistency.judged(bare, derivation=True) == ("DERIVATION", words)
+    assert consistency.examined(bare, derivation=True) == ("DERIVATION", words)
     with pytest.raises(checker.Unreadable, match=r"certificate/1; --derivation checks a bare one$"):
         consistency.judged(bare)
     with pytest.raises(checker.Unreadable, match=r"certificate/1$"):

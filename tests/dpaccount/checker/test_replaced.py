@@ -76,7 +76,7 @@ def moved(*edits, steps=None, second=None):
 
 def why(document):
     with pytest.raises(Rejected) as refusal:
-        consistency.check(json.dumps(sealed(document)).encode())
+        consistency.judged(json.dumps(sealed(document)).encode())
     return str(refusal.value)
 
 

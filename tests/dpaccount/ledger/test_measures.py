@@ -22,7 +22,7 @@ from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import standing, verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError, rounded_up
-from dpaccount.numerics.curves import gdp_delta
+from dpaccount.numerics.closed import gaussian
 from dpaccount.plan import events
 from dpaccount.plan.events import (
     Approximate,
@@ -123,7 +123,7 @@ def test_room_fits_and_little_more_does_not(kind, epsilon, exponent):
 
 def test_gaussian_decisions_are_the_exact_curve():
     for mu_squared in (Fraction(1, 20), Fraction(1, 17)):
-        exact = gdp_delta(mu_squared, Fraction(1))
+        exact = gaussian.delta(Fraction(1), (mu_squared, mu_squared))
         assert GDP.fits((mu_squared,), Fraction(1), MILLIONTH) == bool(exact < 1e-6)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaccount.numerics.closed.gdp_of_release import mu_squared
+from dpaccount.numerics.closed.gaussian import mu_squared
 from dpaccount.plan import events
 from tests.dpaccount.numerics.gaussian_curve import gaussian_delta, real
 

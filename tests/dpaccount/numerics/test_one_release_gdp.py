@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpaccount.accounting import gdp_of_plan
 from dpaccount.numerics import domination
-from dpaccount.numerics.closed.gdp_of_release import mu_squared
+from dpaccount.numerics.closed.gaussian import mu_squared
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events
 from tests.dpaccount.numerics.gaussian_curve import gaussian_delta, real

@@ -10,15 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.errors import RuleError
+from dpaccount.numerics.closed.renyi import log_delta
 from dpaccount.numerics.curves import (
     at_most,
     compare,
     delta_ball,
-    gdp_delta,
     lattice_delta,
-    normal_cdf,
     pure_delta,
-    renyi_log_delta,
 )
 from dpaccount.numerics.intervals import ball
 from dpaccount.proof import Gdp, Lattice, NearGdp, Pure
@@ -36,29 +34,21 @@ def contains(value: arb, number: mpmath.mpf) -> bool:
         )
 
 
-@given(st.fractions(min_value=-30, max_value=30, max_denominator=1000))
-def test_normal_cdf_encloses(x):
-    with mpmath.workdps(70), ctx.workprec(64):
-        assert contains(normal_cdf(ball(x)), mpmath.ncdf(mpmath.mpf(x.numerator) / x.denominator))
-
-
 @given(
     st.fractions(min_value=Fraction(1, 100), max_value=20, max_denominator=100),
     st.fractions(min_value=0, max_value=10, max_denominator=100),
 )
-def test_gdp_delta_encloses(mu, epsilon):
+def test_the_gaussian_curve_is_enclosed(mu, epsilon):
     with mpmath.workdps(120):
         m, e = (mpmath.mpf(v.numerator) / v.denominator for v in (mu, epsilon))
         exact = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
-        with ctx.workprec(200):
-            enclosed = gdp_delta(mu**2, epsilon)
-        assert contains(enclosed, exact)
+        assert contains(delta_ball(Gdp(mu**2), epsilon, 200), exact)
 
 
 def test_known_epsilon_of_one_gaussian():
     delta, low, high = Fraction("1e-5"), Fraction("4.377178095681224"), Fraction("4.377178095681225")
-    assert compare(lambda _: gdp_delta(Fraction(1), high), delta) is True
-    assert compare(lambda _: gdp_delta(Fraction(1), low), delta) is False
+    assert compare(lambda bits: delta_ball(Gdp(Fraction(1)), high, bits), delta) is True
+    assert compare(lambda bits: delta_ball(Gdp(Fraction(1)), low, bits), delta) is False
 
 
 def test_pure_delta_is_randomised_response():
@@ -72,8 +62,9 @@ def test_pure_delta_is_randomised_response():
 def test_zcdp_conversion_is_never_below_the_gaussian_truth(tenths, order):
     rho, epsilon = Fraction(tenths, 10), Fraction(tenths, 10) * 3
     with ctx.workprec(100):
-        exact = gdp_delta(2 * rho, epsilon)  # a Gaussian with this ρ
-        bound = renyi_log_delta(Fraction(order, 2) + 1, (Fraction(order, 2) + 1) * rho, epsilon).exp()
+        exact = delta_ball(Gdp(2 * rho), epsilon, 100)  # a Gaussian with this ρ
+        a = Fraction(order, 2) + 1
+        bound = log_delta(a, ball(a * rho), epsilon).exp()
         assert bool(exact <= bound)
 
 
