@@ -94,9 +94,9 @@ def risk_fields(
 
     `delta`: the distance is a thousandth of it where it is above 0; `rate`: one more false-positive rate.
     """
-    from dpaccount.accounting.risk import DISTANCE, RATES
+    from dpaccount.accounting.risk import DISTANCE, REPORTED_RATES
 
-    asked = sorted({*RATES, rate or RATES[0]})
+    asked = sorted({*REPORTED_RATES, rate or REPORTED_RATES[0]})
     found = accountant.risk(delta / 1000 if delta else DISTANCE, asked)
     rates = [
         {

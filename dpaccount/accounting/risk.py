@@ -31,14 +31,18 @@ from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import PROFILE, OutOfReach, allowance, granted, steps_done
 
 LAW = NormalDist()
-RATES = (Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10))  #: false-positive rates that are reported
+REPORTED_RATES = (
+    Fraction(1, 1000),
+    Fraction(1, 100),
+    Fraction(1, 10),
+)  #: false-positive rates
 DISTANCE = Fraction(1, 10**8)
 EVEN = Fraction(1, 2)  #: the prior of an attacker who knows nothing of either dataset
 GAP = Fraction(1, 10**4)  #: relative width of δ that is asked for: rates are read to three digits
-SLACK = Fraction(1, 1000)  #: of μ², to begin with: so much may a bound lie above the least
+FIRST_SLACK = Fraction(1, 1000)  #: of μ², to begin with: so much may a bound lie above the least
 MOST_MU = 40  #: from here on a μ says nothing: an attack is right but for 10^−89
 TRIES = 16  #: points that are looked at for a rate, between those that are known, at most
-CLOSE = 300  #: parts of the range in which a best ε is sought, below which it is close enough
+RANGE_PARTS = 300  #: parts of the range in which a best ε is sought, below which it is close enough
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ class Risk:
 
     def sentence(self) -> str:
         """Return the risk in plain words, every number rounded up."""
-        at = RATES[1]
+        at = REPORTED_RATES[1]
         text = (
             f"An attack with a false-positive rate of {_percent(at)} has a true-positive rate of at most"
             f" {_percent(self.true_positives(at))}, and its alarm turns even odds into a belief of at most"
@@ -102,7 +106,7 @@ class Risk:
 
 
 @allowance(PROFILE)
-def risk_of(costs: Costs, distance: Exact | None = DISTANCE, rates: Sequence[Exact] = RATES) -> Risk:
+def risk_of(costs: Costs, distance: Exact | None = DISTANCE, rates: Sequence[Exact] = REPORTED_RATES) -> Risk:
     """Return what an attacker learns from what has these `costs`, such as an `Accountant`.
 
     `distance`: in (0, 1), of the curve from the Gaussian's; None: no μ is sought.
@@ -113,7 +117,7 @@ def risk_of(costs: Costs, distance: Exact | None = DISTANCE, rates: Sequence[Exa
     apart = None if distance is None else _share("distance", distance)
     wanted = [_share("false-positive rate", rate) for rate in rates]
     with shared():
-        curve = _Curve(costs)
+        curve = _AskedCurve(costs)
         advantage = curve(Fraction(0))
         mu: Enclosure | None = None
         with suppress(OutOfReach):
@@ -126,7 +130,7 @@ def risk_of(costs: Costs, distance: Exact | None = DISTANCE, rates: Sequence[Exa
     )
 
 
-class _Curve:
+class _AskedCurve:
     """The curve δ(ε) of a plan at the points that were asked for."""
 
     def __init__(self, costs: Costs) -> None:
@@ -144,7 +148,7 @@ class _Curve:
         return self.found[at]
 
 
-def _mu(curve: _Curve, distance: Fraction) -> Enclosure | None:
+def _mu(curve: _AskedCurve, distance: Fraction) -> Enclosure | None:
     """Return the least μ up to a distance."""
     end = curve.costs.epsilon(distance, GAP).upper
     if end == math.inf:  # more than the distance is lost whatever ε is
@@ -156,7 +160,7 @@ def _mu(curve: _Curve, distance: Fraction) -> Enclosure | None:
     if not excess(Fraction(0)):
         return Enclosure(Fraction(0), Fraction(0))
     most = Fraction(MOST_MU**2)
-    square = domination.least(excess, Fraction(end), most, SLACK, lambda: curve.found)
+    square = domination.least(excess, Fraction(end), most, FIRST_SLACK, lambda: curve.found)
     if square == most:
         return None
     least = Fraction(0)
@@ -167,7 +171,7 @@ def _mu(curve: _Curve, distance: Fraction) -> Enclosure | None:
         return Enclosure(floor_of(ball(least).sqrt()) if known else None, ceil_of(ball(square).sqrt()))
 
 
-def _look(curve: _Curve, rate: Fraction) -> None:
+def _look(curve: _AskedCurve, rate: Fraction) -> None:
     """Look at the curve near the ε whose line bounds attacks at this false-positive rate best.
 
     The line's height is convex in e^ε: first the best of the known points, then between its neighbours.
@@ -193,7 +197,7 @@ def _look(curve: _Curve, rate: Fraction) -> None:
     known = sorted(float(at) for each in curve.found for at in (-each, each) if first < at < last)
     best = min(range(len(known)), key=lambda k: height(known[k]))
     low, high = [first, *known, last][best : best + 3 : 2]
-    close = (high - low) / CLOSE
+    close = (high - low) / RANGE_PARTS
     minimize_scalar(height, bounds=(low, high), method="bounded", options={"maxiter": TRIES, "xatol": close})
 
 

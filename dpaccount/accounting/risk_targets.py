@@ -20,8 +20,8 @@ from dpaccount.plan.event_base import Event, walk
 from dpaccount.plan.events import DiscreteGaussian, Plan
 
 RATE = Fraction(1, 100)  #: the false-positive rate of a target that names none
-NEAR = Fraction(1, 10**5)  #: the δ of a first guess
-WORK = 4 * CALIBRATION  #: of a search each of whose costs takes dozens of points of a curve
+FIRST_DELTA = Fraction(1, 10**5)  #: the δ of a first guess
+RISK_WORK = 4 * CALIBRATION  #: of a search each of whose costs takes dozens of points of a curve
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,6 @@ def settle_risk(unknown: Unknown, target: RiskTarget) -> Calibration:
     def cost(value: Fraction, gap: Fraction | None) -> Enclosure:
         return target.cost(unknown.accountant(value), gap or FINE)
 
-    found = search(unknown, cost, target.most, NEAR, lambda: not exact, WORK)
+    found = search(unknown, cost, target.most, FIRST_DELTA, lambda: not exact, RISK_WORK)
     label = target.kind if target.kind != "true-positive rate" else f"{target.kind} at {shown(target.at)}"
     return replace(found, of=label)

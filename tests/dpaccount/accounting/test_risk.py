@@ -8,7 +8,8 @@ from statistics import NormalDist
 import pytest
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.risk import RATES, risk_of
+from dpaccount.accounting.risk import REPORTED_RATES as RATES
+from dpaccount.accounting.risk import risk_of
 from dpaccount.accounting.training import sgd
 from dpaccount.errors import InputError
 from dpaccount.numerics.closed import gaussian
