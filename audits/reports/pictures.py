@@ -6,7 +6,7 @@ from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
-from audits.reports.words import CertifyResult
+from audits.reports.words import CertifyResult, attacked
 from dpaccount.exact import as_exact
 
 WIDE, HIGH, LEFT, BOTTOM = 640, 300, 70, 45
@@ -66,12 +66,9 @@ LEGEND = (("claim", "claimed"), ("proof", "proved bound"), ("attack", "lower bou
 
 
 def trade_off(certificate: CertifyResult) -> str:
-    """Return the least share of misses of any attack over its share of false alarms, by what is proved."""
-    proved = certificate["proved"]
-    points = [(proved["epsilon"]["upper"], proved["delta"])] if proved["epsilon"] is not None else []
-    audit = certificate["audit"]
-    points += [(p["limit"], p["delta"]) for p in (audit["points"] if audit else ()) if p["of"] == "proof"]
-    known = [(float(as_exact(e)), float(as_exact(d))) for e, d in points if e != "inf"]
+    """Return the least share of misses of any attack over its share of false alarms, by what is explained."""
+    risk = attacked(certificate)
+    known = [] if risk is None else [(float(p.epsilon), float(p.delta.upper)) for p in risk.points]
     # Squares: small rates, where the curve bends most, get more dots.
     dots = [(rate, _misses(known, rate)) for rate in ((j / 60) ** 2 for j in range(61))]
 

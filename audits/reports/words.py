@@ -7,15 +7,24 @@ import inspect
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple, get_args
 
 from dpaccount import proof
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.risk import DISTANCE, REPORTED_RATES, Risk
+from dpaccount.checker import curves
+from dpaccount.checker.curves import curve_of
+from dpaccount.checker.documents import Rejected
+from dpaccount.errors import InputError
 from dpaccount.exact import as_exact, to_digits
+from dpaccount.numerics.intervals import ball, ceil_of, precision
+from dpaccount.plan.events import Approximate, BoundedRange, Event, Gdp, Pure, Zcdp
 from dpaccount.relation import kind_of, stated
 
 CertifyResult = Mapping[str, Any]  #: a certificate as read from JSON
@@ -125,55 +134,90 @@ def hidden_change(guarantee: Mapping[str, Any]) -> str:
     return f"{relation.meaning.format(radius=guarantee.get('radius'))} ({relation.word})"
 
 
-def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
-    """Return what (ε, δ) means for an attacker: the best odds, and finds at rare false alarms.
+def odds(known: Risk) -> list[str]:
+    """Return what a risk means: how often an attacker is right, and what a rare false alarm finds.
 
-    Of true positives t and false alarms f both t ≤ e^ε f + δ and 1 − f ≤ e^ε (1 − t) + δ hold, so that a
-    guess is right with probability at most (e^ε + δ)/(1 + e^ε) (Kairouz, Oh & Viswanath 2015).
+    A guess between two equally likely datasets is right with probability (1 + advantage)/2 at most.
     """
-    with_growth = _exponential(epsilon)
-    right = (with_growth + delta) / (1 + with_growth)
-    power = min(Fraction(1), with_growth * ALARM + delta)
-    betting = "any number"
-    if delta < 1 and epsilon <= MAX_ODDS_EPSILON:
-        betting = to_digits((with_growth + delta) / (1 - delta), up=True, digits=3)
+    right = (1 + Fraction(known.advantage.upper)) / 2
+    caught, sure = known.true_positives(ALARM), known.belief(ALARM)
     return [
         "Suppose that an attacker knows all other units' data and must tell which of two equally likely"
         f" neighbouring datasets was used. They are right at most {_percent(right)} of the time; a blind"
-        f" guess is right 50 % of the time. The odds that they are right are at most {betting} to 1.",
-        f"At a false-positive rate of 0.1 %, an attack has a true-positive rate of at most"
-        f" {_percent(power)}.",
+        " guess is right 50 % of the time.",
+        f"At a false-positive rate of {_percent(ALARM)}, an attack has a true-positive rate of at most"
+        f" {_percent(caught)}. Its alarm turns even odds into a belief of at most {_percent(sure)}.",
     ]
-
-
-def _exponential(epsilon: Fraction) -> Fraction:
-    """Return e^ε rounded up (to 1e300 where it is larger)."""
-    if epsilon > MAX_ODDS_EPSILON:
-        return Fraction(10) ** 300
-    context = Context(prec=40, rounding=ROUND_CEILING)
-    near = context.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
-    return Fraction(context.next_plus(context.exp(near)))  # exp itself rounds to the nearest
 
 
 def _percent(share: Fraction) -> str:
     return f"{to_digits(min(share, Fraction(1)) * 100, up=True, digits=4)} %"
 
 
-def what_it_means(certificate: CertifyResult) -> list[str]:
-    """Return the sentences on ε and δ: of what is proved, else of what is claimed."""
+def attacked(certificate: CertifyResult) -> Risk | None:
+    """Return what an attacker learns, by the curve that is proved, else by the ε and δ that are claimed.
+
+    None where no finite ε is claimed or proved.
+    """
+    event, distance = _released(certificate)
+    return None if event is None else _risk(event, distance)
+
+
+@lru_cache(maxsize=16)
+def _risk(event: Event, distance: Fraction) -> Risk:
+    return Accountant(event).risk(distance, (ALARM, *REPORTED_RATES))
+
+
+def _released(certificate: CertifyResult) -> tuple[Event | None, Fraction]:
+    """Return an event with the curve that is explained, and a thousandth of δ."""
+    epsilon, delta, proved = _explained(certificate)
+    distance = min(as_exact(delta) / 1000, DISTANCE) or DISTANCE
+    if epsilon == "inf" or as_exact(epsilon) > MAX_ODDS_EPSILON:
+        return None, distance
+    event = _of_curve(certificate["proved"]["derivation"][-1]["gives"]) if proved else None
+    return event or Approximate(epsilon=as_exact(epsilon), delta=as_exact(delta)), distance
+
+
+def _of_curve(gives: Sequence[Any]) -> Event | None:
+    """Return the event with the curve of a conclusion; None where none has it, or it cannot be read."""
+    # A document that nobody has checked may hold anything; the point (ε, δ) is explained then.
+    with suppress(Rejected, InputError, ValueError, TypeError):
+        kind, _, curve, *_ = gives
+        match curve_of(curve) if kind == "Private" else None:
+            case curves.Pure(epsilon):
+                return Pure(epsilon=epsilon)
+            case curves.Zcdp(rho):
+                return Zcdp(rho=rho)
+            case curves.Gdp(square):
+                with precision(96):
+                    return Gdp(mu=ceil_of(ball(square).sqrt()))
+            case curves.BoundedRange(eta):
+                return BoundedRange(eta=eta)
+    return None
+
+
+def _explained(certificate: CertifyResult) -> tuple[Any, Any, bool]:
+    """Return ε and δ of what is proved, else of what is claimed, and whether they are proved."""
     proved, guarantee = certificate["proved"], certificate["guarantee"]
     unproved = proved["epsilon"] is None or proved["epsilon"]["upper"] == "inf"
     # Where an assumption is refuted, nothing is proved of the code: no ε may be explained as proved.
     if unproved or has_false_assumption(certificate):
-        point, word = (guarantee["epsilon"], guarantee["delta"]), "claimed, and not proved"
-    else:
-        point, word = (proved["epsilon"]["upper"], proved["delta"]), "proved"
-    if point[0] == "inf":
+        return guarantee["epsilon"], guarantee["delta"], False
+    return proved["epsilon"]["upper"], proved["delta"], True
+
+
+def what_it_means(certificate: CertifyResult) -> list[str]:
+    """Return the sentences on ε and δ: of what is proved, else of what is claimed."""
+    least, share, proved = _explained(certificate)
+    if least == "inf":
         return ["No finite ε is claimed or proved: an attacker may learn everything."]
-    epsilon, delta = as_exact(point[0]), as_exact(point[1])
+    epsilon, delta = as_exact(least), as_exact(share)
     at_delta = to_digits(delta, up=True, digits=3) if delta else "0"
-    at = f"ε = {to_digits(epsilon, up=True)} and δ = {at_delta} ({word})"
-    return [f"This is what {at} mean.", *odds(epsilon, delta), *_crowd(delta)]
+    at = f"ε = {to_digits(epsilon, up=True)} and δ = {at_delta}"
+    known = attacked(certificate)
+    learned = ["An attacker may learn nearly everything."] if known is None else odds(known)
+    word = "proved" if proved else "claimed, and not proved"
+    return [f"This is what {at} ({word}) mean.", *learned, *_crowd(delta)]
 
 
 def _crowd(delta: Fraction) -> list[str]:

@@ -26,6 +26,7 @@ from audits.reports.tables import LABELS, definition, released_tables
 from audits.reports.verified import programs
 from audits.reports.words import (
     MAX_CHARACTERS,
+    attacked,
     declared,
     hidden_change,
     observed,
@@ -36,6 +37,8 @@ from audits.reports.words import (
     step_text,
     what_it_means,
 )
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.plan.events import Approximate, Gdp, Pure, Zcdp
 from dpaccount.schemas.certificate import Certificate
 from dpaccount.schemas.fields import Absent
 from mechanisms.statistics.statistic import Statistic
@@ -264,20 +267,19 @@ def test_markup_in_a_claim_is_inert(certificate):
     st.fractions(min_value=0, max_value=Fraction(99, 100), max_denominator=10**6),
 )
 def test_what_an_attacker_can_do_is_never_understated(epsilon, delta):
-    numbers = [
-        Fraction(text) for text in re.findall(r"at most (\d[\d.e+-]*)", " ".join(odds(epsilon, delta)))
-    ]
-    right, betting, power = numbers
+    known = Accountant(Approximate(epsilon=epsilon, delta=delta)).risk(rates=["0.001"])
+    right, power, sure = (float(text) for text in re.findall(r"at most (\d[\d.e+-]*)", " ".join(odds(known))))
     growth = exp(epsilon)
     assert float(right) / 100 >= min(1, (growth + float(delta)) / (1 + growth)) * (1 - 1e-12)
-    assert float(betting) >= (growth + float(delta)) / (1 - float(delta)) * (1 - 1e-12)
-    assert float(power) / 100 >= min(1, growth * 0.001 + float(delta)) * (1 - 1e-12)
+    most = min(1, growth * 0.001 + float(delta), 1 - (1 - float(delta) - 0.001) / growth)
+    assert float(power) / 100 >= most * (1 - 1e-12)
+    assert float(sure) / 100 >= most / (most + 0.001) * (1 - 1e-12)
     assert float(right) / 100 <= (growth + float(delta)) / (1 + growth) * 1.001 + 1e-3
 
 
 def test_the_known_odds():
     """ε = ln 3: three in four, as everybody is taught (δ = 0)."""
-    words = " ".join(odds(Fraction(1098612288668109692, 10**18), Fraction(0)))
+    words = " ".join(odds(Accountant(Pure(epsilon="1.098612288668109692")).risk()))
     assert "at most 75.01 %" in words or "at most 75 %" in words
 
 
@@ -294,6 +296,33 @@ def test_an_unproved_claim_is_called_so(certificate):
     assert "No proof: no proof." in Page(page.html(certificate)).text
     certificate["audit"] = None
     assert "No attack was run" in Page(page.html(certificate)).text
+
+
+@pytest.mark.parametrize(
+    ("curve", "event"),
+    [
+        (["pure", "1/2"], Pure(epsilon="1/2")),
+        (["gdp", "1/4"], Gdp(mu="1/2")),
+        (["zcdp", "1/8"], Zcdp(rho="1/8")),
+        (["renyi", ["2", "1/4"]], Approximate(epsilon=1, delta="1e-6")),
+    ],
+)
+def test_rates_are_those_of_the_curve_that_is_proved(certificate, curve, event):
+    """And not of one point of it: where no event has the curve, the point alone is explained."""
+    certificate["proved"] |= {"epsilon": {"lower": None, "upper": 1}, "delta": "1e-6"}
+    certificate["proved"]["derivation"][-1]["gives"] = ["Private", "q", curve, "replace-one", "central", None]
+    certificate["sensitivity"] = []
+    known, exact = attacked(certificate), Accountant(event)
+    assert float(known.advantage.upper) == pytest.approx(exact.delta(0).upper_float, rel=1e-9)
+    for rate in ("0.001", "0.1"):
+        assert known.true_positives(rate) <= exact.risk().true_positives(rate) * Fraction(1001, 1000)
+
+
+def test_what_is_claimed_alone_is_explained_as_claimed(certificate):
+    certificate["guarantee"] |= {"epsilon": "2", "delta": "1e-6"}
+    certificate["proved"]["epsilon"] = None
+    point = Accountant(Approximate(epsilon=2, delta="1e-6"))
+    assert attacked(certificate).advantage.upper == pytest.approx(point.delta(0).upper, rel=1e-9)
 
 
 def test_an_infinite_epsilon_promises_nothing(certificate):
