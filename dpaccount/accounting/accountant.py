@@ -30,7 +30,7 @@ from dpaccount.pairs.of_events import group_compositions
 from dpaccount.plan import groups
 from dpaccount.plan.cover_partition import UnitClass, attained_classes, unit_classes
 from dpaccount.plan.event_base import Amount, Event, OnSample, Stream, walk
-from dpaccount.plan.events import BandedPoisson, Plan
+from dpaccount.plan.events import BandedPoisson, Plan, Run
 from dpaccount.relation import Relation
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ GAP = Fraction(1, 10**6)
 OF_CHAIN = 0.125  #: of the work that is left, for each question that a chain of groups asks
 
 
+Part = Plan | Run | Event
+Parts = Part | Iterable[Part]  #: what an `Accountant` counts
 DeltaOf = Callable[[Fraction], Fraction]  #: ε ↦ an upper bound on δ of single units
 
 
@@ -79,9 +81,21 @@ class PlanCost(Enclosure):
         return self.accountant.plot(kind, axes)
 
 
-def _counted(events: Event | Iterable[Event], relation: Relation | str | None) -> Plan:
-    """Return the plan of events under a relation, or under the one in which they have a meaning."""
-    given = events if isinstance(events, Event) else list(events)
+def _counted(parts: Parts, relation: Relation | str | None) -> Plan:
+    """Return the plan of all parts: runs have a relation, events alone one in which they have a meaning."""
+    listed = list(parts) if isinstance(parts, Iterable) else [parts]
+    given = [part for part in listed if isinstance(part, Event)]
+    runs = [part for part in listed if not isinstance(part, Event)]
+    if not all(isinstance(run, Plan) or hasattr(run, "plan") for run in runs):
+        raise InputError(
+            "a plan holds something that is no event", "give events of dpaccount.events, or runs"
+        )
+    if runs:
+        first, *others = (run if isinstance(run, Plan) else run.plan() for run in runs)
+        whole = sum(others, first) + given
+        if relation not in (None, whole.relation):
+            raise InputError(f"the runs are counted under {whole.relation}, not {relation}", "leave it out")
+        return whole
     if relation is not None:
         return Plan(relation, given)
     try:
@@ -95,8 +109,9 @@ def _counted(events: Event | Iterable[Event], relation: Relation | str | None) -
 class Accountant:
     """The cost of a plan for groups of `group` units (1: single units).
 
-    A `Plan` has its own relation; events alone, one or several, are counted under `relation`: by
-    default replace-one, or add-remove if they have a meaning only there, as Poisson samples do.
+    A `Plan` has its own relation, and so has a run, such as of `dpaccount.sgd`; several add up. Events alone,
+    one or several, are counted under `relation`: by default replace-one, or add-remove if they have a meaning
+    only there, as Poisson samples do.
 
     >>> from dpaccount.plan.events import Gaussian
     >>> Accountant(Gaussian(sigma=4, count=10)).epsilon(1e-5)
@@ -105,7 +120,7 @@ class Accountant:
 
     def __init__(
         self,
-        plan: Plan | Event | Iterable[Event],
+        plan: Parts,
         group: int = 1,
         *,
         relation: Relation | str | None = None,

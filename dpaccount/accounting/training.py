@@ -17,6 +17,8 @@ takes part, and how far apart.
 >>> run = FtrlTraining(examples=60000, batch=256, sigma=20, steps=1170, mechanism="sqrt-toeplitz")
 >>> run.participations, run.separation
 (5, 234)
+
+Runs on the same data add up: ``Accountant(first + second)``, or ``Accountant([first, second])``.
 """
 
 import math
@@ -33,7 +35,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, as_exact, exact_argument, formatted, shown
 from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.work_budget import PROFILE, allowance
-from dpaccount.plan.event_base import Real, Spelled, record
+from dpaccount.plan.event_base import Event, Real, Spelled, record
 from dpaccount.plan.events import (
     DpFtrl,
     Gaussian,
@@ -111,8 +113,20 @@ def steps_of(epochs: Exact, examples: int, batch: int, sampling: str = POISSON) 
     return math.ceil(passes * examples / batch)
 
 
+class AddedRun:
+    """A run to which others, plans and events can be added: together they are one plan."""
+
+    def plan(self) -> Plan:
+        """Return the plan of the run."""
+        raise NotImplementedError
+
+    def __add__(self, more: "Plan | AddedRun | Event") -> Plan:
+        """Return the plan of this and more, under the same relation."""
+        return self.plan() + more
+
+
 @record(frozen=True)
-class Training:
+class Training(AddedRun):
     """A run of `steps` on samples of `batch` of the `examples`, with noise multiplier `sigma`.
 
     `sampling` is
@@ -320,7 +334,7 @@ class Training:
 
 
 @record(frozen=True)
-class FtrlTraining:
+class FtrlTraining(AddedRun):
     """`steps` steps on batches whose order does not depend on the data, released by `mechanism`.
 
     An example takes part at most `participations` times, at least `separation` steps apart.  Where 0 stands

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 from dpaccount.documents import html_table
 from dpaccount.errors import InputError
@@ -310,12 +310,20 @@ VOCABULARY: dict[str, type[Event]] = {
 NO_EVENTS: Any = ()
 
 
+class Run(Protocol):
+    """What has a plan, such as a training run."""
+
+    def plan(self) -> "Plan":
+        """Return the plan of what was released."""
+        ...
+
+
 @record(frozen=True, repr=False)
 class Plan:
     """Events fixed beforehand, and the relation under which all of them are counted.
 
-    Plans of one relation can be added, events can be added to a plan, and times a number everything is
-    released that many times as often.
+    Plans and runs of one relation can be added, events can be added to a plan, and times a number everything
+    is released that many times as often.
 
     >>> plan = Plan("replace-one", Gaussian(sigma=4) * 10) + Laplace(scale="2.5", cover=(1, 512))
     >>> print(2 * plan)
@@ -343,8 +351,10 @@ class Plan:
             if refused is not None:
                 raise InputError(misplaced(refused, self.relation), ELSEWHERE[refused])
 
-    def __add__(self, more: "Plan | Event | Iterable[Event]") -> "Plan":
-        """Return the plan with further events, or with those of a plan of the same relation."""
+    def __add__(self, more: "Plan | Run | Event | Iterable[Event]") -> "Plan":
+        """Return the plan with further events, or with those of a plan or a run of the same relation."""
+        if not isinstance(more, Plan | Event | Iterable):
+            more = more.plan()
         if isinstance(more, Plan) and more.relation != self.relation:
             raise InputError(
                 f"plans under {self.relation} and {more.relation} do not add up", "count both under one"

@@ -21,7 +21,7 @@ from dpaccount.accounting.training import Training, curve_csv, least_sigma, step
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.numerics.fourier import contours
-from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonExamples, RandomAllocation
+from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonExamples, RandomAllocation, Shuffled
 from tests.looped import looped
 
 RUN = Training(examples=60000, batch=256, sigma="1.1", steps=14063)
@@ -254,6 +254,44 @@ def told(capsys, *words):
         cli.main(["sgd", "--delta", "1e-5", "--steps", "40", "--examples", "1000", "--json", *words])
     found = capsys.readouterr()
     return json.loads(found.out) if code.value.code == 0 else found.err
+
+
+def test_runs_on_the_same_data_add_up():
+    """In every spelling, with events and plans beside them; their costs exceed each one's."""
+    first, second = (Training(1000, 50, sigma, 400) for sigma in (2, 3))
+    more = Gaussian(sigma=20)
+    together = Accountant(Plan("add-remove", [*first.plan().events, *second.plan().events, more])).epsilon(
+        "1e-5"
+    )
+    spelled = (
+        first + second + more,
+        [first, second, more],
+        [more, first.plan(), second],
+        first.plan() + second + [more],
+    )
+    assert {Accountant(each).epsilon("1e-5") for each in spelled} == {together}
+    assert Accountant(first).epsilon("1e-5") == first.epsilon("1e-5")
+    assert first.epsilon("1e-5").upper < together.lower
+    tree = training.FtrlTraining(1000, 50, 20, 40)
+    assert Accountant(first + tree).plan == first.plan() + tree.plan()
+
+
+@pytest.mark.parametrize(
+    ("parts", "options", "wrong"),
+    [
+        (lambda run: [run, 3], {}, "something that is no event"),
+        (lambda run: [run, replace(run, relation="replace-one")], {}, "do not add up"),
+        (lambda run: run, {"relation": "replace-one"}, "counted under add-remove, not replace-one"),
+        (
+            lambda run: [run, Shuffled(epsilon=1, population=9)],
+            {},
+            "shuffled has no meaning under add-remove",
+        ),
+    ],
+)
+def test_what_does_not_add_up_to_a_run_is_refused(parts, options, wrong):
+    with pytest.raises(InputError, match=wrong):
+        Accountant(parts(Training(1000, 50, 2, 400)), **options)
 
 
 def test_the_names_of_the_field(capsys):
