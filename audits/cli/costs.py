@@ -74,7 +74,9 @@ def account(  # noqa: PLR0913 - options
     work
         Do at most this many times the usual work before a simpler bound is given (default 1).
     """
-    from dpaccount.accounting.answers import account_answer
+    from dpaccount.accounting.accountant import Accountant
+    from dpaccount.accounting.answers import account_answer, risk_fields
+    from dpaccount.plan.plan_file import read_plan
 
     place = parse_json(source(events), events)
     share, loss, units = number(delta, "--delta"), number(epsilon, "--epsilon"), whole(group, "--group")
@@ -83,11 +85,11 @@ def account(  # noqa: PLR0913 - options
         raise InputError("a certificate answers one question", "give --delta or --epsilon")
     with _work(work):
         width = number(gap, "--gap")
-        answer = account_answer(place, delta=share, epsilon=loss, gap=width, group=units, risk=risk)
+        answer = account_answer(place, delta=share, epsilon=loss, gap=width, group=units)
+        if risk:
+            answer["risk"] = risk_fields(Accountant(read_plan(place), units or 1), share)
         if profile is not None:
-            from dpaccount.accounting.accountant import Accountant
             from dpaccount.accounting.profile import write_profile
-            from dpaccount.plan.plan_file import read_plan
 
             write_profile(Accountant(read_plan(place), units or 1), profile)
     if certificate is not None:
@@ -394,8 +396,10 @@ def sgd(
     from dpaccount.accounting.training import Training
     from dpaccount.schemas.costs import CorrelatedRun, RiskAnswer, SgdRun
 
-    wanted = risk.target()
-    share, run = options.share(), options.run(wanted)
+    share, wanted = options.share(), risk.target()
+    if wanted is not None:  # at the distance of what is printed
+        wanted = replace(wanted, distance=share / 1000)
+    run = options.run(wanted)
     bounds = run.epsilon(share)
     learned = risk_fields(Accountant(run.plan()), share, None if wanted is None else wanted.at)
     sentence = run.statement(share, bounds, learned["sentence"])

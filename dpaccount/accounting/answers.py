@@ -33,7 +33,6 @@ def account_answer(
     epsilon: Fraction | None = None,
     gap: Fraction | None = None,
     group: int | None = None,
-    risk: bool = False,
 ) -> dict[str, Any]:
     """Return what the events in `place` cost: ε at `delta`, δ at `epsilon`, or a summary of both.
 
@@ -41,7 +40,6 @@ def account_answer(
     `delta`: in [0, 1]; `epsilon`: at least 0.  At most one of them; without either ε is given at four δ.
     `gap`: the width above 0 that is sought, relative to max(1, ε) or to δ; 1e-6 where it is None.
     `group`: how many units are protected at once, at least 1; one where it is None.
-    `risk`: also say what an attacker learns (`risk_fields`).
 
     Raises `InputError` naming the place in the document, or the option that is out of range.
     """
@@ -60,8 +58,6 @@ def account_answer(
     else:
         answer |= summary(accountant, width)
     answer |= scalars(accountant)
-    if risk:
-        answer["risk"] = risk_fields(accountant, delta)
     if assumed := accountant.plan.assumptions():
         answer["assumptions"] = assumed
     answer["seconds"] = round(time.perf_counter() - begun, 6)

@@ -28,7 +28,7 @@ from dpaccount.exact import Enclosure, Exact, exact_argument, formatted, shown
 from dpaccount.numerics import domination
 from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
-from dpaccount.numerics.work_budget import PROFILE, OutOfReach, allowance, granted, steps_done
+from dpaccount.numerics.work_budget import PROFILE, OutOfReach, allowance, allowance_left, granted, steps_done
 
 LAW = NormalDist()
 REPORTED_RATES = (
@@ -40,7 +40,10 @@ DISTANCE = Fraction(1, 10**8)
 EVEN = Fraction(1, 2)  #: the prior of an attacker who knows nothing of either dataset
 GAP = Fraction(1, 10**4)  #: relative width of δ that is asked for: rates are read to three digits
 FIRST_SLACK = Fraction(1, 1000)  #: of μ², to begin with: so much may a bound lie above the least
-MOST_MU = 40  #: from here on a μ says nothing: an attack is right but for 10^−89
+FINE = Fraction(1, 10**9)  #: the same of an advantage
+MOST_MU = 20  #: from here on a μ says nothing: an attack is right but for 10^−23
+MIN_RATE, FAR = 1e-300, 600  #: of rates and ε that are looked at in doubles
+ALMOST = 1 - 1e-9  #: an advantage from which on no first guess is made
 TRIES = 16  #: points that are looked at for a rate, between those that are known, at most
 RANGE_PARTS = 300  #: parts of the range in which a best ε is sought, below which it is close enough
 
@@ -49,7 +52,8 @@ RANGE_PARTS = 300  #: parts of the range in which a best ε is sought, below whi
 class Risk:
     """What an attacker learns at most; rates and beliefs are exact numbers, rounded up.
 
-    `mu`: an enclosure of the least μ up to `distance`; None where none below `MOST_MU` was proved.
+    `mu`: an enclosure of the least μ up to `distance`; None where none below `MOST_MU` was proved, as where
+    an event fails with a probability of `distance` or more.
     `advantage`: of the true- over the false-positive rate, at most: the total variation distance, δ(0).
     `points`: the points of the profile that bound every rate.
     """
@@ -123,7 +127,7 @@ def risk_of(costs: Costs, distance: Exact | None = DISTANCE, rates: Sequence[Exa
         with suppress(OutOfReach):
             mu = None if apart is None else _mu(curve, apart)
         with suppress(OutOfReach):
-            for rate in wanted:
+            for rate in sorted(set(wanted)):
                 _look(curve, rate)
     return Risk(
         mu, apart or Fraction(0), advantage, tuple(Point(at, curve.found[at]) for at in sorted(curve.found))
@@ -135,7 +139,7 @@ class _AskedCurve:
 
     def __init__(self, costs: Costs) -> None:
         self.costs, self.found = costs, dict[Fraction, Enclosure]()
-        self.end, self.dearest = steps_done() + granted(PROFILE), 0.0
+        self.end, self.dearest = steps_done() + min(granted(PROFILE), allowance_left()), 0.0
 
     def __call__(self, at: Fraction) -> Enclosure:
         """Return δ(at); raises `OutOfReach` where the work that is left would not do for a close one."""
@@ -143,7 +147,7 @@ class _AskedCurve:
             begun = steps_done()
             if self.found and begun + 2 * self.dearest > self.end:
                 raise OutOfReach("too many points of this curve")
-            self.found[at] = self.costs.delta(at, GAP)
+            self.found[at] = self.costs.delta(at, GAP if at else FINE)
             self.dearest = max(self.dearest, steps_done() - begun)
         return self.found[at]
 
@@ -157,7 +161,7 @@ def _mu(curve: _AskedCurve, distance: Fraction) -> Enclosure | None:
     def excess(at: Fraction) -> Fraction:
         return max(Fraction(0), Fraction(curve(at).upper) - distance)
 
-    if not excess(Fraction(0)):
+    if not end or not excess(Fraction(0)):
         return Enclosure(Fraction(0), Fraction(0))
     most = Fraction(MOST_MU**2)
     square = domination.least(excess, Fraction(end), most, FIRST_SLACK, lambda: curve.found)
@@ -176,27 +180,34 @@ def _look(curve: _AskedCurve, rate: Fraction) -> None:
 
     The line's height is convex in e^ε: first the best of the known points, then between its neighbours.
     """
-    exact = {float(at): at for at in curve.found}
+    exact, share = {float(at): at for at in curve.found}, float(rate)
 
     def height(at: float) -> float:
         delta = float(curve(exact.get(abs(at), Fraction(abs(at)))).upper)
-        if at >= 0:
-            return delta + math.exp(at) * float(rate)
-        return 1 - math.exp(at) * (1 - delta - float(rate))
+        return delta + math.exp(at) * share if at >= 0 else 1 - math.exp(at) * (1 - delta - share)
 
-    most = height(0)
-    if most >= 1 or not curve(Fraction(0)).upper:  # nothing is better than that, or nothing is to be found
+    if not MIN_RATE < share < 1:  # where doubles end, what is known must do
         return
-    # From where on e^ε α, or 1 − e^ε(1 − α), alone are more than at 0.
-    first, last = math.log((1 - most) / (1 - float(rate))), math.log(most / float(rate))
-    if len(curve.found) == 1:  # as for a Gaussian of the same advantage
-        mu = 2 * LAW.inv_cdf(0.5 + (most - float(rate)) / 2)
-        near = mu * LAW.inv_cdf(1 - float(rate)) - mu * mu / 2
+    if len(curve.found) == 1 and (apart := height(0) - share) < ALMOST:  # near that of a Gaussian alike there
+        mu = 2 * LAW.inv_cdf(0.5 + apart / 2)
+        near = -mu * LAW.inv_cdf(share) - mu * mu / 2
         for at in (near - mu / 4, near + mu / 4):
-            height(max(first, min(last, at)))
-    known = sorted(float(at) for each in curve.found for at in (-each, each) if first < at < last)
-    best = min(range(len(known)), key=lambda k: height(known[k]))
-    low, high = [first, *known, last][best : best + 3 : 2]
+            height(max(math.log1p(-share), min(-math.log(share), at)))
+    known = {float(at) for each in curve.found for at in (-each, each) if each < FAR}
+    least = min(map(height, known))
+    if least >= 1:  # a point is needed at which δ + α is below 1
+        beyond = curve.costs.epsilon((1 - rate) / 2, GAP).upper
+        if beyond >= FAR:
+            return
+        known.add(-float(beyond))
+        least = height(-float(beyond))
+    if not share < least < 1:
+        return
+    # From where on e^ε α, or 1 − e^ε(1 − α), are more than that by themselves.
+    first, last = math.log((1 - least) / (1 - share)), math.log(least / share)
+    places = [first, *sorted(at for at in known if first < at < last), last]
+    best = min(range(1, len(places) - 1), key=lambda k: height(places[k]))
+    low, high = places[best - 1], places[best + 1]
     close = (high - low) / RANGE_PARTS
     minimize_scalar(height, bounds=(low, high), method="bounded", options={"maxiter": TRIES, "xatol": close})
 

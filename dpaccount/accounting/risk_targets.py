@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import FINE, Calibration, Unknown, plans_of, search
-from dpaccount.accounting.risk import DISTANCE, risk_of
+from dpaccount.accounting.risk import DISTANCE, MOST_MU, risk_of
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, exact_argument, shown
 from dpaccount.numerics.work_budget import CALIBRATION
@@ -20,6 +20,7 @@ from dpaccount.plan.event_base import Event, walk
 from dpaccount.plan.events import DiscreteGaussian, Plan
 
 RATE = Fraction(1, 100)  #: the false-positive rate of a target that names none
+LEAST_MU = Fraction(1, 10**6)
 FIRST_DELTA = Fraction(1, 10**5)  #: the δ of a first guess
 RISK_WORK = 4 * CALIBRATION  #: of a search each of whose costs takes dozens of points of a curve
 
@@ -31,6 +32,7 @@ class RiskTarget:
     kind: str
     most: Fraction
     at: Fraction = RATE
+    distance: Fraction = DISTANCE  #: of a μ
 
     @classmethod
     def read(
@@ -58,8 +60,10 @@ class RiskTarget:
                 f"a false-positive rate of {shown(rate)} is out of range", "it must be in (0, 1)"
             )
         least = Fraction(0) if true_positives is None else rate
-        if most <= least or (mu is None and most >= 1):
-            limits = "above 0" if mu is not None else f"above {shown(least)} and below 1"
+        limits = f"above {shown(least)} and below 1"
+        if mu is not None:  # beyond these a μ says nothing, or all
+            least, limits = LEAST_MU, f"above {shown(LEAST_MU)} and at most {MOST_MU}"
+        if not least < most or most > MOST_MU or (mu is None and most >= 1):
             raise InputError(f"a target {kind} of {shown(most)} is out of range", f"it must be {limits}")
         return cls(kind, most, rate)
 
@@ -69,7 +73,7 @@ class RiskTarget:
             found = whole.delta(0, gap)
             return Enclosure(found.lower, found.upper)
         if self.kind == "mu":
-            return risk_of(whole, DISTANCE, ()).mu or Enclosure(None, math.inf)
+            return risk_of(whole, self.distance, ()).mu or Enclosure(None, math.inf)
         return Enclosure(None, risk_of(whole, None, (self.at,)).true_positives(self.at))
 
 
@@ -86,7 +90,7 @@ def calibrate_risk(
     """Return the least noise that is proved to keep one bound on what an attacker learns.
 
     `of`, `grows`, `group`: as in `calibrate`.
-    `mu`: of a Gaussian above the curve but for a distance of 1e-8 (`Accountant.risk`), above 0; or
+    `mu`: of a Gaussian above the curve but for a distance of 1e-8 (`Accountant.risk`), from 1e-6 to 20; or
     `advantage`: the true- minus the false-positive rate of any attack, in (0, 1); or
     `true_positives`: the rate of any attack with false-positive rate `at` (1/100 where it is None), between
     that and 1.

@@ -32,6 +32,7 @@ WIDE, NARROW = 4, 512  #: parts of μ: the cells that are begun with, and the na
 LOOKED_AT = 48  #: quarters of μ at which the least μ is estimated
 DIGITS = 6  #: of the bound on μ²
 MOST_CELLS = 20_000
+FAR = 1 << 60  #: times that a μ² may lie below the largest one that is thought of
 
 
 def least(
@@ -104,12 +105,14 @@ def _estimated(curve: Curve, end: Fraction, most: Fraction) -> Fraction:
 def least_at(at: Fraction, height: Fraction, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
     """Return [a, b] around the least μ² with δ_μ(at) ≥ height, between `low` and `high`; a is proved.
 
-    Every μ² below a has δ_μ(at) < height, if those below `low` have.
+    Every μ² below a has δ_μ(at) < height, if those below `low` have.  Far below `high` none are told apart.
     """
 
     def reached(mu2: Fraction) -> bool:
         return not gaussian.delta(at, (mu2, mu2), 40) < ball(height)
 
+    if not low and reached(high / FAR):
+        return low, high / FAR
     return (low, low) if reached(low) else bisect(reached, low, high, relative=Fraction(1, 10**DIGITS))
 
 

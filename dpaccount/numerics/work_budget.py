@@ -117,9 +117,14 @@ def exhausted() -> bool:
     return _counter.steps > _allowed.get()
 
 
+def allowance_left() -> float:
+    """Return how many steps the allowance leaves."""
+    return max(0.0, _allowed.get() - _counter.steps)
+
+
 def own_steps() -> float:
     """Return the steps for a lattice with a step for each pair, which is made after one that will do."""
-    return min(granted(OWN_STEPS), _whole(OWN_SHARE * max(0.0, _allowed.get() - _counter.steps)))
+    return min(granted(OWN_STEPS), _whole(OWN_SHARE * allowance_left()))
 
 
 def granted(steps: float) -> float:

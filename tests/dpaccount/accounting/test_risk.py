@@ -183,6 +183,41 @@ def test_bounds_of_upper_ends_alone_have_no_lower_one():
     assert 1 <= risk.mu.upper < F("1.002")
 
 
+@pytest.mark.parametrize(
+    ("sigma", "rate", "slack"),
+    [
+        ("1", "0.7", 1e-5),
+        ("0.3", "0.1", 1e-4),
+        ("10", "1e-12", 2e-2),
+        ("1", "1e-30", 2e-2),
+        ("1", "0.999999", 1e-6),
+    ],
+)
+def test_any_rate_that_is_asked_for_is_close(sigma, rate, slack):
+    """Where δ(0) and the rate exceed 1, too: there the second line bounds."""
+    exact = LAW.cdf(LAW.inv_cdf(float(rate)) + 1 / float(sigma))
+    bound = float(Accountant(Gaussian(sigma=sigma)).risk(rates=[rate]).true_positives(rate))
+    assert exact * (1 - 1e-9) <= bound <= exact * (1 + slack) + 1e-8 * (sigma == "1")
+
+
+def test_no_plan_is_too_quiet_or_too_loud():
+    quiet = Accountant(Gaussian(sigma="1e20")).risk()
+    assert quiet.mu.upper == 0
+    for sigma in ("1e150", "1e200"):
+        assert Accountant(Gaussian(sigma=sigma)).risk("1e-300", ["0.5"]).mu.upper < F(1, 10**7)
+    loud = Accountant(Gaussian(sigma="0.01")).risk()
+    assert (loud.mu, loud.advantage.upper) == (None, 1)
+    for rate in ("1e-320", "1e-400"):
+        assert LAW.cdf(-30) < Accountant(Gaussian(sigma=1)).risk(rates=[rate]).true_positives(rate) < F(2, 5)
+    whole = Accountant(RandomizedResponse(epsilon=1))
+    assert whole.risk(whole.delta(0).upper * (1 - F(1, 10**30))).mu.upper < F(1, 10**7)
+
+
+def test_rates_are_asked_for_in_any_order():
+    whole = Accountant(Laplace(scale=1, count=3))
+    assert whole.risk(rates=["0.1", "0.001"]) == whole.risk(rates=["0.001", "0.1", "0.1"])
+
+
 def test_belief_is_that_of_bayes():
     risk = Accountant(Gaussian(sigma=1)).risk()
     rate, prior = F(1, 100), F(1, 50)

@@ -65,7 +65,8 @@ def test_what_grows_is_the_largest():
     [
         ({}, "none is given"),
         ({"mu": 1, "advantage": "0.1"}, "mu and advantage is given"),
-        ({"mu": 0}, "out of range; it must be above 0"),
+        ({"mu": 0}, "out of range; it must be above 1e-06 and at most 20"),
+        ({"mu": 100}, "out of range; it must be above 1e-06 and at most 20"),
         ({"advantage": 1}, "out of range; it must be above 0 and below 1"),
         ({"true_positives": "0.01"}, "out of range; it must be above 0.01 and below 1"),
         ({"true_positives": "0.5", "at": 0}, "false-positive rate of 0 is out of range"),
