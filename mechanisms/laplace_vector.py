@@ -10,8 +10,8 @@ from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_clipped, compose, laplace, linear
-from mechanisms.laplace_sum import ClippedNumbers
 from mechanisms.shared import accuracy, grid
+from mechanisms.shared.clipped_numbers import ClippedNumbers
 from mechanisms.subject import EXAMPLE, View, known_relation, shown_to_all
 
 

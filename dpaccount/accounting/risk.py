@@ -40,9 +40,9 @@ DISTANCE = Fraction(1, 10**8)
 EVEN = Fraction(1, 2)  #: the prior of an attacker who knows nothing of either dataset
 GAP = Fraction(1, 10**4)  #: relative width of δ that is asked for: rates are read to three digits
 FIRST_SLACK = Fraction(1, 1000)  #: of μ², to begin with: so much may a bound lie above the least
-FINE = Fraction(1, 10**9)  #: the same of an advantage
+ADVANTAGE_GAP = Fraction(1, 10**9)  #: the same of an advantage
 MOST_MU = 20  #: from here on a μ says nothing: an attack is right but for 10^−23
-MIN_RATE, FAR = 1e-300, 600  #: of rates and ε that are looked at in doubles
+MIN_RATE, MOST_EPSILON = 1e-300, 600  #: of rates and ε that are looked at in doubles
 ALMOST = 1 - 1e-9  #: an advantage from which on no first guess is made
 TRIES = 16  #: points that are looked at for a rate, between those that are known, at most
 RANGE_PARTS = 300  #: parts of the range in which a best ε is sought, below which it is close enough
@@ -147,7 +147,7 @@ class _AskedCurve:
             begun = steps_done()
             if self.found and begun + 2 * self.dearest > self.end:
                 raise OutOfReach("too many points of this curve")
-            self.found[at] = self.costs.delta(at, GAP if at else FINE)
+            self.found[at] = self.costs.delta(at, GAP if at else ADVANTAGE_GAP)
             self.dearest = max(self.dearest, steps_done() - begun)
         return self.found[at]
 
@@ -193,11 +193,11 @@ def _look(curve: _AskedCurve, rate: Fraction) -> None:
         near = -mu * LAW.inv_cdf(share) - mu * mu / 2
         for at in (near - mu / 4, near + mu / 4):
             height(max(math.log1p(-share), min(-math.log(share), at)))
-    known = {float(at) for each in curve.found for at in (-each, each) if each < FAR}
+    known = {float(at) for each in curve.found for at in (-each, each) if each < MOST_EPSILON}
     least = min(map(height, known))
     if least >= 1:  # a point is needed at which δ + α is below 1
         beyond = curve.costs.epsilon((1 - rate) / 2, GAP).upper
-        if beyond >= FAR:
+        if beyond >= MOST_EPSILON:
             return
         known.add(-float(beyond))
         least = height(-float(beyond))

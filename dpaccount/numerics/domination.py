@@ -32,7 +32,7 @@ WIDE, NARROW = 4, 512  #: parts of μ: the cells that are begun with, and the na
 LOOKED_AT = 48  #: quarters of μ at which the least μ is estimated
 DIGITS = 6  #: of the bound on μ²
 MOST_CELLS = 20_000
-FAR = 1 << 60  #: times that a μ² may lie below the largest one that is thought of
+MOST_APART = 1 << 60  #: times that a μ² may lie below the largest one that is thought of
 
 
 def least(
@@ -111,8 +111,8 @@ def least_at(at: Fraction, height: Fraction, low: Fraction, high: Fraction) -> t
     def reached(mu2: Fraction) -> bool:
         return not gaussian.delta(at, (mu2, mu2), 40) < ball(height)
 
-    if not low and reached(high / FAR):
-        return low, high / FAR
+    if not low and reached(high / MOST_APART):
+        return low, high / MOST_APART
     return (low, low) if reached(low) else bisect(reached, low, high, relative=Fraction(1, 10**DIGITS))
 
 

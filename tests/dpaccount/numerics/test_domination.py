@@ -88,3 +88,15 @@ def test_the_least_that_is_found_dominates_and_is_hardly_more(mu2, where, digits
             assert real(curve(end * Fraction(step, 41))) <= gaussian_delta(
                 mu, real(end * Fraction(step, 41))
             ) * (1 + mpmath.mpf(10) ** -30)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(MU2), places, st.sets(places, max_size=12))
+def test_cells_between_any_known_points_prove_no_more(mu2, where, known):
+    """Wherever cells begin and end, all between 0 and the end is looked at."""
+    end = 5 * root(mu2)
+    at = where * end
+    lift = floor_of(gaussian.delta(at, (mu2, mu2))) / 100
+    points = {each * end for each in known}
+    assert not domination.dominates(mu2, touched(mu2, at, lift), end, points)
+    assert domination.dominates(mu2, touched(mu2, at, -lift), end, points)
