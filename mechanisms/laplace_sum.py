@@ -11,7 +11,7 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_clipped, laplace, linear
 from mechanisms.shared import accuracy, grid
-from mechanisms.shared.clipped_numbers import ClippedNumbers
+from mechanisms.shared.counts import ClippedNumbers
 from mechanisms.subject import EXAMPLE, View, known_relation, shown_to_all
 
 

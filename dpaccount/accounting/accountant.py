@@ -30,7 +30,7 @@ from dpaccount.pairs.of_events import group_compositions
 from dpaccount.plan import groups
 from dpaccount.plan.cover_partition import UnitClass, attained_classes, unit_classes
 from dpaccount.plan.event_base import Amount, Event, OnSample, Stream, walk
-from dpaccount.plan.events import BandedPoisson, Plan, Run
+from dpaccount.plan.events import BandedPoisson, Plan, Planned
 from dpaccount.relation import Relation
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ GAP = Fraction(1, 10**6)
 OF_CHAIN = 0.125  #: of the work that is left, for each question that a chain of groups asks
 
 
-Part = Plan | Run | Event
+Part = Plan | Planned | Event
 Parts = Part | Iterable[Part]  #: what an `Accountant` counts
 DeltaOf = Callable[[Fraction], Fraction]  #: ε ↦ an upper bound on δ of single units
 

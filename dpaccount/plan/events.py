@@ -310,7 +310,7 @@ VOCABULARY: dict[str, type[Event]] = {
 NO_EVENTS: Any = ()
 
 
-class Run(Protocol):
+class Planned(Protocol):
     """What has a plan, such as a training run."""
 
     def plan(self) -> "Plan":
@@ -351,7 +351,7 @@ class Plan:
             if refused is not None:
                 raise InputError(misplaced(refused, self.relation), ELSEWHERE[refused])
 
-    def __add__(self, more: "Plan | Run | Event | Iterable[Event]") -> "Plan":
+    def __add__(self, more: "Plan | Planned | Event | Iterable[Event]") -> "Plan":
         """Return the plan with further events, or with those of a plan or a run of the same relation."""
         if not isinstance(more, Plan | Event | Iterable):
             more = more.plan()

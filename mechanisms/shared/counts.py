@@ -1,4 +1,4 @@
-"""Counts with integer noise from either of two distributions: base of the counting mechanisms."""
+"""Bases of mechanisms that count, with integer noise of either law, or add up clipped numbers."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +18,7 @@ from dpaccount.proof import (
     lattice_gaussian,
     linear,
 )
-from mechanisms.shared import accuracy, confidence
+from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.subject import Additive, Domain, Rows, View, known_relation, shown_to_all
 
 LAWS = ("laplace", "gaussian")
@@ -105,3 +105,28 @@ class NoisyCounts(Additive):
         counts = view.public["counts"]
         steps = accuracy.reach(self.law, self.scale, Fraction(1), confidence.missed(level) / counts.size)
         return {"counts": accuracy.around(counts, steps, level, "the counts")}
+
+
+class ClippedNumbers(Additive):
+    """Base of mechanisms that add up `columns` numbers of each row, clipped to [`low`, `high`]."""
+
+    low: Fraction
+    high: Fraction
+    rows: int
+    columns: int
+    bits: int
+
+    def domain(self) -> Domain:
+        """Return columns that reach beyond the interval, so that clipping is exercised."""
+        margin = float(self.high - self.low) + 1
+        low, high = float(self.low) - margin, float(self.high) + margin
+        return Domain(self.rows, (low,) * self.columns, (high,) * self.columns, (False,) * self.columns)
+
+    @property
+    def largest(self) -> int:
+        """Return the largest magnitude that a row adds to a total, in the units of the noise."""
+        return grid.most(max(abs(self.low), abs(self.high)), self.bits)
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact sums, one per column, in grid units."""
+        return grid.clipped(data[:, : self.columns], self.low, self.high, self.bits).sum(axis=0)
