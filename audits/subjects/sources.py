@@ -38,14 +38,17 @@ def modules_of(made_by: type) -> list[Path]:
     files = {source_file(base) for base in bases if base is made_by or _has_source(base)}
     if is_ours(made_by.__module__):
         return sorted(files)
-    root = _root(made_by)
-    return files_with([file for file in files if file == source_file(made_by) or _below(root, file)], root)
+    root, own = _root(made_by), _own(made_by)
+    first = [file for file in files if file == source_file(made_by) or _below(own, file)]
+    return files_with(first, root, own=own)
 
 
-def files_with(waiting: list[Path], root: Path, *, in_text: bool = True) -> list[Path]:
+def files_with(
+    waiting: list[Path], root: Path, *, in_text: bool = True, own: Path | None = None
+) -> list[Path]:
     """Return files, in order, and all that they import from the folder `root`, where they are.
 
-    With `in_text`, also what is only named in a text.
+    With `in_text`, also what is only named in a text; with `own`, only files in this part of the folder.
     """
     files: set[Path] = set()
     followed: set[str] = set()
@@ -55,7 +58,8 @@ def files_with(waiting: list[Path], root: Path, *, in_text: bool = True) -> list
             files.add(file)
             names = _imported(file, root, in_text=in_text) - followed
             followed |= names
-            waiting += [each for name in sorted(names) for each in _files(name, root)]
+            found = (each for name in sorted(names) for each in _files(name, root))
+            waiting += [each for each in found if own is None or each.is_relative_to(own)]
     return sorted(files)
 
 
@@ -78,7 +82,7 @@ def uncovered(made_by: type) -> tuple[str, ...]:
 
     That is other files of the class's folder, found under computed names, and installed packages.
     """
-    root, files = _root(made_by), modules_of(made_by)
+    root, own, files = _root(made_by), _own(made_by), modules_of(made_by)
     tops = {name.partition(".")[0] for file in files for name in _imported(file, root)} - {
         *filter(is_ours, OURS),
         *UNDERNEATH,
@@ -86,7 +90,7 @@ def uncovered(made_by: type) -> tuple[str, ...]:
     others = set[str]()
     for name, module in list(sys.modules.items()) if not is_ours(made_by.__module__) else ():
         file = Path(getattr(module, "__file__", None) or "/")
-        if _below(root, file.resolve()) and file.resolve() not in files:
+        if _below(own, file.resolve()) and file.resolve() not in files:
             others.add(str(file.resolve().relative_to(root)))
         elif name in tops and not INSTALLED.isdisjoint(file.parts):
             others.add(f"{name} (installed)")
@@ -130,6 +134,12 @@ def _root(made_by: type) -> Path:
     return root_of(made_by.__module__, source_file(made_by))
 
 
+def _own(made_by: type) -> Path:
+    """Return the folder whose code is the author's: of an installed class, its own package alone."""
+    root, file = _root(made_by), source_file(made_by)
+    return root / file.relative_to(root).parts[0] if root.name in INSTALLED else root
+
+
 def root_of(module: str, file: Path) -> Path:
     """Return the folder of the top-level module or package of a module's file."""
     return file.parents[module.count(".") + (file.name == "__init__.py")]
@@ -151,7 +161,10 @@ def _imported(file: Path, root: Path, *, in_text: bool = True) -> frozenset[str]
 def _files(name: str, root: Path) -> list[Path]:
     """Return the files of the folder that a dotted name leads to."""
     here = root.joinpath(*name.split("."))
-    files = [each for each in (here.with_suffix(".py"), here / "__init__.py") if each.is_file()]
+    try:
+        files = [each for each in (here.with_suffix(".py"), here / "__init__.py") if each.is_file()]
+    except OSError:  # a text too long for the name of a file
+        return []
     loaded = getattr(sys.modules.get(name), "__file__", None)  # an extension module, say
     if isinstance(loaded, str) and Path(loaded).is_file():
         files.append(Path(loaded))

@@ -1,0 +1,23 @@
+"""Which files are the code of a class."""
+
+import importlib
+
+from audits.subjects import sources
+
+
+def test_the_code_of_an_installed_class_is_its_own_package_alone(tmp_path, monkeypatch):
+    """And not all that lies beside it where packages are installed, which its texts and imports may name."""
+    home = tmp_path / "site-packages"
+    (home / "theirs_alone").mkdir(parents=True)
+    (home / "neighbour.py").write_text("FOUND = 5\n")
+    (home / "theirs_alone" / "helper.py").write_text("HERE = 1\n")
+    (home / "theirs_alone" / "__init__.py").write_text(
+        f"import neighbour\nfrom theirs_alone import helper\nTEXT = {'x' * 300!r}\n\nclass Theirs:\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(home)
+    made_by = importlib.import_module("theirs_alone").Theirs
+    own = home.resolve() / "theirs_alone"
+    assert sources.modules_of(made_by) == [own / "__init__.py", own / "helper.py"]
+    (said,) = sources.uncovered(made_by)
+    assert "neighbour (installed)" in said
+    assert "helper" not in said
