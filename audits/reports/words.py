@@ -180,7 +180,7 @@ def _released(certificate: CertifyResult) -> tuple[Event | None, Fraction]:
 
 def _of_curve(gives: Sequence[Any]) -> Event | None:
     """Return the event with the curve of a conclusion; None where none has it, or it cannot be read."""
-    # A document that nobody has checked may hold anything; the point (ε, δ) is explained then.
+    # An unchecked document may hold anything; then the point (ε, δ) is explained.
     with suppress(Rejected, InputError, ValueError, TypeError):
         kind, _, curve, *_ = gives
         match curve_of(curve) if kind == "Private" else None:

@@ -23,7 +23,7 @@ from types import FrameType
 from typing import Any
 
 from audits.subjects import marks
-from audits.subjects.sources import OURS, files_with, root_of
+from audits.subjects.sources import OURS, files_with, part_of, root_of
 from dpaccount.documents import read_bytes
 from dpaccount.errors import InputError
 from dpaccount_packages import folders
@@ -213,7 +213,8 @@ class Code:
         if file is None or not file.is_file():
             return []
         file = file.resolve()
-        return files_with([file], root_of(self.module, file))
+        root = root_of(self.module, file)
+        return files_with([file], root, own=part_of(root, file))
 
     def travelling(self) -> "Code":
         """Return it with its file and what that imports; raises `InputError` if that cannot travel."""

@@ -135,8 +135,11 @@ def _root(made_by: type) -> Path:
 
 
 def _own(made_by: type) -> Path:
-    """Return the folder whose code is the author's: of an installed class, its own package alone."""
-    root, file = _root(made_by), source_file(made_by)
+    return part_of(_root(made_by), source_file(made_by))
+
+
+def part_of(root: Path, file: Path) -> Path:
+    """Return the part of `root` whose code is the author's: of what is installed, the file's own package."""
     return root / file.relative_to(root).parts[0] if root.name in INSTALLED else root
 
 

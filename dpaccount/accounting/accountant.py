@@ -320,8 +320,8 @@ class Accountant:
 def _of_samples(bound: Callable[[Event], Amount]) -> Callable[[Event], Amount]:
     """Return the bound, and None for a sample that has none but that of the release on all units.
 
-    ρ and μ are settled far out on the curve, where a sample is no better than the release: beside its ε they
-    say nothing.  (A ledger adds them up all the same, as adaptive charges need.)
+    ρ and μ depend on the far tail of the curve, where a sample is no better than the release: beside its ε
+    they say nothing.  (A ledger adds them up all the same, as adaptive charges need.)
     """
 
     def known(event: Event) -> Amount:

@@ -316,8 +316,8 @@ def search(
 ) -> Calibration:
     """Return the number whose cost is proved to be at most a target.
 
-    `cost`: (value, gap) ↦ an enclosure; `delta`: (target, delta) is near what is asked, as a first guess.
-    `coarse`: whether costs are too dear for a close search; `work`: the most steps of all of it.
+    `cost`: (value, gap) ↦ an enclosure; `delta`: the search begins where (target, delta) would be met.
+    `coarse`: whether costs are too expensive for a close search; `work`: a limit on its steps.
     """
 
     def within_work(value: Fraction, gap: Fraction | None = None) -> Enclosure:

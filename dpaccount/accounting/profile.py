@@ -155,10 +155,16 @@ def plotted(accountant: Costs, kind: str, axes: Any) -> Any:
     drawers = {"profile": draw_profile, "trade-off": draw_trade_off}
     if kind not in drawers:
         raise InputError(f"unknown picture {kind!r}", f"known here: {', '.join(drawers)}")
+    axes = given_or_new(axes)
+    with allowance(PROFILE):
+        drawers[kind](profile_points(accountant), axes)
+    return axes
+
+
+def given_or_new(axes: Any) -> Any:
+    """Return Matplotlib's axes: those given, or new ones where they are None."""
     if axes is None:
         from matplotlib import pyplot as plt
 
         axes = plt.subplots(figsize=(6, 4))[1]
-    with allowance(PROFILE):
-        drawers[kind](profile_points(accountant), axes)
     return axes

@@ -22,7 +22,7 @@ from typing import Any
 
 from scipy.optimize import minimize_scalar
 
-from dpaccount.accounting.profile import Costs, Point, draw_trade_off, trade_off
+from dpaccount.accounting.profile import Costs, Point, draw_trade_off, given_or_new, trade_off
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, exact_argument, formatted, shown
 from dpaccount.numerics import domination
@@ -31,11 +31,7 @@ from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import PROFILE, OutOfReach, allowance, allowance_left, granted, steps_done
 
 LAW = NormalDist()
-REPORTED_RATES = (
-    Fraction(1, 1000),
-    Fraction(1, 100),
-    Fraction(1, 10),
-)  #: false-positive rates
+REPORTED_RATES = (Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10))  #: of false positives
 DISTANCE = Fraction(1, 10**8)
 EVEN = Fraction(1, 2)  #: the prior of an attacker who knows nothing of either dataset
 GAP = Fraction(1, 10**4)  #: relative width of δ that is asked for: rates are read to three digits
@@ -101,10 +97,7 @@ class Risk:
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the least miss rate of any attack over its false-alarm rate; return Matplotlib's axes."""
-        if axes is None:
-            from matplotlib import pyplot as plt
-
-            axes = plt.subplots(figsize=(6, 4))[1]
+        axes = given_or_new(axes)
         draw_trade_off(self.points, axes)
         return axes
 
@@ -155,7 +148,7 @@ class _AskedCurve:
 def _mu(curve: _AskedCurve, distance: Fraction) -> Enclosure | None:
     """Return the least μ up to a distance."""
     end = curve.costs.epsilon(distance, GAP).upper
-    if end == math.inf:  # more than the distance is lost whatever ε is
+    if end == math.inf:  # an event fails more often
         return None
 
     def excess(at: Fraction) -> Fraction:

@@ -105,7 +105,7 @@ def _estimated(curve: Curve, end: Fraction, most: Fraction) -> Fraction:
 def least_at(at: Fraction, height: Fraction, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
     """Return [a, b] around the least μ² with δ_μ(at) ≥ height, between `low` and `high`; a is proved.
 
-    Every μ² below a has δ_μ(at) < height, if those below `low` have.  Far below `high` none are told apart.
+    Every μ² below a has δ_μ(at) < height, if those below `low` have.  Far below `high` there is no search.
     """
 
     def reached(mu2: Fraction) -> bool:

@@ -3,10 +3,11 @@
 import importlib
 
 from audits.subjects import sources
+from audits.subjects.code import Code
 
 
 def test_the_code_of_an_installed_class_is_its_own_package_alone(tmp_path, monkeypatch):
-    """And not all that lies beside it where packages are installed, which its texts and imports may name."""
+    """Not what is installed beside it, even where its texts or imports name it."""
     home = tmp_path / "site-packages"
     (home / "theirs_alone").mkdir(parents=True)
     (home / "neighbour.py").write_text("FOUND = 5\n")
@@ -18,6 +19,7 @@ def test_the_code_of_an_installed_class_is_its_own_package_alone(tmp_path, monke
     made_by = importlib.import_module("theirs_alone").Theirs
     own = home.resolve() / "theirs_alone"
     assert sources.modules_of(made_by) == [own / "__init__.py", own / "helper.py"]
+    assert Code("theirs_alone:Theirs", ()).files() == sources.modules_of(made_by)
     (said,) = sources.uncovered(made_by)
     assert "neighbour (installed)" in said
     assert "helper" not in said
