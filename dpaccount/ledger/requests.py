@@ -110,7 +110,8 @@ def of_theorem(
     budget: Budget, theorem: Theorem, purpose: str, cover: Cover | None, reads: int | None = None
 ) -> Request:
     """Return the request to charge a theorem; parameters and errors are as in `Ledger.charge`."""
-    from dpaccount.proof.search import unconverted  # which plans do not need
+    with process.unforked():  # a fork must not inherit half an import; plans do not need it
+        from dpaccount.proof.search import unconverted
 
     fact = getattr(theorem, "conclusion", theorem)
     if not isinstance(fact, Private):

@@ -9,16 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from dpaccount.checker.curves import Approximate, Pure, as_json
+from dpaccount.checker.derivation import Inferred, step
 from dpaccount.checker.documents import BROKEN, Rejected, Work
 from dpaccount.checker.facts import RULES, SIMPLE, Judgement, Optional, Private, as_wire, frozen
 from dpaccount.checker.intervals import number, positive
 from dpaccount.errors import RuleError
-
-if TYPE_CHECKING:
-    from dpaccount.checker.derivation import Inferred
 
 # It stops accidents, not intent: what others rely on is that the checker infers the written derivation anew.
 _SEAL = object()
@@ -31,7 +29,7 @@ class Theorem:
     rule: str
     premises: tuple["Theorem", ...]
     witness: Mapping[str, Any]  #: as derivations write it, in tuples, hence immutable
-    known: "Inferred"  #: what the checker infers
+    known: Inferred  #: what the checker infers
     seal: InitVar[object] = None
 
     def __post_init__(self, seal: object) -> None:
@@ -70,8 +68,6 @@ def inferred(rule: str, *premises: Theorem, **witness: Any) -> Theorem:
 
     Raises `RuleError` with what the checker says where the conclusion does not follow.
     """
-    from dpaccount.checker.derivation import step  # not at start-up: listing subjects proves nothing
-
     others = [type(each).__name__ for each in premises if type(each) is not Theorem]
     if others:
         raise RuleError(f"{rule}: a premise must be a Theorem, found {', '.join(others)}")

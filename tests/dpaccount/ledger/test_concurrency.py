@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -203,6 +204,40 @@ def test_forks_amid_the_writing_of_threads_hang_nobody(url):
         [sys.executable, "-W", "ignore", "-c", FORKED_MEANWHILE, url, "12"], check=True, timeout=600
     )
     assert verify(url) == VALID
+
+
+IMPORTING = """
+import sys
+from fractions import Fraction
+from dpaccount.ledger.ledger import Ledger
+from dpaccount.noise import process
+from dpaccount.plan.events import Gaussian, Plan, Relation
+from tests.dpaccount.ledger.conftest import pure
+
+class Imports:
+    def find_spec(self, name, *_):
+        if not process.holds_off_forks():
+            unguarded.append(name)
+
+unguarded, (one, other) = [], sys.argv[1:]
+sys.meta_path.insert(0, Imports())
+with Ledger.open(one) as ledger:
+    ledger.charge(pure(Fraction(1, 100)), "try", key="noise")
+    ledger.charge_in_parts(pure(Fraction(1, 100)), "try", None, "parts")
+with Ledger.open(other) as ledger:
+    ledger.charge_plan(Plan(Relation.REPLACE_ONE, (Gaussian(sigma=Fraction(100)),)), "try", key="plan")
+print(*unguarded)
+"""
+
+
+def test_a_charge_imports_nothing_while_forks_may_happen(url, tmp_path):
+    """A child waits for ever for a module that another thread of its parent was importing."""
+    other = f"sqlite:///{tmp_path}/gdp.db"
+    init(other, epsilon=1, delta=Fraction(1, 10**6), unit="person", relation="replace-one", measure="gdp")
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTING, url, other], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.split() == []
 
 
 def test_a_line_that_does_not_move_is_left(url, tmp_path, monkeypatch):
