@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from audits.sandbox.outcomes import Outcome
 from audits.scores.sketch import BLOCKS, FEATURES, KEPT_ENTRIES
-from dpaccount.cached import cached_property
+from dpaccount.forks import cached_property
 from dpaccount.noise.samplers import Floats
 
 Place = tuple[str, int]  #: "text" or "part of the kind", and its index in an outcome

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Never
 from dpaccount.accounting import account
 from dpaccount.accounting.methods.answer import Answer, largest_answer
 from dpaccount.accounting.worst_unit import Scalar, Worst, delta_scalar, epsilon_scalar, worst
-from dpaccount.cached import cached_property
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure, Exact, Number, exact_argument
+from dpaccount.forks import cached_property
 from dpaccount.numerics.closed.group_privacy import chain_delta, chain_epsilon
 from dpaccount.numerics.work_budget import ANSWER, allowance, question, share
 from dpaccount.pairs.composition import Composition

@@ -37,7 +37,6 @@ PATIENCE: Final = 0.5  #: seconds after which a waiting thread checks without a 
 SEARCHED = 4096  #: maximum nodes searched for a unit that exceeds a limit
 SEARCHED_TOGETHER = 64  #: the same for charges that are decided together
 
-
 Asked = tuple[Request, str | None]  #: a request, and its key
 
 
@@ -215,9 +214,7 @@ class Group:
     `held` returns whether the calling thread already holds the lock that a commit needs.
     """
 
-    def __init__(
-        self, commit: Callable[[list[ToCharge]], None], held: Callable[[], bool] = process.holds_off_forks
-    ) -> None:
+    def __init__(self, commit: Callable[[list[ToCharge]], None], held: Callable[[], bool]) -> None:
         self._commit, self._held = commit, held
         self._turn = threading.Condition()
         self._waiting: list[ToCharge] = []  #: the queue; each thread removes its own job

@@ -23,6 +23,7 @@ from weakref import WeakValueDictionary
 from dpaccount.documents import collector_paused
 from dpaccount.errors import InputError, LedgerError, damaged
 from dpaccount.exact import Exact, exact_argument
+from dpaccount.forks import unforked
 from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import requests
 from dpaccount.ledger.balances import ranges
@@ -42,12 +43,12 @@ from dpaccount.ledger.stores.rows import MAX_CHARGES, Prefetch, Rows, again, beg
 from dpaccount.ledger.stores.store import Store, create
 from dpaccount.noise import process
 from dpaccount.plan.events import Plan
-from dpaccount.proof import Theorem
 
 if TYPE_CHECKING:  # a charge of a plan draws no noise, and imports nothing of it
     from dpaccount.ledger.streamed_receipt import After, ResumableReceipt
     from dpaccount.noise.proved import Proved
     from dpaccount.noise.receipt import Receipt
+    from dpaccount.proof import Theorem
 
 AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead; a crash spends at most these
 T = TypeVar("T")
@@ -131,7 +132,7 @@ class Ledger:
 
     def charge(
         self,
-        theorem: Theorem,
+        theorem: "Theorem",
         purpose: str,
         cover: Cover | None = None,
         key: str | None = None,
@@ -153,14 +154,14 @@ class Ledger:
         request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
         return self._receipt(*self._paid(theorem, request, name), fresh=key is None)
 
-    def decision(self, theorem: Theorem, purpose: str, cover: Cover | None, scope: str | None) -> Charge:
+    def decision(self, theorem: "Theorem", purpose: str, cover: Cover | None, scope: str | None) -> Charge:
         """Return what `charge` would decide, with its entry's amounts; nothing is written."""
         request = requests.of_theorem(self.budget, theorem, purpose, cover).within(scope)
         return self._decide(request, None, dry_run=True)
 
     def charge_in_parts(
         self,
-        theorem: Theorem,
+        theorem: "Theorem",
         purpose: str,
         cover: Cover | None,
         key: str,
@@ -172,15 +173,15 @@ class Ledger:
 
         Each part is stored when drawn, with what `after` then returns (see `ResumableReceipt`).
         """
-        with process.unforked():  # a fork must not inherit half an import
+        with unforked():  # a fork must not inherit half an import
             from dpaccount.ledger.streamed_receipt import ResumableReceipt
         request = requests.of_theorem(self.budget, theorem, purpose, cover).within(scope)
         paid = self._paid(theorem, request, key)
         return ResumableReceipt(self._store, self._totals, *paid, after)
 
-    def _paid(self, theorem: Theorem, request: Request, key: str) -> tuple["Proved", int]:
+    def _paid(self, theorem: "Theorem", request: Request, key: str) -> tuple["Proved", int]:
         """Charge a theorem; return it prepared for drawing, and the entry's number."""
-        with process.unforked():  # this imports modules: a fork must not inherit half an import
+        with unforked():  # a fork must not inherit half an import
             from dpaccount.noise.receipt import prepared
 
             proved = prepared(theorem)  # raises before the charge if noise cannot be drawn

@@ -7,25 +7,27 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpaccount.accounting.measures import MEASURES, Amounts, Measure
-from dpaccount.cached import cached_property
 from dpaccount.checker.curves import written
+from dpaccount.checker.facts import ANYONE, Private
 from dpaccount.documents import canonical, digest
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure
+from dpaccount.forks import cached_property, unforked
 from dpaccount.ledger.balances import ranges
 from dpaccount.ledger.balances.budget import Budget, one_line
 from dpaccount.ledger.balances.step_functions import LAST_UNIT, MOST_PARTS, Cover, Step, spent_on, total, zero
 from dpaccount.ledger.entry import CERTIFIED
-from dpaccount.noise import process
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
-from dpaccount.proof import ANYONE, Private, Theorem
 from dpaccount.relation import written_relation
+
+if TYPE_CHECKING:
+    from dpaccount.proof import Theorem
 
 AMOUNT_BITS = 128  #: significant bits of an amount that is rounded up
 PLANS = 16  #: plans that a ledger of ε and δ takes at a part of its δ each
@@ -106,13 +108,17 @@ class RefusedError(BudgetError):
         self.charge = charge
 
 
+@cache
+def _unconverted() -> "Callable[[Theorem], Private | None]":
+    with unforked():  # plans do not need it
+        from dpaccount.proof.search import unconverted
+    return unconverted
+
+
 def of_theorem(
-    budget: Budget, theorem: Theorem, purpose: str, cover: Cover | None, reads: int | None = None
+    budget: Budget, theorem: "Theorem", purpose: str, cover: Cover | None, reads: int | None = None
 ) -> Request:
     """Return the request to charge a theorem; parameters and errors are as in `Ledger.charge`."""
-    with process.unforked():  # a fork must not inherit half an import; plans do not need it
-        from dpaccount.proof.search import unconverted
-
     fact = getattr(theorem, "conclusion", theorem)
     if not isinstance(fact, Private):
         raise InputError(f"a {type(fact).__name__} is no privacy statement", "charge a plan by charge_plan")
@@ -126,10 +132,8 @@ def of_theorem(
         "theorem": theorem.digest,
     }
     identity = digest([theorem.digest, None if reach is None else list(reach)])
-    stated = (fact, unconverted(theorem))
-    curves = [
-        each.curve for each in stated if isinstance(each, Private)
-    ]  # also before a conversion to (ε, δ)
+    stated = (fact, _unconverted()(theorem))  # also before a conversion to (ε, δ)
+    curves = [each.curve for each in stated if isinstance(each, Private)]
     bounds = [(amounts, curve) for curve in curves if (amounts := budget.measure.of_curve(curve)) is not None]
     if not bounds:
         able = _takers(lambda kind: any(kind.of_curve(curve) is not None for curve in curves))
@@ -210,7 +214,7 @@ def _paid(budget: Budget, parts: list[tuple[Cover | None, Event]], amounts: dict
         return spent_on(parts[0][0], amounts[id(parts[0][1])])
     composed = None
     if budget.measure.amounts[0] == "mu_squared":
-        with process.unforked():  # imported lazily: other measures do not need it
+        with unforked():  # other measures do not need it
             from dpaccount.accounting.gdp_of_plan import over_units
         composed = over_units(parts, MEASURES["gdp"].cost)
     if composed is None:

@@ -18,9 +18,9 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.cached import cached_property
 from dpaccount.errors import ReceiptError
 from dpaccount.exact import rounded
+from dpaccount.forks import cached_property
 from dpaccount.noise.leaves import Leaf
 from dpaccount.noise.samplers import Integers, Sampler, exact_root, in_range, root_up
 

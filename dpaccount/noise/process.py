@@ -2,9 +2,7 @@
 
 import os
 import platform
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar, copy_context
 from functools import lru_cache
 from pathlib import Path
@@ -13,8 +11,6 @@ from typing import Any, TypeVar
 from dpaccount.errors import ReceiptError
 
 _FORKS: list[int] = []  #: this process and its ancestors since the first fork
-_FORK_LOCK = threading.RLock()
-_BEFORE_FORKS: list[Callable[[], object]] = []
 #: whether this is a task, which may be repeated and so must not charge a ledger or draw a release
 IN_TASK = ContextVar("in a task", default=False)
 _Result = TypeVar("_Result")
@@ -38,37 +34,8 @@ def outside_tasks() -> None:
         )
 
 
-@contextmanager
-def unforked() -> Iterator[None]:
-    """Block forks by other threads: a child would inherit a transaction, and locks that it cannot release."""
-    with _FORK_LOCK:
-        yield
-
-
-def holds_off_forks() -> bool:
-    """Return whether this thread is `unforked`."""
-    return _FORK_LOCK._is_owned()  # type: ignore[attr-defined]
-
-
-def before_forks(let_go: Callable[[], object]) -> None:
-    """Register `let_go`, which closes what a child must not inherit; called when no thread is `unforked`."""
-    _BEFORE_FORKS.append(let_go)
-
-
-def _before_fork() -> None:
-    _FORK_LOCK.acquire()
-    for let_go in _BEFORE_FORKS:
-        let_go()
-
-
-def _after_fork_in_child() -> None:
-    _FORKS.append(os.getpid())
-    _FORK_LOCK.release()
-
-
-os.register_at_fork(
-    before=_before_fork, after_in_parent=_FORK_LOCK.release, after_in_child=_after_fork_in_child
-)
+if hasattr(os, "register_at_fork"):  # Windows has no forks
+    os.register_at_fork(after_in_child=lambda: _FORKS.append(os.getpid()))
 
 
 def identity() -> tuple[int, int]:

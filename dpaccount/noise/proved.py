@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from dpaccount import proof
-from dpaccount.cached import cached_property
 from dpaccount.errors import ReceiptError
+from dpaccount.forks import cached_property
 from dpaccount.noise import leaves as paid
 from dpaccount.noise.laws import Law, checked_width, law_of
 from dpaccount.noise.leaves import Leaf

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from flint import arb
 
-from dpaccount.cached import cached_property
+from dpaccount.forks import cached_property
 from dpaccount.numerics.allocation.transform import AllocatedGaussianTransform
 from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed.moments import Moments

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
-from dpaccount.cached import cached_property
+from dpaccount.forks import cached_property
 from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve

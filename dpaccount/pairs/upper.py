@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from flint import arb
 
-from dpaccount.cached import cached_property
+from dpaccount.forks import cached_property
 from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed import bounded_range, renyi, sampled_curves
 from dpaccount.numerics.closed.moments import Moments

@@ -24,8 +24,8 @@ from operator import is_
 from typing import Any, Final, NamedTuple
 
 from dpaccount.accounting.measures import Amounts
-from dpaccount.cached import cached_property
 from dpaccount.errors import BudgetError, LedgerError, damaged
+from dpaccount.forks import cached_property
 from dpaccount.ledger.balances.step_functions import LAST_UNIT, Step, one_amount, plus, written, zero
 
 HEIGHT = 63  #: units are below 2^63

@@ -7,6 +7,7 @@ it: a child that used or closed an inherited connection would corrupt its parent
 from typing import Any, Final, Generic, Protocol, TypeVar
 from weakref import WeakSet
 
+from dpaccount.forks import before_forks
 from dpaccount.noise import process
 
 Process = tuple[int, int]
@@ -66,4 +67,4 @@ def _let_go() -> None:
         pool.let_go()
 
 
-process.before_forks(_let_go)
+before_forks(_let_go)

@@ -23,6 +23,7 @@ from urllib.parse import quote
 from weakref import WeakSet
 
 from dpaccount.errors import MAY_BE_WHOLE, LedgerError
+from dpaccount.forks import holds_off_forks, unforked
 from dpaccount.ledger.stores.connection_pool import Pool, Process
 from dpaccount.ledger.stores.place import (
     Address,
@@ -97,7 +98,7 @@ class Database:
         self._mover: _Mover | None = None
 
     #: for threads of this process and forks: both wait until a transaction has ended
-    alone, held = staticmethod(process.unforked), staticmethod(process.holds_off_forks)
+    alone, held = staticmethod(unforked), staticmethod(holds_off_forks)
 
     @contextmanager
     def reading(self) -> Iterator[Rows]:
@@ -138,7 +139,7 @@ class Database:
         mover, self._mover = self._mover, None
         if mover is not None:
             mover.stop()
-        with process.unforked():
+        with unforked():
             self._idle.let_go()
         if self._copy is not None:
             self._copy.cleanup()
@@ -150,7 +151,7 @@ class Database:
         if file != self._file:
             raise LedgerError(f"{self.name} was replaced or removed while it was open; nothing was changed")
         check_names(self.path, names)
-        if link.files[1] is not None and link.files[1:] != _log_and_index(self.path):
+        if link.files[1] is not None and link.files[1:] != _files(self.path)[1:]:
             raise LedgerError(
                 f"the log of {self.name} was replaced or removed while it was open; nothing was changed"
             )
@@ -169,7 +170,7 @@ class Database:
     @contextmanager
     def _lent(self) -> Iterator[FileConnection]:
         link = None
-        with process.unforked():
+        with unforked():
             try:
                 link = self._idle.take() or self._linked()
                 yield link
@@ -192,7 +193,7 @@ class Database:
         return _link(Path(self._copy.name) / self.path.name, "rw")
 
     def _checkpoint_when_idle(self) -> None:
-        with process.unforked():
+        with unforked():
             if self._mover is None or not self._mover.mine():
                 self._mover = _Mover(self.path)
                 self._mover.start()
@@ -235,10 +236,8 @@ class _Mover(threading.Thread):
                 self._ended.wait(rest)
                 continue
             self._wake.clear()
-            with (
-                suppress(sqlite3.Error, LedgerError),
-                process.unforked(),
-            ):  # on failure the next commit or close checkpoints
+            # On failure the next commit or close checkpoints.
+            with suppress(sqlite3.Error, LedgerError), unforked():
                 link = _link(self._path, "rw")
                 try:
                     link.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
@@ -268,12 +267,8 @@ def _link(path: Path, mode: str) -> FileConnection:
 
 
 def _files(path: Path) -> Files:
-    return identity(path), *_log_and_index(path)
-
-
-def _log_and_index(path: Path) -> tuple[Identity | None, Identity | None]:
     log, index, _ = companions(path)
-    return identity(log), identity(index)
+    return identity(path), identity(log), identity(index)
 
 
 def _check_alone(link: FileConnection, path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from flint import arb
 
-from dpaccount.cached import cached_property
+from dpaccount.forks import cached_property
 from dpaccount.numerics.bisection import Ends, bisect
 from dpaccount.numerics.fourier import saddlepoint
 from dpaccount.numerics.fourier.joint_decay import joined, joint_decay, settled

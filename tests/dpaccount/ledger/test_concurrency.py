@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from dpaccount.forks import unforked
 from dpaccount.ledger import requests
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import sqlite_file
 from dpaccount.ledger.stores import store as line
-from dpaccount.noise import process
 
 from .conftest import BUDGET, VALID, in_threads, plan, pure
 
@@ -209,14 +209,14 @@ def test_forks_amid_the_writing_of_threads_hang_nobody(url):
 IMPORTING = """
 import sys
 from fractions import Fraction
+from dpaccount.forks import holds_off_forks
 from dpaccount.ledger.ledger import Ledger
-from dpaccount.noise import process
 from dpaccount.plan.events import Gaussian, Plan, Relation
 from tests.dpaccount.ledger.conftest import pure
 
 class Imports:
     def find_spec(self, name, *_):
-        if not process.holds_off_forks():
+        if not holds_off_forks():
             unguarded.append(name)
 
 unguarded, (one, other) = [], sys.argv[1:]
@@ -315,7 +315,7 @@ def test_a_thread_waits_since_it_asked(url, monkeypatch, began, what):
     paid = pure("1/100") if what == "charge" else plan()
     with Ledger.open(url) as ledger:
         thread = threading.Thread(target=getattr(ledger, what), args=(paid, "part"))
-        with process.unforked():
+        with unforked():
             thread.start()
             assert asked.wait(60)
             others_ended = time.monotonic()

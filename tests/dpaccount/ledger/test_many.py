@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, InputError, LedgerError
+from dpaccount.forks import holds_off_forks, unforked
 from dpaccount.ledger.charging import Group, ToCharge
 from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.journal import verify as verifying
@@ -17,7 +18,6 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.journal.verify import verify as since
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.store import Store
-from dpaccount.noise import process
 from dpaccount.plan.events import Gaussian, Plan, Relation
 
 from .conftest import BUDGET, VALID, by_hand, plan, sealed
@@ -359,13 +359,13 @@ def test_a_ledger_that_cannot_be_written_says_so_to_everyone(ledger, monkeypatch
 def test_who_holds_off_forks_charges_by_itself(ledger, url, monkeypatch):
     """Its leader would wait for it, and it for its leader."""
     monkeypatch.setattr(ledger._known.group, "_leader", ToCharge([]))
-    with process.unforked():
+    with unforked():
         assert ledger.charge_plan(plan(), "one").entry == 1
 
 
 def test_so_many_together_and_no_more(monkeypatch):
     sizes = []
-    group = Group(lambda jobs: sizes.append(sum(len(job.requests) for job in jobs)))
+    group = Group(lambda jobs: sizes.append(sum(len(job.requests) for job in jobs)), holds_off_forks)
     jobs = [ToCharge([(None, None)] * size) for size in (400, 500, 100, 1, 600)]
     group._waiting.extend(jobs[1:])
     assert group._next(jobs[0]) == jobs[:3]
