@@ -108,11 +108,14 @@ def account(  # noqa: PLR0913 - options
 
 
 def _remark_on_gap(answer: dict[str, Any], gap: Fraction | None, *, relative: bool) -> None:
-    """Say on standard error where an answer is wider than it was asked to be, as far as doubles show.
+    """Say on standard error where nothing is guaranteed, or an answer is wider than asked, as doubles show.
 
-    It is valid all the same.
+    A wide one is valid all the same.
     """
     asked = answer.get("epsilons", [answer])
+    endless = [each["delta"] for each in asked if each["epsilon"] == {"lower": "inf", "upper": "inf"}]
+    if endless:
+        say(f"note: no guarantee at delta {', '.join(endless)}: epsilon is infinite")
     for enclosure in asked if gap is not None else ():
         ends = enclosure["delta" if relative else "epsilon"]
         lower, upper = ends["lower"], ends["upper"]

@@ -27,7 +27,15 @@ ROW_BY_ROW = (
     "make_impute_constant",
     "make_is_equal",
 )
+NO_NOISE = ev.Approximate(epsilon=0, delta=1)  #: a release without noise: nothing is guaranteed
 OPENDP = ("0.12", "0.13", "0.14", "0.15", "0.16")  #: versions whose serialized form is known
+
+
+def _gaussian(multiplier: Place) -> Event:
+    """Return Gaussian noise of a multiplier; of 0, which other libraries accept, a release without noise."""
+    sigma = multiplier.real(0)
+    return ev.Gaussian(sigma=sigma) if sigma else NO_NOISE
+
 
 # ------------------------------------------------------------------ Opacus
 
@@ -46,7 +54,7 @@ def opacus_history(place: Place) -> Plan:
             raise entry.wrong(
                 f"found {len(parts)} numbers", "an entry is [noise multiplier, sample rate, steps]"
             )
-        noise = ev.Gaussian(sigma=parts[0].positive())
+        noise = _gaussian(parts[0])
         rate, count = parts[1].real(0, 1), parts[2].integer(1)
         steps.append(ev.PoissonSubsampled(rate=rate, of=noise, count=count))
     return Plan(Relation.ADD_REMOVE, steps)
@@ -76,6 +84,8 @@ def _replaced(event: Event) -> Event:
     if isinstance(event, ev.Sequence):
         return replace(event, of=tuple(map(_replaced, event.of)))
     if isinstance(event, ev.PoissonSubsampled):  # there a record's value counts against a sample without it
+        if event.of == NO_NOISE:  # whoever is drawn is seen
+            return replace(NO_NOISE, delta=event.rate, count=event.count)
         return ev.PoissonReplaced(rate=event.rate, of=event.of, count=event.count)
     if isinstance(event, ev.SampledWithoutReplacement):
         return replace(event, of=_replaced(event.of))
@@ -116,26 +126,29 @@ def _concentrated(table: dict[str, Place]) -> list[Event]:
     return [ev.Zcdp(rho=table["rho"].number(0))]
 
 
+def _laplace(table: dict[str, Place]) -> list[Event]:
+    scale = table["noise_multiplier"].real(0)
+    return [ev.Laplace(scale=scale) if scale else NO_NOISE]
+
+
 def _tree(table: dict[str, Place]) -> list[Event]:
     """Return one node's noise on every level of the largest tree: a record is in one leaf of one tree."""
     counts = table["step_counts"]
     steps = [each.integer(0) for each in counts.items()] if isinstance(counts.value, list) else None
     most = max(steps, default=0) if steps is not None else counts.integer(0)
-    noise = ev.Gaussian(sigma=table["noise_multiplier"].positive())
+    noise = _gaussian(table["noise_multiplier"])
     # A tree of n rounds has ⌊log₂n⌋ + 1 levels, and a record lies under one node of each.
     return [noise * most.bit_length()] if most else []
 
 
 _DP_EVENTS: dict[str, tuple[tuple[str, ...], Callable[[dict[str, Place]], list[Event]]]] = {
     "NoOpDpEvent": ((), lambda _: []),
+    "NonPrivateDpEvent": ((), lambda _: [NO_NOISE]),
     "GaussianDpEvent": (
         ("noise_multiplier",),
-        lambda table: [ev.Gaussian(sigma=table["noise_multiplier"].positive())],
+        lambda table: [_gaussian(table["noise_multiplier"])],
     ),
-    "LaplaceDpEvent": (
-        ("noise_multiplier",),
-        lambda table: [ev.Laplace(scale=table["noise_multiplier"].positive())],
-    ),
+    "LaplaceDpEvent": (("noise_multiplier",), _laplace),
     "DiscreteLaplaceDpEvent": (
         ("noise_parameter", "sensitivity"),
         lambda table: [
@@ -289,7 +302,9 @@ def _noise(place: Place, moved: int) -> list[Event]:
         raise place.wrong(
             f"{name} after a transformation is not read", "read are make_laplace, make_gaussian"
         )
-    scale = _given(given, "scale").positive()
+    scale = _given(given, "scale").real(0)
+    if scale == 0:
+        return [NO_NOISE] if moved else []
     if name == "make_laplace":
         return [ev.DiscreteLaplace(scale=scale, sensitivity=moved)]
     return [ev.DiscreteGaussian(sigma=scale, sensitivity=moved)]

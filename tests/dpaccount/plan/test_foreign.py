@@ -114,7 +114,6 @@ def test_poisson_samples_are_read_under_replace_one():
 @looped(
     "kind",
     [
-        "NonPrivateDpEvent",
         "UnsupportedDpEvent",
         "RandomizedResponseDpEvent",
         "SampledWithReplacementDpEvent",
@@ -133,7 +132,7 @@ def test_other_dp_events_are_refused_by_name(kind):
 @looped(
     "wrong",
     [
-        {**GAUSS, "noise_multiplier": 0.0},
+        {**GAUSS, "noise_multiplier": -1.0},
         {**GAUSS, "sensitivity": 2},
         {"type": "GaussianDpEvent"},
         {"type": "ZCDpEvent", "rho": 1.0, "xi": 0.1},
@@ -153,6 +152,49 @@ def test_a_replaced_record_moves_a_sum_by_two_of_its_values():
         assert math.isclose(Accountant(tree(event, relation)).epsilon(1e-5), theirs, rel_tol=1e-4)
     both = {"type": "ComposedDpEvent", "events": [LAPLACE, {"type": "ZCDpEvent", "rho": 1, "xi": 0}]}
     assert tree(both, "replace-one").events == (Laplace(scale=2, sensitivity=2), Zcdp(rho=1))
+
+
+@looped(
+    "event",
+    [
+        {"type": "NonPrivateDpEvent"},
+        {**GAUSS, "noise_multiplier": 0.0},
+        {**LAPLACE, "noise_multiplier": 0.0},
+        {"type": "SingleEpochTreeAggregationDpEvent", "noise_multiplier": 0.0, "step_counts": 7},
+    ],
+)
+def test_a_release_without_noise_guarantees_nothing(event):
+    for relation in ("add-remove", "replace-one"):
+        whole = Accountant(tree({"type": "ComposedDpEvent", "events": [GAUSS, event]}, relation))
+        assert whole.epsilon(0.999).lower == whole.epsilon(0.999).upper == math.inf
+        assert whole.delta(50).lower == 1
+        assert (whole.zcdp(), whole.gdp(), whole.pure()) == (None, None, None)
+
+
+def test_on_a_sample_only_those_who_are_drawn_are_seen():
+    """The chance to be drawn at all is δ at every ε, in Opacus' histories too."""
+    bare = {**GAUSS, "noise_multiplier": 0.0}
+    drawn = {"type": "PoissonSampledDpEvent", "sampling_probability": 0.25, "event": bare}
+    history = opacus_history(parse_json("[[0, 0.25, 2]]", "history.json"))
+    twice = {"type": "SelfComposedDpEvent", "event": drawn, "count": 2}
+    for plan in (tree(twice), tree(twice, "replace-one"), history):
+        for epsilon in (0, 1, 30):
+            found = Accountant(plan).delta(epsilon)
+            assert found.lower <= Fraction(7, 16) <= found.upper
+            assert found.upper - found.lower < 1e-9
+        assert Accountant(plan).epsilon("0.4").lower == math.inf
+
+
+def test_an_account_of_no_noise_says_so(tmp_path, capsys):
+    (tmp_path / "tree.json").write_text(
+        json.dumps({"schema": TREE, "event": {**GAUSS, "noise_multiplier": 0}})
+    )
+    assert cli.run(["import", "dp-event", str(tmp_path / "tree.json")]) == 0
+    (tmp_path / "plan.json").write_text(capsys.readouterr().out)
+    assert cli.run(["account", str(tmp_path / "plan.json"), "--delta", "1e-6", "--json"]) == 0
+    answer, said = capsys.readouterr()
+    assert json.loads(answer)["epsilon"] == {"lower": "inf", "upper": "inf"}
+    assert said == "note: no guarantee at delta 1e-06: epsilon is infinite\n"
 
 
 def test_a_tree_says_its_relation():
@@ -230,7 +272,7 @@ def test_a_history_is_read_with_and_without_its_state():
 UNIFORM = {"history": [[1.1, 0.004, 100]], "sampling": "uniform"}  # a member that their state never has
 
 
-@looped("wrong", [[[1, 2]], [[1.1, 2, 3]], [[0, 0.1, 3]], [[1, 0.1, 0]], {"mechanism": "rdp"}, 3, UNIFORM])
+@looped("wrong", [[[1, 2]], [[1.1, 2, 3]], [[-1, 0.1, 3]], [[1, 0.1, 0]], {"mechanism": "rdp"}, 3, UNIFORM])
 def test_a_wrong_history_is_one_sentence(wrong):
     with pytest.raises(InputError, match=r"history\.json"):
         opacus_history(parse_json(json.dumps(wrong), "history.json"))
@@ -257,6 +299,12 @@ def test_their_bound_is_the_cost_of_what_is_read(integers):
     assert math.isclose(Accountant(read(count)).pure(), count.map(1))
     assert math.isclose(Accountant(read(both)).pure(), both.map(1))
     assert math.isclose(Accountant(read(total)).zcdp(), total.map(1))
+
+
+def test_noise_of_scale_0_is_read_from_opendp(integers):
+    bare = integers >> dp.t.then_count() >> dp.m.then_laplace(0.0)
+    assert bare.map(1) == math.inf
+    assert Accountant(read(bare)).epsilon(1e-6).lower == math.inf
 
 
 def test_what_is_not_known_of_opendp_is_refused(integers):
