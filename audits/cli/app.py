@@ -19,6 +19,7 @@ app = App(
     usage="Usage: dpaccount [--version] COMMAND",
     help="Privacy accounting with proofs, audits and certificates that anyone can re-check.",
     version=dpaccount.__version__,
+    version_format="plaintext",
 )
 # Every command has them, so help lists what differs.
 for flag in ("--help", "-h", "--version"):

@@ -366,6 +366,9 @@ def test_module_and_script_are_the_same(tmp_path):
     for start in ([sys.executable, "-m", "dpaccount"], [str(Path(sys.executable).parent / "dpaccount")]):
         done = subprocess.run([*start, "--version"], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "0.1.0"
+    ask = "import sys, dpaccount_packages as ours; sys.argv[1:] = ['--version']; ours.command()"
+    lean = f"{ask}; assert not {{'cyclopts', 'rich', 'numpy'}} & {{*sys.modules}}"
+    subprocess.run([sys.executable, "-c", lean], check=True)
 
 
 def test_calibrate_then_account_meets_the_target(dpaccount, tmp_path):
