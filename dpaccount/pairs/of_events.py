@@ -204,7 +204,10 @@ def _given_pair(total: Total, event: ev.DominatingPair, count: int) -> None:
 
 def _zcdp(total: Total, event: ev.Zcdp, count: int) -> None:
     if event.rho:
-        total.pair(ZcdpBound(event.rho), count)
+        total.pair(ZcdpBound(event.rho, event.xi), count)
+    elif event.xi:  # all D_α are at most ξ, and so is D_∞
+        _response(total, ev.Pure(epsilon=event.xi), count)
+        total.attained(Attained.NEVER)
 
 
 def _rdp(total: Total, event: ev.Rdp, count: int) -> None:

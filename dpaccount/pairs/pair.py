@@ -116,9 +116,9 @@ class LossPair(ABC):
         """Return the orders at which Rényi bounds are given; empty: at all of them."""
         return ()
 
-    def only_zcdp(self) -> Fraction:
-        """Return ρ where nothing but ρ-zCDP is known; else 0."""
-        return Fraction(0)
+    def only_zcdp(self) -> tuple[Fraction, Fraction]:
+        """Return ρ and ξ where nothing but D_α ≤ ξ + ρα is known; else 0 and 0."""
+        return Fraction(0), Fraction(0)
 
     @abstractmethod
     def add_moments(self, total: Moments, count: int) -> bool:

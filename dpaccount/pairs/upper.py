@@ -29,35 +29,35 @@ class RenyiBound(Symmetric, CommonSupport, Unbounded, UpperPair):
 
 @dataclass(frozen=True)
 class ZcdpBound(RenyiBound):
-    """ρ-zCDP: D_α ≤ ρα."""
+    """(ξ, ρ)-zCDP: D_α ≤ ξ + ρα, ρ > 0."""
 
     rho: Fraction
+    xi: Fraction = Fraction(0)
     rank: ClassVar[int] = 24
 
-    def only_zcdp(self) -> Fraction:
-        """Return ρ."""
-        return self.rho
+    def only_zcdp(self) -> tuple[Fraction, Fraction]:
+        """Return ρ and ξ."""
+        return self.rho, self.xi
 
     def renyi(self, order: Fraction) -> arb:
-        """Return ρα."""
-        return ball(order * self.rho)
+        """Return ξ + ρα."""
+        return ball(self.xi + order * self.rho)
 
     def own_curve(self, bits: int) -> Curve:
         """Return the conversion at about the best order for each ε ≥ 0, for ε < 0 the complement.
 
-        There is (2α − 1)ρ − ε + ln(1 − 1/α) = 0.  Any order is valid, so it is sought in floats.
+        There is (2α − 1)ρ + ξ − ε + ln(1 − 1/α) = 0.  Any order is valid, so it is sought in floats.
         """
 
         def value(t: Fraction) -> arb:
-            bound = renyi.delta(self.renyi, t, [renyi.zcdp_order(float(self.rho), float(t))])
+            bound = renyi.delta(self.renyi, t, [renyi.zcdp_order(float(self.rho), float(t - self.xi))])
             return ball(1 if bound is None else bound)
 
         return sampled_curves.two_sided(value, bits)
 
     def add_moments(self, total: Moments, count: int) -> bool:
-        """Add the mean ρ and the variance 2ρ (Bun & Steinke 2016)."""
-        rho = ball(self.rho)
-        total.only_above(count * rho, 2 * count * rho)
+        """Add the mean ξ + ρ and the variance 2ρ (Bun & Steinke 2016)."""
+        total.only_above(count * ball(self.xi + self.rho), 2 * count * ball(self.rho))
         return True
 
 

@@ -3,11 +3,22 @@
 from dataclasses import replace
 from fractions import Fraction
 
+from flint import arb
+
 from dpaccount.errors import InputError
 from dpaccount.exact import exact_argument, shown
 from dpaccount.numerics.closed.group_privacy import chained
 from dpaccount.numerics.intervals import ball, ceil_of, precision
-from dpaccount.plan.event_base import Amount, Event, Real, RealPairs, Reals, event_kind
+from dpaccount.plan.event_base import (
+    ZERO,
+    Amount,
+    Event,
+    Real,
+    RealPairs,
+    Reals,
+    event_kind,
+    smallest_bound,
+)
 
 
 @event_kind
@@ -34,23 +45,32 @@ class Approximate(Event):
 
 @event_kind
 class Zcdp(Event):
-    """Any mechanism of zCDP with `rho`.
+    """Any mechanism of (ξ, ρ)-zCDP: D_α ≤ `xi` + `rho`·α for all α > 1 (Bun & Steinke 2016).
 
     It is run `count` times on the units of `cover`, the first and the last (None: all).
     """
 
     name = "zcdp"
     rho: Real
+    xi: Real = ZERO
 
     def _zcdp(self) -> Amount:
-        return self.rho
+        """Return ρ + ξ, since ξ ≤ ξα; or that of pure ξ."""
+        return smallest_bound(self.rho + self.xi, super()._zcdp())
 
     def _pure(self) -> Amount:
-        return None if self.rho else Fraction(0)
+        """Return ξ where ρ = 0, since D_∞ is the limit of D_α."""
+        return None if self.rho else self.xi
 
     def for_group(self, k: int) -> Event:
-        """Return k²ρ (Bun & Steinke 2016)."""
-        return replace(self, rho=k * k * self.rho)
+        """Return (ξ·k·(1 + 1/2 + … + 1/k), k²ρ) (Bun & Steinke 2016, Proposition 27).
+
+        D_α(P‖R) ≤ kα/(kα − 1)·D_{(kα−1)/(k−1)}(P‖Q) + D_{kα}(Q‖R), and kα/(kα − 1) < k/(k − 1), so that
+        ξ_k = ξ_{k−1}·k/(k − 1) + ξ.
+        """
+        with precision(128):
+            harmonic = ceil_of((ball(k) + 1).digamma() + arb.const_euler())
+        return replace(self, rho=k * k * self.rho, xi=self.xi * k * harmonic)
 
 
 @event_kind

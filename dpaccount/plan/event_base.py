@@ -39,6 +39,7 @@ Reals = Spelled[tuple[Fraction, ...], Iterable[Exact]]
 RealPairs = Spelled[tuple[tuple[Fraction, Fraction], ...], Iterable[tuple[Exact, Exact]]]
 RealRows = Spelled[tuple[tuple[Fraction, ...], ...], Iterable[Iterable[Exact]]]
 ONE: Any = Fraction(1)  #: the default of a `Real`
+ZERO: Any = Fraction(0)  #: likewise
 
 
 @dataclass_transform()
@@ -346,6 +347,7 @@ RANGES: dict[str, tuple[int | None, int | None, bool]] = {
     "sensitivity": (0, None, False),
     "epsilon": (0, None, False),
     "rho": (0, None, False),
+    "xi": (0, None, False),
     "mu": (0, None, False),
     "eta": (0, None, False),
     "rate": (0, 1, False),

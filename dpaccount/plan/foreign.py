@@ -121,9 +121,7 @@ def _listed(table: dict[str, Place]) -> list[Event]:
 
 
 def _concentrated(table: dict[str, Place]) -> list[Event]:
-    if table["xi"].number(0) > 0:
-        raise table["xi"].wrong("an approximate zCDP with xi above 0", "only xi = 0 is read")
-    return [ev.Zcdp(rho=table["rho"].number(0))]
+    return [ev.Zcdp(rho=table["rho"].number(0), xi=table["xi"].number(0))]
 
 
 def _laplace(table: dict[str, Place]) -> list[Event]:
@@ -226,7 +224,11 @@ _OUT: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
         "type": "LaplaceDpEvent",
         "noise_multiplier": _ratio(event.scale, event.sensitivity),
     },
-    ev.Zcdp: lambda event: {"type": "ZCDpEvent", "rho": _double(event.rho, up=True), "xi": 0.0},
+    ev.Zcdp: lambda event: {
+        "type": "ZCDpEvent",
+        "rho": _double(event.rho, up=True),
+        "xi": _double(event.xi, up=True),
+    },
     ev.PoissonSubsampled: _poisson_out,
     ev.PoissonReplaced: _poisson_out,
     ev.SampledWithoutReplacement: lambda event: {

@@ -113,10 +113,10 @@ def _summed(total: Composition) -> Composition:
 
 
 def _merged(total: Composition) -> Composition:
-    """Return the total with zCDP as one: their ρ add up."""
-    rho = sum((n * pair.only_zcdp() for pair, n in total.upper), Fraction(0))
-    others = tuple(each for each in total.upper if not each[0].only_zcdp())
-    return replace(total, upper=((ZcdpBound(rho), 1), *others) if rho else others)
+    """Return the total with zCDP as one: their ρ add up, and their ξ."""
+    rho, xi = (sum((n * pair.only_zcdp()[k] for pair, n in total.upper), Fraction(0)) for k in (0, 1))
+    others = tuple(each for each in total.upper if not each[0].only_zcdp()[0])
+    return replace(total, upper=((ZcdpBound(rho, xi), 1), *others) if rho else others)
 
 
 # ---- a Rényi bound of known pairs, as a cross-check of what another method found

@@ -174,10 +174,10 @@ def bounded_range(tally: ReleaseTally, given: Event, times: int) -> None:
         tally.put(times, "range", eta)
 
 
-@event("rho")
+@event("rho", optional=("xi",))
 def zcdp(tally: ReleaseTally, given: Event, times: int) -> None:
-    """ρ-zCDP."""
-    rho = real(given["rho"], "rho")
+    """(ξ, ρ)-zCDP, which is (ξ + ρ)-zCDP: D_α ≤ ξ + ρα ≤ (ξ + ρ)α."""
+    rho = real(given["rho"], "rho") + real(given.get("xi", 0), "xi")
     if rho:
         tally.put(times, "zcdp", rho)
 

@@ -45,6 +45,7 @@ WAYS = [  # event, the place of a number in it, values that grow
     ({"event": "shuffled", "epsilon": 1, "population": 9}, ("epsilon",), ["1/10", 1, 2]),
     ({"event": "shuffled", "epsilon": 1, "population": 9}, ("population",), [1, 2, 9, 30]),
     ({"event": "zcdp", "rho": 1}, ("rho",), ["1/10", 1, 2]),
+    ({"event": "zcdp", "rho": 1, "xi": 1}, ("xi",), [0, "1/10", 1, 2]),
     ({"event": "gdp", "mu": 1}, ("mu",), ["1/10", 1, 2]),
     ({"event": "rdp", "points": [[2, "1/2"], [8, 1]]}, ("points", 1, 1), [0, "1/8", "1/4", "1/2"]),
     ({"event": "tree", "rounds": 8, "sigma": 3}, ("rounds",), [1, 2, 3, 8, 9, 33]),

@@ -52,6 +52,7 @@ VALUES = {
     "k": [2, 4],
     "mu2": [ONE, Fraction(1, 4)],
     "rho": [Fraction(1, 8)],
+    "xi": [Fraction(0), HALF],
     "points": [((Fraction(2), HALF), (Fraction(8), ONE))],
     "there": [2, 0],
     "gone": [1, 1],

@@ -184,7 +184,7 @@ def _tree_mu(event):
 _SINGLE = {
     "gaussian": lambda e: [normal(float(e.sensitivity / e.sigma))],
     "gdp": lambda e: [normal(float(e.mu))],
-    "zcdp": lambda e: [normal(math.sqrt(2 * float(e.rho)))],
+    "zcdp": lambda e: [product(normal(math.sqrt(2 * float(e.rho))), response(float(e.xi)))],
     "tree": lambda e: [normal(_tree_mu(e))],
     "dp_ftrl": lambda e: [normal(math.sqrt(float(e.movement()[0])))],
     "matrix_factorisation": lambda e: [
@@ -283,7 +283,7 @@ def drawn(rng, name):
         "pure": lambda: ev.Pure(epsilon=epsilon),
         "approximate": lambda: ev.Approximate(epsilon=epsilon, delta=rng.choice(["1e-3", "0.05"])),
         "dominating_pair": lambda: ev.DominatingPair(**rng.choice(GIVEN)),
-        "zcdp": lambda: ev.Zcdp(rho=rng.choice(["1e-6", "0.1"])),
+        "zcdp": lambda: ev.Zcdp(rho=rng.choice(["1e-6", "0.1"]), xi=rng.choice([0, "0.2"])),
         "gdp": lambda: ev.Gdp(mu="0.5"),
         "rdp": lambda: ev.Rdp(points=((Fraction(2), Fraction(1, 10)), (Fraction(8), Fraction(1, 2)))),
         "matrix_factorisation": lambda: ev.MatrixFactorisation(rounds=5, sigma=4),

@@ -48,6 +48,7 @@ READ = [
         [DiscreteLaplace(scale=10, sensitivity=3)],
     ),
     ({"type": "ZCDpEvent", "rho": 0.5, "xi": 0.0}, [Zcdp(rho=0.5)]),
+    ({"type": "ZCDpEvent", "rho": 0.5, "xi": 0.25}, [Zcdp(rho=0.5, xi=0.25)]),
     ({"type": "SelfComposedDpEvent", "event": GAUSS, "count": 7}, [Gaussian(sigma=1.1, count=7)]),
     ({"type": "SelfComposedDpEvent", "event": GAUSS, "count": 0}, []),
     (
@@ -135,7 +136,7 @@ def test_other_dp_events_are_refused_by_name(kind):
         {**GAUSS, "noise_multiplier": -1.0},
         {**GAUSS, "sensitivity": 2},
         {"type": "GaussianDpEvent"},
-        {"type": "ZCDpEvent", "rho": 1.0, "xi": 0.1},
+        {"type": "ZCDpEvent", "rho": 1.0, "xi": -0.1},
         {"type": "PoissonSampledDpEvent", "sampling_probability": 1.5, "event": GAUSS},
         3,
     ],
@@ -215,6 +216,7 @@ def test_what_is_written_costs_no_less(number):
         return dp_event_tree(parse_json(document, "tree.json")).events[0]
 
     assert back(Zcdp(rho=number)).rho >= Fraction(number)
+    assert back(Zcdp(rho=1, xi=number)).xi >= Fraction(number)
     if Fraction(number) <= 1:
         drawn = PoissonSubsampled(rate=number, of=Gaussian(sigma=1))
         assert back(drawn).rate >= Fraction(number)
@@ -233,7 +235,7 @@ OUT = Plan(
     "add-remove",
     [
         PoissonSubsampled(rate="1/128", count=9, of=Sequence(of=(Gaussian(sigma=2), Laplace(scale=4)))),
-        Zcdp(rho=0.25),
+        Zcdp(rho=0.25, xi=0.125),
     ],
 )
 
