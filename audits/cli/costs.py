@@ -41,6 +41,7 @@ def account(  # noqa: PLR0913 - options
     *,
     delta: Number = None,
     epsilon: Number = None,
+    order: Number = None,
     gap: Number = None,
     group: Whole = None,
     risk: bool = False,
@@ -61,6 +62,8 @@ def account(  # noqa: PLR0913 - options
         From 0 to 1: compute epsilon at this delta.
     epsilon
         At least 0: compute delta at this epsilon.
+    order
+        Above 1: compute the Renyi divergence at this order.
     gap
         Tighten until upper - lower is at most this (relative above epsilon 1; relative for delta).
     group
@@ -80,12 +83,13 @@ def account(  # noqa: PLR0913 - options
 
     place = parse_json(source(events), events)
     share, loss, units = number(delta, "--delta"), number(epsilon, "--epsilon"), whole(group, "--group")
+    alpha = number(order, "--order")
     # Refused before the work: a summary has no one bound that could be confirmed.
     if certificate is not None and (share is None) == (loss is None):
         raise InputError("a certificate answers one question", "give --delta or --epsilon")
     with _work(work):
         width = number(gap, "--gap")
-        answer = account_answer(place, delta=share, epsilon=loss, gap=width, group=units)
+        answer = account_answer(place, delta=share, epsilon=loss, order=alpha, gap=width, group=units)
         if risk:
             answer["risk"] = risk_fields(Accountant(read_plan(place), units or 1), share)
         if profile is not None:
@@ -108,14 +112,11 @@ def account(  # noqa: PLR0913 - options
 
 
 def _remark_on_gap(answer: dict[str, Any], gap: Fraction | None, *, relative: bool) -> None:
-    """Say on standard error where nothing is guaranteed, or an answer is wider than asked, as doubles show.
+    """Say on standard error where an answer is wider than it was asked to be, as far as doubles show.
 
-    A wide one is valid all the same.
+    It is valid all the same.
     """
     asked = answer.get("epsilons", [answer])
-    endless = [each["delta"] for each in asked if each["epsilon"] == {"lower": "inf", "upper": "inf"}]
-    if endless:
-        say(f"note: no guarantee at delta {', '.join(endless)}: epsilon is infinite")
     for enclosure in asked if gap is not None else ():
         ends = enclosure["delta" if relative else "epsilon"]
         lower, upper = ends["lower"], ends["upper"]
@@ -240,8 +241,13 @@ def calibrate(  # noqa: PLR0913 - options
 
 
 def costs(answer: dict[str, Any]) -> str:
-    """Return an answer on costs as aligned lines; of a risk, its sentence."""
-    return lines({**answer, "risk": answer["risk"]["sentence"]} if "risk" in answer else answer)
+    """Return an answer on costs as aligned lines, with the sentence of a risk, and of an infinite ε."""
+    shown = {**answer, "risk": answer["risk"]["sentence"]} if "risk" in answer else dict(answer)
+    asked = answer.get("epsilons", [answer])
+    endless = [each["delta"] for each in asked if each.get("epsilon") == {"lower": "inf", "upper": "inf"}]
+    if endless:
+        shown["guarantee"] = f"none at delta {', '.join(endless)}: epsilon is infinite"
+    return lines(shown)
 
 
 def _work(text: Number) -> AbstractContextManager[None]:

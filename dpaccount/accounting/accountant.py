@@ -207,6 +207,27 @@ class Accountant:
             )
         )
 
+    def renyi(self, order: Exact) -> PlanCost:
+        """Return the Rényi divergence at an order above 1, the larger of both directions.
+
+        The ε of (order, ε)-Rényi DP; infinite where there is none.  Its lower end is None where only bounds
+        are known.  Raises `InputError` for another order.
+        """
+        found = self.worst_renyi(order).bounds
+        return PlanCost(found.lower, found.upper, self)
+
+    def worst_renyi(self, order: Exact) -> Worst:
+        """Return that divergence with the unit that pays it and the method."""
+        from dpaccount.accounting.methods.at_order import renyi  # what few questions need
+
+        at = exact_argument("order", order)
+        if at <= 1:
+            raise InputError(f"order {order} is out of range", "it must be above 1")
+        # From group privacy nothing finite follows: only what the events say of groups counts.
+        return self._grouped(
+            _PlanQuestion(lambda total, gap: renyi(total, at), lambda _: math.inf, None, GAP)
+        )
+
     @question()
     def _grouped(self, question: _PlanQuestion) -> Worst:
         """Return the worst answer for single units, or for groups as tightly as the events allow."""

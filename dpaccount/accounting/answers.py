@@ -31,13 +31,16 @@ def account_answer(
     *,
     delta: Fraction | None = None,
     epsilon: Fraction | None = None,
+    order: Fraction | None = None,
     gap: Fraction | None = None,
     group: int | None = None,
 ) -> dict[str, Any]:
     """Return what the events in `place` cost: ε at `delta`, δ at `epsilon`, or a summary of both.
 
+    `order`: above 1, for the Rényi divergence at it.
+
     `place`: a plan document, with its file for messages.
-    `delta`: in [0, 1]; `epsilon`: at least 0.  At most one of them; without either ε is given at four δ.
+    `delta`: in [0, 1]; `epsilon`: at least 0.  At most one of the three; without any ε is given at four δ.
     `gap`: the width above 0 that is sought, relative to max(1, ε) or to δ; 1e-6 where it is None.
     `group`: how many units are protected at once, at least 1; one where it is None.
 
@@ -47,14 +50,21 @@ def account_answer(
     accountant = Accountant(read_plan(place), _group(group))
     width = _gap(gap)
     answer: dict[str, Any] = {"schema": ACCOUNT}
-    if delta is not None and epsilon is not None:
-        raise InputError("--delta and --epsilon are both given", "give one of them")
+    asked = {"--delta": delta, "--epsilon": epsilon, "--order": order}
+    given = [option for option, value in asked.items() if value is not None]
+    if order is not None and gap is not None:
+        raise InputError("--gap goes with --delta and --epsilon", "leave it out: an order is one sum")
+    if len(given) > 1:
+        raise InputError(f"{' and '.join(given[:2])} are both given", "give one of them")
     if delta is not None:
         worst = accountant.worst_epsilon(_within("--delta", delta, 1), width)
         answer |= {"delta": shown(delta), "epsilon": worst.bounds.as_json(), **_worst_unit_fields(worst)}
     elif epsilon is not None:
         worst = accountant.worst_delta(_within("--epsilon", epsilon, None), width)
         answer |= {"epsilon": shown(epsilon), "delta": worst.bounds.as_json(), **_worst_unit_fields(worst)}
+    elif order is not None:
+        worst = accountant.worst_renyi(order)
+        answer |= {"order": shown(order), "renyi": worst.bounds.as_json(), **_worst_unit_fields(worst)}
     else:
         answer |= summary(accountant, width)
     answer |= scalars(accountant)

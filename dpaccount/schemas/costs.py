@@ -114,8 +114,10 @@ class RiskAnswer(Closed, frozen=True):
 
 
 class Account(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dpaccount/account/1"):
-    """The cost of a plan: ε at a δ, δ at an ε, or a summary."""
+    """The cost of a plan: ε at a δ, δ at an ε, the Rényi divergence at an order, or a summary."""
 
+    order: Exact | Absent = UNSET
+    renyi: BoundEnds | Absent = UNSET
     delta: Exact | BoundEnds | Absent = UNSET
     epsilon: Exact | BoundEnds | Absent = UNSET
     pure: Bound | Absent | None = UNSET
