@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         SampledWithoutReplacement,
         Sequence,
         Shuffled,
+        ShuffledResponse,
         Tree,
         Zcdp,
     )
@@ -103,6 +104,7 @@ __all__ = [
     "SampledWithoutReplacement",
     "Sequence",
     "Shuffled",
+    "ShuffledResponse",
     "Study",
     "Table",
     "Tree",

@@ -44,6 +44,7 @@ IN_THE_KERNEL = {
     "exponential": (proof.BoundedRange(QUARTER), True),
     "bounded_range": (proof.BoundedRange(QUARTER), True),
     "shuffled": (proof.Pure(QUARTER), False),
+    "shuffled_response": (proof.Pure(QUARTER), False),
     "approximate": (proof.Approximate(QUARTER, F(1, 10**8)), False),
     "matrix_factorisation": (proof.Gdp(F(4, 25)), False),  # Σ c_k² < 4 at nine rounds
     "poisson_subsampled": (proof.Gdp(QUARTER), False),
@@ -56,7 +57,11 @@ IN_THE_KERNEL = {
     "sequence": (proof.Gdp(F(1, 16) + F(1, 40)), False),  # ε-DP of 1/8 is μ-GDP, μ² < 1/40
 }
 AT_ORDERS = {"zcdp": [(F(a), F(a, 50)) for a in (2, 4, 16, 64)], "rdp": SAMPLES["rdp"].points}
-UNCONFIRMED = ("random_allocation", "shuffled")  #: kinds of which the checker confirms nothing
+UNCONFIRMED = (
+    "random_allocation",
+    "shuffled",
+    "shuffled_response",
+)  #: kinds of which the checker confirms nothing
 #: By how much the checker's δ may exceed the accountant's, relatively.
 WIDER = {"rdp": F(2), "sampled_without_replacement": F(1, 50)}
 AT = F(1, 5)

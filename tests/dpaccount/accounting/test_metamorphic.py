@@ -44,6 +44,7 @@ SAMPLES = {
     "dp_ftrl": ev.DpFtrl(rounds=12, sigma=8, participations=2, separation=5),
     "random_allocation": ev.RandomAllocation(steps=4, of=ev.Pure(epsilon="0.25")),
     "shuffled": ev.Shuffled(epsilon="0.25", population=2),
+    "shuffled_response": ev.ShuffledResponse(epsilon="0.25", population=2),
     "poisson_examples": ev.PoissonExamples(rate="0.25", examples=2, of=ev.Gaussian(sigma=4)),
     "banded_poisson": ev.BandedPoisson(rounds=2, sigma=3, rate="0.25", parts=2),
 }
@@ -80,6 +81,7 @@ MILDER = {
     "dp_ftrl": {"sigma": Fraction(11, 10), "sensitivity": Fraction(9, 10)},
     "random_allocation": {"steps": 2},
     "shuffled": {"epsilon": Fraction(9, 10), "population": 2},
+    "shuffled_response": {"epsilon": Fraction(9, 10), "population": 2},
     "poisson_examples": {"rate": Fraction(9, 10), "examples": Fraction(1, 2)},
     "banded_poisson": {"rate": Fraction(9, 10), "sigma": Fraction(11, 10)},
 }
