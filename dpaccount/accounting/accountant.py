@@ -18,13 +18,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Never
 
 from dpaccount.accounting import account
+from dpaccount.accounting.growing import Growing
 from dpaccount.accounting.methods.answer import Answer, largest_answer
 from dpaccount.accounting.worst_unit import Scalar, Worst, delta_scalar, epsilon_scalar, worst
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure, Exact, Number, exact_argument
 from dpaccount.forks import cached_property
 from dpaccount.numerics.closed.group_privacy import chain_delta, chain_epsilon
-from dpaccount.numerics.work_budget import ANSWER, allowance, question, share
+from dpaccount.numerics.work_budget import ANSWER, allowance, allowance_left, granted, question, share
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import group_compositions
 from dpaccount.plan import groups
@@ -116,6 +117,8 @@ class Accountant:
     >>> from dpaccount.plan.events import Gaussian
     >>> Accountant(Gaussian(sigma=4, count=10)).epsilon(1e-5)
     3.34140947 (±8e-10)
+
+    What was asked is remembered, and `compose` counts more.
     """
 
     def __init__(
@@ -131,6 +134,8 @@ class Accountant:
             )
         self.plan = plan if isinstance(plan, Plan) else _counted(plan, relation)
         self.group = group
+        self._answers: dict[tuple[object, ...], Worst] = {}
+        self._growing: Growing | None = None
 
     def __repr__(self) -> str:
         """Return the plan's table, and for whom it is counted."""
@@ -139,6 +144,10 @@ class Accountant:
     def _repr_html_(self) -> str:
         """Return the plan's table for a notebook."""
         return self.plan._repr_html_()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel as the plan and the group: balls cannot be pickled."""
+        return Accountant, (self.plan, self.group)
 
     def plot(self, kind: str = "profile", axes: Any = None) -> Any:
         """Draw the ``profile`` δ(ε) or the ``trade-off`` curve; return Matplotlib's axes.
@@ -153,6 +162,28 @@ class Accountant:
     def classes(self) -> list[UnitClass]:
         """Return the classes of units, by the multiset of events that cover them."""
         return unit_classes(self.plan.events)
+
+    def compose(self, more: Parts) -> None:
+        """Count further events or runs, too: a fresh ε after each step of a loop costs little.
+
+        As in every plan, their parameters may not depend on what was released; for those that do there are
+        `dpaccount.Filter` and `dpaccount.Odometer`.  Raises `InputError` as `Accountant` does.
+
+        >>> from dpaccount.plan.events import PoissonSubsampled
+        >>> accountant = Accountant([], relation="add-remove")
+        >>> for sigma in ("1.1", "1.2"):
+        ...     accountant.compose(PoissonSubsampled(rate="0.01", of=Gaussian(sigma=sigma), count=200))
+        >>> print(f"{accountant.epsilon('1e-5'):.6f}")
+        1.003236
+        """
+        whole = _counted([self.plan, *(more if isinstance(more, Iterable) else [more])], None)
+        begun = self._growing is not None
+        growing = self._growing = self._growing or Growing()
+        for event in whole.events[len(self.plan.events) if begun else 0 :]:
+            growing.add(event)
+        self.plan = Plan(whole.relation, _together(whole.events))
+        self._answers.clear()
+        self.__dict__.pop("classes", None)
 
     def epsilon(self, delta: Exact, gap: Exact = GAP) -> PlanCost:
         """Return the least ε ≥ 0 with δ(ε) ≤ delta, within gap·max(1, ε) if the method can."""
@@ -169,6 +200,11 @@ class Accountant:
         target, width = exact_argument("delta", delta), _width(gap)
         if not 0 <= target <= 1:
             raise InputError(f"delta {delta} is out of range", "it must be in [0, 1]")
+
+        def grown() -> Worst | None:
+            if self._growing is None or self.group > 1 or not 0 < target < 1:
+                return None
+            return self._growing.epsilon(target, width)
 
         def rough(total: Composition) -> Answer:
             return account.epsilon(total, target / self.group, Fraction(1))
@@ -190,7 +226,7 @@ class Accountant:
             epsilon_scalar(target),
             width,
         )
-        return self._grouped(question)
+        return self._remembered(("epsilon", target, width), lambda: grown() or self._grouped(question))
 
     def worst_delta(self, epsilon: Exact, gap: Exact = GAP) -> Worst:
         """Return δ(epsilon) with the unit that pays it and the method."""
@@ -198,14 +234,22 @@ class Accountant:
         if at < 0:
             raise InputError(f"epsilon {epsilon} is out of range", "it must be at least 0")
 
-        return self._grouped(
-            _PlanQuestion(
-                lambda total, gap: account.delta(total, at, gap),
-                lambda delta_of: chain_delta(delta_of, at, self.group),
-                delta_scalar(at),
-                width,
-            )
+        question = _PlanQuestion(
+            lambda total, gap: account.delta(total, at, gap),
+            lambda delta_of: chain_delta(delta_of, at, self.group),
+            delta_scalar(at),
+            width,
         )
+        return self._remembered(("delta", at, width), lambda: self._grouped(question))
+
+    def _remembered(self, asked: tuple[object, ...], answer: Callable[[], Worst]) -> Worst:
+        """Return the answer to what was asked before, or a new one."""
+        if allowance_left() < math.inf:  # in a larger question, whose answer may not depend on earlier ones
+            return answer()
+        place = (*asked, granted(1.0))
+        if place not in self._answers:
+            self._answers[place] = answer()
+        return self._answers[place]
 
     def renyi(self, order: Exact) -> PlanCost:
         """Return the Rényi divergence at an order above 1, the larger of both directions.
@@ -336,6 +380,17 @@ class Accountant:
                 total += times * value
             worst = max(worst, total)
         return worst * scale
+
+
+def _together(events: Sequence[Event]) -> list[Event]:
+    """Return the events, equal ones in a row as one."""
+    found: list[Event] = []
+    for event in events:
+        if found and found[-1] * event.count == event * found[-1].count:
+            found[-1] = replace(event, count=found[-1].count + event.count)
+        else:
+            found.append(event)
+    return found
 
 
 def _of_samples(bound: Callable[[Event], Amount]) -> Callable[[Event], Amount]:

@@ -195,10 +195,7 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
     if not 1e-30 < at.c < 1e12:
         return None
     tolerance = at.log_delta - digits * math.log(10)
-    lines = _lines(product, at, tolerance)
-    # the law at c decides how fast the terms fall; where they do not fall by themselves, only D and the depth
-    costs_of = (_Candidate.cost, _Candidate.unaided)
-    tried = {min(lines, key=lambda x: cost(x) * product.weight(x.c)) for cost in costs_of} if lines else set()
+    tried = _tried(product, at, tolerance)
     own = joined(product.parts)[0]
     lasts = own and all(settled(own, line.c) < math.inf for line in tried)  # then smoothing is tried last
     # m² whose excess moves ε by about a part of `gap`, small where that takes no more nodes: the density
@@ -223,6 +220,31 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
             smoothing, end = (extra, cut) if bare is None else (Fraction(0), bare)
             return Contour(line.c, line.period, line.right, line.left, smoothing, end, bits, line.depth)
     return None
+
+
+def contour_with_room(product: Product, later: Product, at: Estimate, digits: float) -> Contour | None:
+    """Return a contour without smoothing for a product while it grows to a `later` one; `at` is of that.
+
+    The cut is that of the product now: it holds for all with more factors, as |M(c + it)/M(c)| ≤ 1 for each.
+    """
+    tolerance = at.log_delta - digits * math.log(10)
+    found = []
+    for line in _tried(later, at, tolerance):
+        bits = _bits(later, at, line, tolerance)
+        end = _cut(product, line, Fraction(0), MAX_WORK / node_steps(product, line.c, bits))
+        if end is not None:
+            found.append(
+                Contour(line.c, line.period, line.right, line.left, Fraction(0), end, bits, line.depth)
+            )
+    return min(found, key=lambda each: each.nodes * each.bits, default=None)
+
+
+def _tried(product: Product, at: Estimate, tolerance: float) -> "set[_Candidate]":
+    """Return the lines that promise the fewest nodes."""
+    lines = _lines(product, at, tolerance)
+    # the law at c decides how fast the terms fall; where they do not fall by themselves, only D and the depth
+    costs_of = (_Candidate.cost, _Candidate.unaided)
+    return {min(lines, key=lambda x: cost(x) * product.weight(x.c)) for cost in costs_of} if lines else set()
 
 
 @dataclass(frozen=True)

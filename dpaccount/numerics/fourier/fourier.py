@@ -69,18 +69,16 @@ class Inversion:
             count = chosen.nodes
             mu2 = between(*product.mu2) + ball(chosen.smooth)
             values = _transform(product, mu2, chosen, self.h, count)
-            self.at_c = values[0].real
             self.infinite = product.infinite()
             self.whole = product.value(arb(0)) if product.fails else arb(1)  # of P and of Q, at finite losses
             self.whole_q = product.value(arb(-1)) if product.fails else arb(1)
-            points = [acb(self.c, n * self.h) for n in range(count)]
-            self.sum = Trigonometric([value / (p * (p + 1)) for value, p in zip(values, points, strict=True)])
+            self.set_values(values)
             self.bump = Trigonometric(values) if chosen.smooth else None
             extra = ball(chosen.smooth)
             for bits in (48 + max((n for _, n in product.parts), default=1).bit_length(), chosen.bits):
                 with precision(bits):  # a few digits of these bounds will do
-                    self.right = product.above(s) * (s * (s + 1) * extra / 2).exp() * _kappa(s)
-                    left = product.above(-1 - v) * _kappa(v) if chosen.left > 0 else product.value(v)
+                    self.right = product.above(s) * (s * (s + 1) * extra / 2).exp() * kappa(s)
+                    left = product.above(-1 - v) * kappa(v) if chosen.left > 0 else product.value(v)
                     self.left = left * (v * (v + 1) * extra / 2).exp()
                 if min(self.right.rel_accuracy_bits(), self.left.rel_accuracy_bits()) > 4:
                     break
@@ -88,6 +86,12 @@ class Inversion:
             decays = Decays(product, self.c, chosen.smooth, chosen.depth)
             self.tail = decays.tail(self.cut, self.h).upper()
             self.bump_tail = decays.area(self.cut).upper() if chosen.smooth else arb(0)
+
+    def set_values(self, values: list[acb]) -> None:
+        """Take these values of the transform at the nodes."""
+        self.values, self.at_c = values, values[0].real
+        points = [acb(self.c, n * self.h) for n in range(len(values))]
+        self.sum = Trigonometric([value / (p * (p + 1)) for value, p in zip(values, points, strict=True)])
 
     def curve(self, epsilon: Fraction) -> arb:
         """Return a ball around δ(ε)."""
@@ -107,7 +111,7 @@ class Inversion:
         """Return an ε with δ(ε) ≤ target, by δ(ε) ≤ M(c)κ(c)e^{−cε}."""
         with precision(self.chosen.bits):
             rest = ball(target) - self.infinite
-            return ceil_of(((self.at_c * _kappa(self.c)).log() - rest.log()) / self.c)
+            return ceil_of(((self.at_c * kappa(self.c)).log() - rest.log()) / self.c)
 
     def _aliases(self, at: arb) -> tuple[arb, arb, arb, arb]:
         """Return Λ, 𝓡, and what the left sum may exceed Λ by, or stay below it by."""
@@ -149,7 +153,8 @@ def _within_unit(low: arb, high: arb) -> arb:
     return bottom.union(top)
 
 
-def _kappa(s: arb) -> arb:
+def kappa(s: arb) -> arb:
+    """Return κ(s) = s^s/(s+1)^{s+1}."""
     return (s * s.log() - (s + 1) * (s + 1).log()).exp()
 
 
@@ -166,13 +171,26 @@ def _transform(product: Product, mu2: arb, chosen: Contour, h: arb, count: int) 
 
 
 def _multiplied(first: list[acb], rows: Iterable[list[acb]]) -> list[acb]:
-    """Return the products column by column, by halves: each product in a row would widen balls by √2."""
-    stack = [(0, first)]  # halves of a tree of products, by how many rows each is the product of
+    """Return the products column by column."""
+    stack = [(0, first)]
     for row in rows:
-        stack.append((0, row))
-        while len(stack) > 1 and stack[-1][0] == stack[-2][0]:
-            (level, left), (_, right) = stack[-2:]
-            stack[-2:] = [(level + 1, _columns(left, right))]
+        push(stack, row)
+    return reduced(stack)
+
+
+def push(stack: list[tuple[int, list[acb]]], row: list[acb]) -> None:
+    """Multiply by a row, by halves: each product in a row would widen balls by √2.
+
+    `stack` holds halves of a tree of products, with the logarithm of how many rows each is the product of.
+    """
+    stack.append((0, row))
+    while len(stack) > 1 and stack[-1][0] == stack[-2][0]:
+        (level, left), (_, right) = stack[-2:]
+        stack[-2:] = [(level + 1, _columns(left, right))]
+
+
+def reduced(stack: list[tuple[int, list[acb]]]) -> list[acb]:
+    """Return the product of all halves."""
     return reduce(_columns, (row for _, row in stack))
 
 

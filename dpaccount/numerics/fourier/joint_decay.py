@@ -15,7 +15,8 @@ from flint import arb
 from dpaccount.numerics.fourier.transforms import Counted, Decay, Transform
 from dpaccount.numerics.work_budget import kept, spend
 
-LEAST_PAIRS, LEAST_COPIES = 8, 64  #: different pairs, and together: few come back before any smoothing helps
+LEAST_PAIRS = 8  #: different pairs
+LEAST_COPIES = 64  #: together, where losses are bounded: few come back before any smoothing helps
 MOST_COPIES = 10**7  #: of one pair: beyond, what floats err in ψ would count
 FLOAT_SLACK = 1e-8  #: of ψ: more than floats err where t·b is at most `MOST_TURN`
 MOST_TURN = 1e6
@@ -164,8 +165,9 @@ def joined(parts: Counted) -> tuple[Counted, Counted]:
     for part in parts:
         sides[part[0].bound() is None or part[1] > MOST_COPIES].append(part)
     own, others = map(tuple, sides)
-    if len(own) < LEAST_PAIRS or sum(n for _, n in own) < LEAST_COPIES:
-        return (), parts
     unbounded = sorted((part for part in own if part[0].bound() == math.inf), key=lambda part: -part[1])
+    least = LEAST_COPIES if len(unbounded) < len(own) else LEAST_PAIRS
+    if len(own) < LEAST_PAIRS or sum(n for _, n in own) < least:
+        return (), parts
     some = unbounded[:: math.ceil(len(unbounded) / MOST_UNBOUNDED) or 1]
     return (*(part for part in own if part[0].bound() != math.inf), *some), others

@@ -1,0 +1,208 @@
+"""An accountant that grows: fresh answers meet those of plans counted at once, and rise with every step."""
+
+import pickle
+import random
+from fractions import Fraction
+
+import pytest
+
+from dpaccount.accounting import growing
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.errors import InputError
+from dpaccount.numerics.fourier.growing import GrowingBound, GrowingInversion
+from dpaccount.plan.events import (
+    DiscreteGaussian,
+    Gaussian,
+    Laplace,
+    Plan,
+    PoissonReplaced,
+    PoissonSubsampled,
+    Pure,
+    Zcdp,
+)
+
+ROOM = Fraction(1, 10**6)
+
+
+def step(rate: str = "0.01", sigma: str = "1", count: int = 1) -> PoissonSubsampled:
+    return PoissonSubsampled(rate=rate, of=Gaussian(sigma=sigma), count=count)
+
+
+def begun(*events, relation: str = "add-remove") -> Accountant:
+    """Return an accountant that has grown to these events."""
+    accountant = Accountant([], relation=relation)
+    accountant.compose(events)
+    return accountant
+
+
+def meet(one, other) -> bool:
+    return max(one.lower, other.lower) <= min(one.upper, other.upper)
+
+
+def random_events(seed: int) -> tuple[str, list]:
+    """Return a relation and steps under it, many of them equal ones."""
+    draw = random.Random(seed)
+    relation = draw.choice(["add-remove", "replace-one"])
+    sampled = PoissonSubsampled if relation == "add-remove" else PoissonReplaced
+    kinds = [
+        sampled(
+            rate=f"{draw.choice([0.01, 0.05, 0.3, 0.9])}", of=Gaussian(sigma=f"{draw.uniform(0.8, 3):.2f}")
+        )
+        for _ in range(draw.randint(1, 3))
+    ]
+    kinds.append(draw.choice([Gaussian(sigma="20"), Laplace(scale="9"), Pure(epsilon="0.05")]))
+    kinds.append(sampled(rate="0.2", of=Laplace(scale="3")))
+    return relation, [draw.choice(kinds) * draw.choice([1, 1, 5, 20]) for _ in range(7)]
+
+
+def test_steps_of_training_take_little_and_meet_the_whole():
+    """Each answer meets that of a plan counted at once, and no step lowers the bound below an earlier one."""
+    accountant, before = begun(step(count=40)), Fraction(0)
+    for turn in range(41, 61):
+        accountant.compose(step())
+        found = accountant.epsilon("1e-5")
+        assert found.upper - found.lower <= ROOM * max(1, found.lower)
+        assert found.upper >= before
+        before = found.lower
+        if turn % 10 == 0:
+            assert meet(found, Accountant(step(count=turn), relation="add-remove").epsilon("1e-5"))
+    kept = next(iter(accountant._growing._kept.values()))
+    assert kept.begun == 41, "new contours for each step"
+    assert {type(way) for way in kept.ways} == {GrowingInversion, GrowingBound}
+
+
+QUICK = (1, 2, 3, 5)  #: seeds of the slow set; with all 24 it takes six minutes
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *(pytest.param(seed, marks=pytest.mark.slow) for seed in QUICK),
+        *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(24) if seed not in QUICK),
+    ],
+)
+def test_every_growing_plan_meets_the_plan_at_once(seed):
+    relation, events = random_events(seed)
+    accountant, before = Accountant([], relation=relation), Fraction(0)
+    for turn, event in enumerate(events, 1):
+        accountant.compose(event)
+        for delta in ("1e-3", "1e-6"):
+            found = accountant.epsilon(delta)
+            assert meet(found, Accountant(Plan(relation, events[:turn])).epsilon(delta))
+        assert found.upper >= before
+        before = found.lower
+    assert accountant.plan.events and Accountant(accountant.plan).plan == accountant.plan
+
+
+@pytest.mark.slow
+def test_different_steps_meet_the_plan_at_once():
+    steps = [step(sigma=f"{1 + k / 50}") for k in range(60)]
+    accountant = begun(*steps[:20])
+    for each in steps[20:]:
+        accountant.compose(each)
+        found = accountant.epsilon("1e-6")
+        assert found.upper - found.lower <= ROOM
+    assert meet(found, Accountant(steps, relation="add-remove").epsilon("1e-6"))
+
+
+@pytest.mark.slow
+def test_the_direction_that_costs_less_may_come_to_cost_more():
+    """Steps at a large rate make both directions alike: the Chernoff bound of one no longer suffices."""
+    for rate, steps in (("0.5", 12), ("0.9", 10), ("0.99", 10)):
+        accountant = begun(step(count=10))
+        for turn in range(1, steps):
+            accountant.compose(step(rate, "2"))
+            found = accountant.epsilon("1e-5")
+            assert found.upper - found.lower <= ROOM * max(1, found.lower)
+        whole = Accountant([step(count=10), step(rate, "2", turn)], relation="add-remove").epsilon("1e-5")
+        assert meet(found, whole)
+
+
+def test_a_bound_that_is_not_within_is_not_taken(monkeypatch):
+    """Where no bound suffices for the second direction, it gets an inversion of its own."""
+    monkeypatch.setattr(GrowingBound, "within", lambda *_: False)
+    accountant = begun(step(count=60))
+    found = accountant.epsilon("1e-5")
+    [kept] = accountant._growing._kept.values()
+    assert [type(way) for way in kept.ways] == [GrowingInversion] * 2
+    assert meet(found, Accountant(step(count=60), relation="add-remove").epsilon("1e-5"))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        PoissonSubsampled(rate="0.01", of=Gaussian(sigma="1"), cover=(1, 10), count=50),
+        Zcdp(rho="0.1"),
+        Gaussian(sigma="4"),
+        DiscreteGaussian(sigma="3"),
+    ],
+    ids=["cover", "bound", "gaussian", "discrete"],
+)
+def test_what_does_not_grow_is_answered_as_at_once(event):
+    accountant = begun(event, event)
+    whole = Accountant([event * 2], relation="add-remove")
+    found, known = accountant.worst_epsilon("1e-5"), whole.worst_epsilon("1e-5")
+    assert found.bounds == known.bounds
+    assert (found.method, found.unit) == (known.method, known.unit)
+
+
+@pytest.mark.slow
+def test_groups_and_ends_are_answered_as_at_once():
+    event = step(count=50)
+    assert begun(event).worst_epsilon(0).bounds == Accountant(event, relation="add-remove").worst_epsilon(0).bounds
+    accountant = Accountant([], 2, relation="add-remove")
+    accountant.compose([event, event])
+    assert (
+        accountant.epsilon("1e-3").upper
+        == Accountant(event * 2, 2, relation="add-remove").epsilon("1e-3").upper
+    )
+
+
+def test_spellings_of_the_same_steps_are_one_plan():
+    one_by_one, together, as_plan = Accountant([], relation="add-remove"), begun(step(count=3)), begun()
+    for _ in range(3):
+        one_by_one.compose(step())
+    as_plan.compose(Plan("add-remove", [step(count=2), step()]))
+    assert one_by_one.plan == together.plan == as_plan.plan == Plan("add-remove", [step(count=3)])
+
+
+def test_answers_are_remembered_until_more_is_counted(monkeypatch):
+    asked = []
+    accountant = Accountant(Gaussian(sigma=4))
+    original = Accountant._grouped
+    monkeypatch.setattr(
+        Accountant, "_grouped", lambda self, question: asked.append(1) or original(self, question)
+    )
+    first = accountant.epsilon("1e-5")
+    assert accountant.epsilon(1e-5) == first
+    assert accountant.delta(1) == accountant.delta("1")
+    assert len(asked) == 2
+    accountant.compose(Gaussian(sigma=4))
+    assert accountant.epsilon("1e-5").lower > first.upper
+    assert len(asked) == 3
+
+
+def test_what_has_no_meaning_is_refused_and_nothing_is_lost():
+    accountant = begun(step(count=3))
+    with pytest.raises(InputError, match="no meaning under add-remove"):
+        accountant.compose([step(), PoissonReplaced(rate="0.1", of=Gaussian(sigma=1))])
+    with pytest.raises(InputError, match="no event"):
+        accountant.compose("gaussian")
+    with pytest.raises(InputError, match="do not add up"):
+        accountant.compose(Plan("replace-one", Gaussian(sigma=1)))
+    assert accountant.plan == Plan("add-remove", [step(count=3)])
+
+
+def test_an_accountant_that_grew_can_be_kept_and_read_back():
+    accountant = begun(step(count=60))
+    found = accountant.epsilon("1e-5")
+    again = pickle.loads(pickle.dumps(accountant))  # noqa: S301 - of this test
+    assert again.plan == accountant.plan
+    assert meet(again.epsilon("1e-5"), found)
+
+
+def test_few_questions_are_kept():
+    accountant = begun(step(count=100))
+    for k in range(growing.MOST_KEPT + 3):
+        accountant.epsilon(Fraction(1, 10**5 + k))
+    assert len(accountant._growing._kept) == growing.MOST_KEPT
