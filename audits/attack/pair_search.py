@@ -5,10 +5,11 @@ The movement of a pair is the difference of its two sides' results under the sam
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import permutations
 
 import numpy as np
+from msgspec.structs import replace
 
 from audits.attack.rules import Threshold, levels_at, plan_event, violation
 from audits.attack.runs import (

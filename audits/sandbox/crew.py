@@ -47,8 +47,10 @@ PATIENCE = 0.1  #: fraction of the time limit that a single run may take
 IMPORT = 60.0  #: time limit of the import in seconds
 #: limits libraries to one thread: the stacks of one per core would exhaust the address space
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
-CHUNK = 100  #: runs that one process does before it takes the next batch
+CHUNK = 500  #: runs that one process does before it takes the next batch
 SOON = 0.05  #: seconds after which it is asked how long a process waited for a processor
+PIPE = 2**15  #: bytes of answers that a process can write before it must wait for them to be read
+SHORT, LONG = 1e-4, 5e-3  #: seconds for which, at least and at most, answers of fast runs are left to gather
 BATCH = 1.0  #: target seconds per batch, so that slow runs are spread over all processes
 
 WORKER = "import dpaccount_packages; dpaccount_packages.run('audits.api.worker')"  #: what a process runs
@@ -84,6 +86,7 @@ class Process:
         self._waited = 0.0  #: by processes that ended
         self._popen: subprocess.Popen[bytes] | None = None
         self._buffer = bytearray()
+        self._since = self._pause = 0.0  #: when answers came last; seconds until most of the others are there
         self._folder: TemporaryDirectory[str] | None = None  #: of a program's data files
 
     def start(self) -> str:
@@ -122,17 +125,24 @@ class Process:
 
     def send(self, request: Sequence[object]) -> None:
         """Send a request; `receive` reports a process that has died."""
+        self._since, self._pause = time.monotonic(), 0.0
         if self._popen is not None and self._popen.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 write_frame(self._popen.stdin, request)
 
     def receive(self, seconds: float) -> Any:
         """Return the next answer; raises `Gone` if none comes in time or the process ends."""
+        return self.receive_some(seconds, 1)[0]
+
+    def receive_some(self, seconds: float, most: int) -> list[Any]:
+        """Return the answers that have come, at least one of the `most` that will; see `receive`."""
         child, until, before = self._popen, time.monotonic() + seconds, None
         if child is None or child.stdout is None:
             raise Gone("not started")
         pipe = child.stdout.fileno()
-        while (document := self._next_frame()) is None:
+        if self._pause > SHORT:
+            time.sleep(min(self._pause, seconds))
+        while not (documents := self._whole(most)):
             # Waiting for a processor is looked up only where an answer is late: that costs as much as a run.
             left = until - time.monotonic() + (0.0 if before is None else self.waited - before)
             if left > 0 and not select.select([pipe], [], [], min(left, SOON) if before is None else left)[0]:
@@ -148,17 +158,23 @@ class Process:
                 how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
                 raise Gone(f"ends its process {how}")
             self._buffer += piece
-        return msgspec.msgpack.decode(document)
+        return documents
 
-    def _next_frame(self) -> bytes | None:
-        if len(self._buffer) < LENGTH.size:
-            return None
-        end = LENGTH.size + LENGTH.unpack_from(self._buffer)[0]
-        if len(self._buffer) < end:
-            return None
-        document = bytes(self._buffer[LENGTH.size : end])
+    def _whole(self, most: int) -> list[Any]:
+        """Return the answers that have come whole; see when most of those that are left will be there."""
+        end, documents = 0, list[Any]()
+        while len(documents) < most and len(self._buffer) >= (begin := end + LENGTH.size):
+            if len(self._buffer) < (after := begin + LENGTH.unpack_from(self._buffer, end)[0]):
+                break
+            documents.append(msgspec.msgpack.decode(self._buffer[begin:after]))
+            end = after
         del self._buffer[:end]
-        return document
+        if documents:
+            # Woken by each answer, two processes take longer over that than over fast runs.
+            now = time.monotonic()
+            left = min(most - len(documents), PIPE * len(documents) / end)
+            self._pause, self._since = min((now - self._since) / len(documents) * left, LONG), now
+        return documents
 
     def kill(self) -> None:
         """End the process and all of its session."""
@@ -203,17 +219,20 @@ class Tally:
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
         """Count further runs."""
+        self.runs += len(outcomes)
+        self.void += sum([outcome.void for outcome in outcomes])
+        self.widest = max([self.widest, *[outcome.width for outcome in outcomes]])
+        self.held = max([self.held, *[len(outcome.numbers) for outcome in outcomes]])
+        self.first = self.first or next((outcome.shown_as_failure() for outcome in outcomes), "")
+        value = Ending.VALUE
         for outcome in outcomes:
-            self.first = self.first or outcome.shown_as_failure()
-            if outcome.ending is Ending.OPAQUE:
-                self.opaque = self.opaque or outcome.shown_as_failure()
-            self.runs += 1
-            self.void += outcome.void
+            if outcome.ending is value:
+                continue
             self.silent += outcome.silent
-            self.widest = max(self.widest, outcome.width)
-            self.held = max(self.held, len(outcome.numbers))
             if outcome.failed:
                 self.failures.setdefault(outcome.structure, [0, outcome.shown_as_failure()])[0] += 1
+            else:
+                self.opaque = self.opaque or outcome.shown_as_failure()
 
     def failure_counts(self) -> list[str]:
         """Return a sentence on each kind of failure, the most frequent first."""
@@ -398,7 +417,8 @@ class Crew:
                 asked = True
             patience = self.seconds * PATIENCE
             try:
-                done.append(unpack_outcome(process.receive(min(left, patience))))
+                answers = process.receive_some(min(left, patience), len(plays) - len(done))
+                done += map(unpack_outcome, answers)
             except Gone as gone:
                 if left < patience and SILENT in str(gone):
                     break  # the limit of all runs ended it, not its own

@@ -6,9 +6,10 @@ on training runs.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace
 
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import Learned
@@ -26,14 +27,16 @@ class RoundingGrid:
 
     def rounded(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Return the results with their numbers on the grid; zeros have no sign."""
-        return [replace(each, numbers=self._on(each.numbers)) for each in outcomes]
-
-    def _on(self, numbers: Floats) -> Floats:
-        steps = np.exp2(self.exponents[: len(numbers)])
-        head = numbers[: len(steps)]
+        width = max((len(each.numbers) for each in outcomes), default=0)
+        steps = np.full(width, np.nan)
+        steps[: len(self.exponents)] = np.exp2(self.exponents[:width])
+        numbers = padded(outcomes, width)
         with np.errstate(over="ignore", invalid="ignore"):
-            coarse = np.where(np.isnan(steps), head, np.round(head / steps) * steps + 0.0)
-        return np.concatenate([coarse, numbers[len(steps) :]])
+            coarse = np.where(np.isnan(steps), numbers, np.round(numbers / steps) * steps + 0.0)
+        return [
+            replace(each, numbers=row[: len(each.numbers)])
+            for each, row in zip(outcomes, coarse, strict=True)
+        ]
 
     def sentence(self) -> str:
         """Return the steps in words."""

@@ -93,7 +93,10 @@ class Columns:
         """Return the columns with their values."""
         numbers = padded(outcomes, self.width)
         first_texts = {texts[0] if texts else "": code for texts, code in self.texts.items()}
-        text_lengths = np.array([float(sum(map(len, o.labels))) for o in outcomes])
+        text_lengths = np.array([float(len("".join(o.labels))) for o in outcomes])
+        wholes = np.full(len(outcomes), RARE)
+        if self.wholes:  # no result of continuous noise repeats
+            wholes = _coded(self.wholes, [o.key() for o in outcomes])
         found = [
             (
                 OutcomeColumn("the kind of result", 0, self.structures),
@@ -101,16 +104,17 @@ class Columns:
             ),
             (OutcomeColumn("the text", 0, first_texts), _coded(self.texts, [o.labels for o in outcomes])),
             (OutcomeColumn("the length of the text", 1), text_lengths),
-            (OutcomeColumn("the whole result", 2, {}), _coded(self.wholes, [o.key() for o in outcomes])),
+            (OutcomeColumn("the whole result", 2, {}), wholes),
             (OutcomeColumn("the number of entries", 1), np.array([float(len(o.numbers)) for o in outcomes])),
         ]
-        tokens = [_tokens(o, self.kinds) for o in outcomes] if self.places else []
-        for place, codes in self.places.items():
-            column = OutcomeColumn(self.name(*place, f"{place[1] + 1}"), 0, codes, place in self.called)
-            values = [codes.get(each[place], RARE) if place in each else np.nan for each in tokens]
+        parts = {structure: structure.split(" ") for structure in {o.structure for o in outcomes}}
+        for (kind, at), codes in self.places.items():
+            column = OutcomeColumn(self.name(kind, at, f"{at + 1}"), 0, codes, (kind, at) in self.called)
+            each = [o.labels if kind == "text" else parts[o.structure] for o in outcomes]
+            values = [codes.get(tokens[at], RARE) if at < len(tokens) else np.nan for tokens in each]
             found.append((column, np.array(values)))
         if self.signed:
-            odd = _coded(self.signs, [_signs(o.numbers) for o in outcomes])
+            odd = _coded(self.signs, _signs(outcomes))
             found.append((OutcomeColumn("signs of zeros and bits of NaN", 3), odd))
             found += [
                 (OutcomeColumn(f"the bits of {self.entry(place)}", 3), _own_bits(numbers[:, place]))
@@ -153,9 +157,10 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome], moved: Floats | Non
     columns.called = _keys(both)
     if columns.kinds or any(o.labels for o in both):
         _learn_places(columns, left, right)
-    columns.signed = any(_signs(o.numbers) for o in both)
+    signs = _signs(both)
+    columns.signed = any(signs)
     if columns.signed:
-        columns.signs = _codes([_signs(o.numbers) for o in both])
+        columns.signs = _codes(signs)
     columns.wholes = _codes([o.key() for o in both])
     if not columns.width:
         return columns
@@ -226,10 +231,19 @@ def _learn_places(columns: Columns, left: Sequence[Outcome], right: Sequence[Out
 NAN = np.array([np.nan]).view(np.uint64)[0]
 
 
-def _signs(numbers: Floats) -> tuple[bytes, ...]:
-    """Return features that number comparison misses: signs of zeros, bits of unusual NaN."""
-    odd = ((numbers == 0) & np.signbit(numbers)) | (np.isnan(numbers) & (numbers.view(np.uint64) != NAN))
-    return (np.flatnonzero(odd).tobytes(), numbers[odd].tobytes()) if odd.any() else ()
+def _signs(outcomes: Sequence[Outcome]) -> list[tuple[bytes, ...]]:
+    """Return of each outcome what number comparison misses: signs of zeros, bits of unusual NaN."""
+    each = [outcome.numbers for outcome in outcomes]
+    flat = np.concatenate([np.zeros(0), *each])
+    odd = ((flat == 0) & np.signbit(flat)) | (np.isnan(flat) & (flat.view(np.uint64) != NAN))
+    if not odd.any():
+        return [()] * len(each)
+    parts = np.split(odd, np.cumsum([len(numbers) for numbers in each])[:-1])
+    found = zip(parts, each, strict=True)
+    return [
+        (np.flatnonzero(part).tobytes(), numbers[part].tobytes()) if part.any() else ()
+        for part, numbers in found
+    ]
 
 
 def _own_bits(values: Floats) -> Floats:
@@ -253,6 +267,8 @@ def _coded(codes: Mapping[Any, float], keys: Sequence[object]) -> Floats:
 
 def padded(outcomes: Sequence[Outcome], width: int) -> Floats:
     """Return the numbers as rows of equal length; absent entries are NaN."""
+    if outcomes and {len(outcome.numbers) for outcome in outcomes} == {width}:  # the usual case, at once
+        return np.concatenate([outcome.numbers for outcome in outcomes]).reshape(len(outcomes), width)
     table = np.full((len(outcomes), width), np.nan)
     for row, outcome in zip(table, outcomes, strict=True):
         part = outcome.numbers[:width]

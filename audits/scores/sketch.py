@@ -5,11 +5,12 @@ used for nothing else.  They are functions of one result, so a bound for them ho
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from audits.sandbox.outcomes import REDUCED, Outcome

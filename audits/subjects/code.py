@@ -19,7 +19,7 @@ from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec
 from importlib.util import decode_source, spec_from_loader
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from audits.subjects import marks
@@ -278,28 +278,36 @@ def stay_on_path(folders: Sequence[str]) -> None:
 
 def check_imports() -> None:
     """Raise `InputError` if code fell back since a file of its project was not importable."""
-    for name in list(_SEEKER.names):  # a thread may seek more meanwhile
+    for name, settled in list(_SEEKER.names.items()):  # a thread may seek more meanwhile
+        if settled is not None and sys.modules.get(name) is settled:
+            continue
         places = [Path(*name.split(".")), Path("src", *name.split("."))]
         files = [folder / f"{place}{end}" for folder in _SEEKER.folders for place in places for end in ENDS]
         file = next((file for file in files if file.is_file()), None)
         if file is None:  # no module of the project; it is noted anew where it is sought again
             _SEEKER.names.pop(name, None)
             continue
-        got = getattr(sys.modules.get(name), "__file__", None)
+        module = sys.modules.get(name)
+        got = getattr(module, "__file__", None)
         if got is None or not file.samefile(got):
             why = "it raises, or is on no path" if got is None else f"{got} has its name"
             raise InputError(
                 f"importing {file} failed while the code ran ({why})", "fix it: a fallback ran instead"
             )
+        _SEEKER.names[name] = module
 
 
 class _Seeker(importlib.abc.MetaPathFinder):
-    """Comes first and finds nothing: notes the names of modules that are sought."""
+    """Comes first and finds nothing: notes the names of modules that are sought.
+
+    By each name stands the module that was found to be the project's: as long as it is that of the name, and
+    nobody seeks it anew, there is nothing to ask of files, which took longer than a run.
+    """
 
     folders: tuple[Path, ...] = ()
 
     def __init__(self) -> None:
-        self.names: dict[str, None] = {}
+        self.names: dict[str, ModuleType | None] = {}
 
     def find_spec(self, name: str, path: object, target: object = None) -> None:
         """Note the name."""

@@ -3,10 +3,11 @@
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from audits.datasets.forms import Given
 from audits.sandbox.outcomes import Outcome, of_error, of_value, seeded, takes_generator

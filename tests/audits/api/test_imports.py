@@ -1,8 +1,14 @@
 """Imports inside functions work as in the user's process; one of a project's own files that fails is no fallback."""
 
+import importlib
 import json
+import sys
+from types import ModuleType
 
 import pytest
+
+from audits.subjects import code
+from dpaccount.errors import InputError
 
 CLAIM = """
 schema = "dpaccount/claim/1"
@@ -121,3 +127,28 @@ def test_a_function_imports_late_as_well(dpaccount, tmp_path):
     code, _, said = dpaccount("audit", "plain:exact", *options)
     assert code == 2
     assert "quick.py failed while the code ran" in said
+
+
+def test_a_module_that_was_imported_once_is_asked_after_again_where_it_is_sought_again(tmp_path, monkeypatch):
+    """What runs found to be the project's own is not looked up anew by each of them, as long as it is in place."""
+    file = tmp_path / "settled_module.py"
+    file.write_text("x = 1")
+    monkeypatch.setattr(code, "_SEEKER", seeker := code._Seeker())
+    monkeypatch.setattr("sys.path", [*sys.path, str(tmp_path)])
+    monkeypatch.setattr("sys.meta_path", [seeker, *sys.meta_path])
+    seeker.folders = (tmp_path,)
+    found = importlib.import_module("settled_module")
+    for _ in range(2):
+        code.check_imports()
+    assert seeker.names["settled_module"] is found
+    monkeypatch.setitem(sys.modules, "settled_module", ModuleType("settled_module"))
+    with pytest.raises(InputError, match="is on no path"):
+        code.check_imports()
+    del sys.modules["settled_module"]
+    file.write_text("raise ImportError")
+    importlib.invalidate_caches()
+    with pytest.raises(ImportError):
+        importlib.import_module("settled_module")
+    with pytest.raises(InputError, match="a fallback ran instead"):
+        code.check_imports()
+    sys.modules["settled_module"] = found

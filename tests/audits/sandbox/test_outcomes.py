@@ -4,6 +4,7 @@ import copy
 import math
 import os
 import py_compile
+import random
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -14,7 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits.sandbox.crew import Crew
-from audits.sandbox.outcomes import MAX_MEMBERS, MAX_NUMBERS, Ending, of_value, pack_outcome, unpack_outcome
+from audits.sandbox.outcomes import (
+    MAX_MEMBERS,
+    MAX_NUMBERS,
+    Ending,
+    of_value,
+    pack_outcome,
+    seeded,
+    unpack_outcome,
+)
 from audits.scores.outcome_columns import learn
 from audits.sensitivity.search import movement
 from audits.subjects.code import Code
@@ -240,3 +249,46 @@ def test_an_edit_of_the_same_length_within_a_second_is_what_runs(tmp_path):
     with Crew(Code("edited:f", (str(tmp_path),)), seconds=60) as crew:
         crew.set_datasets([np.zeros(1)])
         assert crew.run([(0,)])[0].labels == ("two",)
+
+
+@given(st.lists(st.integers(0, 2**70), min_size=1, max_size=6))
+def test_seeds_are_those_of_numpy(words):
+    mixed, whole = seeded(words), np.random.SeedSequence(words)
+    drawn = random.random(), np.random.random()  # noqa: NPY002
+    number = int(whole.generate_state(1)[0])
+    random.seed(number)
+    np.random.seed(number)  # noqa: NPY002
+    assert drawn == (random.random(), np.random.random())  # noqa: NPY002
+    assert np.array_equal(mixed.generate_state(9), whole.generate_state(9))
+    assert np.array_equal(mixed.spawn(2)[1].generate_state(9), whole.spawn(2)[1].generate_state(9))
+
+
+WILD = """
+import os, time
+def f(data, rng):
+    drawn = rng.random(int(rng.integers(1, 40)) * data[0])
+    if drawn[0] < .01:
+        os._exit(3)
+    if .01 < drawn[0] < .011:
+        time.sleep(60)
+    return drawn
+"""
+
+
+@pytest.mark.slow
+def test_every_outcome_is_that_of_its_run_whatever_other_runs_do(tmp_path):
+    (tmp_path / "wild.py").write_text(WILD)
+    with Crew(Code("wild:f", (str(tmp_path),)), seconds=20, jobs=2) as crew:
+        crew.set_datasets([np.ones(1, int), np.array([900])])
+        for side, runs in ((0, 2500), (1, 120)):
+            rngs = [np.random.default_rng([1, 4, n]) for n in range(runs)]
+            drawn = [rng.random(int(rng.integers(1, 40)) * (1, 900)[side]) for rng in rngs]
+            found = crew.run([(side, 1, 4, n) for n in range(runs)])
+            for numbers, outcome in zip(drawn, found, strict=True):
+                if numbers[0] < 0.01:
+                    assert outcome.structure == "ends its process with exit code 3"
+                elif numbers[0] < 0.011:
+                    assert outcome.silent
+                else:
+                    assert np.array_equal(outcome.numbers, numbers)
+        assert crew.tally.failures
