@@ -50,7 +50,10 @@ THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS
 CHUNK = 500  #: runs that one process does before it takes the next batch
 SOON = 0.05  #: seconds after which it is asked how long a process waited for a processor
 PIPE = 2**15  #: bytes of answers that a process can write before it must wait for them to be read
-SHORT, LONG = 1e-4, 5e-3  #: seconds for which, at least and at most, answers of fast runs are left to gather
+LEAST_PAUSE, MOST_PAUSE = (
+    1e-4,
+    5e-3,
+)  #: seconds for which, at least and at most, answers of fast runs are left to gather
 BATCH = 1.0  #: target seconds per batch, so that slow runs are spread over all processes
 
 WORKER = "import dpaccount_packages; dpaccount_packages.run('audits.api.worker')"  #: what a process runs
@@ -140,7 +143,7 @@ class Process:
         if child is None or child.stdout is None:
             raise Gone("not started")
         pipe = child.stdout.fileno()
-        if self._pause > SHORT:
+        if self._pause > LEAST_PAUSE:
             time.sleep(min(self._pause, seconds))
         while not (documents := self._whole(most)):
             # Waiting for a processor is looked up only where an answer is late: that costs as much as a run.
@@ -173,7 +176,7 @@ class Process:
             # Woken by each answer, two processes take longer over that than over fast runs.
             now = time.monotonic()
             left = min(most - len(documents), PIPE * len(documents) / end)
-            self._pause, self._since = min((now - self._since) / len(documents) * left, LONG), now
+            self._pause, self._since = min((now - self._since) / len(documents) * left, MOST_PAUSE), now
         return documents
 
     def kill(self) -> None:
