@@ -50,10 +50,7 @@ THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS
 CHUNK = 500  #: runs that one process does before it takes the next batch
 SOON = 0.05  #: seconds after which it is asked how long a process waited for a processor
 PIPE = 2**15  #: bytes of answers that a process can write before it must wait for them to be read
-LEAST_PAUSE, MOST_PAUSE = (
-    1e-4,
-    5e-3,
-)  #: seconds for which, at least and at most, answers of fast runs are left to gather
+LEAST_PAUSE, MOST_PAUSE = 1e-4, 5e-3  #: seconds in which answers of fast runs are left to gather
 BATCH = 1.0  #: target seconds per batch, so that slow runs are spread over all processes
 
 WORKER = "import dpaccount_packages; dpaccount_packages.run('audits.api.worker')"  #: what a process runs

@@ -20,8 +20,6 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
-from scipy.optimize import minimize_scalar
-
 from dpaccount.accounting.profile import Costs, Point, draw_trade_off, given_or_new, trade_off
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, exact_argument, formatted, shown
@@ -201,6 +199,8 @@ def _look(curve: _AskedCurve, rate: Fraction) -> None:
     places = [first, *sorted(at for at in known if first < at < last), last]
     best = min(range(1, len(places) - 1), key=lambda k: height(places[k]))
     low, high = places[best - 1], places[best + 1]
+    from scipy.optimize import minimize_scalar  # slow to import, and reports need this module
+
     close = (high - low) / RANGE_PARTS
     minimize_scalar(height, bounds=(low, high), method="bounded", options={"maxiter": TRIES, "xatol": close})
 
