@@ -122,6 +122,16 @@ def _gaussian(total: Total, event: GaussianEvent, count: int) -> None:
     total.gaussian(*event.movement(), count)
 
 
+def _mixture(total: Total, event: ev.GaussianMixture, count: int) -> None:
+    from dpaccount.pairs.mixture import MixturePair
+
+    parts = event.parts()
+    if len(parts) == 1:
+        total.gaussian(parts[0][1] ** 2, parts[0][1] ** 2, count)
+    else:
+        total.pair(MixturePair(parts), count)
+
+
 def _laplace(total: Total, event: ev.Laplace, count: int) -> None:
     from dpaccount.pairs.laplace import LaplacePair
 
@@ -336,6 +346,7 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.MatrixFactorisation: _gaussian,
     ev.DpFtrl: _gaussian,
     ev.BandedPoisson: _banded,
+    ev.GaussianMixture: _mixture,
     ev.Laplace: _laplace,
     ev.DiscreteLaplace: _discrete_laplace,
     ev.DiscreteGaussian: _discrete_gaussian,

@@ -30,7 +30,7 @@ from dpaccount.plan.event_base import (
     sum_of_bounds,
     walk,
 )
-from dpaccount.plan.gaussian_events import DpFtrl, Gaussian, Gdp, MatrixFactorisation, Tree
+from dpaccount.plan.gaussian_events import DpFtrl, Gaussian, GaussianMixture, Gdp, MatrixFactorisation, Tree
 from dpaccount.plan.sample_events import (
     BandedPoisson,
     PoissonExamples,
@@ -54,6 +54,7 @@ __all__ = [
     "Event",
     "Exponential",
     "Gaussian",
+    "GaussianMixture",
     "Gdp",
     "Laplace",
     "MatrixFactorisation",
@@ -295,6 +296,7 @@ VOCABULARY: dict[str, type[Event]] = {
         DominatingPair,
         Shuffled,
         ShuffledResponse,
+        GaussianMixture,
         PoissonSubsampled,
         PoissonExamples,
         PoissonReplaced,
@@ -437,6 +439,7 @@ ELSEWHERE = {
     "poisson_subsampled": "use poisson_replaced, or count it under add-remove",
     "poisson_examples": "it is counted under add-remove",
     "banded_poisson": "it is counted under add-remove",
+    "gaussian_mixture": "it is counted under add-remove",
     "poisson_replaced": "it is counted under replace-one",
     "random_allocation": "a unit that is replaced is a group of two (--group 2), counted under add-remove",
 }

@@ -20,6 +20,7 @@ from dpaccount.plan.events import Plan
 from dpaccount.relation import Relation
 
 TREE = "dpaccount/dp-event/1"  #: of the script that runs with dp_accounting
+FLOAT_SUM = Fraction(1, 10**9)  #: by how much weights in floats may miss a sum of 1
 ROW_BY_ROW = (
     "make_clamp",
     "make_cast_default",
@@ -124,6 +125,22 @@ def _concentrated(table: dict[str, Place]) -> list[Event]:
     return [ev.Zcdp(rho=table["rho"].number(0), xi=table["xi"].number(0))]
 
 
+def _mixture(table: dict[str, Place]) -> list[Event]:
+    """Return the mixture; what floats leave out of the sum of weights moves farthest."""
+    moves = [each.number(0) for each in table["sensitivities"].items()]
+    weights = [each.number(0, 1) for each in table["sampling_probs"].items()]
+    missing = 1 - sum(weights, Fraction(0))
+    if moves and len(moves) == len(weights) and abs(missing) <= FLOAT_SUM:
+        at = moves.index(max(moves) if missing > 0 else min(moves))  # what is too much moves least
+        weights[at] = max(weights[at] + missing, Fraction(0))
+    sigma = table["standard_deviation"].real(0)
+    with table["sampling_probs"].placing():
+        mixture = ev.GaussianMixture(sigma=sigma or 1, moves=moves, weights=weights)
+    # without noise every move is seen
+    seen = sum((weight for weight, move in mixture.parts() if move), Fraction(0))
+    return [mixture] if sigma else [replace(NO_NOISE, delta=seen)]
+
+
 def _laplace(table: dict[str, Place]) -> list[Event]:
     scale = table["noise_multiplier"].real(0)
     return [ev.Laplace(scale=scale) if scale else NO_NOISE]
@@ -156,6 +173,7 @@ _DP_EVENTS: dict[str, tuple[tuple[str, ...], Callable[[dict[str, Place]], list[E
         ],
     ),
     "ZCDpEvent": (("rho", "xi"), _concentrated),
+    "MixtureOfGaussiansDpEvent": (("standard_deviation", "sensitivities", "sampling_probs"), _mixture),
     "SelfComposedDpEvent": (("event", "count"), _several),
     "ComposedDpEvent": (("events",), _listed),
     "PoissonSampledDpEvent": (
@@ -215,6 +233,18 @@ def _poisson_out(event: ev.PoissonSubsampled | ev.PoissonReplaced) -> dict[str, 
     }
 
 
+def _mixture_out(event: ev.GaussianMixture) -> dict[str, Any]:
+    """Return a mixture over noise of 1, what doubles leave out of the weights on its longest move."""
+    weights, moves = zip(*event.parts(), strict=True)
+    lower = [_double(weight, up=False) for weight in weights[:-1]]
+    return {
+        "type": "MixtureOfGaussiansDpEvent",
+        "standard_deviation": 1.0,
+        "sensitivities": [_double(move, up=True) for move in moves],
+        "sampling_probs": [*lower, _double(1 - sum(map(Fraction, lower), Fraction(0)), up=True)],
+    }
+
+
 _OUT: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
     ev.Gaussian: lambda event: {
         "type": "GaussianDpEvent",
@@ -229,6 +259,7 @@ _OUT: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
         "rho": _double(event.rho, up=True),
         "xi": _double(event.xi, up=True),
     },
+    ev.GaussianMixture: _mixture_out,
     ev.PoissonSubsampled: _poisson_out,
     ev.PoissonReplaced: _poisson_out,
     ev.SampledWithoutReplacement: lambda event: {

@@ -7,10 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 from dpaccount.errors import InputError
-from dpaccount.exact import exact_argument
+from dpaccount.exact import exact_argument, shown
 from dpaccount.numerics.closed import toeplitz
 from dpaccount.plan.event_base import (
     ONE,
+    ZERO,
+    Amount,
     Cover,
     Event,
     GaussianEvent,
@@ -56,6 +58,54 @@ class Gdp(GaussianEvent):
     def movement(self) -> tuple[Fraction, Fraction]:
         """Return μ², twice."""
         return self.mu**2, self.mu**2
+
+
+MOST_MOVES = 256  #: of a mixture
+
+
+@event_kind
+class GaussianMixture(Event):
+    """Gaussian noise of deviation `sigma` that a unit moves by one of `moves`, by chance (add-remove only).
+
+    With probability `weights`[i] one unit more or less moves the value by at most `moves`[i] in l2, whatever
+    the data are; moves are lengths, at least 0, and the weights sum to 1.  The noise does not depend on which
+    it was, and nobody sees it.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
+
+    name = "gaussian_mixture"
+    sigma: Real
+    moves: Reals
+    weights: Reals
+
+    def _check(self) -> None:
+        for key in ("moves", "weights"):
+            given = listed(self.name, key, getattr(self, key))
+            if min(given, default=ZERO) < 0:
+                right = "give its length" if key == "moves" else "a probability is at least 0"
+                raise InputError(f"{key} holds {shown(min(given))}", right, self.name)
+            object.__setattr__(self, key, given)
+        if len(self.moves) != len(self.weights) or len(self.moves) > MOST_MOVES:
+            wrong = f"{len(self.moves)} moves and {len(self.weights)} weights"
+            raise InputError(wrong, f"give a weight for each move, at most {MOST_MOVES}", self.name)
+        # Never normalised: only the user knows whether what is missing is rounding or a move left out.
+        if sum(self.weights) != 1:
+            wrong = f"the weights sum to {shown(sum(self.weights, ZERO))}, not to 1"
+            raise InputError(wrong, 'write fractions as text, such as "1/3"', self.name)
+
+    def parts(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """Return (weight, move/σ) of the moves that happen, by rising moves, each once."""
+        found = dict.fromkeys(sorted(self.moves), ZERO)
+        for weight, move in zip(self.weights, self.moves, strict=True):
+            found[move] += weight
+        return tuple((weight, move / self.sigma) for move, weight in found.items() if weight)
+
+    def _mu_squared(self) -> Fraction:
+        """Return that of the longest move: trade-off functions are jointly convex."""
+        return self.parts()[-1][1] ** 2
+
+    def _pure(self) -> Amount:
+        return None if self.parts()[-1][1] else Fraction(0)
 
 
 @event_kind

@@ -164,6 +164,8 @@ _READERS: dict[str, Callable[[Place], Any]] = {
     "points": _read_points,
     "p": _read_law,
     "q": _read_law,
+    "weights": _read_law,
+    "moves": lambda place: tuple(item.real(0) for item in _some(place)),
     "coefficients": lambda place: tuple(item.real() for item in _some(place)),
     "rows": lambda place: tuple(tuple(item.real() for item in row.items()) for row in _some(place)),
     "mechanism": lambda place: place.text(*FACTORS),

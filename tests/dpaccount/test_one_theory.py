@@ -50,17 +50,19 @@ IN_THE_KERNEL = {
     "poisson_subsampled": (proof.Gdp(QUARTER), False),
     "poisson_replaced": (proof.Gdp(QUARTER), False),
     "poisson_examples": (proof.Gdp(QUARTER), False),  # two examples, as if always drawn
+    "gaussian_mixture": (proof.Gdp(QUARTER), False),  # as if it always moved by 2
     "banded_poisson": (proof.Gdp(F(5, 36)), False),  # 1 + ¼ of a column, over σ² = 9
     "sampled_without_replacement": (proof.Gdp(QUARTER), False),
     # one of several steps, not told which, costs no more than the first one would
     "random_allocation": (proof.Pure(QUARTER), False),
     "sequence": (proof.Gdp(F(1, 16) + F(1, 40)), False),  # ε-DP of 1/8 is μ-GDP, μ² < 1/40
 }
-AT_ORDERS = {"zcdp": [(F(a), F(a, 50)) for a in (2, 4, 16, 64)], "rdp": SAMPLES["rdp"].points}
+AT_ORDERS = {"zcdp": [(F(a), F(a + 1, 50)) for a in (2, 4, 16, 64)], "rdp": SAMPLES["rdp"].points}
 UNCONFIRMED = (
     "random_allocation",
     "shuffled",
     "shuffled_response",
+    "gaussian_mixture",
 )  #: kinds of which the checker confirms nothing
 #: By how much the checker's δ may exceed the accountant's, relatively.
 WIDER = {"rdp": F(2), "sampled_without_replacement": F(1, 50)}

@@ -273,11 +273,18 @@ class TiltedSample:
             room = right - self.a * self.factor.units * ball(self.mu2).sqrt()
             if not (room > 0 and left < 0):
                 return arb.pos_inf()
-            density = (self.a * self.log_z(right) - right * right / 2).exp() / (2 * arb.pi()).sqrt()
-            return (self.a * self.log_z(left)).exp() * normal(left) + density / room
+            return self.before(left) + self.density(right) / room
         if not (self.a < 0 and left < 0 and right > 0):
             return arb.pos_inf()
-        return (self.a * self.least()).exp() * (normal(left) + normal(-right))
+        return self.before(left) + (self.a * self.least()).exp() * normal(-right)
+
+    def before(self, left: arb) -> arb:
+        """Return a bound on ∫ φz^a left of a point below 0."""
+        return (self.a * (self.log_z(left) if self.a >= 0 else self.least())).exp() * normal(left)
+
+    def density(self, u: arb) -> arb:
+        """Return φz^a at u."""
+        return (self.a * self.log_z(u) - u * u / 2).exp() / (2 * arb.pi()).sqrt()
 
     def peaks(self) -> tuple[float, float, float]:
         """Return where φz^a rises first and falls last, and −log of the least z^a if a < 0."""

@@ -47,6 +47,7 @@ SAMPLES = {
     "shuffled_response": ev.ShuffledResponse(epsilon="0.25", population=2),
     "poisson_examples": ev.PoissonExamples(rate="0.25", examples=2, of=ev.Gaussian(sigma=4)),
     "banded_poisson": ev.BandedPoisson(rounds=2, sigma=3, rate="0.25", parts=2),
+    "gaussian_mixture": ev.GaussianMixture(sigma=4, moves=[0, 1, 2], weights=["1/2", "1/4", "1/4"]),
 }
 NAMES = sorted(SAMPLES)
 #: A population that is the least cover below: whoever may be drawn must be covered.
@@ -84,6 +85,7 @@ MILDER = {
     "shuffled_response": {"epsilon": Fraction(9, 10), "population": 2},
     "poisson_examples": {"rate": Fraction(9, 10), "examples": Fraction(1, 2)},
     "banded_poisson": {"rate": Fraction(9, 10), "sigma": Fraction(11, 10)},
+    "gaussian_mixture": {"sigma": Fraction(11, 10)},
 }
 #: Those whose milder form is not one parameter times a factor.
 MILDER_EVENTS = {
@@ -95,6 +97,7 @@ MILDER_EVENTS = {
     "poisson_replaced": ev.PoissonReplaced(rate="0.25", of=ev.Gaussian(sigma=5)),
     "dominating_pair": ev.DominatingPair(p=["17/32", "15/32"], q=["15/32", "17/32"]),
     "dp_ftrl": ev.DpFtrl(rounds=12, sigma=8, participations=1, separation=5),
+    "gaussian_mixture": ev.GaussianMixture(sigma=4, moves=[0, 1, 2], weights=["1/2", "3/8", "1/8"]),
     "sampled_without_replacement": ev.SampledWithoutReplacement(
         size=1, population=8, of=ev.Gaussian(sigma=3)
     ),
@@ -102,7 +105,13 @@ MILDER_EVENTS = {
 
 
 def accountant(*events):
-    added = ev.PoissonSubsampled, ev.PoissonExamples, ev.BandedPoisson, ev.RandomAllocation
+    added = (
+        ev.PoissonSubsampled,
+        ev.PoissonExamples,
+        ev.BandedPoisson,
+        ev.RandomAllocation,
+        ev.GaussianMixture,
+    )
     sampled = any(isinstance(part, added) for event in events for part in ev.walk(event))
     return Accountant(Plan(Relation.ADD_REMOVE if sampled else Relation.REPLACE_ONE, events))
 

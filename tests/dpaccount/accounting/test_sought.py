@@ -19,6 +19,7 @@ FTRL = {"event": "dp_ftrl", "rounds": 40, "sigma": 2, "participations": 3, "sepa
 TOEPLITZ = {**FTRL, "mechanism": "toeplitz", "coefficients": [1, "1/2", "1/4"]}
 SAMPLE = {"size": 5, "population": 100, "of": {"event": "gaussian", "sigma": 2}}
 FIXED_SIZE = {"event": "sampled_without_replacement", **SAMPLE}
+MIXTURE = {"event": "gaussian_mixture", "sigma": 2, "moves": [0, 1], "weights": ["1/2", "1/2"]}
 EXAMPLES = {"event": "poisson_examples", "rate": "1/2", "examples": 2, "of": SAMPLE["of"]}
 BANDED = {
     "event": "banded_poisson",
@@ -63,9 +64,17 @@ WAYS = [  # event, the place of a number in it, values that grow
     ({"event": "poisson_subsampled", "rate": "1/2", "of": SAMPLE["of"]}, ("rate",), ["1/100", "1/2", 1]),
     ({"event": "poisson_subsampled", "rate": "1/2", "of": SAMPLE["of"]}, ("of", "sigma"), [1, 2, 5]),
     (EXAMPLES, ("rate",), ["1/100", "1/2", 1]), (EXAMPLES, ("examples",), [1, 2, 3, 9]),
+    (MIXTURE, ("sigma",), [1, 2, 5]),
     (BANDED, ("rate",), ["1/100", "1/2", 1]), (BANDED, ("rounds",), [1, 4, 5, 13]),
 ]  # fmt: skip
-ADDED = ("dp_ftrl", "poisson_subsampled", "poisson_examples", "banded_poisson", "random_allocation")
+ADDED = (
+    "dp_ftrl",
+    "poisson_subsampled",
+    "poisson_examples",
+    "banded_poisson",
+    "random_allocation",
+    "gaussian_mixture",
+)
 
 
 def holding(event, path, value):

@@ -159,6 +159,19 @@ def examples_of(event):
     return there, laws[0]
 
 
+def mixed(event):
+    """Noise moved by each length with its chance."""
+    moves = [
+        (float(w), float(move / event.sigma)) for w, move in zip(event.weights, event.moves, strict=True)
+    ]
+    reach = 4 + max(move for _, move in moves)
+    laws = [
+        (w, np.diff([0.0, *(_normal(x - move) for x in np.linspace(-4, reach, CELLS)), 1.0]))
+        for w, move in [*moves, (0.0, 0.0)]
+    ]
+    return sum(w * law for w, law in laws), laws[-1][1]
+
+
 def _normal(x):
     return math.erfc(-x / math.sqrt(2)) / 2
 
@@ -191,6 +204,7 @@ _SINGLE = {
         normal(math.sqrt(float(group_squares(e.rounds, 1)[0])) / float(e.sigma))
     ],
     "banded_poisson": lambda e: [banded(e)],
+    "gaussian_mixture": lambda e: [mixed(e)],
     "laplace": lambda e: [cells(laplace_cdf, float(e.sensitivity / e.scale), 6)],
     "discrete_laplace": lambda e: [two_sided(math.exp(-1 / e.scale), int(e.sensitivity))],
     "discrete_gaussian": lambda e: [lattice(lambda x: math.exp(-x * x / (2 * e.sigma**2)), 1, 9)],
@@ -287,6 +301,9 @@ def drawn(rng, name):
         "dominating_pair": lambda: ev.DominatingPair(**rng.choice(GIVEN)),
         "zcdp": lambda: ev.Zcdp(rho=rng.choice(["1e-6", "0.1"]), xi=rng.choice([0, "0.2"])),
         "gdp": lambda: ev.Gdp(mu="0.5"),
+        "gaussian_mixture": lambda: ev.GaussianMixture(
+            sigma=rng.choice([1, 3]), moves=[0, 2, rng.choice([1, 4])], weights=["0.5", "0.2", "0.3"]
+        ),
         "rdp": lambda: ev.Rdp(points=((Fraction(2), Fraction(1, 10)), (Fraction(8), Fraction(1, 2)))),
         "matrix_factorisation": lambda: ev.MatrixFactorisation(rounds=5, sigma=4),
         "tree": lambda: ev.Tree(rounds=6, sigma=4),

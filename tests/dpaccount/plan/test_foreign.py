@@ -19,6 +19,7 @@ from dpaccount.plan.events import (
     DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,
+    GaussianMixture,
     Laplace,
     Plan,
     PoissonReplaced,
@@ -71,6 +72,15 @@ READ = [
         },
         [PoissonSubsampled(rate=0.01, of=Sequence(of=(Gaussian(sigma=1.1),) * 2))],
     ),
+    (
+        {
+            "type": "MixtureOfGaussiansDpEvent",
+            "standard_deviation": 2.0,
+            "sensitivities": [0.0, 1.0, 2.0],
+            "sampling_probs": [0.2, 0.6, 0.2],
+        },
+        [GaussianMixture(sigma=2, moves=[0, 1, 2], weights=[0.2, 0.6, 0.2])],
+    ),
     # a record is in one leaf, under at most four nodes of the larger tree
     (
         {"type": "SingleEpochTreeAggregationDpEvent", "noise_multiplier": 3.0, "step_counts": [4, 9]},
@@ -119,7 +129,6 @@ def test_poisson_samples_are_read_under_replace_one():
         "RandomizedResponseDpEvent",
         "SampledWithReplacementDpEvent",
         "RepeatAndSelectDpEvent",
-        "MixtureOfGaussiansDpEvent",
         "TruncatedSubsampledGaussianDpEvent",
         "os.system",
     ],
