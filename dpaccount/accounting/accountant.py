@@ -18,8 +18,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Never
 
 from dpaccount.accounting import account
-from dpaccount.accounting.growing import Growing
 from dpaccount.accounting.methods.answer import Answer, largest_answer
+from dpaccount.accounting.methods.growing import Growing
 from dpaccount.accounting.worst_unit import Scalar, Worst, delta_scalar, epsilon_scalar, worst
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure, Exact, Number, exact_argument
@@ -204,7 +204,8 @@ class Accountant:
         def grown() -> Worst | None:
             if self._growing is None or self.group > 1 or not 0 < target < 1:
                 return None
-            return self._growing.epsilon(target, width)
+            close = self._growing.epsilon(target, width)
+            return None if close is None else Worst(close, None, "Fourier inversion")
 
         def rough(total: Composition) -> Answer:
             return account.epsilon(total, target / self.group, Fraction(1))

@@ -26,7 +26,7 @@ from typing import Any
 
 from flint import acb, acb_mat, acb_series, arb, arb_mat, arb_series, ctx
 
-from dpaccount.numerics.fourier import exponential_sums
+from dpaccount.numerics import exponential_sums
 from dpaccount.numerics.fourier.transforms import blurred
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import OutOfReach, affordable, bearable, kept, spend

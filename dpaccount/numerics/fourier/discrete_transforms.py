@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Protocol
 
 from flint import acb, arb, ctx
 
+from dpaccount.numerics import exponential_sums
 from dpaccount.numerics.closed import discrete_losses
-from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.joint_decay import OwnDecay
 from dpaccount.numerics.fourier.transforms import Counted, Decay, Transform, blurred
 from dpaccount.numerics.intervals import ball, precision

@@ -12,9 +12,9 @@ from typing import Any
 
 from flint import acb, arb, ctx
 
+from dpaccount.numerics import exponential_sums
 from dpaccount.numerics.closed import discrete_losses
 from dpaccount.numerics.closed.sampling import shrunk
-from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.discrete_transforms import (
     AtomTransform,
     DiscreteGaussianTransform,

@@ -16,7 +16,7 @@ from typing import Any, Self
 from flint import acb, arb, ctx
 
 from dpaccount.forks import cached_property
-from dpaccount.numerics.fourier import exponential_sums
+from dpaccount.numerics import exponential_sums
 from dpaccount.numerics.fourier.saddlepoint import SampledGaussians
 from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine, Tilted
 from dpaccount.numerics.fourier.transforms import (

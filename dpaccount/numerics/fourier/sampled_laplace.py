@@ -18,9 +18,9 @@ from typing import Any
 
 from flint import acb, arb, ctx
 
+from dpaccount.numerics import exponential_sums
 from dpaccount.numerics.closed.sampled_curves import least_log_ratio
 from dpaccount.numerics.closed.sampling import shrunk
-from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.sampled_gaussian import FLOATS, LEAST_JOINT, ByParts, float_up
 from dpaccount.numerics.fourier.transforms import (
     Counted,

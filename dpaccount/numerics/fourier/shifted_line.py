@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.fourier import exponential_sums
+from dpaccount.numerics import exponential_sums
 from dpaccount.numerics.fourier.transforms import blurred
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import bearable, spend

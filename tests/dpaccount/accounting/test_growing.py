@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpaccount.accounting import growing
 from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.methods import growing
 from dpaccount.errors import InputError
 from dpaccount.numerics.fourier.growing import GrowingBound, GrowingInversion
 from dpaccount.plan.events import (
@@ -91,7 +91,7 @@ def test_every_growing_plan_meets_the_plan_at_once(seed):
             assert meet(found, Accountant(Plan(relation, events[:turn])).epsilon(delta))
         assert found.upper >= before
         before = found.lower
-    assert accountant.plan.events and Accountant(accountant.plan).plan == accountant.plan
+    assert Accountant(accountant.plan).plan == accountant.plan
 
 
 @pytest.mark.slow
@@ -110,11 +110,11 @@ def test_the_direction_that_costs_less_may_come_to_cost_more():
     """Steps at a large rate make both directions alike: the Chernoff bound of one no longer suffices."""
     for rate, steps in (("0.5", 12), ("0.9", 10), ("0.99", 10)):
         accountant = begun(step(count=10))
-        for turn in range(1, steps):
+        for _ in range(steps):
             accountant.compose(step(rate, "2"))
             found = accountant.epsilon("1e-5")
             assert found.upper - found.lower <= ROOM * max(1, found.lower)
-        whole = Accountant([step(count=10), step(rate, "2", turn)], relation="add-remove").epsilon("1e-5")
+        whole = Accountant([step(count=10), step(rate, "2", steps)], relation="add-remove").epsilon("1e-5")
         assert meet(found, whole)
 
 
@@ -149,7 +149,10 @@ def test_what_does_not_grow_is_answered_as_at_once(event):
 @pytest.mark.slow
 def test_groups_and_ends_are_answered_as_at_once():
     event = step(count=50)
-    assert begun(event).worst_epsilon(0).bounds == Accountant(event, relation="add-remove").worst_epsilon(0).bounds
+    assert (
+        begun(event).worst_epsilon(0).bounds
+        == Accountant(event, relation="add-remove").worst_epsilon(0).bounds
+    )
     accountant = Accountant([], 2, relation="add-remove")
     accountant.compose([event, event])
     assert (

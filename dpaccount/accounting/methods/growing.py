@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpaccount.accounting.methods.answer import UNREACHED
-from dpaccount.accounting.worst_unit import Worst
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.fourier.contours import Product, estimate_epsilon
@@ -25,7 +24,7 @@ MOST_KEPT = 8  #: questions whose contours are kept
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _Contours:
     """What is known of each direction: of `done` steps, begun after so many releases."""
 
     begun: int
@@ -45,7 +44,7 @@ class Growing:
         self._steps: list[tuple[Event, int]] = []
         self._released = 0
         self._even = True  #: whether every unit pays for every step
-        self._kept: dict[Question, _Kept] = {}
+        self._kept: dict[Question, _Contours] = {}
         self._failed = 0  #: with so many releases there was no contour
 
     def add(self, event: Event) -> None:
@@ -56,7 +55,7 @@ class Growing:
         self._released += sum(times * kind.count for _, times, kind in pieces)
 
     @certified
-    def epsilon(self, target: Fraction, gap: Fraction) -> Worst | None:
+    def epsilon(self, target: Fraction, gap: Fraction) -> Enclosure | None:
         """Return ε(target) within gap·max(1, ε), 0 < target < 1; None where that takes another method."""
         question, close = (target, gap), None
         if not self._even:
@@ -68,7 +67,7 @@ class Growing:
             with suppress(*UNREACHED), limited(granted(METHOD)):
                 close = self._begun(question)
             self._failed = 0 if close else self._released
-        return close and Worst(Enclosure(*close), None, "Fourier inversion")
+        return close and Enclosure(*close)
 
     def _by_kept(self, question: Question) -> Ends | None:
         """Return the answer on the contours that are kept, where that is close."""
@@ -109,7 +108,7 @@ class Growing:
         bounds = (way.within(target, low) for way in ways if isinstance(way, GrowingBound))
         if high - low > gap * max(Fraction(1), low) or not all(bounds):
             return None
-        self._kept[question] = _Kept(begun, len(self._steps), ways)
+        self._kept[question] = _Contours(begun, len(self._steps), ways)
         while len(self._kept) > MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         return low, high
