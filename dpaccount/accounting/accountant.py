@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Never
 
 from dpaccount.accounting import account
 from dpaccount.accounting.methods.answer import Answer, largest_answer
-from dpaccount.accounting.methods.growing import Growing
 from dpaccount.accounting.worst_unit import Scalar, Worst, delta_scalar, epsilon_scalar, worst
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure, Exact, Number, exact_argument
@@ -35,6 +34,7 @@ from dpaccount.plan.events import BandedPoisson, GaussianMixture, Plan, Planned
 from dpaccount.relation import Relation
 
 if TYPE_CHECKING:
+    from dpaccount.accounting.methods.growing import Growing
     from dpaccount.accounting.risk import Risk
 
 STANDARD_DELTAS = ("1e-5", "1e-6", "1e-8", "1e-10")
@@ -135,7 +135,7 @@ class Accountant:
         self.plan = plan if isinstance(plan, Plan) else _counted(plan, relation)
         self.group = group
         self._answers: dict[tuple[object, ...], Worst] = {}
-        self._growing: Growing | None = None
+        self._growing: "Growing | None" = None
 
     def __repr__(self) -> str:
         """Return the plan's table, and for whom it is counted."""
@@ -176,6 +176,8 @@ class Accountant:
         >>> print(f"{accountant.epsilon('1e-5'):.6f}")
         1.003236
         """
+        from dpaccount.accounting.methods.growing import Growing  # which a plan at once has no use for
+
         whole = _counted([self.plan, *(more if isinstance(more, Iterable) else [more])], None)
         begun = self._growing is not None
         growing = self._growing = self._growing or Growing()
