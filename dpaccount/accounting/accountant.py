@@ -135,7 +135,7 @@ class Accountant:
         self.plan = plan if isinstance(plan, Plan) else _counted(plan, relation)
         self.group = group
         self._answers: dict[tuple[object, ...], Worst] = {}
-        self._growing: "Growing | None" = None
+        self._growing: Growing | None = None
 
     def __repr__(self) -> str:
         """Return the plan's table, and for whom it is counted."""

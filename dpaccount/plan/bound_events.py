@@ -10,7 +10,7 @@ from dpaccount.exact import exact_argument, shown
 from dpaccount.numerics.closed.group_privacy import chained
 from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.plan.event_base import (
-    ZERO,
+    NO_OFFSET,
     Amount,
     Event,
     Real,
@@ -52,7 +52,7 @@ class Zcdp(Event):
 
     name = "zcdp"
     rho: Real
-    xi: Real = ZERO
+    xi: Real = NO_OFFSET
 
     def _zcdp(self) -> Amount:
         """Return ρ + ξ, since ξ ≤ ξα; or that of pure ξ."""

@@ -39,7 +39,7 @@ Reals = Spelled[tuple[Fraction, ...], Iterable[Exact]]
 RealPairs = Spelled[tuple[tuple[Fraction, Fraction], ...], Iterable[tuple[Exact, Exact]]]
 RealRows = Spelled[tuple[tuple[Fraction, ...], ...], Iterable[Iterable[Exact]]]
 ONE: Any = Fraction(1)  #: the default of a `Real`
-ZERO: Any = Fraction(0)  #: likewise
+NO_OFFSET: Any = Fraction(0)  #: likewise
 
 
 @dataclass_transform()

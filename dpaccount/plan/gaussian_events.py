@@ -11,7 +11,6 @@ from dpaccount.exact import exact_argument, shown
 from dpaccount.numerics.closed import toeplitz
 from dpaccount.plan.event_base import (
     ONE,
-    ZERO,
     Amount,
     Cover,
     Event,
@@ -81,7 +80,7 @@ class GaussianMixture(Event):
     def _check(self) -> None:
         for key in ("moves", "weights"):
             given = listed(self.name, key, getattr(self, key))
-            if min(given, default=ZERO) < 0:
+            if min(given, default=Fraction(0)) < 0:
                 right = "give its length" if key == "moves" else "a probability is at least 0"
                 raise InputError(f"{key} holds {shown(min(given))}", right, self.name)
             object.__setattr__(self, key, given)
@@ -90,12 +89,12 @@ class GaussianMixture(Event):
             raise InputError(wrong, f"give a weight for each move, at most {MOST_MOVES}", self.name)
         # Never normalised: only the user knows whether what is missing is rounding or a move left out.
         if sum(self.weights) != 1:
-            wrong = f"the weights sum to {shown(sum(self.weights, ZERO))}, not to 1"
+            wrong = f"the weights sum to {shown(sum(self.weights, Fraction(0)))}, not to 1"
             raise InputError(wrong, 'write fractions as text, such as "1/3"', self.name)
 
     def parts(self) -> tuple[tuple[Fraction, Fraction], ...]:
         """Return (weight, move/σ) of the moves that happen, by rising moves, each once."""
-        found = dict.fromkeys(sorted(self.moves), ZERO)
+        found = dict.fromkeys(sorted(self.moves), Fraction(0))
         for weight, move in zip(self.weights, self.moves, strict=True):
             found[move] += weight
         return tuple((weight, move / self.sigma) for move, weight in found.items() if weight)

@@ -14,13 +14,13 @@ from dpaccount.numerics.work_budget import OutOfReach
 from dpaccount.pairs.composition import Composition
 from dpaccount.precision import certified
 
-BITS = 192
+ORDER_BITS = 192
 
 
 @certified
 def renyi(total: Composition, order: Fraction) -> Answer:
     """Return D_order, order > 1: infinite where something happens on one of two neighbours alone."""
-    with precision(BITS):
+    with precision(ORDER_BITS):
         return largest_answer([_one_way(way, order) for way in total.directions])
 
 

@@ -17,7 +17,7 @@ from dpaccount.numerics.fourier.transforms import Transform
 from dpaccount.numerics.intervals import ball, between, ceil_of, precision
 
 ROOM = 4  #: by how much a product may grow before its contour becomes a poor one
-BITS = 80  #: of a Chernoff bound
+BOUND_BITS = 80  #: of a Chernoff bound
 MORE_DIGITS = 1.0  #: of δ than the width asks for, which the steps in between use up
 
 
@@ -67,17 +67,17 @@ class GrowingBound:
 
     def __init__(self, product: Product, order: float) -> None:
         self.order = order
-        with precision(BITS):
+        with precision(BOUND_BITS):
             self._log = product.value(arb(order)).log() + kappa(arb(order)).log()
 
     def multiply(self, more: Product) -> None:
         """Multiply the product by another one."""
-        with precision(BITS):
+        with precision(BOUND_BITS):
             self._log += more.value(arb(self.order)).log()
 
     def within(self, target: Fraction, epsilon: Fraction) -> bool:
         """Return whether δ(ε) ≤ target, by δ(ε) ≤ M(s)κ(s)e^{−sε}."""
-        with precision(BITS):
+        with precision(BOUND_BITS):
             return bool(self._log - self.order * ball(epsilon) <= ball(target).log())
 
 
