@@ -19,7 +19,7 @@ from typing import ClassVar, Final, Self
 
 import numpy as np
 
-from bandits.learning.arm_posterior import ArmPosterior, ArmPrior, posterior
+from bandits.learning.arm_posterior import ArmPosterior, ArmPrior, posterior, sampled
 from bandits.logged import arm_estimates as estimates
 from bandits.logged.arm_counts import ArmCounts
 from bandits.logged.logged_trials import SHARE_ROUNDING, WHOLE, normalised, read_trial, trial_domain
@@ -280,8 +280,7 @@ class LoggedPolicy:
     def _sure(self, released: Integers, weights: Floats) -> float:
         """Return the probability that the first arm is best, by the final policy's posterior."""
         belief = self._belief(released)
-        drawn = belief.draws(DRAWS, 1.0, np.random.default_rng(0))
-        best = np.einsum("nca,c->na", drawn, weights).argmax(axis=1)
+        best = np.einsum("nca,c->na", sampled(belief, DRAWS), weights).argmax(axis=1)
         first = int(np.argmax(weights @ belief.mean()))
         return round(float((best == first).mean()), 3)
 

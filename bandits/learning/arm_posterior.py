@@ -46,7 +46,7 @@ def models(prior: ArmPrior) -> Floats:
     return np.array([level + s**2 * np.kron(1 - w + w * same, arms) for s, w in product(SPREADS, own)])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ArmPosterior:
     """Mixture of Gaussian posteriors about `centre`: a weight, a mean and a covariance each.
 
@@ -76,6 +76,12 @@ class ArmPosterior:
         normal = rng.normal(size=(count, self.means.shape[1]))
         drawn = self.means[model] + width * np.einsum("nij,nj->ni", roots[model], normal)
         return (self.centre + drawn).reshape(count, *self.shape)
+
+
+@lru_cache(maxsize=2)
+def sampled(belief: ArmPosterior, count: int) -> Floats:
+    """Return draws of a posterior, always the same ones: `posterior` gives equal releases one object."""
+    return belief.draws(count, 1.0, np.random.default_rng(0))
 
 
 def posterior(prior: ArmPrior, sums: Floats, counts: Floats, sigma: float) -> ArmPosterior:
