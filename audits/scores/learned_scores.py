@@ -54,19 +54,17 @@ class ScoreTable:
 def binned(column: int, values: Floats, grain: tuple[int, float]) -> ScoreTable:
     """Return an empty table for a column: a bin per frequent value, quantiles for the others."""
     bins, ridge = grain
-    known = values[~np.isnan(values)]
-    levels, counts = np.unique(known, return_counts=True)
+    levels, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     often = counts >= max(3, len(values) // 200)
-    atoms = levels[often]
-    if len(atoms) > 200:
-        atoms = np.sort(levels[np.argsort(-counts)[:200]])
-    remainder = known[~np.isin(known, atoms)]
+    if often.sum() > 200:
+        often[:] = False
+        often[np.argsort(-counts)[:200]] = True
+    atoms, others = levels[often], np.repeat(levels[~often], counts[~often])
     edges = np.zeros(0)
-    if len(remainder):
-        size = int(np.clip(len(remainder) // 20, 1, bins))
+    if len(others):
+        size = int(np.clip(len(others) // 20, 1, bins))
         ranks = np.concatenate([np.linspace(0, 1, size + 1)[1:-1], [0.01, 0.99]])
-        with np.errstate(invalid="ignore"):
-            edges = np.unique(np.quantile(remainder, ranks, method="lower"))
+        edges = np.unique(others[np.floor((len(others) - 1) * ranks).astype(np.intp)])
     return ScoreTable(column, atoms, edges, np.zeros(len(atoms) + len(edges) + 2), ridge)
 
 
@@ -77,15 +75,19 @@ def fit(tables: list[ScoreTable], values: Floats, sides: Floats) -> list[ScoreTa
     """
     places = [table.bins(values[:, table.column]) for table in tables]
     odds = [table.odds.copy() for table in tables]
-    total = np.full(len(values), np.log((sides.sum() + 1) / (len(sides) - sides.sum() + 1)))
-    for _ in range(SWEEPS if len(tables) > 1 else 6):
+    alone = len(tables) == 1  # then all values of a bin have one sum of log-odds, which is kept once
+    total = np.full(
+        len(odds[0]) if alone else len(values), np.log((sides.sum() + 1) / (len(sides) - sides.sum() + 1))
+    )
+    for _ in range(6 if alone else SWEEPS):
         for table, place, log_odds in zip(tables, places, odds, strict=True):
             chance = 1 / (1 + np.exp(-np.clip(total, -30, 30)))
+            chance = chance[place] if alone else chance
             gradient = np.bincount(place, sides - chance, len(log_odds)) - table.ridge * log_odds
             curvature = np.bincount(place, chance * (1 - chance), len(log_odds)) + table.ridge
             step = np.clip(gradient / curvature, -1.0, 1.0)
             log_odds += step  # in place, so `odds` changes  # noqa: PLW2901
-            total += step[place]
+            total += step if alone else step[place]
     return [replace(table, odds=each) for table, each in zip(tables, odds, strict=True)]
 
 
