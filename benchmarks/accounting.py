@@ -10,7 +10,7 @@ import json
 import time
 from fractions import Fraction
 
-from benchmarks.account_rows import REALISTIC
+from benchmarks.account_rows import REALISTIC, trained
 from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.exact import Enclosure
@@ -250,3 +250,26 @@ def rows(setting: BenchmarkSetting) -> Rows:
                 error = max(error, abs(below - float(bounds.lower or 0)))
             _, seconds = timed(events, relation, delta, Fraction(max(error, 1e-12)))
             yield BenchmarkRow(name, seconds, "s", peer, spent, f"{own}, its error {error:.0e}")
+    for name, steps, limit in (("equal", [trained("0.01", "1", 1)] * 1000, 5), ("different", DIFFERENT, 30)):
+        spent = fresh(steps)
+        first = sum(spent[:FIRST])
+        note = f"mean of the others; the first {FIRST} together {first:.1f} s"
+        mean = 1000 * sum(spent[FIRST:]) / len(spent[FIRST:])
+        yield BenchmarkRow(
+            f"a fresh ε after each of {len(steps)} {name} steps", mean, "ms", "its limit", limit, note
+        )
+
+
+FIRST = 12  #: steps whose losses hardly decay
+DIFFERENT = [trained("0.01", f"{1 + k / 1000}", 1) for k in range(100)]
+
+
+def fresh(steps: list[Event]) -> list[float]:
+    """Return the processor seconds that each step and its ε take in an accountant that grows."""
+    accountant, spent = Accountant([], relation="add-remove"), []
+    for event in steps:
+        begun = time.process_time()
+        accountant.compose(event)
+        accountant.epsilon("1e-6")
+        spent.append(time.process_time() - begun)
+    return spent
