@@ -79,7 +79,7 @@ def renyi_of(i: Interval, release: PlanRelease, order: Fraction) -> Pair:
     if kind == "discrete-gaussian":
         return i.of(order * (numbers[1] / numbers[0]) ** 2 / 2)
     if kind == "zcdp":
-        return i.of(order * numbers[0])
+        return i.of(order * numbers[0] + sum(numbers[1:]))
     if kind == "rdp":
         known = [bound for listed, bound in numbers[0] if listed >= order]
         ensure(known != [], "the order lies beyond the listed ones")

@@ -177,10 +177,12 @@ def bounded_range(tally: ReleaseTally, given: Event, times: int) -> None:
 
 @event("rho", optional=("xi",))
 def zcdp(tally: ReleaseTally, given: Event, times: int) -> None:
-    """(ξ, ρ)-zCDP, which is (ξ + ρ)-zCDP: D_α ≤ ξ + ρα ≤ (ξ + ρ)α."""
-    rho = real(given["rho"], "rho") + real(given.get("xi", 0), "xi")
+    """(ξ, ρ)-zCDP, D_α ≤ ξ + ρα; pure ξ where ρ is 0."""
+    rho, xi = real(given["rho"], "rho"), real(given.get("xi", 0), "xi")
     if rho:
-        tally.put(times, "zcdp", rho)
+        tally.put(times, "zcdp", rho, *([xi] if xi else []))
+    elif xi:
+        tally.put(times, "response", xi, 2)
 
 
 @event("points")

@@ -4,9 +4,11 @@ Unit u is covered by the events whose range holds it. Let s be the largest first
 hold s too.  So the units at which ranges begin, before another one ends, meet all that any unit meets.
 """
 
+from fractions import Fraction
 from typing import Any
 
 from ..documents import check_members, ensure, items, spend
+from ..intervals import added
 from ..relation import relation_of
 from .events import add_event, drawn_from, names_in
 from .releases import Releases, ReleaseTally, real, whole
@@ -15,6 +17,7 @@ from .streams import root_square, tree_runs
 SCHEMA = "dpaccount/events/1"
 MAX_CLASSES = 5000
 MAX_GROUP = 5  # numbers of units that are in one dataset alone
+MOST_OFFSET = 1000  # units in a group where zCDP has an offset
 
 Range = tuple[int, int]
 
@@ -70,8 +73,16 @@ def of_group(on: Releases, group: int, there: int) -> Releases:
             tally.put(count, "sampled-group", numbers[0], there, group - there, on=inner)
         else:
             ensure(kind == "zcdp", f"this checker knows no bound of groups for {kind}")
-            tally.put(count, kind, group**2 * numbers[0])
+            tally.put(
+                count, kind, group**2 * numbers[0], *(xi * group * harmonic(group) for xi in numbers[1:])
+            )
     return tally.normal_form()
+
+
+def harmonic(group: int) -> Fraction:
+    """Return 1 + 1/2 + … + 1/group: ξ becomes ξ·group·that (Bun & Steinke 2016, Proposition 27)."""
+    ensure(group <= MOST_OFFSET, "a group of more than this checker takes with an offset")
+    return added(Fraction(1, k) for k in range(1, group + 1))
 
 
 def add_top(

@@ -62,10 +62,11 @@ class ReleaseTally:
     def normal_form(self) -> Releases:
         """Return them all, sorted: those of zCDP, and equal Rényi bounds, as one of them all."""
         held, together = [], Counter[PlanRelease]()
-        zcdp = ((each, count) for each, count in self.others.items() if each.kind == "zcdp")
-        rho = added(count * each.numbers[0] for each, count in zcdp)
+        zcdp = [(each.numbers, count) for each, count in self.others.items() if each.kind == "zcdp"]
+        rho = added(count * numbers[0] for numbers, count in zcdp)
+        xi = added(count * offset for numbers, count in zcdp for offset in numbers[1:])
         if rho:
-            together[PlanRelease("zcdp", (rho,))] = 1
+            together[PlanRelease("zcdp", (rho, xi) if xi else (rho,))] = 1
         for release, count in self.others.items():
             if release.kind == "rdp" and count:
                 points = tuple((order, count * bound) for order, bound in release.numbers[0])

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 
 from ..curves import range_delta
 from ..documents import ensure, spend
-from ..intervals import Interval, Pair, exact
+from ..intervals import Interval, Pair, added, exact
 from .measures import MAX_ATOMS, NONE, ONE, UpperMeasure, height, of_curve
 
 ROUNDS = 12  # of a fixed-point iteration towards the best order
@@ -76,14 +76,15 @@ def renyi_delta(i: Interval, order: Fraction, divergence: Fraction, epsilon: Fra
     return i.div(i.exp(power), i.of(order))
 
 
-def zcdp(i: Interval, step: Fraction, rho: Fraction) -> UpperMeasure:
-    """D_α ≤ αρ, at an order near the best one for each ε."""
+def zcdp(i: Interval, step: Fraction, rho: Fraction, *offset: Fraction) -> UpperMeasure:
+    """D_α ≤ ξ + αρ, at an order near the best one for each ε."""
     digits = math.isqrt(5 * i.digits) + 2
-    most = rho + 2 * digits * root(rho)
+    xi = added(offset)
+    most = xi + rho + 2 * digits * root(rho)
 
     def curve(t: Fraction) -> Decimal:
-        order = best_order(rho, t)
-        return renyi_delta(i, order, order * rho, t)[1]
+        order = best_order(rho, t - xi)
+        return renyi_delta(i, order, xi + order * rho, t)[1]
 
     return both_signs(i, step, most, curve)
 

@@ -59,7 +59,7 @@ MEANT = [
     (ADD, {"event": "exponential", "epsilon": "0.5"}, one("range", F(1, 2))),
     (ADD, {"event": "bounded_range", "eta": "0.5", "count": 3}, one("range", F(1, 2), count=3)),
     (ADD, {"event": "zcdp", "rho": "0.5", "count": 3}, one("zcdp", F(3, 2))),
-    (ADD, {"event": "zcdp", "rho": "0.5", "xi": "0.25", "count": 2}, one("zcdp", F(3, 2))),
+    (ADD, {"event": "zcdp", "rho": "0.5", "xi": "0.25", "count": 2}, one("zcdp", F(1), F(1, 2))),
     (ADD, {"event": "rdp", "points": [[2, "0.1"], ["7/2", 1]], "count": 2}, one("rdp", ((F(2), F(1, 5)), (F(7, 2), F(2))))),
     (ADD, {"event": "dominating_pair", **LAW}, one("table", (F(1, 2), F(1, 4), F(1, 4)), (F(1, 4), F(1, 4), F(1, 2)))),
     (ADD, {"event": "sequence", "of": [PURE, {**GAUSSIAN, "count": 2}], "count": 3}, one("response", F(1, 2), 2, count=3, square=F(3, 2))),
