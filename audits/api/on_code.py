@@ -43,7 +43,6 @@ from audits.datasets.described import read_data
 from audits.datasets.named_pairs import walk
 from audits.datasets.neighbours import candidates
 from audits.datasets.shape import Described, Neighbourhood, Shape
-from audits.hypothesis_tests.search import digest_of_files
 from audits.samples.kept_runs import KeepingCrew, kept_runs
 from audits.samples.task_runs import TaskCrew
 from audits.sandbox.crew import Crew, Tally, at_once
@@ -51,6 +50,7 @@ from audits.sandbox.foreign import check_command
 from audits.sensitivity.search import Search, prove_sensitivity, test_sensitivity
 from audits.subjects.catalogue import function_named
 from audits.subjects.code import Code, code_of
+from audits.subjects.sources import digest_of_files
 from audits.tradeoff import CurveClaim
 from dpaccount import __version__
 from dpaccount.documents import canonical

@@ -286,3 +286,20 @@ def _days(years: range) -> tuple[list[date], list[date]]:
     ]
     firsts = [date(year, month, day) for year in years[:1] for month, day in SUNDAYS]
     return days, [day + timedelta(6 - day.weekday()) for day in firsts]
+
+
+def marked_columns(domain: Domain, marks: tuple[float, ...]) -> list[tuple[int, float]]:
+    """Return (column, mark) for every mark that a column may hold."""
+    columns = enumerate(zip(domain.low, domain.high, domain.integer, strict=True))
+    return [
+        (column, mark)
+        for column, (low, high, integer) in columns
+        for mark in marks
+        if low <= mark <= high and not (integer and mark != np.floor(mark))
+    ]
+
+
+def counts(rows: int, marks: tuple[float, ...], more: tuple[int, ...] = ()) -> list[int]:
+    """Return how many records may share a mark: the numbers in the code, those next to them, and `more`."""
+    asked = {int(mark) + near for mark in marks if mark == int(mark) for near in (-1, 0, 1)}
+    return sorted(count for count in {rows, *more, *asked} if 0 < count <= rows)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from audits.datasets.bases import BACKGROUNDS, BASES, DRAWN, Pair, crowd, dataset
+from audits.datasets.bases import BACKGROUNDS, BASES, DRAWN, Pair, counts, crowd, dataset, marked_columns
 from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows
 
@@ -64,23 +64,6 @@ def stepping(domain: Domain, relation: str) -> list[Pair]:
         right = adjacency(relation).neighbour(left, unit - 1, here * (1 - 2.0**-40))
         pairs.append(Pair(left, right, "uniform", number, unit))
     return pairs
-
-
-def marked_columns(domain: Domain, marks: tuple[float, ...]) -> list[tuple[int, float]]:
-    """Return (column, mark) for every mark that a column may hold."""
-    columns = enumerate(zip(domain.low, domain.high, domain.integer, strict=True))
-    return [
-        (column, mark)
-        for column, (low, high, integer) in columns
-        for mark in marks
-        if low <= mark <= high and not (integer and mark != np.floor(mark))
-    ]
-
-
-def counts(rows: int, marks: tuple[float, ...], more: tuple[int, ...] = ()) -> list[int]:
-    """Return how many records may share a mark: the numbers in the code, those next to them, and `more`."""
-    asked = {int(mark) + near for mark in marks if mark == int(mark) for near in (-1, 0, 1)}
-    return sorted(count for count in {rows, *more, *asked} if 0 < count <= rows)
 
 
 def named_coins(seed: int, marks: tuple[float, ...]) -> list[int]:

@@ -10,8 +10,18 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from audits.datasets.bases import BACKGROUNDS, GENERATORS, Exemplified, Pair, alike, crowd, dataset, middle
-from audits.datasets.domain_pairs import counts, marked_columns
+from audits.datasets.bases import (
+    BACKGROUNDS,
+    GENERATORS,
+    Exemplified,
+    Pair,
+    alike,
+    counts,
+    crowd,
+    dataset,
+    marked_columns,
+    middle,
+)
 from audits.datasets.records import TOTALS, sums, thin
 from dpaccount.relation import adjacency
 from mechanisms.subject import Domain, Rows

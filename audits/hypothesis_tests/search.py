@@ -10,7 +10,6 @@ the bound, and on neighbours.
 """
 
 import contextlib
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -25,8 +24,8 @@ from msgspec.structs import replace as changed
 
 from audits.consistency.verdict import may_move
 from audits.datasets import tours
-from audits.datasets.bases import Exemplified, Pair
-from audits.datasets.domain_pairs import marked_columns, named_coins, pairs, stepping
+from audits.datasets.bases import Exemplified, Pair, marked_columns
+from audits.datasets.domain_pairs import named_coins, pairs, stepping
 from audits.datasets.drawing import draw_examples
 from audits.datasets.records import FITS, records, thin
 from audits.hypothesis_tests.checks import Check, check_of, untested
@@ -37,6 +36,7 @@ from audits.hypothesis_tests.run_constants import observed_landmarks
 from audits.hypothesis_tests.smoke_test import MAX_DATASET_NUMBERS
 from audits.subjects.code import check_imports
 from audits.subjects.code_constants import Landmarks, landmarks
+from audits.subjects.sources import digest_of_files
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.relation import REPLACE_ONE, adjacency, radius_of
@@ -150,14 +150,6 @@ def relation_of(subject: Subject, proved: Proved) -> str:
         fact = proved.theorem.conclusion
         raise InputError(f"the proof is about {fact}, the subject says {subject.relation}", "make them agree")
     return proved.relation
-
-
-def digest_of_files(files: list[Path]) -> str:
-    """Return one digest over the contents of source files, in the order given."""
-    total = hashlib.sha256()
-    for file in files:
-        total.update(hashlib.sha256(file.read_bytes()).digest())
-    return "sha256:" + total.hexdigest()
 
 
 def search(  # noqa: PLR0913

@@ -1,6 +1,7 @@
 """The files that a subject rests on: its own modules, what they import from their folder, and ours."""
 
 import ast
+import hashlib
 import inspect
 import os
 import sys
@@ -75,6 +76,14 @@ def digest_of_code(made_by: type) -> str:
     ]
     named = ((name, content_of(file)) for name, file in [*_ours(), *sorted(own)])
     return f"sha256:{digest_of_named(named, *(f'{package} {_version(package)}' for package in UNDERNEATH))}"
+
+
+def digest_of_files(files: list[Path]) -> str:
+    """Return one digest over the contents of source files, in the order given."""
+    total = hashlib.sha256()
+    for file in files:
+        total.update(hashlib.sha256(file.read_bytes()).digest())
+    return "sha256:" + total.hexdigest()
 
 
 def uncovered(made_by: type) -> tuple[str, ...]:
