@@ -72,6 +72,7 @@ EXACT = (
     Method("truncated powers", exact.equal_copies, exact.powers_epsilon, exact.powers_delta),
     Method("exact lattice", exact.has_transform, exact.grid_epsilon, exact.grid_delta),
     Method("counted losses", exact.lacks_transform, exact.counted_epsilon, exact.counted_delta),
+    Method("capped lattice", exact.few_at_a_time, exact.capped_epsilon, exact.capped_delta),
     Method("Fourier inversion", upper.always, exact.inverted_epsilon, exact.inverted_delta),
     Method("lattice", upper.always, exact.lattice_epsilon, exact.lattice_delta),
 )

@@ -47,6 +47,7 @@ class LossPair(ABC):
 
     rank: ClassVar[int]  #: where the class comes in the order of a composition, on which digits depend
     closed_curve: ClassVar[bool] = False  #: whether one release is best answered by its own curve
+    quick_dots: ClassVar[bool] = False  #: whether a height of the curve takes but a few operations
     renyi_only: ClassVar[bool] = False  #: whether nothing but Rényi bounds is known
 
     # ---- both directions and the ends of the loss
@@ -168,6 +169,11 @@ class LossPair(ABC):
     def lattice_curve(self, grid: Grid, depth: int) -> Curve:
         """Return the curve that a lattice connects."""
         return self.curve(depth + 40)
+
+    def dots(self, first: Fraction, step: Fraction, count: int, bits: int) -> list[arb]:
+        """Return the heights of the curve at first + j·step, j < count, to about 2^−bits."""
+        curve = self.curve(bits)
+        return [curve(first + j * step) for j in range(count)]
 
     def _nodes(self, grid: Grid, depth: int) -> tuple[Fraction, int]:
         """Return the first node and how many there are."""

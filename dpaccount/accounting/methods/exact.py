@@ -16,14 +16,16 @@ from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.closed.laplace import TruncatedPowers
 from dpaccount.numerics.fourier import contours, fourier, saddlepoint
 from dpaccount.numerics.intervals import accurate, ceil_of, floor_of, log_float, precision
-from dpaccount.numerics.lattice import composing, counted_losses, exact_grids
+from dpaccount.numerics.lattice import capped, composing, counted_losses, exact_grids
 from dpaccount.numerics.lattice.exact_grids import OnGrid
-from dpaccount.numerics.work_budget import OutOfReach, over_limit
+from dpaccount.numerics.work_budget import SECOND, OutOfReach, granted, over_limit
 from dpaccount.pairs.composition import Composition
 
 LOG2 = math.log(2)
 MANY_SAMPLES = 133  #: different ones that leave no work for a second direction or method
 CLOSE = Fraction(1, 10**17)  #: of ε where only rounding is between its ends
+MOST_CAPPED = 64  #: steps that are composed as lattices with a cap
+LAST_CAPPED = 2 * SECOND  #: of work for them where only other lattices follow
 MAX_STEPS = 10**12  #: of one pair in a lattice composition
 DEPTHS = 60.0, 250.0, 900.0  #: −log of the rarest losses that are counted: they must be small next to δ
 
@@ -233,17 +235,75 @@ def _digits(total: Composition, gap: Fraction) -> tuple[float, ...]:
     return (ample, needed) if has_transform(total) else (needed, ample)
 
 
+# ---- lattices of few losses that are bounded below
+
+
+def few_at_a_time(total: Composition) -> bool:
+    """Say whether the total is of few releases with quick curves, in a direction with a least loss."""
+    few = sum(count for _, count in total.pairs) <= MOST_CAPPED and not (total.mu2[1] or total.upper)
+    return few and all(pair.quick_dots for pair, _ in total.pairs) and _bounded_below(total) is not None
+
+
+def _bounded_below(total: Composition) -> tuple[capped.Parts, bool] | None:
+    """Return the counted pairs of a direction in which losses have least ones, and if it is the other one."""
+    for way, mirrored in ((total, False), (total.reversed(), True)):
+        finite = all(pair.infinite_mass() == pair.reversed().infinite_mass() == 0 for pair, _ in way.pairs)
+        most = [pair.reversed().ceiling() for pair, _ in way.pairs] if finite else [None]
+        lows = [floor_of(-end) for end in most if end is not None]
+        if len(lows) == len(most):
+            return [(pair, n, low) for (pair, n), low in zip(way.pairs, lows, strict=True)], mirrored
+    return None
+
+
+def _capped(total: Composition, most: float | None) -> capped.Search:
+    """Return a search for as long as Fourier inversion may take, which is slow where losses hardly vary."""
+    parts, mirrored = _bounded_below(total) or ([], False)
+    search = capped.Search(parts, math.inf, mirrored=mirrored)
+    search.left = granted(
+        SECOND * min(0.6, max(0.08, 0.02 / -float(search.origin))) if most is None else most
+    )
+    return search
+
+
+def capped_epsilon(
+    total: Composition, target: Fraction, gap: Fraction, least: Number, most: float | None = None
+) -> Enclosure | None:
+    """Return ε(target) by lattices of what may stay below ε; None where that does not come close enough."""
+    product = total.transform(summed=True)
+    near = 1.0 if product is None else contours.estimate_epsilon(product, log_float(target)).epsilon
+    low, high = _capped(total, most).epsilon(target, gap, near)
+    return Enclosure(low, high) if high is not None and high - low <= gap * max(Fraction(1), high) else None
+
+
+def capped_delta(
+    total: Composition, epsilon: Fraction, gap: Fraction, most: float | None = None
+) -> Enclosure | None:
+    """Return δ(epsilon) by lattices of what may stay below ε; None where that does not come close enough."""
+    product = total.transform(summed=True)
+    near = -40.0 if product is None else _log_delta(product, epsilon)
+    low, high = _capped(total, most).delta(epsilon, gap, near / LOG2)
+    return within_unit(low, high) if high - low <= gap * high else None
+
+
 # ---- lattices, which any pair has
 
 
 def lattice_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure:
     """Return ε(target) by lattices, closely where it may exceed `least`."""
+    if few_at_a_time(total):
+        found = capped_epsilon(total, target, gap, least, LAST_CAPPED)
+        if found is not None:
+            return found
     low, high = composing.epsilon(total, target, gap, least) if _few_steps(total) else (Fraction(0), None)
     return Enclosure(None if total.upper else low, math.inf if high is None else high)
 
 
 def lattice_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
     """Return δ(epsilon) by lattices; None for too many steps."""
+    if few_at_a_time(total):
+        found = capped_delta(total, epsilon, gap, LAST_CAPPED)
+        if found is not None:
+            return found
     return Enclosure(*composing.delta(total, epsilon, gap)) if _few_steps(total) else None
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from flint import arb
 
 from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
+from dpaccount.numerics.work_budget import spend
 
 Curve = Callable[[Fraction], arb]
 
@@ -51,6 +52,31 @@ def on_sample(rate: Fraction, there: Curve, back: Curve, bits: int, *, added: bo
             return room * _at(back, (ball(rate) * ball(t).exp() / room).log())
 
     return add if added else remove
+
+
+def gaussian_dots(
+    rate: Fraction, mu2: Fraction, nodes: tuple[Fraction, Fraction, int], bits: int
+) -> list[arb]:
+    """Return heights at (first, step, count) of the curve of Gaussian noise on a Poisson sample, removing.
+
+    With y = e^t − 1 + q and μw = ln(y/q), δ = qΦ(μ/2 − w) − yΦ(−μ/2 − w); for y ≤ 0 it is 1 − e^t.
+    The error is about 2^−bits.
+    """
+    first, step, count = nodes
+    with precision(bits + 16 + count.bit_length()):  # powers of e^step lose as many bits
+        q, root, found = ball(rate), 1 / arb(2).sqrt(), []
+        scale, half, growth = root / ball(mu2).sqrt(), root * ball(mu2).sqrt() / 2, ball(step).exp()
+        log_q, rest, x = q.log(), 1 - q, ball(first).exp()
+        for _ in range(count):
+            spend(2)
+            y = x - rest
+            if y > 0:
+                w = (y.log() - log_q) * scale
+                found.append((q * (w - half).erfc() - y * (w + half).erfc()) / 2)
+            else:  # or y is a ball that contains 0: then δ − 1 + e^t lies in [0, y]
+                found.append(1 - x + arb(0).union(y.upper().max(arb(0))))
+            x *= growth
+        return found
 
 
 def on_replaced_gaussian(rate: Fraction, mu2: Fraction, bits: int) -> Curve:

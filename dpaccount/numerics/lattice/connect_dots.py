@@ -38,7 +38,7 @@ def spread(
     with precision(grid.bits + 64):
         dots = [curve(first + j * grid.step) for j in range(count)]
         growth = ball(grid.step).expm1()
-        row = _connected(dots, 1 / growth, grid)
+        row = connected(dots, 1 / growth, grid)
         moved = 0
         if not bounded:
             moved += units(grid, (dots[-2] - ball(infinite)) * (1 + growth) / growth)
@@ -46,7 +46,8 @@ def spread(
         return Masses(grid, first, 0, fmpz_poly(row), units(grid, dots[-1]), two_points(grid.step), moved)
 
 
-def _connected(dots: list[arb], share: arb, grid: Grid) -> list[fmpz]:
+def connected(dots: list[arb], share: arb, grid: Grid) -> list[fmpz]:
+    """Return the masses on nodes under these dots; `share` is 1/(e^h − 1)."""
     # Second differences cancel 2·log₂(1/h) bits of the dots, so curves come in far thinner balls than masses
     # need.
     row = []
@@ -68,7 +69,7 @@ def laplace(loss: Fraction, grid: Grid) -> Masses:
     first = loss - cells * grid.step
     with precision(grid.bits + 64):
         dots = [delta_single(first + j * grid.step, loss, grid.bits + 48) for j in range(min(cells + 1, 4))]
-        row = _connected(dots, 1 / ball(grid.step).expm1(), grid)
+        row = connected(dots, 1 / ball(grid.step).expm1(), grid)
         if cells > 3:
             inside = (ball(grid.step) / 4).tanh()
             share, shift = fmpz(units(grid, inside)), grid.bits + 32
@@ -98,7 +99,7 @@ def above(curve: Curve, grid: Grid, first: Fraction, count: int) -> Masses:
     bearable(count, MOST_NODES)
     with precision(grid.bits + 64):
         dots = _convex([curve(first + j * grid.step).upper().min(arb(1)) for j in range(count)], first, grid)
-        row = _connected(dots, 1 / ball(grid.step).expm1(), grid)
+        row = connected(dots, 1 / ball(grid.step).expm1(), grid)
         beyond = units(grid, dots[-1])
         row[0] += max(0, (1 << grid.bits) - int(sum(row, fmpz(0))) - beyond)
         return Masses(grid, first, 0, fmpz_poly(row), beyond, moved=1 << grid.bits)

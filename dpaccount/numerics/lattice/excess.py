@@ -120,7 +120,7 @@ class Excess:
         reach = Fraction(math.sqrt(4 * v * (made.grid.bits + 16)))  # beyond, e^{−x²/4v} < e^{−bits−16}
         low = max(0, math.floor((t - reach - made.origin) / made.grid.step) - made.first)
         high = min(made.size, math.ceil((t + reach - made.origin) / made.grid.step) + 1 - made.first)
-        total = self.above[-1] * _far(reach, v)
+        total = max(self.above[-1], self.unit) * _far(reach, v)
         if low >= high:
             return total
         x, step, rate = ball(made.position(low) - t), ball(made.grid.step), ball(1 / (4 * v))
