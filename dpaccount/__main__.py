@@ -1,10 +1,6 @@
-"""``python -m dpaccount``: the console script that is installed under this name.
+"""``python -m dpaccount``: what the console script that is installed under this name runs."""
 
-The command line lives in a higher layer, so it is looked up instead of imported.
-"""
-
-from importlib.metadata import entry_points
+from dpaccount_packages import command
 
 if __name__ == "__main__":
-    (script,) = entry_points(group="console_scripts", name="dpaccount")
-    script.load()()
+    command()
