@@ -38,6 +38,7 @@ from dpaccount.plan.sample_events import (
     PoissonSubsampled,
     RandomAllocation,
     SampledWithoutReplacement,
+    TruncatedPoisson,
 )
 from dpaccount.relation import Relation
 
@@ -72,6 +73,7 @@ __all__ = [
     "Shuffled",
     "ShuffledResponse",
     "Tree",
+    "TruncatedPoisson",
     "Zcdp",
     "allowed",
     "misplaced",
@@ -298,6 +300,7 @@ VOCABULARY: dict[str, type[Event]] = {
         ShuffledResponse,
         GaussianMixture,
         PoissonSubsampled,
+        TruncatedPoisson,
         PoissonExamples,
         PoissonReplaced,
         SampledWithoutReplacement,
@@ -439,6 +442,7 @@ ELSEWHERE = {
     "poisson_subsampled": "use poisson_replaced, or count it under add-remove",
     "poisson_examples": "it is counted under add-remove",
     "banded_poisson": "it is counted under add-remove",
+    "truncated_poisson": "it is counted under add-remove",
     "gaussian_mixture": "it is counted under add-remove",
     "poisson_replaced": "it is counted under replace-one",
     "random_allocation": "a unit that is replaced is a group of two (--group 2), counted under add-remove",
