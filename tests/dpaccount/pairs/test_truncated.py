@@ -184,9 +184,9 @@ def test_a_part_costs_less_than_the_whole_and_less_noise_more():
 def test_groups_pay_as_if_each_of_them_always_took_anothers_place():
     """Whoever is in one batch alone, and whom they displace: 2k of them, whichever dataset holds them."""
     for k in (2, 3):
-        group = Accountant(batches(4, count=3), group=k).delta(1).upper
-        assert group == Accountant(Gaussian(sigma=1, sensitivity=2 * k, count=3)).delta(1).upper
-        assert group > Accountant(batches(4, count=3)).delta(1).upper
+        group = Accountant(batches(4), group=k).delta(1).upper
+        assert group == Accountant(Gaussian(sigma=1, sensitivity=2 * k)).delta(1).upper
+        assert group > Accountant(batches(4)).delta(1).upper
 
 
 @looped(
