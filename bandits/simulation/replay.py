@@ -9,6 +9,7 @@ people logged on that arm.  A record that is not kept stays in its own slot and 
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,14 @@ class Offers:
         return (self.matrix() * wins).sum(axis=2)
 
 
+@lru_cache(maxsize=4)  # tests and attacks replay the same coins on neighbouring datasets
+def flips(coins: int, slots: int, what: str) -> Floats:
+    """Return the coins of all slots for one purpose, uniform in [0, 1)."""
+    drawn = np.random.default_rng([coins, PURPOSES.index(what)]).random(slots)
+    drawn.setflags(write=False)
+    return drawn
+
+
 class Replay:
     """The slots of one run: offers, recommendations and sums, with coins of its own for every slot.
 
@@ -61,21 +70,17 @@ class Replay:
     """
 
     def __init__(self, data: Rows, offers: Offers, counts: ArmCounts, chance: Fraction, coins: int) -> None:
-        self.counts, self.offers, self._coins = counts, offers, coins
-        self.inside = taking_part(data, chance, self._flips(len(data), "part"))
+        self.counts, self.offers = counts, offers
+        self.inside = taking_part(data, chance, flips(coins, len(data), "part"))
         self.cell = np.where(self.inside, data[:, CELL], 0).astype(np.int64)
         self.arm = np.where(self.inside, data[:, ARM], 0).astype(np.int64)
-        self.reward = counts.rounded(data[:, REWARD], self._flips(len(data), "rounding"))
+        self.reward = counts.rounded(data[:, REWARD], flips(coins, len(data), "rounding"))
         self._kept_by = self._drawn_by = np.zeros(0)
         self.other = None
         if offers.pairs:
-            self.other = self._partners(self._flips(len(data), "partner"))
+            self.other = self._partners(flips(coins, len(data), "partner"))
         else:
-            self._kept_by, self._drawn_by = (self._flips(len(data), what) for what in ("kept", "drawn"))
-
-    def _flips(self, slots: int, what: str) -> Floats:
-        """Return the coins of all slots for one purpose, uniform in [0, 1)."""
-        return np.random.default_rng([self._coins, PURPOSES.index(what)]).random(slots)
+            self._kept_by, self._drawn_by = (flips(coins, len(data), what) for what in ("kept", "drawn"))
 
     def _partners(self, coins: Floats) -> Integers:
         """Draw the arm that is offered with the logged one, a: o with probability P{a, o}/ΣP{a, ·}."""
