@@ -136,9 +136,7 @@ def _mixture(table: dict[str, Place]) -> list[Event]:
     sigma = table["standard_deviation"].real(0)
     with table["sampling_probs"].placing():
         mixture = ev.GaussianMixture(sigma=sigma or 1, moves=moves, weights=weights)
-    # without noise every move is seen
-    seen = sum((weight for weight, move in mixture.parts() if move), Fraction(0))
-    return [mixture] if sigma else [replace(NO_NOISE, delta=seen)]
+    return [mixture] if sigma else [NO_NOISE]
 
 
 def _truncated(table: dict[str, Place]) -> list[Event]:
@@ -246,18 +244,6 @@ def _poisson_out(event: ev.PoissonSubsampled | ev.PoissonReplaced) -> dict[str, 
     }
 
 
-def _mixture_out(event: ev.GaussianMixture) -> dict[str, Any]:
-    """Return a mixture over noise of 1, what doubles leave out of the weights on its longest move."""
-    weights, moves = zip(*event.parts(), strict=True)
-    lower = [_double(weight, up=False) for weight in weights[:-1]]
-    return {
-        "type": "MixtureOfGaussiansDpEvent",
-        "standard_deviation": 1.0,
-        "sensitivities": [_double(move, up=True) for move in moves],
-        "sampling_probs": [*lower, _double(1 - sum(map(Fraction, lower), Fraction(0)), up=True)],
-    }
-
-
 _OUT: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
     ev.Gaussian: lambda event: {
         "type": "GaussianDpEvent",
@@ -272,7 +258,6 @@ _OUT: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
         "rho": _double(event.rho, up=True),
         "xi": _double(event.xi, up=True),
     },
-    ev.GaussianMixture: _mixture_out,
     ev.PoissonSubsampled: _poisson_out,
     ev.PoissonReplaced: _poisson_out,
     ev.SampledWithoutReplacement: lambda event: {

@@ -18,7 +18,7 @@ from dpaccount.errors import InputError
 from dpaccount.numerics.intervals import precision
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan.events import GaussianMixture, Laplace, Sequence
-from dpaccount.plan.foreign import TREE, dp_event_tree, to_dp_event
+from dpaccount.plan.foreign import TREE, dp_event_tree
 from tests.looped import looped
 
 THEIRS = GaussianMixture(sigma=1, moves=[0, 1, 2], weights=[0.2, 0.6, 0.2])
@@ -234,17 +234,7 @@ def test_weights_in_floats_are_read_as_what_costs_no_less():
     with pytest.raises(InputError, match=r"tree\.json: /event/sampling_probs: .*sum to 0\.9, not to 1"):
         tree(1.0, [0.0, 1.0], [0.3, 0.6])
     seen = tree(0.0, [0.0, 1.0], [0.75, 0.25])
-    assert Accountant(Plan("add-remove", seen)).delta(20).lower == Fraction(1, 4)
-
-
-def test_it_is_written_as_a_dp_event_that_costs_no_less():
-    given = GaussianMixture(sigma=3, moves=[0, 1, "7/3"], weights=["1/3", "1/3", "1/3"])
-    back = dp_event_tree(parse_json(json.dumps(to_dp_event(Plan("add-remove", given))), "tree.json"))
-    for a, b in zip(given.parts(), back.events[0].parts(), strict=True):
-        assert b[1] >= a[1]
-        assert b[0] == pytest.approx(float(a[0]))
-    assert sum(w for w, _ in back.events[0].parts()[1:]) >= Fraction(2, 3) - Fraction(1, 10**15)
-    assert Accountant(back).delta(1).upper >= Accountant(given).delta(1).lower
+    assert Accountant(Plan("add-remove", seen)).delta(20).lower == 1
 
 
 @looped("event", [THEIRS, APART, MANY])
