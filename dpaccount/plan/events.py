@@ -37,6 +37,7 @@ from dpaccount.plan.sample_events import (
     PoissonReplaced,
     PoissonSubsampled,
     RandomAllocation,
+    Repeated,
     SampledWithoutReplacement,
     TruncatedPoisson,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "RandomAllocation",
     "RandomizedResponse",
     "Rdp",
+    "Repeated",
     "SampledWithoutReplacement",
     "Sequence",
     "Shuffled",
@@ -305,6 +307,7 @@ VOCABULARY: dict[str, type[Event]] = {
         PoissonReplaced,
         SampledWithoutReplacement,
         RandomAllocation,
+        Repeated,
         MatrixFactorisation,
         DpFtrl,
         BandedPoisson,
