@@ -48,7 +48,7 @@ SAMPLES = {
     "shuffled_response": ev.ShuffledResponse(epsilon="0.25", population=2),
     "poisson_examples": ev.PoissonExamples(rate="0.25", examples=2, of=ev.Gaussian(sigma=4)),
     "banded_poisson": ev.BandedPoisson(rounds=2, sigma=3, rate="0.25", parts=2),
-    "truncated_poisson": ev.TruncatedPoisson(rate="0.25", size=2, population=4, of=ev.Gaussian(sigma=4)),
+    "truncated_poisson": ev.TruncatedPoisson(rate="0.25", size=1, population=2, of=ev.Gaussian(sigma=4)),
     "gaussian_mixture": ev.GaussianMixture(sigma=4, moves=[0, 1, 2], weights=["1/2", "1/4", "1/4"]),
 }
 NAMES = sorted(SAMPLES)
@@ -101,7 +101,7 @@ MILDER_EVENTS = {
     "dominating_pair": ev.DominatingPair(p=["17/32", "15/32"], q=["15/32", "17/32"]),
     "dp_ftrl": ev.DpFtrl(rounds=12, sigma=8, participations=1, separation=5),
     "gaussian_mixture": ev.GaussianMixture(sigma=4, moves=[0, 1, 2], weights=["1/2", "3/8", "1/8"]),
-    "truncated_poisson": ev.TruncatedPoisson(rate="0.25", size=2, population=4, of=ev.Gaussian(sigma=5)),
+    "truncated_poisson": ev.TruncatedPoisson(rate="0.25", size=1, population=2, of=ev.Gaussian(sigma=5)),
     "sampled_without_replacement": ev.SampledWithoutReplacement(
         size=1, population=8, of=ev.Gaussian(sigma=3)
     ),
@@ -238,7 +238,7 @@ def test_extremes_are_exact(name):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in COVERED if name != "dominating_pair"]
+    "name", [name for name in COVERED if name not in ("dominating_pair", "truncated_poisson")]
 )  # refused on samples
 def test_a_whole_sample_is_the_event(name):
     event = SAMPLES[name]
