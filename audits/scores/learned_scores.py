@@ -155,8 +155,7 @@ def best_score(
     columns = learn(left, right, moved) if crossed else chosen.columns
     a, b = columns.table(left), columns.table(right)
     if crossed:
-        scores = {_key(score): score for score in _candidates(columns, a, b)}
-        chosen = scores.get(_key(chosen), chosen)
+        chosen = [chosen, *_candidates(columns, a, b, _key(chosen))][-1]
         if few and chosen.columns is columns:
             to_plan = [chosen.of_table(a), chosen.of_table(b)]
     elif not chosen.tables:
@@ -192,24 +191,31 @@ def _validated(
     ]
 
 
-def _candidates(columns: Columns, left: Floats, right: Floats) -> list[Score]:
-    """Return scores fitted to these runs, of the columns that separate them best."""
+def _candidates(columns: Columns, left: Floats, right: Floats, only: object = None) -> list[Score]:
+    """Return scores fitted to these runs, of the columns that separate them best; or `only` that of a key."""
     fitted, sides = np.concatenate([left, right]), np.repeat([1.0, 0.0], [len(left), len(right)])
     varying = [j for j in range(fitted.shape[1]) if _varies(fitted[:, j])]
     scores = []
     for grain in GRAINS:
+        if only not in (None, grain[1]) and (isinstance(only, float) or grain != GRAINS[0]):
+            continue
         gains = _gains(varying, left, right, grain)
         order = [varying[k] for k in np.argsort(-gains)]
         useful = [j for j, gain in zip(order, np.sort(gains)[::-1], strict=True) if gain > -np.log(2)]
-        if len(useful) > 1:
-            scores.append(_additive(columns, useful[:MAX_ADDITIVE_COLUMNS], fitted, sides, grain))
+        models = [useful[:MAX_ADDITIVE_COLUMNS]] if len(useful) > 1 else []
+        alone = list[int]()
         if grain == GRAINS[0]:
             shift = [j for j in order[ALONE:] if columns.each[j] in (SHIFT, CLIPPED)]
             alone = [*order[:ALONE], *shift]  # the direction of the shift is always a candidate
-            scores += [_additive(columns, [j], fitted, sides, grain) for j in alone]
-            plain = [j for j in alone if columns.each[j].codes is None]
-            scores += [Score(columns, column=j, sign=sign) for j in plain for sign in (1.0, -1.0)]
-    return [*scores, Score(columns, column=0)]
+        scores += [
+            _additive(columns, used, fitted, sides, grain)
+            for used in (*models, *([j] for j in alone))
+            if only in (None, _key_of(columns, used, grain[1]))
+        ]
+        plain = [j for j in alone if columns.each[j].codes is None]
+        scores += [Score(columns, column=j, sign=sign) for j in plain for sign in (1.0, -1.0)]
+    scores.append(Score(columns, column=0))
+    return scores if only is None else [score for score in scores if _key(score) == only]
 
 
 def _gains(columns: list[int], left: Floats, right: Floats, grain: tuple[int, float]) -> Floats:
@@ -225,10 +231,14 @@ def _gains(columns: list[int], left: Floats, right: Floats, grain: tuple[int, fl
 
 def _key(score: Score) -> object:
     """Return the identity of a candidate across fits to different runs."""
-    if len(score.tables) > 1:
-        return score.tables[0].ridge
-    column = score.tables[0].column if score.tables else score.column
-    return bool(score.tables), score.columns.each[column].name, score.sign
+    if score.tables:
+        return _key_of(score.columns, [table.column for table in score.tables], score.tables[0].ridge)
+    return False, score.columns.each[score.column].name, score.sign
+
+
+def _key_of(columns: Columns, used: Sequence[int], ridge: float) -> object:
+    """Return the same of the tables of some columns: many are told by their grain, one by its column."""
+    return ridge if len(used) > 1 else (True, columns.each[used[0]].name, 1.0)
 
 
 def _worth(score: Score, value: float) -> float:
