@@ -11,7 +11,7 @@ from dpaccount.accounting.methods.answer import UNREACHED, Answer, largest_answe
 from dpaccount.exact import Enclosure, Number
 from dpaccount.numerics.intervals import ball, between, ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import OutOfReach
-from dpaccount.pairs.composition import Composition
+from dpaccount.pairs.composition import Attained, Composition
 from dpaccount.precision import certified
 
 ORDER_BITS = 192
@@ -25,10 +25,12 @@ def renyi(total: Composition, order: Fraction) -> Answer:
 
 
 def _one_way(way: Composition, order: Fraction) -> Answer:
+    # A pair that other releases attain at other points of its curve has a divergence that none need have.
+    attained = not way.upper and way.attainment == Attained.ALWAYS
     if way.empty:
         return Answer(Enclosure(Fraction(0), Fraction(0)), "exact")
     if any(mass for mass, _ in way.failures) or any(pair.infinite_mass() != 0 for pair, _ in way.pairs):
-        return Answer(Enclosure(math.inf if way.attained else None, math.inf), "exact")
+        return Answer(Enclosure(math.inf if attained else None, math.inf), "exact")
     exact = _by_transforms(way, order)
     upper: Number = math.inf if exact is None else exact[1]
     try:
@@ -37,7 +39,7 @@ def _one_way(way: Composition, order: Fraction) -> Answer:
                 upper = min(upper, ceil_of(bound))
     except (OutOfReach, *UNREACHED):
         pass
-    if exact is None or not way.attained:
+    if exact is None or not attained:
         return Answer(Enclosure(None, upper), "Rényi bound")
     return Answer(Enclosure(min(max(Fraction(0), exact[0]), upper), upper), "moments")
 

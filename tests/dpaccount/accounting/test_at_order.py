@@ -17,6 +17,7 @@ from dpaccount import (
     Gaussian,
     Laplace,
     MatrixFactorisation,
+    PermuteAndFlip,
     Plan,
     PoissonSubsampled,
     Pure,
@@ -115,6 +116,11 @@ def test_a_bound_has_no_lower_end_and_a_failure_is_infinite():
     assert Accountant(Rdp(points=[[8, 1]])).renyi(8).upper == pytest.approx(1)
     assert Accountant(Rdp(points=[[8, 1]])).renyi(9).upper == math.inf
     assert Accountant(Shuffled(epsilon=1, population=9)).renyi(4).lower is None
+    flipped = Accountant(PermuteAndFlip(epsilon=1)).renyi(
+        4
+    )  # attains the curve of Laplace noise point by point
+    assert flipped.lower is None
+    assert flipped.upper == Accountant(Laplace(scale=1)).renyi(4).upper
     for lost in (
         Approximate(epsilon=1, delta="1e-9"),
         DominatingPair(p=["1/2", "1/2", 0], q=[0, "1/2", "1/2"]),
