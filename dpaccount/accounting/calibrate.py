@@ -24,7 +24,7 @@ from dpaccount.accounting.accountant import GAP, Accountant
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, exact_argument, to_decimal
-from dpaccount.numerics.bisection import bisect, least_integer, solve
+from dpaccount.numerics.bisection import bisect, crossing, least_integer
 from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.intervals import ball, between, log_float
@@ -44,6 +44,8 @@ from dpaccount.relation import Relation
 DIGITS = 13  #: significant digits of the value
 FINE = Fraction(1, 10**9)  #: width of enclosures that the search asks for
 COARSE_GAP = Fraction(1, 10**3)  #: width that is asked for where closer ones take too much work
+ROUGH = COARSE_GAP, Fraction(1, 10**5), Fraction(1, 10**7)  #: widths that are asked for before the close one
+APART = 4  #: times its width that a cost is away from the target where the search need not know it better
 MOST_SCANNED = 200  #: at which costs that need not fall are looked at
 
 CLOSE_COUNT = 10**6  #: releases of which no enclosure in closed form is narrower than an ordinary answer
@@ -294,7 +296,7 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction) -> Calibration:
         nonlocal reach
         whole = unknown.accountant(value)
         if any(e.count > CLOSE_COUNT and e.name not in CLOSED for e in whole.plan.events):
-            gap = GAP
+            gap = max(GAP, gap or GAP)
         begun = steps_done()
         found = whole.worst_epsilon(delta, gap or reach).bounds
         wide = found.lower is not None and found.lower < (1 - COARSE_GAP / 10) * found.upper
@@ -349,6 +351,31 @@ def search(
 Costing = Callable[..., Enclosure]  #: (value, gap) ↦ ε at the target's δ
 
 
+@dataclass
+class _Needed:
+    """Costs as closely as a search for a target needs them."""
+
+    cost: Costing
+    target: Fraction
+    coarse: Callable[[], bool]
+    first: int = 0  #: of the rough gaps, the one to begin with: just before the one that decided last
+
+    def __call__(self, value: Fraction) -> Enclosure:
+        """Return the first enclosure that is thin or far from the target, else the close one."""
+        for k in range(self.first, 0 if self.coarse() else len(ROUGH)):
+            found = self.cost(value, ROUGH[k])
+            if found.lower is None:
+                break
+            if found.upper != math.inf:
+                upper = Fraction(found.upper)
+                thin = FINE * max(Fraction(1), upper)
+                if upper - Fraction(found.lower) <= max(thin, abs(upper - self.target) / APART):
+                    self.first = max(k - 1, 0)
+                    return found
+            self.first = k
+        return self.cost(value)
+
+
 def _real(
     unknown: Unknown, cost: Costing, epsilon: Fraction, delta: Fraction, coarse: Callable[[], bool]
 ) -> Calibration:
@@ -360,16 +387,22 @@ def _real(
     def number(noise: Fraction) -> Fraction:
         return noise if unknown.falls else 1 / noise
 
+    needed = _Needed(cost, epsilon, coarse)
+
     def loss(noise: Fraction) -> Enclosure:
         if least is not None and noise < least:
             return Enclosure(least, Fraction(1 << 64))
-        return cost(number(noise))
+        return needed(number(noise))
+
+    def too_dear(noise: Fraction) -> bool:
+        cost(number(noise))
+        return coarse()
 
     if least is None:
         start = first_guess(unknown.make(Fraction(1)), epsilon, delta)
     else:  # the cost of next to nothing is next to nothing, so that one is enough
         start = max(Fraction(1), 2 * least) if epsilon > 0 and delta > 0 else Fraction(1)
-    noise = least_noise(loss, epsilon, delta, start, coarse)
+    noise = least_noise(loss, epsilon, delta, start, too_dear)
     if unknown.falls and _may_rise(unknown.make(noise), epsilon):
         end = smooth(lambda at: unknown.accountant(at).zcdp(), noise, epsilon, delta)
         noise = from_there_on(loss, noise, end, epsilon)
@@ -427,24 +460,40 @@ def least_noise(
     epsilon: Fraction,
     delta: Fraction,
     guess: Fraction,
-    coarse: Callable[[], bool] = lambda: False,
+    coarse: Callable[[Fraction], bool] = lambda noise: False,
 ) -> Fraction:
     """Return the least noise, within 1e-11 (`coarse`: 1e-4), whose ε is proved to be at most the target.
 
     `loss`: noise ↦ an enclosure of ε at `delta`, which falls as the noise grows.
     `epsilon`: the target, at least 0; `delta`: that of the costs, in [0, 1).
-    `guess`: a noise above 0 to begin at; `coarse`: whether costs are too dear for a close search, asked once.
+    `guess`: a noise above 0 to begin at.
+    `coarse`: whether costs at such a noise are too dear for a close search, asked once.
     """
     low, high = _bracket(lambda noise: loss(noise).upper <= epsilon, guess)
-    rough = coarse()
+    rough = coarse(high)
+    asked = dict[Fraction, Fraction]()
+
+    def upper(noise: Fraction) -> Fraction:
+        return Fraction(min(loss(noise).upper, 1 << 64))
 
     def curve(noise: Fraction) -> arb:
         bounds = loss(noise)
-        upper = Fraction(min(bounds.upper, 1 << 64))
-        return between(upper if rough or bounds.lower is None else Fraction(min(bounds.lower, upper)), upper)
+        asked[noise] = end = Fraction(min(bounds.upper, 1 << 64))
+        return between(end if rough or bounds.lower is None else Fraction(min(bounds.lower, end)), end)
 
     if rough or (epsilon > 0 and delta > 0):
-        return solve(curve, epsilon, low, high, high * COARSE_GAP / 10 if rough else high / 10**11)[1]
+        width = high * COARSE_GAP / 10 if rough else high / 10**11
+        at, step = crossing(curve, epsilon, low, high, width / 8, sure=True), width / 3
+        # Up to where the upper end meets the target too, by the slope from a point that is not too near.
+        _, near = min(((abs(x - at), x) for x in asked if abs(x - at) * 10**6 > at), default=(0, at))
+        fall = abs((asked[near] - epsilon) / (near - at)) if near != at else Fraction(0)
+        over = asked.get(at, epsilon) - epsilon
+        while at < high:
+            at += max(step, over * 5 / (4 * fall)) if fall else step
+            step, over = 2 * step, upper(at) - epsilon
+            if over <= 0:
+                break
+        return min(at, high)
     close = Fraction(1, 10**14 if delta == 0 else 10**10)
     return bisect(lambda noise: loss(noise).upper <= epsilon, low, high, relative=close)[1]
 

@@ -72,7 +72,7 @@ def solve(
     """
     # The search may be wrong in any way: the two sign tests after it are the proof, and they need no more of
     # the curve than that it falls.
-    guess = _search(curve, target, low, high, width / 8, hint)
+    guess = crossing(curve, target, low, high, width / 8, hint)
     reach = width / 3  # two of which are less than `width`, and the guess errs by less than one
     below = guess - reach
     step = reach
@@ -95,10 +95,20 @@ def _closely(end: Callable[[arb], Fraction], value: arb) -> Fraction:
         return end(value)
 
 
-def _search(
-    curve: Curve, target: Fraction, low: Fraction, high: Fraction, close: Fraction, hint: Ends | None
+def crossing(
+    curve: Curve,
+    target: Fraction,
+    low: Fraction,
+    high: Fraction,
+    close: Fraction,
+    hint: Ends | None = None,
+    *,
+    sure: bool = False,
 ) -> Fraction:
-    """Return an estimate of the crossing, by secants on log δ kept inside a shrinking bracket."""
+    """Return an estimate of the crossing, by secants on log δ kept inside a shrinking bracket.
+
+    `sure`: end at a point whose ball holds the target, where more points cost much and tell little.
+    """
     known: list[tuple[Fraction, float]] = []
     for step in range(400):  # ends in any case: a bad guess costs time only
         if high - low <= close:
@@ -110,7 +120,10 @@ def _search(
             point = _rounded_to_dyadic(point, close)
         if known and abs(point - known[-1][0]) <= close and len(known) > 2:
             return point
-        height = _log_ratio(curve(point), target)
+        value = curve(point)
+        if sure and value.contains(ball(target)):
+            return point
+        height = _log_ratio(value, target)
         if height > 0:
             low = max(low, point)
         else:
