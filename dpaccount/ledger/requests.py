@@ -308,10 +308,16 @@ def _digest(parts: list[tuple[Cover | None, Event]], kinds: dict[int, Event]) ->
     return "sha256:" + hasher.hexdigest()
 
 
+LATER = ("xi",)  #: members that are 0 by default
+
+
 def _as_json(value: object) -> Any:
     if isinstance(value, Event):
         kind: Any = type(value)
-        return {"event": value.name, **{name: _as_json(getattr(value, name)) for name in _names(kind)}}
+        members = {name: getattr(value, name) for name in _names(kind)}
+        # What a kind got later is left out where it says nothing: the same charge keeps its digest.
+        told = {name: _as_json(each) for name, each in members.items() if name not in LATER or each}
+        return {"event": value.name, **told}
     if isinstance(value, tuple):
         return [_as_json(item) for item in value]
     # hexadecimal: decimal conversion of long integers is slow, and limited to 4300 digits

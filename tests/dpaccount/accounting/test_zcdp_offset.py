@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from dpaccount import Accountant, Gaussian, Plan, Pure, Zcdp
+from dpaccount.accounting.measures import MEASURES
 from dpaccount.errors import InputError
+from dpaccount.ledger.balances.budget import Budget
+from dpaccount.ledger.requests import of_plan
 
 
 def epsilon(*events, delta="1e-6", group=1):
@@ -80,3 +83,13 @@ def test_groups_are_at_most_those_of_zcdp_without_an_offset():
 def test_a_negative_offset_is_refused():
     with pytest.raises(InputError, match=r"xi = -1 is out of range; it must be at least 0"):
         Zcdp(rho=1, xi=-1)
+
+
+def test_a_charge_without_an_offset_is_the_one_that_ledgers_hold_from_before():
+    budget = Budget(Fraction(2), Fraction(1, 10**6), "row", "replace-one", MEASURES["zcdp"])
+    plain, offset = (
+        of_plan(budget, Plan("replace-one", Zcdp(rho="1/64", xi=xi)), "plan") for xi in (0, "1/64")
+    )
+    assert plain.facts["plan"] == [{"event": "zcdp", "count": "1/1", "cover": None, "rho": "1/40"}]
+    assert offset.facts["plan"][0]["xi"] == "1/40"
+    assert plain.digest != offset.digest
