@@ -4,12 +4,12 @@ One bump g of height 2Δ is moved to M places, so far apart that no point is wit
 them.  g(x) = 2Δ h(2xζ/w)/h(0), h the Fourier transform of exp(−1/(1 − z²)) on [−1, 1], and ζ such that
 h(x) < h(0)/2 beyond it: so g < Δ beyond w/2.  w is the least width that keeps the norm of g within B.
 
-Rewards follow law (11): sgn f·(v/2Δ)^{1/α} with probability (2Δ/v)^{1/α}|f|, else 0.  Their mean is f and
-E|y|^{1+α} = v|f|/2Δ ≤ v; it is a law where Δ ≤ ½ v^{1/(1+α)}.
+Rewards follow law (11) at α = 1 and v = 1: sgn f/2Δ with probability 2Δ|f|, else 0.  Their mean is f and
+E y² = |f|/2Δ ≤ 1; it is a law where Δ ≤ ½.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import exp, gamma, pi, sqrt
 
 import numpy as np
@@ -72,29 +72,23 @@ class HardFunctions:
         away = 2 * HALF_WIDTH * (points - (number + 0.5) * self.width) / self.width
         return 2 * self.gap * transform(away) / transform(np.zeros(1))
 
-    def rewards(
-        self, points: Floats, rounds: int, seed: int, *, moment: float, alpha: float = 1.0
-    ) -> PotentialRewards:
+    def rewards(self, points: Floats, rounds: int, seed: int) -> PotentialRewards:
         """Return people under one of the functions, drawn uniformly, with rewards by law (11).
 
-        Every reward is 0 or ±(v/2Δ)^{1/α}: B = 2Δ, and B + R is that size.
+        Every reward is 0 or ±1/2Δ: B = 2Δ, and B + R is that size.
         """
-        size, coins = self.size(moment, alpha), np.random.default_rng([seed, 14])
+        size, coins = self.size(), np.random.default_rng([seed, 14])
         means = self.value(int(coins.integers(self.count)), points)
         hit = coins.random((rounds, 1)) < np.abs(means) / size
         return PotentialRewards(
             means, np.where(hit, np.sign(means) * size, 0.0), 2 * self.gap, size - 2 * self.gap
         )
 
-    def size(self, moment: float, alpha: float = 1.0) -> float:
-        """Return (v/2Δ)^{1/α}, the size of a reward that is not 0; an error where (11) is no law."""
-        if not 0 < alpha <= 1 or not moment > 0:
-            raise out_of_range("0 < alpha <= 1 and moment > 0")
-        if self.gap > moment ** (1 / (1 + alpha)) / 2:
-            raise InputError(
-                f"a gap of {self.gap:.4g} is above half of moment^(1/(1 + alpha)): law (11) is none"
-            )
-        return float((moment / (2 * self.gap)) ** (1 / alpha))
+    def size(self) -> float:
+        """Return 1/2Δ, the size of a reward that is not 0; an error where (11) is no law."""
+        if self.gap > 0.5:
+            raise InputError(f"a gap of {self.gap:.4g} is above 1/2: law (11) is none")
+        return 1 / (2 * self.gap)
 
 
 def norms(kernel: str, lengthscale: float, gap: float, widths: Floats) -> Floats:
@@ -124,37 +118,23 @@ def hard_functions(kernel: str, lengthscale: float, *, bound: float, gap: float)
     return HardFunctions(gap, float(WIDTHS[int(fits.argmax())]))
 
 
-def hardest(
-    kernel: str,
-    lengthscale: float,
-    *,
-    bound: float,
-    epsilon: float,
-    rounds: int,
-    moment: float,
-) -> HardFunctions:
-    """Return the functions of appendix A.4's gap at α = 1, ½ min(½, M/4(e^ε − 1)²T)^½ v^½.
+@cache
+def hardest(kernel: str, lengthscale: float, epsilon: float, rounds: int) -> HardFunctions:
+    """Return the functions of appendix A.4's gap at α = 1, ½ min(½, M/4(e^ε − 1)²T)^½, norms at most 1.
 
     `kernel`, `lengthscale`: one of `HARD_KERNELS`, on [0, 1].
-    `bound`: the largest norm of the functions; `moment`: v, the bound on E y².
     `epsilon`, `rounds`: of each message, and people T.
     The absolute constant C is not known and taken for 1.
     """
     if not epsilon > 0 or rounds < 1:
         raise out_of_range("epsilon > 0 and rounds >= 1")
-    top = moment**0.5 / 2
 
     def too_wide(gap: float) -> bool:
-        count = _count(kernel, lengthscale, bound, gap)
-        return not count or gap > top * min(0.5, count / (4 * (exp(epsilon) - 1) ** 2 * rounds)) ** 0.5
+        try:
+            count = hard_functions(kernel, lengthscale, bound=1.0, gap=gap).count
+        except InputError:  # there are not two
+            return True
+        return gap > min(0.5, count / (4 * (exp(epsilon) - 1) ** 2 * rounds)) ** 0.5 / 2
 
     # M falls as the gap rises: one gap fits.
-    return hard_functions(kernel, lengthscale, bound=bound, gap=bisect(too_wide, 0.0, top, 40)[0])
-
-
-def _count(kernel: str, lengthscale: float, bound: float, gap: float) -> int:
-    """Return M, or 0 where there are not two functions."""
-    try:
-        return hard_functions(kernel, lengthscale, bound=bound, gap=gap).count
-    except InputError:
-        return 0
+    return hard_functions(kernel, lengthscale, bound=1.0, gap=bisect(too_wide, 0.0, 0.5, 40)[0])

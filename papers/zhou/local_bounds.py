@@ -1,42 +1,15 @@
 """The lower bounds of Zhou & Tan 2020 on regret under local privacy of rewards, as a rate to plot.
 
 Theorem 1 is an order: its absolute constant is not known, so a rate is no bound on any one run, and two rates
-compare how regret moves with T, ε and the moments only.  ζ = e^ε − 1 throughout.
+compare how regret moves with T and ε only.  They are of functions on a line with ‖f‖ ≤ 1 and of rewards with
+E y² ≤ 1 (α = 1), of a Matérn kernel of this `smoothness` ν, or where that is None of the squared-exponential
+one.  ζ = e^ε − 1 throughout.
 """
 
 from dataclasses import dataclass
-from math import expm1, log
+from math import expm1, log, sqrt
 
-from bandits.statistics.calibration import one_of
-from dpaccount.errors import InputError, out_of_range
-
-BOUNDED_KERNELS = ("squared-exponential", "matern")
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The setting of a rate: ‖f‖ ≤ `norm`, E|y|^{1+α} ≤ `moment`, ε-local privacy, `rounds` people."""
-
-    kernel: str
-    rounds: int
-    epsilon: float
-    norm: float = 1.0
-    moment: float = 1.0
-    alpha: float = 1.0
-    dimension: int = 1
-    smoothness: float | None = None
-
-    def __post_init__(self) -> None:
-        one_of("the kernel", self.kernel, BOUNDED_KERNELS)
-        if (self.kernel == "matern") != (self.smoothness is not None):
-            raise InputError("a Matérn kernel, and no other, needs its smoothness")
-        if not (0 < self.epsilon <= 30 and 0 < self.alpha <= 1) or min(self.rounds, self.dimension) < 1:
-            raise out_of_range("0 < epsilon <= 30, 0 < alpha <= 1, rounds >= 1 and dimension >= 1")
-        if not min(self.norm, self.moment, self.smoothness or 1.0) > 0:
-            raise out_of_range("norm > 0, moment > 0 and smoothness > 0")
-
-
-# ------------------------------------------------------------------ Theorem 1: below
+from dpaccount.errors import out_of_range
 
 
 @dataclass(frozen=True)
@@ -54,50 +27,40 @@ class LowerRate:
         return max(self.private, self.without)
 
 
-def lower_rate(setting: Setting) -> LowerRate:
+def lower_rate(rounds: int, epsilon: float, smoothness: float | None = None) -> LowerRate:
     """Return Theorem 1's order of E R_T; 0 where the logarithm's argument is not above 1."""
-    zeta = expm1(setting.epsilon)
-    return LowerRate(_order(setting, zeta), _order(setting, 1.0), tuple(_outside(setting, zeta)))
+    if not 0 < epsilon <= 30 or rounds < 1 or not (smoothness is None or smoothness > 0):
+        raise out_of_range("0 < epsilon <= 30, rounds >= 1 and smoothness > 0")
+    zeta = expm1(epsilon)
+    outside = tuple(_outside(rounds, zeta, smoothness))
+    # Without privacy the order is the theorem's at ζ = 1 (Remark 1).
+    return LowerRate(_order(rounds, zeta, smoothness), _order(rounds, 1.0, smoothness), outside)
 
 
-def _order(setting: Setting, zeta: float) -> float:
-    """Return the theorem's order at ζ; at ζ = 1 it is that without privacy (Remark 1)."""
-    a, d = setting.alpha, setting.dimension
-    if setting.smoothness is None:
-        inside = _argument(setting, zeta)
-        size = (setting.moment * setting.rounds * zeta ** (-2 * a)) ** (1 / (1 + a))
-        return size * log(inside) ** (d * a / (2 + 2 * a)) if inside > 1 else 0.0
-    nu = setting.smoothness
-    below = nu * (1 + a) + d * a
-    power = -2 * a / (1 + a) + 2 * d * a**2 / ((1 + a) * below)
-    by_moments = setting.moment ** (nu / below) * setting.norm ** (d * a / below)
-    return float(by_moments * setting.rounds ** ((nu + d * a) / below) * zeta**power)
+def _order(rounds: int, zeta: float, smoothness: float | None) -> float:
+    """Return the theorem's order at ζ."""
+    if smoothness is None:
+        inside = rounds * zeta**2
+        return sqrt(rounds) / zeta * log(inside) ** 0.25 if inside > 1 else 0.0
+    below = 2 * smoothness + 1
+    return float(rounds ** ((smoothness + 1) / below) * zeta ** (-2 * smoothness / below))
 
 
-def _argument(setting: Setting, zeta: float) -> float:
-    """Return B^{(1+α)/α} T ζ²/v^{1/α}, whose logarithm the squared-exponential order has."""
-    a = setting.alpha
-    return float(setting.norm ** ((1 + a) / a) * setting.rounds * zeta**2 / setting.moment ** (1 / a))
-
-
-def _outside(setting: Setting, zeta: float) -> list[str]:
+def _outside(rounds: int, zeta: float, smoothness: float | None) -> list[str]:
     """Return which conditions of the proof do not hold, unknown constants taken for 1."""
-    unmet, places = [], functions(setting, zeta)
-    if _argument(setting, zeta) <= 1:
-        unmet.append(f"the logarithm's argument is {_argument(setting, zeta):.3g}, not above 1")
-    elif setting.smoothness is None and log(_argument(setting, zeta)) < setting.dimension / 2:
+    unmet, inside, places = [], rounds * zeta**2, functions(rounds, zeta, smoothness)
+    if inside <= 1:
+        unmet.append(f"the logarithm's argument is {inside:.3g}, not above 1")
+    elif smoothness is None and log(inside) < 0.5:
         unmet.append("the logarithm is below d/2, where the order rises with epsilon, as no lower bound does")
-    if places > 2 * zeta**2 * setting.rounds:
-        unmet.append(
-            f"M of order {places:.3g} is above 2 (e^epsilon - 1)^2 T = {2 * zeta**2 * setting.rounds:.3g}"
-        )
+    if places > 2 * inside:
+        unmet.append(f"M of order {places:.3g} is above 2 (e^epsilon - 1)^2 T = {2 * inside:.3g}")
     return unmet
 
 
-def functions(setting: Setting, zeta: float) -> float:
+def functions(rounds: int, zeta: float, smoothness: float | None) -> float:
     """Return the order of M, the number of functions to distinguish (appendix A.4)."""
-    a, d = setting.alpha, setting.dimension
-    inside = _argument(setting, zeta)
-    if setting.smoothness is None:
-        return log(inside) ** (d / 2) if inside > 1 else 0.0
-    return float(inside ** (d * a / (setting.smoothness * (1 + a) + d * a)))
+    inside = rounds * zeta**2
+    if smoothness is None:
+        return sqrt(log(inside)) if inside > 1 else 0.0
+    return float(inside ** (1 / (2 * smoothness + 1)))

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from math import log
 from typing import Any, ClassVar
 
@@ -16,7 +15,7 @@ from bandits.statistics.calibration import one_of
 from dpaccount.errors import out_of_range
 from papers.reproduction import TrialWorld
 from papers.zhou.hard_functions import HARD_KERNELS, SMOOTHNESS, HardFunctions, hardest
-from papers.zhou.local_bounds import Setting, lower_rate
+from papers.zhou.local_bounds import lower_rate
 from papers.zhou.panels import LENGTHSCALE, PANEL_POINTS, course, rational
 
 SE = HARD_KERNELS[0]
@@ -47,15 +46,15 @@ class HardWorld(TrialWorld):
     @property
     def functions(self) -> HardFunctions:
         """Return the functions for the proof's Δ with C = 1; from ε = ln 2 on those of ln 2, the hardest."""
-        return _hardest(self.kernel, float(self.lengthscale), min(float(self.epsilon), log(2)), self.rounds)
+        return hardest(self.kernel, float(self.lengthscale), min(float(self.epsilon), log(2)), self.rounds)
 
     def people(self, seed: int) -> PotentialRewards:
         """Return one trial's people, under one of the functions drawn uniformly."""
-        return self.functions.rewards(np.linspace(0, 1, PANEL_POINTS), self.rounds, seed, moment=1.0)
+        return self.functions.rewards(np.linspace(0, 1, PANEL_POINTS), self.rounds, seed)
 
     def given(self, made_by: type[Any]) -> dict[str, object]:
         """Return the points, their kernel and ε, with B = 2Δ and B + R, the size of a non-zero reward."""
-        peak, size = 2 * self.functions.gap, self.functions.size(1.0)
+        peak, size = 2 * self.functions.gap, self.functions.size()
         return {
             "rounds": self.rounds,
             "kernel": self.kernel,
@@ -77,8 +76,7 @@ class HardWorld(TrialWorld):
 
     def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, object]:
         """Return Theorem 1's orders, without their constants, and what was measured over the larger."""
-        name, smooth = (SE, None) if self.kernel == SE else ("matern", SMOOTHNESS)
-        rate = lower_rate(Setting(name, self.rounds, float(self.epsilon), smoothness=smooth))
+        rate = lower_rate(self.rounds, float(self.epsilon), None if self.kernel == SE else SMOOTHNESS)
         measured = float(runs.sum(axis=1).mean())
         return {
             "random": round(sum(self.people(seed).at_random for seed in seeds) / len(seeds), 2),
@@ -89,8 +87,3 @@ class HardWorld(TrialWorld):
             "measured_over_rate": round(measured / rate.value, 4),
             "outside": list(rate.outside),
         }
-
-
-@cache
-def _hardest(kernel: str, lengthscale: float, epsilon: float, rounds: int) -> HardFunctions:
-    return hardest(kernel, lengthscale, bound=1.0, epsilon=epsilon, rounds=rounds, moment=1.0)

@@ -162,24 +162,23 @@ def test_beyond_zeta_the_transform_is_below_half_its_height():
 
 
 @pytest.mark.statistical  # seeded; 29 points within five standard errors each: false alarm below 1e-4
-@pytest.mark.parametrize("alpha", [1.0, 0.5])
-def test_law_11_has_its_mean_and_moment(alpha):
-    made, moment, rounds = hard.hard_functions("matern-5/2", 0.2, bound=2.0, gap=0.2), 1.0, 40_000
-    world = made.rewards(np.linspace(0, 1, 29), rounds, 7, moment=moment, alpha=alpha)
-    size = made.size(moment, alpha)
+def test_law_11_has_its_mean_and_moment():
+    made, rounds = hard.hard_functions("matern-5/2", 0.2, bound=2.0, gap=0.2), 40_000
+    world = made.rewards(np.linspace(0, 1, 29), rounds, 7)
+    size = made.size()
     assert set(np.unique(world.rows)) <= {-size, 0.0, size}
     assert size == pytest.approx(world.bound + world.noise_bound)
     deviation = size * np.sqrt(np.abs(world.means) / size / rounds)
     assert (np.abs(world.rows.mean(axis=0) - world.means) <= 5 * deviation + 1e-12).all()
-    exact = np.abs(world.means) / size * size ** (1 + alpha)  # E|y|^{1+α} = v|f|/2Δ
-    assert exact == pytest.approx(moment * np.abs(world.means) / (2 * made.gap))
-    assert exact.max() <= moment * (1 + 1e-12)
+    exact = np.abs(world.means) / size * size**2  # E y² = |f|/2Δ
+    assert exact == pytest.approx(np.abs(world.means) / (2 * made.gap))
+    assert exact.max() <= 1 + 1e-12
 
 
 def test_law_11_is_refused_where_it_is_none():
     with pytest.raises(InputError, match="law"):
-        hard.HardFunctions(0.6, 0.2).size(1.0)
-    assert hard.HardFunctions(0.5, 0.2).size(1.0) == pytest.approx(1.0)  # probability 1 at the peak
+        hard.HardFunctions(0.6, 0.2).size()
+    assert hard.HardFunctions(0.5, 0.2).size() == pytest.approx(1.0)  # probability 1 at the peak
     with pytest.raises(InputError, match="no two functions"):
         hard.hard_functions("squared-exponential", 0.5, bound=0.01, gap=1.0)
 
@@ -187,7 +186,7 @@ def test_law_11_is_refused_where_it_is_none():
 @pytest.mark.parametrize("kernel", hard.HARD_KERNELS)
 def test_the_hardest_gap_falls_with_epsilon_and_rounds_and_keeps_the_conditions(kernel):
     made = {
-        (epsilon, rounds): hard.hardest(kernel, 0.05, bound=1.0, epsilon=epsilon, rounds=rounds, moment=1.0)
+        (epsilon, rounds): hard.hardest(kernel, 0.05, epsilon, rounds)
         for epsilon in (0.5, 2.0)
         for rounds in (1000, 10_000)
     }
@@ -195,6 +194,6 @@ def test_the_hardest_gap_falls_with_epsilon_and_rounds_and_keeps_the_conditions(
         share = found.count / (4 * np.expm1(epsilon) ** 2 * rounds)
         assert found.gap <= 0.5 * np.sqrt(min(0.5, share)) * (1 + 1e-9)
         assert found.gap >= 0.4 * np.sqrt(min(0.5, share))
-        found.size(1.0)  # law (11) is one
+        found.size()  # law (11) is one
     assert made[0.5, 1000].gap > made[0.5, 10_000].gap > made[2.0, 10_000].gap
     assert made[0.5, 1000].gap > made[2.0, 1000].gap > made[2.0, 10_000].gap
