@@ -91,7 +91,7 @@ class MuClaim(LevelClaim, frozen=True, tag=True):
         """Return the least μ at which an event may have p ≥ `hit` and q ≤ `alarm`, rounded down."""
         if not hit > alarm > 0:
             return 0.0
-        return max(math.nextafter(quantile_below(hit) - quantile_above(alarm), -math.inf), 0.0)
+        return max(math.nextafter(quantile_beside(hit, -1) - quantile_beside(alarm, 1), -math.inf), 0.0)
 
     def lowers(self, hit: Floats, alarm: Floats) -> Floats:
         """Return `lower` of many events, in double precision: to choose among them."""
@@ -258,19 +258,9 @@ def _check_points(
         raise InputError(f"{name} is empty", f"give {right}")
 
 
-def quantile_below(p: float) -> float:
-    """Return a number at most Φ⁻¹(p), proved by the value of Φ there; 0 < p < 1."""
-    return _quantile(p, -1)
-
-
-def quantile_above(p: float) -> float:
-    """Return a number at least Φ⁻¹(p), proved by the value of Φ there; 0 < p < 1."""
-    return _quantile(p, 1)
-
-
 @_WIDE
-def _quantile(p: float, side: int) -> float:
-    """Return a number below (side −1) or above (1) Φ⁻¹(p)."""
+def quantile_beside(p: float, side: int) -> float:
+    """Return a number at most (side −1) or at least (1) Φ⁻¹(p), proved by the value of Φ there; 0 < p < 1."""
     from scipy.special import ndtri
 
     # The inverse is only guessed: what the bound rests on is the value of Φ there, in intervals.

@@ -4,6 +4,7 @@ Every private cell carries a derivation that the independent checker has inferre
 seeded rehearsal's and data are made up, so nothing from here is releasable.
 """
 
+import json
 import math
 import time
 from collections.abc import Sequence
@@ -232,8 +233,6 @@ def _short(number: float, width: int) -> str:
 
 def write_out(folder: Path, answer: dict[str, Any], curves: dict[str, Floats]) -> None:
     """Write `curves.csv`, `regret.svg` and `summary.json`, all of them or none (`documents.replacing`)."""
-    import json
-
     with replacing(folder, "curves.csv", "regret.svg", "summary.json") as new:
         drawn(new, answer["name"], answer["measure"], curves)
         text = json.dumps(answer, indent=1, ensure_ascii=False)

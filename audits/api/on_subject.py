@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import asdict
 from msgspec.structs import replace as changed
 
-from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity, Task, unpacked_task
+from audits.api.requests import Audit, Certify, CertifyResult, Sensitivity, Task
 from audits.api.verdicts import measured
 from audits.attack.confirmation import could_show, exceeds
 from audits.attack.rules import Planner, plan_event, plan_known_guess, plan_known_threshold
@@ -219,7 +219,8 @@ def perform(made_by: type, document: bytes, answer: Callable[[list[object]], Non
     """Run a task on the class: report progress, then the result or one error."""
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            result = _result(made_by, unpacked_task(document), lambda what: answer(["progress", what]))
+            task = msgspec.msgpack.decode(document, type=Task, dec_hook=lambda kind, text: kind(text))
+            result = _result(made_by, task, lambda what: answer(["progress", what]))
     except DpaccountError as error:
         answer(["error", error.exit_code, str(error)])
     else:

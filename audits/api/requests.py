@@ -164,16 +164,6 @@ def attack_on(claim: Claim, *, quick: bool = False) -> Audit:
     return Audit(claim.use, promise.epsilon, promise.delta, replace(plan, trials=trials), claim=claim.path)
 
 
-def packed_task(task: Task) -> bytes:
-    """Serialise a task: MessagePack, with numbers as text n/d."""
-    return msgspec.msgpack.encode(task, enc_hook=str)
-
-
-def unpacked_task(document: bytes) -> Task:
-    """Deserialise a task."""
-    return msgspec.msgpack.decode(document, type=Task, dec_hook=lambda made_by, text: made_by(text))
-
-
 class Stopped(Exception):  # noqa: N818
     """The process of a class died or was killed; the text says how; `silent`: it timed out."""
 
@@ -190,7 +180,7 @@ def done_by(process: Process, task: Task, progress: Progress) -> Any:
     """
     with ExitStack() as stack:
         stack.callback(process.kill)
-        process.send(["task", packed_task(task)])
+        process.send(["task", msgspec.msgpack.encode(task, enc_hook=str)])  # numbers as text n/d
         phase, limit = "its start", max(task.seconds, IMPORT)  # what a class needs is imported first
         while True:
             try:

@@ -122,7 +122,10 @@ def _gather_on_rows(
     first = search(subject, proved, judges, marks, examples=examples // APART + 1, seed=seed, apart=True)
     seen = search(subject, proved, judges, marks, domain, examples=examples, seed=seed, sweep=True)
     seen = seen.joined(first).require_runs(subject)
-    beyond = seen.unrelated or dependence_on_data(subject, proved, domain, marks, seed)
+    beyond = seen.unrelated
+    if beyond is None:
+        found = difference_on_any_data(subject, proved, domain, marks, seed)
+        beyond = None if found is None else describe(*found)
     history = changed_by_earlier_runs(subject, first.runs)
     source, count, steps = digest_of_files(files), seen.count, {step["digest"]: step for step in proved.steps}
     evidence = []
@@ -268,14 +271,6 @@ def changed_by_earlier_runs(subject: Subject, runs: list[Example]) -> ShownPair 
             wrong = f"a run depends on the runs before it: on the same data and releases, {changed}"
             return describe(each.pair, each.coins, wrong)
     return None
-
-
-def dependence_on_data(
-    subject: Subject, proved: Proved, domain: Domain, marks: Landmarks, seed: int
-) -> ShownPair | None:
-    """Return an example, on any data, whose output depends on more than releases and coins; or None."""
-    difference = difference_on_any_data(subject, proved, domain, marks, seed)
-    return None if difference is None else describe(*difference)
 
 
 # ------------------------------------------------------------------ persons with several rows

@@ -100,9 +100,9 @@ def _is_modeler(file: Path, options: SessionOptions, modeler: outsourcing.Modele
     """Say whether a first argument is a modeler's state: by --table, which begins one, or by its content."""
     if options != NO_SESSION:
         return False
-    from bandits.outsourced_optimisation.saved import is_modeler
+    from bandits.outsourced_optimisation.saved import table_named
 
-    return modeler.table is not None or is_modeler(file)
+    return modeler.table is not None or table_named(file) is not None
 
 
 def ask(

@@ -71,13 +71,8 @@ class SavedModeler:
         return len(self.modeler.posterior.asked)
 
 
-def is_modeler(state: Path) -> bool:
-    """Return whether a file is a modeler's state, by its first line."""
-    return _named(state) is not None
-
-
-def _named(state: Path) -> str | None:
-    """Return the table that a modeler's state names; None of any other file."""
+def table_named(state: Path) -> str | None:
+    """Return the table that a modeler's state names in its first line; None of any other file."""
     try:
         with state.open("rb") as file:
             head = json.loads(file.readline(1 << 16))
@@ -98,7 +93,7 @@ def opened(
     if not os.path.lexists(state) and table is None:
         raise InputError(f"{state} does not exist", "begin with --table and the released table")
     if table is None:
-        if (named := _named(state)) is None:
+        if (named := table_named(state)) is None:
             raise InputError(
                 f"{state} is no modeler's state, or damaged", "restore it, or begin in another file"
             )

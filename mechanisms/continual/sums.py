@@ -224,13 +224,6 @@ class TreeSums:
         """Return the latest noisy prefix sum again; costs nothing.  Needs one round at least."""
         return np.sum(list(self._noisy.values()), axis=0)
 
-    def terms(self) -> int:
-        """Return the number of noisy nodes in the prefix: the ones in the round's binary number.
-
-        Nodes of the highest level count as often as there are.
-        """
-        return (self.rounds & (1 << self._top) - 1).bit_count() + (self.rounds >> self._top)
-
 
 class HonakerSums:
     """Prefix sums from a binary tree, each node refined by its descendants (Honaker 2015, from below).

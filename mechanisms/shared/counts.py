@@ -24,13 +24,6 @@ from mechanisms.subject import Additive, Domain, Rows, View, known_relation, sho
 LAWS = ("laplace", "gaussian")
 
 
-def counts_of(data: Rows, cells: int) -> Integers:
-    """Return how many numbers, rounded down, are 0, 1, … `cells` − 1; others (NaN too) count nowhere."""
-    cell = np.floor(data[:, 0])
-    inside = cell[(cell >= 0) & (cell < cells)].astype(np.int64)
-    return np.bincount(inside, minlength=cells).astype(np.int64)
-
-
 class CellCounts(Additive):
     """Base of mechanisms that count rows by cells, numbered from 0: each adds 1 to one, or to none."""
 
@@ -47,8 +40,10 @@ class CellCounts(Additive):
         return 1
 
     def query(self, data: Rows) -> Integers:
-        """Return the exact counts."""
-        return counts_of(data, self.cells)
+        """Return how many numbers, rounded down, are each cell; others (NaN too) count nowhere."""
+        cell = np.floor(data[:, 0])
+        inside = cell[(cell >= 0) & (cell < self.cells)].astype(np.int64)
+        return np.bincount(inside, minlength=self.cells).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -77,10 +72,6 @@ class NoisyCounts(Additive):
     def largest(self) -> int:
         """Return the largest magnitude that a row adds to a total, in the units of the noise."""
         return 1
-
-    def query(self, data: Rows) -> Integers:
-        """Return the exact counts."""
-        raise NotImplementedError
 
     def zero_or_one(self) -> Theorem:
         """Return the theorem that a row adds 0 or 1 to the one count there is."""

@@ -16,7 +16,6 @@ from bandits.simulation.information_gain import feature_upper_bound
 from bandits.simulation.surfaces import surface
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.published_noise import lemma3_spectrum, theorem1_width
-from dpaccount.errors import out_of_range
 
 QUIET = Fraction(1, 100)  #: noise of a learner that is not private
 REWARD_NOISE = 0.1  #: standard deviation of the surfaces' rewards
@@ -48,7 +47,7 @@ def contextual_at_random(world: Any, seed: int) -> Floats:
 
 
 def theorem3(world: Any, _seed: int, *, epsilon: Fraction, delta: Fraction) -> Floats:
-    """Return what each round adds to Theorem 3's bound, for the noise of Lemma 2 and features without error.
+    """Return what each round adds to Theorem 3's bound 2√(Tβ_Tγ_T): noise of Lemma 2, features without error.
 
     The width is Theorem 1's, the spectrum Lemma 3's; the gain is that of as many features, from above.
     """
@@ -60,19 +59,9 @@ def theorem3(world: Any, _seed: int, *, epsilon: Fraction, delta: Fraction) -> F
     for t in range(1, rounds + 1):
         gain = feature_upper_bound(size, t, 1.0)
         width = theorem1_width(spectrum, t, 2 * gain, norm=1.0, rho=0.5, error=0.0, zeta=ZETA)
-        bounds.append(theorem3_regret(t, width, gain, norm=1.0, rho=0.5, error=0.0))
+        # Algorithm 1 multiplies by β_t, Equation (8) and Theorem 1 by its root, which is meant.
+        bounds.append(2 * width * sqrt(t * gain))
     return np.diff(bounds)
-
-
-def theorem3_regret(
-    rounds: int, width: float, gain: float, *, norm: float, rho: float, error: float
-) -> float:
-    """Return Theorem 3's bound 2√(Tβ_Tγ_T) + 2T³√(β_T ε)/(3ρ) + 2TBε, `width` being β_T^½."""
-    if rounds < 1 or not rho > 0 or min(width, gain, norm, error) < 0:
-        raise out_of_range("rounds >= 1, rho > 0, and width, gain, norm, error >= 0")
-    # Algorithm 1 multiplies by β_t, Equation (8) and Theorem 1 by its root, which is meant.
-    main = 2 * width * sqrt(rounds * gain)
-    return main + 2 * rounds**3 * width * sqrt(error) / (3 * rho) + 2 * rounds * norm * error
 
 
 def order(world: Any, _seed: int, *, epsilon: Fraction, delta: Fraction) -> Floats:

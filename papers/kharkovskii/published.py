@@ -6,29 +6,15 @@ moves: Z distinguishes the two with certainty (`dpaccount claims kharkovskii-the
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
-from flint import arb
 
 from bandits.statistics.arrays import Floats
 from dpaccount.errors import out_of_range
-from dpaccount.numerics.intervals import ball
-
-
-def omega(epsilon: Fraction, delta: Fraction, columns: int, *, printed: bool = False) -> arb:
-    """Return a ball around the threshold ω of line 5, at r = `columns`: 16√(r ln(2/δ)) ln(16r/δ)/ε.
-
-    That reading meets the thresholds on r which the paper reports; `printed` in its text is 16√r ln(2/δ)….
-    """
-    log2, log16 = (ball(x / delta).log() for x in (Fraction(2), Fraction(16 * columns)))
-    under = ball(columns)
-    scale = under.sqrt() * log2 if printed else (under * log2).sqrt()
-    return 16 * scale * log16 / ball(epsilon)
 
 
 def width(epsilon: float, delta: float, columns: int) -> float:
-    """Return ω, as it is read, as a double: what a run takes; no bound rests on it."""
+    """Return the threshold ω of line 5, as read, as a double: what a run takes; no bound rests on it."""
     return 16 * math.sqrt(columns * math.log(2 / delta)) * math.log(16 * columns / delta) / epsilon
 
 

@@ -12,7 +12,6 @@ from bandits.simulation import information_gain
 from bandits.statistics import published_noise
 from dpaccount.errors import InputError
 from dpaccount.proof import point
-from papers.dubey.regret import theorem3_regret
 from tests.looped import looped
 
 TENTH = Fraction(1, 10)
@@ -121,18 +120,14 @@ def test_what_is_no_kernel_matrix_or_ridge_has_no_gain():
             wrong()
 
 
-# ------------------------------------------------------------------ Theorems 1 and 3
+# ------------------------------------------------------------------ Theorem 1
 
 
-def test_the_theorems_terms_by_hand():
+def test_the_width_s_terms_by_hand():
     spectrum = published_noise.Spectrum(4.0, 8.0, 3.0)
     width = published_noise.theorem1_width(spectrum, 10, 2.0, norm=1.0, rho=0.5, error=0.01, zeta=0.1)
     by_hand = sqrt(8 / 0.25 + 1) + 10 * 0.01 / (0.5 * 2) + 6 + sqrt(2 + 2 * log(20))
     assert width == pytest.approx(by_hand)
-    regret = theorem3_regret(100, 2.0, 9.0, norm=1.0, rho=0.5, error=0.0)
-    assert regret == pytest.approx(2 * 2 * 30)
-    with_error = theorem3_regret(10, 2.0, 9.0, norm=1.0, rho=0.5, error=1e-4)
-    assert with_error == pytest.approx(4 * sqrt(90) + 2 * 1000 * 2 * 1e-2 / 1.5 + 20 * 1e-4)
 
 
 def test_limits_out_of_order_are_refused():

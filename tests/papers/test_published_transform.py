@@ -6,12 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from papers.claims.kharkovskii.projection import published_omega
 from papers.kharkovskii import published
 from papers.kharkovskii.fields import gaussian_field, grid, loans, properties
 from papers.kharkovskii.published import (
     column_basis,
     least_singular_value,
-    omega,
     outside,
     transform,
     width,
@@ -30,8 +30,9 @@ def test_the_reading_meets_the_thresholds_that_the_paper_reports_and_the_print_d
     epsilon = Fraction(math.exp(log_epsilon)).limit_denominator(10**9)
     least, delta = least_singular_value(GRID), Fraction(1, 10**5)
     assert least == pytest.approx(1030.88, abs=0.01)
-    assert float(omega(epsilon, delta, columns).mid()) == pytest.approx(width(float(epsilon), 1e-5, columns))
-    assert omega(epsilon, delta, columns) < least < omega(epsilon, delta, columns, printed=True)
+    read, printed = (published_omega(epsilon, delta, columns, printed=each) for each in (False, True))
+    assert float(read.upper) == pytest.approx(width(float(epsilon), 1e-5, columns))
+    assert read.upper < least < printed.lower
 
 
 @pytest.mark.parametrize("lifted", [False, True])

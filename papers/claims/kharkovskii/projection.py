@@ -5,18 +5,29 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from bandits.statistics.arrays import Floats
 from dpaccount.exact import Enclosure
-from papers.claims.enclosures import enclose
+from dpaccount.numerics.intervals import ball
+from papers.claims.enclosures import enclose, log
 from papers.claims.parameters import Values
 from papers.claims.sampling import TRIALS, attack
-from papers.kharkovskii.published import column_basis, least_singular_value, omega, outside, transform
+from papers.kharkovskii.published import column_basis, least_singular_value, outside, transform
 
 
 def published_omega(epsilon: Fraction, delta: Fraction, columns: int, *, printed: bool = False) -> Enclosure:
-    """Return ω as it is read, or as it is `printed`."""
-    return enclose(lambda: omega(epsilon, delta, columns, printed=printed))
+    """Return the threshold ω of line 5, at r = `columns`: 16√(r ln(2/δ)) ln(16r/δ)/ε.
+
+    That reading meets the thresholds on r which the paper reports; `printed` in its text is 16√r ln(2/δ)….
+    """
+
+    def omega() -> arb:
+        log2, log16 = log(2 / delta), log(16 * columns / delta)
+        scale = ball(columns).sqrt() * log2 if printed else (ball(columns) * log2).sqrt()
+        return 16 * scale * log16 / ball(epsilon)
+
+    return enclose(omega)
 
 
 def column_space(p: Values, seed: int) -> dict[str, Any]:
