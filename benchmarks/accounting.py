@@ -13,6 +13,7 @@ from fractions import Fraction
 from benchmarks.account_rows import REALISTIC, trained
 from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows
 from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.calibrate import calibrate
 from dpaccount.exact import Enclosure
 from dpaccount.plan.events import (
     BandedPoisson,
@@ -52,9 +53,32 @@ SHAPED: dict[str, tuple[Relation, tuple[Event, ...], str]] = {
     "8 examples of a user": (Relation.ADD_REMOVE, (USERS,), "1e-5"),
     "16 bands on cyclic samples": (Relation.ADD_REMOVE, (BANDS,), "1e-5"),
 }
+FEW: dict[str, tuple[Relation, tuple[Event, ...], str]] = {
+    f"{steps} steps at rate {rate}, σ {sigma}": (
+        Relation.ADD_REMOVE,
+        (trained(rate, sigma, steps),),
+        "1e-5",
+    )
+    for rate, sigma, steps in (
+        ("0.001", "0.7", 2),
+        ("0.001", "0.7", 5),
+        ("0.001", "0.7", 25),
+        ("0.0001", "1", 2),
+        ("0.01", "0.5", 10),
+        ("0.1", "1", 2),
+    )
+} | {
+    f"{count} different sampled Gaussians": (
+        Relation.ADD_REMOVE,
+        tuple(trained(f"{(10 + k) / 10**4}", f"{0.7 + k / 100:.2f}", 1) for k in range(count)),
+        "1e-5",
+    )
+    for count in (2, 3, 30)
+}
 ROWS = (
     REALISTIC
     | SHAPED
+    | FEW
     | {name: (Relation.ADD_REMOVE, each, "1e-6") for name, each in DIFFERENT.items()}
     | {
         "Gaussian 1, 1e-5": (Relation.REPLACE_ONE, (Gaussian(sigma=1),), "1e-5"),
@@ -161,6 +185,12 @@ for name, work in [*rows.items(), ("200 randomised responses", (None, 1e-6))]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
     found[name] = {"dp-accounting": [epsilon, epsilon, min(times)]}
+begun = time.process_time()
+sigma = dp.calibrate_dp_mechanism(
+    lambda: pld.PLDAccountant(dp.NeighboringRelation.ADD_OR_REMOVE_ONE),
+    lambda sigma: dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(.001, G(sigma)), 25),
+    .18, 1e-5, dp.ExplicitBracketInterval(.5, 2))
+found["calibrated"] = {"dp-accounting": [sigma, sigma, time.process_time() - begun]}
 try:
     import random_allocation as ra
 
@@ -222,7 +252,7 @@ def written() -> str:
     """Return the realistic rows for the peers: their events as documents have them, and δ."""
     found = {
         name: (json.loads(Plan(relation, events).to_json())["events"], delta)
-        for name, (relation, events, delta) in (REALISTIC | SHAPED).items()
+        for name, (relation, events, delta) in (REALISTIC | SHAPED | FEW).items()
     }
     return json.dumps(found)
 
@@ -250,6 +280,12 @@ def rows(setting: BenchmarkSetting) -> Rows:
                 error = max(error, abs(below - float(bounds.lower or 0)))
             _, seconds = timed(events, relation, delta, Fraction(max(error, 1e-12)))
             yield BenchmarkRow(name, seconds, "s", peer, spent, f"{own}, its error {error:.0e}")
+    begun = time.process_time()
+    sought = calibrate(lambda sigma: Plan("add-remove", [trained("0.001", sigma, 25)]), "0.18", "1e-5")
+    seconds = time.process_time() - begun
+    sigma, _, most = theirs.get("calibrated", {}).get("dp-accounting", (None, None, None))
+    note = f"{float(sought):.7f}, theirs {sigma:.7f}" if sigma else f"{float(sought):.7f}"
+    yield BenchmarkRow("σ of 25 steps at rate 0.001", seconds, "s", "dp-accounting", most, note)
     for name, steps, limit in (("equal", [trained("0.01", "1", 1)] * 1000, 5), ("different", DIFFERENT, 30)):
         spent = fresh(steps)
         first = sum(spent[:FIRST])

@@ -264,11 +264,10 @@ def _bounded_below(total: Composition) -> tuple[capped.Parts, bool] | None:
 def _capped(total: Composition, most: float | None) -> capped.Search:
     """Return a search for as long as Fourier inversion may take, which is slow where losses hardly vary."""
     parts, mirrored = _bounded_below(total) or ([], False)
-    search = capped.Search(parts, math.inf, mirrored=mirrored)
-    search.left = granted(
-        SECOND * min(0.6, max(0.08, 0.02 / -float(search.origin))) if most is None else most
-    )
-    return search
+    if most is None:
+        count, still = sum(n for _, n, _ in parts), -sum(n * float(low) for _, n, low in parts)
+        most = SECOND * min(0.6, max(0.08, 0.05 / still), 6 / count)
+    return capped.Search(parts, granted(most), mirrored=mirrored)
 
 
 def capped_epsilon(
