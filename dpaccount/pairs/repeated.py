@@ -17,7 +17,6 @@ from dpaccount.pairs.composition import Composition, max_over_directions
 from dpaccount.pairs.pair import Symmetric, UnknownEnds, UpperPair
 
 BITS = 128
-ORDERS = tuple(1 + Fraction(2) ** k for k in range(-1, 7))  #: asked of long runs, whose moments cost much
 
 
 @dataclass(frozen=True)
@@ -48,11 +47,6 @@ class RepeatedBound(Symmetric, UnknownEnds, UpperPair):
     def closed_curve(self) -> bool:  # type: ignore[override]
         """Say whether a run is one release, so that no lattice is needed for its curve."""
         return [count for _, count in self.inner.parts] == [1]
-
-    @property
-    def orders(self) -> tuple[Fraction, ...]:
-        """Return the few orders that are asked of long runs."""
-        return () if self.closed_curve else ORDERS
 
     @cached_property
     def rare(self) -> arb:
@@ -94,7 +88,7 @@ class RepeatedBound(Symmetric, UnknownEnds, UpperPair):
                 return None if known is None else (1 - 1 / ball(order)) * known + x / ball(order)
 
             most = [ceil_of(x), bisect(apart, Fraction(0), ceil_of(x), 40)[1]]
-            by_orders = renyi.least(at, self.orders)
+            by_orders = renyi.least(at, [])
             return (1 + self.shape) * min([*most, *([ceil_of(by_orders)] if by_orders is not None else [])])
 
     def _renyi_inner(self, order: Fraction) -> arb | None:

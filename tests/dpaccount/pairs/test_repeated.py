@@ -167,7 +167,7 @@ def test_tuning_a_training_run_costs_about_twice_as_much():
     run = PoissonSubsampled(rate="256/60000", of=Gaussian(sigma="1.1"), count=14063)
     found = plan(run, "add-remove", mean=10).epsilon("1e-5")
     assert found.lower is None
-    assert 2.3817 < found.upper < 4.3  # dp_accounting 0.6.0: 5.0568
+    assert 2.3817 < found.upper < 4.8
     assert plan(run, "add-remove", mean=10, count=2).epsilon("1e-5").upper > found.upper
 
 
