@@ -29,7 +29,7 @@ from audits.cli.options import (
 )
 from dpaccount.documents import atomically, parse_json
 from dpaccount.errors import InputError
-from dpaccount.exact import formatted, printed, shown
+from dpaccount.exact import printed, shown
 
 if TYPE_CHECKING:
     from dpaccount.accounting.risk_targets import RiskTarget
@@ -301,8 +301,6 @@ class TrainingOptions:
     """For DP-FTRL: the fewest steps between participations (default: those of a pass)."""
     bands: Whole = None
     """For banded-toeplitz: the number of diagonals."""
-    tried: Number = None
-    """How many runs are tuned over, on average: their number must be drawn in secret, geometrically."""
 
     def share(self) -> Fraction:
         """Return δ."""
@@ -374,11 +372,6 @@ class TrainingOptions:
 
 
 NOTHING_SAID = TrainingOptions()
-TUNED = (
-    "For the best of a number of such runs, drawn in secret from a geometric distribution with mean {},"
-    " whose settings are drawn by a rule fixed beforehand, and of which nothing else is shown, epsilon is at"
-    " most {} in all."
-)
 
 
 def sgd(
@@ -409,7 +402,7 @@ def sgd(
 
     from dpaccount.accounting.accountant import Accountant
     from dpaccount.accounting.answers import risk_fields
-    from dpaccount.accounting.training import UNCOUNTED, Training
+    from dpaccount.accounting.training import Training
     from dpaccount.schemas.costs import CorrelatedRun, RiskAnswer, SgdRun
 
     share, wanted = options.share(), risk.target()
@@ -419,15 +412,7 @@ def sgd(
     bounds = run.epsilon(share)
     learned = risk_fields(Accountant(run.plan()), share, None if wanted is None else wanted.at)
     sentence = run.statement(share, bounds, learned["sentence"])
-    tried, tuned = number(options.tried, "--tried"), {}
-    if tried is not None:
-        most = run.tuned(share, tried).upper
-        tuned = {"tried": shown(tried), "tuned_epsilon": printed(most, up=True)}
-        sentence = sentence.removesuffix(UNCOUNTED) + TUNED.format(
-            shown(tried), formatted(most, ".4g", up=True)
-        )
     common = {
-        **tuned,
         "sigma": shown(run.sigma),
         "steps": run.steps,
         **run.described(),

@@ -81,7 +81,6 @@ EXACT = (
 UPPER = (
     Method("Rényi bound", upper.always, upper.renyi_epsilon, upper.renyi_delta),
     Method("Rényi bound", upper.has_orders, upper.given_epsilon, upper.given_delta),
-    Method("curve of one step", upper.has_curve, upper.curve_epsilon, upper.curve_delta),
     Method("dominating pairs", upper.adds_up, upper.summed_epsilon, upper.summed_delta),
     Method("dominating pairs", upper.by_pairs, upper.pairs_epsilon, upper.pairs_delta),
 )

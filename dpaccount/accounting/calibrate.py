@@ -70,7 +70,6 @@ FIXED = {  #: keys whose number cannot be sought, and why
     "times": "the bound is for whole epochs of steps/times; count may be sought",
     "start": "it says where a stream begins, not how much it costs",
     "cover": "it says who pays, not how much",
-    "shape": "a bound may fall while it grows; mean may be sought",
     "points": "an order says where a divergence is taken; the epsilon beside it may be sought",
     "p": "probabilities add up to 1, so none is free by itself",
     "q": "probabilities add up to 1, so none is free by itself",

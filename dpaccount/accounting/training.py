@@ -44,7 +44,6 @@ from dpaccount.plan.events import (
     PoissonReplaced,
     PoissonSubsampled,
     RandomAllocation,
-    Repeated,
     SampledWithoutReplacement,
 )
 from dpaccount.relation import Relation, adjacency
@@ -71,9 +70,6 @@ ADD_REMOVE: Any = Relation.ADD_REMOVE
 POINTS = 60  #: of a curve over steps
 
 
-UNCOUNTED = "The choice of hyperparameters on the same data is not counted."
-
-
 def check_batches(examples: int, batch: int, steps: int) -> None:
     """Refuse numbers that are those of no training run, with `InputError`."""
     for name, value in (("examples", examples), ("batch", batch), ("steps", steps)):
@@ -89,7 +85,8 @@ def stated(cost: Enclosure, delta: Exact, moved: str, holds: str, more: str, lea
     learned = f"{learned} " if learned else ""
     return (
         f"Training is ({epsilon}, {share})-differentially private with respect to {moved}. This holds if"
-        f" {holds}. Epsilon is an upper bound, rounded up. {learned}{more} {UNCOUNTED}"
+        f" {holds}. Epsilon is an upper bound, rounded up. {learned}{more} The choice of hyperparameters on"
+        " the same data is not counted."
     )
 
 
@@ -122,11 +119,6 @@ class AddedRun:
     def plan(self) -> Plan:
         """Return the plan of the run."""
         raise NotImplementedError
-
-    def tuned(self, delta: Exact, mean: Exact) -> Enclosure:
-        """Return an ε of the best of a geometric number of such runs, `mean` on average (see `Repeated`)."""
-        plan = self.plan()
-        return Accountant(Plan(plan.relation, Repeated(of=plan.events[0], mean=mean))).epsilon(delta)
 
     def __add__(self, more: "Plan | AddedRun | Event") -> Plan:
         """Return the plan of this and more, under the same relation."""

@@ -344,17 +344,6 @@ def _allocated(total: Total, event: ev.RandomAllocation, count: int) -> None:
         total.pair(AllocatedGaussian(steps, inner.mu2[1]), copies)
 
 
-def _repeated(total: Total, event: ev.Repeated, count: int) -> None:
-    """Add the bound for the best of several runs; of exactly one, the run."""
-    from dpaccount.pairs.repeated import RepeatedBound
-
-    inner, poisson = composition_of([(event.of, 1)]), event.runs == "poisson"
-    if event.mean == 1 and not poisson:
-        total.add(event.of, count)
-    elif not inner.empty:
-        total.pair(RepeatedBound(inner, event.mean, None if poisson else event.shape), count)
-
-
 def _sequence(total: Total, event: ev.Sequence, count: int) -> None:
     for part in event.of:
         total.add(part, count)
@@ -389,6 +378,5 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.PoissonReplaced: _replaced,
     ev.SampledWithoutReplacement: _without_replacement,
     ev.RandomAllocation: _allocated,
-    ev.Repeated: _repeated,
     ev.Sequence: _sequence,
 }

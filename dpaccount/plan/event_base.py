@@ -351,8 +351,6 @@ RANGES: dict[str, tuple[int | None, int | None, bool]] = {
     "mu": (0, None, False),
     "eta": (0, None, False),
     "rate": (0, 1, False),
-    "mean": (None, None, False),
-    "shape": (0, None, False),
     "delta": (0, 1, False),
     "k": (2, None, True),
     "rounds": (1, None, True),

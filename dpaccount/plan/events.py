@@ -37,7 +37,6 @@ from dpaccount.plan.sample_events import (
     PoissonReplaced,
     PoissonSubsampled,
     RandomAllocation,
-    Repeated,
     SampledWithoutReplacement,
     TruncatedPoisson,
 )
@@ -69,7 +68,6 @@ __all__ = [
     "RandomAllocation",
     "RandomizedResponse",
     "Rdp",
-    "Repeated",
     "SampledWithoutReplacement",
     "Sequence",
     "Shuffled",
@@ -307,7 +305,6 @@ VOCABULARY: dict[str, type[Event]] = {
         PoissonReplaced,
         SampledWithoutReplacement,
         RandomAllocation,
-        Repeated,
         MatrixFactorisation,
         DpFtrl,
         BandedPoisson,

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.exact import double, shown
+from dpaccount.exact import double
 from dpaccount.plan import events as ev
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
@@ -88,7 +88,7 @@ def _replaced(event: Event) -> Event:
         if event.of == NO_NOISE:  # whoever is drawn is seen
             return replace(NO_NOISE, delta=event.rate, count=event.count)
         return ev.PoissonReplaced(rate=event.rate, of=event.of, count=event.count)
-    if isinstance(event, ev.SampledWithoutReplacement | ev.Repeated):
+    if isinstance(event, ev.SampledWithoutReplacement):
         return replace(event, of=_replaced(event.of))
     if isinstance(event, ev.Gaussian | ev.Laplace | ev.DiscreteLaplace):
         return replace(event, sensitivity=2 * event.sensitivity)
@@ -153,16 +153,6 @@ def _laplace(table: dict[str, Place]) -> list[Event]:
     return [ev.Laplace(scale=scale) if scale else NO_NOISE]
 
 
-def _repeated(table: dict[str, Place]) -> list[Event]:
-    """Return the best of several runs; their shape ∞, written as text or not, stands for Poisson runs."""
-    of, mean, shape = _together(table["event"]), table["mean"].positive(), table["shape"]
-    if shape.value in ("inf", math.inf):
-        return [ev.Repeated(of=of, mean=mean, runs="poisson")]
-    if mean < 1:
-        raise table["mean"].wrong(f"a mean of {shown(mean)} runs", "there is one run or more: at least 1")
-    return [ev.Repeated(of=of, mean=mean, shape=shape.real(0))]
-
-
 def _tree(table: dict[str, Place]) -> list[Event]:
     """Return one node's noise on every level of the largest tree: a record is in one leaf of one tree."""
     counts = table["step_counts"]
@@ -215,7 +205,6 @@ _DP_EVENTS: dict[str, tuple[tuple[str, ...], Callable[[dict[str, Place]], list[E
             )
         ],
     ),
-    "RepeatAndSelectDpEvent": (("event", "mean", "shape"), _repeated),
     "SingleEpochTreeAggregationDpEvent": (("noise_multiplier", "step_counts"), _tree),
 }
 

@@ -12,7 +12,6 @@ from dpaccount.exact import shown
 from dpaccount.plan.event_base import RANGES, Event, Stream
 from dpaccount.plan.events import ELSEWHERE, VOCABULARY, Plan, allowed, misplaced
 from dpaccount.plan.gaussian_events import FACTORS
-from dpaccount.plan.sample_events import RUNS
 from dpaccount.relation import Relation
 
 
@@ -172,6 +171,5 @@ _READERS: dict[str, Callable[[Place], Any]] = {
     "coefficients": lambda place: tuple(item.real() for item in _some(place)),
     "rows": lambda place: tuple(tuple(item.real() for item in row.items()) for row in _some(place)),
     "mechanism": lambda place: place.text(*FACTORS),
-    "runs": lambda place: place.text(*RUNS),
     "kind": lambda place: place.text("sqrt-toeplitz"),
 }

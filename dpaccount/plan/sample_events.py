@@ -5,10 +5,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpaccount.errors import InputError
-from dpaccount.exact import shown
 from dpaccount.numerics.closed import toeplitz
 from dpaccount.numerics.closed.sampling import replaced_loss
-from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.plan.event_base import (
     ONE,
     Amount,
@@ -18,7 +16,6 @@ from dpaccount.plan.event_base import (
     RealRows,
     Reals,
     event_kind,
-    require_nestable,
     walk,
 )
 from dpaccount.plan.gaussian_events import NONE, listed, read_rows
@@ -210,49 +207,6 @@ class RandomAllocation(OnSample):
     def _pure(self) -> Amount:
         return self.whole().pure()
 
-
-@event_kind
-class Repeated(Event):
-    """The best of a random number of runs of `of`, by any score: tuning, of which nothing else is shown.
-
-    Each run draws its settings by a rule that is fixed beforehand.  The number of runs is truncated negative
-    binomial of `shape` (1: geometric, 0: logarithmic), at least 1, or ``poisson``, `mean` on average.
-    It is run `count` times on the units of `cover`, the first and the last (None: all).
-    """
-
-    name = "repeated"
-    of: Event
-    mean: Real
-    shape: Real = ONE
-    runs: str = "negative-binomial"
-
-    def _check(self) -> None:
-        require_nestable(self.name, self.of)
-        if self.runs not in RUNS:
-            raise InputError(
-                f"runs = {self.runs!r} is no distribution", f"known: {', '.join(RUNS)}", self.name
-            )
-        if self.mean < 1 and self.runs != "poisson":
-            right = "it must be at least 1: there is one run or more"
-            raise InputError(f"mean = {shown(self.mean)} is out of range", right, self.name)
-
-    def _pure(self) -> Amount:
-        """Return (2 + η)ε; of Poisson runs ε and mean·tanh(ε/2), rounded up (see `RepeatedBound`)."""
-        loss = self.of.pure()
-        if loss is None or (self.mean == 1 and self.runs != "poisson"):
-            return loss
-        if self.runs != "poisson":
-            return (2 + self.shape) * loss
-        with precision(128):
-            return loss + self.mean * ceil_of((ball(loss) / 2).tanh())
-
-    def for_group(self, k: int) -> Event | None:
-        """Return the same of an event that bounds the inner one for k units."""
-        inner = self.of.for_group(k)
-        return None if inner is None else replace(self, of=inner)
-
-
-RUNS = ("negative-binomial", "poisson")  #: distributions of how many runs there are
 
 #: What `RandomAllocation` may run.
 ALLOCATED = ("gaussian", "gdp", "pure", "sequence")

@@ -160,8 +160,6 @@ class SgdRun(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dpaccou
     risk: RiskAnswer
     shuffled_epsilon: Bound
     statement: str
-    tried: Exact | Absent = UNSET
-    tuned_epsilon: Bound | Absent = UNSET
     confirmed: Confirmed | Absent = UNSET
 
 
@@ -179,6 +177,4 @@ class CorrelatedRun(Closed, frozen=True, kw_only=True, tag_field="schema", tag="
     epsilon: BoundEnds
     risk: RiskAnswer
     statement: str
-    tried: Exact | Absent = UNSET
-    tuned_epsilon: Bound | Absent = UNSET
     confirmed: Confirmed | Absent = UNSET

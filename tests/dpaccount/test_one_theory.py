@@ -43,7 +43,6 @@ IN_THE_KERNEL = {
     "discrete_gaussian": (proof.Lattice(F(16), ((1,),), 1), True),
     "exponential": (proof.BoundedRange(QUARTER), True),
     "bounded_range": (proof.BoundedRange(QUARTER), True),
-    "repeated": (proof.Pure(QUARTER), False),  # three times the ε of a run
     "shuffled": (proof.Pure(QUARTER), False),
     "shuffled_response": (proof.Pure(QUARTER), False),
     "approximate": (proof.Approximate(QUARTER, F(1, 10**8)), False),
@@ -62,7 +61,6 @@ IN_THE_KERNEL = {
 AT_ORDERS = {"zcdp": [(F(a), F(a + 1, 50)) for a in (2, 4, 16, 64)], "rdp": SAMPLES["rdp"].points}
 UNCONFIRMED = (
     "random_allocation",
-    "repeated",
     "shuffled",
     "shuffled_response",
     "gaussian_mixture",

@@ -20,7 +20,6 @@ from dpaccount.numerics.lattice import capped, composing, counted_losses, exact_
 from dpaccount.numerics.lattice.exact_grids import OnGrid
 from dpaccount.numerics.work_budget import SECOND, OutOfReach, granted, over_limit
 from dpaccount.pairs.composition import Composition
-from dpaccount.pairs.pair import LossPair
 
 LOG2 = math.log(2)
 MANY_SAMPLES = 133  #: different ones that leave no work for a second direction or method
@@ -46,12 +45,7 @@ def has_curve(total: Composition) -> bool:
 
 def one_step_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure:
     """Return ε(target) of one pair by its own curve."""
-    return crossing(total.pairs[0][0], target)
-
-
-def crossing(pair: LossPair, target: Fraction) -> Enclosure:
-    """Return ε(target) of a pair's own curve, which comes down to it."""
-    curve = pair.curve(100 + int(-log_float(target) / LOG2))
+    curve = total.pairs[0][0].curve(100 + int(-log_float(target) / LOG2))
     if ceil_of(curve(Fraction(0))) <= target:
         return Enclosure(Fraction(0), Fraction(0))
     high = Fraction(1, 1 << 20)

@@ -15,9 +15,8 @@ from dpaccount.accounting.methods import exact
 from dpaccount.exact import Enclosure, Number
 from dpaccount.numerics.closed import bounded_range, renyi, single_order
 from dpaccount.numerics.fourier import saddlepoint
-from dpaccount.numerics.intervals import ball, ceil_of, log_float
+from dpaccount.numerics.intervals import ball, log_float
 from dpaccount.pairs.composition import Composition, max_over_directions
-from dpaccount.pairs.pair import LossPair
 from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
 
 BISECTION_WIDTH = Fraction(1, 10**9)  #: relative width of what is found by bisection
@@ -62,33 +61,6 @@ def given_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Nu
 def given_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
     """Return a bound on δ(epsilon) at the best given order."""
     return _upper(renyi.delta(total.renyi, epsilon, total.orders))
-
-
-# ---- one bound of known curve
-
-
-def has_curve(total: Composition) -> bool:
-    """Say whether the total is one bound, once, that is best answered by its own curve."""
-    return (
-        total.parts == total.upper
-        and len(total.upper) == 1 == total.upper[0][1]
-        and _only(total).closed_curve
-    )
-
-
-def curve_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure | None:
-    """Return the bound's ε(target); None where its mass at an infinite loss is more than that."""
-    mass = _only(total).infinite_mass()
-    return None if mass is None or mass >= target else _upper(exact.crossing(_only(total), target).upper)
-
-
-def curve_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
-    """Return the bound at epsilon."""
-    return _upper(ceil_of(_only(total).curve(128)(epsilon)))
-
-
-def _only(total: Composition) -> LossPair:
-    return total.upper[0][0]
 
 
 # ---- lattices above upper curves

@@ -26,7 +26,7 @@ def epsilon(bound: Bound, target: Fraction, orders: Iterable[Fraction] = ()) -> 
     Without `orders` the best of all is sought; with them only they are tried.
     """
     with precision(160):
-        found = least(lambda order: epsilon_at(bound, target, order), orders)
+        found = _least(lambda order: epsilon_at(bound, target, order), orders)
         return None if found is None else max(Fraction(0), ceil_of(found))
 
 
@@ -47,7 +47,7 @@ def delta(bound: Bound, epsilon: Fraction, orders: Iterable[Fraction] = ()) -> F
         return None if tau is None else log_delta(order, tau, epsilon)
 
     with precision(160):
-        found = least(at, orders)
+        found = _least(at, orders)
         return None if found is None else min(Fraction(1), ceil_of(found.exp()))
 
 
@@ -67,7 +67,7 @@ def zcdp_order(rho: float, epsilon: float) -> Fraction:
     return 1 + Fraction(bisect_ratio(past, 1e-9, max(1.0, epsilon / rho) + 1 / math.sqrt(rho), 60)[1])
 
 
-def least(value: Callable[[Fraction], arb | None], orders: Iterable[Fraction]) -> arb | None:
+def _least(value: Callable[[Fraction], arb | None], orders: Iterable[Fraction]) -> arb | None:
     """Return the least value at the given orders, or at the best order where none are given."""
     tried = [value(order) for order in (tuple(orders) or _best(value))]
     return min(

@@ -43,7 +43,6 @@ SAMPLES = {
     "dominating_pair": ev.DominatingPair(p=["9/16", "7/16"], q=["7/16", "9/16"]),
     "dp_ftrl": ev.DpFtrl(rounds=12, sigma=8, participations=2, separation=5),
     "random_allocation": ev.RandomAllocation(steps=4, of=ev.Pure(epsilon="0.25")),
-    "repeated": ev.Repeated(of=ev.Pure(epsilon="1/12"), mean=4),
     "shuffled": ev.Shuffled(epsilon="0.25", population=2),
     "shuffled_response": ev.ShuffledResponse(epsilon="0.25", population=2),
     "poisson_examples": ev.PoissonExamples(rate="0.25", examples=2, of=ev.Gaussian(sigma=4)),
@@ -83,7 +82,6 @@ MILDER = {
     "poisson_replaced": {"rate": Fraction(9, 10)},
     "dp_ftrl": {"sigma": Fraction(11, 10), "sensitivity": Fraction(9, 10)},
     "random_allocation": {"steps": 2},
-    "repeated": {"mean": Fraction(1, 2)},
     "shuffled": {"epsilon": Fraction(9, 10), "population": 2},
     "shuffled_response": {"epsilon": Fraction(9, 10), "population": 2},
     "poisson_examples": {"rate": Fraction(9, 10), "examples": Fraction(1, 2)},
@@ -214,7 +212,7 @@ def test_unlike_classes_cost_the_worst_one(name):
     assert both.worst_delta("0.4", GAP).bounds.upper <= 1
 
 
-@pytest.mark.parametrize("name", slowly(NAMES, "sampled_without_replacement", "repeated"))
+@pytest.mark.parametrize("name", slowly(NAMES, "sampled_without_replacement"))
 def test_delta_of_epsilon_comes_back(name):
     both = accountant(SAMPLES[name])
     back = both.delta(epsilon(SAMPLES[name], gap="1e-6").upper, "1e-6")

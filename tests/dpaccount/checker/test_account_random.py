@@ -20,14 +20,7 @@ from tests.looped import looped
 
 KINDS = sorted(
     set(ev.VOCABULARY)
-    - {
-        "random_allocation",
-        "repeated",
-        "shuffled",
-        "shuffled_response",
-        "gaussian_mixture",
-        "truncated_poisson",
-    }
+    - {"random_allocation", "shuffled", "shuffled_response", "gaussian_mixture", "truncated_poisson"}
 )  #: these are not confirmed
 #: Kinds of which the accountant knows more than one curve, or an adaptive optimum: confirmed, not as close.
 LOOSER = ("rdp", "exponential", "bounded_range", "sampled_without_replacement")

@@ -64,9 +64,6 @@ VALUES = {
         ((HALF, SampledGaussian(HALF, ONE)), (HALF, SampledGaussian(Fraction(1, 10), Fraction(4)))),
         ((Fraction(3, 4), SampledGaussian(HALF, ONE)), (Fraction(1, 4), GaussianPair((ONE, ONE)))),
     ],
-    "mean": [Fraction(3), Fraction(2)],
-    "shape": [ONE, None],
-    "known": [None],
     "parts": [
         ((Fraction(7, 10), Fraction(0)), (Fraction(1, 5), HALF), (Fraction(1, 10), Fraction(2))),
         ((HALF, HALF), (HALF, ONE)),

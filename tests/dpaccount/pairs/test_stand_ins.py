@@ -141,15 +141,6 @@ def stand_ins(event, times=1):
     return [_all([pair] * (event.count * times)) for pair in once]
 
 
-def best_of(event):
-    """The best of a geometric number of runs, for results in the order that their losses have."""
-    for pair in stand_ins(event.of):
-        rising = sorted(zip(*pair, strict=True), key=lambda both: both[0] / max(both[1], 1e-300))
-        below = (np.concatenate([[0.0], np.cumsum(law)]) for law in zip(*rising, strict=True))
-        gone = 1 - 1 / float(event.mean)
-        yield tuple(np.diff((1 - gone) * x / (1 - gone * x)) for x in below)
-
-
 def banded(event):
     """Each round that may hold the unit: noise moved by its column, or not."""
     q, turns = float(event.rate), event.squares()[0]
@@ -242,7 +233,6 @@ _SINGLE = {
     "approximate": lambda e: [_failing(response(float(e.epsilon)), float(e.delta))],
     "shuffled": lambda e: shuffled_answers(e),
     "shuffled_response": lambda e: shuffled_answers(e),
-    "repeated": lambda e: best_of(e),
     "exponential": lambda e: ranged(float(e.epsilon)),
     "bounded_range": lambda e: ranged(float(e.eta)),
     "permute_and_flip": lambda e: flips(float(e.epsilon)),
@@ -323,7 +313,6 @@ def drawn(rng, name):
         "randomized_response": lambda: ev.RandomizedResponse(epsilon=epsilon, k=rng.choice([2, 4])),
         "shuffled": lambda: ev.Shuffled(epsilon=epsilon, population=rng.choice([1, 2, 5])),
         "shuffled_response": lambda: ev.ShuffledResponse(epsilon=epsilon, population=rng.choice([1, 2, 5])),
-        "repeated": lambda: ev.Repeated(of=ev.Pure(epsilon=epsilon), mean=rng.choice([1, 2, 9])),
         "exponential": lambda: ev.Exponential(epsilon=epsilon),
         "bounded_range": lambda: ev.BoundedRange(eta=epsilon),
         "permute_and_flip": lambda: ev.PermuteAndFlip(epsilon=epsilon),
