@@ -18,8 +18,8 @@ from flint import arb
 
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
-from dpaccount.numerics.fourier.means import MeanTransform
 from dpaccount.numerics.intervals import ball, floor_of, precision
+from dpaccount.pairs.gaussian import GaussianPair
 from dpaccount.pairs.pair import CommonSupport, ExactPair, UnknownEnds
 from dpaccount.pairs.poisson import SampledGaussian
 
@@ -50,12 +50,6 @@ class SeenMixture(UnknownEnds, CommonSupport, ExactPair):
         curves = [(ball(weight), pair.curve(bits)) for weight, pair in self.mixed]
         return lambda t: sum((weight * curve(t) for weight, curve in curves), arb(0))
 
-    def transform(self) -> MeanTransform | None:
-        """Return the mean of the transforms, if all have one."""
-        known = [(weight, pair.transform()) for weight, pair in self.mixed]
-        found = tuple((weight, each) for weight, each in known if each is not None)
-        return MeanTransform(found) if len(found) == len(known) else None
-
     def moment(self, s: arb) -> arb:
         """Return the mean of the moments, or of bounds on them."""
         return sum((ball(weight) * pair.moment(s) for weight, pair in self.mixed), arb(0))
@@ -68,12 +62,15 @@ class SeenMixture(UnknownEnds, CommonSupport, ExactPair):
 def truncated(rate: Fraction, size: int, population: int, mu2: Fraction) -> SeenMixture:
     """Return the pair of batches of at most `size` < `population`, whose noise one unit moves by √`mu2`.
 
-    Weights are rounded down, and what is left is of the largest rate and moves by 2: that costs no less.
+    Weights are rounded down, and what is left is of noise that always moves by 2: that costs no less.
     """
-    kinds = [(w, SampledGaussian(r, moved * mu2)) for w, r, moved in _kinds(rate, size, population) if w]
+    kinds: list[tuple[Fraction, ExactPair]] = []
+    for weight, drawn, moved in _kinds(rate, size, population):
+        pair = SampledGaussian(drawn, moved * mu2) if drawn < 1 else GaussianPair((moved * mu2,) * 2)
+        if weight:
+            kinds.append((weight, pair))
     rest = 1 - sum((weight for weight, _ in kinds), Fraction(0))
-    most = rate if rate < 1 else Fraction(size, population)
-    return SeenMixture((*kinds, (rest, SampledGaussian(most, 4 * mu2))) if rest else tuple(kinds))
+    return SeenMixture((*kinds, (rest, GaussianPair((4 * mu2,) * 2))) if rest else tuple(kinds))
 
 
 def _kinds(rate: Fraction, size: int, population: int) -> Iterator[tuple[Fraction, Fraction, int]]:

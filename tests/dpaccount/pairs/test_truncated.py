@@ -50,12 +50,9 @@ def laws(event, values):
     return found
 
 
-SMALL = [(2, 1, "1/2"), (3, 2, "1/2")]
-LARGER = [(4, 2, "0.3"), (4, 3, "0.9"), (5, 1, "0.2")]
-
-
-@pytest.mark.parametrize(
-    ("population", "size", "rate"), [*SMALL, *(pytest.param(*row, marks=pytest.mark.slow) for row in LARGER)]
+@looped(
+    ("population", "size", "rate"),
+    [(2, 1, "1/2"), (3, 2, "1/2"), (4, 2, "0.3"), (4, 3, "0.9"), (5, 1, "0.2")],
 )
 def test_every_dataset_of_values_of_at_most_1_costs_no_more(population, size, rate):
     event = batches(population, size, rate)
