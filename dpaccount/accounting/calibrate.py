@@ -219,9 +219,6 @@ def unknown_in(place: Place) -> Unknown:
         raise place.wrong(f'{at} is written "?": {why}', f"it may stand for {', '.join(SOUGHT)}")
     least, most, integer = RANGES[key]
     siblings = _at(place.value, steps[:-1])
-    if key in ("rate", "size", "population") and siblings["event"] == "truncated_poisson":
-        why = "the cost is not known to be monotone in it"
-        raise place.wrong(f'{at} is written "?": {why}', "it may stand for sigma or count")
     if key == "size" and isinstance(siblings.get("population"), int):
         most = siblings["population"]
     if key == "population" and isinstance(siblings.get("size"), int):

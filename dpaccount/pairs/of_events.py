@@ -249,17 +249,6 @@ def _poisson(total: Total, event: ev.PoissonSubsampled, count: int) -> None:
     total.pair(on_sample(_sampled(total, inner), event.rate), count)
 
 
-def _truncated(total: Total, event: ev.TruncatedPoisson, count: int) -> None:
-    from dpaccount.pairs.truncated import truncated
-
-    mu2 = composition_of([(event.of, 1)]).mu2[1]
-    if event.size == event.population:  # never truncated
-        total.add(ev.PoissonSubsampled(rate=event.rate, of=event.of), count)
-    elif event.rate and mu2:
-        total.pair(truncated(event.rate, event.size, event.population, mu2), count)
-        total.attained(Attained.NEVER)
-
-
 def _examples(total: Total, event: ev.PoissonExamples, count: int) -> None:
     """Add the mixture of Gaussians that a unit's examples make, all of them in one dataset.
 
@@ -373,7 +362,6 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.Zcdp: _zcdp,
     ev.Rdp: _rdp,
     ev.PoissonSubsampled: _poisson,
-    ev.TruncatedPoisson: _truncated,
     ev.PoissonExamples: _examples,
     ev.PoissonReplaced: _replaced,
     ev.SampledWithoutReplacement: _without_replacement,

@@ -38,7 +38,6 @@ from dpaccount.plan.sample_events import (
     PoissonSubsampled,
     RandomAllocation,
     SampledWithoutReplacement,
-    TruncatedPoisson,
 )
 from dpaccount.relation import Relation
 
@@ -73,7 +72,6 @@ __all__ = [
     "Shuffled",
     "ShuffledResponse",
     "Tree",
-    "TruncatedPoisson",
     "Zcdp",
     "allowed",
     "misplaced",
@@ -300,7 +298,6 @@ VOCABULARY: dict[str, type[Event]] = {
         ShuffledResponse,
         GaussianMixture,
         PoissonSubsampled,
-        TruncatedPoisson,
         PoissonExamples,
         PoissonReplaced,
         SampledWithoutReplacement,
@@ -442,7 +439,6 @@ ELSEWHERE = {
     "poisson_subsampled": "use poisson_replaced, or count it under add-remove",
     "poisson_examples": "it is counted under add-remove",
     "banded_poisson": "it is counted under add-remove",
-    "truncated_poisson": "it is counted under add-remove",
     "gaussian_mixture": "it is counted under add-remove",
     "poisson_replaced": "it is counted under replace-one",
     "random_allocation": "a unit that is replaced is a group of two (--group 2), counted under add-remove",

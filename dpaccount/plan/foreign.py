@@ -139,15 +139,6 @@ def _mixture(table: dict[str, Place]) -> list[Event]:
     return [mixture] if sigma else [NO_NOISE]
 
 
-def _truncated(table: dict[str, Place]) -> list[Event]:
-    noise, rate = _gaussian(table["noise_multiplier"]), table["sampling_probability"].number(0, 1)
-    if noise == NO_NOISE:
-        return [replace(NO_NOISE, delta=rate)]
-    with table["truncated_batch_size"].placing():
-        size, population = table["truncated_batch_size"].integer(1), table["dataset_size"].integer(1)
-        return [ev.TruncatedPoisson(rate=rate, size=size, population=population, of=noise)]
-
-
 def _laplace(table: dict[str, Place]) -> list[Event]:
     scale = table["noise_multiplier"].real(0)
     return [ev.Laplace(scale=scale) if scale else NO_NOISE]
@@ -190,10 +181,6 @@ _DP_EVENTS: dict[str, tuple[tuple[str, ...], Callable[[dict[str, Place]], list[E
                 rate=table["sampling_probability"].number(0, 1), of=_together(table["event"])
             )
         ],
-    ),
-    "TruncatedSubsampledGaussianDpEvent": (
-        ("dataset_size", "sampling_probability", "truncated_batch_size", "noise_multiplier"),
-        _truncated,
     ),
     "SampledWithoutReplacementDpEvent": (
         ("source_dataset_size", "sample_size", "event"),

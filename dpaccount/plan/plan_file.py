@@ -114,9 +114,7 @@ def _read_checks(table: dict[str, Place], name: str, values: dict[str, Any]) -> 
     if name == "discrete_laplace" or (name == "discrete_gaussian" and values.get("dimension", 1) == 1):
         if "sensitivity" in table:
             table["sensitivity"].integer(0)
-    elif (
-        name in ("sampled_without_replacement", "truncated_poisson") and values["size"] > values["population"]
-    ):
+    elif name == "sampled_without_replacement" and values["size"] > values["population"]:
         raise table["size"].wrong("the size exceeds the population", "use 1 <= size <= population")
 
 

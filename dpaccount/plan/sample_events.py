@@ -1,7 +1,6 @@
 """Events on a random sample of the units."""
 
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 
 from dpaccount.errors import InputError
@@ -33,49 +32,6 @@ class PoissonSubsampled(OnSample):
     group_attained = True  # where more than a chain is known: of Gaussian noise
     rate: Real
     of: Event
-
-    def _check(self) -> None:
-        super()._check()
-        if any(isinstance(part, TruncatedPoisson) for part in walk(self.of)):
-            wrong = "a truncated batch is drawn from a population of a known size, which a sample is not"
-            raise InputError(wrong, "draw it from the whole population", self.name)
-
-
-@event_kind
-class TruncatedPoisson(OnSample):
-    """`of`, run on a fresh Poisson batch of at most `size` units, others dropped uniformly (add-remove only).
-
-    `population` is how many units there are with the one that may be missing; without it there is one less to
-    draw from (a place that is drawn although it is empty, "zero-out", is something else).  `of` is Gaussian
-    noise on a sum, which is not divided by how many are in the batch; `sensitivity` in it is how far one unit
-    moves the sum.  A unit in a full batch takes another one's place: the sum moves by up to twice as far.
-    It is run `count` times on the units of `cover`, the first and the last (None: all).
-    """
-
-    name = "truncated_poisson"
-    rate: Real
-    size: int
-    population: int
-    of: Event
-
-    def _check(self) -> None:
-        if self.size > self.population:
-            right = "no batch is as large: use 1 <= size <= population"
-            raise InputError("size exceeds population", right, self.name)
-        super()._check()
-        self._known(("gaussian", "gdp", "sequence"))
-
-    def whole(self) -> Event | None:
-        """Return the event for a unit that always takes another one's place."""
-        return self.of.for_group(2) if self.size < self.population else self.of
-
-    def for_group(self, k: int) -> Event | None:
-        """Return noise moved by whoever is in one of two batches alone: k of the group, k whom they displace.
-
-        A chain of neighbours would have populations of other sizes, which may cost more.
-        """
-        moved = self.of.for_group(2 * k if self.size < self.population else k)
-        return None if moved is None else replace(moved * self.count, cover=self.cover)
 
 
 MOST_EXAMPLES = 256  #: of a unit: costs are those of a mixture of so many Gaussians

@@ -51,7 +51,6 @@ IN_THE_KERNEL = {
     "poisson_replaced": (proof.Gdp(QUARTER), False),
     "poisson_examples": (proof.Gdp(QUARTER), False),  # two examples, as if always drawn
     "gaussian_mixture": (proof.Gdp(QUARTER), False),  # as if it always moved by 2
-    "truncated_poisson": (proof.Gdp(QUARTER), False),  # as if it always took another one's place
     "banded_poisson": (proof.Gdp(F(5, 36)), False),  # 1 + ¼ of a column, over σ² = 9
     "sampled_without_replacement": (proof.Gdp(QUARTER), False),
     # one of several steps, not told which, costs no more than the first one would
@@ -64,7 +63,6 @@ UNCONFIRMED = (
     "shuffled",
     "shuffled_response",
     "gaussian_mixture",
-    "truncated_poisson",
 )  #: kinds of which the checker confirms nothing
 #: By how much the checker's δ may exceed the accountant's, relatively.
 WIDER = {"rdp": F(2), "sampled_without_replacement": F(1, 50)}

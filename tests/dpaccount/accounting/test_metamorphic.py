@@ -47,7 +47,6 @@ SAMPLES = {
     "shuffled_response": ev.ShuffledResponse(epsilon="0.25", population=2),
     "poisson_examples": ev.PoissonExamples(rate="0.25", examples=2, of=ev.Gaussian(sigma=4)),
     "banded_poisson": ev.BandedPoisson(rounds=2, sigma=3, rate="0.25", parts=2),
-    "truncated_poisson": ev.TruncatedPoisson(rate="0.25", size=1, population=2, of=ev.Gaussian(sigma=4)),
     "gaussian_mixture": ev.GaussianMixture(sigma=4, moves=[0, 1, 2], weights=["1/2", "1/4", "1/4"]),
 }
 NAMES = sorted(SAMPLES)
@@ -99,7 +98,6 @@ MILDER_EVENTS = {
     "dominating_pair": ev.DominatingPair(p=["17/32", "15/32"], q=["15/32", "17/32"]),
     "dp_ftrl": ev.DpFtrl(rounds=12, sigma=8, participations=1, separation=5),
     "gaussian_mixture": ev.GaussianMixture(sigma=4, moves=[0, 1, 2], weights=["1/2", "3/8", "1/8"]),
-    "truncated_poisson": ev.TruncatedPoisson(rate="0.25", size=1, population=2, of=ev.Gaussian(sigma=5)),
     "sampled_without_replacement": ev.SampledWithoutReplacement(
         size=1, population=8, of=ev.Gaussian(sigma=3)
     ),
@@ -113,7 +111,6 @@ def accountant(*events):
         ev.BandedPoisson,
         ev.RandomAllocation,
         ev.GaussianMixture,
-        ev.TruncatedPoisson,
     )
     sampled = any(isinstance(part, added) for event in events for part in ev.walk(event))
     return Accountant(Plan(Relation.ADD_REMOVE if sampled else Relation.REPLACE_ONE, events))

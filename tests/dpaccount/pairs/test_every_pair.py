@@ -60,10 +60,6 @@ VALUES = {
     "gone": [1, 1],
     "steps": [3, 2],
     "users": [2, 9],
-    "mixed": [
-        ((HALF, SampledGaussian(HALF, ONE)), (HALF, SampledGaussian(Fraction(1, 10), Fraction(4)))),
-        ((Fraction(3, 4), SampledGaussian(HALF, ONE)), (Fraction(1, 4), GaussianPair((ONE, ONE)))),
-    ],
     "parts": [
         ((Fraction(7, 10), Fraction(0)), (Fraction(1, 5), HALF), (Fraction(1, 10), Fraction(2))),
         ((HALF, HALF), (HALF, ONE)),

@@ -32,7 +32,7 @@ SAMPLES = (
     "sampled_without_replacement",
     "random_allocation",
 )
-ALONE = (*SAMPLES, "truncated_poisson", "banded_poisson", "tree", "matrix_factorisation", "sequence")
+ALONE = (*SAMPLES, "banded_poisson", "tree", "matrix_factorisation", "sequence")
 INNER = [kind for kind in KINDS if kind not in ALONE]
 OWN = (
     "pure",
@@ -172,25 +172,6 @@ def mixed(event):
     return sum(w * law for w, law in laws), laws[-1][1]
 
 
-def truncated(event, other):
-    """A unit that moves a sum by 1 among others that move it by `other` each."""
-    q, n, size = float(event.rate), event.population - 1, event.size
-    move = float(event.of.sensitivity / event.of.sigma)
-    edges = np.linspace(-5 - size * move, 5 + size * move, CELLS)
-
-    def law(total):
-        return np.diff([0.0, *(_normal(x - total * move) for x in edges), 1.0])
-
-    there, gone = np.zeros(CELLS + 1), np.zeros(CELLS + 1)
-    for k in range(n + 1):
-        weight, held = math.comb(n, k) * q**k * (1 - q) ** (n - k), min(k, size)
-        drawn_too = q * min(1.0, size / (k + 1))
-        gone += weight * law(held * other)
-        there += weight * (1 - drawn_too) * law(held * other)
-        there += weight * drawn_too * law(min(k, size - 1) * other + 1)
-    return there, gone
-
-
 def _normal(x):
     return math.erfc(-x / math.sqrt(2)) / 2
 
@@ -224,7 +205,6 @@ _SINGLE = {
     ],
     "banded_poisson": lambda e: [banded(e)],
     "gaussian_mixture": lambda e: [mixed(e)],
-    "truncated_poisson": lambda e: [truncated(e, other) for other in (-1, 1)],
     "laplace": lambda e: [cells(laplace_cdf, float(e.sensitivity / e.scale), 6)],
     "discrete_laplace": lambda e: [two_sided(math.exp(-1 / e.scale), int(e.sensitivity))],
     "discrete_gaussian": lambda e: [lattice(lambda x: math.exp(-x * x / (2 * e.sigma**2)), 1, 9)],
@@ -321,9 +301,6 @@ def drawn(rng, name):
         "dominating_pair": lambda: ev.DominatingPair(**rng.choice(GIVEN)),
         "zcdp": lambda: ev.Zcdp(rho=rng.choice(["1e-6", "0.1"]), xi=rng.choice([0, "0.2"])),
         "gdp": lambda: ev.Gdp(mu="0.5"),
-        "truncated_poisson": lambda: ev.TruncatedPoisson(
-            rate=rng.choice(["0.2", "0.6"]), size=rng.choice([1, 2]), population=3, of=ev.Gaussian(sigma=2)
-        ),
         "gaussian_mixture": lambda: ev.GaussianMixture(
             sigma=rng.choice([1, 3]), moves=[0, 2, rng.choice([1, 4])], weights=["0.5", "0.2", "0.3"]
         ),
