@@ -30,7 +30,7 @@ Parts = tuple[tuple[Fraction, Fraction], ...]  #: (weight, move), by rising move
 
 
 @dataclass(frozen=True)
-class GaussianMixture(LineMixture):
+class MixtureOnLine(LineMixture):
     """The pair of these parts when a unit is removed, or `added`: then the line is turned round."""
 
     parts: Parts
@@ -82,13 +82,13 @@ class MixtureTransform(MovedByParts):
         """Return logs of weights, and moves."""
         return tuple((float(w.log().mid()), float(m.mid())) for w, m in _law(self.mixed, 64))
 
-    def line(self, a: arb) -> "_TiltedMixture":
+    def line(self, a: arb) -> "_TiltedParts":
         """Return φ z^a."""
-        return _TiltedMixture(self, a)
+        return _TiltedParts(self, a)
 
 
 @dataclass(frozen=True)
-class _TiltedMixture(TiltedSample):
+class _TiltedParts(TiltedSample):
     """The integrand φ z^{a + iτ} of H."""
 
     factor: MixtureTransform

@@ -8,7 +8,7 @@ from flint import arb
 
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
-from dpaccount.numerics.gaussian_mixture import GaussianMixture, MixtureTransform, Parts
+from dpaccount.numerics.gaussian_mixture import MixtureOnLine, MixtureTransform, Parts
 from dpaccount.numerics.intervals import accurate, ball
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.pair import CommonSupport, ExactPair, OneWay, UnknownEnds
@@ -33,7 +33,7 @@ class MixturePair(UnknownEnds, OneWay, CommonSupport, ExactPair):
 
     def own_curve(self, bits: int) -> Curve:
         """Return the curve of a mixture of Gaussians on a line, or that of its reverse."""
-        mixture = GaussianMixture(self.parts, self.added)
+        mixture = MixtureOnLine(self.parts, self.added)
         return lambda t: accurate(lambda: mixture.delta(t), bits, max(96, bits + 32))
 
     def transform(self) -> MixtureTransform:
@@ -42,7 +42,7 @@ class MixturePair(UnknownEnds, OneWay, CommonSupport, ExactPair):
 
     def moment(self, s: arb) -> arb:
         """Return an upper bound on M(s)."""
-        return GaussianMixture(self.parts).moment_bound(s)
+        return MixtureOnLine(self.parts).moment_bound(s)
 
     def add_moments(self, total: Moments, count: int) -> bool:
         """Add the moments of the longest move alone, which are no less."""

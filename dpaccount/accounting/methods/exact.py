@@ -7,6 +7,7 @@ Each returns an enclosure, None where it does not come close enough, and raises 
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from flint import ctx
 
@@ -16,10 +17,13 @@ from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.closed.laplace import TruncatedPowers
 from dpaccount.numerics.fourier import contours, fourier, saddlepoint
 from dpaccount.numerics.intervals import accurate, ceil_of, floor_of, log_float, precision
-from dpaccount.numerics.lattice import capped, composing, counted_losses, exact_grids
+from dpaccount.numerics.lattice import composing, counted_losses, exact_grids
 from dpaccount.numerics.lattice.exact_grids import OnGrid
 from dpaccount.numerics.work_budget import SECOND, OutOfReach, granted, over_limit
 from dpaccount.pairs.composition import Composition
+
+if TYPE_CHECKING:
+    from dpaccount.numerics.lattice.capped import CappedSearch, Parts
 
 LOG2 = math.log(2)
 MANY_SAMPLES = 133  #: different ones that leave no work for a second direction or method
@@ -244,7 +248,7 @@ def few_at_a_time(total: Composition) -> bool:
     return few and all(pair.quick_dots for pair, _ in total.pairs) and _bounded_below(total) is not None
 
 
-def _bounded_below(total: Composition) -> tuple[capped.Parts, bool] | None:
+def _bounded_below(total: Composition) -> "tuple[Parts, bool] | None":
     """Return the counted pairs of a direction in which losses have least ones, and if it is the other one."""
     for way, mirrored in ((total, False), (total.reversed(), True)):
         finite = all(pair.infinite_mass() == pair.reversed().infinite_mass() == 0 for pair, _ in way.pairs)
@@ -255,13 +259,15 @@ def _bounded_below(total: Composition) -> tuple[capped.Parts, bool] | None:
     return None
 
 
-def _capped(total: Composition, most: float | None) -> capped.Search:
+def _capped(total: Composition, most: float | None) -> "CappedSearch":
     """Return a search for as long as Fourier inversion may take, which is slow where losses hardly vary."""
+    from dpaccount.numerics.lattice.capped import CappedSearch  # most plans do without it
+
     parts, mirrored = _bounded_below(total) or ([], False)
     if most is None:
         count, still = sum(n for _, n, _ in parts), -sum(n * float(low) for _, n, low in parts)
         most = SECOND * min(0.6, max(0.08, 0.05 / still), 6 / count)
-    return capped.Search(parts, granted(most), mirrored=mirrored)
+    return CappedSearch(parts, granted(most), mirrored=mirrored)
 
 
 def capped_epsilon(

@@ -28,8 +28,8 @@ from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses, rounded_up, two_points
 from dpaccount.numerics.work_budget import bearable, spend, steps_done
 
-MOST_NODES = 1 << 20
-FIRST = 200  #: nodes of the first lattice
+MOST_CAPPED_NODES = 1 << 20
+FIRST_NODES = 200  #: nodes of the first lattice
 LOG2 = math.log(2)
 MOST_FINER = 32.0  #: times that a lattice is as fine as the one before
 GUARD = 44  #: bits of masses beyond those of δ and of their number
@@ -59,7 +59,7 @@ class Capped(Excess):
         size = max(2, math.ceil((cap - origin) / step))
         bits = GUARD + math.ceil(-log2_delta) + 2 * count.bit_length() + size.bit_length()
         size += 3 + math.ceil(math.sqrt(count * (bits + 17)))  # beyond the cap, where the rise looks
-        bearable(size, MOST_NODES)
+        bearable(size, MOST_CAPPED_NODES)
         bearable(float(cap - origin), WIDEST)
         grid = Grid(step, bits, 0)
         rows = [_power(_once(part, first, grid, size), n, grid, size) for part, n, first in parts]
@@ -115,7 +115,7 @@ def _power(base: Row, count: int, grid: Grid, size: int) -> Row:
     return found
 
 
-class Search:
+class CappedSearch:
     """Ever finer lattices of one sum, while `most` steps of work last."""
 
     def __init__(self, parts: Parts, most: float, *, mirrored: bool) -> None:
@@ -127,7 +127,7 @@ class Search:
     def lattice(self, cap: Fraction, log2_delta: float) -> Capped | None:
         """Return a lattice up to a cap; None where it takes too much work."""
         wide = cap - self.origin
-        self.step = Fraction(min(float(self.step), float(wide) / FIRST))  # with few digits
+        self.step = Fraction(min(float(self.step), float(wide) / FIRST_NODES))  # with few digits
         if self.each * float(wide / min(self.step, self.needed)) > self.left:
             return None
         begun = steps_done()

@@ -232,9 +232,7 @@ def test_extremes_are_exact(name):
     assert both.delta(0).upper <= 1
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in COVERED if name not in ("dominating_pair", "truncated_poisson")]
-)  # refused on samples
+@pytest.mark.parametrize("name", [name for name in COVERED if name != "dominating_pair"])
 def test_a_whole_sample_is_the_event(name):
     event = SAMPLES[name]
     if all(ev.allowed(part.name, Relation.ADD_REMOVE) for part in ev.walk(event)):
