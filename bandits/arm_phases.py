@@ -273,13 +273,6 @@ class ArmPhases(Calibrated):
         of = "the arms' mean rewards, ½ without an answer"
         return {"means": accuracy.outwards(low, high, level, of)}
 
-    def best(self, view: View, level: Fraction = Fraction(19, 20)) -> list[int]:
-        """Return arms, from 0: the best one is among them with probability `level`, at any time.
-
-        What `accuracy` assumes of rewards is assumed here too; raises `InputError` with a `memory`.
-        """
-        return self._evidence(view).may_be_best(confidence.missed(level))
-
     def report(self, view: View) -> dict[str, object]:
         """Return what an experiment asks: an arm with its error, and all that may be the best.
 

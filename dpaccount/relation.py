@@ -8,14 +8,13 @@ that answers every question on which a proof or a test rests: those have no defa
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dpaccount.errors import InputError
 
@@ -24,10 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Rows = NDArray[np.float64]
-
-Number = TypeVar("Number", int, Fraction)
-Record = tuple[Number, ...]
-Move = tuple[Record[Number], Record[Number]]  #: a record, and what takes its place in a neighbour
 
 
 class Relation(StrEnum):
@@ -72,13 +67,6 @@ class Adjacency(ABC):
         return self.word
 
     @abstractmethod
-    def moves(self, records: Sequence[Record[Number]]) -> Iterable[Move[Number]]:
-        """Return (record, what takes its place in a neighbour), where `records` are all possible.
-
-        An absent record is zeros: a sum of records moves by the difference of the two.
-        """
-
-    @abstractmethod
     def steps(self, finer: "Adjacency") -> int | None:
         """Return the number of steps between neighbours under `finer` that lead to every neighbour.
 
@@ -105,14 +93,6 @@ class _Changed(Adjacency):
     rows_vary = False
     contributions = 2
 
-    @abstractmethod
-    def within(self, here: Iterable[Any], there: Iterable[Any]) -> bool:
-        """Return whether one record may take the other's place, exactly."""
-
-    def moves(self, records: Sequence[Record[Number]]) -> Iterable[Move[Number]]:
-        """Return every record with those that may take its place."""
-        return ((a, b) for a, b in product(records, records) if self.within(a, b))
-
     def neighbour(self, rows: "Rows", unit: int, other: "Rows") -> "Rows":
         """Return the rows with the nearest one in this place."""
         changed = rows.copy()
@@ -128,10 +108,6 @@ class ReplaceOne(_Changed):
     meaning = "the data of one unit are replaced by any other data; the number of units is public"
     has_radius = False
     radius = None
-
-    def within(self, here: Iterable[Any], there: Iterable[Any]) -> bool:
-        """Return True: any record may replace any other."""
-        return True
 
     def steps(self, finer: Adjacency) -> int | None:
         """Return 2 where records come and go: the old one goes, the new one comes."""
@@ -156,10 +132,6 @@ class AddRemove(Adjacency):
     contributions = 1
     has_radius = False
     radius = None
-
-    def moves(self, records: Sequence[Record[Number]]) -> Iterable[Move[Number]]:
-        """Return every record with zeros."""
-        return ((record, tuple(x - x for x in record)) for record in records)
 
     def steps(self, finer: Adjacency) -> int | None:
         """Return None for relations that keep the number of records."""
@@ -208,10 +180,6 @@ class BoundedRow(_Changed):
         """Return its word and its radius."""
         return f"{self.word}, radius {self.radius}"
 
-    def within(self, here: Iterable[Any], there: Iterable[Any]) -> bool:
-        """Return whether two records are at most the radius apart."""
-        return squared_distance(here, there) <= self.radius**2
-
     def steps(self, finer: Adjacency) -> int | None:
         """Return how often a smaller radius goes into this one; a move is a replacement, too."""
         if isinstance(finer, BoundedRow):
@@ -226,7 +194,7 @@ class BoundedRow(_Changed):
         pulled = other if far <= self.radius else here + (other - here) * (float(self.radius) / far)
         # Rounding may leave the pulled record a little too far away, so the exact test has the last word.
         for _ in range(60):  # far more than rounding takes; else it does not move
-            if self.within(here.tolist(), pulled.tolist()):
+            if squared_distance(here.tolist(), pulled.tolist()) <= self.radius**2:
                 return pulled
             pulled = here + (pulled - here) * (1 - 2.0**-40)
         return here

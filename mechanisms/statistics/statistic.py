@@ -165,12 +165,6 @@ class Statistic:
         """Return the rank of a median or quantile, between 0 and 1."""
         return self.q or Fraction(1, 2)
 
-    @cached_property
-    def reads(self) -> tuple[str, ...]:
-        """Return the names of the columns that it reads, each once."""
-        columns = (*self.by, *([self.column] if self.column else []), *self.on)
-        return tuple(dict.fromkeys((*(each.name for each in columns), *self._condition[0])))
-
     @property
     def _condition(self) -> Any:
         return condition(self.where, self.declared) if self.where.strip() else ((), None)
