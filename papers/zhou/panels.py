@@ -1,7 +1,8 @@
 """Where the algorithms of Zhou & Tan 2020 are compared: functions of a kernel, and two data sets.
 
-Section 5.1: 100 points of [0, 1], f = Σ aᵢ k(·, xᵢ) anew for every trial, noise uniform on [−1, 1] or, with
-heavy tails, Student's t with 3 degrees of freedom; or means of test rows, and these rows as rewards.
+Section 5.1: 100 points of [0, 1], f = Σ aᵢ k(·, xᵢ) with 100 centres xᵢ uniform among the points and aᵢ
+uniform on [−1, 1], anew for every trial, noise uniform on [−1, 1] or, with heavy tails, Student's t with 3
+degrees of freedom; or means of test rows, and these rows as rewards.
 """
 
 from collections.abc import Sequence
@@ -20,15 +21,17 @@ from bandits.simulation.potential_rewards import PotentialRewards
 from bandits.space.points import grid
 from bandits.statistics.arrays import Floats
 from bandits.statistics.calibration import one_of
+from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import NoNoise
 from papers.reproduction import TrialWorld, noise_of
 from papers.zhou.hard_functions import HARD_KERNELS
-from papers.zhou.kernel_functions import MOMENT_OF_STUDENT, NOISES, kernel_function
 
 PANEL_POINTS = 100
 LENGTHSCALE = Fraction(1, 5)
 ROUNDING_STEPS = 2**20  #: bounds are rounded up to multiples of its inverse
 TAILS = ("bounded", "heavy")
+CENTRES = 100
+MOMENT_OF_STUDENT = 3.0  #: E η² of Student's t with 3 degrees of freedom
 
 
 def rational(number: float) -> Fraction:
@@ -68,7 +71,7 @@ class RewardsWorld(TrialWorld):
         if self.kernel in FILES:
             return delays(self.kernel).rewards(rounds, seed)
         kernel = prior_kernel(grid(PANEL_POINTS), self.kernel, float(LENGTHSCALE))
-        return kernel_function(kernel, rounds, seed, NOISES[TAILS.index(self.tails)])
+        return kernel_function(kernel, rounds, seed, self.tails)
 
     def known(self, people: PotentialRewards) -> dict[str, object]:
         """Return B and R; noise with heavy tails of second moment c counts as uniform on ±√(3c)."""
@@ -123,6 +126,25 @@ class RewardsWorld(TrialWorld):
             **(_clipped(self, seeds) if self.tails == "bounded" else {}),
             "updates": self.rounds // getattr(bandit, "replays", 1),
         }
+
+
+def kernel_function(kernel: Floats, rounds: int, seed: int, tails: str = "bounded") -> PotentialRewards:
+    """Return f and `rounds` people's rewards on points whose kernel matrix is `kernel`.
+
+    B is max |f| over the points, at most the norm of f.  ``bounded``: noise on [−1, 1], R = 1.  ``heavy``:
+    t with 3 degrees of freedom, E y² ≤ v = B² + 3 and E η² = c = 3; its noise has no bound, and R is NaN.
+    A person's noise is the same whatever point they are given.
+    """
+    if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or rounds < 1:
+        raise out_of_range("a square kernel matrix and rounds >= 1")
+    one_of("tails", tails, TAILS)
+    rng = np.random.default_rng([seed, 11 + TAILS.index(tails)])  # apart from a run's coins and noise
+    centres = rng.integers(0, len(kernel), CENTRES)
+    means = kernel[:, centres] @ rng.uniform(-1, 1, CENTRES)
+    eta = rng.uniform(-1, 1, rounds) if tails == "bounded" else rng.standard_t(3, rounds)
+    limit = 1.0 if tails == "bounded" else float("nan")
+    # The paper takes B from f itself; privacy would need a public bound.
+    return PotentialRewards(means, means + eta[:, None], float(np.abs(means).max()), limit)
 
 
 def course(subject: LocalRewards, world: PotentialRewards, seed: int) -> Floats:

@@ -12,7 +12,7 @@ from bandits.simulation.delays import FILES, FOLDER, delays
 from bandits.simulation.potential_rewards import PotentialRewards
 from dpaccount.errors import InputError
 from papers.zhou import hard_functions as hard
-from papers.zhou.kernel_functions import kernel_function
+from papers.zhou.panels import kernel_function
 
 GRID = np.linspace(0, 1, 100)
 KERNEL = squared_exponential(GRID[:, None], GRID[:, None], 0.2)
@@ -45,7 +45,7 @@ def test_noise_has_its_moments():
     eta = (uniform.rows - uniform.means)[:, 0]
     assert abs(eta.mean()) < 4 / np.sqrt(3 * rounds)
     assert eta.var() == pytest.approx(1 / 3, abs=4 * np.sqrt(4 / 45 / rounds))
-    student = kernel_function(KERNEL[:2, :2], rounds, 4, "student")
+    student = kernel_function(KERNEL[:2, :2], rounds, 4, "heavy")
     beyond = (np.abs(student.rows - student.means)[:, 0] > 3.182446).mean()  # the 97.5 % point of t with 3
     assert beyond == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / rounds))
     assert np.isnan(student.noise_bound)

@@ -14,7 +14,7 @@ from bandits.statistics.axes import eigenfeatures
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
-from papers.zhou.kernel_functions import kernel_function
+from papers.zhou.panels import kernel_function
 from tests.looped import looped
 
 KERNEL = grid(12).kernel("matern-5/2", 0.2)
