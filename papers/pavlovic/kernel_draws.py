@@ -27,7 +27,6 @@ DRAW_KINDS: Final = ("rkhs", "process")
 class KernelWorld:
     """f at `CONTEXTS` equally spaced contexts and all actions of a grid: `table` [CONTEXTS, actions]."""
 
-    grid: PublicGrid
     table: Floats
 
     @property
@@ -73,7 +72,7 @@ def drawn(grid: PublicGrid, kind: str, seed: int) -> KernelWorld:
         for action in actions
     ]
     table = np.stack(columns, axis=1)
-    return KernelWorld(grid, table / np.abs(table).max())
+    return KernelWorld(table / np.abs(table).max())
 
 
 @lru_cache(maxsize=8)

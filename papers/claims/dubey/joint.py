@@ -54,9 +54,8 @@ STATISTIC = "sum over the record's nodes of <node, vv' - ww'>: Gaussian, mean ap
 
 @dataclass(frozen=True)
 class Lemma:
-    """The numbers of Lemma 2: n nodes as published, L² = 1 + C² and the square of σ as the proof reads."""
+    """The numbers of Lemma 2: L² = 1 + C² and the square of σ as the proof reads."""
 
-    levels: int
     square: Enclosure
     variance: Enclosure
 
@@ -78,7 +77,7 @@ def lemma(p: Values) -> Lemma:
         else exactly(1 + reward**2)
     )
     variance = enclose(lambda: 16 * levels * of(square) * log(10 / beta) ** 2 / ball(alpha**2))
-    return Lemma(levels, square, variance)
+    return Lemma(square, variance)
 
 
 def met(rounds: int) -> int:
