@@ -274,13 +274,8 @@ def _require_result(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, pac
         crew.run([(place, challenge.seed, 1, SHARED_SEEDS[0])])
         if not crew.tally.empty:
             return
-    raise no_result_error(crew)
-
-
-def no_result_error(crew: Crew) -> InputError:
-    """Return the error for a function without a result on any run."""
     tally = crew.tally
-    return InputError(
+    raise InputError(
         f"{crew.code.use} {tally.first} on every run that was tried ({tally.runs}, the first is shown)",
         WANTED,
     )

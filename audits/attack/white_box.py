@@ -44,7 +44,6 @@ from audits.tradeoff import EventClaim
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Floats, Integers, Rehearsal
-from dpaccount.proof import View
 from dpaccount.proof.search import delta_upper
 from dpaccount.schemas.certificate import ShownPair
 from dpaccount.work.described import DERIVED
@@ -163,7 +162,8 @@ def _prepared(
 ) -> tuple[list["World"], int, NDArray[np.bool_], int]:
     """Return both worlds, the number of runs a side, which runs are on the right, and how many train."""
     pair = suspect.pair
-    unit = 0 if shown_to_everyone(proved) else pair.unit
+    central = any(view.audience == "everyone" for view in proved.views)
+    unit = 0 if central else pair.unit
     absent = unit if len(pair.left) == len(pair.right) else 0  # a removed unit has no row on the right
     world = World(subject, pair, suspect.coins, plan.folders, changed=unit)
     worlds = [replace(world, unit=unit), replace(world, unit=absent, swapped=True)]
@@ -184,12 +184,6 @@ def affordable(worlds: list["World"], proved: Proved, plan: AttackPlan) -> int:
             world.score(proved, _sampler(world, plan.seed, number))
     pace = (time.perf_counter() - begun) / (2 * PROBES)
     return max(min(plan.trials, int(TIME_SHARE * plan.seconds * plan.jobs / (2 * pace))), 30)
-
-
-def shown_to_everyone(proved: Proved) -> bool:
-    """Return whether everyone sees all of the output, as in the central model."""
-    views = [part.conclusion for part in proved.parts if isinstance(part.conclusion, View)]
-    return any(view.audience == "everyone" for view in views)
 
 
 @dataclass(frozen=True)

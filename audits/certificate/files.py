@@ -88,13 +88,6 @@ def write_tables(folder: Path, tables: Mapping[str, str]) -> None:
             atomically(folder / name, text, mode=OWN)
 
 
-def _remove_tables(folder: Path) -> None:
-    if listed := _listed(folder):
-        for name in listed:
-            (folder / name).unlink(missing_ok=True)
-        (folder / LISTED).unlink()  # or a later file of such a name would be removed
-
-
 def _listed(folder: Path) -> list[str]:
     """Return the regular files of a folder that its list names; none without a release's list."""
     try:
@@ -121,7 +114,10 @@ def write_all(certificate: dict[str, Any], folder: Path, claim: Path | None = No
     """
     mode, folder = OPEN if certificate["release"] is None else OWN, folder_for(certificate, folder)
     with writing(folder):
-        _remove_tables(folder)
+        if listed := _listed(folder):
+            for name in listed:
+                (folder / name).unlink(missing_ok=True)
+            (folder / LISTED).unlink()  # or a later file of such a name would be removed
         atomically(folder / "report.html", html(certificate), mode=mode)
         atomically(folder / "junit.xml", junit(certificate), mode=mode)
         about = (claim or Path(certificate["claim"]["name"])).as_posix()

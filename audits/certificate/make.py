@@ -41,7 +41,7 @@ from dpaccount.checker.documents import brief
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import shown
 from dpaccount.noise.proved import Proved
-from dpaccount.proof import Theorem, View
+from dpaccount.proof import Theorem
 from dpaccount.relation import radius_of
 from dpaccount.schemas.certificate import AttackedPair, AuditResult, Draft, Evidence
 from mechanisms.subject import Rows, Subject
@@ -167,7 +167,7 @@ def proof_of(claim: Claim, subject: Subject) -> Proved | str:
     except RuleError as error:
         return str(error)
     name = catalogue.name_of(type(named(subject)))
-    shown = [part.conclusion for part in proved.parts if isinstance(part.conclusion, View)]
+    shown = proved.views
     if not any(view.query == name for view in shown):
         fault = f"shows what {brief(shown[0].query)} does" if shown else "does not say what is shown"
         return f"its proof {fault}; end it with one view of {name}, as shown_to_all(…, {name!r}, delta) does"

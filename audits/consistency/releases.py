@@ -360,7 +360,8 @@ def part_per_share(
     vary, amount, most = held["relation"] == ADDED, Fraction(0), Fraction(0)
     for move, scale in zip(moves, drawn, strict=True):
         if move.choice:
-            eta = float(come_of(move, vary=vary) / scale)
+            ranks = Fraction(math.sqrt(move.come if vary else move.replaced))
+            eta = float(ranks / scale)
             amount += Fraction(gdp_of_range(eta) if held["law"] == "gaussian" else eta)
         elif held["law"] == "gaussian" and not free:
             amount += (move.come if vary else move.replaced) / scale**2
@@ -382,11 +383,6 @@ def least_ranks(move: LeastMove, scale: Fraction) -> float:
     missed = float(1 - OF_INTERVALS) / (move.size // 4**LEVELS)
     odds = (1 - missed) / missed * 4**LEVELS
     return max(math.ceil(float(scale) * move.choice * math.log(odds) * (1 - 1e-9)) - 1, 0) / move.choice
-
-
-def come_of(move: LeastMove, *, vary: bool) -> Fraction:
-    """Return how far the range of a choice's scores moves with a row, in ranks."""
-    return Fraction(math.sqrt(move.come if vary else move.replaced))
 
 
 def gdp_of_range(eta: float) -> float:

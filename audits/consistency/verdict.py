@@ -112,15 +112,10 @@ def furthest(fact: Fact) -> Fraction | None:
     return None
 
 
-def hypotheses_of(document: dict[str, Any]) -> dict[str, Step]:
-    """Return the steps of the derivation that are hypotheses, by their digests."""
-    steps = document["proved"]["derivation"]
-    return {s["digest"]: s for s in reachable(steps) if s["rule"].startswith("assume_")}
-
-
 def evidence(document: dict[str, Any]) -> dict[str, Entry]:
     """Return the evidence on every hypothesis, by its digest; verify that it is about that hypothesis."""
-    assumed = hypotheses_of(document)
+    steps = document["proved"]["derivation"]
+    assumed = {step["digest"]: step for step in reachable(steps) if step["rule"].startswith("assume_")}
     entries = {entry["step"]: entry for entry in document["sensitivity"]}
     ensure(len(entries) == len(document["sensitivity"]), "a hypothesis has evidence twice")
     ensure(entries.keys() <= assumed.keys(), "evidence on a hypothesis that the derivation does not use")
@@ -129,7 +124,7 @@ def evidence(document: dict[str, Any]) -> dict[str, Entry]:
     together = {entry["examples"] for entry in listed if entry["rule"] != "assume_persons"}
     ensure(len(together) <= 1, "hypotheses are tested together, on as many examples")
     for name, entry in entries.items():
-        check_entry(document["proved"]["derivation"], assumed[name], entry)
+        check_entry(steps, assumed[name], entry)
     missing = {"status": "missing", "relation": ""}
     return {name: entries.get(name, missing) for name in assumed}
 

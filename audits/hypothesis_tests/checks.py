@@ -15,7 +15,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.leaves import rows
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.samplers import Integers
-from dpaccount.proof import Contribution, Cover, Covered, Hypothesis, Shifts, Stable, Theorem, View
+from dpaccount.proof import Contribution, Cover, Covered, Hypothesis, Shifts, Stable, Theorem
 from dpaccount.relation import REPLACE_ONE, adjacency
 
 
@@ -124,8 +124,7 @@ def for_pair(check: Check, pair: Pair) -> Check:
 
 def _view_check(proved: Proved, query: str) -> Check:
     """Return the check of the output: in the central model everyone sees each person's own part too."""
-    shown = [part.conclusion for part in proved.parts if isinstance(part.conclusion, View)]
-    everyone = any(view.query == query and view.audience == "everyone" for view in shown)
+    everyone = any(view.query == query and view.audience == "everyone" for view in proved.views)
 
     def check(run: Run, other: Run, unit: int) -> Finding:
         return Finding(Fraction(0), differing(run, other, 0 if everyone else unit))

@@ -101,6 +101,8 @@ def audit_canaries(
 
 def check_canaries(included: NDArray[np.generic], scores: Floats) -> None:
     """Raise `InputError` for canaries that no bound can rest on."""
+    from scipy.special import bdtr
+
     m = len(included)
     if included.ndim != 1 or scores.ndim != 1 or len(scores) != m:
         raise InputError(f"{m} coins and {len(scores)} scores", "give one coin and one score for each canary")
@@ -113,17 +115,11 @@ def check_canaries(included: NDArray[np.generic], scores: Floats) -> None:
     if len(unknown):
         raise InputError(f"the score of canary {unknown[0] + 1} is NaN", "give every canary a score")
     ins = int(included.astype(bool).sum())
-    if ins in (0, m) or _unlikely(m, ins):
+    if ins in (0, m) or 2 * bdtr(min(ins, m - ins), m, 0.5) < UNFAIR:
         raise InputError(
             f"{ins} of {m} canaries are included, which fair coins do not give",
             "include every canary by a fair coin of its own",
         )
-
-
-def _unlikely(m: int, ins: int) -> bool:
-    from scipy.special import bdtr
-
-    return bool(2 * bdtr(min(ins, m - ins), m, 0.5) < UNFAIR)
 
 
 @lru_cache(maxsize=64)

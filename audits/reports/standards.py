@@ -4,6 +4,7 @@
 """
 
 import json
+from collections import Counter
 from typing import Any
 from urllib.parse import quote
 
@@ -76,9 +77,7 @@ def _tested(certificate: CertifyResult) -> str:
     entries = certificate["sensitivity"]
     if not entries:
         return "nothing is assumed of the code" if steps_of(certificate) else "there is no proof"
-    counts: dict[str, int] = {}
-    for entry in entries:
-        counts[entry["status"]] = counts.get(entry["status"], 0) + 1
+    counts = Counter(entry["status"] for entry in entries)
     return ", ".join(f"{count} {status}" for status, count in counts.items())
 
 

@@ -16,7 +16,7 @@ from dpaccount.forks import cached_property
 from dpaccount.noise import leaves as paid
 from dpaccount.noise.laws import Law, checked_width, law_of
 from dpaccount.noise.leaves import Leaf
-from dpaccount.proof import Hypothesis, Private, Theorem
+from dpaccount.proof import Hypothesis, Private, Theorem, View
 from dpaccount.relation import written_relation
 
 ENTERED = ("assume_rounds", "assume_tree", "assume_covers")  #: rules on which units enter which releases
@@ -49,6 +49,11 @@ class Proved:
     def parts(self) -> tuple[Theorem, ...]:
         """Return all theorems in its derivation, premises first and itself last, each once."""
         return tuple(proof.walk(self.theorem))
+
+    @property
+    def views(self) -> list[View]:
+        """Return what its derivation says of who sees which output."""
+        return [part.conclusion for part in self.parts if isinstance(part.conclusion, View)]
 
     @cached_property
     def steps(self) -> list[dict[str, Any]]:
