@@ -52,7 +52,7 @@ class Frame:
         texts = [each.name for each in self.table.columns if each.kind == "text"]
         if self.form == "array" and set(texts) - {self.table.identity}:
             raise InputError(f"{texts[0]} is text, which no array of numbers holds", 'say as = "dict"')
-        if {column.name for column in self._free} == set():
+        if all(column.name == self.table.identity for column in self.table.columns):
             raise InputError(f"only the column {self.table.identity} is declared", "declare what is read")
 
     # ------------------------------------------------------------------ sizes
@@ -71,10 +71,6 @@ class Frame:
     def width(self) -> int:
         """Return the numbers in one record: who, how many rows, the cells of them."""
         return 2 + self.table.max_rows * self.columns
-
-    @cached_property
-    def _free(self) -> list[Column]:
-        return [column for column in self.table.columns if column.name != self.table.identity]
 
     # ------------------------------------------------------------------ records and datasets
 

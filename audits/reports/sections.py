@@ -81,10 +81,12 @@ def sections(
 
     `ledger` is the result of `Ledger.show`; `added` are sections of other packages.
     """
+    own = (each for each in certificate["hazards"] if each not in (*HAZARDS, *UNPROVED_HAZARDS))
+    not_covered = Block("list", (*NOT_COVERED, *own))
     return [
         Section("In plain words", "words", _words(certificate), first=True),
         *_published(certificate),
-        Section("What is not covered", "not-covered", (_not_covered(certificate),), first=True),
+        Section("What is not covered", "not-covered", (not_covered,), first=True),
         Section("How to verify this", "verify", _verified(certificate), first=True),
         Section("Sign-off", "sign-off", (table_block([(who, "") for who in SIGNED]),), first=True),
         Section("What is promised", "promised", _terms(certificate)),
@@ -163,12 +165,6 @@ def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
         ("Made", certificate["created"]),
         ("Valid until", governance(certificate)["valid_until"]),
     ]
-
-
-def _not_covered(certificate: CertifyResult) -> Block:
-    """Return what no certificate covers, and the limits of this one."""
-    own = (each for each in certificate["hazards"] if each not in (*HAZARDS, *UNPROVED_HAZARDS))
-    return Block("list", (*NOT_COVERED, *own))
 
 
 def _payers(certificate: CertifyResult) -> str:

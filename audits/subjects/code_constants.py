@@ -131,14 +131,9 @@ def _top(top: ast.stmt) -> TopStatement:
     def of(group: Iterable[ast.AST]) -> frozenset[float]:
         return frozenset[float]().union(*(together.get(id(each), ()) for each in group))
 
-    several = (
-        dict.fromkeys(of(_inside(node)) for node in nodes if isinstance(node, ast.stmt)) if together else {}
-    )
-    written_so = (
-        [each for each in _inside(node) if isinstance(each, ast.Constant)]
-        for node in nodes
-        if isinstance(node, ast.stmt)
-    )
+    statements = [node for node in nodes if isinstance(node, ast.stmt)]
+    several = dict.fromkeys(of(_inside(node)) for node in statements) if together else {}
+    written_so = ([each for each in _inside(node) if isinstance(each, ast.Constant)] for node in statements)
     series = tuple(filter(_in_a_row, (_in_order(each, together) for each in written_so)))
     outside = of(node for node in nodes if id(node) not in inside)
     whole = frozenset[float]().union(*written.values())

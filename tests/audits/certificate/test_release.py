@@ -250,7 +250,8 @@ def test_under_add_remove_any_number_up_to_the_limit_is_read(tmp_path):
 
 
 def prepared(claim, made_by=Ages):
-    return release.prepare(claim, subject_made(claim, made_by))
+    subject = subject_made(claim, made_by)
+    return release.read(release.identify(claim, subject), subject)
 
 
 @pytest.mark.slow

@@ -263,7 +263,8 @@ def test_what_stands_in_a_line_is_never_refused(tmp_path, cells):
     (tmp_path / "t.csv").write_text("\n".join(["who,x,y,city,seen,paid", *cells, ""]), newline="\n")
     for read, use in (('column = "city"', "histogram"), ('columns = ["x", "y"]', "gaussian-sum")):
         claim = read_claim(claim_on(tmp_path, use, read, rows=8))
-        due = release.prepare(claim, subject_of(claim))
+        subject = subject_of(claim)
+        due = release.read(release.identify(claim, subject), subject)
         assert due.data.units == 8
         rows = rows_of(due.bound, claim.data_file)
         assert due.subject().domain().contains(rows)

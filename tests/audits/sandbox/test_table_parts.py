@@ -62,6 +62,10 @@ def asked(claim, work, changed=lambda: False, digests=None):
     return totals_of(bound(claim), digests, work, changed)
 
 
+def prepared(claim, subject, work=table_parts.IN_ONE):
+    return release.read(release.identify(claim, subject, work), subject, work)
+
+
 def bound(claim):
     return BoundClaim(claim, find(claim.use).made_by)
 
@@ -90,7 +94,7 @@ def test_every_sum_is_published_as_it_is_played(tmp_path, name, about):
     assert (what is not None) == (isinstance(mechanism, Additive) and mechanism.adds_up)
     if what is None:
         return
-    due = release.prepare(claim, subject)
+    due = prepared(claim, subject)
     rows = release.rows_of(bound(claim), claim.data_file)
     kept = subject.table(rows) if about else rows
     assert due.data.units == (32 if about else 64)
@@ -433,7 +437,7 @@ def test_a_table_that_changes_before_it_is_read_is_refused(tmp_path, claim):
 def test_no_part_of_a_file_that_changed_after_its_digest_is_kept(tmp_path, late, claim, work):
     """Put back, it would be released under the totals of the other one; `late`: the broken order."""
     path = tmp_path / "t.csv"
-    honest, text = release.prepare(claim, subject_of(claim)).data.sums.tolist(), path.read_bytes()
+    honest, text = prepared(claim, subject_of(claim)).data.sums.tolist(), path.read_bytes()
     due = release.identify(claim, subject_of(claim), work)
     path.write_bytes(text.replace(b"north", b"south").replace(b"0.1", b"0.4"))
     if late:  # as if it had been looked at only now
@@ -442,7 +446,7 @@ def test_no_part_of_a_file_that_changed_after_its_digest_is_kept(tmp_path, late,
         release.read(due, subject_of(claim), work)
     assert kept(tmp_path) == []
     path.write_bytes(text)
-    again = release.prepare(claim, subject_of(claim), work).data
+    again = prepared(claim, subject_of(claim), work).data
     assert again.sums.tolist() == honest
 
 
@@ -571,7 +575,7 @@ def test_a_query_that_is_no_sum_is_refused_before_any_charge(tmp_path, monkeypat
     )  # not a catalogued one
     monkeypatch.setattr(table_parts, "is_catalogued", lambda _: True)
     subject = subject_made(claim, made_by)
-    due, proved = release.prepare(claim, subject), Proved(subject.proof(claim.guarantee.delta))
+    due, proved = prepared(claim, subject), Proved(subject.proof(claim.guarantee.delta))
     certificate, _ = certify(claim, subject_made(claim, ClippedMean), AuditBudget(quick=True))
     if made_by is Averaged:
         with pytest.raises(InputError, match="let its query be a sum over rows"):
