@@ -277,5 +277,4 @@ RELATIONS: Final = tuple(Relation)
 CENTRAL: Final = Observer.CENTRAL
 JOINT: Final = Observer.JOINT
 LOCAL: Final = Observer.LOCAL
-OBSERVERS: Final = tuple(Observer)
 OF_PERSONS: Final = " of persons"  #: after a theorem's relation: of tables of persons, who may have many rows

@@ -25,7 +25,6 @@ class CountByGroup(CellCounts, NoisyCounts):
 
     source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006; Canonne, Kamath & Steinke 2020"
     status: ClassVar[str] = "sound"
-    reads: ClassVar[str] = "cells"
 
     cells: int = 100
 

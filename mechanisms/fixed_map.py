@@ -27,7 +27,6 @@ class FixedMap(moved_rows.ClippedRows):
 
     source: ClassVar[str] = "Kenthapadi, Korolova, Mironov & Mishra 2013 (a public map, noise after it)"
     status: ClassVar[str] = "sound"
-    reads: ClassVar[str] = "numbers"
 
     sigma: Fraction = Fraction(3, 2)
     radius: Fraction = Fraction(1)

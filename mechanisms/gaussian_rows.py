@@ -22,7 +22,6 @@ class GaussianRows(moved_rows.ClippedRows):
 
     source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006; Canonne, Kamath & Steinke 2020"
     status: ClassVar[str] = "sound"
-    reads: ClassVar[str] = "numbers"
 
     sigma: Fraction = Fraction(3, 2)
     radius: Fraction = Fraction(1)

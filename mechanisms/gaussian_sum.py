@@ -25,7 +25,6 @@ class GaussianSum(InBall, Additive):
 
     source: ClassVar[str] = "Canonne, Kamath & Steinke 2020 (the discrete Gaussian)"
     status: ClassVar[str] = "sound"
-    reads: ClassVar[str] = "numbers"
 
     sigma: Fraction = Fraction(8)
     radius: Fraction = Fraction(1)

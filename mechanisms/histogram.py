@@ -30,7 +30,6 @@ class Histogram(CellCounts):
 
     source: ClassVar[str] = "Canonne, Kamath & Steinke 2020; threshold by post-processing"
     status: ClassVar[str] = "sound"
-    reads: ClassVar[str] = "cells"
 
     sigma: Fraction = Fraction(4)
     cells: int = 5

@@ -26,7 +26,6 @@ class KNorm(moved_rows.ClippedRows):
 
     source: ClassVar[str] = "Hardt & Talwar 2010, Section 3 (K-norm mechanism), on a lattice"
     status: ClassVar[str] = "sound"
-    reads: ClassVar[str] = "numbers"
 
     rate: Fraction = Fraction(1, 2)
     radius: Fraction = Fraction(1)

@@ -43,7 +43,6 @@ class LinearQueries(CellCounts):
 
     source: ClassVar[str] = "Li, Hay, Rastogi, Miklau & McGregor 2010 (the matrix); Canonne et al. 2020"
     status: ClassVar[str] = "sound"
-    reads: ClassVar[str] = "cells"
 
     sigma: Fraction = Fraction(12)
     workload: str = "dyadic"

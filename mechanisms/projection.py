@@ -32,7 +32,6 @@ class Projection(InBall):
         "repair of Kharkovskii, Dai & Low 2020: noise before the projection; Canonne et al. 2020"
     )
     status: ClassVar[str] = "sound"
-    reads: ClassVar[str] = "numbers"
     relation: ClassVar[str] = REPLACE_ONE
 
     sigma: Fraction = Fraction(10)

@@ -26,7 +26,6 @@ class RowSketch(moved_rows.ClippedRows):
 
     source: ClassVar[str] = "repair of Kharkovskii, Dai & Low 2020: noise after the sketch, on every row"
     status: ClassVar[str] = "sound"
-    reads: ClassVar[str] = "numbers"
 
     sigma: Fraction = Fraction(3)
     radius: Fraction = Fraction(1)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ LAWS = ("laplace", "gaussian")
 
 class CellCounts(Additive):
     """Base of mechanisms that count rows by cells, numbered from 0: each adds 1 to one, or to none."""
+
+    reads: ClassVar[str] = "cells"
 
     rows: int
     cells: int

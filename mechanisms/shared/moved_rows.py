@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from math import ceil
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +85,8 @@ def released(rows: Integers, noise: Noise) -> Integers:
 
 class InBall:
     """Base of mechanisms that read rows clipped to ℓ2 norm `radius`; subclasses are dataclasses."""
+
+    reads: ClassVar[str] = "numbers"
 
     radius: Fraction
     rows: int
