@@ -174,7 +174,8 @@ class Bettor:
             stake = self._stake()
             win = np.where(lefts[block], left[block], right[block])
             loss = np.where(lefts[block], right[block], left[block])
-            logs = np.log1p(stake * self._payoffs(win, loss))
+            payoffs = win - _factor(self.claimed) * loss - self._delta_prime
+            logs = np.log1p(stake * payoffs)
             path = self._log_wealth + np.cumsum(logs)
             reached = np.flatnonzero(path >= -math.log(self.risk)) if stop else np.zeros(0, dtype=np.int64)
             last = int(reached[0]) + 1 if len(reached) else len(logs)
@@ -190,9 +191,6 @@ class Bettor:
     def _result(self, lower: float, risk: Fraction) -> BetRefutation:
         wealth = math.exp(min(self._log_wealth, 700))
         return BetRefutation(self.delta, lower, risk, self._before + self._runs, wealth, self.rule)
-
-    def _payoffs(self, win: NDArray[np.bool_], loss: NDArray[np.bool_]) -> Floats:
-        return win - _factor(self.claimed) * loss - self._delta_prime
 
     @property
     def _delta_prime(self) -> float:

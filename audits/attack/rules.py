@@ -191,15 +191,10 @@ def clopper_pearson(
     e^ε ≥ (p₁ − δ)/p₂.  The event, `rule`, must have been fixed before these runs were seen.
     """
     power, false_alarm = float(lower_end(*left, float(risk) / 2)), float(upper_end(*right, float(risk) / 2))
-    lower = log_below((Fraction(power) - delta) / Fraction(false_alarm))
+    ratio = (Fraction(power) - delta) / Fraction(false_alarm)
+    # Below the exact logarithm: a ulp is 1e-16.
+    lower = max(math.log(ratio) * (1 - 1e-12) - 1e-12, 0.0) if ratio > 1 else 0.0
     return CountedBound(delta, lower, risk, *left, *right, power, false_alarm, rule.cut, rule.direction)
-
-
-def log_below(ratio: Fraction) -> float:
-    """Return a lower bound on ln(ratio), or 0 if that is negative."""
-    if ratio <= 1:
-        return 0.0
-    return max(math.log(ratio) * (1 - 1e-12) - 1e-12, 0.0)  # below the exact logarithm: a ulp is 1e-16
 
 
 def lower_end(hits: Floats | float, runs: float, risk: float) -> Floats:

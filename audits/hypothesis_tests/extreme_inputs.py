@@ -218,7 +218,9 @@ def _others(
     """Return the data to replay on, each with the unit whose own parts may differ (None: all)."""
     pairs: list[tuple[str, Pair, int | None]] = []
     if choice != ReleaseChoice():
-        pairs.append(("on a neighbour", _neighbour(subject, domain, here), here.unit))
+        mirrored = np.array(domain.low) + np.array(domain.high) - here.left[0]
+        right = adjacency(subject.relation).neighbour(here.left, 0, mirrored)
+        pairs.append(("on a neighbour", replace(here, right=right), here.unit))
     if not everywhere:
         return pairs
     bases = [("skewed", number * SKEWED + k) for k in range(SKEWED)]
@@ -231,12 +233,6 @@ def _others(
         what = f"on unrelated data (base {base}, seed {seed}, {rows} rows), to which neighbours lead"
         pairs.append((what, replace(here, right=other), None))
     return pairs
-
-
-def _neighbour(subject: Subject, domain: Domain, here: Pair) -> Pair:
-    """Return the pair in which the first record is mirrored, or missing on the right."""
-    mirrored = np.array(domain.low) + np.array(domain.high) - here.left[0]
-    return replace(here, right=adjacency(subject.relation).neighbour(here.left, 0, mirrored))
 
 
 def difference_shown(run: Run | Failed, other: Run | Failed, unit: int | None) -> str | None:

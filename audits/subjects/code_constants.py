@@ -134,7 +134,8 @@ def _top(top: ast.stmt) -> TopStatement:
     statements = [node for node in nodes if isinstance(node, ast.stmt)]
     several = dict.fromkeys(of(_inside(node)) for node in statements) if together else {}
     written_so = ([each for each in _inside(node) if isinstance(each, ast.Constant)] for node in statements)
-    series = tuple(filter(_in_a_row, (_in_order(each, together) for each in written_so)))
+    ordered = (_in_order(each, together) for each in written_so)
+    series = tuple(numbers for numbers in ordered if 1 < len(numbers) <= IN_A_ROW)
     outside = of(node for node in nodes if id(node) not in inside)
     whole = frozenset[float]().union(*written.values())
     if not isinstance(top, ast.ClassDef):
@@ -149,10 +150,6 @@ def _in_order(found: list[ast.Constant], numbers: Mapping[int, frozenset[float]]
     """Return the numbers of constants in the order in which they stand in the source."""
     found.sort(key=lambda node: (node.lineno, node.col_offset))
     return tuple(number for node in found for number in numbers.get(id(node), ()))
-
-
-def _in_a_row(numbers: tuple[float, ...]) -> bool:
-    return 1 < len(numbers) <= IN_A_ROW
 
 
 def _inside(statement: ast.stmt) -> Iterator[ast.AST]:
