@@ -22,7 +22,7 @@ from dpaccount.accounting.methods.answer import Answer, largest_answer
 from dpaccount.accounting.worst_unit import Scalar, Worst, delta_scalar, epsilon_scalar, worst
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure, Exact, Number, exact_argument
-from dpaccount.forks import cached_property
+from dpaccount.forks import cached_property, unforked
 from dpaccount.numerics.closed.group_privacy import chain_delta, chain_epsilon
 from dpaccount.numerics.work_budget import ANSWER, allowance, allowance_left, granted, question, share
 from dpaccount.pairs.composition import Composition
@@ -87,7 +87,7 @@ def _counted(parts: Parts, relation: Relation | str | None) -> Plan:
     listed = list(parts) if isinstance(parts, Iterable) else [parts]
     given = [part for part in listed if isinstance(part, Event)]
     runs = [part for part in listed if not isinstance(part, Event)]
-    if not all(isinstance(run, Plan) or hasattr(run, "plan") for run in runs):
+    if not all(isinstance(run, Plan) or callable(getattr(run, "plan", None)) for run in runs):
         raise InputError(
             "a plan holds something that is no event", "give events of dpaccount.events, or runs"
         )
@@ -105,6 +105,20 @@ def _counted(parts: Parts, relation: Relation | str | None) -> Plan:
         with suppress(InputError):  # they may have no common relation: the first reason says more
             return Plan(Relation.ADD_REMOVE, given)
         raise
+
+
+@dataclass(eq=False)
+class _Counted:
+    """A plan, how it grew, and what was answered about it."""
+
+    plan: Plan
+    growing: "Growing | None" = None
+    answers: dict[tuple[object, ...], Worst] = field(default_factory=dict)
+
+    @cached_property
+    def classes(self) -> list[UnitClass]:
+        """Return the classes of units."""
+        return unit_classes(self.plan.events)
 
 
 class Accountant:
@@ -132,10 +146,19 @@ class Accountant:
             raise InputError(
                 f"a group of {group!r} is out of range", "it must be a whole number of at least 1"
             )
-        self.plan = plan if isinstance(plan, Plan) else _counted(plan, relation)
+        self._now = _Counted(plan if isinstance(plan, Plan) else _counted(plan, relation))
         self.group = group
-        self._answers: dict[tuple[object, ...], Worst] = {}
-        self._growing: Growing | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """Return what is counted."""
+        return self._now.plan
+
+    def _as_now(self) -> "Accountant":
+        """Return an accountant of what is counted now, whatever other threads compose meanwhile."""
+        found = Accountant(self.plan, self.group)
+        found._now = self._now
+        return found
 
     def __repr__(self) -> str:
         """Return the plan's table, and for whom it is counted."""
@@ -158,10 +181,10 @@ class Accountant:
 
         return plotted(self, kind, axes)
 
-    @cached_property
+    @property
     def classes(self) -> list[UnitClass]:
         """Return the classes of units, by the multiset of events that cover them."""
-        return unit_classes(self.plan.events)
+        return self._now.classes
 
     def compose(self, more: Parts) -> None:
         """Count further events or runs, too: a fresh ε after each step of a loop costs little.
@@ -178,14 +201,14 @@ class Accountant:
         """
         from dpaccount.accounting.methods.growing import Growing  # which a plan at once has no use for
 
-        whole = _counted([self.plan, *(more if isinstance(more, Iterable) else [more])], None)
-        begun = self._growing is not None
-        growing = self._growing = self._growing or Growing()
-        for event in whole.events[len(self.plan.events) if begun else 0 :]:
-            growing.add(event)
-        self.plan = Plan(whole.relation, _together(whole.events))
-        self._answers.clear()
-        self.__dict__.pop("classes", None)
+        with unforked():  # threads take turns
+            now = self._now
+            whole = _counted([now.plan, *(more if isinstance(more, Iterable) else [more])], None)
+            growing, begun = now.growing or Growing(), len(now.plan.events) if now.growing else 0
+            # At once: whoever is asked, or interrupts, meanwhile has all of the old plan, or of the new one.
+            self._now = _Counted(
+                Plan(whole.relation, _together(whole.events)), growing.grown(whole.events[begun:])
+            )
 
     def epsilon(self, delta: Exact, gap: Exact = GAP) -> PlanCost:
         """Return the least ε ≥ 0 with δ(ε) ≤ delta, within gap·max(1, ε) if the method can."""
@@ -202,11 +225,14 @@ class Accountant:
         target, width = exact_argument("delta", delta), _width(gap)
         if not 0 <= target <= 1:
             raise InputError(f"delta {delta} is out of range", "it must be in [0, 1]")
+        return self._as_now()._worst_epsilon(target, width)
 
+    def _worst_epsilon(self, target: Fraction, width: Fraction) -> Worst:
         def grown() -> Worst | None:
-            if self._growing is None or self.group > 1 or not 0 < target < 1:
+            growing = self._now.growing
+            if growing is None or self.group > 1 or not 0 < target < 1:
                 return None
-            close = self._growing.epsilon(target, width)
+            close = growing.epsilon(target, width)
             return None if close is None else Worst(close, None, "Fourier inversion")
 
         def rough(total: Composition) -> Answer:
@@ -243,16 +269,17 @@ class Accountant:
             delta_scalar(at),
             width,
         )
-        return self._remembered(("delta", at, width), lambda: self._grouped(question))
+        now = self._as_now()
+        return now._remembered(("delta", at, width), lambda: now._grouped(question))
 
     def _remembered(self, asked: tuple[object, ...], answer: Callable[[], Worst]) -> Worst:
         """Return the answer to what was asked before, or a new one."""
         if allowance_left() < math.inf:  # in a larger question, whose answer may not depend on earlier ones
             return answer()
-        place = (*asked, granted(1.0))
-        if place not in self._answers:
-            self._answers[place] = answer()
-        return self._answers[place]
+        answers, place = self._now.answers, (*asked, granted(1.0))
+        if place not in answers:
+            answers[place] = answer()
+        return answers[place]
 
     def renyi(self, order: Exact) -> PlanCost:
         """Return the Rényi divergence at an order above 1, the larger of both directions.
@@ -341,7 +368,7 @@ class Accountant:
         """
         from dpaccount.accounting.risk import risk_of  # SciPy, which other questions do without
 
-        return risk_of(self, distance, rates)
+        return risk_of(self._as_now(), distance, rates)
 
     def charge(self, event: Event) -> Never:
         """Refuse always: a plan is fixed beforehand; charges that depend on answers need a filter."""

@@ -1,7 +1,8 @@
 """Answers of an accountant that grows: ε after a further step by the nodes of that step alone."""
 
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpaccount.accounting.methods.answer import UNREACHED
@@ -37,44 +38,58 @@ class _Contours:
         return all(len(way.values) <= FEW_NODES for way in self.ways if isinstance(way, GrowingInversion))
 
 
+@dataclass
+class _Memory:
+    """What the questions to one accountant keep, of steps that all later ones begin with."""
+
+    kept: dict[Question, _Contours] = field(default_factory=dict)
+    failed: int = 0  #: with so many releases there was no contour
+
+
+@dataclass(frozen=True)
 class Growing:
-    """The steps of an accountant, and for each question inversions of the first of them, one a direction."""
+    """The steps of an accountant at one moment, which others may follow in a new one (`grown`)."""
 
-    def __init__(self) -> None:
-        self._steps: list[tuple[Event, int]] = []
-        self._released = 0
-        self._even = True  #: whether every unit pays for every step
-        self._kept: dict[Question, _Contours] = {}
-        self._failed = 0  #: with so many releases there was no contour
+    steps: tuple[tuple[Event, int], ...] = ()
+    even: bool = True  #: whether every unit pays for every step
+    memory: _Memory = field(default_factory=_Memory)
 
-    def add(self, event: Event) -> None:
-        """Count a further event."""
-        pieces = event.pieces()
-        self._even &= not event.uneven and all(cover is None for cover, _, _ in pieces)
-        self._steps += [(kind, times) for _, times, kind in pieces]
-        self._released += sum(times * kind.count for _, times, kind in pieces)
+    def grown(self, events: Iterable[Event]) -> "Growing":
+        """Return the steps with further ones, and the same memory."""
+        pieces = [(event, piece) for event in events for piece in event.pieces()]
+        even = all(cover is None and not event.uneven for event, (cover, _, _) in pieces)
+        steps = (*self.steps, *((kind, times) for _, (_, times, kind) in pieces))
+        return Growing(steps, self.even and even, self.memory)
+
+    @property
+    def released(self) -> int:
+        """Return the number of releases."""
+        return sum(times * kind.count for kind, times in self.steps)
 
     @certified
     def epsilon(self, target: Fraction, gap: Fraction) -> Enclosure | None:
         """Return ε(target) within gap·max(1, ε), 0 < target < 1; None where that takes another method."""
         question, close = (target, gap), None
-        if not self._even:
+        if not self.even:
             return None
         with suppress(*UNREACHED), limited(granted(METHOD)):
             close = self._by_kept(question)
-        if close is None and self._released >= WAIT * self._failed:
-            self._kept.pop(question, None)
+        if close is None and self.released >= WAIT * self.memory.failed:
             with suppress(*UNREACHED), limited(granted(METHOD)):
                 close = self._begun(question)
-            self._failed = 0 if close else self._released
+            self.memory.failed = 0 if close else self.released
         return close and Enclosure(*close)
 
     def _by_kept(self, question: Question) -> Ends | None:
         """Return the answer on the contours that are kept, where that is close."""
-        kept = self._kept.pop(question, None)
-        if kept is None or self._released >= kept.begun * (ROOM if kept.few_nodes else LITTLE_ROOM):
+        kept = self.memory.kept.pop(question, None)
+        if (
+            kept is None
+            or kept.done > len(self.steps)
+            or self.released >= kept.begun * (ROOM if kept.few_nodes else LITTLE_ROOM)
+        ):
             return None
-        more = _both(composition_of(self._steps[kept.done :]))
+        more = _both(composition_of(self.steps[kept.done :]))
         if more is None:
             return None
         for way, product in zip(kept.ways, more, strict=True):
@@ -83,7 +98,7 @@ class Growing:
 
     def _begun(self, question: Question) -> Ends | None:
         """Return the answer on new contours: one alone, where a bound shows that the other way costs less."""
-        products = _both(composition_of(self._steps))
+        products = _both(composition_of(self.steps))
         if products is None:
             return None
         log_target, width = log_float(question[0]), float(question[1])
@@ -95,7 +110,7 @@ class Growing:
             if close is None or other is None:
                 return None
             ways = [close, other] if worse == 0 else [other, close]
-            found = self._closest(question, self._released, ways)
+            found = self._closest(question, self.released, ways)
             if found is not None:
                 return found
         return None
@@ -108,9 +123,9 @@ class Growing:
         bounds = (way.within(target, low) for way in ways if isinstance(way, GrowingBound))
         if high - low > gap * max(Fraction(1), low) or not all(bounds):
             return None
-        self._kept[question] = _Contours(begun, len(self._steps), ways)
-        while len(self._kept) > MOST_KEPT:
-            del self._kept[next(iter(self._kept))]
+        self.memory.kept[question] = _Contours(begun, len(self.steps), ways)
+        while len(self.memory.kept) > MOST_KEPT:
+            self.memory.kept.pop(next(iter(self.memory.kept)), None)
         return low, high
 
 

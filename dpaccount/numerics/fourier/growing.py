@@ -101,7 +101,7 @@ def growing(product: Product, log_target: float, width: float) -> GrowingInversi
         return None
     later = _later(product)
     at = estimate_epsilon(later, log_target)
-    if not 1e-30 < at.c < 1e12:
+    if not (1e-30 < at.c < 1e12 and width > 0):  # a width below all doubles is 0
         return None
     digits = MARGIN + MORE_DIGITS - math.log10(at.c) - math.log10(width)
     chosen = contour_with_room(product, later, at, digits)

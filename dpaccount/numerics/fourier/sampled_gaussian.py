@@ -289,7 +289,7 @@ class TiltedSample:
     def peaks(self) -> tuple[float, float, float]:
         """Return where φz^a rises first and falls last, and −log of the least z^a if a < 0."""
         a = float(self.a.mid())
-        penalty = -min(a, 0.0) * self.factor.units * -math.log1p(-float(self.factor.rate))
+        penalty = -min(a, 0.0) * self.factor.units * -log_rest(self.factor.rate)
         return 0.0, max(a, 0.0) * self.factor.units * math.sqrt(float(self.mu2)), penalty
 
 

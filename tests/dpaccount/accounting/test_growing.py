@@ -2,10 +2,12 @@
 
 import pickle
 import random
+import threading
 from fractions import Fraction
 
 import pytest
 
+from dpaccount.accounting import accountant as accountant_module
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.methods import growing
 from dpaccount.errors import InputError
@@ -66,7 +68,7 @@ def test_steps_of_training_take_little_and_meet_the_whole():
         before = found.lower
         if turn % 10 == 0:
             assert meet(found, Accountant(step(count=turn), relation="add-remove").epsilon("1e-5"))
-    kept = next(iter(accountant._growing._kept.values()))
+    kept = next(iter(accountant._now.growing.memory.kept.values()))
     assert kept.begun == 41, "new contours for each step"
     assert {type(way) for way in kept.ways} == {GrowingInversion, GrowingBound}
 
@@ -123,7 +125,7 @@ def test_a_bound_that_is_not_within_is_not_taken(monkeypatch):
     monkeypatch.setattr(GrowingBound, "within", lambda *_: False)
     accountant = begun(step(count=60))
     found = accountant.epsilon("1e-5")
-    [kept] = accountant._growing._kept.values()
+    [kept] = accountant._now.growing.memory.kept.values()
     assert [type(way) for way in kept.ways] == [GrowingInversion] * 2
     assert meet(found, Accountant(step(count=60), relation="add-remove").epsilon("1e-5"))
 
@@ -208,4 +210,64 @@ def test_few_questions_are_kept():
     accountant = begun(step(count=100))
     for k in range(growing.MOST_KEPT + 3):
         accountant.epsilon(Fraction(1, 10**5 + k))
-    assert len(accountant._growing._kept) == growing.MOST_KEPT
+    assert len(accountant._now.growing.memory.kept) == growing.MOST_KEPT
+
+
+@pytest.mark.slow
+def test_threads_that_compose_and_ask_see_whole_plans():
+    """An answer is that of the plan at some moment between its question and itself."""
+    accountant, stopped, failed = begun(step(count=50)), threading.Event(), []
+
+    def ask() -> None:
+        try:
+            while not stopped.is_set():
+                accountant.epsilon("1e-5")
+        except Exception as error:
+            failed.append(error)
+
+    def compose(sigma: str) -> None:
+        for _ in range(4):
+            accountant.compose(step(sigma=sigma, count=10))
+
+    asking, composing = (
+        threading.Thread(target=ask),
+        [threading.Thread(target=compose, args=(sigma,)) for sigma in ("1.2", "1.3", "1.4")],
+    )
+    for thread in (asking, *composing):
+        thread.start()
+    for thread in composing:
+        thread.join()
+    stopped.set()
+    asking.join()
+    assert not failed
+    assert sum(event.count for event in accountant.plan.events) == 50 + 3 * 4 * 10
+    for _ in range(2):
+        assert meet(accountant.epsilon("1e-5"), Accountant(accountant.plan).epsilon("1e-5"))
+        accountant.compose(step(sigma="5"))
+
+
+def test_who_is_interrupted_has_the_old_plan(monkeypatch):
+    accountant = begun(step(count=60))
+    before = accountant.epsilon("1e-5")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for at in ("_counted", "_together", "_Counted"):
+        monkeypatch.setattr(accountant_module, at, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            accountant.compose(step(sigma="2", count=10))
+        monkeypatch.undo()
+        assert accountant.plan == Plan("add-remove", [step(count=60)])
+        assert accountant.epsilon("1e-5") == before
+    accountant.compose(step(sigma="2", count=10))
+    assert meet(accountant.epsilon("1e-5"), Accountant(accountant.plan).epsilon("1e-5"))
+
+
+def test_an_accountant_is_no_part_of_another_one():
+    with pytest.raises(InputError, match="no event"):
+        Accountant([begun(step())])
+
+
+def test_a_width_below_all_doubles_is_another_methods():
+    assert begun(step()).epsilon("1e-5", "1e-400").upper > 0
