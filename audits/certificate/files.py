@@ -155,19 +155,15 @@ def valid_certificate(claim: Claim, subject: Subject, path: Path | None) -> dict
 
 def junit(certificate: dict[str, Any]) -> str:
     """Return the certificate as JUnit XML: one case for the proof, each hypothesis and each audited point."""
-    cases: list[tuple[str, str | None]] = []
     verdict = certificate["verdict"]
-    cases.append(("verdict", None if verdict == "CERTIFIED" else f"{verdict}"))
+    cases: list[tuple[str, str | None]] = [("verdict", None if verdict == "CERTIFIED" else verdict)]
     for entry in certificate["sensitivity"]:
         wrong = None if entry["counterexample"] is None else str(entry["counterexample"]["wrong"])
         cases.append((f"hypothesis {entry['rule']} of {entry['query']}", wrong))
     for point in certificate["audit"]["points"] if certificate["audit"] else ():
-        what = (
-            f"epsilon is at least {point['epsilon_lower']} at delta {point['delta']}"
-            if beaten(point)
-            else None
-        )
-        cases.append((f"audit of the {point['of']} at epsilon {point['limit']}", what))
+        shown = f"epsilon is at least {point['epsilon_lower']} at delta {point['delta']}"
+        wrong = shown if beaten(point) else None
+        cases.append((f"audit of the {point['of']} at epsilon {point['limit']}", wrong))
     failures = sum(wrong is not None for _, wrong in cases)
     name = quoteattr(one_line(certificate["claim"]["name"]))
     head = f'<testsuite name={name} tests="{len(cases)}" failures="{failures}">'

@@ -44,12 +44,8 @@ def sign(certificate: Path, private: Path) -> dict[str, Any]:
             f"made at {document['created']}, and it is {signed} here", "set the clock", certificate
         )
     value = base64.b64encode(key.sign(_message(document, signed))).decode()
-    signature = {
-        "algorithm": ALGORITHM,
-        "key": fingerprint(key.public_key()),
-        "signed": signed,
-        "value": value,
-    }
+    by = fingerprint(key.public_key())
+    signature = {"algorithm": ALGORITHM, "key": by, "signed": signed, "value": value}
     text = json.dumps({**document, "signature": signature}, indent=1, ensure_ascii=False) + "\n"
     atomically(certificate, text, mode=stat.S_IMODE(certificate.stat().st_mode))
     return signature

@@ -309,13 +309,9 @@ def timed(show: Callable[[str], None], clock: Callable[[], float] = time.monoton
 
 def _duration(seconds: int) -> str:
     minutes, rest = divmod(seconds, 60)
-    return (
-        f"{minutes // 60} h {minutes % 60} min"
-        if minutes > 59
-        else f"{minutes} min {rest} s"
-        if minutes
-        else f"{rest} s"
-    )
+    if minutes > 59:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def ranges_of(text: str | None, option: str) -> list[tuple[int, int]] | None:

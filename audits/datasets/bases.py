@@ -102,9 +102,8 @@ def _few(box: _Box, rng: np.random.Generator) -> Rows:
     return np.take_along_axis(values, rng.integers(0, len(values), box.size), axis=0)
 
 
-def _skewed(
-    box: _Box, rng: np.random.Generator
-) -> Rows:  # at one end, at both or in the middle; often coarse
+def _skewed(box: _Box, rng: np.random.Generator) -> Rows:
+    """Return values at one end, at both or in the middle; often coarse."""
     a, b = rng.choice(SHAPES, 2)
     return box.between(np.round(rng.beta(a, b, box.size), rng.choice((1, 2, 12))))
 

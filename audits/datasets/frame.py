@@ -16,11 +16,8 @@ from dpaccount.noise.samplers import Floats
 from dpaccount.relation import adjacency, kind_of, unlike
 from mechanisms.table import Column, Table
 
-TEXTS = (
-    "somewhere else",
-    "another, with a comma",
-    "Zürich",
-)  #: values of text cells, and of other categories
+#: values of text cells, and of other categories
+TEXTS = ("somewhere else", "another, with a comma", "Zürich")
 OTHERS = 2  #: number of these used in a category with `other`
 SHOWN = 1000  #: maximum number of common rows that a witness lists
 

@@ -98,20 +98,15 @@ class ChosenReleases(Noise):
         asked = (place % self.choice.period == self.number % self.choice.period).reshape(drawn.shape)
         self.answered += flat.size
         if law.kind in ("exponential", "permute-and-flip"):
-            fits = 0 <= value < drawn.shape[-1]
-            return (
-                np.broadcast_to(np.eye(drawn.shape[-1], dtype=np.int64)[int(value)], drawn.shape)
-                if fits
-                else drawn
-            )
+            if not 0 <= value < drawn.shape[-1]:
+                return drawn
+            return np.broadcast_to(np.eye(drawn.shape[-1], dtype=np.int64)[int(value)], drawn.shape)
         if law.kind == "symmetric":
             asked |= asked.T
         before = np.concatenate([[self.last], flat[:-1]]).reshape(drawn.shape)
-        one = (
-            before
-            if math.isnan(value)
-            else np.full_like(drawn, round(value) if abs(value) < LARGEST_MARK else 0)
-        )
+        one = before
+        if not math.isnan(value):
+            one = np.full_like(drawn, round(value) if abs(value) < LARGEST_MARK else 0)
         chosen: Integers = np.where(asked, one, drawn)
         self.last = int(chosen.ravel()[-1]) if chosen.size else self.last
         return chosen

@@ -138,17 +138,14 @@ def _decided(certificate: CertifyResult) -> list[tuple[str, str]]:
     guarantee, release = certificate["guarantee"], certificate["release"]
     money = [("Charged", "nothing: no data were read")]
     if release is not None:
-        names = ("The ledger's budget", "Spent after it", "Left after it")
-        noted = dict(_spending(release["budget"])) if "budget" in release else {}
-        rows = [
-            (name, noted.get(key))
-            for name, key in zip(("Budget", "Spent so far", "Left"), names, strict=True)
-        ]
+        names = {"The ledger's budget": "Budget", "Spent after it": "Spent so far", "Left after it": "Left"}
+        noted = _spending(release["budget"]) if "budget" in release else []
+        rows = [(names[key], value) for key, value in noted if key in names]
         entry = (
             f"entry {release['ledger_entry']} of {certificate['claim'].get('data', {}).get('ledger', SILENT)}"
         )
         money = [("Charged to", f"{_payers(certificate)}: {entry}")]
-        money += [(name, value) for name, value in rows if value] or [("Budget left", "see the ledger")]
+        money += rows or [("Budget left", "see the ledger")]
     sure, data = certificate["verdict"] == "CERTIFIED", certificate["claim"].get("data", {})
     bounds = [f"at most {data['max_rows']} rows of a unit are used"] if "max_rows" in data else []
     bounds += [f"{data['rows']} units declared"] if "rows" in data else []

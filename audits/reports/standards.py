@@ -85,11 +85,9 @@ def nist(certificate: CertifyResult) -> list[tuple[str, str]]:
     """Return the points to evaluate a guarantee by (NIST SP 800-226, March 2025), each with its answer."""
     guarantee, stated = certificate["guarantee"], governance(certificate)
     release, audit = certificate["release"], certificate["audit"]
-    noise = (
-        "no release was made"
-        if release is None
-        else f"noise: {release['noise']}, drawn only after it is charged"
-    )
+    noise = "no release was made"
+    if release is not None:
+        noise = f"noise: {release['noise']}, drawn only after it is charged"
     attacked = "no attack was run" if audit is None else f"{audit['attack']}, {audit['trials']} runs"
     ledger, steps = certificate["claim"].get("data", {}).get("ledger"), steps_of(certificate)
     answers = (
@@ -160,11 +158,8 @@ def sarif(certificate: CertifyResult, claim: str) -> str:
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"claim": certificate["claim"]["name"]},
     }
-    driver = {
-        "name": "dpaccount",
-        "version": certificate["environment"].get("dpaccount", "0"),
-        "rules": [rule],
-    }
+    version = certificate["environment"].get("dpaccount", "0")
+    driver = {"name": "dpaccount", "version": version, "rules": [rule]}
     log: dict[str, Any] = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",

@@ -217,18 +217,13 @@ def what_it_means(certificate: CertifyResult) -> list[str]:
     known = attacked(certificate)
     learned = ["An attacker may learn nearly everything."] if known is None else odds(known)
     word = "proved" if proved else "claimed, and not proved"
-    return [f"This is what {at} ({word}) mean.", *learned, *_crowd(delta)]
-
-
-def _crowd(delta: Fraction) -> list[str]:
-    """Return of how many units one, picked at random, might be published whole."""
-    # To publish one unit of n, picked at random, is (0, 1/n)-DP.
-    if not delta:
-        return []
-    return [
-        f"For {math.ceil(1 / delta):,} or more units, this δ would be too large: it would allow one unit,"
-        " picked at random, to be published in full."
-    ]
+    sentences = [f"This is what {at} ({word}) mean.", *learned]
+    if delta:  # to publish one unit of n, picked at random, is (0, 1/n)-DP
+        sentences.append(
+            f"For {math.ceil(1 / delta):,} or more units, this δ would be too large: it would allow one unit,"
+            " picked at random, to be published in full."
+        )
+    return sentences
 
 
 OF_COUNTS = ("assume_numbers", "assume_persons")  #: rules whose tests count instead of measuring

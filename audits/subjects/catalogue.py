@@ -105,9 +105,8 @@ def function_named(name: str) -> ListedFunction | None:
 
 
 CLIPS = ("low", "high", "radius", "reward")  #: parameters that a table gives and a claim may narrow
-RADIUS_PARAMETER = (
-    "unit"  #: parameter of a class whose neighbours' rows move so far; a claim says it as its radius
-)
+#: parameter of a class whose neighbours' rows move so far; a claim says it as its radius
+RADIUS_PARAMETER = "unit"
 
 
 @dataclass(frozen=True)
