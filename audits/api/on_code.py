@@ -284,11 +284,8 @@ def attack_function(
     """Attack a function's claim on the given pair, or on the worst one found."""
     plan = question.plan
     crew.layout = data.shape.layout
-    pairs = (
-        candidates(data.shape, plan.seed)
-        if data.pair is None
-        else [Pair(*data.pair, "the pair in the claim")]
-    )
+    given = None if data.pair is None else [Pair(*data.pair, "the pair in the claim")]
+    pairs = given or candidates(data.shape, plan.seed)
     challenge = Challenge(
         question.epsilon,
         question.delta,

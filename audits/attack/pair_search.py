@@ -216,11 +216,9 @@ def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], floa
         rule, expected = expected_of(challenge, runs, left, right)
         if expected > (epsilon if curve is None else curve.planned):
             return 1000.0 + expected
-        beyond = (
-            0.0
-            if curve is not None
-            else max(violation(left, right, epsilon, delta), violation(-right, -left, epsilon, delta))
-        )
+        beyond = 0.0
+        if curve is None:
+            beyond = max(violation(left, right, epsilon, delta), violation(-right, -left, epsilon, delta))
         if beyond > CLEAR:
             return 100.0 + beyond
         sign = 1 if rule.direction == "left" else -1

@@ -201,8 +201,6 @@ def _counted(columns: dict[str, dict[str, Any]]) -> list[str]:
         f"{name} by {str(each.get('missing', each.get('low', False))).lower()}"
         for name, each in sorted(held.items())
     ]
-    return (
-        [f"Cells that are missing or of another type are replaced, not refused: {', '.join(cells)}."]
-        if cells
-        else []
-    )
+    if not cells:
+        return []
+    return [f"Cells that are missing or of another type are replaced, not refused: {', '.join(cells)}."]

@@ -241,11 +241,9 @@ def _proof(certificate: CertifyResult) -> tuple[Block, ...]:
         for number, step in enumerate(proved["derivation"])
     )
     lower = proved["epsilon"]["lower"]
-    exact = (
-        ""
-        if lower is None
-        else f" With this noise, no bound can be below ε = {to_digits(as_exact(lower), up=False)}."
-    )
+    exact = ""
+    if lower is not None:
+        exact = f" With this noise, no bound can be below ε = {to_digits(as_exact(lower), up=False)}."
     lines = [
         f"Proved: {proved_text(certificate)}, in {len(steps)} steps. `dpaccount check`, an independent"
         f" program, re-derives them.{exact}",
@@ -482,11 +480,9 @@ def _twin(certificate: CertifyResult, point: dict[str, Any], delta: Fraction, ri
     mu = 2 * math.sqrt(distance)
     expected = max(_expected(mu, at, point, delta, risk) for at in np.linspace(-3, 6, 37))
     claimed = as_exact(point["limit"])
-    verdict = (
-        "This would have refuted the claim"
-        if expected > claimed
-        else "That is within the claim, so these runs would not have revealed the missing noise"
-    )
+    verdict = "This would have refuted the claim"
+    if expected <= claimed:
+        verdict = "That is within the claim, so these runs would not have revealed the missing noise"
     return (
         "With half the noise in the same code, these runs would be expected to show"
         f" about ε = {expected:.3g} on this pair. {verdict}. The estimate assumes Gaussian noise."
