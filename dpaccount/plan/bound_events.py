@@ -114,8 +114,7 @@ class Shuffled(Event):
 class ShuffledResponse(Shuffled):
     """Answers of `population` units in random order, by `epsilon`-DP randomised response with `k` outcomes.
 
-    All else is as for `Shuffled`, which knows less and costs more.
-    It is run `count` times on the units of `cover`, which holds the whole `population` (None: all).
+    All else is as for `Shuffled`, which knows less and costs more.  Of two outcomes only the bits count.
     """
 
     name = "shuffled_response"
