@@ -19,7 +19,6 @@ near k = n − 1, of n/200, and at most n/64 wide.  Below 64 others, all are sin
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
 from itertools import accumulate
 
 from flint import arb, arb_poly
@@ -59,7 +58,15 @@ class BitSum:
             raise OutOfReach("the masses of a sum of bits are too close to each other")
         near = [max(0, high - 1), high, min(size, high + 1)]
         costs = [a * tails[max(0, s - 1)] - b * tails[s] for s in near]
-        return (reduce(arb.max, costs) + (self.lost * a).union(-self.lost * b)).max(arb(0)).min(a)
+        return (max_of(costs) + (self.lost * a).union(-self.lost * b)).max(arb(0)).min(a)
+
+
+def max_of(values: list[arb]) -> arb:
+    """Return a ball around the largest of some numbers."""
+    most = values[0]
+    for value in values[1:]:
+        most = most.max(value)
+    return most
 
 
 def bit_sum(ones: int, zeros: int, p: arb) -> BitSum:
@@ -67,7 +74,8 @@ def bit_sum(ones: int, zeros: int, p: arb) -> BitSum:
     spend((ones + zeros) ** 0.5)
     masses = [*(arb_poly(_binomial(ones, p)) * arb_poly(_binomial(zeros, 1 - p)))]
     tiny = arb(2) ** -DEPTH
-    masses = [mass for mass in masses if mass > tiny]  # neighbours, since the law is log-concave
+    kept_ones = [k for k, mass in enumerate(masses) if mass > tiny]
+    masses = masses[kept_ones[0] : kept_ones[-1] + 1]
     tails = [arb(0), *accumulate(reversed(masses))][::-1]
     return BitSum(tuple(masses), tuple(tails), (1 - tails[0]).max(arb(0)).upper())
 
@@ -78,13 +86,19 @@ def _binomial(trials: int, chance: arb) -> list[arb]:
     odds, tiny = chance / (1 - chance), arb(2) ** (-2 * DEPTH)
     logs = [arb(n + 1).lgamma() for n in (trials, mode, trials - mode)]
     top = (logs[0] - logs[1] - logs[2] + mode * chance.log() + (trials - mode) * (1 - chance).log()).exp()
-    up, down = [top], [top]
-    while (k := mode + len(up) - 1) < trials and not up[-1] < tiny:
+    up, down = [top], []
+    for k in range(mode, trials):
+        if up[-1] < tiny:
+            break
         up.append(up[-1] * odds * (trials - k) / (k + 1))
-    while (k := mode - len(down) + 1) > 0 and not down[-1] < tiny:
-        down.append(down[-1] * k / (odds * (trials - k + 1)))
+    value = top
+    for k in range(mode, 0, -1):
+        if value < tiny:
+            break
+        value = value * k / (odds * (trials - k + 1))
+        down.append(value)
     spend((len(up) + len(down)) / 16)
-    return [*reversed(down[1:]), *up]
+    return [*reversed(down), *up]
 
 
 def blocks(others: int) -> Iterator[tuple[int, int]]:
@@ -138,4 +152,4 @@ def worst_cost(epsilon: Fraction, users: int, t: Fraction) -> arb:
     """Return a ball whose upper end bounds δ(t), t ≥ 0, of shuffled bits over all datasets."""
     with precision(BITS):
         p, q = chances(epsilon, 2)
-    return reduce(arb.max, [cost(law, p, q, t) for law in worst_sums(epsilon, users)])
+    return max_of([cost(law, p, q, t) for law in worst_sums(epsilon, users)])

@@ -126,7 +126,7 @@ class ShuffledResponses(ShuffledPair):
         """Return balls from one dataset's cost to the bound."""
         one, worst = self.bracketing_pairs()
         ways = [one.curve(bits), one.reversed().curve(bits), worst.curve(bits)]
-        return lambda t: ways[2](t).union(ways[0](t).max(ways[1](t)))
+        return lambda t: ways[2](t).union(shuffled_bits.max_of([ways[0](t), ways[1](t)]))
 
     def lattice(self, grid: Grid, depth: int) -> Masses:
         """Raise `OutOfReach`: a lattice takes thin balls, which its `bracketing_pairs` have."""
