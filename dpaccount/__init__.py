@@ -60,7 +60,6 @@ if TYPE_CHECKING:
         SampledWithoutReplacement,
         Sequence,
         Shuffled,
-        ShuffledResponse,
         Tree,
         Zcdp,
     )
@@ -104,7 +103,6 @@ __all__ = [
     "SampledWithoutReplacement",
     "Sequence",
     "Shuffled",
-    "ShuffledResponse",
     "Study",
     "Table",
     "Tree",

@@ -205,19 +205,6 @@ def _shuffled(total: Total, event: ev.Shuffled, count: int) -> None:
         total.attained(Attained.NEVER if users > 1 else Attained.ALWAYS)
 
 
-def _shuffled_response(total: Total, event: ev.ShuffledResponse, count: int) -> None:
-    """Add the pair of the worst dataset; that of randomised response for one answer, or where none hides."""
-    from dpaccount.pairs.discrete import ResponsePair
-    from dpaccount.pairs.shuffled import ShuffledResponses
-
-    users, epsilon = event.population, event.epsilon
-    if epsilon and users > 1 and epsilon <= MOST_HIDDEN:
-        total.pair(ShuffledResponses(users, epsilon, event.k), count)
-    elif epsilon:
-        total.pair(ResponsePair(epsilon, event.k), count)
-        total.attained(Attained.ALWAYS if users == 1 else Attained.NEVER)
-
-
 def _given_pair(total: Total, event: ev.DominatingPair, count: int) -> None:
     from dpaccount.pairs.table import TablePair
 
@@ -358,7 +345,6 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.Approximate: _approximate,
     ev.DominatingPair: _given_pair,
     ev.Shuffled: _shuffled,
-    ev.ShuffledResponse: _shuffled_response,
     ev.Zcdp: _zcdp,
     ev.Rdp: _rdp,
     ev.PoissonSubsampled: _poisson,

@@ -110,19 +110,6 @@ class Shuffled(Event):
         return self.epsilon
 
 
-@event_kind
-class ShuffledResponse(Shuffled):
-    """Answers of `population` units in random order, by `epsilon`-DP randomised response with `k` outcomes.
-
-    All else is as for `Shuffled`, which knows less and costs more.  Of two outcomes only the bits count.
-    """
-
-    name = "shuffled_response"
-    epsilon: Real
-    population: int
-    k: int = 2
-
-
 MOST_OUTCOMES = 4096  #: of a pair that is written out
 
 

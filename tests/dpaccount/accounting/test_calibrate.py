@@ -38,7 +38,6 @@ def test_every_event_with_a_scale_is_known():
         "banded_poisson",
         "shuffled",
         "gaussian_mixture",
-        "shuffled_response",
     }  # with δ, steps or a population: sought in a file
     assert with_scale - several == set(PARAMETERS)
 
