@@ -249,6 +249,12 @@ class Evaluated(Protocol):
 # -------------------------------------------------------------- the data
 
 
+def prepare(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Release | None:
+    """Return the release that a claim's data file makes, with its data; None without a file."""
+    release = identify(claim, subject, work)
+    return None if release is None else read(release, subject, work)
+
+
 def identify(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Release | None:
     """Return the release that a claim's data file makes, without its data; None without a file.
 
