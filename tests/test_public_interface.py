@@ -21,7 +21,7 @@ def sections(root):
 
 DPACCOUNT = """
     Accountant Approximate BandedPoisson BoundedRange DiscreteGaussian DiscreteLaplace DominatingPair
-    DpFtrl DpaccountError Enclosure Exponential Filter Gaussian Gdp Laplace Ledger MatrixFactorisation
+    DpFtrl DpaccountError Enclosure Exponential Filter Gaussian GaussianMixture Gdp Laplace Ledger MatrixFactorisation
     Measure Odometer PermuteAndFlip Plan PoissonExamples PoissonReplaced PoissonSubsampled Private Pure
     RandomAllocation RandomizedResponse Rdp Relation SampledWithoutReplacement Sequence Shuffled Study
     Table Tree Zcdp audit calibrate certify check events read_events release release_file sgd
