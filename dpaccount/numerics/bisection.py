@@ -95,6 +95,7 @@ def _closely(end: Callable[[arb], Fraction], value: arb) -> Fraction:
         return end(value)
 
 
+@certified
 def crossing(
     curve: Curve,
     target: Fraction,

@@ -115,7 +115,7 @@ def grid(rate, mu, step, size):
 @pytest.mark.slow
 def test_very_little_noise():
     """Splitting raises δ by some 10·step²/8 times the density, about δ: far below the tolerance."""
-    rate, step, size, count = 0.01, 2e-4, 1 << 20, 10
+    rate, step, size, count = 0.01, 1e-4, 1 << 21, 10
     first, mass = grid(rate, 1 / 0.3, step, size)
     whole = np.fft.irfft(np.fft.rfft(mass) ** count, size)
     t = count * first + step * np.arange(size)
