@@ -237,7 +237,7 @@ def _key(score: Score) -> object:
 
 
 def _key_of(columns: Columns, used: Sequence[int], ridge: float) -> object:
-    """Return the same of the tables of some columns: many are told by their grain, one by its column."""
+    """Return a key of these tables: their ridge for several columns, the column for a single one."""
     return ridge if len(used) > 1 else (True, columns.each[used[0]].name, 1.0)
 
 

@@ -300,8 +300,8 @@ def check_imports() -> None:
 class _Seeker(importlib.abc.MetaPathFinder):
     """Comes first and finds nothing: notes the names of modules that are sought.
 
-    By each name stands the module that was found to be the project's: as long as it is that of the name, and
-    nobody seeks it anew, there is nothing to ask of files, which took longer than a run.
+    It remembers the modules found to be the project's.  While `sys.modules` holds the same one, and nobody
+    seeks the name again, no file needs to be looked at, which would take longer than a run.
     """
 
     folders: tuple[Path, ...] = ()

@@ -132,7 +132,7 @@ class Accountant:
     >>> Accountant(Gaussian(sigma=4, count=10)).epsilon(1e-5)
     3.34140947 (±8e-10)
 
-    What was asked is remembered, and `compose` counts more.
+    Answers are remembered, and `compose` adds events.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class Accountant:
         return self._now.plan
 
     def _as_now(self) -> "Accountant":
-        """Return an accountant of what is counted now, whatever other threads compose meanwhile."""
+        """Return a snapshot, which `compose` in another thread does not change."""
         found = Accountant(self.plan, self.group)
         found._now = self._now
         return found
@@ -205,7 +205,7 @@ class Accountant:
             now = self._now
             whole = _counted([now.plan, *(more if isinstance(more, Iterable) else [more])], None)
             growing, begun = now.growing or Growing(), len(now.plan.events) if now.growing else 0
-            # At once: whoever is asked, or interrupts, meanwhile has all of the old plan, or of the new one.
+            # One assignment: a question, or an interruption, meets the old plan or the new one.
             self._now = _Counted(
                 Plan(whole.relation, _together(whole.events)), growing.grown(whole.events[begun:])
             )
@@ -273,7 +273,7 @@ class Accountant:
         return now._remembered(("delta", at, width), lambda: now._grouped(question))
 
     def _remembered(self, asked: tuple[object, ...], answer: Callable[[], Worst]) -> Worst:
-        """Return the answer to what was asked before, or a new one."""
+        """Return the remembered answer, or a new one, which is remembered."""
         if allowance_left() < math.inf:  # in a larger question, whose answer may not depend on earlier ones
             return answer()
         answers, place = self._now.answers, (*asked, granted(1.0))
@@ -298,9 +298,8 @@ class Accountant:
         if at <= 1:
             raise InputError(f"order {order} is out of range", "it must be above 1")
         # From group privacy nothing finite follows: only what the events say of groups counts.
-        return self._grouped(
-            _PlanQuestion(lambda total, gap: renyi(total, at), lambda _: math.inf, None, GAP)
-        )
+        question = _PlanQuestion(lambda total, gap: renyi(total, at), lambda _: math.inf, None, GAP)
+        return self._as_now()._grouped(question)
 
     @question()
     def _grouped(self, question: _PlanQuestion) -> Worst:

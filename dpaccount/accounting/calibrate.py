@@ -463,7 +463,7 @@ def least_noise(
     `loss`: noise ↦ an enclosure of ε at `delta`, which falls as the noise grows.
     `epsilon`: the target, at least 0; `delta`: that of the costs, in [0, 1).
     `guess`: a noise above 0 to begin at.
-    `coarse`: whether costs at such a noise are too dear for a close search, asked once.
+    `coarse`: whether costs at such a noise are too expensive for a close search; asked once.
     """
     low, high = _bracket(lambda noise: loss(noise).upper <= epsilon, guess)
     rough = coarse(high)

@@ -10,7 +10,6 @@ from fractions import Fraction
 from dpaccount.accounting.methods.answer import UNREACHED, Answer, largest_answer
 from dpaccount.exact import Enclosure, Number
 from dpaccount.numerics.intervals import ball, between, ceil_of, floor_of, precision
-from dpaccount.numerics.work_budget import OutOfReach
 from dpaccount.pairs.composition import Attained, Composition
 from dpaccount.precision import certified
 
@@ -37,7 +36,7 @@ def _one_way(way: Composition, order: Fraction) -> Answer:
         for bound in (way.renyi(order), way.ceiling()):
             if bound is not None and bound.is_finite():
                 upper = min(upper, ceil_of(bound))
-    except (OutOfReach, *UNREACHED):
+    except UNREACHED:
         pass
     if exact is None or not attained:
         return Answer(Enclosure(None, upper), "Rényi bound")
@@ -55,5 +54,5 @@ def _by_transforms(way: Composition, order: Fraction) -> tuple[Fraction, Fractio
         for factor, count in product.parts:
             found += count * factor.value(s).log() / s
         return (floor_of(found), ceil_of(found)) if found.is_finite() else None
-    except (OutOfReach, *UNREACHED):
+    except UNREACHED:
         return None

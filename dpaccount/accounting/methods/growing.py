@@ -26,7 +26,7 @@ MOST_KEPT = 8  #: questions whose contours are kept
 
 @dataclass(frozen=True)
 class _Contours:
-    """What is known of each direction: of `done` steps, begun after so many releases."""
+    """The sums of both directions: of the first `done` steps, chosen after `begun` releases."""
 
     begun: int
     done: int
@@ -34,7 +34,7 @@ class _Contours:
 
     @property
     def few_nodes(self) -> bool:
-        """Return whether a further step costs little beside new contours, which have fewer nodes."""
+        """Return whether a further step is cheap, so that new contours can wait."""
         return all(len(way.values) <= FEW_NODES for way in self.ways if isinstance(way, GrowingInversion))
 
 
