@@ -1,4 +1,4 @@
-"""Our accounting beside dp-accounting, prv-accountant and random-allocation: time at equal width, errors.
+"""Our accounting beside dp-accounting, prv-accountant, random-allocation and riskcal: time at equal width.
 
 Errors are distances from our enclosure, which is proved; it contains the worse direction of add-remove.
 Peers but prv-accountant give an upper value only.  Ours is the time where no more than the peer's error is
@@ -7,13 +7,16 @@ where our upper end is says so.
 """
 
 import json
+import math
 import time
+from collections.abc import Iterable
 from fractions import Fraction
 
 from benchmarks.account_rows import REALISTIC, trained
 from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import calibrate
+from dpaccount.accounting.risk import REPORTED_RATES
 from dpaccount.exact import Enclosure
 from dpaccount.plan.events import (
     BandedPoisson,
@@ -192,6 +195,18 @@ sigma = dp.calibrate_dp_mechanism(
     .18, 1e-5, dp.ExplicitBracketInterval(.5, 2))
 found["calibrated"] = {"dp-accounting": [sigma, sigma, time.process_time() - begun]}
 try:
+    from riskcal.analysis import get_advantage_from_pld, get_beta_from_pld
+
+    begun = time.process_time()
+    accountant = pld.PLDAccountant(dp.NeighboringRelation.ADD_OR_REMOVE_ONE)
+    accountant.compose(rows["MNIST"][0])
+    losses = accountant._pld
+    rates = [1 - float(get_beta_from_pld(losses, at)) for at in (.001, .01, .1)]
+    rates.append(float(get_advantage_from_pld(losses)))
+    found["risk"] = {"riskcal": [*rates, time.process_time() - begun]}
+except ImportError as error:
+    print(error, file=sys.stderr)
+try:
     import random_allocation as ra
 
     given = ra.PrivacyParams(sigma=1.1, num_steps=234, num_selected=1, num_epochs=60, delta=1e-5)
@@ -286,7 +301,8 @@ def rows(setting: BenchmarkSetting) -> Rows:
     sigma, _, most = theirs.get("calibrated", {}).get("dp-accounting", (None, None, None))
     note = f"{float(sought):.7f}, theirs {sigma:.7f}" if sigma else f"{float(sought):.7f}"
     yield BenchmarkRow("σ of 25 steps at rate 0.001", seconds, "s", "dp-accounting", most, note)
-    for name, steps, limit in (("equal", [trained("0.01", "1", 1)] * 1000, 5), ("different", DIFFERENT, 30)):
+    yield _risk(theirs.get("risk", {}).get("riskcal"))
+    for name, steps, limit in (("equal", [trained("0.01", "1", 1)] * 1000, 5), ("different", RISING, 30)):
         spent = fresh(steps)
         first = sum(spent[:FIRST])
         note = f"mean of the others; the first {FIRST} together {first:.1f} s"
@@ -297,7 +313,25 @@ def rows(setting: BenchmarkSetting) -> Rows:
 
 
 FIRST = 12  #: steps whose losses hardly decay
-DIFFERENT = [trained("0.01", f"{1 + k / 1000}", 1) for k in range(100)]
+RISING = [trained("0.01", f"{1 + k / 1000}", 1) for k in range(100)]  #: of σ
+
+
+def _risk(theirs: list[float] | None) -> BenchmarkRow:
+    """Return the time of what an attacker learns from MNIST's plan, with its μ, rates and advantage."""
+    relation, events, _ = REALISTIC["MNIST"]
+    begun = time.process_time()
+    found = Accountant(Plan(relation, events)).risk()
+    seconds = time.process_time() - begun
+    ours = [*(found.true_positives(at) for at in REPORTED_RATES), found.advantage.upper]
+    mu = float(found.mu.upper) if found.mu else math.inf
+    note = f"μ {mu:.4f}; TPR at .1, 1, 10 % FPR and advantage {_five(ours)}"
+    *others, spent = theirs or (None,)
+    note += f", theirs {_five(others)}, not proved" if others else ""
+    return BenchmarkRow("risk of MNIST", seconds, "s", "riskcal", spent, note)
+
+
+def _five(numbers: Iterable[float | Fraction]) -> str:
+    return " ".join(f"{float(number):.5f}" for number in numbers)
 
 
 def fresh(steps: list[Event]) -> list[float]:

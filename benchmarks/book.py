@@ -9,8 +9,8 @@ not measured, and so is PostgreSQL where no server can be started; what fails ot
 With --only the other parts stay as they are in the file.  The peers are installed by
 
     python3.11 -m venv FOLDER
-    FOLDER/bin/pip install dp-accounting==0.6.0 prv-accountant==0.2.0 random-allocation==1.0.5 pandas \
-      scikit-learn==1.5.2 diffprivlib==0.6.6 opendp==0.16.0 \
+    FOLDER/bin/pip install dp-accounting==0.6.0 prv-accountant==0.2.0 random-allocation==1.0.5 \
+      riskcal==1.5.1 pandas scikit-learn==1.5.2 diffprivlib==0.6.6 opendp==0.16.0 \
       jax-privacy==2.0.0 tensorflow-cpu==2.21.0 google-vizier==0.1.24 'etils[epath,epy]' tqdm
     git clone https://github.com/google/differential-privacy FOLDER/auditorium
     git clone https://github.com/cmla-psu/statdp FOLDER/statdp
