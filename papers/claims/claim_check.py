@@ -98,7 +98,7 @@ Run = Callable[[Values, int], dict[str, Any]]
 
 @dataclass(frozen=True)
 class PaperClaim:
-    """A named claim: its source, statement, parameters and check.
+    """A named claim: its parameters and check, whose docstring says what is claimed, and where.
 
     `check` takes the parameters (exact numbers and words) and returns what it really costs.  `run`, where
     there is one, simulates the published algorithm at them with a seed, attacks it at the witness pair and
@@ -107,8 +107,6 @@ class PaperClaim:
     """
 
     name: str
-    source: str
-    says: str
     parameters: dict[str, Parameter]
     check: Check
     run: Run | None = None

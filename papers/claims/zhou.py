@@ -44,7 +44,7 @@ MESSAGE_QUERY = "message"
 
 
 def ctl(p: Values) -> Cost:
-    """Lemma 1: one reward within B + R, Laplace noise of scale 2(B + R)/ε."""
+    """Lemma 1, CTL is ε-LDP: one reward within B + R, Laplace noise of scale 2(B + R)/ε."""
     epsilon, reach = p["epsilon"], p["B"] + p["R"]
     if reach == 0:
         raise InputError("B and R are both 0, so there is nothing to hide", "give B + R above 0")
@@ -267,13 +267,9 @@ EPSILON = positive("1")
 BOUNDS = {"B": at_least(0, "1"), "R": at_least(0, "1")}
 
 CLAIMS = (
-    PaperClaim(
-        "zhou-ctl", "Zhou & Tan, Lemma 1", "CTL(epsilon) is epsilon-LDP", {"epsilon": EPSILON, **BOUNDS}, ctl
-    ),
+    PaperClaim("zhou-ctl", {"epsilon": EPSILON, **BOUNDS}, ctl),
     PaperClaim(
         "zhou-moma",
-        "Zhou & Tan, Algorithm 3 with CTL",
-        "LDP-MoMA is epsilon-LDP",
         {
             "epsilon": EPSILON,
             "T": count(10_000),
@@ -285,17 +281,10 @@ CLAIMS = (
         replayed,
     ),
     PaperClaim(
-        "zhou-unbounded",
-        "Zhou & Tan, section 4.5",
-        "unbounded noise costs a delta, not epsilon",
-        {"epsilon": EPSILON, **BOUNDS, "distance": positive("12")},
-        unbounded,
-        far_rewards,
+        "zhou-unbounded", {"epsilon": EPSILON, **BOUNDS, "distance": positive("12")}, unbounded, far_rewards
     ),
     PaperClaim(
         "zhou-unbounded-distributional",
-        "Zhou & Tan, section 4.5",
-        "over the law of the rewards it is (epsilon, p)-private",
         {"epsilon": EPSILON, "p": probability("0.01"), "laws": Word(("same", "different"))},
         distributional,
     ),

@@ -47,7 +47,7 @@ LEVELS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)  #: thresholds that are tried, in units 
 
 
 def lemma2_actions(p: Values) -> Cost:
-    """Bound what the actions of the others show of Lemma 2: Σ and u only, never the corner.
+    """Definition 6: what the actions of the others show of Lemma 2 is Σ and u only, never the corner.
 
     The entries of the noisy matrix without its corner are a release of their own, with the same noise,
     and by the billboard rule (Hsu et al. 2014) joint privacy costs at most theirs.  The lower end is
@@ -228,13 +228,4 @@ def _tried(p: Values, reward: float, level: float, runs: int, rng: np.random.Gen
     return attack(left, right, p["alpha"], p["beta"])
 
 
-CLAIMS = (
-    PaperClaim(
-        "dubey-lemma2-actions",
-        "Dubey 2021, Lemma 2 and Definition 6",
-        "the actions of all other users are (alpha, beta)-private, rewards clipped",
-        WITH_RHO,
-        lemma2_actions,
-        action_attack,
-    ),
-)
+CLAIMS = (PaperClaim("dubey-lemma2-actions", WITH_RHO, lemma2_actions, action_attack),)

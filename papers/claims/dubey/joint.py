@@ -286,7 +286,7 @@ def _carried(last: int) -> ReleasedNodes:
 
 
 def repair(p: Values) -> Cost:
-    """Release Σ and u only, with the least noise that is proved to meet (α, β)."""
+    """Lemma 2 repaired by us: release Σ and u only, with the least noise that is proved to meet (α, β)."""
     movement = rank_one.without_corner(exactly(p["B"] ** 2))
     published = float(root(lemma(p).variance).upper)
     cost = gaussian_finding(p, movement, tree(int(p["T"]) - 1), None, lemma2_publishes=published)
@@ -337,45 +337,12 @@ LEMMA2: dict[str, Parameter] = {"alpha": ALPHA, "beta": BETA, "T": ROUNDS, "B": 
 WITH_RHO: dict[str, Parameter] = {**LEMMA2, "rho": at_least(0, "0")}
 
 CLAIMS = (
+    PaperClaim("dubey-lemma2", WITH_RHO, lemma2, run_lemma2),
+    PaperClaim("dubey-lemma2-literal", WITH_RHO, lemma2_literal),
     PaperClaim(
-        "dubey-lemma2",
-        "Dubey 2021, Lemma 2",
-        "tree of noisy [phi, y][phi, y]', variance 16 n L^2 ln^2(10/beta)/alpha^2, is (alpha, beta)-private",
-        WITH_RHO,
-        lemma2,
-        run_lemma2,
+        "dubey-lemma2-unclipped", {**LEMMA2, "y": Exact(Fraction(100))}, lemma2_unclipped, run_unclipped
     ),
-    PaperClaim(
-        "dubey-lemma2-literal",
-        "Dubey 2021, Lemma 2",
-        "the same with that number as the standard deviation, as the statement prints it",
-        WITH_RHO,
-        lemma2_literal,
-    ),
-    PaperClaim(
-        "dubey-lemma2-unclipped",
-        "Dubey 2021, Lemma 2",
-        "the same without clipping, at a reward y against -B",
-        {**LEMMA2, "y": Exact(Fraction(100))},
-        lemma2_unclipped,
-        run_unclipped,
-    ),
-    PaperClaim(
-        "dubey-remark1", "Dubey 2021, Remark 1", "the final sums may be released too", WITH_RHO, remark1
-    ),
-    PaperClaim(
-        "dubey-remark5",
-        "Dubey 2021, Remark 5",
-        "doubling epochs keep (alpha, beta)",
-        {**LEMMA2, "mode": Word(("restart", "carry"))},
-        remark5,
-    ),
-    PaperClaim(
-        "dubey-repair",
-        "ours",
-        "Lemma 2 with the unused y^2 corner left out and exact calibration",
-        LEMMA2,
-        repair,
-        run_repaired,
-    ),
+    PaperClaim("dubey-remark1", WITH_RHO, remark1),
+    PaperClaim("dubey-remark5", {**LEMMA2, "mode": Word(("restart", "carry"))}, remark5),
+    PaperClaim("dubey-repair", LEMMA2, repair, run_repaired),
 )

@@ -108,15 +108,11 @@ def largest_alpha(p: Values) -> Cost:
 CLAIMS = (
     PaperClaim(
         "dubey-lemma2-rewards",
-        "Dubey 2021, Lemma 2",
-        "it holds whatever the bound on rewards is",
         {"alpha": positive("1"), "beta": probability("0.1"), "T": count(1024, least=2)},
         largest_reward,
     ),
     PaperClaim(
         "dubey-lemma5-alphas",
-        "Dubey 2021, Lemma 5",
-        "it holds (or the part of its proof does) whatever alpha is",
         {"beta": probability("0.1"), "part": Word(("joint", "matrix", "reward", "same"))},
         largest_alpha,
     ),

@@ -68,7 +68,7 @@ def message(p: Values) -> Message:
 
 
 def lemma5(p: Values) -> Cost:
-    """Both parts of one message together: the supremum of the sum of squares."""
+    """Lemma 5: both parts of one message together, the supremum of the sum of squares."""
     sent, reward = message(p), p["B"]
     if not reward:
         return matrix_part(p, Fraction(1))
@@ -96,7 +96,7 @@ def same_features(p: Values) -> Cost:
 
 
 def matrix_part(p: Values, share: Fraction = Fraction(2)) -> Cost:
-    """φφᵀ + N alone against (α, β)/share: the sensitivity in this metric is √2, at e₁, e₂ (published: 1)."""
+    """Its proof: φφᵀ + N alone against (α, β)/share, of sensitivity √2, at e₁, e₂ (published: 1)."""
     sent, point = message(p), (p["alpha"] / share, p["beta"] / share)
     cost = _finding(p, enclose(lambda: 2 / of(sent.x)), (exactly(2), sent.x), point, similarity=0.0)
 
@@ -112,7 +112,7 @@ def matrix_part(p: Values, share: Fraction = Fraction(2)) -> Cost:
 
 
 def reward_part(p: Values, share: Fraction = Fraction(2)) -> Cost:
-    """yφ + n alone against (α, β)/share: the sensitivity is 2B, at φ = φ′, y = −y′ (published: B)."""
+    """Its proof: yφ + n alone against (α, β)/share, of sensitivity 2B, at φ = φ′, y = −y′ (published: B)."""
     sent, point, reward = message(p), (p["alpha"] / share, p["beta"] / share), p["B"]
     mu2 = enclose(lambda: 4 * ball(reward**2) / of(sent.u))
     cost = _finding(p, mu2, (exactly(4 * reward**2), sent.u), point, similarity=1.0)
@@ -194,28 +194,8 @@ MESSAGE: dict[str, Parameter] = {"alpha": positive("1"), "beta": probability("0.
 LOCAL_PARTS: dict[str, Parameter] = {**MESSAGE, "B": positive("1")}
 
 CLAIMS = (
-    PaperClaim(
-        "dubey-lemma5", "Dubey 2021, Lemma 5", "one message is (alpha, beta)-locally private", MESSAGE, lemma5
-    ),
-    PaperClaim(
-        "dubey-lemma5-same",
-        "Dubey 2021, Lemma 5",
-        "the same at equal features, the cost of this pair",
-        LOCAL_PARTS,
-        same_features,
-    ),
-    PaperClaim(
-        "dubey-lemma5-matrix",
-        "Dubey 2021, Lemma 5, proof",
-        "the noisy matrix alone is (alpha/2, beta/2)-private",
-        MESSAGE,
-        matrix_part,
-    ),
-    PaperClaim(
-        "dubey-lemma5-reward",
-        "Dubey 2021, Lemma 5, proof",
-        "the noisy y phi alone is (alpha/2, beta/2)-private",
-        LOCAL_PARTS,
-        reward_part,
-    ),
+    PaperClaim("dubey-lemma5", MESSAGE, lemma5),
+    PaperClaim("dubey-lemma5-same", LOCAL_PARTS, same_features),
+    PaperClaim("dubey-lemma5-matrix", MESSAGE, matrix_part),
+    PaperClaim("dubey-lemma5-reward", LOCAL_PARTS, reward_part),
 )

@@ -25,7 +25,7 @@ from papers.claims.parameters import Values, at_least, count, positive, probabil
 
 
 def sensitivity(p: Values) -> Cost:
-    """Compare √2(1 + B²), the ball's sensitivity (whitened: 1 + B²), with the exact supremum."""
+    """Lemma 2's proof: √2(1 + B²), the ball's sensitivity (whitened: 1 + B²), against the exact supremum."""
     b2 = exactly(p["B"] ** 2)
     movement = rank_one.with_corner(b2)
     published, exact = root(rank_one.ball_bound(b2)), root(movement.square)
@@ -44,7 +44,7 @@ def _without(b2: Enclosure) -> float:
 
 
 def touched(p: Values) -> Cost:
-    """Compare n = 1 + ⌈log₂T⌉ with ⌊log₂(T − 1)⌋ + 1, both as √n, which is what the noise grows with."""
+    """Lemma 2: n = 1 + ⌈log₂T⌉ nodes against ⌊log₂(T − 1)⌋ + 1, both as √n, with which the noise grows."""
     rounds = int(p["T"])
     published, exact = nodes_published(rounds), met(rounds - 1)
     pair = root(exactly(published)), root(exactly(exact))
@@ -54,7 +54,7 @@ def touched(p: Values) -> Cost:
 
 
 def chain(p: Values) -> Cost:
-    """Compose n nodes of δ = β/2 each, as the proof writes: nβ/2 leaves nothing of β for the slack term."""
+    """Lemma 2's proof composes n nodes of δ = β/2 each: nβ/2 leaves nothing of β for the slack term."""
     levels = nodes_published(int(p["T"]))
     # With two nodes this is β itself, and the slack term of advanced composition decides.
     spent = exactly(levels * p["beta"] / 2)
@@ -69,7 +69,7 @@ def chain(p: Values) -> Cost:
 def chernoff(p: Values) -> Cost:
     """P(some y_t² > B² + 2ρ² ln(8T/β)) for y_t ~ N(B, ρ²), T independent rounds: claimed at most β/4.
 
-    The proof drops the cross term 2Bρ√(2 ln): |y| ≤ B + ρ√(2 ln(8T/β)) holds with the probability claimed.
+    Lemma 2's proof drops the cross term 2Bρ√(2 ln): |y| ≤ B + ρ√(2 ln(8T/β)) has the probability claimed.
     """
     rounds, reward, rho = int(p["T"]), p["B"], p["rho"]
 
@@ -154,31 +154,11 @@ def _step(noise: Scales, factor: Enclosure | None, witness: dict[str, Any]) -> C
 
 
 CLAIMS = (
-    PaperClaim(
-        "dubey-sensitivity",
-        "Dubey 2021, Lemma 2, proof",
-        "one record moves the sum by at most sqrt(2)(1 + B^2)",
-        {"B": at_least(0, "5")},
-        sensitivity,
-    ),
-    PaperClaim(
-        "dubey-nodes",
-        "Dubey 2021, Lemma 2",
-        "a record lies in at most 1 + ceil(log2 T) released nodes",
-        {"T": count(1024, least=2)},
-        touched,
-    ),
-    PaperClaim(
-        "dubey-lemma2-chain",
-        "Dubey 2021, Lemma 2, proof",
-        "n nodes of (alpha/sqrt(8n ln(2/beta)), beta/2) compose to (alpha, beta)",
-        {"beta": probability("0.1"), "T": count(1024, least=2)},
-        chain,
-    ),
+    PaperClaim("dubey-sensitivity", {"B": at_least(0, "5")}, sensitivity),
+    PaperClaim("dubey-nodes", {"T": count(1024, least=2)}, touched),
+    PaperClaim("dubey-lemma2-chain", {"beta": probability("0.1"), "T": count(1024, least=2)}, chain),
     PaperClaim(
         "dubey-chernoff",
-        "Dubey 2021, Lemma 2, proof",
-        "all y^2 are at most B^2 + 2 rho^2 ln(8T/beta) with probability 1 - beta/4",
         {
             "B": at_least(0, "1"),
             "rho": positive("0.5"),
@@ -187,18 +167,6 @@ CLAIMS = (
         },
         chernoff,
     ),
-    PaperClaim(
-        "dubey-definition4",
-        "Dubey 2021, Definition 4",
-        "the printed quadrature weights give features",
-        {"nodes": count(4, least=2, most=60)},
-        weights,
-    ),
-    PaperClaim(
-        "dubey-lemma4-sketch",
-        "Dubey 2021, Lemma 4, sketch",
-        "outputs that are private one by one are private together",
-        {},
-        marginals,
-    ),
+    PaperClaim("dubey-definition4", {"nodes": count(4, least=2, most=60)}, weights),
+    PaperClaim("dubey-lemma4-sketch", {}, marginals),
 )

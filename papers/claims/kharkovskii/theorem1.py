@@ -55,7 +55,7 @@ QUERY = "projection"
 
 
 def theorem1(p: Values) -> Cost:
-    """Theorem 1, in the three cases of n against d."""
+    """Theorem 1, Z is (ε, δ)-private: the three cases of n against d."""
     rows, features = int(p["n"]), int(p["d"])
     omega = published_omega(p["epsilon"], p["delta"], int(p["r"]))
     if rows >= features + 2:
@@ -153,7 +153,7 @@ def _branch(p: Values, samples: int, neighbours: str) -> Cost:
 
 
 def branch(p: Values) -> Cost:
-    """Compare neighbours on either side of σ_min = ω, r samples along that direction.
+    """Algorithm 1 lifts below ω only: neighbours on either side of σ_min = ω, r samples along that direction.
 
     The cost is that of the limiting pair, N(0, ω²) against N(0, 2ω²); lifting always would avoid it.
     """
@@ -161,12 +161,12 @@ def branch(p: Values) -> Cost:
 
 
 def gaussian(p: Values) -> Cost:
-    """X + σG, then any function of it: μ = 1/σ for rows that move by at most 1, the least σ."""
+    """Ours: X + σG, then any function of it: μ = 1/σ for rows that move by at most 1, the least σ."""
     return _least_gaussian(p, Fraction(1), "one row moved by 1", lambda: _rows(Fraction(1)))
 
 
 def centred(p: Values) -> Cost:
-    """Centre X first, and every row moves, by √(1 − 1/n) in all."""
+    """Ours: centre X first, and every row moves, by √(1 − 1/n) in all."""
     rows = int(p["n"])
     square, moved = 1 - Fraction(1, rows), "one row moved by 1, all rows centred"
     return _least_gaussian(p, square, moved, lambda: centred_rows(_rows(Fraction(1)), rows))
@@ -200,7 +200,7 @@ def _least_gaussian(p: Values, square: Fraction, neighbours: str, moved: Callabl
 
 
 def sketch(p: Values) -> Cost:
-    """XM + ωG with Gaussian M of r columns, public or secret: E over χ²_r of the Gaussian curve."""
+    """Ours: XM + ωG, Gaussian M of r columns, public or secret: E over χ²_r of the Gaussian curve."""
     epsilon, delta, columns = p["epsilon"], p["delta"], int(p["r"])
     least = least_sketch_noise(epsilon, delta, columns)
     top = Fraction(least.upper)
@@ -232,7 +232,7 @@ def _utility(epsilon: Fraction, delta: Fraction, columns: int, least: Enclosure)
 
 
 def omega_reading(p: Values) -> Cost:
-    """Compare the printed ω with the reading that is used, and with σ_min of the paper's example.
+    """Algorithm 1's printed ω against the reading that is used, and σ_min of the example of section 5.
 
     The uniform grid (5/14)·{0, …, s − 1}², s² = n: its centred columns are orthogonal, of squared length
     (5/14)²·s²(s² − 1)/12 each, which is σ_min².
@@ -290,25 +290,11 @@ ROWS = Exact(Fraction(10_000), least=Fraction(1), whole=True)
 
 CLAIMS = (
     PaperClaim(
-        "kharkovskii-theorem1",
-        "Kharkovskii et al. 2020, Theorem 1",
-        "the projected dataset is (epsilon, delta)-private",
-        {"n": ROWS, "d": count(2), "r": COLUMN_COUNT, **POINT},
-        theorem1,
-        column_space,
+        "kharkovskii-theorem1", {"n": ROWS, "d": count(2), "r": COLUMN_COUNT, **POINT}, theorem1, column_space
     ),
-    PaperClaim(
-        "kharkovskii-branch",
-        "Kharkovskii et al. 2020, Algorithm 1",
-        "lifting the singular values only where the least is below omega is (epsilon, delta)-private",
-        {"r": COLUMN_COUNT, **POINT},
-        branch,
-        branch_energy,
-    ),
+    PaperClaim("kharkovskii-branch", {"r": COLUMN_COUNT, **POINT}, branch, branch_energy),
     PaperClaim(
         "kharkovskii-omega",
-        "Kharkovskii et al. 2020, Algorithm 1 and section 5",
-        "the printed omega is below the least singular value where the paper says so",
         {
             "r": COLUMN_COUNT,
             **{**POINT, "epsilon": positive("3.004166023946433")},
@@ -316,32 +302,12 @@ CLAIMS = (
         },
         omega_reading,
     ),
-    PaperClaim(
-        "kharkovskii-gaussian",
-        "ours",
-        "Gaussian noise on X, then any projection",
-        {"n": ROWS, **POINT},
-        gaussian,
-    ),
+    PaperClaim("kharkovskii-gaussian", {"n": ROWS, **POINT}, gaussian),
     PaperClaim(
         "kharkovskii-gaussian-centred",
-        "ours",
-        "Gaussian noise on the centred data",
         {"n": Exact(Fraction(10_000), least=Fraction(2), whole=True), **POINT},
         centred,
     ),
-    PaperClaim(
-        "kharkovskii-fixed-map",
-        "Kenthapadi et al. 2013",
-        "Gaussian noise on XM, M public with largest singular value s",
-        {"s": positive("1"), **POINT},
-        fixed_map,
-    ),
-    PaperClaim(
-        "kharkovskii-sketch",
-        "ours",
-        "Gaussian sketch of r columns with noise omega on every row",
-        {"r": COLUMN_COUNT, **POINT},
-        sketch,
-    ),
+    PaperClaim("kharkovskii-fixed-map", {"s": positive("1"), **POINT}, fixed_map),
+    PaperClaim("kharkovskii-sketch", {"r": COLUMN_COUNT, **POINT}, sketch),
 )

@@ -58,7 +58,7 @@ def theorem73(p: Values) -> Cost:
 
 
 def multi(p: Values) -> Cost:
-    """Use the predictor at J contexts: J predictions, each ε-bounded-range, adaptively.
+    """Theorem 7.3 at J contexts: is the predictor still ε-private?  J predictions of bounded range ε each.
 
     The linear kernel ignores the context, so the J predictions are J draws of one two-action choice.
     """
@@ -131,7 +131,7 @@ def _permitted(epsilon: Fraction, delta: Fraction, uses: int) -> Enclosure:
 
 
 def clip(p: Values) -> Cost:
-    """Rewards clipped at C = B + R ln(T/δ), while the exponent keeps B: ε C/B, exactly.
+    """Remark on Assumption 2.7: clip at C = B + R ln(T/δ), while the exponent keeps B: ε C/B, exactly.
 
     δ at ε is the largest of two-action pairs, (e^{η/2} − e^{ε/2})²/(e^η − 1), η = εC/B.
     """
@@ -166,7 +166,7 @@ def clip(p: Values) -> Cost:
 
 
 def grid(p: Values) -> Cost:
-    """Take the supremum on a grid that holds the nodes of Z, for a kernel of vanishing lengthscale.
+    """Algorithm 1, the supremum on a grid that holds the nodes of Z, a kernel of vanishing lengthscale.
 
     With `copies` of each node, σ̄² is K/(copies + Kτ) on the grid and 1/τ off it: the ratio is
     1 + copies/(Kτ).  Records off the grid move the score there by 2Bσ̄² and nowhere else, so the range
@@ -191,7 +191,7 @@ def grid(p: Values) -> Cost:
 
 
 def observed(p: Values) -> Cost:
-    """Z made of the observed contexts instead of fresh ones: one record moves Z̃, and with it every summand.
+    """Assumption 2.10 without fresh contexts: of observed ones, a record moves Z̃, and so every summand.
 
     Linear kernel on φ = x·c, actions ±1, K = τ = 1, rewards ±1.  All but one of `records` people with context
     (1, 0) and `records` with (7/25, 24/25) have reward 1; one more has (1, 0), or else (0, 1), and reward −1.
@@ -257,7 +257,7 @@ def _difference(left: Fraction, right: Fraction) -> Enclosure:
 
 
 def scale(p: Values) -> Cost:
-    """Put the printed bound 81F²γ_T/(13T) for sup σ̄²: it fails with probability δ over the coins.
+    """Lemma 7.1: the printed bound 81F²γ_T/(13T) for sup σ̄² fails with probability δ over the coins.
 
     Given that it holds, ε; in all (ε, δ), not ε (a bad event of the coins adds its probability to δ).
     """
@@ -321,17 +321,9 @@ def observed_contexts(p: Values, _: int) -> dict[str, Any]:
 EPSILON = positive("1")
 
 CLAIMS = (
-    PaperClaim(
-        "pavlovic-theorem73",
-        "Pavlovic et al. 2025, Theorem 7.3",
-        "USCA is epsilon-jointly private, the supremum certified",
-        {"epsilon": EPSILON},
-        theorem73,
-    ),
+    PaperClaim("pavlovic-theorem73", {"epsilon": EPSILON}, theorem73),
     PaperClaim(
         "pavlovic-multi",
-        "Pavlovic et al. 2025, Theorem 7.3",
-        "the predictor stays epsilon-private when it is used at J contexts",
         {
             "epsilon": EPSILON,
             "J": count(10, most=10**12),
@@ -341,8 +333,6 @@ CLAIMS = (
     ),
     PaperClaim(
         "pavlovic-clip",
-        "Pavlovic et al. 2025, remark on Assumption 2.7",
-        "clipping at B + R ln(T/delta) keeps epsilon",
         {
             "epsilon": EPSILON,
             "B": positive("1"),
@@ -354,25 +344,12 @@ CLAIMS = (
     ),
     PaperClaim(
         "pavlovic-grid",
-        "Pavlovic et al. 2025, Algorithm 1",
-        "the supremum of the posterior variance may be taken over a grid",
         {"epsilon": EPSILON, "copies": count(1), "ridge": positive("0.01")},
         grid,
         grid_supremum,
     ),
     PaperClaim(
-        "pavlovic-observed",
-        "Pavlovic et al. 2025, Assumption 2.10",
-        "the approximating set may be made of the observed contexts",
-        {"epsilon": EPSILON, "records": count(1000)},
-        observed,
-        observed_contexts,
+        "pavlovic-observed", {"epsilon": EPSILON, "records": count(1000)}, observed, observed_contexts
     ),
-    PaperClaim(
-        "pavlovic-scale",
-        "Pavlovic et al. 2025, Lemma 7.1",
-        "the printed bound on the variance keeps epsilon",
-        {"epsilon": EPSILON, "delta": probability("0.01")},
-        scale,
-    ),
+    PaperClaim("pavlovic-scale", {"epsilon": EPSILON, "delta": probability("0.01")}, scale),
 )
