@@ -86,8 +86,6 @@ class ArmPhases(Calibrated):
     """
 
     source: ClassVar[str] = "ours; Thompson 1933 on disjoint blocks, Dwork et al. 2006 (noise)"
-    status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
     within: ClassVar[float] = 0.5  #: deviations of both arms that one is behind if "elimination" drops it
 
     rounds: int = 1024
@@ -95,9 +93,7 @@ class ArmPhases(Calibrated):
     block: int = 1
     index: str = "thompson"
     law: str = "laplace"
-    epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
-    sigma: Fraction | None = None
     space: Space | None = None
     level: Fraction = Fraction(19, 20)
     memory: int | None = None

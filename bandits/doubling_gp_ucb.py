@@ -40,8 +40,6 @@ class DoublingGpUcb(contextual.Contextual):
 
     mode: str = "restart"
     epsilon: Fraction = Fraction(8)
-    delta: Fraction = Fraction(1, 10**6)
-    sigma: Fraction | None = None
     shift: Fraction = Fraction(2)
     width: Fraction = Fraction(1, 10)
 

@@ -70,8 +70,6 @@ class FunctionRelease(Calibrated):
     """
 
     source: ClassVar[str] = "ours; one released function, in phases (setting of Pavlovic et al. 2025)"
-    status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
     rounds: int = 1024
     served: int = 16
@@ -82,9 +80,6 @@ class FunctionRelease(Calibrated):
     lengthscale: Fraction = Fraction(1, 5)
     bound: Fraction = Fraction(1)
     law: str = "gaussian"
-    epsilon: Fraction = Fraction(1)
-    delta: Fraction = Fraction(1, 10**6)
-    sigma: Fraction | None = None
     space: Space | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -54,8 +54,6 @@ class JdpGpUcb(contextual.Contextual):
 
     calibration: str = "exact"
     epsilon: Fraction = Fraction(8)
-    delta: Fraction = Fraction(1, 10**6)
-    sigma: Fraction | None = None
     stream: str = "tree"
     shift: Fraction = Fraction(2)
     confidence: str = "constant"

@@ -62,8 +62,6 @@ class LocalGpUcb(contextual.Contextual):
 
     calibration: str = "exact"
     epsilon: Fraction = Fraction(4)
-    delta: Fraction = Fraction(1, 10**6)
-    sigma: Fraction | None = None
     shift: Fraction = Fraction(1)
     width: Fraction = Fraction(1, 10)
     refresh: int = 8

@@ -43,9 +43,6 @@ class MomentGpUcb(MomentBandit):
     source: ClassVar[str] = "ours; moments only under continual release (setting of Dubey 2021, section 6.1)"
 
     stream: str = "sqrt-toeplitz"
-    epsilon: Fraction = Fraction(1)
-    delta: Fraction = Fraction(1, 10**6)
-    sigma: Fraction | None = None
     width: Fraction = Fraction(0)
     refresh: int = 1
     growth: Fraction = Fraction(0)

@@ -55,9 +55,6 @@ class PhasedGpUcb(MomentBandit):
 
     source: ClassVar[str] = "ours; phases with simulated second moments (setting of Dubey 2021, section 6.1)"
 
-    epsilon: Fraction = Fraction(1)
-    delta: Fraction = Fraction(1, 10**6)
-    sigma: Fraction | None = None
     answering: Fraction = Fraction(1)
     late: Fraction = Fraction(0)
     base: Fraction = HALF

@@ -85,9 +85,6 @@ class PhasedPosterior(SurfaceBandit):
 
     source: ClassVar[str] = "ours; Thompson sampling over noisy batch sums, noise-aware linear posterior"
 
-    epsilon: Fraction = Fraction(1)
-    delta: Fraction = Fraction(1, 10**6)
-    sigma: Fraction | None = None
     stream: str = "chosen"
     kernel: str = "squared-exponential"
     reward_noise: str = "assumed"

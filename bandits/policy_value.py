@@ -53,15 +53,10 @@ class PolicyValue(Calibrated):
     """
 
     source: ClassVar[str] = "Horvitz & Thompson 1952; Dudík, Langford & Li 2011; sensitivity is ours"
-    status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
     rows: int = 1000
     cap: Fraction = Fraction(10)
     model: bool = False
-    epsilon: Fraction = Fraction(1)
-    delta: Fraction = Fraction(1, 10**6)
-    sigma: Fraction | None = None
 
     def __post_init__(self) -> None:
         if type(self.rows) is not int or not 1 <= self.rows <= 10**8:
@@ -100,7 +95,7 @@ class PolicyValue(Calibrated):
         chosen = {"cap": given["cap"].number()} if "cap" in given else {}
         promised = {"epsilon": promise.epsilon, "delta": promise.delta}
         with parameters.placing():
-            subject = cls(table.rows, model=len(named) > len(RECORD), **promised, **chosen)
+            subject = cls(rows=table.rows, model=len(named) > len(RECORD), **promised, **chosen)
         return subject, Reading(names, lambda codes: codes, subject.domain().nothing, {"columns": names})
 
     @property

@@ -64,9 +64,6 @@ class SurfaceGpUcb(SurfaceBandit):
     error: Fraction = Fraction(1, 20)
     nodes_per_axis: int = 8
     calibration: str = "exact"
-    epsilon: Fraction = Fraction(1)
-    delta: Fraction = Fraction(1, 10**6)
-    sigma: Fraction | None = None
     width: Fraction = Fraction(1, 2)
 
     def __post_init__(self) -> None:

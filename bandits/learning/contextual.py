@@ -107,15 +107,19 @@ def on_offer(brought: Floats) -> tuple[Floats, Integers] | None:
     return brought[places], places
 
 
+@dataclass(frozen=True)
 class Calibrated:
     """A noise that is given, or the least that a subject's own proof shows to meet its ε and δ.
 
-    A subject has these fields and proves what all its sums cost.
+    A subject proves what all its sums cost.
     """
 
-    epsilon: Fraction
-    delta: Fraction
-    sigma: Fraction | None
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+
+    epsilon: Fraction = Fraction(1)
+    delta: Fraction = Fraction(1, 10**6)
+    sigma: Fraction | None = None
 
     @cached_property
     def noise_scale(self) -> Fraction:
@@ -187,9 +191,6 @@ class Contextual(Calibrated):
     `kernel` and `basis` say what features there are (`bandits.learning.features.feature_map`), of so many
     `nodes_per_axis`; `nodes`: as ``given``, or those of Dubey 2021, Corollary 1 or Remark 3, 6 or 3 ln T.
     """
-
-    status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
     rounds: int = 1024
     candidates: int = 25

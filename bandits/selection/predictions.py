@@ -59,7 +59,7 @@ class _Forecast(FunctionLearner):
 def _released(grid: PublicGrid, rounds: int, law: str, epsilon: Fraction, delta: Fraction) -> float:
     """Return the deviation of f that is left after all phases of `function-release`."""
     subject = FunctionRelease(
-        rounds,
+        rounds=rounds,
         phases=3 if rounds >= SHORT else 1,
         actions=grid.actions,
         contexts=grid.contexts,

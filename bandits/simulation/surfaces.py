@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import ClassVar
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from bandits.statistics import kernels
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import one_of
 from dpaccount.noise.receipt import Noise
-from dpaccount.proof import REPLACE_ONE, Cover
+from dpaccount.proof import Cover
 from mechanisms.subject import Domain, Rows, View, wide
 
 
@@ -127,9 +126,6 @@ class SurfaceBandit(Calibrated):
     A record is what a person's reward has beyond the surface, so that it can be any other's neighbour; with
     a `space` of one's own instead of the surface, what each of its points would pay.
     """
-
-    status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
     surface: str = "camelback"
     rounds: int = 10_000
