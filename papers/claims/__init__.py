@@ -13,8 +13,8 @@ from typing import Any
 
 from dpaccount.errors import InputError, NumericsError
 from dpaccount.exact import read_exact
-from papers.claims.claim_check import EXIT_CODES, ClaimCheck, PaperClaim
-from papers.claims.parameters import Value
+from papers.claims.claim_check import EXIT_CODES, PaperClaim
+from papers.claims.parameters import Value, Values
 
 
 @lru_cache(maxsize=1)
@@ -56,7 +56,7 @@ def claim(name: str, settings: Mapping[str, Value]) -> dict[str, Any]:
 
     Raises `InputError` for an unknown name, an unknown parameter or a value out of range.
     """
-    return _checked(name, settings).as_json()
+    return _checked(find(name), settings)[1]
 
 
 def certify_claim(name: str, settings: Mapping[str, Value], seed: int = 1) -> dict[str, Any]:
@@ -67,10 +67,10 @@ def certify_claim(name: str, settings: Mapping[str, Value], seed: int = 1) -> di
     """
     from papers.claims.replay import can_replay, replay
 
-    check = _checked(name, settings)
-    run, answer = check.claim.run, check.as_json()
+    entry = find(name)
+    values, answer = _checked(entry, settings)
     with _within_reach(name):
-        shown = {} if run is None else run(check.parameters, seed)
+        shown = {} if entry.run is None else entry.run(values, seed)
         again = {"replay": replay(answer)} if can_replay(answer) else {}
     return {**answer, "certified": {**shown, **again} or None}
 
@@ -80,11 +80,10 @@ def exit_code(answer: Mapping[str, Any]) -> int:
     return EXIT_CODES[answer["verdict"]]
 
 
-def _checked(name: str, settings: Mapping[str, Value]) -> ClaimCheck:
-    entry = find(name)
+def _checked(entry: PaperClaim, settings: Mapping[str, Value]) -> tuple[Values, dict[str, Any]]:
     values = entry.read(settings)
-    with _within_reach(name):
-        return entry.checked(values)
+    with _within_reach(entry.name):
+        return values, entry.checked(values)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import Enclosure, printed
 from dpaccount.exact import Number as Bound
 from dpaccount.proof import Theorem, write
-from papers.claims.parameters import SIZE, Parameter, Settings, Value, Values, Word, short
+from papers.claims.parameters import SIZE, Parameter, Settings, Value, Values, short
 
 SCHEMA = "dpaccount/claim-check/1"
 REFUTED, SOUND, LOOSE, UNPROVEN = "REFUTED", "SOUND", "LOOSE", "UNPROVEN"
@@ -117,38 +117,19 @@ class PaperClaim:
         if unknown:
             known = ", ".join(self.parameters) or "none"
             raise InputError(f"{self.name} has no parameter {short(unknown[0])}", f"known: {known}")
-        numbers: dict[str, Fraction] = {}
-        words: dict[str, str] = {}
-        for key, kind in self.parameters.items():
-            value = settings.get(key, kind.default)
-            if isinstance(kind, Word):
-                words[key] = kind.read(key, value)
-            else:
-                numbers[key] = kind.read(key, value)
-        return Values(numbers, words)
+        read = {k: kind.read(k, settings.get(k, kind.default)) for k, kind in self.parameters.items()}
+        words = {key: value for key, value in read.items() if isinstance(value, str)}
+        return Values({key: value for key, value in read.items() if not isinstance(value, str)}, words)
 
-    def checked(self, values: Values) -> "ClaimCheck":
-        """Return what checking finds at these parameters."""
-        return ClaimCheck(self, values, self.check(values))
-
-
-@dataclass(frozen=True)
-class ClaimCheck:
-    """A claim, the parameters it was checked at, and what was found."""
-
-    claim: PaperClaim
-    parameters: Values
-    finding: Cost
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the document of schema dpaccount/claim-check/1; keys that do not apply are null."""
-        finding = self.finding
-        values: dict[str, Value] = {**self.parameters, **self.parameters.words}
+    def checked(self, values: Values) -> dict[str, Any]:
+        """Return what checking finds, of schema dpaccount/claim-check/1; keys that do not apply are null."""
+        finding = self.check(values)
+        given: dict[str, Value] = {**values, **values.words}
         noise, at = finding.noise, finding.claimed[1] if finding.delta is None else finding.delta
         return {
             "schema": SCHEMA,
-            "name": self.claim.name,
-            "parameters": {key: _plain(values[key]) for key in self.claim.parameters},
+            "name": self.name,
+            "parameters": {key: _plain(given[key]) for key in self.parameters},
             "claimed": {"epsilon": _plain(finding.claimed[0]), "delta": _plain(finding.claimed[1])},
             "proved": {
                 "epsilon": None if finding.epsilon is None else finding.epsilon.as_json(),

@@ -4,7 +4,7 @@ They check whether a step holds, not whether the claim built on it does.
 """
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ from flint import arb, fmpz, fmpz_poly
 from bandits.statistics.published_noise import nodes_published
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import ball, floor_of
-from dpaccount.proof import assume_tree
+from dpaccount.proof import Theorem, assume_tree
 from papers.claims.claim_check import Cost, PaperClaim, Scales
 from papers.claims.derivations import LikelyEvent, telling_event
 from papers.claims.dubey import rank_one
@@ -35,8 +35,7 @@ def sensitivity(p: Values) -> Cost:
         "exact": float(enclose(lambda: of(exact) / arb(2).sqrt()).upper),
         "without_corner": _without(b2) / math.sqrt(2),
     }
-    cost = _step(Scales(published, exact), ratio(published, exact), witness)
-    return replace(cost, proof=lambda: full_statistics(QUERY, p["B"]))
+    return _step(published, exact, witness, lambda: full_statistics(QUERY, p["B"]))
 
 
 def _without(b2: Enclosure) -> float:
@@ -49,8 +48,7 @@ def touched(p: Values) -> Cost:
     published, exact = nodes_published(rounds), met(rounds - 1)
     pair = root(exactly(published)), root(exactly(exact))
     witness = {"published": published, "server_reads": exact, "with_final_sum": met(rounds)}
-    cost = _step(Scales(*pair), ratio(*pair), witness)
-    return replace(cost, proof=lambda: assume_tree(QUERY, rounds - 1, "fresh noise for every node"))
+    return _step(*pair, witness, lambda: assume_tree(QUERY, rounds - 1, "fresh noise for every node"))
 
 
 def chain(p: Values) -> Cost:
@@ -149,8 +147,11 @@ def marginals(_: Values) -> Cost:
     return Cost(point, witness, INFINITE, EXACTLY_ONE, refutation=refutation)
 
 
-def _step(noise: Scales, factor: Enclosure | None, witness: dict[str, Any]) -> Cost:
-    return Cost((None, None), witness, noise=noise, factor=factor, holds=True)
+def _step(
+    published: Enclosure, exact: Enclosure, witness: dict[str, Any], proof: Callable[[], Theorem]
+) -> Cost:
+    noise, factor = Scales(published, exact), ratio(published, exact)
+    return Cost((None, None), witness, noise=noise, factor=factor, proof=proof, holds=True)
 
 
 CLAIMS = (

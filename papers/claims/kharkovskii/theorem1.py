@@ -91,7 +91,8 @@ def _separated(p: Values, omega: Enclosure, rows: int, features: int) -> Cost:
 def _always_lifted(p: Values, omega: Enclosure) -> Cost:
     epsilon, delta, columns = p["epsilon"], p["delta"], int(p["r"])
     least = least_sketch_noise(epsilon, delta, columns)
-    short = _rounded(omega)
+    low = Fraction(omega.lower or 0)  # less noise than published, so what it costs is an upper bound
+    short = Fraction(int(low * 2**60), 2**60) if low > 1 else low
     loss = mixed_shift(epsilon, short**2, columns)
     return Cost(
         claimed=(epsilon, delta),
@@ -274,12 +275,6 @@ def sketch_epsilon(delta: Fraction, omega: Fraction, columns: int) -> Enclosure:
     if ceil_of(mixed_shift(Fraction(0), omega**2, columns)) <= delta:
         return ZERO
     return falling(lambda epsilon: mixed_shift(epsilon, omega**2, columns), delta)
-
-
-def _rounded(value: Enclosure) -> Fraction:
-    """Return a short fraction just below: less noise than published, so what it costs is an upper bound."""
-    low = Fraction(value.lower or 0)
-    return Fraction(int(low * 2**60), 2**60) if low > 1 else low
 
 
 SAMPLES = 500  #: of a branch that are looked at; more show at least as much
