@@ -46,10 +46,6 @@ class PeopleWorld(TrialWorld):
     candidates: int = 25
     dimension: int = 2
 
-    def given(self, made_by: type[Any]) -> dict[str, object]:
-        """Return the people's number, and the number and dimension of their points."""
-        return {"rounds": self.rounds, "candidates": self.candidates, "dimension": self.dimension}
-
     def rehearsed(self, epsilon: Fraction, delta: Fraction) -> Selection:
         """Return the jointly private bandit of least regret on other people of this law."""
         shape = {"candidates": self.candidates, "dimension": self.dimension}
@@ -87,10 +83,6 @@ class SurfaceWorld(TrialWorld):
     def __post_init__(self) -> None:
         """Refuse a surface that is none."""
         one_of("surface", self.surface, SURFACES)
-
-    def given(self, made_by: type[Any]) -> dict[str, object]:
-        """Return the surface and the number of people."""
-        return {"rounds": self.rounds, "surface": self.surface}
 
     @property
     def row(self) -> dict[str, object]:
@@ -137,10 +129,6 @@ class ArmsWorld(TrialWorld):
     def __post_init__(self) -> None:
         """Refuse numbers of arms and people that no bandit takes."""
         ArmPhases(rounds=self.rounds, arms=self.arms)
-
-    def given(self, made_by: type[Any]) -> dict[str, object]:
-        """Return the number of people and of arms."""
-        return {"rounds": self.rounds, "arms": self.arms}
 
     def people(self, seed: int) -> tuple[Floats, Floats]:
         """Return the arms' means [arms], and each arm's reward for every person [rounds, arms]."""

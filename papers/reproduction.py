@@ -7,7 +7,7 @@ standard error.  It is `CUMULATIVE_REGRET` by default; where a round's number is
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
@@ -39,14 +39,12 @@ class Summary:
     decimals: int = 6
 
 
-def _averaged(runs: Floats) -> Floats:
-    return np.cumsum(runs, axis=1) / np.arange(1, runs.shape[1] + 1)
-
-
 #: its rows call the value `regret` too
 CUMULATIVE_REGRET = Summary("cumulative regret", partial(np.cumsum, axis=1), decimals=2)
 LAST_ROUND = Summary("simple regret", np.asarray)
-MEAN_SO_FAR = Summary("mean error so far", _averaged)
+MEAN_SO_FAR = Summary(
+    "mean error so far", lambda runs: np.cumsum(runs, axis=1) / np.arange(1, runs.shape[1] + 1)
+)
 
 
 @dataclass(frozen=True)
@@ -83,8 +81,8 @@ class TrialWorld:
     rounds: int
 
     def given(self, made_by: type[Any]) -> dict[str, object]:
-        """Return the parameters of a class of bandits that follow from this world, or more."""
-        raise NotImplementedError
+        """Return the parameters of a class of bandits that follow from this world, or more: its fields."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
 
     @property
     def row(self) -> dict[str, object]:

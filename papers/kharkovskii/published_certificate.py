@@ -42,6 +42,8 @@ def refuted(claim: Claim, subject: PoCurator) -> parts.Draft:
     apart = (bound.hits, bound.alarms) == (bound.runs, 0)
     beaten = apart or bound.epsilon_lower > promise.epsilon
     points = [audited(Target("claim", promise.epsilon, promise.delta), bound, SCORE)]
+    data = f"made-up rows ({subject.rows} of {subject.columns} numbers); row 0 moves by {subject.unit}"
+    shares = f"outside: at most {10.0 ** -held.min():.2g} of Z, and at least {10.0 ** -out.max():.2g}"
     report = parts.AuditResult(
         attack="does Z lie in the column space of the first data? on made-up rows of the same n, d and r",
         trials=2 * RUNS_A_SIDE,
@@ -49,7 +51,7 @@ def refuted(claim: Claim, subject: PoCurator) -> parts.Draft:
         confidence=shown(confidence),
         epsilon_lower=bound.epsilon_lower,
         points=points,
-        witness=_witness(subject, held, out),
+        witness=parts.AttackedPair(base=data, unit=0, findings=[shares, REASON]),
     )
     proved = describe_proof(None, REASON)
     if apart:
@@ -66,12 +68,6 @@ def _refutation(claim: Claim) -> list[parts.DerivationStep]:
     promise = claim.guarantee
     event = assume_event("po-curator", Fraction(1), Fraction(0), promise.neighbours, EVENT, promise.model)
     return convert(write(refute(event, promise.epsilon, promise.delta)), list[parts.DerivationStep])
-
-
-def _witness(subject: PoCurator, held: Floats, out: Floats) -> parts.AttackedPair:
-    data = f"made-up rows ({subject.rows} of {subject.columns} numbers); row 0 moves by {subject.unit}"
-    shares = f"outside: at most {10.0 ** -held.min():.2g} of Z, and at least {10.0 ** -out.max():.2g}"
-    return parts.AttackedPair(base=data, unit=0, findings=[shares, REASON])
 
 
 def _scores(subject: PoCurator, point: tuple[float, float], seed: int) -> tuple[Floats, Floats]:
