@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from bandits.logged import arm_estimates as estimates
-from bandits.logged.arm_counts import ArmCounts
+from bandits.logged.arm_counts import ArmCounts, least_sigma
 from bandits.logged.logged_trials import (
     ARM,
     CELL,
@@ -90,7 +90,7 @@ class ArmMeans(Additive):
         }
         with parameters.placing():
             counts = ArmCounts(len(trial.arms), len(trial.cells), trial.steps, relation=promise.relation)
-            mechanism = cls(sigma=counts.least_sigma(promise.epsilon, promise.delta), **ours)  # type: ignore[arg-type]
+            mechanism = cls(sigma=least_sigma(counts, promise.epsilon, promise.delta), **ours)  # type: ignore[arg-type]
         labels = mechanism.labels()
         return mechanism, replace(trial.reading, labels={"sums": labels, "counts": labels})
 

@@ -304,9 +304,10 @@ class ArmPhases(Calibrated):
                 raise InputError(f"a view has no {name}", "give what `play`, or a session, shows to all")
         played, sums = np.asarray(view.public["arms"]), np.asarray(view.public["sums"])
         uncounted = np.unique(view.public["uncounted"])
-        ended = self._ended(played)[: len(sums)]  # the block under way has no sum yet
-        whole = self.blocks()[: len(ended)]
-        for (first, last), block, released in zip(ended, whole, sums.tolist(), strict=True):
+        begun = [block for block in self.blocks() if block[0] <= len(played)]
+        ended = begun[: len(sums)]  # the block under way has no sum yet
+        for block, released in zip(ended, sums.tolist(), strict=True):
+            first, last = block[0], min(block[1], len(played))
             others = int(np.diff(np.searchsorted(uncounted, (first, last + 1)))[0])
             people = last - first + 1 - others
             yield int(played[first - 1]), people, *self.seen(people, block, released)
@@ -327,11 +328,6 @@ class ArmPhases(Calibrated):
             tilt = 0.8 * 2.0**-place / max(scale, 0.25)
             at = (tilt * scale) ** 2 if self.law != "shuffled" else tilt**2 / 4  # a fair coin's, at most
             yield tilt, (-np.log1p(-at) if self.law == "laplace" else at / 2) * (1 + 1e-9)
-
-    def _ended(self, played: Integers) -> list[Cover]:
-        """Return the blocks that began, the last one as far as people were served."""
-        served = len(played)
-        return [(first, min(last, served)) for first, last in self.blocks() if first <= served]
 
 
 class ArmCourse(Course):

@@ -63,7 +63,7 @@ class JdpGpUcb(contextual.Contextual):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        continual_sums.known_stream(self.stream, ("tree", "honaker"))
+        one_of("stream", self.stream, ("tree", "honaker"))
         one_of("calibration", self.calibration, CALIBRATIONS)
         if min(self.nodes_per_axis, self.refresh) < 1 or not 0 <= self.growth <= 1:
             raise out_of_range("nodes_per_axis >= 1, refresh >= 1 and growth in [0, 1]")
@@ -92,7 +92,7 @@ class JdpGpUcb(contextual.Contextual):
     @cached_property
     def kernel_error(self) -> float:
         """Return the largest |k(x, x′) − φ(x)·φ(x′)| over 300 public points: the error is at least this."""
-        points = self.public_points(np.random.default_rng(contextual.PUBLIC_COINS), 300)
+        points = self.map_of.points(np.random.default_rng(contextual.PUBLIC_COINS), 300)
         phi, kernel = self.features(points), kernel_of(self.kernel, float(self.lengthscale))
         return float(np.abs(kernel(points, points) - phi @ phi.T).max())
 

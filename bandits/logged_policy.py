@@ -21,10 +21,11 @@ import numpy as np
 
 from bandits.learning.arm_posterior import ArmPosterior, ArmPrior, posterior, sampled
 from bandits.logged import arm_estimates as estimates
-from bandits.logged.arm_counts import ArmCounts
+from bandits.logged.arm_counts import ArmCounts, least_sigma
 from bandits.logged.logged_trials import SHARE_ROUNDING, WHOLE, normalised, read_trial, trial_domain
 from bandits.simulation.replay import Offer, Offers, Replay
 from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.calibration import one_of
 from dpaccount.documents import Place
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise, NoNoise, rehearse
@@ -82,8 +83,7 @@ class LoggedPolicy:
             raise InputError(
                 "arms, contexts, shares and offers follow from a table", "declare [data.columns]"
             )
-        if self.prior not in PRIORS:
-            raise InputError(f"prior is {self.prior!r}", f"known: {', '.join(PRIORS)}")
+        one_of("prior", self.prior, PRIORS)
         needed = len(self.arms) if self.prior == "positions" else 0
         if len(self.arms) < 2 or len(self.logging) not in (0, len(self.arms)) or len(self.positions) < needed:
             raise InputError("shares and positions are one for each arm", "needed two arms or more")
@@ -124,7 +124,7 @@ class LoggedPolicy:
                 slots=table.rows,
                 batch=given["batch"].integer(1) if "batch" in given else None,
                 batches=given["batches"].integer(1) if "batches" in given else None,
-                sigma=counts.least_sigma(promise.epsilon, promise.delta),
+                sigma=least_sigma(counts, promise.epsilon, promise.delta),
             )
         return policy, trial.reading
 

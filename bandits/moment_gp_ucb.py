@@ -49,7 +49,7 @@ class MomentGpUcb(MomentBandit):
     prior: str = "assumed"
 
     def __post_init__(self) -> None:
-        continual_sums.known_stream(self.stream)
+        one_of("stream", self.stream, continual_sums.STREAMS)
         super().__post_init__()
         one_of("prior", self.prior, PRIORS)
         if min(self.size, self.refresh) < 1 or min(self.width, self.growth) < 0 or self.growth > 3:

@@ -13,6 +13,7 @@ from typing import Any
 
 from audits.claim import NAME, as_written, inside
 from audits.subjects import catalogue
+from bandits.logged.arm_counts import least_sigma
 from bandits.logged_policy import LoggedPolicy
 from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.relation import REPLACE_ONE
@@ -275,12 +276,8 @@ def _rehearsed(given: Place, world: TrialWorld, use: str, name: str) -> Iterator
         named = choice.subject if name == use else f"{name}, {choice.subject}"
         made_by = catalogue.find(choice.subject).made_by
         cell = _cell(world, made_by, named, Place({**one, **choice.parameters}, at.file, at.at, toml=True))
-        because = partial(_because, choice.because)
-        yield replace(cell, row={"algorithm": named, **as_written(one)}, details=because)
-
-
-def _because(why: str, *_: Any) -> dict[str, object]:
-    return {"because": why}
+        row = {"algorithm": named, **as_written(one)}
+        yield replace(cell, row=row, details=lambda *_, why=choice.because: {"because": why})
 
 
 def _without_a_bandit(given: Place, world: TrialWorld, use: str, name: str) -> Iterator[Cell]:
@@ -342,5 +339,5 @@ def _policy(world: LogWorld, place: Place) -> tuple[Any, Fraction]:
     delta = entries["delta"].real(0, 1) if "delta" in entries else LOG_DELTA
     batches: dict[str, Any] = {key: entries[key].integer(1) for key in ("batch", "batches") if key in entries}
     with place.placing():
-        sigma = world.policy.counts.least_sigma(epsilon, delta)
+        sigma = least_sigma(world.policy.counts, epsilon, delta)
         return replace(world.policy, sigma=sigma, **batches), delta

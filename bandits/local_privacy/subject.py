@@ -63,8 +63,7 @@ class LocalRewards:
 
     def __post_init__(self) -> None:
         one_of("privacy", self.privacy, PRIVACY)
-        if self.channel not in self.channels:
-            raise InputError(f"channel is {self.channel[:40]!r}", f"known here: {', '.join(self.channels)}")
+        one_of("channel", self.channel, self.channels)
         if not 0 < self.epsilon <= 30 or self.rounds < 1:
             raise out_of_range("epsilon in (0, 30] and rounds >= 1")
         if min(self.bound, self.noise_bound) < 0 or self.bound + self.noise_bound == 0:

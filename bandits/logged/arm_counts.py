@@ -107,13 +107,6 @@ class ArmCounts:
         far = gaussian_noise.distance(wide, Fraction(1), self.size)
         return fine_gaussian(moves, wide**2, Fraction(1), self.size, far, key)
 
-    def least_sigma(self, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """Return the least multiple of 1/32, from 1 on, whose proof meets (`epsilon`, `delta`).
-
-        Raises `InputError` if no scale is proved to meet it.
-        """
-        return _least_sigma(self, epsilon, delta)
-
     def check_sigma(self, sigma: Fraction) -> None:
         """Refuse a scale that samplers do not take exactly, or that is out of range."""
         if not Fraction(1, 1000) <= sigma <= MOST_SIGMA:
@@ -170,7 +163,11 @@ def _moves(counts: ArmCounts, query: str) -> Theorem:
 
 
 @lru_cache(maxsize=64)
-def _least_sigma(counts: ArmCounts, epsilon: Fraction, delta: Fraction) -> Fraction:
+def least_sigma(counts: ArmCounts, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the least multiple of 1/32, from 1 on, whose proof meets (`epsilon`, `delta`).
+
+    Raises `InputError` if no scale is proved to meet it.
+    """
     if epsilon <= 0 or not 0 < delta < 1:
         raise InputError("Gaussian noise has no pure epsilon", "needed epsilon > 0 and 0 < delta < 1")
     parts = 2**SIGMA_BITS

@@ -100,7 +100,8 @@ class FunctionLearner:
         # noise does not.
         people, spread = self._people, self._people * self._clip.variance
         best, least = np.zeros_like(values), np.inf
-        for size in range(1, min(self._most, len(values)) + 1) if self._scarce else (len(values),):
+        grows = self._noise(2) > self._noise(1)
+        for size in range(1, min(self._most, len(values)) + 1) if grows else (len(values),):
             noise = (self._noise(size) * self._clip.bound) ** 2
             shares = np.zeros_like(values)
             shares[:size] = water_filled(values[:size], people, spread, noise)
@@ -109,11 +110,6 @@ class FunctionLearner:
             if left < least:
                 best, least = shares, left
         return best
-
-    @property
-    def _scarce(self) -> bool:
-        """Return whether more numbers mean more noise in each."""
-        return self._noise(2) > self._noise(1)
 
     # ------------------------------------------------------------------ a phase's people
 

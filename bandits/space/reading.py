@@ -278,13 +278,12 @@ def _of_box(place: Place, box: dict[str, Axis]) -> dict[str, Any]:
     _enough(prod(map(len, sides)), place.where)
     points = np.array([np.concatenate(each) for each in product(*sides)])
     axes = tuple(box.values())
-    cells = (_cells(axis, side) for axis, side in zip(axes, sides, strict=True))
+    cells = (
+        axis.values or [f"{axis.low + at * (axis.high - axis.low):.6g}" for (at,) in side]
+        for axis, side in zip(axes, sides, strict=True)
+    )
     names = tuple(_called(axes, each) for each in product(*cells))
     return {"names": names, "coordinates": points.tobytes(), "axes": axes, "source": "a box"}
-
-
-def _cells(axis: Axis, side: list[list[float]]) -> list[str]:
-    return list(axis.values) or [f"{axis.low + at * (axis.high - axis.low):.6g}" for (at,) in side]
 
 
 def _called(axes: tuple[Axis, ...], cells: tuple[str, ...]) -> str:

@@ -78,12 +78,6 @@ class SeparateSums:
         return self._sum
 
 
-def known_stream(stream: str, allowed: tuple[str, ...] = STREAMS) -> None:
-    """Refuse an unknown stream."""
-    if stream not in allowed:
-        raise InputError(f"stream is {stream[:40]!r}", f"known here: {', '.join(allowed)}")
-
-
 def stays_exact(stream: str, rounds: int, people: int, everybody: int, bits: int) -> None:
     """Refuse rounds of so many people whose rows would not stay exact; a person's values are at most ½.
 
@@ -181,11 +175,7 @@ def vector_sums(stream: str, noise: Noise, ends: Sequence[int], numbers: int) ->
     """Return prefix sums of integer vectors, in grid units; rows of factors are finer, which it undoes."""
     rounds = len(ends)
     if stream == "sqrt-toeplitz":
-        weights = factors.sqrt_toeplitz(rounds)
-
-        def history(width: int, kind: type) -> Window:
-            return Window(weights, width, kind)
-
+        history = partial(Window, factors.sqrt_toeplitz(rounds))
         return FactorSums(history, numbers, lambda t, row: noise.noisy("sums", t, row))
     if stream == "buffered-toeplitz":
         pairs = factors.buffers(rounds, BUFFERS)

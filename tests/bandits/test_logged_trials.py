@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bandits.arm_means import ArmMeans
 from bandits.logged import arm_estimates as estimates
-from bandits.logged.arm_counts import ArmCounts
+from bandits.logged.arm_counts import ArmCounts, least_sigma
 from bandits.logged.logged_trials import read_trial, taking_part
 from bandits.logged.reward_expressions import condition
 from dpaccount.documents import parse_toml
@@ -266,7 +266,7 @@ def test_counts_beside_sums_cost_nothing_but_a_new_shift():
 @looped("counts", [ArmCounts(4), ArmCounts(4, steps=16), ArmCounts(2, cells=2, passed=True)])
 @looped(("epsilon", "delta"), [(Fraction(1), Fraction(1, 10**6)), (Fraction(3), Fraction(1, 1000))])
 def test_the_noise_is_the_least_that_is_proved(counts, epsilon, delta):
-    sigma = counts.least_sigma(epsilon, delta)
+    sigma = least_sigma(counts, epsilon, delta)
     spent = [point(approximate(counts.leaf(s, "sums"), delta))[0] for s in (sigma, sigma - Fraction(1, 32))]
     assert spent[0] <= epsilon < spent[1]
 
@@ -278,7 +278,7 @@ def test_no_noise_is_promised_without_delta():
         (Fraction(1), Fraction(1)),
     ):
         with pytest.raises(InputError, match="no pure epsilon"):
-            ArmCounts(2).least_sigma(epsilon, delta)
+            least_sigma(ArmCounts(2), epsilon, delta)
 
 
 def test_rewards_are_rounded_right_on_average():

@@ -72,7 +72,7 @@ def test_gp_ucb_without_privacy_finds_the_best_point():
         ({"bound": Fraction(-1)}, "bound >= 0"),
         ({"noise_bound": Fraction(-1)}, "noise_bound >= 0"),
         ({"bound": Fraction(0), "noise_bound": Fraction(0)}, "not both 0"),
-        ({"channel": "gauss"}, "known here: duchi"), ({"privacy": "some"}, "known: local, none"),
+        ({"channel": "gauss"}, "known: duchi"), ({"privacy": "some"}, "known: local, none"),
         ({"kernel": "linear"}, "known: squared-exponential"), ({"points": 1}, "points"),
         ({"kernel": "delays-by-hour"}, "give points = 41"),
         ({"lengthscale": Fraction(0)}, "length scale"), ({"rounds": 0}, "rounds"),
