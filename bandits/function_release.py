@@ -11,7 +11,7 @@ most 1 at every pair of both, so replacing a learner's context and reward moves 
 of the clip, which is public or chosen from earlier releases.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
@@ -28,9 +28,7 @@ from bandits.private_prediction.function_learner import (
     FunctionLearner,
     phase_covers,
 )
-from bandits.private_prediction.public_grid import Eigenfeatures, PublicGrid, counted
-from bandits.space.points import Space
-from bandits.statistics import kernels
+from bandits.private_prediction.public_grid import Eigenfeatures, OnGrid
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import one_of, target
 from bandits.statistics.clipped_sums import CONTRIBUTION_BITS
@@ -57,12 +55,8 @@ LAWS: Final = ("gaussian", "k-norm")
 
 
 @dataclass(frozen=True)
-class FunctionRelease(Calibrated):
+class FunctionRelease(OnGrid, Calibrated):
     """Learn from `rounds` people who are shown uniform actions, then serve `served` more by what is released.
-
-    A row is a person's context, then what each of the `actions` would pay them; rewards are clipped at
-    ±`bound`.  With a `space` its points are the actions, and its contexts, with their law, the
-    cells.
 
     `law` is the noise: "gaussian" with deviation 2·`sigma` in units of the clip (left out, the
     least that is proved to meet (`epsilon`, `delta`)), or "k-norm", at most 12 numbers a phase and pure
@@ -71,19 +65,12 @@ class FunctionRelease(Calibrated):
 
     source: ClassVar[str] = "ours; one released function, in phases (setting of Pavlovic et al. 2025)"
 
-    rounds: int = 1024
     served: int = 16
     phases: int = 3
-    actions: int = 32
-    contexts: int = 32
-    kernel: str = "squared-exponential"
-    lengthscale: Fraction = Fraction(1, 5)
-    bound: Fraction = Fraction(1)
     law: str = "gaussian"
-    space: Space | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        counted(self, self.space)
+        super().__post_init__()
         if self.phases not in FIRST_SHARES:
             raise InputError(f"phases is {self.phases}", "it is 1, 2 or 3")
         least = {1: 2, 2: 4, 3: 8}[self.phases]
@@ -91,7 +78,6 @@ class FunctionRelease(Calibrated):
             raise InputError(
                 f"{self.phases} phases need rounds from {least} to 1000000, and served from 0 to 1000000"
             )
-        kernels.moderate("the bound of rewards", self.bound)
         one_of("law", self.law, LAWS)
         if self.sigma is not None and (self.sigma <= 0 or self.law == "k-norm"):
             raise InputError(
@@ -99,14 +85,8 @@ class FunctionRelease(Calibrated):
             )
         if self.law != "k-norm" or self.delta or self.epsilon <= 0:  # K-norm noise is pure: δ may be 0
             target(self.epsilon, self.delta)
-        _ = self.grid
 
     # -------------------------------------------------------------- public constants
-
-    @property
-    def grid(self) -> PublicGrid:
-        """Return the public actions and cells."""
-        return PublicGrid(self.actions, self.contexts, self.kernel, self.lengthscale, self.space)
 
     @property
     def features(self) -> Eigenfeatures:

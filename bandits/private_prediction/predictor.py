@@ -9,16 +9,14 @@ The domain of actions is finite because there an exact sampler exists; on a cont
 and one that is nearly right would void pure ε.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
 
-from bandits.private_prediction.public_grid import Places, PublicGrid, counted
-from bandits.space.points import Space
-from bandits.statistics import kernels
+from bandits.private_prediction.public_grid import OnGrid, Places
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import least_sigma, one_of
 from dpaccount.errors import InputError, out_of_range
@@ -43,33 +41,23 @@ MAX_PREDICTIONS: Final = 100  #: predictions of one run; a derivation of more is
 
 
 @dataclass(frozen=True)
-class Predictor:
+class Predictor(OnGrid):
     """Learn from `rounds` people, then predict at `predictions` contexts; subclasses say tables and width.
 
-    A row is a person's context, then what each of the `actions` would pay them; rewards are clipped at
-    ±`bound`.  The contexts of predictions are public coins here, as the context generator draws them:
+    The contexts of predictions are public coins here, as the context generator draws them:
     a person who asks for a prediction sees it, and others do not.
     """
 
-    status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
     named: ClassVar[str]  #: the subject
     doubled: ClassVar[int]  #: the width in units of STEPS·REACH
 
-    rounds: int = 1024
     predictions: int = 1
-    actions: int = 32
-    contexts: int = 32
-    kernel: str = "squared-exponential"
-    lengthscale: Fraction = Fraction(1, 5)
-    bound: Fraction = Fraction(1)
     rule: str = "exponential"
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
-    space: Space | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        counted(self, self.space)
+        super().__post_init__()
         if not 2 <= self.rounds <= 10**6:
             raise InputError(f"rounds is {self.rounds}", "it lies in 2 ... 1000000")
         if not 1 <= self.predictions <= MAX_PREDICTIONS:
@@ -77,18 +65,11 @@ class Predictor:
                 f"predictions is {self.predictions}",
                 f"needed 1 to {MAX_PREDICTIONS}, and function-release for any number",
             )
-        kernels.moderate("the bound of rewards", self.bound)
         one_of("rule", self.rule, RULES)
         if self.epsilon <= 0 or not 0 <= self.delta < 1:
             raise out_of_range("epsilon > 0 and 0 <= delta < 1")
-        _ = self.grid
 
     # -------------------------------------------------------------- public constants
-
-    @property
-    def grid(self) -> PublicGrid:
-        """Return the public actions and cells."""
-        return PublicGrid(self.actions, self.contexts, self.kernel, self.lengthscale, self.space)
 
     @property
     def width(self) -> int:

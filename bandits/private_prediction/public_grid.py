@@ -7,10 +7,11 @@ and of people who ask are rounded to their cell, so that every maximum over plac
 that can occur.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import isnan
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from bandits.statistics import kernels
 from bandits.statistics.arrays import Floats
 from bandits.statistics.axes import settled_eigh
 from dpaccount.errors import InputError, out_of_range
+from dpaccount.proof import REPLACE_ONE
 from mechanisms.subject import Domain
 
 Places = NDArray[np.int64]
@@ -129,12 +131,37 @@ class PublicGrid:
         return _features(self, least)
 
 
-def counted(subject: object, space: Space | None) -> None:
-    """Set a subject's numbers of actions and contexts to those of its space."""
-    if space is not None:
-        space.counts(subject, "actions", len(space))
-        if space.contexts is not None:
-            space.counts(subject, "contexts", len(space.contexts))
+@dataclass(frozen=True)
+class OnGrid:
+    """What learns from `rounds` people with a context, each shown one of a grid's `actions`.
+
+    A row is a person's context, then what each of the actions would pay them; rewards are clipped at
+    ±`bound`.  With a `space` its points are the actions, and its contexts, with their law, the cells.
+    """
+
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+
+    rounds: int = 1024
+    actions: int = 32
+    contexts: int = 32
+    kernel: str = "squared-exponential"
+    lengthscale: Fraction = Fraction(1, 5)
+    bound: Fraction = Fraction(1)
+    space: Space | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.space is not None:
+            self.space.counts(self, "actions", len(self.space))
+            if self.space.contexts is not None:
+                self.space.counts(self, "contexts", len(self.space.contexts))
+        kernels.moderate("the bound of rewards", self.bound)
+        _ = self.grid
+
+    @property
+    def grid(self) -> PublicGrid:
+        """Return the public actions and cells."""
+        return PublicGrid(self.actions, self.contexts, self.kernel, self.lengthscale, self.space)
 
 
 @dataclass(frozen=True)
