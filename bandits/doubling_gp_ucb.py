@@ -23,7 +23,6 @@ from bandits.statistics.calibration import one_of
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_covers, assume_rank_one
-from mechanisms.symmetric_gaussian import FEATURE_BITS
 
 REWARD_CENTRE = Fraction(1, 2)
 MODES = ("restart", "carry")
@@ -61,9 +60,7 @@ class DoublingGpUcb(contextual.Contextual):
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person = assume_rank_one("statistics", REWARD_CENTRE, REPLACE_ONE, "movement")
         covers = assume_covers("statistics", self.releases, "movement")
-        return continual_sums.matrix_proof(
-            person, sigma, covers, self.features.size + 1, 2 * FEATURE_BITS, delta
-        )
+        return continual_sums.matrix_proof(person, sigma, covers, self.features.size + 1, delta)
 
     def learner(self, noise: Noise) -> contextual.Learner:
         """Return the learner: every person is a round of the epochs' trees."""

@@ -29,7 +29,6 @@ from bandits.statistics.calibration import one_of
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_rank_one, assume_tree
-from mechanisms.symmetric_gaussian import FEATURE_BITS
 
 REWARD_CENTRE = Fraction(1, 2)  #: rewards in [0, 1] are centred
 ZETA = 0.1  #: failure probability in the published shift; the paper's experiments do not say theirs
@@ -115,9 +114,7 @@ class JdpGpUcb(contextual.Contextual):
         person = assume_rank_one("statistics", self.reward, REPLACE_ONE, "movement", kind)
         # The last person's statistics enter no sum: nobody comes after them to use it.
         tree = assume_tree("statistics", self.rounds - 1, "movement")
-        return continual_sums.matrix_proof(
-            person, sigma, tree, self.features.size + 1, 2 * FEATURE_BITS, delta
-        )
+        return continual_sums.matrix_proof(person, sigma, tree, self.features.size + 1, delta)
 
     def learner(self, noise: Noise) -> contextual.Learner:
         """Return the learner: a person is a round of the stream, and a batch shares a posterior."""

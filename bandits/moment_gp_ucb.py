@@ -56,7 +56,7 @@ class MomentGpUcb(MomentBandit):
             raise out_of_range("size >= 1, refresh >= 1, width >= 0 and growth in [0, 3]")
         largest = max(self.refresh, int(self.growth * self.rounds))
         rows = len(self.ends) if self.growth else -(-self.rounds // self.refresh)
-        continual_sums.stays_exact(self.stream, rows, largest, self.rounds, CONTRIBUTION_BITS)
+        continual_sums.stays_exact(self.stream, rows, largest, self.rounds)
         self.kernel_features  # noqa: B018  # refuses a kernel without such features
 
     @property
@@ -71,9 +71,7 @@ class MomentGpUcb(MomentBandit):
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         size, late = self.features.size, self.takes_late
-        return continual_sums.vector_proof(
-            self.stream, _person(), sigma, self.ends, size, CONTRIBUTION_BITS, delta, late=late
-        )
+        return continual_sums.vector_proof(self.stream, _person(), sigma, self.ends, size, delta, late=late)
 
     def learner(self, noise: Noise) -> Learner:
         """Return the learner: a batch is a round of the stream."""

@@ -70,7 +70,7 @@ class PhasedGpUcb(MomentBandit):
         if self.size < 1:
             raise out_of_range("size >= 1")
         largest = max(FIRST_PHASE, int(GROWTH * self.rounds))
-        continual_sums.stays_exact(STREAM, len(self.ends), largest, self.rounds, CONTRIBUTION_BITS)
+        continual_sums.stays_exact(STREAM, len(self.ends), largest, self.rounds)
         self.kernel_features  # noqa: B018  # refuses a kernel without such features
 
     @property
@@ -91,9 +91,7 @@ class PhasedGpUcb(MomentBandit):
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person = assume_ball("phase", HALF, REPLACE_ONE, "movement")
         numbers = self.features.size + 1
-        return continual_sums.vector_proof(
-            STREAM, person, sigma, self.ends, numbers, CONTRIBUTION_BITS, delta, late=True
-        )
+        return continual_sums.vector_proof(STREAM, person, sigma, self.ends, numbers, delta, late=True)
 
     def learner(self, noise: Noise) -> Learner:
         """Return the learner: a phase is a round of the stream, rows of a square root."""

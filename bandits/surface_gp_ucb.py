@@ -140,7 +140,7 @@ class SurfaceGpUcb(SurfaceBandit):
             "statistics", REWARD_BOUND, REPLACE_ONE, "movement", kind, source="dp-output"
         )
         covers = assume_covers("statistics", self.covers(), "movement")
-        return continual_sums.matrix_proof(person, sigma, covers, self.size + 1, 2 * FEATURE_BITS, delta)
+        return continual_sums.matrix_proof(person, sigma, covers, self.size + 1, delta)
 
     def course(self, noise: Noise, coins: int) -> "TreeCourse":
         """Return a run for people who come one by one: `batch` of them are shown one point."""

@@ -16,7 +16,7 @@ from bandits.local_privacy.channels import CHANNELS, channel
 from bandits.statistics import continual_sums
 from bandits.statistics.arrays import Floats
 from bandits.statistics.calibration import least_sigma
-from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
+from bandits.statistics.first_moments import HALF
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.proof import REPLACE_ONE, assume_ball
 
@@ -92,7 +92,7 @@ def error(stream: str, epsilon: Fraction, delta: Fraction, ends: Sequence[int], 
     """Return the largest standard deviation of a moment at (ε, δ), over batches that end so."""
     person = assume_ball("moments", HALF, REPLACE_ONE, "movement")
     sigma = least_sigma(
-        lambda s: continual_sums.vector_proof(stream, person, s, ends, size, CONTRIBUTION_BITS, delta),
+        lambda s: continual_sums.vector_proof(stream, person, s, ends, size, delta),
         epsilon,
         delta,
     )

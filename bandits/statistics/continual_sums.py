@@ -13,6 +13,7 @@ from itertools import accumulate
 import numpy as np
 
 from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.first_moments import CONTRIBUTION_BITS
 from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import (
@@ -35,7 +36,9 @@ from mechanisms.continual.sums import (
     Window,
     variance_from_below,
 )
+from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
+from mechanisms.symmetric_gaussian import STEP
 
 STREAMS = ("tree", "honaker", "sqrt-toeplitz", "buffered-toeplitz", "separate")
 ROOM = 60  #: bits that the rows of a stream may take
@@ -78,13 +81,13 @@ class SeparateSums:
         return self._sum
 
 
-def stays_exact(stream: str, rounds: int, people: int, everybody: int, bits: int) -> None:
+def stays_exact(stream: str, rounds: int, people: int, everybody: int) -> None:
     """Refuse rounds of so many people whose rows would not stay exact; a person's values are at most ½.
 
     Where late answers count, `everybody` may answer in one round, and a row's weights are at most 1.
     """
-    late = everybody if takes_late(stream) else 0
-    if max(people * widest(stream, rounds), late * 2**factors.WEIGHT_BITS) > 2 ** (ROOM + 1 - bits):
+    late, room = everybody if takes_late(stream) else 0, 2 ** (ROOM + 1 - CONTRIBUTION_BITS)
+    if max(people * widest(stream, rounds), late * 2**factors.WEIGHT_BITS) > room:
         raise InputError(
             f"sums of {max(people, late)} people do not stay exact in {stream} rows", "take fewer"
         )
@@ -96,7 +99,6 @@ def vector_proof(
     sigma: Fraction,
     ends: Sequence[int],
     numbers: int,
-    bits: int,
     delta: Fraction,
     *,
     late: bool = False,
@@ -107,13 +109,13 @@ def vector_proof(
     `person`: the theorem that one person's contribution lies in a ball.
     `sigma`: standard deviation of the noise per coordinate of a released node or row, in the values' units.
     `ends`: the last person of every round, which sums those after the round before it: one, or a batch.
-    `numbers`: the length of a vector; its values lie on multiples of 2^−`bits`.
+    `numbers`: the length of a vector; its values lie on the grid of `first_moments`.
     `late`: a person enters any one round, which only their own data choose; this costs a ball's contributions
     nothing (docs/proofs.md).  Raises `RuleError` for a stream that has no rule for that.
     """
     if late and not takes_late(stream):
         raise RuleError(f"no rule covers late answers in the sums of {stream}")
-    query, step, rounds = linear(person), Fraction(1, 2**bits), len(ends)
+    query, step, rounds = linear(person), grid.step(CONTRIBUTION_BITS), len(ends)
     if stream == "sqrt-toeplitz":
         rows, finer = _toeplitz_rows(person, tuple(ends), late), step / 2**factors.WEIGHT_BITS
         return gaussian(rows, sigma, finer, numbers * rounds, "sums", delta, unchanged)
@@ -158,17 +160,13 @@ def _tree(query: str, ends: Sequence[int]) -> Theorem:
     return assume_covers(query, covers, "movement")
 
 
-def matrix_proof(
-    person: Theorem, sigma: Fraction, covers: Theorem, size: int, bits: int, delta: Fraction
-) -> Theorem:
+def matrix_proof(person: Theorem, sigma: Fraction, covers: Theorem, size: int, delta: Fraction) -> Theorem:
     """Return the least (ε, `delta`) of sums of symmetric matrices of `size` rows, one for each cover.
 
     `person` is one person's contribution; `covers` says which rounds each release sums.
     """
     numbers, query = size * (size + 1) // 2, linear(person)
-    return gaussian(
-        query, sigma, Fraction(1, 2**bits), numbers, "sums", delta, lambda one: nodes(one, covers)
-    )
+    return gaussian(query, sigma, STEP, numbers, "sums", delta, lambda one: nodes(one, covers))
 
 
 def vector_sums(stream: str, noise: Noise, ends: Sequence[int], numbers: int) -> Sums:

@@ -146,12 +146,10 @@ def gaussian_finding(
     )
 
 
-def full_finding(
-    p: Values, released: ReleasedNodes, variance: Enclosure, clip2: Enclosure, **remarks: Any
-) -> Cost:
-    """Return the cost of the full matrix, rewards within C (`clip2` is C²), with its derivations."""
-    movement = rank_one.with_corner(clip2)
-    point = p["alpha"], p["beta"]
+def full_finding(p: Values, released: ReleasedNodes, numbers: Lemma, **remarks: Any) -> Cost:
+    """Return the cost of the full matrix, rewards within C, with its derivations."""
+    variance, clip2 = numbers.variance, numbers.clip2
+    movement, point = rank_one.with_corner(clip2), (p["alpha"], p["beta"])
 
     def proof() -> Theorem:
         reward = upper(root(clip2)) if clip2.upper else Fraction(0)
@@ -177,17 +175,10 @@ def _at_most(value: Enclosure, limit: Fraction) -> Enclosure:
 def lemma2(p: Values) -> Cost:
     """Lemma 2 as its proof reads, full matrix, rewards clipped, rounds 1 … T−1."""
     numbers = lemma(p)
-    released = tree(int(p["T"]) - 1)
     # over the whole ball |v|² ≤ L², and with the n nodes that the paper counts
     ball_mu = enclose(lambda: ball(p["alpha"]) * of(numbers.square).sqrt() / (4 * log(10 / p["beta"])))
-    return full_finding(
-        p,
-        released,
-        numbers.variance,
-        numbers.clip2,
-        observer="released statistics",
-        mu_if_variance_had_one_L2=float(ball_mu.upper),
-    )
+    remarks = {"observer": "released statistics", "mu_if_variance_had_one_L2": float(ball_mu.upper)}
+    return full_finding(p, tree(int(p["T"]) - 1), numbers, **remarks)
 
 
 def lemma2_literal(p: Values) -> Cost:
@@ -196,7 +187,7 @@ def lemma2_literal(p: Values) -> Cost:
     # The statement and the proof print one number, in one as the deviation and in the other as the variance:
     # both readings are checked.
     variance = enclose(lambda: of(numbers.variance) ** 2)
-    return full_finding(p, tree(int(p["T"]) - 1), variance, numbers.clip2)
+    return full_finding(p, tree(int(p["T"]) - 1), replace(numbers, variance=variance))
 
 
 def lemma2_unclipped(p: Values) -> Cost:
@@ -224,8 +215,7 @@ def lemma2_unclipped(p: Values) -> Cost:
 
 def remark1(p: Values) -> Cost:
     """Remark 1: the final sums are released too, so the tree has N = T rounds."""
-    numbers = lemma(p)
-    return full_finding(p, tree(int(p["T"])), numbers.variance, numbers.clip2)
+    return full_finding(p, tree(int(p["T"])), lemma(p))
 
 
 def remark5(p: Values) -> Cost:
@@ -241,12 +231,10 @@ def remark5(p: Values) -> Cost:
         raise InputError(f"T is {rounds}", "give a power of two, as the epochs are 1, 1, 2, ..., T/2")
     last = rounds.bit_length() - 1
     restart = p.words["mode"] == "restart"
-    numbers = lemma(p)
     return full_finding(
         p,
         _restarted(rounds) if restart else _carried(last),
-        numbers.variance,
-        numbers.clip2,
+        lemma(p),
         mode=p.words["mode"],
         met_by_rounds=met(rounds // 2 - 1) if restart else last,
         with_last_sums=met(rounds // 2) if restart else 2 * last + 1,
