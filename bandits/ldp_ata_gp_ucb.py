@@ -32,18 +32,14 @@ class MessageHistory:
         """Keep one message."""
         self.sums[point] += value
         at = self._place.setdefault((point, value), self._held)
-        if at == self._held:
-            self._append(point, value)
-        self._counts[at] += 1
-
-    def _append(self, point: int, value: float) -> None:
-        if self._held == len(self._points):  # room is doubled, so that a message costs O(1)
+        if at == len(self._points):  # room is doubled, so that a message costs O(1)
             self._points, self._values, self._counts = (
                 np.concatenate([old, np.zeros_like(old)])
                 for old in (self._points, self._values, self._counts)
             )
-        self._points[self._held], self._values[self._held] = point, value
-        self._held += 1
+        self._points[at], self._values[at] = point, value
+        self._held = max(self._held, at + 1)
+        self._counts[at] += 1
 
     def truncated(self, rows: Floats, cut: float) -> Floats:
         """Return Σ u·y·1{|u·y| ≤ cut} of every row u of `rows` [m, n], over all messages y.

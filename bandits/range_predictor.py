@@ -25,7 +25,6 @@ class RangePredictor(Predictor):
     """
 
     source: ClassVar[str] = "ours; bounded range (Durfee & Rogers 2019), setting of Pavlovic et al. 2025"
-    named: ClassVar[str] = "range-predictor"
     doubled: ClassVar[int] = 2
 
     def matrix(self, coins: int) -> Floats:

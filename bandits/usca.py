@@ -62,7 +62,6 @@ class Usca(Predictor):
     """
 
     source: ClassVar[str] = "Pavlovic, Salgia & Zhao 2025, Algorithm 1; on public grids"
-    named: ClassVar[str] = "usca"
     doubled: ClassVar[int] = 4  # scores move by m up or down, and the exponent is ε/(2m)
 
     tau: str = "noise-variance"

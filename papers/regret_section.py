@@ -30,17 +30,16 @@ class Curve:
     means: tuple[float, ...]
     errors: tuple[float, ...]
 
-    @property
-    def last(self) -> tuple[str, str, str]:
-        """Return the name, the last round, and the value there."""
-        return self.name, str(self.rounds[-1]), f"{self.means[-1]:.4g} ± {2 * self.errors[-1]:.2g}"
-
 
 def section(path: Path) -> Section:
     """Return the section of a report that a file of curves makes."""
     curves = read_curves(path)
     head = ("cell", "rounds", "regret ± two standard errors")
-    shown = (picture_block(picture(curves), CAPTION), table_block([each.last for each in curves], head))
+    last = [
+        (each.name, str(each.rounds[-1]), f"{each.means[-1]:.4g} ± {2 * each.errors[-1]:.2g}")
+        for each in curves
+    ]
+    shown = (picture_block(picture(curves), CAPTION), table_block(last, head))
     return Section("Regret in rehearsals", "regret", shown)
 
 

@@ -96,15 +96,11 @@ def quadrature_features(dimension: int, per_axis: int, lengthscale: float) -> Fo
         )
     nodes, weights = np.polynomial.hermite.hermgauss(per_axis)
     axis, mass = np.sqrt(2) * nodes / lengthscale, weights / sqrt(pi)
-    grid = list(product(range(per_axis), repeat=dimension))
-    mirrored = [tuple(per_axis - 1 - i for i in index) for index in grid]
-    kept = [
-        (index, 1.0 if index == other else 2.0)
-        for index, other in zip(grid, mirrored, strict=True)
-        if index <= other
-    ]
-    frequencies = np.array([[axis[i] for i in index] for index, _ in kept])
-    products = np.array([times * np.prod([mass[i] for i in index]) for index, times in kept])
+    grid = np.array([*product(range(per_axis), repeat=dimension)])
+    at = np.arange(len(grid))
+    kept = at <= at[::-1]  # the mirror image of a place stands as far from the other end
+    frequencies = axis[grid[kept]]
+    products = np.where(at == at[::-1], 1.0, 2.0)[kept] * mass[grid[kept]].prod(axis=1)
     if not abs(products.sum() - 1) <= NORM_ROUNDING:
         raise InputError(f"{per_axis} nodes per axis are too many for double precision", "use fewer")
     return FourierFeatures(frequencies, products / products.sum())

@@ -12,8 +12,6 @@ from bandits.local_privacy.subject import LocalRewards
 from bandits.statistics.calibration import one_of
 from dpaccount.errors import InputError, out_of_range
 
-UNIT_RANGE = Fraction(1)
-
 
 @dataclass(frozen=True)
 class PublishedGpUcb(LocalRewards):
@@ -24,7 +22,7 @@ class PublishedGpUcb(LocalRewards):
     """
 
     constants: str = "practical"
-    order: Fraction = UNIT_RANGE
+    order: Fraction = Fraction(1)
     noise_moment: Fraction | None = None
 
     def __post_init__(self) -> None:

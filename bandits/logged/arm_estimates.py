@@ -82,12 +82,10 @@ def chance_of_best(means: Floats, deviations: Floats) -> Floats:
     points = np.linspace(-6, 6, 601)
     weight = np.exp(-(points**2) / 2)
     weight /= weight.sum()
-    chances = np.empty(len(means))
-    for arm in range(len(means)):
-        at = means[arm] + wide[arm] * points
-        others = [other for other in range(len(means)) if other != arm]
-        beaten = [ndtr((at - means[other]) / wide[other]) for other in others]
-        chances[arm] = float((weight * np.prod(beaten, axis=0)).sum())
+    at = means[:, None, None] + wide[:, None, None] * points  # [arm, other, point]
+    beaten = ndtr((at - means[:, None]) / wide[:, None])
+    beaten[np.diag_indices(len(means))] = 1.0
+    chances = (weight * beaten.prod(axis=1)).sum(axis=1)
     return chances / chances.sum()
 
 

@@ -16,6 +16,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 
+from bandits.learning.arrivals import name_of
 from bandits.private_prediction.public_grid import OnGrid, Places
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import least_sigma, one_of
@@ -48,7 +49,6 @@ class Predictor(OnGrid):
     a person who asks for a prediction sees it, and others do not.
     """
 
-    named: ClassVar[str]  #: the subject
     doubled: ClassVar[int]  #: the width in units of STEPS·REACH
 
     predictions: int = 1
@@ -90,7 +90,7 @@ class Predictor(OnGrid):
     def proof(self, delta: Fraction) -> Theorem:
         """Every prediction has scores of its own and reads all records; everyone may see them all."""
         paid = predicted(self.rule, self.width, self.noise_scale, self.predictions, delta)
-        return shown(paid, self.named)
+        return shown(paid, name_of(self))
 
     # -------------------------------------------------------------- the run
 

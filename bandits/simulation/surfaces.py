@@ -46,11 +46,6 @@ class Surface:
         """Return max f over the grid."""
         return float(sum(table.max() for table in self.tables))
 
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Return the number of grid points of every group."""
-        return tuple(len(table) for table in self.tables)
-
     def regret(self, chosen: Integers) -> Floats:
         """Return max f − f of every choice."""
         return self.best - self.value(chosen)

@@ -102,5 +102,5 @@ def shown_rewards(world: Any, seed: int, *, delta: Fraction) -> Floats:
 def surface_at_random(world: Any, seed: int) -> Floats:
     """Return the regret of every round of uniform choices."""
     rng, known = np.random.default_rng(seed), surface(world.surface)
-    points = np.stack([rng.integers(0, n, world.rounds) for n in known.sizes], axis=1)
+    points = np.stack([rng.integers(0, len(table), world.rounds) for table in known.tables], axis=1)
     return known.regret(points)

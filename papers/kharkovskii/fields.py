@@ -75,18 +75,9 @@ def branin(seed: int, side: int = 100) -> Field:
     return Field(grid(side), _standard(-function), length=7.4, scale=0.35).permuted(seed)
 
 
-def loans(seed: int) -> Field:
-    """Return the stand-in for loans: fitted log spending of 5630 persons of a health insurance trial."""
-    return _loans().permuted(seed)
-
-
-def properties(seed: int) -> Field:
-    """Return the stand-in for property prices: minus the log altitude of 1195 airports."""
-    return _properties().permuted(seed)
-
-
 @lru_cache(maxsize=1)
 def _loans() -> Field:
+    """Return the stand-in for loans: fitted log spending of 5630 persons of a health insurance trial."""
     names = ("log_income_z", "age_z", "health_z")
     table = _table("insurance_field.csv", (*names, "log_spending_fit"))
     points = _standard(table[:, :3])
@@ -97,6 +88,7 @@ def _loans() -> Field:
 
 @lru_cache(maxsize=1)
 def _properties() -> Field:
+    """Return the stand-in for property prices: minus the log altitude of 1195 airports."""
     table = _table("airports_field.csv", ("lat", "lon", "altitude_ft"))
     height = np.log(100 + np.maximum(table[:, 2], 1.0))
     # by marginal likelihood over all points: the height of a place and of its neighbour differ
@@ -116,6 +108,6 @@ def _table(name: str, columns: Sequence[str]) -> Floats:
 FIELDS: dict[str, Callable[[int], Field]] = {
     "field": gaussian_field,
     "branin": branin,
-    "loans": loans,
-    "property": properties,
+    "loans": lambda seed: _loans().permuted(seed),
+    "property": lambda seed: _properties().permuted(seed),
 }

@@ -24,7 +24,7 @@ from bandits.private_prediction.public_grid import PublicGrid
 from bandits.statistics.arrays import Floats
 from bandits.statistics.calibration import one_of
 from dpaccount.errors import out_of_range
-from papers.pavlovic.kernel_draws import CONTEXTS, DRAW_KINDS, VARIANCE, KernelWorld, drawn
+from papers.pavlovic.kernel_draws import CONTEXTS, DRAW_KINDS, MIDDLES, VARIANCE, KernelWorld, drawn
 from papers.reproduction import MEAN_SO_FAR, Summary, TrialWorld, noise_of
 
 LENGTH = Fraction(1, 5)
@@ -45,7 +45,7 @@ def without_privacy(world: "PredictionWorld", seed: int) -> Floats:
     phi = grid.features(covariance.MIN_EIGENVALUE_SHARE).phi
     inner = (phi * counts[:, None]).T @ phi + VARIANCE * np.eye(phi.shape[1])
     values = (phi @ np.linalg.solve(inner, phi.T @ sums)).reshape(grid.contexts, grid.actions)
-    return asked(truth.errors(values.argmax(axis=1)[grid.cell_of(truth.contexts)]), world.rounds)
+    return asked(truth.errors(values.argmax(axis=1)[grid.cell_of(MIDDLES)]), world.rounds)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def released(subject: FunctionRelease, world: PredictionWorld, seed: int) -> Flo
     view = subject.play(_records(world, seed), noise_of(subject, seed), seed)
     best = np.asarray(view.public["values"]).argmax(axis=1)
     truth = world.drawn(seed)
-    return asked(truth.errors(best[world.grid.cell_of(truth.contexts)]), world.rounds)
+    return asked(truth.errors(best[world.grid.cell_of(MIDDLES)]), world.rounds)
 
 
 def chosen(subject: Predictor, world: PredictionWorld, seed: int) -> Floats:
@@ -152,7 +152,7 @@ def chosen(subject: Predictor, world: PredictionWorld, seed: int) -> Floats:
     rate = 1 / (float(subject.noise_scale) * subject.width)
     scores = np.stack([subject.table(matrix, cell) @ totals for cell in range(grid.contexts)]) * rate
     chances = softmax(scores, axis=1) if subject.rule == "exponential" else permuted(scores)
-    expected = (chances[grid.cell_of(truth.contexts)] * truth.losses()).sum(axis=1)
+    expected = (chances[grid.cell_of(MIDDLES)] * truth.losses()).sum(axis=1)
     return asked(expected, world.rounds)
 
 

@@ -18,7 +18,8 @@ from bandits.statistics.calibration import one_of
 from mechanisms.subject import Rows
 
 CENTRES: Final = 100  #: kernels in a drawn sum
-CONTEXTS: Final = 256  #: contexts that occur
+CONTEXTS: Final = 256  #: contexts that occur, all equally often
+MIDDLES: Final = (np.arange(CONTEXTS) + 0.5) / CONTEXTS  #: where they are
 VARIANCE: Final = 0.1  #: of rewards about f
 DRAW_KINDS: Final = ("rkhs", "process")
 
@@ -29,17 +30,12 @@ class KernelWorld:
 
     table: Floats
 
-    @property
-    def contexts(self) -> Floats:
-        """Return the contexts that occur, all equally often."""
-        return middles(CONTEXTS)
-
     def records(self, rounds: int, seed: int) -> Rows:
         """Return a row a person: a uniform context, then what each action would pay, with one noise each."""
         rng = np.random.default_rng([seed, 7])
         places = rng.integers(0, CONTEXTS, rounds)
         noise = rng.normal(0, sqrt(VARIANCE), rounds)
-        return np.concatenate([self.contexts[places, None], self.table[places] + noise[:, None]], axis=1)
+        return np.concatenate([MIDDLES[places, None], self.table[places] + noise[:, None]], axis=1)
 
     def losses(self) -> Floats:
         """Return max_x f(x, c) − f(x, c) over the grid's actions, [CONTEXTS, actions]."""
@@ -48,11 +44,6 @@ class KernelWorld:
     def errors(self, chosen: Integers) -> Floats:
         """Return max_x f(x, c) − f(x̂, c) of an action for every context (Pavlovic et al. 2025, Eq. (1))."""
         return self.losses()[np.arange(CONTEXTS), chosen]
-
-
-def middles(count: int) -> Floats:
-    """Return the middles of `count` equal parts of [0, 1]."""
-    return (np.arange(count) + 0.5) / count
 
 
 @lru_cache(maxsize=128)
@@ -66,7 +57,7 @@ def drawn(grid: PublicGrid, kind: str, seed: int) -> KernelWorld:
         root = _inverse_root(grid)
         centres, weights = grid.points(), root @ rng.normal(size=root.shape[1])
     actions, length = grid.point_of(np.arange(grid.actions)), float(grid.lengthscale)
-    across = (middles(CONTEXTS)[:, None] - centres[:, 1]) ** 2
+    across = (MIDDLES[:, None] - centres[:, 1]) ** 2
     columns = [
         kernels.at_distance(grid.kernel, np.sqrt(across + (action - centres[:, 0]) ** 2), length) @ weights
         for action in actions

@@ -11,7 +11,7 @@ from bandits.private_prediction import covariance
 from bandits.private_prediction.public_grid import PublicGrid
 from bandits.usca import Usca, gain_bound
 from dpaccount.errors import InputError
-from papers.pavlovic.kernel_draws import drawn
+from papers.pavlovic.kernel_draws import MIDDLES, drawn
 from tests.bandits import usca_bounds as bounds
 
 GRID = PublicGrid(6, 6, "squared-exponential", Fraction(1, 2))
@@ -88,7 +88,7 @@ def test_the_estimator_is_near_the_posterior_mean_and_the_function():
     counts = covariance.drawn_counts(GRID, at.rounds, 30, np.random.default_rng(2))
     ours = covariance.by_features(GRID, counts, 30, at.ridge) @ sums
     posterior = covariance.by_features(GRID, np.bincount(places, minlength=36), 1, at.ridge) @ sums
-    truth = np.array([world.table[np.abs(world.contexts - (c + 0.5) / 6).argmin()] for c in range(6)]).ravel()
+    truth = np.array([world.table[np.abs(MIDDLES - (c + 0.5) / 6).argmin()] for c in range(6)]).ravel()
     assert np.abs(ours - truth).max() <= bounds.uniform_error(at, DELTA, at.rounds)
     assert np.abs(ours - posterior).max() <= bounds.beta1(at, DELTA) * at.rate
     assert np.abs(ours - posterior).max() < 0.3

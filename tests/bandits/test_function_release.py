@@ -16,7 +16,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
-from papers.pavlovic.kernel_draws import drawn
+from papers.pavlovic.kernel_draws import MIDDLES, drawn
 from tests.looped import looped
 
 SMALL = FunctionRelease(rounds=24, served=3, actions=4, contexts=4, sigma=Fraction(1, 2))
@@ -145,7 +145,7 @@ def test_it_learns_where_chance_does_not():
         world = drawn(subject.grid, "rkhs", seed)
         view = rehearsed(subject, world.records(1024, seed), seed)
         best = np.asarray(view.public["values"]).argmax(axis=1)
-        errors.append(world.errors(best[subject.grid.cell_of(world.contexts)]).mean())
+        errors.append(world.errors(best[subject.grid.cell_of(MIDDLES)]).mean())
     assert np.mean(errors) < 0.15
 
 

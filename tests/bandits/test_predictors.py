@@ -48,7 +48,7 @@ def test_no_pair_of_records_moves_the_scores_further_than_is_paid_for(subject):
                 moved = ours * table[:, :, None] - theirs * table[:, None, :]
                 worst = max(worst, int((moved.max(axis=0) - moved.min(axis=0)).max()))
     assert worst <= subject.width
-    if subject.named == "range-predictor":
+    if isinstance(subject, RangePredictor):
         assert worst > 0.6 * subject.width  # the bound is not idle; USCA's is twice as wide as needed
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from papers.claims.kharkovskii.projection import published_omega
 from papers.kharkovskii import published
-from papers.kharkovskii.fields import gaussian_field, grid, loans, properties
+from papers.kharkovskii.fields import FIELDS, gaussian_field, grid
 from papers.kharkovskii.published import (
     column_basis,
     least_singular_value,
@@ -94,8 +94,8 @@ def test_theorem_2_holds_for_the_distances_where_lemma_1_is_met():
 
 
 def test_fields_are_of_the_paper_s_size_and_in_an_order_of_their_own():
-    for made, shape in ((gaussian_field, (10_000, 2)), (loans, (5630, 3)), (properties, (1195, 2))):
-        field, other = made(0), made(1)
+    for made, shape in (("field", (10_000, 2)), ("loans", (5630, 3)), ("property", (1195, 2))):
+        field, other = FIELDS[made](0), FIELDS[made](1)
         assert field.points.shape == shape
         assert np.linalg.norm(field.points, axis=1).max() == pytest.approx(25)
         assert not np.array_equal(field.points, other.points)

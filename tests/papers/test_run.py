@@ -163,7 +163,7 @@ def test_uniform_choices_regret_what_uniform_draws_do(world):
     rng, expected = np.random.default_rng(3), trial(world, None, 4)
     if isinstance(world, SurfaceWorld):
         known = catalogue.find("phased-posterior").made_by(surface=world.surface).world
-        drawn = known.regret(np.stack([rng.integers(0, n, 20000) for n in known.sizes], axis=1))
+        drawn = known.regret(np.stack([rng.integers(0, len(table), 20000) for table in known.tables], axis=1))
     else:
         people = world.people(1, 4)
         drawn = people.regrets(rng.integers(0, len(people.means), 20000))

@@ -79,7 +79,8 @@ class PriceOfOne(RangePredictor):
         leaf = to_pure(exponential(moved, self.epsilon / self.width, "prediction"))
         each = self.rounds // self.predictions
         reads = [(j * each + 1, (j + 1) * each) for j in range(self.predictions)]
-        return shown(approximate(nodes(leaf, assume_covers("scores", reads, "movement")), delta), self.named)
+        covers = assume_covers("scores", reads, "movement")
+        return shown(approximate(nodes(leaf, covers), delta), "range-predictor")
 
     def play(self, data, noise, coins):
         return super().play(data, _OneKey(noise), coins)
