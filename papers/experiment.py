@@ -5,7 +5,6 @@ file, its data and the code alone: no clock enters it.
 """
 
 import json
-import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import combinations
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from audits.attack.runs import Progress, silent
+from audits.cli.options import say
 from bandits.statistics.arrays import Floats
 from dpaccount.documents import csv_text, replacing
 from papers.experiment_file import ExperimentPlan
@@ -114,13 +114,6 @@ def write_results(folder: Path, answer: dict[str, Any], curves: list[Floats]) ->
     The results have a line for each trial of each row.  All files are replaced, or none
     (`documents.replacing`).
     """
-    with replacing(
-        folder, "results.csv", "results.parquet", "curves.csv", "regret.svg", "summary.json"
-    ) as new:
-        _write_results(new, answer, curves)
-
-
-def _write_results(folder: Path, answer: dict[str, Any], curves: list[Floats]) -> None:
     keys_of = dict.fromkeys(key for row in answer["rows"] for key in _settings(row))
     table: dict[str, list[Any]] = {key: [] for key in (*keys_of, "seed", "regret")}
     for row, curve in zip(answer["rows"], curves, strict=True):
@@ -130,16 +123,17 @@ def _write_results(folder: Path, answer: dict[str, Any], curves: list[Floats]) -
                 table[key].append(None if settings.get(key) is None else str(settings[key]))
             table["seed"].append(answer["seed"] + number)
             table["regret"].append(float(final))
-    text = csv_text([table, *zip(*table.values(), strict=True)])
-    (folder / "results.csv").write_text(text, encoding="utf-8", newline="")
-    if find_spec("pyarrow") is None:
-        sys.stderr.write("no results.parquet: pyarrow is not installed; pip install 'dpaccount[tables]'\n")
-    else:
-        import pyarrow as pa
-        from pyarrow import parquet
+    labels, files = [_label(row) for row in answer["rows"]], ("results.csv", "results.parquet")
+    with replacing(folder, *files, "curves.csv", "regret.svg", "summary.json") as new:
+        text = csv_text([table, *zip(*table.values(), strict=True)])
+        (new / "results.csv").write_text(text, encoding="utf-8", newline="")
+        if find_spec("pyarrow") is None:
+            say("no results.parquet: pyarrow is not installed; pip install 'dpaccount[tables]'")
+        else:
+            import pyarrow as pa
+            from pyarrow import parquet
 
-        parquet.write_table(pa.table(table), folder / "results.parquet")
-    labels = [_label(row) for row in answer["rows"]]
-    drawn(folder, answer["name"], answer["measure"], dict(zip(labels, curves, strict=True)))
-    text = json.dumps(answer, indent=1, ensure_ascii=False) + "\n"
-    (folder / "summary.json").write_text(text, encoding="utf-8")
+            parquet.write_table(pa.table(table), new / "results.parquet")
+        drawn(new, answer["name"], answer["measure"], dict(zip(labels, curves, strict=True)))
+        text = json.dumps(answer, indent=1, ensure_ascii=False) + "\n"
+        (new / "summary.json").write_text(text, encoding="utf-8")

@@ -63,6 +63,10 @@ class Learner:
         self._people = 0
         self._sum: Integers = np.zeros((), dtype=np.int64)
 
+    def scores(self, candidates: Floats) -> Floats:
+        """Return one score for each row of features."""
+        return self.belief.scores(candidates)
+
     def add_late(self, features: Floats, reward: float) -> None:
         """Add the contribution of a person who was served in an earlier round."""
         self._sum = self._sum + self.belief.contribution(features, reward)
@@ -364,7 +368,7 @@ class ContextualCourse(Course):
         action, self._played[slot] = -1, None
         if offer is not None:
             phi = self._features(offer[0])
-            best = pick(self._learner.belief.scores(phi), ties)
+            best = pick(self._learner.scores(phi), ties)
             # a copy: a view would keep the features of all candidates
             action, self._played[slot] = int(offer[1][best]), phi[best].copy()
         self._actions.append(action)
