@@ -14,6 +14,7 @@ of the clip, which is public or chosen from earlier releases.
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate, pairwise
 from math import sqrt
 from typing import ClassVar, Final
 
@@ -26,7 +27,6 @@ from bandits.private_prediction.function_learner import (
     MAX_K_NORM_NUMBERS,
     MIN_EIGENVALUE_SHARE,
     FunctionLearner,
-    phase_covers,
 )
 from bandits.private_prediction.public_grid import Eigenfeatures, OnGrid
 from bandits.statistics.arrays import Floats, Integers
@@ -105,7 +105,8 @@ class FunctionRelease(OnGrid, Calibrated):
 
     def covers(self) -> list[Cover]:
         """Return the learners of every phase: public, from `rounds` alone."""
-        return phase_covers(self.rounds, self.phases)
+        shares = [int(share * self.rounds) for share in FIRST_SHARES[self.phases]]
+        return [(first + 1, last) for first, last in pairwise([*accumulate(shares, initial=0), self.rounds])]
 
     def deviation(self, numbers: int) -> float:
         """Return the deviation of each of `numbers` released numbers, in units of the clip.

@@ -240,7 +240,7 @@ def _reward(
     named = next((column for column in table.columns if column.name == text.strip()), None)
     others = [column for column in table.columns if column is not named]
     try:
-        meant = condition(text, others, positions, len(arms))
+        read, met = condition(text, others, positions, len(arms))
     except InputError as error:
         if named is None:
             raise place.placed(error) from None
@@ -248,7 +248,7 @@ def _reward(
         return _Reward(text, steps, (named.name,), lambda codes, _: codes[named.name])
     if named is not None:
         raise place.wrong(f"{text[:60]!r} is a condition, and the name of a column", "rename the column")
-    return _Reward(text, 1, meant.columns, lambda codes, arm: meant.holds(codes, arm).astype(np.float64))
+    return _Reward(text, 1, read, lambda codes, arm: met(codes, arm).astype(np.float64))
 
 
 def _steps(column: Column, place: Place, places: int) -> int:

@@ -3,14 +3,14 @@
 A record's reward depends on that record and declarations alone.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.statistics.arrays import Floats, Integers
 from dpaccount.errors import InputError
 from mechanisms.statistics import expressions
 from mechanisms.table.columns import Column
@@ -22,22 +22,14 @@ RIGHT: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Condition:
-    """A condition: the `columns` that it reads, each once, and the position of each arm, if it is read."""
-
-    columns: tuple[str, ...]
-    positions: tuple[Fraction, ...]
-    met: expressions.Holds
-
-    def holds(self, codes: Mapping[str, NDArray[np.float64]], arm: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return for every record, with the codes of its columns and its arm, whether it holds."""
-        where = {POSITION: np.array(self.positions, dtype=np.float64)[arm]} if self.positions else {}
-        return self.met({**codes, **where})
+#: the codes of records' columns, and their arms ↦ for every record whether a condition holds
+Holds = Callable[[Mapping[str, Floats], Integers], NDArray[np.bool_]]
 
 
-def condition(text: str, columns: Sequence[Column], positions: Sequence[Fraction], arms: int) -> Condition:
-    """Return the condition that `text` states about `columns`, for `arms` arms at their `positions`.
+def condition(
+    text: str, columns: Sequence[Column], positions: Sequence[Fraction], arms: int
+) -> tuple[tuple[str, ...], Holds]:
+    """Return the columns that a condition on `columns` reads, for `arms` arms at their `positions`, and it.
 
     Raises `InputError` with the wrong part of the text and what would be right.
     """
@@ -49,7 +41,8 @@ def condition(text: str, columns: Sequence[Column], positions: Sequence[Fraction
     if not read:
         raise InputError("the reward reads no column", RIGHT)
     if len(read) == len(names):
-        return Condition(read, (), met)
+        return read, lambda codes, _: met(codes)
     if len(positions) != arms:
         raise InputError("the reward reads the arm's position", "give positions, one number per arm")
-    return Condition(read, tuple(positions), met)
+    place = np.array(positions, dtype=np.float64)
+    return read, lambda codes, arm: met({**codes, POSITION: place[arm]})

@@ -15,7 +15,6 @@ slope, and the noise of r = Hθ + … is N·I + n v E[ggᵀ]; observed contexts 
 
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import pairwise
 from math import log, sqrt
 from typing import Final
 
@@ -29,7 +28,6 @@ from bandits.statistics.axes import settled_eigh
 from bandits.statistics.clipped_sums import CONTRIBUTION_BITS
 from bandits.statistics.linear_posterior import LinearPosterior, evidence
 from dpaccount.numerics.bisection import bisect
-from dpaccount.proof import Cover
 
 Noise = Callable[[int], float]  #: numbers of a release ↦ deviation of each, in units of the clip
 
@@ -168,12 +166,6 @@ class FunctionLearner:
         away = (log(scale / START[0]) / SPAN[0]) ** 2 + ((power - START[1]) / SPAN[1]) ** 2
         known = self._observed.around(root)[None], (root * self._observed.moment)[None]
         return float(evidence(*known)[0]) - away / 2
-
-
-def phase_covers(rounds: int, phases: int) -> list[Cover]:
-    """Return the first and last learner of every phase."""
-    ends = [sum(int(share * rounds) for share in FIRST_SHARES[phases][:k]) for k in range(phases)]
-    return [(first + 1, last) for first, last in pairwise([*ends, rounds])]
 
 
 def water_filled(values: Floats, people: int, spread: float, noise: float) -> Floats:

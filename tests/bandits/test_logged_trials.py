@@ -36,7 +36,7 @@ POSITIONS = (Fraction(0), Fraction(1, 4), Fraction(19, 20))
 
 def holds(text, arm=0, **cells):
     codes = {each.name: np.zeros(1) for each in COLUMNS} | {k: np.array([float(v)]) for k, v in cells.items()}
-    return bool(condition(text, COLUMNS, POSITIONS, 3).holds(codes, np.array([arm]))[0])
+    return bool(condition(text, COLUMNS, POSITIONS, 3)[1](codes, np.array([arm]))[0])
 
 
 @given(
