@@ -84,16 +84,6 @@ class Learner:
             self.belief.learn(self._stream(exact), self._people)
 
 
-def domain(rounds: int, candidates: int, dimension: int) -> Domain:
-    """Return one row per person: the candidates' coordinates, then what each would pay, in [0, 1]."""
-    if rounds < 2 or min(candidates, dimension) < 1:
-        raise out_of_range("rounds >= 2, candidates >= 1 and dimension >= 1")
-    low = (-RADIUS,) * (candidates * dimension) + (0.0,) * candidates
-    high = (RADIUS,) * (candidates * dimension) + (1.0,) * candidates
-    missing = (OFF,) * (candidates * dimension) + (0.0,) * candidates
-    return Domain(rounds, low, high, (False,) * len(low), missing)
-
-
 def on_offer(brought: Floats) -> tuple[Floats, Integers] | None:
     """Return a person's candidates, and of which candidate each row is.
 
@@ -215,8 +205,12 @@ class Contextual(Calibrated):
         self.check_sigma()
 
     def domain(self) -> Domain:
-        """Return one row per person: the candidates' coordinates, then what each would pay."""
-        return domain(self.rounds, self.candidates, self.dimension)
+        """Return one row per person: the candidates' coordinates, then what each would pay, in [0, 1]."""
+        if self.rounds < 2 or min(self.candidates, self.dimension) < 1:
+            raise out_of_range("rounds >= 2, candidates >= 1 and dimension >= 1")
+        numbers, rewards = self.candidates * self.dimension, (0.0,) * self.candidates
+        low, high = (-RADIUS,) * numbers + rewards, (RADIUS,) * numbers + (1.0,) * self.candidates
+        return Domain(self.rounds, low, high, (False,) * len(low), (OFF,) * numbers + rewards)
 
     @property
     def takes_late(self) -> bool:
@@ -345,7 +339,7 @@ class ContextualCourse(Course):
 
     def __init__(self, subject: Contextual, learner: Learner, coins: int) -> None:
         self.batches, self.candidates = subject.batches, subject.candidates
-        people = domain(subject.rounds, subject.candidates, subject.dimension)
+        people = Contextual.domain(subject)  # without a column that says when they answer
         self.takes_late = subject.takes_late
         self.context, self.space = _columns(people, slice(None, -self.candidates)), subject.offered
         self.reward = _columns(people, slice(-1, None))
