@@ -29,7 +29,7 @@ Holds = Callable[[Mapping[str, Floats], Integers], NDArray[np.bool_]]
 def condition(
     text: str, columns: Sequence[Column], positions: Sequence[Fraction], arms: int
 ) -> tuple[tuple[str, ...], Holds]:
-    """Return the columns that a condition on `columns` reads, for `arms` arms at their `positions`, and it.
+    """Return which of the `columns` a condition reads, and the condition, for `arms` arms at `positions`.
 
     Raises `InputError` with the wrong part of the text and what would be right.
     """

@@ -96,7 +96,7 @@ def same_features(p: Values) -> Cost:
 
 
 def matrix_part(p: Values, share: Fraction = Fraction(2)) -> Cost:
-    """Its proof: φφᵀ + N alone against (α, β)/share, of sensitivity √2, at e₁, e₂ (published: 1)."""
+    """Lemma 5's proof: φφᵀ + N alone against (α, β)/share, of sensitivity √2, at e₁, e₂ (published: 1)."""
     sent, point = message(p), (p["alpha"] / share, p["beta"] / share)
     cost = _finding(p, enclose(lambda: 2 / of(sent.x)), (exactly(2), sent.x), point, similarity=0.0)
 
@@ -112,7 +112,7 @@ def matrix_part(p: Values, share: Fraction = Fraction(2)) -> Cost:
 
 
 def reward_part(p: Values, share: Fraction = Fraction(2)) -> Cost:
-    """Its proof: yφ + n alone against (α, β)/share, of sensitivity 2B, at φ = φ′, y = −y′ (published: B)."""
+    """Lemma 5's proof: yφ + n alone against (α, β)/share, of sensitivity 2B at φ = φ′, y = −y′ (there: B)."""
     sent, point, reward = message(p), (p["alpha"] / share, p["beta"] / share), p["B"]
     mu2 = enclose(lambda: 4 * ball(reward**2) / of(sent.u))
     cost = _finding(p, mu2, (exactly(4 * reward**2), sent.u), point, similarity=1.0)
