@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from audits.accounts.lattice_witness import Fineness, Witnessed, witnessed
+from audits.accounts.lattice_witness import Witnessed, witnessed
 from dpaccount.checker import Rejected, Unreadable, digest
 from dpaccount.checker.accounting import CHAIN, LAST, MAX_WORK, SCHEMA, bounds, examined, methods
 from dpaccount.checker.accounting.lattice import delta as lattice_delta
@@ -27,7 +27,7 @@ from dpaccount.exact import shown as spelled
 from dpaccount.numerics.bisection import bisect
 
 SIGNIFICANT = 10  #: digits of what is confirmed
-FINENESS = [Fineness(Fraction(4) / 2**k) for k in range(6)]  #: of lattices
+FINENESS = [Fraction(4) / 2**k for k in range(6)]  #: of lattices: how much coarser than usual
 CHAINS = 4  #: rounds, coarse and then fine, in which a chain of neighbours settles
 UNKNOWN = Enclosure(None, math.inf)
 NEAR = Fraction(4, 10**5)  #: to the accountant's answer, relatively, beyond which lattices grow finer
@@ -318,7 +318,7 @@ def by_lattices(asked: AccountQuestion, left: list[tuple[Releases, bool]]) -> li
     return shown
 
 
-def by_lattice(asked: AccountQuestion, on: Releases, fineness: Fineness, *, back: bool) -> ShownSteps:
+def by_lattice(asked: AccountQuestion, on: Releases, fineness: Fraction, *, back: bool) -> ShownSteps:
     """Return the least answer that a lattice shows, or a rule without one."""
     Work.begin(FREE)
     _, delta = asked.point(asked.guess or Fraction(1))

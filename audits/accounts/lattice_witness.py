@@ -29,13 +29,6 @@ WORST_DELTA = Fraction(1, 10**300)
 
 
 @dataclass(frozen=True)
-class Fineness:
-    """How much coarser than usual steps and spacings are."""
-
-    coarser: Fraction = Fraction(1)
-
-
-@dataclass(frozen=True)
 class Witnessed:
     """A lattice of all releases, and the witness from which the checker makes the same one."""
 
@@ -48,9 +41,8 @@ class Witnessed:
 
 @dataclass(frozen=True)
 class _Lot:
-    """A release with its count (None: the Gaussian ones as one), its measure and what that was made with."""
+    """A release with its count, its measure and what that was made with."""
 
-    release: PlanRelease | None
     count: int
     measure: UpperMeasure
     made: Part
@@ -58,115 +50,106 @@ class _Lot:
     span: tuple[float, float]
 
 
-def witnessed(on: Releases, delta: Fraction, fineness: Fineness, *, back: bool) -> Witnessed:
-    """Return a lattice of releases and its witness; raises `Rejected` where some have no measure."""
+def witnessed(on: Releases, delta: Fraction, coarser: Fraction, *, back: bool) -> Witnessed:
+    """Return a lattice of releases and its witness; raises `Rejected` where some have no measure.
+
+    Steps and spacings are `coarser` times the usual ones.
+    """
     share = max(delta, WORST_DELTA)
     count = sum(count for _, count in on.others) + 1
     digits = math.ceil(-math.log10(share) + math.log10(count) + math.log10(KEPT)) + SPARE
     i = Interval(digits + methods.GUARD)
-    parts, whole = _composed(i, on, digits, share, fineness, back=back)
+    parts, whole = _Maker(i, digits, share, coarser, back).composed(on)
     return Witnessed({"digits": digits, "parts": parts}, whole, i, digits, Work.spent)
 
 
-def _composed(
-    i: Interval, on: Releases, digits: int, share: Fraction, fineness: Fineness, *, back: bool
-) -> tuple[list[Part], LatticeMeasure]:
-    """Return the parts of a witness, and the lattice that they lead to."""
-    counted: list[tuple[PlanRelease | None, int]] = [*on.others]
-    if on.mu_squared:
-        counted = [(None, 1), *counted]
-    lots = [_lot(i, on, release, count, digits, share, fineness, back=back) for release, count in counted]
-    total = sum(lot.count * lot.deviation**2 for lot in lots)
-    unit = _unit([release for release, _ in counted])
-    parts, lattices = [], list[LatticeMeasure]()
-    for lot in lots:
-        own = max(lot.count * lot.deviation**2, total / (4 * len(lots)))
-        step = FINE * float(fineness.coarser) * math.sqrt(own / lot.count)
-        low, high = lot.span
-        step = min(max(step, (high - low) / MOST), (high - low) / LEAST * float(fineness.coarser)) or 1.0
-        exact = _scaled(unit, step)
-        moved = [MOVED * share / (STEPS * lot.count), MOVED / (STEPS * lot.count)]
-        kept = max(KEPT // 4, min(2 * KEPT, math.floor(KEPT / fineness.coarser)))
-        part = {"step": str(exact), "limits": [kept, *(str(_short(each)) for each in moved)], **lot.made}
-        limits = methods.limits_of(part["limits"], digits)
-        lattices.append(power(i, place(i, lot.measure, exact, limits), lot.count, limits))
-        parts.append(part)
-    return parts, together(i, lattices, digits)
+@dataclass(frozen=True)
+class _Maker:
+    """Makes lattices with these digits, of which a part of `share`, a δ, may be moved in tails."""
+
+    i: Interval
+    digits: int
+    share: Fraction
+    coarser: Fraction
+    back: bool
+
+    def composed(self, on: Releases) -> tuple[list[Part], LatticeMeasure]:
+        """Return the parts of a witness, and the lattice that they lead to."""
+        i, coarser = self.i, float(self.coarser)
+        counted: list[tuple[PlanRelease | None, int]] = [*on.others]
+        if on.mu_squared:
+            counted = [(None, 1), *counted]
+        lots = [self.lot(on.mu_squared, release, count) for release, count in counted]
+        total = sum(lot.count * lot.deviation**2 for lot in lots)
+        unit = _unit([release for release, _ in counted])
+        parts, lattices = [], list[LatticeMeasure]()
+        for lot in lots:
+            own = max(lot.count * lot.deviation**2, total / (4 * len(lots)))
+            step = FINE * coarser * math.sqrt(own / lot.count)
+            low, high = lot.span
+            step = min(max(step, (high - low) / MOST), (high - low) / LEAST * coarser) or 1.0
+            exact = _scaled(unit, step)
+            moved = [MOVED * self.share / (STEPS * lot.count), MOVED / (STEPS * lot.count)]
+            kept = max(KEPT // 4, min(2 * KEPT, math.floor(KEPT / self.coarser)))
+            part = {"step": str(exact), "limits": [kept, *(str(_short(each)) for each in moved)], **lot.made}
+            limits = methods.limits_of(part["limits"], self.digits)
+            lattices.append(power(i, place(i, lot.measure, exact, limits), lot.count, limits))
+            parts.append(part)
+        return parts, together(i, lattices, self.digits)
+
+    def lot(self, square: Fraction, release: PlanRelease | None, count: int) -> _Lot:
+        """Return a release (None: the Gaussian ones as one, of this μ²) with its measure."""
+        part = {"spacing": str(_cell(square, self.coarser))} if release is None else self.made(release)
+        spacing = Fraction(part.get("spacing", 0))
+        if release is None:
+            measure = gaussian(self.i, spacing, square)
+        else:
+            inside = part.get("inside")
+            measure = methods.measure_of(self.i, release, spacing, inside, self.digits, back=self.back)
+        return _Lot(count, measure, part, *_shape(measure, float(self.share) * 1e-7 / count))
+
+    def made(self, release: PlanRelease) -> Part:
+        """Return with which spacing, or from what inside, a measure is made."""
+        kind, _, inner = release
+        if kind in ("replaced", "sampled-group") and inner is not None:
+            loss = inner.mu_squared or _largest(inner.others[0][0]) ** 2
+            return {"spacing": str(_cell(loss, self.coarser))}
+        if inner is None:
+            spacing = _spacing(release, self.coarser)
+            return {"spacing": str(spacing)} if spacing else {}
+        lone = len(inner.others) + bool(inner.mu_squared) == 1 and all(n == 1 for _, n in inner.others)
+        if lone and inner.mu_squared:
+            inside: Any = str(_cell(inner.mu_squared, self.coarser))
+        elif lone and inner.others[0][0].on is None:
+            inside = str(_spacing(inner.others[0][0], self.coarser))
+        else:
+            inside, _ = self.composed(inner)
+        fields = {"inside": inside}
+        if kind == "without-replacement":
+            fields["spacing"] = str(Fraction(1, 2**10) * self.coarser)
+        return fields
 
 
-def _lot(
-    i: Interval,
-    on: Releases,
-    release: PlanRelease | None,
-    count: int,
-    digits: int,
-    share: Fraction,
-    fineness: Fineness,
-    *,
-    back: bool,
-) -> _Lot:
-    part = _made(i, release, on.mu_squared, digits, share, fineness, back=back)
-    spacing = Fraction(part.get("spacing", 0))
-    if release is None:
-        measure = gaussian(i, spacing, on.mu_squared)
-    else:
-        measure = methods.measure_of(i, release, spacing, part.get("inside"), digits, back=back)
-    return _Lot(release, count, measure, part, *_shape(measure, float(share) * 1e-7 / count))
-
-
-def _made(
-    i: Interval,
-    release: PlanRelease | None,
-    square: Fraction,
-    digits: int,
-    share: Fraction,
-    fineness: Fineness,
-    *,
-    back: bool,
-) -> Part:
-    """Return with which spacing, or from what inside, a measure is made."""
-    if release is None:
-        return {"spacing": str(_cell(square, fineness))}
-    kind, _, inner = release
-    if kind in ("replaced", "sampled-group") and inner is not None:
-        loss = inner.mu_squared or _largest(inner.others[0][0]) ** 2
-        return {"spacing": str(_cell(loss, fineness))}
-    if inner is None:
-        spacing = _spacing(release, fineness)
-        return {"spacing": str(spacing)} if spacing else {}
-    lone = len(inner.others) + bool(inner.mu_squared) == 1 and all(count == 1 for _, count in inner.others)
-    if lone and inner.mu_squared:
-        inside: Any = str(_cell(inner.mu_squared, fineness))
-    elif lone and inner.others[0][0].on is None:
-        inside = str(_spacing(inner.others[0][0], fineness))
-    else:
-        inside, _ = _composed(i, inner, digits, share, fineness, back=back)
-    fields = {"inside": inside}
-    if kind == "without-replacement":
-        fields["spacing"] = str(Fraction(1, 2**10) * fineness.coarser)
-    return fields
-
-
-def _spacing(release: PlanRelease, fineness: Fineness) -> Fraction:
+def _spacing(release: PlanRelease, coarser: Fraction) -> Fraction:
     """Return how far the losses of one release are apart; 0: each is taken by itself."""
     kind, numbers, _ = release
     if kind in ("laplace", "range"):
-        return Fraction(numbers[0]) * fineness.coarser / DENSE
+        return Fraction(numbers[0]) * coarser / DENSE
     if kind == "geometric":
         return Fraction(0) if numbers[1] <= LISTED else Fraction(2 * numbers[1]) / numbers[0] / LISTED
     if kind == "discrete-gaussian":
         return Fraction(0) if numbers[0] * 15 <= LISTED else Fraction(numbers[1]) / numbers[0] / 100
     if kind == "zcdp":
-        return _cell(2 * numbers[0], fineness)
+        return _cell(2 * numbers[0], coarser)
     if kind == "rdp":
         return Fraction(max(bound for _, bound in numbers[0])) / 500 or Fraction(1, 500)
     return Fraction(0)
 
 
-def _cell(square: Fraction, fineness: Fineness) -> Fraction:
+def _cell(square: Fraction, coarser: Fraction) -> Fraction:
     """Return a spacing for noise of this μ², of which μ² is a multiple: a part of μ, and of a unit."""
     mu = math.sqrt(square)
-    wanted = max(min(mu, 1.0) / PER_UNIT, mu / PER_DEVIATION) * float(fineness.coarser)
+    wanted = max(min(mu, 1.0) / PER_UNIT, mu / PER_DEVIATION) * float(coarser)
     return square / max(1, math.ceil(float(square) / wanted))
 
 

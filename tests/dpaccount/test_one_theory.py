@@ -96,7 +96,7 @@ LONG = (
 @pytest.mark.parametrize("name", slowly(sorted(ev.VOCABULARY), *LONG))
 def test_kernel_accountant_and_checker_say_the_same(name, monkeypatch):
     monkeypatch.setattr(lattice_witness, "LEAST", 1000)
-    monkeypatch.setattr(account_certificate, "FINENESS", [lattice_witness.Fineness()])
+    monkeypatch.setattr(account_certificate, "FINENESS", [Fraction(1)])
     kind = accountant(SAMPLES[name])
     for at in (F(0), F(1, 20), AT):
         low, high, same = of_kernel(name, at)
@@ -137,7 +137,7 @@ def test_accountant_and_checker_say_the_same_of_each_direction(name, monkeypatch
             found = way.curve(64)(AT)
             low, high = floor_of(found), ceil_of(found)
         asked = account_certificate.AccountQuestion(None, AT, account_certificate.UNKNOWN)
-        answer = account_certificate.by_lattice(asked, on, lattice_witness.Fineness(), back=back).answer
+        answer = account_certificate.by_lattice(asked, on, Fraction(1), back=back).answer
         assert low <= answer <= high * (1 + F(1, 1000)) + F(1, 10**9)
         ends.append((low, answer))
     (one, answer), (other, turned) = ends
@@ -157,7 +157,7 @@ def group_of_kernel(name, at):
 @pytest.mark.parametrize("name", slowly(sorted(ev.VOCABULARY), *LONG))
 def test_all_three_say_the_same_of_two_units(name, monkeypatch):
     monkeypatch.setattr(lattice_witness, "LEAST", 1000)
-    monkeypatch.setattr(account_certificate, "FINENESS", [lattice_witness.Fineness()])
+    monkeypatch.setattr(account_certificate, "FINENESS", [Fraction(1)])
     plan = accountant(SAMPLES[name]).plan
     found, most = Accountant(plan, 2).delta(AT, "1e-6"), group_of_kernel(name, AT)
     document = certificate(plan.as_json(), found.as_json(), epsilon=AT, group=2)

@@ -49,9 +49,7 @@ def made(plan, tight=UNKNOWN, levels=(1,), **question):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in SMALL.items():
             patch.setattr(lattice_witness, name, value)
-        patch.setattr(
-            account_certificate, "FINENESS", [lattice_witness.Fineness(Fraction(k)) for k in levels]
-        )
+        patch.setattr(account_certificate, "FINENESS", [Fraction(k) for k in levels])
         return certificate(plan, tight, **question)
 
 

@@ -32,7 +32,7 @@ def holds(seed, *, coarse):
             patch.setattr(lattice_witness, "KEPT", chance.choice([40, 300, 1500]))
             patch.setattr(lattice_witness, "SPARE", chance.choice([1, 3, 8]))
             patch.setattr(lattice_witness, "FINE", chance.choice([0.02, 0.3]))
-            patch.setattr(account_certificate, "FINENESS", [lattice_witness.Fineness()])
+            patch.setattr(account_certificate, "FINENESS", [Fraction(1)])
         return enough(chance, drawn, seed)
 
 
