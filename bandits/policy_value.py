@@ -154,7 +154,7 @@ class PolicyValue(Calibrated):
     def accuracy(self, view: View, level: Fraction = REPORTED) -> dict[str, object]:
         """Return intervals of the two sums, for the noise alone."""
         shown, of = view.public["sums"], "the sums of the records' contributions"
-        return {"sums": accuracy.gaussian(shown, self.noise_scale, CONTRIBUTION_BITS, level, of)}
+        return {"sums": accuracy.sums("gaussian", shown, self.noise_scale, CONTRIBUTION_BITS, level, of)}
 
     # -------------------------------------------------------------- what the sums say
 

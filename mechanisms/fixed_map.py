@@ -73,4 +73,4 @@ class FixedMap(moved_rows.ClippedRows):
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the clipped rows through the map."""
         of, bits = "the clipped rows through the map", self.bits + moved_rows.MAP_BITS
-        return {"rows": accuracy.gaussian(view.public["rows"], self.sigma, bits, level, of)}
+        return {"rows": accuracy.sums("gaussian", view.public["rows"], self.sigma, bits, level, of)}

@@ -43,4 +43,4 @@ class GaussianRows(moved_rows.ClippedRows):
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the clipped rows."""
         of = "the clipped rows"
-        return {"rows": accuracy.gaussian(view.public["rows"], self.sigma, self.bits, level, of)}
+        return {"rows": accuracy.sums("gaussian", view.public["rows"], self.sigma, self.bits, level, of)}

@@ -67,4 +67,4 @@ class GaussianSum(InBall, Additive):
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all numbers of the sum of clipped vectors."""
         of = "the sum of clipped vectors"
-        return {"sum": accuracy.gaussian(view.public["sum"], self.sigma, self.bits, level, of)}
+        return {"sum": accuracy.sums("gaussian", view.public["sum"], self.sigma, self.bits, level, of)}

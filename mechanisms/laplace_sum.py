@@ -51,4 +51,4 @@ class LaplaceSum(ClippedNumbers):
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the interval of the sum of clipped numbers."""
         of = "the sum of clipped numbers"
-        return {"sum": accuracy.laplace(view.public["sum"], self.scale, self.bits, level, of)}
+        return {"sum": accuracy.sums("laplace", view.public["sum"], self.scale, self.bits, level, of)}

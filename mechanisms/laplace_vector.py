@@ -57,7 +57,7 @@ class LaplaceVector(ClippedNumbers):
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all sums of clipped numbers."""
         of = "the sums of clipped numbers"
-        return {"sums": accuracy.laplace(view.public["sums"], self.scale, self.bits, level, of)}
+        return {"sums": accuracy.sums("laplace", view.public["sums"], self.scale, self.bits, level, of)}
 
     def _names(self) -> list[str]:
         return [f"column-{j}" for j in range(1, self.columns + 1)]

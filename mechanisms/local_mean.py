@@ -75,13 +75,8 @@ class LocalMean:
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the interval of the mean of everyone's place; an answer by itself has none."""
         values, half = self._channel.parts[1], float(self.high - self.low) / 2
-        wide = float(max(values) - min(values))
-        reach = half * confidence.bounded_mean(wide, self._deviation, self.rows, confidence.missed(level))
+        wide, moments = float(max(values) - min(values)), zip(*self._channel.moments, strict=True)
+        deviation = root_up(max(square - mean**2 for mean, square in moments))  # the largest, over all places
+        reach = half * confidence.bounded_mean(wide, deviation, self.rows, confidence.missed(level))
         of = "the mean of everyone's number, clipped and put in its place"
         return {"mean": accuracy.around(view.public["mean"], reach, level, of)}
-
-    @cached_property
-    def _deviation(self) -> float:
-        """Return the largest standard deviation of an answer, over all places."""
-        pairs = zip(*self._channel.moments, strict=True)
-        return root_up(max(square - mean**2 for mean, square in pairs))

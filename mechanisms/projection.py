@@ -63,4 +63,4 @@ class Projection(InBall):
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the clipped rows; their projection has none: its matrix is not shown."""
         of = "the clipped rows"
-        return {"rows": accuracy.gaussian(view.public["rows"], self.sigma, self.bits, level, of)}
+        return {"rows": accuracy.sums("gaussian", view.public["rows"], self.sigma, self.bits, level, of)}

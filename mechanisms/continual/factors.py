@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.noise.samplers import Floats, Integers, dyadic_up
+from dpaccount.noise.samplers import Integers, dyadic_up
 
 WEIGHT_BITS = 20  #: weights are multiples of 2^−20
 DECAY = 28  #: weights and decays of buffers are multiples of 2^−28
@@ -88,7 +88,8 @@ def optimal(rounds: int) -> Integers:
     gram, dual, change = prefix.T @ prefix, np.ones(rounds), 1.0
     while change > 1e-4:
         half = np.sqrt(dual)
-        root = _square_root(half[:, None] * gram * half)
+        values, vectors = np.linalg.eigh(half[:, None] * gram * half)
+        root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T  # the square root of that matrix
         change, dual = float(np.abs(np.diag(root) / dual - 1).max()), np.diag(root).copy()
     best = root / np.outer(half, half)
     # CᵀC = X with C lower triangular: the Cholesky factor of X read from its other end
@@ -96,8 +97,3 @@ def optimal(rounds: int) -> Integers:
     factor: Integers = np.trunc(flipped.T[::-1, ::-1] * 2.0**WEIGHT_BITS).astype(np.int64)
     factor.flags.writeable = False
     return factor
-
-
-def _square_root(matrix: Floats) -> Floats:
-    values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T

@@ -48,16 +48,10 @@ def outwards(low: Array, high: Array, level: Fraction, of: str, least: float = -
     return interval(np.maximum(low - wide, least), high + wide, level, of)
 
 
-def laplace(shown: Array, scale: Fraction, bits: int, level: Fraction, of: str) -> Interval:
-    """Return the interval of sums with discrete Laplace noise of `scale` on steps of 2^−`bits`."""
+def sums(law: str, shown: Array, scale: Fraction, bits: int, level: Fraction, of: str) -> Interval:
+    """Return the interval of sums with discrete noise, of a `law` and `scale` as in `reach`, on 2^−`bits`."""
     alpha = confidence.missed(level) / shown.size
-    return around(shown, reach("laplace", scale, grid.step(bits), alpha), level, of)
-
-
-def gaussian(shown: Array, sigma: Fraction, bits: int, level: Fraction, of: str) -> Interval:
-    """Return the interval of sums with discrete Gaussian noise of deviation `sigma` on steps of 2^−`bits`."""
-    alpha = confidence.missed(level) / shown.size
-    return around(shown, reach("gaussian", sigma, grid.step(bits), alpha), level, of)
+    return around(shown, reach(law, scale, grid.step(bits), alpha), level, of)
 
 
 def reach(law: str, scale: Fraction, step: Fraction, alpha: Fraction, terms: int = 1) -> int | float:

@@ -4,7 +4,6 @@ Under ``bounded-row`` one row moves by at most a unit in ℓ2, which is a distan
 coordinates; a unit of 0 means that it is replaced by any other.
 """
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from math import ceil
@@ -160,15 +159,10 @@ def stretch_of(steps: Integers) -> Fraction:
     matrix = [[Fraction(x, 2**MAP_BITS) for x in row] for row in short.tolist()]
     gram = [[sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0)) for b in matrix] for a in matrix]
     near = float(np.linalg.norm(steps * MAP_STEP, 2))
-    return _least_of(lambda s: _definite(gram, s * s), Fraction(ceil(near * RADIUS_STEPS), RADIUS_STEPS))
-
-
-def _least_of(enough: Callable[[Fraction], bool], start: Fraction) -> Fraction:
-    """Return the first of start·(1 + k/10⁹), k = 1, 10, 100, …, that is enough."""
-    candidates = (
-        start * (1 + Fraction(10**k, RADIUS_STEPS)) + Fraction(10**k, RADIUS_STEPS**2) for k in range(40)
-    )
-    return next(filter(enough, candidates))
+    start = Fraction(ceil(near * RADIUS_STEPS), RADIUS_STEPS)
+    grown = (Fraction(10**k, RADIUS_STEPS) for k in range(40))  # of start, and a little for one of 0
+    candidates = (start * (1 + more) + more / RADIUS_STEPS for more in grown)
+    return next(s for s in candidates if _definite(gram, s * s))
 
 
 def _definite(gram: list[list[Fraction]], square: Fraction) -> bool:

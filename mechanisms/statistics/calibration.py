@@ -171,11 +171,6 @@ def is_narrower(one: Planned, other: Planned) -> bool:
     return math.prod((narrow or 1) / (wide or 1) for narrow, wide in shared) < 1
 
 
-def bits_of(law: str, draw: Draw) -> int:
-    """Return the exponent of the grid of a draw's noise."""
-    return draw.bits if law == "laplace" else BITS
-
-
 def rounded_up(value: float, digits: int = SCALE_DIGITS) -> Fraction:
     """Return a positive number rounded up to this many significant digits."""
     place = digits - 1 - math.floor(math.log10(value))
@@ -329,7 +324,7 @@ def reach_of_all(
 ) -> list[float]:
     """Return how far each draw's noise is, in its units, for all their numbers at once but for `alpha`."""
     each = alpha / (sum(draw.size for draw in draws) or rows)  # of cells in use: one for each row at most
-    steps = [grid.step(bits_of(law, draw)) for draw in draws]
+    steps = [grid.step(draw.bits if law == "laplace" else BITS) for draw in draws]
     return [float(accuracy.reach(law, *one, each)) for one in zip(scales, steps, strict=True)]
 
 

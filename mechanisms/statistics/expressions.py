@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from keyword import iskeyword
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,13 +139,8 @@ def _extreme(name: str, terms: list[Term]) -> Term:
     )
 
 
-_NUMBERS: Final[dict[type[ast.operator], Callable[[Floats, Floats], Floats]]] = {
-    ast.Add: np.add,
-    ast.Sub: np.subtract,
-    ast.Mult: np.multiply,
-    ast.Div: np.divide,
-}
-_EXACT: Final[dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]]] = {
+#: of arrays, and of exact numbers
+_ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -179,13 +174,13 @@ def _combined(node: ast.expr, left: Term, op: ast.operator, right: Term) -> Term
     if size > FARTHEST_EDGE:
         raise InputError(f"{ast.unparse(node)[:60]!r} may be beyond 1e15", "declare narrower bounds")
     error = Fraction(0) if whole else min(error + size * ROUNDING + UNDERFLOW, LARGEST_ERROR)
-    bounds, numbers, exact = (min(ends), max(ends)), _NUMBERS[type(op)], _EXACT[type(op)]
+    bounds, joined = (min(ends), max(ends)), _ARITHMETIC[type(op)]
     least, most = map(float, bounds)
     return Term(
         bounds,
         whole,
-        lambda codes: np.clip(numbers(left.numbers(codes), right.numbers(codes)), least, most),
-        lambda row: exact(left.exact(row), right.exact(row)),
+        lambda codes: np.clip(joined(left.numbers(codes), right.numbers(codes)), least, most),
+        lambda row: joined(left.exact(row), right.exact(row)),
         error,
     )
 
@@ -193,21 +188,15 @@ def _combined(node: ast.expr, left: Term, op: ast.operator, right: Term) -> Term
 # ------------------------------------------------------------------ parts of dates
 
 
-def _years(days: Floats) -> Floats:
-    return (_dates(days).astype("datetime64[Y]").astype(np.int64) + 1970).astype(np.float64)
-
-
-def _months(days: Floats) -> Floats:
-    return (_dates(days).astype("datetime64[M]").astype(np.int64) % 12 + 1).astype(np.float64)
-
-
-def _dates(days: Floats) -> NDArray[np.datetime64]:
-    return (days.astype(np.int64) - EPOCH).astype("datetime64[D]")
+def _since_1970(days: Floats, unit: str) -> Floats:
+    """Return how many whole units, such as months, each day is after the first one of 1970."""
+    dates = (days.astype(np.int64) - EPOCH).astype("datetime64[D]")
+    return dates.astype(f"datetime64[{unit}]").astype(np.float64)
 
 
 _PARTS: Final[dict[str, Callable[[Floats], Floats]]] = {
-    "year": _years,
-    "month": _months,
+    "year": lambda days: _since_1970(days, "Y") + 1970,
+    "month": lambda days: _since_1970(days, "M") % 12 + 1,
     "weekday": lambda days: (days - 1) % 7 + 1.0,
 }
 
