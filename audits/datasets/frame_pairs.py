@@ -117,8 +117,7 @@ def _as_others(frame: Frame, seed: int) -> Iterator[Pair]:
         if frame.table.max_rows > 1 and size < frame.rows:
             sides: list[Person] = [last] if alone else [last, persons(frame)["one low"]]
             unit = order.argmin() if last else order.argmax()
-            neighbours = pair(frame, Base(cell, "none", row, size), int(unit), sides, seed)
-            yield from [] if neighbours is None else [neighbours]
+            yield from _pair(frame, Base(cell, "none", row, size), int(unit), sides, seed)
 
 
 def bases(frame: Frame) -> list[Base]:
@@ -217,23 +216,18 @@ def _of_base(frame: Frame, base: Base, number: int, seed: int) -> Iterator[Pair]
     for layer, names in enumerate(dict.fromkeys([*first, *rest])):
         units = (frame.rows - 1, 0, first_to_last(frame.rows, frame.table.max_rows))
         unit = units[(layer + number) % len(units)]
-        neighbours = pair(frame, base, unit, [known[name] for name in names], seed + number)
-        if neighbours is not None:
-            yield neighbours
+        yield from _pair(frame, base, unit, [known[name] for name in names], seed + number)
 
 
-def pair(frame: Frame, base: Base, unit: int, sides: list[Person], seed: int) -> Pair | None:
-    """Return the pair with either of two persons among the others, or with and without one; None if equal."""
+def _pair(frame: Frame, base: Base, unit: int, sides: list[Person], seed: int) -> Iterator[Pair]:
+    """Yield the pair with either of two persons among the others, or with and without one, unless equal."""
     others = crowd(frame, base, unit, seed)
     held = [_held(frame, others, last=rows) if isinstance(rows, bool) else rows for rows in sides]
     neighbours = [_with(frame, others, unit, rows) for rows in held if len(rows)]
-    if len(neighbours) < len(sides):
-        return None
-    if len(neighbours) == 1:
-        neighbours.append(frame.data(others))
-    if neighbours[0].tobytes() == neighbours[1].tobytes():
-        return None
-    return Pair(neighbours[0], neighbours[1], base.sentence())
+    if len(neighbours) == len(sides):
+        left, right = neighbours if len(sides) == 2 else (*neighbours, frame.data(others))
+        if left.tobytes() != right.tobytes():
+            yield Pair(left, right, base.sentence())
 
 
 def _held(frame: Frame, others: Floats, *, last: bool) -> Floats:
@@ -256,15 +250,14 @@ def random_pairs(frame: Frame, seed: int, count: int) -> list[Pair]:
     rng = np.random.default_rng([seed, 13])
     all_bases, ends = bases(frame), _Ends(frame)
     known: list[Person] = [*persons(frame).values(), True, False]
-    pairs = []
+    pairs: list[Pair] = []
     for number in range(count):
         sides = [
             known[rng.integers(len(known))] if rng.random() < 0.5 else _any_person(frame, ends, rng)
             for _ in range(adjacency(frame.relation).contributions)
         ]
         base = all_bases[rng.integers(len(all_bases))]
-        neighbours = pair(frame, base, int(rng.integers(frame.rows)), sides, seed + number)
-        pairs += [] if neighbours is None else [neighbours]
+        pairs += _pair(frame, base, int(rng.integers(frame.rows)), sides, seed + number)
     return pairs
 
 

@@ -20,6 +20,8 @@ SIZES = 48  #: numbers of rows, and of high ones, of which all are tried; of mor
 WALK, WALK_NUMBERS = 1500, 1_000_000  #: values of one record; numbers of their datasets
 TURNS = 4  #: of counts of high rows, for each of a base's pairs
 
+Move = tuple[int, Rows, Rows]  #: a unit, its row on the left and, if that is near enough, on the right
+
 
 def candidates(shape: Shape, seed: int, most: int = 800) -> list[Pair]:
     """Return up to `most` different pairs (fewer where they are large), every base in turn."""
@@ -50,8 +52,8 @@ def walk(shape: Shape, seed: int) -> list[Pair]:
     if shape.adjacency.rows_vary:
         longer = (np.insert(rows, 0, value, axis=0) for value in values)
         return [Pair(shape.data(rows), shape.data(each), ON_WALK) for each in longer]
-    there = (_pair(shape, rows, 0, rows[0], _within(shape, rows[0], value), ON_WALK) for value in values)
-    return [pair for pair in there if pair is not None]
+    moves = ((0, rows[0], value) for value in values)
+    return list(_changed(shape, rows, moves, ON_WALK))
 
 
 def random_pairs(shape: Shape, seed: int, count: int) -> list[Pair]:
@@ -70,7 +72,7 @@ def random_pairs(shape: Shape, seed: int, count: int) -> list[Pair]:
         entries = low + (high - low) * place
         return np.clip(np.round(entries) if shape.integer else entries, low, high)
 
-    pairs = []
+    pairs: list[Pair] = []
     for _ in range(count):
         if shape.adjacency.rows_vary:
             sizes = (1, 2, shape.rows, shape.rows + 1, int(rng.integers(1, shape.rows + 2)))
@@ -80,8 +82,7 @@ def random_pairs(shape: Shape, seed: int, count: int) -> list[Pair]:
             pairs.append(Pair(shape.data(rows), shape.data(shorter), "random"))
             continue
         rows, unit = drawn(shape.rows), int(rng.integers(shape.rows))
-        pair = _pair(shape, rows, unit, rows[unit], _within(shape, rows[unit], drawn(1)[0]), "random")
-        pairs += [pair] if pair is not None else []
+        pairs += _changed(shape, rows, [(unit, rows[unit], drawn(1)[0])], "random")
     return pairs
 
 
@@ -122,9 +123,8 @@ def _counted(shape: Shape) -> list[Iterator[Pair]]:
             if shape.adjacency.rows_vary:
                 longer = np.insert(rows, count, high, axis=0)
                 yield Pair(shape.data(longer), shape.data(rows), f"{count} high, {len(rows)} rows")
-                continue
-            pair = _pair(shape, rows, count, rows[count], _within(shape, rows[count], high), f"{count} high")
-            yield from [] if pair is None else [pair]
+            else:
+                yield from _changed(shape, rows, [(count, rows[count], high)], f"{count} high")
 
     # A branch on a count is met at one number of rows alone, which no choice of named tables would contain.
     counts = spread(shape.rows - 1)
@@ -160,17 +160,14 @@ def _units(rows: Rows) -> list[int]:
 
 
 def _replaced(shape: Shape, rows: Rows, name: str, first: int) -> Iterator[Pair]:
-    """Yield pairs of a base, beginning at unit `first`: few runs see the beginning of all bases alone."""
+    """Return pairs of a base, beginning at unit `first`: few runs see the beginning of all bases alone."""
     known = records(shape)
     swaps = list(itertools.combinations(range(len(known)), 2))
     swaps.sort(key=lambda swap: -float(np.abs(known[swap[0]] - known[swap[1]]).sum()))  # opposites first
     units = _units(rows)
     moves = [(unit, rows[unit], other) for unit in [*units[first:], *units[:first]] for other in known]
     moves += [(0, known[a], known[b]) for a, b in swaps]
-    for unit, here, other in moves:
-        pair = _pair(shape, rows, unit, here, _within(shape, here, other), name)
-        if pair is not None:
-            yield pair
+    return _changed(shape, rows, moves, name)
 
 
 def _everywhere(shape: Shape, known: list[tuple[str, Rows]]) -> Iterator[Pair]:
@@ -180,25 +177,18 @@ def _everywhere(shape: Shape, known: list[tuple[str, Rows]]) -> Iterator[Pair]:
     steps = int(min(max(high - low), VALUES)) if shape.integer else VALUES
     values = [low + (high - low) * k / max(steps, 1) for k in range(steps + 1)]
     for name, rows in dict([known[0], known[-1]]).items():  # all equal, and all different
-        for value in values:
-            other = _within(shape, rows[0], np.round(value) if shape.integer else value)
-            pair = _pair(shape, rows, 0, rows[0], other, name)
-            if pair is not None:
-                yield pair
+        others = (np.round(value) if shape.integer else value for value in values)
+        yield from _changed(shape, rows, ((0, rows[0], other) for other in others), name)
 
 
-def _within(shape: Shape, here: Rows, other: Rows) -> Rows:
-    """Return `other`, pulled towards `here` until it is within the radius, if there is one."""
-    pulled = shape.adjacency.nearest(here, other)
-    return here + np.trunc(pulled - here) if shape.integer else pulled
-
-
-def _pair(shape: Shape, rows: Rows, unit: int, here: Rows, there: Rows, name: str) -> Pair | None:
-    left, right = rows.copy(), rows.copy()
-    left[unit], right[unit] = here, there
-    if np.array_equal(left, right):
-        return None
-    return Pair(shape.data(left), shape.data(right), name)
+def _changed(shape: Shape, rows: Rows, moves: Iterable[Move], name: str) -> Iterator[Pair]:
+    """Yield pairs that differ in a unit's row; the other is pulled within the radius, if there is one."""
+    for unit, here, other in moves:
+        pulled = shape.adjacency.nearest(here, other)
+        left, right = rows.copy(), rows.copy()
+        left[unit], right[unit] = here, here + np.trunc(pulled - here) if shape.integer else pulled
+        if not np.array_equal(left, right):
+            yield Pair(shape.data(left), shape.data(right), name)
 
 
 def _added(shape: Shape, rows: Rows, name: str) -> Iterator[Pair]:
