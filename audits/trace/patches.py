@@ -10,7 +10,7 @@ import random
 import secrets
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from typing import Any, ClassVar
 
@@ -52,12 +52,9 @@ class NoiseInt(int, NoiseValue):
 NOISE = (NoiseArray, NoiseFloat, NoiseInt)
 
 
-def _forward(ufunc: Any) -> Any:
-    return lambda self, other: apply_ufunc(ufunc, "__call__", (self, other), {})
-
-
-def _reflected(ufunc: Any) -> Any:
-    return lambda self, other: apply_ufunc(ufunc, "__call__", (other, self), {})
+def _operator(ufunc: Any, step: int) -> Any:
+    """Return the method of an operator, forward (1) or reflected (-1)."""
+    return lambda *both: apply_ufunc(ufunc, "__call__", both[::step], {})
 
 
 for _kind in (NoiseFloat, NoiseInt):
@@ -67,8 +64,8 @@ for _kind in (NoiseFloat, NoiseInt):
         ("mul", np.multiply),
         ("truediv", np.true_divide),
     ):
-        setattr(_kind, f"__{_name}__", _forward(_ufunc))
-        setattr(_kind, f"__r{_name}__", _reflected(_ufunc))
+        setattr(_kind, f"__{_name}__", _operator(_ufunc, 1))
+        setattr(_kind, f"__r{_name}__", _operator(_ufunc, -1))
     _kind.__neg__ = lambda self: apply_ufunc(np.negative, "__call__", (self,), {})  # type: ignore[method-assign]
 
 
@@ -277,13 +274,13 @@ def _methods(owner: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
 @contextmanager
 def patched(tape: Tape) -> Iterator[None]:
     """Let the noise calls inside the block go through the tape."""
-    before: list[tuple[Any, str, object]] = []
+    with ExitStack() as undo:  # in reverse: what was replaced twice gets its first value back
 
-    def replace(owner: Any, name: str, new: object) -> None:
-        before.append((owner, name, vars(owner).get(name, MISSING)))
-        setattr(owner, name, new)
+        def replace(owner: Any, name: str, new: object) -> None:
+            before = vars(owner).get(name, MISSING)
+            undo.callback(*((delattr, owner, name) if before is MISSING else (setattr, owner, name, before)))
+            setattr(owner, name, new)
 
-    try:
         original = np.random.default_rng
         replace(np.random, "default_rng", lambda seed=None: generator(tape, original(seed).bit_generator))
         for library, owner in (("numpy.random", np.random), ("random", random)):
@@ -293,13 +290,6 @@ def patched(tape: Tape) -> Iterator[None]:
             replace(secrets, name, taped(tape, "secrets", name, getattr(secrets, name)))
         _patch_libraries(tape, replace)
         yield
-    finally:
-        # In reverse: what was replaced twice gets its first value back.
-        for owner, name, original in reversed(before):
-            if original is MISSING:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, original)
 
 
 def _patch_libraries(tape: Tape, replace: Callable[[Any, str, object], None]) -> None:
