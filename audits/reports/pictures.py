@@ -36,17 +36,16 @@ def profile(certificate: CertifyResult) -> str:
     low = math.floor(min((dot[1] for dot in dots), default=-6.0)) - 0.5
 
     def at(dot: Dot) -> Dot:
-        return (
-            LEFT + (WIDE - LEFT - 20) * min(dot[0], right) / right,
-            15 + (HIGH - BOTTOM - 15) * (0 - max(dot[1], low)) / (0 - low),
-        )
+        return _place(min(dot[0], right) / right, max(dot[1], low) / low)
 
     parts = [_axes("ε", "δ", right, [(at((0, float(k)))[1], f"1e{k}") for k in range(math.ceil(low), 1, 2)])]
     path = sorted(dot for dot in asserted if math.isfinite(dot[0]))
     parts.append(_line([at(dot) for dot in _chords(path)], "proof"))
     parts += [_mark(at(dot), "proof", 4) for dot in path]
-    parts += [_triangle(at(dot)) for dot in shown if math.isfinite(dot[0])]
-    parts.append(_square(at(claim)) if math.isfinite(claim[0]) else "")
+    for x, y in (at(dot) for dot in shown if math.isfinite(dot[0])):
+        parts.append(f'<path class="attack" d="M{x:.1f} {y - 6:.1f}l6 11h-12z"/>')
+    for x, y in [at(claim)] if math.isfinite(claim[0]) else []:
+        parts.append(f'<rect class="claim" x="{x - 6:.1f}" y="{y - 6:.1f}" width="12" height="12"/>')
     return _svg(parts, "delta over epsilon: claimed, proved, and shown by the attack", LEGEND)
 
 
@@ -73,7 +72,7 @@ def trade_off(certificate: CertifyResult) -> str:
     dots = [(rate, _misses(known, rate)) for rate in ((j / 60) ** 2 for j in range(61))]
 
     def at(dot: Dot) -> Dot:
-        return LEFT + (WIDE - LEFT - 20) * dot[0], 15 + (HIGH - BOTTOM - 15) * (1 - dot[1])
+        return _place(dot[0], 1 - dot[1])
 
     ticks = [(at((0, share))[1], f"{share:g}") for share in (0, 0.5, 1)]
     parts = [
@@ -92,10 +91,7 @@ def banded(curves: Sequence[tuple[str, list[Dot], list[Dot]]], right: str, up: s
     span = (high - low) or 1.0
 
     def at(dot: Dot) -> Dot:
-        return (
-            LEFT + (WIDE - LEFT - 20) * dot[0] / most,
-            15 + (HIGH - BOTTOM - 15) * (high - dot[1]) / span,
-        )
+        return _place(dot[0] / most, (high - dot[1]) / span)
 
     ticks = [(at((0, low + span * j / 4))[1], f"{low + span * j / 4:.3g}") for j in range(5)]
     parts = [_axes(right, up, most, ticks)]
@@ -162,6 +158,11 @@ def _dot(epsilon: object, delta: object) -> Dot:
     return where, math.log10(share) if share > 0 else -12.0
 
 
+def _place(along: float, down: float) -> Dot:
+    """Return where a dot is drawn, from its shares of the axes."""
+    return LEFT + (WIDE - LEFT - 20) * along, 15 + (HIGH - BOTTOM - 15) * down
+
+
 def _axes(right: str, up: str, most: float, ticks: list[tuple[float, str]]) -> str:
     base, end = HIGH - BOTTOM, WIDE - 20
     parts = [f'<path class="axis" d="M{LEFT} 10V{base}H{end}"/>']
@@ -185,15 +186,6 @@ def _line(dots: list[Dot], kind: str) -> str:
 
 def _mark(dot: Dot, kind: str, size: int) -> str:
     return f'<circle class="{kind}" cx="{dot[0]:.1f}" cy="{dot[1]:.1f}" r="{size}"/>'
-
-
-def _square(dot: Dot) -> str:
-    return f'<rect class="claim" x="{dot[0] - 6:.1f}" y="{dot[1] - 6:.1f}" width="12" height="12"/>'
-
-
-def _triangle(dot: Dot) -> str:
-    x, y = dot
-    return f'<path class="attack" d="M{x:.1f} {y - 6:.1f}l6 11h-12z"/>'
 
 
 def _svg(parts: list[str], label: str, legend: tuple[tuple[str, str], ...], high: int = HIGH) -> str:
