@@ -48,6 +48,19 @@ def _both_ways(apply: Callable[["Ball", "Ball"], "Ball"]) -> tuple[Callable[["Ba
     return here, there
 
 
+def _decided(holds: Callable[..., bool], fails: Callable[..., bool]) -> Callable[["Ball", object], bool]:
+    """Return a comparison, which is undecided where reals of the balls compare in different ways."""
+
+    def compared(self: "Ball", other: object) -> bool:
+        if (b := _lifted(other)) is None or fails(self.value, b.value):
+            return False
+        if not holds(self.value, b.value):
+            raise Undecided("a comparison")
+        return True
+
+    return compared
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Ball:
     """An enclosure of a value and of its derivatives.
@@ -108,20 +121,9 @@ class Ball:
 
     # ------------------------------------------------------------------ what must be decided
 
-    def __lt__(self, other: Any) -> bool:
-        return _decided(self, other, operator.lt, operator.ge)
-
-    def __le__(self, other: Any) -> bool:
-        return _decided(self, other, operator.le, operator.gt)
-
-    def __gt__(self, other: Any) -> bool:
-        return _decided(self, other, operator.gt, operator.le)
-
-    def __ge__(self, other: Any) -> bool:
-        return _decided(self, other, operator.ge, operator.lt)
-
-    def __eq__(self, other: object) -> bool:
-        return _decided(self, other, operator.eq, operator.ne)
+    __lt__, __le__ = _decided(operator.lt, operator.ge), _decided(operator.le, operator.gt)
+    __gt__, __ge__ = _decided(operator.gt, operator.le), _decided(operator.ge, operator.lt)
+    __eq__ = _decided(operator.eq, operator.ne)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -177,17 +179,6 @@ def _outer(a: Ball, b: Ball) -> Vector:
         return ()
     own = len(a.bends or b.bends or ()) // len(a.slopes)
     return tuple([x * y for x in a.slopes[:own] for y in b.slopes])
-
-
-def _decided(a: Ball, other: object, holds: Callable[..., bool], fails: Callable[..., bool]) -> bool:
-    b = _lifted(other)
-    if b is None:
-        return bool(fails is operator.eq) if holds is operator.ne else False
-    if holds(a.value, b.value):
-        return True
-    if fails(a.value, b.value):
-        return False
-    raise Undecided("a comparison")
 
 
 # ------------------------------------------------------------------ functions

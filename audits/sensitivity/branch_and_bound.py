@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -312,7 +313,7 @@ class Movement:
         else:
             rows = [sum(row, balls.ZERO) for row in steep]
             columns = [sum(column, balls.ZERO) for column in zip(*steep, strict=True)]
-            norm = (_largest(rows) * _largest(columns)).sqrt()
+            norm = (reduce(arb.max, rows, balls.ZERO) * reduce(arb.max, columns, balls.ZERO)).sqrt()
             norm = norm * arb(len(hull)).sqrt() if self.norm == "l1" else norm
         return _above(norm * arb(self.shape.radius))
 
@@ -418,13 +419,6 @@ def _intersection(a: arb, b: arb) -> arb:
     if not a.overlaps(b):
         raise Unsupported("is not the same function each time it runs")
     return a.intersection(b)
-
-
-def _largest(sizes: Sequence[arb]) -> arb:
-    largest = balls.ZERO
-    for size in sizes:
-        largest = largest.max(size)
-    return largest
 
 
 def _agree(plain: arb, thin: arb) -> bool:
