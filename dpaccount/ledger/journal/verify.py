@@ -341,8 +341,9 @@ def repair(url: str, head: str | None = None) -> dict[str, Any]:
             repaired.append("head")
         if "balances" in repaired:
             rows.drop(LOWEST, HIGHEST)
-            for nodes in _pages(ours.nodes()):
-                rows.put(nodes)
+            nodes = ours.nodes()
+            while page := dict(islice(nodes, _ROWS)):
+                rows.put(page)
                 rows.finish()
         if repaired:  # for balances alone, too: a commit that is cut is then reported as unknown
             rows.point(end)
@@ -377,8 +378,3 @@ def _check_whole(rows: Rows, end: Entry, head: str | None) -> None:
             f"the entries end with {end.number}, the ledger notes another end, {last}: entries may be lost;"
             f" repair with --head {end.digest}, and charge what may be lost by `dpaccount ledger forfeit`"
         )
-
-
-def _pages(nodes: Iterator[tuple[int, Any]]) -> Iterator[dict[int, str | None]]:
-    while page := dict(islice(nodes, _ROWS)):
-        yield page

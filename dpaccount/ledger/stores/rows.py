@@ -191,7 +191,12 @@ class Rows:
         """Store the head and read back the added entries: the last statements before the commit."""
         if self._written is not None:
             self._point(*self.head())
-            self._check_read_back(*self._written)
+            first, last = self._written
+            # Damaged pages may accept entries and hide them.
+            between = "SELECT count(*) FROM entries WHERE number BETWEEN ? AND ?"
+            count = self._one(between, first, last.number)[0]
+            if count != last.number - first + 1 or self.entry(last.number) != last:
+                raise damaged(f"{self._name} is damaged, and loses what is written")
 
     def point(self, end: Entry) -> None:
         """Store this entry as the head."""
@@ -200,13 +205,6 @@ class Rows:
 
     def _point(self, number: int, digest: str) -> None:
         self._connection.execute("UPDATE ledger SET last = ?, head = ?", (number, digest))
-
-    def _check_read_back(self, first: int, last: Entry) -> None:
-        """Raise if added entries cannot be read back."""
-        # Damaged pages may accept entries and hide them.
-        count = self._one("SELECT count(*) FROM entries WHERE number BETWEEN ? AND ?", first, last.number)[0]
-        if count != last.number - first + 1 or self.entry(last.number) != last:
-            raise damaged(f"{self._name} is damaged, and loses what is written")
 
     def node(self, node: int) -> Any:
         """Return the stored text of a node of the balances, or None."""
