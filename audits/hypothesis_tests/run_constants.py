@@ -10,7 +10,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -18,16 +17,13 @@ import numpy as np
 
 from audits.datasets.bases import dataset
 from audits.sandbox import fork
-from audits.subjects.code_constants import Landmarks, landmarks, numbers_in
-from audits.subjects.sources import modules_of
-from dpaccount.errors import InputError
+from audits.subjects.code_constants import Landmarks, files_of, landmarks, numbers_in
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Integers, Rehearsal
 from dpaccount.relation import adjacency
 from mechanisms.subject import Rows, Subject
 from mechanisms.subject.isolation import fresh
-from mechanisms.table.user_level import named
 
 FRAMES = 2000  #: maximum number of calls whose variables are read
 MAX_ARRAY_NUMBERS = 4096  #: numbers of one array or list
@@ -96,7 +92,7 @@ def observed_landmarks(subject: Subject, proved: Proved, seed: int) -> Landmarks
 
 def _watched(subject: Subject, proved: Proved, data: Rows, coins: int) -> list[Any]:
     """Return the number of calls of a second run, and the numbers that a third one combines with data."""
-    own, calls, frames = {str(file) for file in _files(subject)}, count(), count()
+    own, calls, frames = {str(file) for file in files_of(subject)}, count(), count()
 
     def tally(*_: object) -> None:
         next(calls)
@@ -116,10 +112,3 @@ def _watched(subject: Subject, proved: Proved, data: Rows, coins: int) -> list[A
             finally:
                 sys.setprofile(None)
     return [next(calls), sorted(RecordingArray.notes)]
-
-
-def _files(subject: Subject) -> list[Path]:
-    try:
-        return modules_of(type(named(subject)))
-    except InputError:  # a class without a source file
-        return []

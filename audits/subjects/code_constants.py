@@ -53,10 +53,7 @@ def landmarks(subject: Subject, built: Iterable[float] = (), work: int = 1) -> L
     """Return the numbers in the source of a subject's modules, and those in its fields."""
     made_by = type(named(subject))
     own = frozenset(base.__name__ for base in made_by.__mro__)
-    try:
-        files = modules_of(made_by)
-    except InputError:  # a class that was typed in has parameters only
-        files = []
+    files = files_of(subject)
     sources = [content_of(file) for file in files if file.suffix == ".py"]
     written = [constants(source, own) for source in sources]
     series = dict.fromkeys(each for source in sources for top in _kept(source, own) for each in top.series)
@@ -72,6 +69,14 @@ def landmarks(subject: Subject, built: Iterable[float] = (), work: int = 1) -> L
     chosen = tuple(sorted({*first, *_chosen(kept, MAX_CONSTANTS - len(first))}))
     new = _chosen({*built} - numbers - kept)
     return Landmarks(chosen, grouped, tuple(series)[:GROUPS], new, max(work, 1))
+
+
+def files_of(subject: Subject) -> list[Path]:
+    """Return the files of a subject's modules; none of a class that was typed in: it has parameters only."""
+    try:
+        return modules_of(type(named(subject)))
+    except InputError:
+        return []
 
 
 def _chosen(numbers: Iterable[float], most: int = MAX_CONSTANTS) -> tuple[float, ...]:
