@@ -278,9 +278,10 @@ class FrameTable:
         self._check_types()
         of = "one row" if self.unit is None else f"one {self.unit}"
         promise = {"unit": self.protects or of, "relation": self.relation}
+        no_path = SQLITE + Path(self.ledger.removeprefix(SQLITE)).name  # a certificate shows none
         data = {
             "file": FRAME_FILE,
-            "ledger": _named_ledger(self.ledger),
+            "ledger": no_path if self.ledger.startswith(SQLITE) else self.ledger,
             "max_units": self.max_units,
             "columns": {name: _declared(name, each) for name, each in self.columns.items()},
         }
@@ -324,13 +325,6 @@ class FrameTable:
 
 
 Table = FrameTable  #: its public name
-
-
-def _named_ledger(url: str) -> str:
-    """Return a ledger's URL for a certificate, which shows no path of this machine."""
-    if not url.startswith(SQLITE):
-        return url
-    return SQLITE + Path(url.removeprefix(SQLITE)).name
 
 
 def _declared(name: str, declared: Any) -> Any:

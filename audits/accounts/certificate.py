@@ -236,12 +236,9 @@ def derived(
 def at_a_glance(asked: AccountQuestion, on: Releases, *, back: bool) -> ShownSteps | None:
     """Return what a closed form shows at the accountant's own answer; None where it takes a lattice."""
     Work.begin(FREE)
-    guess = asked.guess
-    return (
-        None
-        if guess is None
-        else least([in_closed_form(asked, on, rule, guess, back=back) for rule in CLOSED])
-    )
+    if asked.guess is None:
+        return None
+    return least([in_closed_form(asked, on, rule, asked.guess, back=back) for rule in CLOSED])
 
 
 def in_closed_form(

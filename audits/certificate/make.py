@@ -92,8 +92,10 @@ def certify(
     if some is not None:
         evidence = _with_larger_member(claim, some, proved, evidence)
     progress("audit")
-    outcome = _attack(claim, few, about, evidence, suspect, effort)
-    report = _report(claim, outcome, effort, trials_of(claim, effort, evidence))
+    trials, promise = trials_of(claim, effort, evidence), claim.guarantee
+    aims = targets(about, promise.epsilon, promise.delta, suspect.pair.unit)
+    outcome = attack(few, about, aims, suspect, effort.planned(trials, claim.audit))
+    report = _report(claim, outcome, effort, trials)
     evidence = refuted_by(evidence, outcome.failing)
     uncovered, lines = sources.uncovered(type(named(subject))), unmet(subject)
     notes = (
@@ -250,24 +252,6 @@ def trials_of(claim: Claim, effort: AuditBudget, evidence: list[Evidence]) -> in
     """Return the runs a world: half the trials, fewer with --quick or a refuted hypothesis."""
     trials, short = claim.audit.trials // 2, any(entry.status == "refuted" for entry in evidence)
     return max(trials // (10 if effort.quick else 1) // (10 if short else 1), 30)
-
-
-def _attack(
-    claim: Claim,
-    subject: Subject,
-    proved: Proved,
-    evidence: list[Evidence],
-    suspect: WorstPair,
-    effort: AuditBudget,
-) -> Attacked:
-    promise = claim.guarantee
-    return attack(
-        subject,
-        proved,
-        targets(proved, promise.epsilon, promise.delta, suspect.pair.unit),
-        suspect,
-        effort.planned(trials_of(claim, effort, evidence), claim.audit),
-    )
 
 
 def _report(claim: Claim, outcome: Attacked, effort: AuditBudget, asked: int) -> AuditResult:

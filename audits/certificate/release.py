@@ -294,8 +294,7 @@ def read(
         if _is_summed(bound.claim, subject, work):
             digests = digests_of(bound, release.digest)
             changed = lambda: stamp_of(file) != release.stamp  # noqa: E731
-            totals = totals_of(bound, digests, work, changed, progress)
-            data: Rows | TableTotals = totals
+            data: Rows | TableTotals = totals_of(bound, digests, work, changed, progress)
         else:
             data = rows_of(bound, file)
         same = stamp_of(file) == release.stamp and digest_of_data(file) == release.digest

@@ -296,19 +296,14 @@ def terms_of(said: Mapping[str, Any]) -> dict[str, Place]:
     terms = arguments.terms_of(arguments.given_only(**values), option)
     for name in ("left", "right"):
         if (text := said.get(name)) is not None:
-            terms[name] = _json_or_file(text, option(name))
+            file = not text.lstrip().startswith("[")
+            terms[name] = parse_json(read_bytes(Path(text)) if file else text, text if file else option(name))
     return terms
 
 
 def _numbers(text: str | None, name: str) -> list[Fraction] | None:
     """Return numbers with commas between."""
     return None if text is None else [exact_argument(name, part) for part in text.split(",")]
-
-
-def _json_or_file(text: str, name: str) -> Place:
-    if text.lstrip().startswith("["):
-        return parse_json(text, name)
-    return parse_json(read_bytes(Path(text)), text)
 
 
 AS_USUAL, HERE = StoreOptions(), ElsewhereOptions()  #: nothing said

@@ -225,10 +225,8 @@ def check_points(document: dict[str, Any], final: Fact | None) -> None:
 def check_power(document: dict[str, Any]) -> None:
     """Verify that a hazard is listed where no outcome of the runs could exceed the claim."""
     point = next(point for point in document["audit"]["points"] if point["of"] == "claim")
-    half, delta = (
-        float(exact_of(point["risk"], "risk") or 1) / 2,
-        float(exact_of(point["delta"], "delta") or 0),
-    )
+    half = float(exact_of(point["risk"], "risk") or 1) / 2
+    delta = float(exact_of(point["delta"], "delta") or 0)
     most = half ** (1 / point["runs"]) - delta
     could = math.log(most / -math.expm1(math.log(half) / point["other_runs"])) if most > 0 else -math.inf
     words = f"which is not above the claim's {point['limit']}: it tested nothing of the claim itself."

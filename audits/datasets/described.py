@@ -9,7 +9,7 @@ from audits.datasets.forms import FORMS, MISSING, Matrix, check_installed
 from audits.datasets.frame import Frame
 from audits.datasets.shape import ARRAY, Described, Neighbourhood, Shape, array_shape, read_dataset
 from dpaccount.documents import Place
-from mechanisms.table.columns import Column, read_table
+from mechanisms.table.columns import read_table
 
 FORM = "pandas"  #: the default
 
@@ -90,17 +90,14 @@ def _tables(frame: Frame, left: Place, right: Place) -> tuple[Frame, Matrix, Mat
             owners.add(cells[identity].text())
         for column in frame.table.columns:
             value = cells[column.name].value
-            if column.name != identity and _free_text(column, value):
+            free = column.kind == "text" or (column.kind == "category" and column.other)
+            new = free and isinstance(value, str) and value not in column.values
+            if new and column.name != identity:
                 texts[value] = None
     if len(owners) > frame.rows:
         raise left.wrong(f"found {len(owners)} persons", f"there are at most rows = {frame.rows}")
     named = frame.named(tuple(sorted(owners)) if identity else (), tuple(texts))
     return named, _matrix(named, left), _matrix(named, right)
-
-
-def _free_text(column: Column, value: object) -> bool:
-    free = column.kind == "text" or (column.kind == "category" and column.other)
-    return free and isinstance(value, str) and value not in column.values
 
 
 def _matrix(frame: Frame, place: Place) -> Matrix:

@@ -196,10 +196,8 @@ def _choice_check(parts: list[set[str]]) -> Check:
     def check(run: Run, other: Run, unit: int) -> Finding:
         drawn = {key for key, _ in run.exact} & set().union(*parts)
         fine = any(drawn <= part for part in parts)
-        wrong = (
-            None if fine else f"{', '.join(sorted(drawn))} are drawn, of several parts of which one may be"
-        )
-        return Finding(Fraction(0), wrong)
+        wrong = f"{', '.join(sorted(drawn))} are drawn, of several parts of which one may be"
+        return Finding(Fraction(0), None if fine else wrong)
 
     return check
 
@@ -252,7 +250,7 @@ def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) ->
             by_round = {
                 part: move for (_, part), move in moves.items() if type(part) is int and part in numbers
             }
-            if column.rule == "centred":
+            if column.stream.rule == "centred":
                 by_round = column.table(moves.values())
             elif len(by_round) < len(moves):
                 return Finding(most, f"{key} has a release that is none of {rounds} rounds")
@@ -276,11 +274,6 @@ class StreamColumn:
 
     stream: Theorem
     rounds: int
-
-    @property
-    def rule(self) -> str:
-        """Return the transformation's rule."""
-        return self.stream.rule
 
     def table(self, moves: Iterable[list[int]]) -> dict[int, list[int]]:
         """Return the rows of a table that is released at once."""
@@ -327,9 +320,9 @@ class StreamColumn:
     def weights(self, rows: int, column: int) -> list[tuple[Fraction, Fraction]]:
         """Return for every row its movement for 1 in this round, and the rounding error in grid steps."""
         given, none = self.stream.witness, Fraction(0)
-        if self.rule == "centred":
+        if self.stream.rule == "centred":
             return [(Fraction(self.rounds - 1 if t == column else -1), none) for t in range(rows)]
-        if self.rule == "factorised":
+        if self.stream.rule == "factorised":
             matrix = given["matrix"]
             if len(matrix) == 1:
                 lags = [t - column for t in range(rows)]

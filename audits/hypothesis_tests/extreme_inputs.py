@@ -7,7 +7,7 @@ This finds outputs that depend on a statistic far from its threshold, and branch
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -209,15 +209,14 @@ def _others(
     more: Sequence[str],
     *,
     everywhere: bool,
-) -> list[tuple[str, Pair, int | None]]:
-    """Return the data to replay on, each with the unit whose own parts may differ (None: all)."""
-    pairs: list[tuple[str, Pair, int | None]] = []
+) -> Iterator[tuple[str, Pair, int | None]]:
+    """Yield the data to replay on, each with the unit whose own parts may differ (None: all)."""
     if choice != ReleaseChoice():
         mirrored = np.array(domain.low) + np.array(domain.high) - here.left[0]
         right = adjacency(subject.relation).neighbour(here.left, 0, mirrored)
-        pairs.append(("on a neighbour", replace(here, right=right), here.unit))
+        yield "on a neighbour", replace(here, right=right), here.unit
     if not everywhere:
-        return pairs
+        return
     bases = [("skewed", number * SKEWED + k) for k in range(SKEWED)]
     most = 1 if choice.value is not None else SOME
     bases = bases[:most] if choice != ReleaseChoice() else [*((base, number) for base in more), *bases]
@@ -226,8 +225,7 @@ def _others(
         rows = -(-domain.rows // 2) if fewer else domain.rows
         other: Rows = dataset(replace(domain, rows=rows), base, seed)
         what = f"on unrelated data (base {base}, seed {seed}, {rows} rows), to which neighbours lead"
-        pairs.append((what, replace(here, right=other), None))
-    return pairs
+        yield what, replace(here, right=other), None
 
 
 def difference_shown(run: Run | Failed, other: Run | Failed, unit: int | None) -> str | None:

@@ -289,7 +289,7 @@ def _attack(certificate: CertifyResult) -> tuple[Block, ...]:
     if audit is None:
         return (lines,)
     head = ("bound", "allowed ε", "at δ", "shown: ε at least", "event observed")
-    rows = tuple(
+    rows = [
         (
             point["of"],
             str(point["limit"]),
@@ -298,13 +298,13 @@ def _attack(certificate: CertifyResult) -> tuple[Block, ...]:
             f"{point['hits']} of {point['runs']} against {point['alarms']} of {point['other_runs']}",
         )
         for point in audit["points"]
-    )
+    ]
     quick = ["This quick attack made a tenth of the requested runs."] if audit["quick"] else []
     elsewhere = audit["attack"].startswith(ELSEWHERE)
     about = "The two sets of results:" if elsewhere else "The attacked pair of datasets is synthetic:"
     pair = Block("text", (*quick, about))
     witness = {key: each for key, each in audit["witness"].items() if key != "wrong"}  # no counterexample
-    return lines, Block("table", head=head, rows=rows), pair, table_block(flat(witness))
+    return lines, table_block(rows, head), pair, table_block(flat(witness))
 
 
 def _published(certificate: CertifyResult) -> list[Section]:

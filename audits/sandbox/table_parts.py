@@ -132,20 +132,15 @@ def digests_of(bound: BoundClaim, data: str) -> dict[str, str]:
 
     The version of pyarrow, which reads the files, is included; a release's key leaves it out.
     """
-    parts = {
-        "claim": canonical(bound.claim.written),
-        "data": data.encode(),
-        "code": digest_of_code(bound.made_by).encode(),
+    pyarrow = "none"  # CSV needs no extra
+    with suppress(metadata.PackageNotFoundError):
+        pyarrow = metadata.version("pyarrow")
+    return {
+        "claim": sha256(canonical(bound.claim.written)),
+        "data": sha256(data.encode()),
+        "code": sha256(digest_of_code(bound.made_by).encode()),
+        "pyarrow": pyarrow,
     }
-    found = {name: sha256(part) for name, part in parts.items()}
-    return {**found, "pyarrow": _version_of("pyarrow")}
-
-
-def _version_of(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:  # CSV needs no extra
-        return "none"
 
 
 def totals_of(
@@ -320,8 +315,7 @@ def _in_forks(
             forks = [stack.enter_context(Fork(_in_one_line(what, work_of))) for work_of in each]
             with ThreadPoolExecutor(len(forks)) as pool:
                 for part, found in zip(wave, pool.map(_fork_answer, forks), strict=True):
-                    sums, units, marks = found
-                    yield part.number, (sums, units, marks)
+                    yield part.number, tuple(found)
 
 
 def _in_one_line(what: str, work: Callable[[], Any]) -> Callable[[object], Any]:

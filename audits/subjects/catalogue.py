@@ -416,14 +416,11 @@ def _type_name(hint: Any) -> str:
 
 
 def _default(field: dataclasses.Field[Any]) -> object:
-    if field.default is dataclasses.MISSING or _of_tables(field.default):
+    value = field.default
+    of_tables = isinstance(value, tuple) and not all(isinstance(each, str) for each in value)
+    if value is dataclasses.MISSING or of_tables:  # what follows from tables is not shown
         return None
-    return str(field.default) if isinstance(field.default, Fraction) else field.default
-
-
-def _of_tables(value: object) -> bool:
-    """Return whether a value follows from tables of a document: it is not shown as a default."""
-    return isinstance(value, tuple) and not all(isinstance(each, str) for each in value)
+    return str(value) if isinstance(value, Fraction) else value
 
 
 def _example(field: dataclasses.Field[Any]) -> dict[str, object]:

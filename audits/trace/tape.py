@@ -161,13 +161,11 @@ class Tape:
         full = [number for number in sorted(parts) if math.prod(self.calls[number].shape) == most]
         units = {each: unit for each in full if (unit := self.calls[each].unit) is not None}
         scales = {each: abs(parts[each]) * unit for each, unit in units.items()}
-        dominant_call = max(scales, key=lambda number: scales[number], default=full[0])
+        largest = max(scales, key=lambda number: scales[number], default=full[0])
         families = {self.calls[number].family for number, scale in scales.items() if scale}
         if len(families) > 1 or not scales:
-            return dominant_call, None
-        return dominant_call, math.hypot(*scales.values()) if families == {"gaussian"} else scales[
-            dominant_call
-        ]
+            return largest, None
+        return largest, math.hypot(*scales.values()) if families == {"gaussian"} else scales[largest]
 
     def added(self, parts: dict[int, float], given: Any, total: Any) -> Any:
         """Record that noise was added to `given`; return the sum, in a replay that of the first run."""
