@@ -152,7 +152,7 @@ class PolicyValue(Calibrated):
         return View(public={"sums": released * np.float64(grid.step(CONTRIBUTION_BITS))})
 
     def accuracy(self, view: View, level: Fraction = REPORTED) -> dict[str, object]:
-        """Return intervals of the two sums, for the noise alone."""
+        """Return intervals of both sums, by noise alone."""
         shown, of = view.public["sums"], "the sums of the records' contributions"
         return {"sums": accuracy.sums("gaussian", shown, self.noise_scale, CONTRIBUTION_BITS, level, of)}
 
