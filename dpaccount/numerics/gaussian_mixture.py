@@ -22,7 +22,7 @@ from dpaccount.forks import cached_property
 from dpaccount.numerics.fourier.sampled_gaussian import TiltedSample
 from dpaccount.numerics.fourier.shifted_line import Number
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.line_mixture import Law, LineMixture, log_sum
+from dpaccount.numerics.line_mixture import Law, LineMixture
 from dpaccount.numerics.sampled_units import MovedByParts
 from dpaccount.numerics.work_budget import kept, spend
 
@@ -50,11 +50,6 @@ class MixtureOnLine(LineMixture):
             self._known[ctx.prec] = known
         return known
 
-    def moment_bound(self, s: arb) -> arb:
-        """Return an upper bound on M(s), s > 0, in both directions: P^{1+s} Q^{−s} is jointly convex."""
-        moved = _law(self.parts, ctx.prec)
-        return sum((w * (s * (s + 1) * m * m / 2).exp() for w, m in moved), arb(0))
-
 
 @kept(64)
 def _law(parts: Parts, bits: int) -> Law:
@@ -74,13 +69,9 @@ class MixtureTransform(MovedByParts):
         """Return M."""
         return ball(self.mixed[-1][1])
 
-    def slope(self, u: arb) -> arb:
-        """Return the mean move given u."""
-        return log_sum(_law(self.mixed, ctx.prec), u)[1]
-
-    def parts(self) -> tuple[tuple[float, float], ...]:
-        """Return logs of weights, and moves."""
-        return tuple((float(w.log().mid()), float(m.mid())) for w, m in _law(self.mixed, 64))
+    def law(self, bits: int) -> Law:
+        """Return the parts."""
+        return _law(self.mixed, bits)
 
     def line(self, a: arb) -> "_TiltedParts":
         """Return φ z^a."""

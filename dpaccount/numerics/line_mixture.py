@@ -33,6 +33,12 @@ class LineMixture(ABC):
         there, gone = (log_sum(law, x) for law in self.laws())
         return there[0] - gone[0], there[1] - gone[1]
 
+    def moment_bound(self, s: arb) -> arb:
+        """Return an upper bound on M(s), s > 0, in both directions: P^{1+s} Q^{−s} is jointly convex."""
+        here, other = self.laws()
+        parts = (w * v * (s * (s + 1) * (m - n) ** 2 / 2).exp() for w, m in here for v, n in other)
+        return sum(parts, arb(0))
+
     def delta(self, t: Fraction) -> arb:
         """Return δ(t) at any real t, at the precision of the moment."""
         at = ball(t)

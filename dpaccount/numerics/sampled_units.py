@@ -25,8 +25,8 @@ from dpaccount.numerics.fourier.sampled_gaussian import OnLine, TiltedSample, fl
 from dpaccount.numerics.fourier.shifted_line import Number
 from dpaccount.numerics.fourier.transforms import log_integral
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.line_mixture import Law, LineMixture
-from dpaccount.numerics.work_budget import OutOfReach, as_rate, kept, spend
+from dpaccount.numerics.line_mixture import Law, LineMixture, log_sum
+from dpaccount.numerics.work_budget import OutOfReach, kept, spend
 
 DECAY_CELLS = 900  #: of u in one decay, at most
 MOST_BITS = 1 << 17  #: units × bits beyond an answer's: roots that lie nearer take minutes to isolate
@@ -41,30 +41,17 @@ class SampledMixture(LineMixture):
     there: int
     gone: int
 
-    def moment_bound(self, s: arb) -> arb:
-        """Return an upper bound on M(s), s > 0: P^{1+s} Q^{−s} is jointly convex."""
-        mu2, found = ball(self.mu2), arb(0)
-        for i, here in enumerate(self.weights(self.there)):
-            for j, other in enumerate(self.weights(self.gone)):
-                found += here * other * (s * (s + 1) * (i + j) ** 2 * mu2 / 2).exp()
-        return found
-
-    def weights(self, units: int) -> list[arb]:
-        """Return the chances that 0, 1, … of so many units are in the sample."""
-        return _weights(self.rate, units, ctx.prec)
-
     def laws(self) -> tuple[Law, Law]:
         """Return (weight, move) of the parts of P, and of Q."""
-        mu = ball(self.mu2).sqrt()
-        here, other = self.weights(self.there), self.weights(self.gone)
-        return [(w, i * mu) for i, w in enumerate(here)], [(w, -i * mu) for i, w in enumerate(other)]
+        here, other = (units_law(self.rate, self.mu2, units, ctx.prec) for units in (self.there, self.gone))
+        return here, [(w, -m) for w, m in other]
 
     def loss(self, x: arb) -> tuple[arb, arb]:
-        """Return the loss at x and its slope there."""
-        mu = ball(self.mu2).sqrt()
-        there, up = log_mixture(self.rate, self.mu2, self.there, (mu * x).exp())
-        gone, down = log_mixture(self.rate, self.mu2, self.gone, (-mu * x).exp())
-        return there - gone, mu * (up + down)
+        """Return the loss at x and its slope there, by polynomials: one exponential serves all terms."""
+        odds = (ball(self.mu2).sqrt() * x).exp()
+        there, up = log_mixture(self.rate, self.mu2, self.there, odds)
+        gone, down = log_mixture(self.rate, self.mu2, self.gone, 1 / odds)
+        return there - gone, ball(self.mu2).sqrt() * (up + down)
 
 
 def log_mixture(rate: Fraction, mu2: Fraction, units: int, odds: arb) -> tuple[arb, arb]:
@@ -75,19 +62,19 @@ def log_mixture(rate: Fraction, mu2: Fraction, units: int, odds: arb) -> tuple[a
 
 
 @kept(64)
-def _weights(rate: Fraction, units: int, bits: int) -> list[arb]:
-    with precision(bits):
-        q = ball(rate)
-        return [math.comb(units, i) * q**i * (1 - q) ** (units - i) for i in range(units + 1)]
-
-
-@kept(64)
 def mixture_terms(rate: Fraction, mu2: Fraction, units: int, bits: int) -> tuple[arb_poly, arb_poly]:
     """Return the polynomial Σ w_i e^{−i²μ²/2} x^i, and its derivative."""
     with precision(bits):
-        weights = _weights(rate, units, bits)
-        whole = arb_poly([w * (-i * i * ball(mu2) / 2).exp() for i, w in enumerate(weights)])
+        whole = arb_poly([w * (-m * m / 2).exp() for w, m in units_law(rate, mu2, units, bits)])
         return whole, whole.derivative()
+
+
+@kept(64)
+def units_law(rate: Fraction, mu2: Fraction, units: int, bits: int) -> Law:
+    """Return the chances that 0, 1, … of so many units are in the sample, and what they move."""
+    with precision(bits):
+        q, rest, mu = ball(rate), ball(1 - rate), ball(mu2).sqrt()
+        return [(math.comb(units, i) * q**i * rest ** (units - i), i * mu) for i in range(units + 1)]
 
 
 class MovedByParts(OnLine):
@@ -103,13 +90,17 @@ class MovedByParts(OnLine):
         """Return b with ℓ″ ≤ b·ℓ′."""
         return self.reach
 
-    def slope(self, u: arb) -> arb:
-        """Return ℓ′(u), the mean move given u."""
+    def law(self, bits: int) -> Law:
+        """Return (weight, move) of all parts, by rising moves."""
         raise NotImplementedError
 
+    def slope(self, u: arb) -> arb:
+        """Return ℓ′(u), the mean move given u."""
+        return log_sum(self.law(ctx.prec), u)[1]
+
     def parts(self) -> tuple[tuple[float, float], ...]:
-        """Return (log weight, move) of all parts in floats, by rising moves."""
-        raise NotImplementedError
+        """Return (log weight, move) of all parts in floats."""
+        return tuple((float(w.log().mid()), float(m.mid())) for w, m in self.law(64))
 
     def line(self, a: arb) -> TiltedSample:
         """Return φ z^a."""
@@ -167,16 +158,9 @@ class SampledUnitsTransform(MovedByParts):
         """Return μ."""
         return ball(self.mu2).sqrt()
 
-    def slope(self, u: arb) -> arb:
-        """Return μ times the mean number of units in the sample, given u."""
-        mu = self.bend
-        return mu * log_mixture(self.rate, self.mu2, self.units, (mu * u).exp())[1]
-
-    def parts(self) -> tuple[tuple[float, float], ...]:
-        """Return the logs of binomial weights, and the moves iμ."""
-        mu, q, many = math.sqrt(self.mu2), as_rate(self.rate), self.units
-        logs = (math.log(math.comb(many, i)) + i * math.log(q) for i in range(many + 1))
-        return tuple((log + (many - i) * math.log1p(-q), i * mu) for i, log in enumerate(logs))
+    def law(self, bits: int) -> Law:
+        """Return the binomial weights, and the moves iμ."""
+        return units_law(self.rate, self.mu2, self.units, bits)
 
     def line(self, a: arb) -> "_TiltedUnits":
         """Return φ z^a."""
