@@ -35,35 +35,7 @@ if TYPE_CHECKING:
     from dpaccount.exact import Enclosure
     from dpaccount.ledger.ledger import Ledger
     from dpaccount.plan import events
-    from dpaccount.plan.events import (
-        Approximate,
-        BandedPoisson,
-        BoundedRange,
-        DiscreteGaussian,
-        DiscreteLaplace,
-        DominatingPair,
-        DpFtrl,
-        Exponential,
-        Gaussian,
-        GaussianMixture,
-        Gdp,
-        Laplace,
-        MatrixFactorisation,
-        PermuteAndFlip,
-        Plan,
-        PoissonExamples,
-        PoissonReplaced,
-        PoissonSubsampled,
-        Pure,
-        RandomAllocation,
-        RandomizedResponse,
-        Rdp,
-        SampledWithoutReplacement,
-        Sequence,
-        Shuffled,
-        Tree,
-        Zcdp,
-    )
+    from dpaccount.plan.events import *
     from dpaccount.plan.plan_file import read_events
     from dpaccount.relation import Relation
 
