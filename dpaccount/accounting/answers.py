@@ -47,8 +47,9 @@ def account_answer(
     Raises `InputError` naming the place in the document, or the option that is out of range.
     """
     begun = time.perf_counter()
-    accountant = Accountant(read_plan(place), _group(group))
-    width = _gap(gap)
+    units = 1 if group is None else _checked("--group", group, group >= 1, "at least 1")
+    accountant = Accountant(read_plan(place), int(units))
+    width = GAP if gap is None else _checked("--gap", gap, gap > 0, "above 0")
     answer: dict[str, Any] = {"schema": ACCOUNT}
     asked = {"--delta": delta, "--epsilon": epsilon, "--order": order}
     given = [option for option, value in asked.items() if value is not None]
@@ -57,10 +58,10 @@ def account_answer(
     if len(given) > 1:
         raise InputError(f"{' and '.join(given[:2])} are both given", "give one of them")
     if delta is not None:
-        worst = accountant.worst_epsilon(_within("--delta", delta, 1), width)
+        worst = accountant.worst_epsilon(_checked("--delta", delta, 0 <= delta <= 1, "in [0, 1]"), width)
         answer |= {"delta": shown(delta), "epsilon": worst.bounds.as_json(), **_worst_unit_fields(worst)}
     elif epsilon is not None:
-        worst = accountant.worst_delta(_within("--epsilon", epsilon, None), width)
+        worst = accountant.worst_delta(_checked("--epsilon", epsilon, epsilon >= 0, "at least 0"), width)
         answer |= {"epsilon": shown(epsilon), "delta": worst.bounds.as_json(), **_worst_unit_fields(worst)}
     elif order is not None:
         worst = accountant.worst_renyi(order)
@@ -139,27 +140,10 @@ def _root(square: Fraction) -> float | str:
     return printed(Fraction(ceiling, 1 << (shift // 2)), up=True)
 
 
-def _within(option: str, value: Fraction, most: int | None) -> Fraction:
-    if value < 0 or (most is not None and value > most):
-        bounds = "at least 0" if most is None else f"in [0, {most}]"
-        raise InputError(f"{option} {shown(value)} is out of range", f"it must be {bounds}")
-    return value
-
-
-def _gap(gap: Fraction | None) -> Fraction:
-    if gap is None:
-        return GAP
-    if gap <= 0:
-        raise InputError(f"--gap {shown(gap)} is out of range", "it must be above 0")
-    return gap
-
-
-def _group(group: int | None) -> int:
-    if group is None:
-        return 1
-    if group < 1:
-        raise InputError(f"--group {shown(Fraction(group))} is out of range", "it must be at least 1")
-    return group
+def _checked(option: str, value: Fraction | int, fits: bool, bounds: str) -> Fraction:  # noqa: FBT001
+    if not fits:
+        raise InputError(f"{option} {shown(Fraction(value))} is out of range", f"it must be {bounds}")
+    return Fraction(value)
 
 
 def calibration_answer(
