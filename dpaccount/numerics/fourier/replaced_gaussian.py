@@ -13,13 +13,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from flint import acb, arb, ctx
+from flint import acb, arb
 
 from dpaccount.numerics.fourier.sampled_gaussian import ByParts, float_up, normal
-from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
+from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine, Tilted
 from dpaccount.numerics.fourier.transforms import log_integral
 from dpaccount.numerics.intervals import ball
-from dpaccount.numerics.work_budget import as_rate, kept
+from dpaccount.numerics.work_budget import as_rate
 
 DECAY_CELLS = 900  #: of u in one decay, at most
 
@@ -33,17 +33,18 @@ class ReplacedGaussianTransform(ByParts):
 
     def value(self, s: acb) -> acb:
         """Return M(s) for real s."""
-        c = _folded(s)
-        if c.rad() == 0 and arb(float(c)) == c:
-            return _kept_value(self, float(c), ctx.prec)
-        return ShiftedLine.real(_TiltedRow(self, c)).total()
+        return self.whole(_folded(s))
 
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
         return count * _float_log(self.rate, self.mu2, max(s, -1 - s))
 
+    def line(self, a: arb) -> "_TiltedRow":
+        """Return φ z₊^{1+a} z₋^{−a}."""
+        return _TiltedRow(self, a)
+
     def tilted(self, c: arb) -> "_TiltedRow":
-        """Return φ z₊^{1+c} z₋^{−c}, or its mirror image."""
+        """Return that of c, or its mirror image."""
         return _TiltedRow(self, _folded(c))
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
@@ -64,7 +65,7 @@ class ReplacedGaussianTransform(ByParts):
         start, end = -12.0, float(line.last_peak().upper()) + 12.0
         count = int(min(DECAY_CELLS, (end - start) / 0.04))
         edges = [arb(start) + (arb(end) - start) * j / count for j in range(count + 1)]
-        weights, masses = [line.weight(u).exp() for u in edges], [normal(u) for u in edges]
+        weights, masses = [line.logs(u)[0].exp() for u in edges], [normal(u) for u in edges]
         pieces = 2 if (1 + c) * ball(self.mu2) / 4 < 1 else 6
         left, rests = masses[0] * weights[0], []
         for j in range(count):  # the weight z₊^{1+c} z₋^{−c} rises
@@ -84,23 +85,12 @@ def _folded(s: arb) -> arb:
     return s if s >= arb(-1) / 2 else -1 - s
 
 
-@kept(1 << 10)
-def _kept_value(factor: ReplacedGaussianTransform, c: float, bits: int) -> arb:
-    """Return M(c) at the precision of the moment, which is `bits`."""
-    return ShiftedLine.real(_TiltedRow(factor, arb(c))).total()
-
-
 @dataclass(frozen=True)
-class _TiltedRow:
+class _TiltedRow(Tilted):
     """The tilted law φ z₊^{1+c} z₋^{−c}, and what is known of its slopes."""
 
     factor: ReplacedGaussianTransform
     c: arb
-
-    @property
-    def mu2(self) -> Fraction:
-        """Return μ²."""
-        return self.factor.mu2
 
     @property
     def low(self) -> arb:
@@ -113,19 +103,6 @@ class _TiltedRow:
         up = (q * (u * mu - mu * mu / 2).expm1()).log1p()
         down = (q * (-u * mu - mu * mu / 2).expm1()).log1p()
         return (1 + self.c) * up - self.c * down, up - down
-
-    def weight(self, u: arb) -> arb:
-        """Return log z₊^{1+c} z₋^{−c}."""
-        return self.logs(u)[0]
-
-    def density(self, u: arb) -> arb:
-        """Return φ z₊^{1+c} z₋^{−c}."""
-        return (self.weight(u) - u * u / 2).exp() / (2 * arb.pi()).sqrt()
-
-    def terms(self, u: Number) -> list[tuple[Number, Number]]:
-        """Return √(2π)·φw and log r."""
-        weight, ratio = self.logs(u)
-        return [((weight - u * u / 2).exp(), ratio)]
 
     def whole(self) -> arb:
         """Return M(c)."""

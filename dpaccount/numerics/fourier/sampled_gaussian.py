@@ -46,6 +46,17 @@ class ByParts(Transform):
     mu2: Fraction
     slow_decay = True
 
+    def line(self, a: arb) -> Tilted:
+        """Return the integrand of H(a), or of M(a)."""
+        raise NotImplementedError
+
+    def whole(self, a: arb) -> arb:
+        """Return its integral for real a."""
+        if a.rad() == 0 and a.is_finite():
+            mantissa, exponent = a.man_exp()
+            return _kept_whole(self, int(mantissa), int(exponent), ctx.prec)
+        return ShiftedLine.real(self.line(a)).total()
+
     def tilted(self, c: arb) -> Tilted:
         """Return the integrand of M on Re s = c."""
         raise NotImplementedError
@@ -75,16 +86,9 @@ class OnLine(ByParts, OnPoissonSample):
 
     units = 1  #: of μ² each, which are in the sample or not, each by itself
 
-    def line(self, a: arb) -> Tilted:
-        """Return the integrand of H(a)."""
-        raise NotImplementedError
-
     def whole(self, a: arb) -> arb:
-        """Return H(a) for real a."""
-        if a.rad() == 0 and a.is_finite():
-            mantissa, exponent = a.man_exp()
-            return _kept_h(replace(self, added=False), int(mantissa), int(exponent), ctx.prec)
-        return ShiftedLine.real(self.line(a)).total()
+        """Return H(a) for real a, which both directions share."""
+        return ByParts.whole(replace(self, added=False), a)
 
     def value(self, s: acb) -> acb:
         """Return M(s) for real s."""
@@ -217,7 +221,7 @@ def _cached_grid(rate: Fraction, mu2: Fraction, left: int, right: int) -> Any:
 
 
 @dataclass(frozen=True)
-class TiltedSample:
+class TiltedSample(Tilted):
     """The integrand φ z^{a + iτ} of H; of k units z has k factors 1 + x/r, x = e^{μu}.
 
     In the strip 0 ≤ y < πσ, 0 ≤ arg z(u + iy) and cos(y/2σ)^k z(u) ≤ |z(u + iy)| ≤ z(u).
@@ -225,11 +229,6 @@ class TiltedSample:
 
     factor: OnLine
     a: arb
-
-    @property
-    def mu2(self) -> Fraction:
-        """Return μ²."""
-        return self.factor.mu2
 
     @property
     def low(self) -> arb:
@@ -254,10 +253,10 @@ class TiltedSample:
         mu, half, q = known
         return (q * (u * mu - half).expm1()).log1p()
 
-    def terms(self, u: Number) -> list[tuple[Number, Number]]:
-        """Return √(2π)·φz^a and log z."""
+    def logs(self, u: Number) -> tuple[Number, Number]:
+        """Return a·log z and log z."""
         log_z = self.log_z(u)
-        return [((self.a * log_z - u * u / 2).exp(), log_z)]
+        return self.a * log_z, log_z
 
     def whole(self) -> arb:
         """Return H(a)."""
@@ -282,10 +281,6 @@ class TiltedSample:
         """Return a bound on ∫ φz^a left of a point below 0."""
         return (self.a * (self.log_z(left) if self.a >= 0 else self.least())).exp() * normal(left)
 
-    def density(self, u: arb) -> arb:
-        """Return φz^a at u."""
-        return (self.a * self.log_z(u) - u * u / 2).exp() / (2 * arb.pi()).sqrt()
-
     def peaks(self) -> tuple[float, float, float]:
         """Return where φz^a rises first and falls last, and −log of the least z^a if a < 0."""
         a = float(self.a.mid())
@@ -299,8 +294,8 @@ def normal(x: arb) -> arb:
 
 
 @kept(1 << 13)
-def _kept_h(factor: OnLine, mantissa: int, exponent: int, bits: int) -> arb:
-    """Return H(mantissa·2^exponent) at the precision of the moment, which is `bits`."""
+def _kept_whole(factor: ByParts, mantissa: int, exponent: int, bits: int) -> arb:
+    """Return the integral at mantissa·2^exponent and the precision of the moment, which is `bits`."""
     return ShiftedLine.real(factor.line(arb((mantissa, exponent)))).total()
 
 

@@ -5,9 +5,10 @@ error is bounded for all τ ≥ 0 at once (trapezoid rule on a strip: Trefethen 
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 from flint import acb, arb, ctx
 
@@ -22,26 +23,44 @@ Strip = tuple[float, float, float]  #: the step of a line, how high it lies, and
 Number = TypeVar("Number", arb, acb)
 
 
-class Tilted(Protocol):
+class Tilted(ABC):
     """An integrand φ·w·r^{iτ} as the module says, of noise σ = 1/μ."""
+
+    factor: Any  #: the transform that it is an integrand of
 
     @property
     def mu2(self) -> Fraction:
         """Return μ²."""
+        square: Fraction = self.factor.mu2
+        return square
 
     @property
+    @abstractmethod
     def low(self) -> arb:
         """Return the exponent of the cosine, at most 0."""
 
+    @abstractmethod
+    def logs(self, u: Number) -> tuple[Number, Number]:
+        """Return log w and log r at u."""
+
     def terms(self, u: Number) -> list[tuple[Number, Number]]:
         """Return (√(2π)·φw, log r) at u, or several of them where the integrand is their sum."""
+        weight, ratio = self.logs(u)
+        return [((weight - u * u / 2).exp(), ratio)]
 
+    def density(self, u: arb) -> arb:
+        """Return φw at u."""
+        return self.terms(u)[0][0] / (2 * arb.pi()).sqrt()
+
+    @abstractmethod
     def whole(self) -> arb:
         """Return ∫ φ w at the precision of the moment."""
 
+    @abstractmethod
     def tails(self, left: arb, right: arb) -> arb:
         """Return a bound on what real nodes between the two leave out; infinite where none is proved."""
 
+    @abstractmethod
     def peaks(self) -> tuple[float, float, float]:
         """Return, roughly, where φw rises first and falls last, and −log of the least w."""
 
