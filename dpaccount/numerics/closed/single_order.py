@@ -19,6 +19,7 @@ from dpaccount.numerics.bisection import bisect
 from dpaccount.numerics.intervals import ball, log_float, precision
 
 ORDER_BITS = 200
+HALVINGS = 63  #: after which doubles near 0 are apart by their last bits
 
 
 def epsilon(order: Fraction, tau: arb, target: Fraction, high: Fraction, width: Fraction) -> Fraction:
@@ -80,18 +81,8 @@ class _Pairs:
 
     def minimiser(self, depth: float) -> float:
         """Return an x near the minimum: the zero of the rising slope, by bisection."""
-        low, high = -4000.0 - 2 * depth, 4000.0
-        while high - low > 1e-15 * max(1.0, abs(low)):
-            middle = (low + high) / 2
-            if not low < middle < high:
-                break
-            # An undecided sign turns left: the tangent at any x is a bound, so a wrong turn costs sharpness
-            # only.
-            if self.at(middle)[1] > 0:
-                high = middle
-            else:
-                low = middle
-        return (low + high) / 2
+        # Undecided signs turn right: the tangent at any x is a bound, so a wrong turn costs sharpness only.
+        return bisect(lambda x: self.at(x)[1] > 0, -4000.0 - 2 * depth, 4000.0, HALVINGS)[0]
 
 
 def _extra(order: Fraction, epsilon: Fraction) -> int:
