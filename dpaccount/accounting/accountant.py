@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Any, Never
 
 from dpaccount.accounting import account
@@ -29,7 +30,7 @@ from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import group_compositions
 from dpaccount.plan import groups
 from dpaccount.plan.cover_partition import UnitClass, attained_classes, unit_classes
-from dpaccount.plan.event_base import Amount, Event, OnSample, Stream, walk
+from dpaccount.plan.event_base import Amount, Event, OnSample, Stream, sum_of_bounds, times_bound, walk
 from dpaccount.plan.events import BandedPoisson, GaussianMixture, Plan, Planned
 from dpaccount.relation import Relation
 
@@ -396,19 +397,12 @@ class Accountant:
         return self._scalar(Event.pure, self.group)
 
     def _scalar(self, bound: Callable[[Event], Fraction | None], scale: int) -> Fraction | None:
-        worst = Fraction(0)
-        known: dict[Event, Fraction | None] = {}
-        for found in self.classes:
-            total = Fraction(0)
-            for event, times in found.items:
-                if event not in known:
-                    known[event] = bound(event)
-                value = known[event]
-                if value is None:
-                    return None
-                total += times * value
-            worst = max(worst, total)
-        return worst * scale
+        once = cache(bound)
+        totals = [
+            sum_of_bounds(times_bound(n, once(event)) for event, n in unit.items) for unit in self.classes
+        ]
+        known = [total for total in totals if total is not None]
+        return scale * max(known, default=Fraction(0)) if len(known) == len(totals) else None
 
 
 def _together(events: Sequence[Event]) -> list[Event]:

@@ -141,15 +141,15 @@ class Event:
         Of its own bound and μ²/2, which μ-GDP implies (Dong, Roth & Su 2022), the smaller.
         """
         square = self._mu_squared()
-        return _times(self.count, smallest_bound(self._zcdp(), None if square is None else square / 2))
+        return times_bound(self.count, smallest_bound(self._zcdp(), None if square is None else square / 2))
 
     def mu_squared(self) -> Amount:
         """Return an upper bound on μ² of the event and its count under Gaussian DP; None without one."""
-        return _times(self.count, self._mu_squared())
+        return times_bound(self.count, self._mu_squared())
 
     def pure(self) -> Amount:
         """Return an upper bound on the pure ε of the event and its count; None where it is infinite."""
-        return _times(self.count, self._pure())
+        return times_bound(self.count, self._pure())
 
     def approximate(self) -> tuple[Fraction, Fraction] | None:
         """Return (ε, δ) of the event and its count under basic composition; None where there is none."""
@@ -217,7 +217,8 @@ def _written(value: Any) -> Any:
     return number
 
 
-def _times(count: int, once: Amount) -> Amount:
+def times_bound(count: int, once: Amount) -> Amount:
+    """Return so many times a bound; None where there is none."""
     return None if once is None else count * once
 
 
