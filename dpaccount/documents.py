@@ -25,7 +25,7 @@ from typing import Any
 from unicodedata import normalize
 
 from dpaccount.errors import InputError, posix_module
-from dpaccount.exact import MAX_CHARACTERS, read_exact, read_number, shown
+from dpaccount.exact import MAX_CHARACTERS, bounded, read_exact, read_number, shown
 
 MAX_DEPTH = 64
 MAX_BYTES = 64 * 2**20
@@ -202,7 +202,7 @@ def parse_json(raw: bytes | str, file: str) -> Place:
             text,
             object_pairs_hook=pairs,
             parse_float=read_number,
-            parse_int=_read_integer,
+            parse_int=lambda digits: int(bounded(digits)),
             parse_constant=constant,
         )
     except InputError as error:
@@ -235,7 +235,7 @@ def parse_toml(raw: bytes | str, file: str) -> Place:
         raise InputError("nested too deeply", f"at most {MAX_DEPTH} levels are read", file) from None
     except ValueError as error:  # TOMLDecodeError, and integers of more than 4300 digits
         raise InputError(str(error), "give a TOML document", file) from None
-    value = mapped(_date_as_text, value)
+    value = mapped(lambda x: x.isoformat() if isinstance(x, datetime | date | time) else x, value)
     _check_nesting(value, Place(value, file, toml=True))
     return Place(value, file, toml=True)
 
@@ -430,22 +430,12 @@ def _decoded(raw: bytes | str, file: str) -> str:
         raise InputError(f"byte {error.start} is not UTF-8", "save the file as UTF-8", file) from None
 
 
-def _read_integer(text: str) -> int:
-    if len(text) > MAX_CHARACTERS:
-        raise InputError(f"a number of {len(text)} characters", f"at most {MAX_CHARACTERS} are read")
-    return int(text)
-
-
 def mapped(each: Callable[[Any], Any], value: Any) -> Any:
     """Return a document with a function of every value in it that is neither a table nor a list."""
     if isinstance(value, Mapping):
         return {key: mapped(each, member) for key, member in value.items()}
     several = isinstance(value, list | tuple)
     return [mapped(each, member) for member in value] if several else each(value)
-
-
-def _date_as_text(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime | date | time) else value
 
 
 def _check_nesting(root: object, place: Place) -> None:

@@ -27,6 +27,13 @@ _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE]([+-]?\d+))?", re.ASCII)
 _RATIO = re.compile(r"[+-]?\d+/\d*[1-9]\d*", re.ASCII)
 
 
+def bounded(text: str) -> str:
+    """Return the text of a number; raises `InputError` for a long one, before a large number is formed."""
+    if len(text) > MAX_CHARACTERS:
+        raise InputError(f"a number of {len(text)} characters", f"at most {MAX_CHARACTERS} are read")
+    return text
+
+
 @lru_cache(maxsize=65536)
 def read_number(text: str) -> Fraction:
     """Return the exact value of a decimal such as ``0.1``, ``1e-300`` or ``100.0``.
@@ -34,9 +41,7 @@ def read_number(text: str) -> Fraction:
     Raises `InputError` for anything else (NaN, infinities, hexadecimal, more than 400
     characters, an exponent beyond ±5000), before any large number is formed.
     """
-    if len(text) > MAX_CHARACTERS:
-        raise InputError(f"a number of {len(text)} characters", f"at most {MAX_CHARACTERS} are read")
-    match = _DECIMAL.fullmatch(text)
+    match = _DECIMAL.fullmatch(bounded(text))
     if match is None:
         raise InputError(f"{text!r} is not a finite decimal number", "write one such as 0.1 or 1e-6")
     exponent = match.group(4)
@@ -53,9 +58,7 @@ def read_exact(text: str) -> Fraction:
     """
     if "/" not in text:
         return read_number(text)
-    if len(text) > MAX_CHARACTERS:
-        raise InputError(f"a number of {len(text)} characters", f"at most {MAX_CHARACTERS} are read")
-    if _RATIO.fullmatch(text) is None:
+    if _RATIO.fullmatch(bounded(text)) is None:
         raise InputError(f"{text!r} is not a fraction of whole numbers", "write one such as 1/3 or 256/60000")
     return Fraction(text)
 
