@@ -80,13 +80,14 @@ def trade_off(points: Sequence[Point], false_alarm: Fraction) -> Fraction:
 
 def write_profile(accountant: Costs, path: Path) -> None:
     """Write the profile as .csv (epsilon, lower, upper) or .svg, by a temporary file beside it."""
-    writers = {".csv": _csv, ".svg": _svg}
-    if path.suffix.lower() not in writers:
+    kind = path.suffix.lower()
+    if kind not in (".csv", ".svg"):
         raise InputError(
             f"--profile {path}: unknown kind {path.suffix!r}", "use a name ending in .csv or .svg"
         )
     with allowance(PROFILE):
-        text = writers[path.suffix.lower()](profile_points(accountant))
+        points = profile_points(accountant)
+        text = _csv(points) if kind == ".csv" else svg_of(lambda axes: draw_profile(points, axes))
     try:
         atomically(path, text)
     except OSError as error:
@@ -98,10 +99,6 @@ def write_profile(accountant: Costs, path: Path) -> None:
 def _csv(points: Sequence[Point]) -> str:
     rows = ((printed(point.epsilon, up=True), *point.delta.as_json().values()) for point in points)
     return csv_text([("epsilon", "delta_lower", "delta_upper"), *rows])
-
-
-def _svg(points: Sequence[Point]) -> str:
-    return svg_of(lambda axes: draw_profile(points, axes))
 
 
 def svg_of(draw: Callable[[Any], object]) -> str:
