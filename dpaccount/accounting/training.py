@@ -167,8 +167,6 @@ class Training(AddedRun):
             raise InputError(
                 f"{self.sampling} is counted under {usual}", f"{self.relation} takes poisson or shuffle"
             )
-        if self.sampling == SHUFFLE and self.relation not in (Relation.ADD_REMOVE, Relation.REPLACE_ONE):
-            raise InputError(f"shuffle has no bound under {self.relation}", "use replace-one or add-remove")
         held, poisson = self.examples_per_user, (POISSON, Relation.ADD_REMOVE)
         if held != 1 and (self.sampling, self.relation) != poisson:
             wrong = f"several examples per user are not counted for {self.sampling} under {self.relation}"
