@@ -9,7 +9,6 @@ from flint import arb
 from dpaccount.numerics.closed import laplace, moments
 from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
-from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceTransform
 from dpaccount.numerics.fourier.transforms import LaplaceTransform
 from dpaccount.numerics.intervals import ball
 from dpaccount.numerics.lattice import connect_dots
@@ -27,10 +26,6 @@ class LaplacePair(Symmetric, RationalEnds, TransformPair):
     loss: Fraction
     rank: ClassVar[int] = 4
     closed_curve: ClassVar[bool] = True
-
-    def laplace_loss(self) -> Fraction:
-        """Return the largest loss."""
-        return self.loss
 
     def largest(self) -> Fraction:
         """Return the largest loss, of mass ½."""
@@ -66,7 +61,3 @@ class LaplacePair(Symmetric, RationalEnds, TransformPair):
         if count == 1 or (count <= MAX_POWERS and count * self.loss <= MAX_POWERS_LOSS):
             return laplace.TruncatedPowers(self.loss, count)
         return None
-
-    def sampled_transform(self, rate: Fraction) -> SampledLaplaceTransform:
-        """Return the transform on a Poisson sample, a unit removed."""
-        return SampledLaplaceTransform(rate, self.loss)

@@ -108,10 +108,6 @@ class LossPair(ABC):
     def renyi(self, order: Fraction) -> arb | None:
         """Return a bound on the Rényi divergence D_order(P‖Q); None where there is none."""
 
-    def laplace_loss(self) -> Fraction | None:
-        """Return the largest loss where this is Laplace noise."""
-        return None
-
     @property
     def orders(self) -> tuple[Fraction, ...]:
         """Return the orders at which Rényi bounds are given; empty: at all of them."""
@@ -217,10 +213,6 @@ class LossPair(ABC):
 
     def group(self, there: int, gone: int) -> "LossPair | None":
         """Return the pair of a group on this sample: `there` units in one dataset, `gone` in the other."""
-        return None
-
-    def sampled_transform(self, rate: Fraction) -> Transform | None:
-        """Return the transform of this pair on a Poisson sample, a unit removed; None: not known."""
         return None
 
     def add_discrete(self, parts: DiscreteParts, count: int) -> bool:

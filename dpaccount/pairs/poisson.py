@@ -18,6 +18,7 @@ from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier.sampled_atoms import DiscreteParts
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
+from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceTransform
 from dpaccount.numerics.fourier.transforms import Transform
 from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import composing
@@ -150,11 +151,12 @@ class SampledPair(PoissonComposition, ExactPair):
 
     def summed_transform(self) -> Transform | None:
         """Return a quadrature for Laplace noise, a sum over discrete losses; None for mixed pairs."""
-        inner, transform = self.inner, None
+        inner, parts = self.inner, DiscreteParts()
         low, high = inner.failure()
-        parts = DiscreteParts()
-        if inner.one_pair is not None:
-            transform = inner.one_pair.sampled_transform(self.rate)
+        one = inner.one_pair
+        transform: Transform | None = None
+        if isinstance(one, LaplacePair):
+            transform = SampledLaplaceTransform(self.rate, one.loss)
         if transform is None and not (inner.upper or inner.mu2[1]) and low == high:
             discrete = all(pair.add_discrete(parts, count) for pair, count in inner.pairs)
             transform = parts.on_sample(self.rate, low) if discrete else None
@@ -168,7 +170,7 @@ class SampledPair(PoissonComposition, ExactPair):
         """Return the transform of Gaussian noise, finite losses and at most one Laplace noise."""
         parts, mu2 = DiscreteParts(), self.inner.mu2[0]
         others = [(pair, n) for pair, n in self.inner.pairs if not pair.add_discrete(parts, n)]
-        laplaces = [loss for pair, n in others if n == 1 and (loss := pair.laplace_loss()) is not None]
+        laplaces = [pair.loss for pair, n in others if n == 1 and isinstance(pair, LaplacePair)]
         if len(laplaces) < len(others) or len(laplaces) > 1 or not mu2 or parts.noises:
             return None
         if math.prod(atom.size() ** n for atom, n in parts.atoms) > MOST_ATOMS:
@@ -228,8 +230,7 @@ class SampledPair(PoissonComposition, ExactPair):
     def monotone_parameters(self) -> tuple[Fraction, ...]:
         """Return q and ε₀ of Laplace noise: 1 − q + qY rises in convex order, and so does Y with ε₀."""
         inner = self.inner.one_pair
-        loss = None if inner is None else inner.laplace_loss()
-        return () if loss is None else (self.rate, loss)
+        return (self.rate, inner.loss) if isinstance(inner, LaplacePair) else ()
 
     def with_parameters(self, values: Sequence[Fraction]) -> Self:
         """Return the sample at another rate, of Laplace noise of another largest loss."""
