@@ -18,8 +18,8 @@ MAX_SHIFT = 20_000
 
 def replaced(i: Interval, spacing: Fraction, rate: Fraction, on: Releases) -> UpperMeasure:
     """Return the measure for Gaussian noise, or one other release."""
-    if on.mu_squared:
-        return gaussian(i, spacing, rate, on.mu_squared)
+    if on.mu_squared:  # like a unit in one dataset alone and another in the other
+        return sampled_group(i, spacing, rate, (1, 1), on.mu_squared)
     kind, numbers = on.others[0][0][:2]
     if kind == "laplace":
         return laplace(i, spacing, rate, *numbers)
@@ -32,19 +32,6 @@ def mixed(i: Interval, rate: Fraction, without: Pair, inside: Pair) -> Pair:
     return i.add(i.mul(i.of(1 - rate), without), i.mul(i.of(rate), inside))
 
 
-def gaussian(i: Interval, spacing: Fraction, rate: Fraction, square: Fraction) -> UpperMeasure:
-    """At v = μu of the noise u the odds are 1 − q + qe^{v − μ²/2} over 1 − q + qe^{−v − μ²/2}."""
-    far, tails, odds = reach(i, square) + square, NormalTails(i, square), []
-    there, back = list[Pair](), list[Pair]()
-    for v in nodes(-far, far, spacing):
-        up, down = (mixed(i, rate, UNIT, i.exp(i.of(way * v - square / 2))) for way in (1, -1))
-        odds.append(i.div(up, down))
-        left, here, right = (tails.at(v + by) for by in (square, 0, -square))
-        there.append(mixed(i, rate, here, right))
-        back.append(mixed(i, rate, here, left))
-    return of_tails(i, odds, there, back)
-
-
 def sampled_group(
     i: Interval, spacing: Fraction, rate: Fraction, units: tuple[int, int], square: Fraction
 ) -> UpperMeasure:
@@ -53,7 +40,7 @@ def sampled_group(
     P = Σ Bin(a, q)(j) N(jμ, 1) and Q = Σ Bin(b, q)(j) N(−jμ, 1) are worst (docs/numerics.md, Groups on
     Poisson samples); the odds rise along the line.
     """
-    far, tails = reach(i, square) + sum(units) * square, NormalTails(i, square)
+    far, tails = reach(i, square) + max(units) * square, NormalTails(i, square)
     odds, there, back = list[Pair](), list[Pair](), list[Pair]()
     for v in nodes(-far, far, spacing):
         up, down = (
