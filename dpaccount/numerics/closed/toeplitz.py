@@ -159,7 +159,7 @@ def toeplitz_squared_sensitivity(coefficients: Sequence[Fraction], rounds: int, 
     bearable(len(c) * (len(c) + times), MOST_COEFFICIENTS**2)
     gram = [max(map(abs, accumulate(x * y for x, y in zip(c, c[d:], strict=False)))) for d in range(len(c))]
     later = _heaviest(gram[b:], times - 1, b)
-    sides = sum((later[min(m, len(later) - 1)][0] for m in range(times)), Fraction(0))
+    sides = sum((later[min(m, len(later) - 1)] for m in range(times)), Fraction(0))
     return low, times * gram[0] + 2 * sides
 
 
@@ -186,8 +186,8 @@ def matrix_squared_sensitivity(rows: Rows, k: int, b: int) -> Ends:
             for j in range(i, n)
         }
         around = ([size[min(i, j), max(i, j)] for j in range(n)] for i in range(n))
-        reach = [_heaviest(each, times, b)[-1][0] for each in around]
-        high = min(high, _heaviest(reach, times, b)[-1][0])
+        reach = [_heaviest(each, times, b)[-1] for each in around]
+        high = min(high, _heaviest(reach, times, b)[-1])
     return low / scale**2, high / scale**2
 
 
@@ -219,20 +219,15 @@ def tree_squared_sensitivity(rounds: int, k: int, b: int) -> Ends:
     return Fraction(low), Fraction(tree_squares(rounds, k, b))
 
 
-Taken = tuple[Any, ...]  #: the last round and those before it, likewise; empty: none
-
-
-def _heaviest(weights: Sequence[Fraction], times: int, b: int) -> list[tuple[Fraction, Taken]]:
-    """Return the largest sums of up to 0, 1, … `times` nonnegative weights, b apart, and which they are."""
-    # best[n] is the largest sum of so many among the first n weights.
-    best: list[tuple[Fraction, Taken]] = [(Fraction(0), ())] * (len(weights) + 1)
+def _heaviest(weights: Sequence[Fraction], times: int, b: int) -> list[Fraction]:
+    """Return the largest sums of up to 0, 1, … `times` nonnegative weights, b apart."""
+    best = [Fraction(0)] * (len(weights) + 1)  # best[n] is the largest sum among the first n weights
     found = best[:1]
     for _ in range(times):
         now = [best[0]]
         for n, weight in enumerate(weights):
-            before, taken = best[max(0, n + 1 - b)]
-            now.append(max(now[-1], (before + weight, (n, taken)), key=lambda sum_: sum_[0]))
-        if now[-1][0] == best[-1][0]:  # sums of nonnegative weights: no more of them fit
+            now.append(max(now[-1], best[max(0, n + 1 - b)] + weight))
+        if now[-1] == best[-1]:  # sums of nonnegative weights: no more of them fit
             break
         best, found = now, [*found, now[-1]]
     return found
