@@ -71,9 +71,7 @@ class Risk:
         `prior`: the probability of the accusation before, in (0, 1).
         Raises `InputError` where one is out of range.
         """
-        before = exact_argument("prior", prior)
-        if not 0 < before < 1:
-            raise InputError(f"a prior of {shown(before)} is out of range", "it must be in (0, 1)")
+        before = share_argument("prior", prior)
         rate = exact_argument("false-positive rate", at)
         true, false = before * self.true_positives(rate), (1 - before) * rate
         return true / (true + false) if true else Fraction(0)
@@ -109,8 +107,8 @@ def risk_of(costs: Costs, distance: Exact | None = DISTANCE, rates: Sequence[Exa
 
     Raises `InputError` where one is out of range.
     """
-    apart = None if distance is None else _share("distance", distance)
-    wanted = [_share("false-positive rate", rate) for rate in rates]
+    apart = None if distance is None else share_argument("distance", distance)
+    wanted = [share_argument("false-positive rate", rate) for rate in rates]
     with shared():
         curve = _AskedCurve(costs)
         advantage = curve(Fraction(0))
@@ -205,7 +203,8 @@ def _look(curve: _AskedCurve, rate: Fraction) -> None:
     minimize_scalar(height, bounds=(low, high), method="bounded", options={"maxiter": TRIES, "xatol": close})
 
 
-def _share(name: str, value: Exact) -> Fraction:
+def share_argument(name: str, value: Exact) -> Fraction:
+    """Return the number in (0, 1) that an argument means; raises `InputError` for another one."""
     share = exact_argument(name, value)
     if not 0 < share < 1:
         raise InputError(f"a {name} of {shown(share)} is out of range", "it must be in (0, 1)")

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import FINE, Calibration, Unknown, plans_of, search
-from dpaccount.accounting.risk import DISTANCE, MOST_MU, risk_of
+from dpaccount.accounting.risk import DISTANCE, MOST_MU, risk_of, share_argument
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, exact_argument, shown
 from dpaccount.numerics.work_budget import CALIBRATION
@@ -54,11 +54,7 @@ class RiskTarget:
         if at is not None and true_positives is None:
             raise InputError("a false-positive rate belongs to a true-positive rate", "leave it out")
         ((kind, most),) = named.items()
-        rate = RATE if at is None else exact_argument("false-positive rate", at)
-        if not 0 < rate < 1:
-            raise InputError(
-                f"a false-positive rate of {shown(rate)} is out of range", "it must be in (0, 1)"
-            )
+        rate = RATE if at is None else share_argument("false-positive rate", at)
         least = Fraction(0) if true_positives is None else rate
         limits = f"above {shown(least)} and below 1"
         if mu is not None:  # beyond these a μ says nothing, or all
