@@ -76,7 +76,8 @@ class SampledLaplaceTransform(ByParts, OnPoissonSample):
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
         with precision(ctx.prec + 64):  # exactly, as what is kept is found by it
             a = self.power(c)
-        points, error = _rule(self, a, _binary(float((h * (count - 1)).upper())), ctx.prec)
+        most = 2.0 ** math.ceil(math.log2(max(float((h * (count - 1)).upper()), 1.0)))  # contours share it
+        points, error = _rule(self, a, most, ctx.prec)
         low, high = _ends(self.rate, self.loss)
         ends = zip(self._masses(a), (low, high), strict=True)
         found = [blurred(value, error) for value in exponential_sums.along([*ends, *points], h, count)]
@@ -192,11 +193,6 @@ class _JointEstimate:
         top = np.maximum.reduceat(power, self.starts)
         sums = np.add.reduceat(self.mass * np.exp(power - np.repeat(top, self.sizes)), self.starts)
         return float(self.counts @ (top + np.log(sums)))
-
-
-def _binary(value: float) -> float:
-    """Return the next power of two, so that contours can be kept."""
-    return 2.0 ** math.ceil(math.log2(value)) if value > 1 else 1.0
 
 
 def _ends(rate: Fraction, loss: Fraction) -> tuple[arb, arb]:
@@ -350,19 +346,19 @@ class ReplacedLaplaceTransform(Transform):
 
     def value(self, s: acb) -> acb:
         """Return M(s) for real s."""
-        own, low = self._single(), least_log_ratio(self.rate, self.loss)
-        both = (-s * low).exp() * own.value(s) + ((1 + s) * low).exp() * own.reversed().value(s)
-        return both - low.exp()
+        own = self._single()
+        return self._of_both(s, own.value(s), own.reversed().value(s))
+
+    def _of_both(self, s: acb, removed: acb, added: acb) -> acb:
+        low = least_log_ratio(self.rate, self.loss)
+        return (-s * low).exp() * removed + ((1 + s) * low).exp() * added - low.exp()
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count."""
-        own, low = self._single(), least_log_ratio(self.rate, self.loss)
-        removed, added = own.nodes(c, h, count), own.reversed().nodes(c, h, count)
-        points = [acb(c, n * h) for n in range(count)]
-        return [
-            (-s * low).exp() * there + ((1 + s) * low).exp() * back - low.exp()
-            for s, there, back in zip(points, removed, added, strict=True)
-        ]
+        both = zip(
+            self._single().nodes(c, h, count), self._single().reversed().nodes(c, h, count), strict=True
+        )
+        return [self._of_both(acb(c, n * h), *values) for n, values in enumerate(both)]
 
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s)."""

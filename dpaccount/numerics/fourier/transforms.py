@@ -251,14 +251,9 @@ def _laplace(z: acb, loss: arb, scale: arb) -> acb:
     shrunk = 1 / grown
     quotient = (grown - shrunk) / (2 * z)
     if not quotient.is_finite():  # the removable point z = 0
-        quotient = _sinh_over(z, loss)
+        w = (z * loss) ** 2  # sinh(z·loss)/z is loss·(1 + w/6 + …), the tail within |w|² of it
+        quotient = loss * blurred(1 + w / 6, abs(w) ** 2)
     return (grown + shrunk + quotient) * scale
-
-
-def _sinh_over(z: acb, loss: arb) -> acb:
-    """Return sinh(z·loss)/z near z = 0: loss·(1 + w/6 + …), w = (z·loss)², the tail within |w|² of it."""
-    w = (z * loss) ** 2
-    return loss * blurred(1 + w / 6, abs(w) ** 2)
 
 
 @dataclass(frozen=True)
