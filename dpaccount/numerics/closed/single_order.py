@@ -19,7 +19,7 @@ from dpaccount.numerics.bisection import bisect
 from dpaccount.numerics.intervals import ball, log_float, precision
 
 ORDER_BITS = 200
-HALVINGS = 63  #: after which doubles near 0 are apart by their last bits
+TILT_HALVINGS = 63  #: after which doubles near 0 are apart by their last bits
 
 
 def epsilon(order: Fraction, tau: arb, target: Fraction, high: Fraction, width: Fraction) -> Fraction:
@@ -82,7 +82,7 @@ class _Pairs:
     def minimiser(self, depth: float) -> float:
         """Return an x near the minimum: the zero of the rising slope, by bisection."""
         # Undecided signs turn right: the tangent at any x is a bound, so a wrong turn costs sharpness only.
-        return bisect(lambda x: self.at(x)[1] > 0, -4000.0 - 2 * depth, 4000.0, HALVINGS)[0]
+        return bisect(lambda x: self.at(x)[1] > 0, -4000.0 - 2 * depth, 4000.0, TILT_HALVINGS)[0]
 
 
 def _extra(order: Fraction, epsilon: Fraction) -> int:
