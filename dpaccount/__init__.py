@@ -77,6 +77,7 @@ __all__ = [
     "SampledWithoutReplacement",
     "Sequence",
     "Shuffled",
+    "ShuffledResponse",
     "Study",
     "Table",
     "Tree",

@@ -323,15 +323,13 @@ class Accountant:
     def _single(self, question: _PlanQuestion) -> Worst:
         """Return what the worst unit is charged, with what some unit is known to cost as its lower end."""
         found = worst(self.classes, question.evaluate, question.scalar)
-        factored = any(event.uneven for event in self.plan.events)
-        if found.bounds.lower is None or not factored:
+        if not any(event.uneven for event in self.plan.events):
             return found
         own = attained_classes(self.plan.events)
         if own == self.classes:
             return found
-        lower = worst(own, question.evaluate, question.scalar).bounds.lower
-        known = None if lower is None else min(lower, found.bounds.lower)
-        return replace(found, bounds=Enclosure(known, found.bounds.upper))
+        lower, upper = worst(own, question.evaluate, question.scalar).bounds.lower, found.bounds.upper
+        return replace(found, bounds=Enclosure(None if lower is None else min(lower, upper), upper))
 
     def _aligned(self, question: _PlanQuestion) -> tuple[Worst, bool]:
         """Return what k units cost as if each met the worst Gaussian noise, and whether some do."""

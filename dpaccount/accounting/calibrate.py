@@ -73,6 +73,7 @@ FIXED = {  #: keys whose number cannot be sought, and why
     "points": "an order says where a divergence is taken; the epsilon beside it may be sought",
     "p": "probabilities add up to 1, so none is free by itself",
     "q": "probabilities add up to 1, so none is free by itself",
+    "categories": "a third value may cost more or less than two do; epsilon may be sought",
     "weights": "they add up to 1, so none is free by itself",
     "parts": "a factor may have as many bands; sigma or rate may be sought",
     "rows": "a bound may fall while an entry grows; sigma may be sought",

@@ -16,6 +16,7 @@ from dpaccount.pairs.composition import Attained, Composition, sort_key
 from dpaccount.pairs.pair import ExactPair, LossPair
 from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
 from dpaccount.plan import events as ev
+from dpaccount.plan.bound_events import AlikeResponse
 from dpaccount.plan.event_base import Event, GaussianEvent, walk
 
 MAX_GROUP = 8  #: units on samples whose mixture is added up
@@ -205,6 +206,25 @@ def _shuffled(total: Total, event: ev.Shuffled, count: int) -> None:
         total.attained(Attained.NEVER if users > 1 else Attained.ALWAYS)
 
 
+def _responses(total: Total, event: ev.ShuffledResponse, count: int) -> None:
+    """Add a bound for any data of others, or the pair of alike ones: of two values, that of an allocation."""
+    from dpaccount.numerics.responses import LOSSES, MOST_REPORTS, MOST_VALUES
+    from dpaccount.pairs.allocated import AllocatedResponse
+    from dpaccount.pairs.shuffled import ShuffledResponses
+
+    users, epsilon, values = event.population, event.epsilon, event.categories
+    alike = isinstance(event, AlikeResponse) and users <= MOST_REPORTS
+    if users == 1 or epsilon == 0:
+        _response(total, ev.RandomizedResponse(epsilon=epsilon, k=values), count)
+    elif not LOSSES[0] <= epsilon <= LOSSES[1] or values > MOST_VALUES:
+        _shuffled(total, event, count)
+    elif alike and values == 2:
+        total.pair(AllocatedResponse(users, epsilon), count)
+    else:
+        total.pair(ShuffledResponses(users, epsilon, values, alike), count)
+        total.attained(Attained.ALWAYS if alike else Attained.NEVER)
+
+
 def _given_pair(total: Total, event: ev.DominatingPair, count: int) -> None:
     from dpaccount.pairs.table import TablePair
 
@@ -345,6 +365,8 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.Approximate: _approximate,
     ev.DominatingPair: _given_pair,
     ev.Shuffled: _shuffled,
+    ev.ShuffledResponse: _responses,
+    AlikeResponse: _responses,
     ev.Zcdp: _zcdp,
     ev.Rdp: _rdp,
     ev.PoissonSubsampled: _poisson,

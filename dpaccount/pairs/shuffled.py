@@ -1,4 +1,4 @@
-"""The pair of shuffled reports of an ε-DP randomiser."""
+"""The pairs of shuffled reports: of an ε-DP randomiser, and of k-ary randomised response."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,7 +12,8 @@ from dpaccount.numerics.closed.moments import Moments
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.intervals import ball
 from dpaccount.pairs.discrete import ResponsePair
-from dpaccount.pairs.pair import CommonSupport, ExactPair, Symmetric, UnknownEnds
+from dpaccount.pairs.pair import Atoms, CommonSupport, ExactPair, RationalEnds, Symmetric, UnknownEnds
+from dpaccount.pairs.table import LossTable
 
 
 @dataclass(frozen=True)
@@ -49,3 +50,33 @@ class ShuffledPair(Symmetric, CommonSupport, UnknownEnds, ExactPair):
         found = self.epsilon**2
         total.only_above(count * ball(found / 2), count * ball(found))
         return True
+
+
+@dataclass(frozen=True)
+class ShuffledResponses(Symmetric, RationalEnds, CommonSupport, LossTable):
+    """`users` ≥ 2 shuffled responses among `categories` values, one unit's data changed.
+
+    A law above whatever the others' data are; or if they are `alike`, a third value (`numerics.responses`).
+    """
+
+    users: int
+    epsilon: Fraction
+    categories: int
+    alike: bool
+    rank: ClassVar[int] = 27
+
+    def losses(self) -> Atoms:
+        """Return the losses, whose masses at ±L have the ratio e^L."""
+        from dpaccount.numerics.responses import of_alike, of_any
+
+        law = of_alike if self.alike else of_any
+        middle, *above = law(self.epsilon, self.categories, self.users)
+        return (middle, *above, *((-loss, mass * (-loss).exp()) for loss, mass in above))
+
+    def largest(self) -> Fraction:
+        """Return ε."""
+        return self.epsilon
+
+    def add_moments(self, total: Moments, count: int) -> bool:
+        """Return False: the curve is as quick."""
+        return False

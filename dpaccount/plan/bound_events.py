@@ -1,6 +1,6 @@
 """Events that are known by a bound alone, which is what they are charged."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 
 from flint import arb
@@ -108,6 +108,27 @@ class Shuffled(Event):
 
     def _pure(self) -> Amount:
         return self.epsilon
+
+
+@event_kind
+class ShuffledResponse(Shuffled):
+    """Shuffled reports of the truth among `categories` values, with odds e^`epsilon` against each other one.
+
+    Else as `Shuffled` ones: how often each value is sent is seen.
+    """
+
+    name = "shuffled_response"
+    uneven = True
+    epsilon: Real
+    categories: int = 2
+
+    def met_at(self, unit: int) -> Event:
+        """Return the event for data that cost nearly the most."""
+        return AlikeResponse(**{item.name: getattr(self, item.name) for item in fields(self)})
+
+
+class AlikeResponse(ShuffledResponse):
+    """Those where all others hold one value: of two, the unit's own before or after, else a third one."""
 
 
 MOST_OUTCOMES = 4096  #: of a pair that is written out

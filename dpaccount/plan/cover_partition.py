@@ -38,18 +38,17 @@ def unit_classes(events: Sequence[Event]) -> list[UnitClass]:
 
 
 def attained_classes(events: Sequence[Event]) -> list[UnitClass]:
-    """Return classes whose first unit costs as much, by its own columns of factorisations.
+    """Return classes whose first unit costs as much for some data, by its own columns of factorisations.
 
     With few covers the worst unit is among them.
     """
     with collector_paused():
         shared, pieces = _pieces(events)
         segments = _sweep(shared, pieces, every=len(pieces) <= MAX_COVERS)
+        # where every unit meets all, none has a number of its own
         return [
-            replace(
-                unit, items=tuple((e if unit.unit is None else e.met_at(unit.unit), n) for e, n in unit.items)
-            )
-            for unit in segments
+            replace(unit, items=tuple((e.met_at(unit.unit or 1), n) for e, n in unit.items))
+            for unit in segments or [UnitClass(None, tuple(shared.items()))]
         ]
 
 

@@ -354,6 +354,7 @@ RANGES: dict[str, tuple[int | None, int | None, bool]] = {
     "rate": (0, 1, False),
     "delta": (0, 1, False),
     "k": (2, None, True),
+    "categories": (2, None, True),
     "rounds": (1, None, True),
     "steps": (1, None, True),
     "times": (1, None, True),

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from dpaccount.documents import html_table
 from dpaccount.errors import InputError
 from dpaccount.numerics.closed.gaussian import mu_squared, of_discrete_laplace, of_laplace, of_response
-from dpaccount.plan.bound_events import Approximate, DominatingPair, Rdp, Shuffled, Zcdp
+from dpaccount.plan.bound_events import Approximate, DominatingPair, Rdp, Shuffled, ShuffledResponse, Zcdp
 from dpaccount.plan.event_base import (
     ONE,
     Amount,
@@ -70,6 +70,7 @@ __all__ = [
     "SampledWithoutReplacement",
     "Sequence",
     "Shuffled",
+    "ShuffledResponse",
     "Tree",
     "Zcdp",
     "allowed",
@@ -294,6 +295,7 @@ VOCABULARY: dict[str, type[Event]] = {
         Rdp,
         DominatingPair,
         Shuffled,
+        ShuffledResponse,
         GaussianMixture,
         PoissonSubsampled,
         PoissonExamples,
@@ -432,6 +434,7 @@ def _shown(value: Any) -> str:
 ELSEWHERE = {
     "randomized_response": "it is counted under replace-one",
     "shuffled": "it is counted under replace-one",
+    "shuffled_response": "it is counted under replace-one",
     "sampled_without_replacement": "it is counted under replace-one",
     "poisson_subsampled": "use poisson_replaced, or count it under add-remove",
     "poisson_examples": "it is counted under add-remove",

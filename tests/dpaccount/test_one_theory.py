@@ -44,6 +44,7 @@ IN_THE_KERNEL = {
     "exponential": (proof.BoundedRange(QUARTER), True),
     "bounded_range": (proof.BoundedRange(QUARTER), True),
     "shuffled": (proof.Pure(QUARTER), False),
+    "shuffled_response": (proof.Pure(QUARTER), False),
     "approximate": (proof.Approximate(QUARTER, F(1, 10**8)), False),
     "matrix_factorisation": (proof.Gdp(F(4, 25)), False),  # Σ c_k² < 4 at nine rounds
     "poisson_subsampled": (proof.Gdp(QUARTER), False),
@@ -60,6 +61,7 @@ AT_ORDERS = {"zcdp": [(F(a), F(a + 1, 50)) for a in (2, 4, 16, 64)], "rdp": SAMP
 UNCONFIRMED = (
     "random_allocation",
     "shuffled",
+    "shuffled_response",
     "gaussian_mixture",
 )  #: kinds of which the checker confirms nothing
 #: By how much the checker's δ may exceed the accountant's, relatively.

@@ -37,6 +37,7 @@ def test_every_event_with_a_scale_is_known():
         "dp_ftrl",
         "banded_poisson",
         "shuffled",
+        "shuffled_response",
         "gaussian_mixture",
     }  # with δ, steps or a population: sought in a file
     assert with_scale - several == set(PARAMETERS)

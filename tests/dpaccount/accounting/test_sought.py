@@ -45,6 +45,8 @@ WAYS = [  # event, the place of a number in it, values that grow
     ({"event": "pure", "epsilon": 1}, ("epsilon",), ["1/10", 1, 2]),
     ({"event": "shuffled", "epsilon": 1, "population": 9}, ("epsilon",), ["1/10", 1, 2]),
     ({"event": "shuffled", "epsilon": 1, "population": 9}, ("population",), [1, 2, 9, 30]),
+    ({"event": "shuffled_response", "epsilon": 1, "population": 9}, ("epsilon",), ["1/10", 1, 2]),
+    ({"event": "shuffled_response", "epsilon": 1, "population": 9}, ("population",), [1, 2, 9, 30]),
     ({"event": "zcdp", "rho": 1}, ("rho",), ["1/10", 1, 2]),
     ({"event": "zcdp", "rho": 1, "xi": 1}, ("xi",), [0, "1/10", 1, 2]),
     ({"event": "gdp", "mu": 1}, ("mu",), ["1/10", 1, 2]),

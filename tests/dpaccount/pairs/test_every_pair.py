@@ -58,6 +58,8 @@ VALUES = {
     "gone": [1, 1],
     "steps": [3, 2],
     "users": [2, 9],
+    "categories": [2, 3, 4],
+    "alike": [False, False, True],
     "parts": [
         ((Fraction(7, 10), Fraction(0)), (Fraction(1, 5), HALF), (Fraction(1, 10), Fraction(2))),
         ((HALF, HALF), (HALF, ONE)),
