@@ -74,6 +74,7 @@ __all__ = [
     "RandomizedResponse",
     "Rdp",
     "Relation",
+    "Repeated",
     "SampledWithoutReplacement",
     "Sequence",
     "Shuffled",

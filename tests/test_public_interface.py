@@ -23,7 +23,7 @@ DPACCOUNT = """
     Accountant Approximate BandedPoisson BoundedRange DiscreteGaussian DiscreteLaplace DominatingPair
     DpFtrl DpaccountError Enclosure Exponential Filter Gaussian GaussianMixture Gdp Laplace Ledger MatrixFactorisation
     Measure Odometer PermuteAndFlip Plan PoissonExamples PoissonReplaced PoissonSubsampled Private Pure
-    RandomAllocation RandomizedResponse Rdp Relation SampledWithoutReplacement Sequence Shuffled
+    RandomAllocation RandomizedResponse Rdp Relation Repeated SampledWithoutReplacement Sequence Shuffled
     ShuffledResponse Study Table Tree Zcdp audit calibrate certify check events read_events release release_file sgd
 """
 MECHANISMS = """

@@ -292,6 +292,8 @@ class TrainingOptions:
     """add-remove (one example more or less; usual for poisson and random-allocation) or replace-one."""
     examples_per_user: Whole = None
     """For poisson: protect whole users, each with at most this many examples."""
+    tried: Number = None
+    """The mean number of runs, drawn from the geometric law, of which only the best is shown."""
     mechanism: Annotated[str | None, one_of("tree", "sqrt-toeplitz", "banded-toeplitz")] = None
     """Instead of --sampling: DP-FTRL by a tree, sqrt-toeplitz or banded-toeplitz (see --bands)."""
     participations: Whole = None
@@ -329,7 +331,8 @@ class TrainingOptions:
         run = self._factored(everyone, drawn, spread, steps)
         if run is None:
             held = whole(self.examples_per_user, "--examples-per-user") or 1
-            run = Training(everyone, drawn, spread, steps, self.sampling, self.relation or "", held)
+            tried = number(self.tried, "--tried") or 1
+            run = Training(everyone, drawn, spread, steps, self.sampling, self.relation or "", held, tried)
         if wanted is not None:
             return replace(run, sigma=settle_risk(unknown_sigma(run), wanted).value)
         return run if target is None else replace(run, sigma=least_sigma(run, target, self.share()).value)
@@ -365,6 +368,8 @@ class TrainingOptions:
             return None
         if self.examples_per_user is not None:
             raise InputError("--examples-per-user and --mechanism are both given", "leave one out")
+        if self.tried is not None:
+            raise InputError("--tried and --mechanism are both given", "leave one out")
         if self.sampling != "poisson":
             raise InputError("--sampling and --mechanism are both given", "DP-FTRL takes no samples")
         relation = self.relation or "add-remove"

@@ -65,7 +65,7 @@ PARAMETERS = {
 CLOSED = ("gaussian", "gdp", "tree", "matrix_factorisation", "zcdp", "exponential", "bounded_range")
 
 UNKNOWN = "?"
-FALLS = ("sigma", "scale", "k", "population", "separation", "steps")  #: keys of which more costs less
+FALLS = ("sigma", "scale", "k", "population", "separation", "steps", "gamma")  #: more of these costs less
 FIXED = {  #: keys whose number cannot be sought, and why
     "times": "the bound is for whole epochs of steps/times; count may be sought",
     "start": "it says where a stream begins, not how much it costs",
@@ -75,6 +75,7 @@ FIXED = {  #: keys whose number cannot be sought, and why
     "q": "probabilities add up to 1, so none is free by itself",
     "categories": "a third value may cost more or less than two do; epsilon may be sought",
     "weights": "they add up to 1, so none is free by itself",
+    "shape": "it says which law a number of runs has; gamma may be sought",
     "parts": "a factor may have as many bands; sigma or rate may be sought",
     "rows": "a bound may fall while an entry grows; sigma may be sought",
     "coefficients": "a bound may fall while a coefficient grows to the next one; the last one may be sought",

@@ -35,7 +35,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, as_exact, exact_argument, formatted, shown
 from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.work_budget import PROFILE, allowance
-from dpaccount.plan.event_base import Event, Real, Spelled, record
+from dpaccount.plan.event_base import ONE, Event, Real, Spelled, record
 from dpaccount.plan.events import (
     DpFtrl,
     Gaussian,
@@ -44,6 +44,7 @@ from dpaccount.plan.events import (
     PoissonReplaced,
     PoissonSubsampled,
     RandomAllocation,
+    Repeated,
     SampledWithoutReplacement,
 )
 from dpaccount.relation import Relation, adjacency
@@ -79,14 +80,18 @@ def check_batches(examples: int, batch: int, steps: int) -> None:
         raise InputError("the batch exceeds the examples", "a batch is some of them")
 
 
-def stated(cost: Enclosure, delta: Exact, moved: str, holds: str, more: str, learned: str) -> str:
+NOT_COUNTED = "The choice of hyperparameters on the same data is not counted."
+
+
+def stated(
+    cost: Enclosure, delta: Exact, moved: str, holds: str, more: str, learned: str, choice: str = NOT_COUNTED
+) -> str:
     """Return the sentences for a paper: what is private, under which conditions, and what is not counted."""
     epsilon, share = formatted(cost.upper, ".4g", up=True), shown(as_exact(delta))
     learned = f"{learned} " if learned else ""
     return (
         f"Training is ({epsilon}, {share})-differentially private with respect to {moved}. This holds if"
-        f" {holds}. Epsilon is an upper bound, rounded up. {learned}{more} The choice of hyperparameters on"
-        " the same data is not counted."
+        f" {holds}. Epsilon is an upper bound, rounded up. {learned}{more} {choice}"
     )
 
 
@@ -142,6 +147,9 @@ class Training(AddedRun):
     otherwise; of the four, poisson and shuffle are known under both.
 
     Where a user has up to `examples_per_user` examples, poisson under add-remove protects whole users.
+
+    `tried`, above 1: the mean of the number of runs, drawn from the geometric law, of which only the best is
+    shown (`dpaccount.Repeated`).
     """
 
     examples: int
@@ -151,6 +159,7 @@ class Training(AddedRun):
     sampling: str = POISSON
     relation: Spelled[Relation, Relation | str] = USUAL
     examples_per_user: int = 1
+    tried: Real = ONE
 
     def __post_init__(self) -> None:
         """Refuse what is no training run."""
@@ -179,6 +188,9 @@ class Training(AddedRun):
                 f"{self.steps} steps are no whole passes of {self.pass_steps}",
                 f"use {complete + self.pass_steps}" + (f" or {complete}" if complete else ""),
             )
+        object.__setattr__(self, "tried", exact_argument("tried", self.tried))
+        if self.tried < 1:
+            raise InputError(f"a mean of {shown(self.tried)} runs is out of range", "it is 1 or more")
 
     @property
     def pass_steps(self) -> int:
@@ -196,8 +208,16 @@ class Training(AddedRun):
         return Fraction(self.batch, self.examples)
 
     def plan(self, steps: int | None = None) -> Plan:
-        """Return the plan of all steps, or of the first ones."""
-        count = self.steps if steps is None else steps
+        """Return the plan of all steps, or of the first ones, in each run that is tried."""
+        return self._best(self._one_run(self.steps if steps is None else steps))
+
+    def _best(self, once: Plan) -> Plan:
+        """Return the plan of the best of all runs."""
+        if self.tried == 1:
+            return once
+        return Plan(once.relation, [Repeated(of=run, gamma=1 / self.tried) for run in once.events])
+
+    def _one_run(self, count: int) -> Plan:
         if self.sampling == POISSON:
             noise, held = Gaussian(sigma=self.sigma), self.examples_per_user
             drawn = PoissonSubsampled if self.relation == Relation.ADD_REMOVE else PoissonReplaced
@@ -240,7 +260,7 @@ class Training(AddedRun):
         """Return the ε of the whole run, or of the first steps, at this δ."""
         count = self.steps if steps is None else steps
         bounds, least = Accountant(self.plan(count)).epsilon(delta), self.least_plan(count)
-        if least is None:
+        if least is None or self.tried != 1:
             return bounds
         return Enclosure(Accountant(least).epsilon(delta).lower, bounds.upper)
 
@@ -250,7 +270,8 @@ class Training(AddedRun):
         users = {} if held == 1 else {"examples_per_user": held}
         source = SOURCES[self.sampling] + ("; users: Charles et al. 2024 (arXiv 2407.07737)" if users else "")
         drawn = {"rate": f"{self.batch}/{self.examples}", "sampling": self.sampling}
-        return {**drawn, **users, "source": source}
+        tuned = {} if self.tried == 1 else {"tried": shown(self.tried)}
+        return {**drawn, **users, **tuned, "source": source}
 
     def shuffled(self, delta: Exact) -> Enclosure:
         """Return an ε for batches of a shuffled pass if one example is replaced.
@@ -260,7 +281,7 @@ class Training(AddedRun):
         user by 2kC. It holds for any order, and if a last, incomplete batch is left out.
         """
         noise = Gaussian(sigma=self.sigma, sensitivity=2 * self.examples_per_user, count=self.passes)
-        return Accountant(Plan(Relation.REPLACE_ONE, noise)).epsilon(delta)
+        return Accountant(self._best(Plan(Relation.REPLACE_ONE, noise))).epsilon(delta)
 
     def curve(self, delta: Exact, points: int = POINTS) -> list[tuple[int, Enclosure]]:
         """Return ε after evenly spaced numbers of steps, the last one all; transforms are shared.
@@ -310,7 +331,9 @@ class Training(AddedRun):
             f" clipping norm is added to their sum, and there are {self.steps:,} steps"
         )
         more = self._other_loops(as_exact(delta))
-        return stated(bounds or self.epsilon(delta), delta, moved, holds, more, learned)
+        alone = "Of several such runs, their number geometric of mean"
+        choice = NOT_COUNTED if self.tried == 1 else f"{alone} {shown(self.tried)}, the best is shown alone."
+        return stated(bounds or self.epsilon(delta), delta, moved, holds, more, learned, choice)
 
     def _other_loops(self, delta: Fraction) -> str:
         """Return what holds for a shuffled pass, or how to do better than one."""
@@ -323,7 +346,8 @@ class Training(AddedRun):
                 "It is not a bound for batches of a shuffled pass over the data: for these, epsilon is at"
                 f" most {loose} if one {whose} replaced."
             )
-        better = formatted(Accountant(self._allocated(1, self.steps)).epsilon(delta).upper, ".4g", up=True)
+        allocated = Accountant(self._best(self._allocated(1, self.steps)))
+        better = formatted(allocated.epsilon(delta).upper, ".4g", up=True)
         return (
             f"If instead every example draws one of the {self.pass_steps:,} steps of each pass independently,"
             f" so that batches vary in size (random allocation), epsilon is at most {better} with respect to"
@@ -431,6 +455,7 @@ def sgd(  # noqa: PLR0913 - what a run is
     sampling: str = POISSON,
     relation: str = USUAL,
     examples_per_user: int = 1,
+    tried: Exact = 1,
 ) -> Training:
     """Return a run of DP-SGD with the given noise, or with the noise that a target needs.
 
@@ -438,7 +463,7 @@ def sgd(  # noqa: PLR0913 - what a run is
     `epochs`: passes over the examples, from which steps are rounded up; or `steps`, at least 1.
     `sigma`: the noise multiplier, above 0: the noise's deviation over the clipping norm.
     `target_epsilon`, `delta`: in place of `sigma`, what the least noise is found for; δ in [0, 1).
-    `sampling`, `relation`, `examples_per_user`: as in `Training`.
+    `sampling`, `relation`, `examples_per_user`, `tried`: as in `Training`.
 
     Raises `InputError` for numbers of no training run.
 
@@ -453,7 +478,7 @@ def sgd(  # noqa: PLR0913 - what a run is
     if steps is None and epochs is not None:
         steps = steps_of(epochs, examples, batch, sampling)
     spread: Any = 1 if sigma is None else sigma
-    run = Training(examples, batch, spread, steps or 0, sampling, relation, examples_per_user)
+    run = Training(examples, batch, spread, steps or 0, sampling, relation, examples_per_user, tried)
     if target_epsilon is None or delta is None:
         return run
     return replace(run, sigma=least_sigma(run, target_epsilon, delta).value)

@@ -340,6 +340,14 @@ def _allocated(total: Total, event: ev.RandomAllocation, count: int) -> None:
         total.pair(AllocatedGaussian(steps, inner.mu2[1]), copies)
 
 
+def _repeated(total: Total, event: ev.Repeated, count: int) -> None:
+    from dpaccount.pairs.repeated import RepeatedPair
+
+    inner = composition_of([(event.of, 1)])
+    if not inner.empty:
+        total.pair(RepeatedPair(inner, event.shape, event.gamma, event.mean), count)
+
+
 def _sequence(total: Total, event: ev.Sequence, count: int) -> None:
     for part in event.of:
         total.add(part, count)
@@ -374,5 +382,6 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.PoissonReplaced: _replaced,
     ev.SampledWithoutReplacement: _without_replacement,
     ev.RandomAllocation: _allocated,
+    ev.Repeated: _repeated,
     ev.Sequence: _sequence,
 }

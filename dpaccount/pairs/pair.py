@@ -49,6 +49,7 @@ class LossPair(ABC):
     closed_curve: ClassVar[bool] = False  #: whether one release is best answered by its own curve
     quick_dots: ClassVar[bool] = False  #: whether a height of the curve takes but a few operations
     renyi_only: ClassVar[bool] = False  #: whether nothing but Rényi bounds is known
+    repeats: ClassVar[bool] = False  #: whether it is the best of several runs
 
     # ---- both directions and the ends of the loss
 

@@ -368,6 +368,9 @@ RANGES: dict[str, tuple[int | None, int | None, bool]] = {
     "participations": (1, None, True),
     "separation": (1, None, True),
     "bands": (1, None, True),
+    "shape": (-1, None, False),
+    "gamma": (0, 1, False),
+    "mean": (0, None, False),
 }
 
 

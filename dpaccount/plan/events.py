@@ -37,6 +37,7 @@ from dpaccount.plan.sample_events import (
     PoissonReplaced,
     PoissonSubsampled,
     RandomAllocation,
+    Repeated,
     SampledWithoutReplacement,
 )
 from dpaccount.relation import Relation
@@ -67,6 +68,7 @@ __all__ = [
     "RandomAllocation",
     "RandomizedResponse",
     "Rdp",
+    "Repeated",
     "SampledWithoutReplacement",
     "Sequence",
     "Shuffled",
@@ -305,6 +307,7 @@ VOCABULARY: dict[str, type[Event]] = {
         MatrixFactorisation,
         DpFtrl,
         BandedPoisson,
+        Repeated,
         Sequence,
         Tree,
     )

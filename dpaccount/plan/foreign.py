@@ -14,12 +14,14 @@ from typing import Any
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.exact import double
+from dpaccount.numerics.bisection import bisect
 from dpaccount.plan import events as ev
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
 from dpaccount.relation import Relation
 
 TREE = "dpaccount/dp-event/1"  #: of the script that runs with dp_accounting
+ROUNDING = 1e-9  #: relative, by which a mean in floats may be off
 FLOAT_SUM = Fraction(1, 10**9)  #: by how much weights in floats may miss a sum of 1
 ROW_BY_ROW = (
     "make_clamp",
@@ -88,7 +90,7 @@ def _replaced(event: Event) -> Event:
         if event.of == NO_NOISE:  # whoever is drawn is seen
             return replace(NO_NOISE, delta=event.rate, count=event.count)
         return ev.PoissonReplaced(rate=event.rate, of=event.of, count=event.count)
-    if isinstance(event, ev.SampledWithoutReplacement):
+    if isinstance(event, ev.SampledWithoutReplacement | ev.Repeated):
         return replace(event, of=_replaced(event.of))
     if isinstance(event, ev.Gaussian | ev.Laplace | ev.DiscreteLaplace):
         return replace(event, sensitivity=2 * event.sensitivity)
@@ -144,6 +146,25 @@ def _laplace(table: dict[str, Place]) -> list[Event]:
     return [ev.Laplace(scale=scale) if scale else NO_NOISE]
 
 
+def _repeated(table: dict[str, Place]) -> list[Event]:
+    """Return the best of several runs: an infinite shape, written as text, is Poisson."""
+    once, mean = _together(table["event"]), table["mean"].number(1, 10**100)
+    if table["shape"].value == "inf":
+        return [ev.Repeated(of=once, mean=mean)]
+    shape = table["shape"].number(0)
+    return [once] if mean == 1 else [ev.Repeated(of=once, shape=shape, gamma=_gamma(shape, mean))]
+
+
+def _gamma(shape: Fraction, mean: Fraction) -> Fraction:
+    """Return the γ of this mean η(1/γ − 1)/(1 − γ^η), or a smaller one, which costs more."""
+    eta, most = float(shape), float(mean) * (1 + ROUNDING)
+
+    def few(x: float) -> bool:
+        return math.expm1(-x) < most * (-math.expm1(eta * x) / eta if eta else -x)
+
+    return 1 / mean if shape == 1 else Fraction(math.exp(bisect(few, -600.0, -1e-12, 80)[0]))
+
+
 def _tree(table: dict[str, Place]) -> list[Event]:
     """Return one node's noise on every level of the largest tree: a record is in one leaf of one tree."""
     counts = table["step_counts"]
@@ -192,6 +213,7 @@ _DP_EVENTS: dict[str, tuple[tuple[str, ...], Callable[[dict[str, Place]], list[E
             )
         ],
     ),
+    "RepeatAndSelectDpEvent": (("event", "mean", "shape"), _repeated),
     "SingleEpochTreeAggregationDpEvent": (("noise_multiplier", "step_counts"), _tree),
 }
 

@@ -7,6 +7,7 @@ from dpaccount.errors import InputError
 from dpaccount.numerics.closed import toeplitz
 from dpaccount.numerics.closed.sampling import replaced_loss
 from dpaccount.plan.event_base import (
+    NO_OFFSET,
     ONE,
     Amount,
     Event,
@@ -15,6 +16,7 @@ from dpaccount.plan.event_base import (
     RealRows,
     Reals,
     event_kind,
+    require_nestable,
     walk,
 )
 from dpaccount.plan.gaussian_events import NONE, listed, read_rows
@@ -226,3 +228,32 @@ class BandedPoisson(Event):
         """Return μ² of a unit that is drawn each time: trade-off functions are jointly convex."""
         drawn = self.squares()[0] if self.rate else Counter[Fraction]()
         return sum((square * times for square, times in drawn.items()), Fraction(0))
+
+
+@event_kind
+class Repeated(Event):
+    """The best of K runs of `of`, the only one that is shown, such as the best of K models that were trained.
+
+    K is not shown, and its law knows no data: Poisson of `mean` (nothing is shown if it is 0), or truncated
+    negative binomial of `shape` η > −1 and `gamma` in (0, 1): η = 1 is geometric of mean 1/gamma, η = 0
+    logarithmic (Papernot & Steinke 2021).  `of` holds all that the choice depends on, such as a score.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+    """
+
+    name = "repeated"
+    of: Event
+    shape: Real = ONE
+    gamma: Real = NO_OFFSET
+    mean: Real = NO_OFFSET
+
+    def _check(self) -> None:
+        require_nestable(self.name, self.of)
+        known = self.gamma < 1 and self.shape > -1 and not (self.mean and self.shape != 1)
+        if not known or bool(self.gamma) == bool(self.mean):
+            right = "give mean, above 0, of a Poisson number, or gamma in (0, 1) and shape above -1"
+            raise InputError("this is no law of a number of runs", right, self.name)
+
+    def _pure(self) -> Amount:
+        """Return (2 + η)ε, of a Poisson number ε + mean·δ(0), δ(0) ≤ ε/2 (`pairs.repeated`)."""
+        inner = self.of.pure()
+        return None if inner is None else inner + (self.mean / 2 or 1 + self.shape) * inner

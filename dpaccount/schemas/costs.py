@@ -153,6 +153,7 @@ class SgdRun(Closed, frozen=True, kw_only=True, tag_field="schema", tag="dpaccou
     rate: Annotated[str, Meta(pattern=r"^\d+/\d+$")]
     sampling: Literal["poisson", "random-allocation", "shuffle", "without-replacement"]
     examples_per_user: Positive | Absent = UNSET
+    tried: Exact | Absent = UNSET
     source: str
     relation: RelationName
     delta: Exact

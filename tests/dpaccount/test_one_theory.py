@@ -55,6 +55,7 @@ IN_THE_KERNEL = {
     "sampled_without_replacement": (proof.Gdp(QUARTER), False),
     # one of several steps, not told which, costs no more than the first one would
     "random_allocation": (proof.Pure(QUARTER), False),
+    "repeated": (proof.Pure(F(3, 8)), False),  # thrice that of one run
     "sequence": (proof.Gdp(F(1, 16) + F(1, 40)), False),  # ε-DP of 1/8 is μ-GDP, μ² < 1/40
 }
 AT_ORDERS = {"zcdp": [(F(a), F(a + 1, 50)) for a in (2, 4, 16, 64)], "rdp": SAMPLES["rdp"].points}
@@ -63,6 +64,7 @@ UNCONFIRMED = (
     "shuffled",
     "shuffled_response",
     "gaussian_mixture",
+    "repeated",
 )  #: kinds of which the checker confirms nothing
 #: By how much the checker's δ may exceed the accountant's, relatively.
 WIDER = {"rdp": F(2), "sampled_without_replacement": F(1, 50)}

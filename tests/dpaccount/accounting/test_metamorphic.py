@@ -48,6 +48,7 @@ SAMPLES = {
     "poisson_examples": ev.PoissonExamples(rate="0.25", examples=2, of=ev.Gaussian(sigma=4)),
     "banded_poisson": ev.BandedPoisson(rounds=2, sigma=3, rate="0.25", parts=2),
     "gaussian_mixture": ev.GaussianMixture(sigma=4, moves=[0, 1, 2], weights=["1/2", "1/4", "1/4"]),
+    "repeated": ev.Repeated(of=ev.Pure(epsilon="0.125"), gamma="1/4"),
 }
 NAMES = sorted(SAMPLES)
 #: A population that is the least cover below: whoever may be drawn must be covered.
@@ -86,6 +87,7 @@ MILDER = {
     "poisson_examples": {"rate": Fraction(9, 10), "examples": Fraction(1, 2)},
     "banded_poisson": {"rate": Fraction(9, 10), "sigma": Fraction(11, 10)},
     "gaussian_mixture": {"sigma": Fraction(11, 10)},
+    "repeated": {"gamma": 2, "shape": Fraction(1, 2)},
 }
 #: Those whose milder form is not one parameter times a factor.
 MILDER_EVENTS = {

@@ -20,6 +20,8 @@ TOEPLITZ = {**FTRL, "mechanism": "toeplitz", "coefficients": [1, "1/2", "1/4"]}
 SAMPLE = {"size": 5, "population": 100, "of": {"event": "gaussian", "sigma": 2}}
 FIXED_SIZE = {"event": "sampled_without_replacement", **SAMPLE}
 MIXTURE = {"event": "gaussian_mixture", "sigma": 2, "moves": [0, 1], "weights": ["1/2", "1/2"]}
+BEST = {"event": "repeated", "of": {"event": "gaussian", "sigma": 2}}
+REPEATED = {**BEST, "gamma": "1/2"}
 EXAMPLES = {"event": "poisson_examples", "rate": "1/2", "examples": 2, "of": SAMPLE["of"]}
 BANDED = {
     "event": "banded_poisson",
@@ -66,6 +68,7 @@ WAYS = [  # event, the place of a number in it, values that grow
     ({"event": "poisson_subsampled", "rate": "1/2", "of": SAMPLE["of"]}, ("of", "sigma"), [1, 2, 5]),
     (EXAMPLES, ("rate",), ["1/100", "1/2", 1]), (EXAMPLES, ("examples",), [1, 2, 3, 9]),
     (MIXTURE, ("sigma",), [1, 2, 5]),
+    (REPEATED, ("gamma",), ["1/99", "1/5", "9/10"]), ({**BEST, "mean": 2}, ("mean",), ["1/9", 1, 3]),
     (BANDED, ("rate",), ["1/100", "1/2", 1]), (BANDED, ("rounds",), [1, 4, 5, 13]),
 ]  # fmt: skip
 ADDED = (

@@ -19,7 +19,7 @@ from dpaccount.plan.events import Plan
 from tests.looped import looped
 
 KINDS = sorted(
-    set(ev.VOCABULARY) - {"random_allocation", "shuffled", "shuffled_response", "gaussian_mixture"}
+    set(ev.VOCABULARY) - {"random_allocation", "shuffled", "shuffled_response", "gaussian_mixture", "repeated"}
 )  #: these are not confirmed
 #: Kinds of which the accountant knows more than one curve, or an adaptive optimum: confirmed, not as close.
 LOOSER = ("rdp", "exponential", "bounded_range", "sampled_without_replacement")

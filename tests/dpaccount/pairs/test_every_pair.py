@@ -64,6 +64,10 @@ VALUES = {
         ((Fraction(7, 10), Fraction(0)), (Fraction(1, 5), HALF), (Fraction(1, 10), Fraction(2))),
         ((HALF, HALF), (HALF, ONE)),
     ],
+    "shape": [ONE, ONE, Fraction(0)],
+    "gamma": [Fraction(1, 9), Fraction(0), Fraction(1, 2)],
+    "mean": [Fraction(0), Fraction(2), Fraction(0)],
+    "finite": [False],
     "p": [TABLE.p],
     "q": [TABLE.q],
 }

@@ -32,7 +32,7 @@ SAMPLES = (
     "sampled_without_replacement",
     "random_allocation",
 )
-ALONE = (*SAMPLES, "banded_poisson", "tree", "matrix_factorisation", "sequence")
+ALONE = (*SAMPLES, "banded_poisson", "tree", "matrix_factorisation", "sequence", "repeated")
 INNER = [kind for kind in KINDS if kind not in ALONE]
 OWN = (
     "pure",
@@ -134,11 +134,20 @@ def stand_ins(event, times=1):
     elif name == "sampled_without_replacement":
         q = event.size / event.population
         once = [((1 - q) * gone + q * there, gone) for there, gone in stand_ins(event.of)]
+    elif name == "repeated":
+        once = [best(event, pair) for pair in stand_ins(event.of)]
     elif name == "random_allocation":
         once = [allocated(pair, event.steps, event.times) for pair in stand_ins(event.of)]
     else:
         once = list(_SINGLE[name](event))
     return [_all([pair] * (event.count * times)) for pair in once]
+
+
+def best(event, pair):
+    """The best of a geometric number of runs, the outcomes in the order in which they stand: E x^K by hand."""
+    gamma = float(event.gamma)
+    below = [np.concatenate([[0.0], np.cumsum(law)]) for law in pair]
+    return tuple(np.diff(gamma * x / (1 - (1 - gamma) * x)) for x in below)
 
 
 def banded(event):
@@ -314,6 +323,10 @@ def drawn(rng, name):
     }
     if name in simple:
         return simple[name]()
+    if name == "repeated":
+        return ev.Repeated(
+            of=ev.Sequence(of=(drawn(rng, rng.choice(["pure", "approximate", "gaussian"])),)), gamma="0.2"
+        )
     if name == "sequence":
         return ev.Sequence(of=(ev.Pure(epsilon="0.5"), ev.DiscreteLaplace(scale=2)))
     of = drawn(rng, rng.choice([kind for kind in INNER if _fits(name, kind)]))
@@ -409,7 +422,7 @@ PAIRS = [
 
 
 def test_every_event_has_a_stand_in():
-    assert set(_SINGLE) | {"sequence", *SAMPLES} == set(ev.VOCABULARY)
+    assert set(_SINGLE) | {"sequence", "repeated", *SAMPLES} == set(ev.VOCABULARY)
     assert {name for pair in PAIRS for label in pair for name in label.split("/")} == set(ev.VOCABULARY)
 
 

@@ -24,6 +24,7 @@ from dpaccount.plan.events import (
     Plan,
     PoissonReplaced,
     PoissonSubsampled,
+    Repeated,
     SampledWithoutReplacement,
     Sequence,
     Zcdp,
@@ -81,6 +82,17 @@ READ = [
         },
         [GaussianMixture(sigma=2, moves=[0, 1, 2], weights=[0.2, 0.6, 0.2])],
     ),
+    *(
+        (
+            {"type": "RepeatAndSelectDpEvent", "event": GAUSS, "mean": mean, "shape": shape},
+            [Repeated(of=Gaussian(sigma=1.1), **law)] if law else [Gaussian(sigma=1.1)],
+        )
+        for mean, shape, law in (
+            (20.0, "inf", {"mean": 20}),
+            (20.0, 1.0, {"gamma": "1/20"}),
+            (1.0, 0.0, None),
+        )
+    ),
     # a record is in one leaf, under at most four nodes of the larger tree
     (
         {"type": "SingleEpochTreeAggregationDpEvent", "noise_multiplier": 3.0, "step_counts": [4, 9]},
@@ -91,6 +103,16 @@ READ = [
         [Gaussian(sigma=3, count=3)],
     ),
 ]
+
+
+@looped(("mean", "shape"), [(m, s) for m in (1.001, 3.0, 1e6) for s in (0.0, 0.5, 2.0, 5.0)])
+def test_a_gamma_of_repeat_and_select_is_just_below_that_of_its_mean(mean, shape):
+    event = {"type": "RepeatAndSelectDpEvent", "event": GAUSS, "mean": mean, "shape": shape}
+    gamma = float(tree(event).events[0].gamma)
+    found = math.expm1(-math.log(gamma)) / -math.log(gamma)
+    if shape:
+        found = shape * (1 / gamma - 1) / (1 - gamma**shape)
+    assert mean < found < mean * (1 + 1e-6)
 
 
 @looped(("event", "means"), READ)
