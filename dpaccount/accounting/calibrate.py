@@ -76,6 +76,7 @@ FIXED = {  #: keys whose number cannot be sought, and why
     "categories": "a third value may cost more or less than two do; epsilon may be sought",
     "weights": "they add up to 1, so none is free by itself",
     "shape": "it says which law a number of runs has; gamma may be sought",
+    "batch": "a truncated sample may cost less where it grows; sigma may be sought",
     "parts": "a factor may have as many bands; sigma or rate may be sought",
     "rows": "a bound may fall while an entry grows; sigma may be sought",
     "coefficients": "a bound may fall while a coefficient grows to the next one; the last one may be sought",
@@ -216,11 +217,12 @@ def unknown_in(place: Place) -> Unknown:
     steps = found[0]
     at = "/" + "/".join(map(str, steps))
     key = _key(place.value, steps)
-    if key not in RANGES or key in FIXED:
-        why = FIXED.get(key, "that is no number of an event")
+    siblings = _at(place.value, steps[:-1])
+    cut = "batch" in siblings and key in ("rate", "population")
+    if cut or key not in RANGES or key in FIXED:
+        why = FIXED.get("batch" if cut else key, "that is no number of an event")
         raise place.wrong(f'{at} is written "?": {why}', f"it may stand for {', '.join(SOUGHT)}")
     least, most, integer = RANGES[key]
-    siblings = _at(place.value, steps[:-1])
     if key == "size" and isinstance(siblings.get("population"), int):
         most = siblings["population"]
     if key == "population" and isinstance(siblings.get("size"), int):

@@ -12,6 +12,8 @@ from typing import Any
 
 from dpaccount.errors import InputError
 from dpaccount.numerics.bisection import Ends
+from dpaccount.numerics.closed.sampling import truncation
+from dpaccount.numerics.intervals import ceil_of
 from dpaccount.pairs.composition import Attained, Composition, sort_key
 from dpaccount.pairs.pair import ExactPair, LossPair
 from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
@@ -315,6 +317,23 @@ def _replaced(total: Total, event: ev.PoissonReplaced, count: int) -> None:
         total.pair(ReplacedGaussian(event.rate, inner.mu2[1]), count)
 
 
+def _truncated(total: Total, event: ev.TruncatedPoisson, count: int) -> None:
+    """Add both cases of a truncated sample, as seen; the plain sample where it is never cut."""
+    from dpaccount.pairs import poisson, replaced, truncated
+
+    both = isinstance(event, ev.TruncatedReplaced)
+    mu2, sample = composition_of([(event.of, 1)]).mu2[1], (event.population, event.rate, event.batch)
+    if event.batch == event.population:
+        plain = ev.PoissonReplaced if both else ev.PoissonSubsampled
+        total.add(plain(rate=event.rate, of=event.of), count)
+    elif event.rate and mu2:
+        pair = replaced.ReplacedGaussian if both else poisson.SampledGaussian
+        drawn = min(event.rate, ceil_of(truncation(*sample, 256)[2]))
+        rate = drawn if event.rate == 1 else event.rate  # at rate 1 there is but the second case
+        total.pair(truncated.TruncatedPair(sample, (pair(rate, mu2), pair(drawn, 4 * mu2))), count)
+        total.attained(Attained.NEVER)
+
+
 def _without_replacement(total: Total, event: ev.SampledWithoutReplacement, count: int) -> None:
     from dpaccount.pairs.without_replacement import WithoutReplacement
 
@@ -380,6 +399,8 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.PoissonSubsampled: _poisson,
     ev.PoissonExamples: _examples,
     ev.PoissonReplaced: _replaced,
+    ev.TruncatedPoisson: _truncated,
+    ev.TruncatedReplaced: _truncated,
     ev.SampledWithoutReplacement: _without_replacement,
     ev.RandomAllocation: _allocated,
     ev.Repeated: _repeated,

@@ -248,7 +248,7 @@ class OnSample(Event):
     def _check(self) -> None:
         require_nestable(self.name, self.of)
         if any(part.assumption() for part in walk(self.of)):
-            raise InputError("it holds a pair of laws", "give the pair on the sample itself", self.name)
+            raise InputError("it rests on an assumption", "give the event on the sample itself", self.name)
 
     def _known(self, names: Iterable[str]) -> list[Event]:
         """Return `of` and all inside it; refuses other kinds of events."""
@@ -364,6 +364,7 @@ RANGES: dict[str, tuple[int | None, int | None, bool]] = {
     "parts": (1, None, True),
     "size": (1, None, True),
     "examples": (1, None, True),
+    "batch": (1, None, True),
     "population": (1, None, True),
     "participations": (1, None, True),
     "separation": (1, None, True),

@@ -39,6 +39,8 @@ from dpaccount.plan.sample_events import (
     RandomAllocation,
     Repeated,
     SampledWithoutReplacement,
+    TruncatedPoisson,
+    TruncatedReplaced,
 )
 from dpaccount.relation import Relation
 
@@ -74,6 +76,8 @@ __all__ = [
     "Shuffled",
     "ShuffledResponse",
     "Tree",
+    "TruncatedPoisson",
+    "TruncatedReplaced",
     "Zcdp",
     "allowed",
     "misplaced",
@@ -302,6 +306,8 @@ VOCABULARY: dict[str, type[Event]] = {
         PoissonSubsampled,
         PoissonExamples,
         PoissonReplaced,
+        TruncatedPoisson,
+        TruncatedReplaced,
         SampledWithoutReplacement,
         RandomAllocation,
         MatrixFactorisation,
@@ -375,7 +381,7 @@ class Plan:
     __rmul__ = __mul__
 
     def assumptions(self) -> list[str]:
-        """Return the user's own assumptions, beyond the events: given pairs of laws."""
+        """Return the user's own assumptions, beyond the events: pairs of laws, sizes of datasets."""
         kinds = {id(bare): bare for bare in map(Event.bare, self.events)}.values()
         texts = (part.assumption() for kind in kinds for part in walk(kind))
         return list(dict.fromkeys(filter(None, texts)))
@@ -444,6 +450,8 @@ ELSEWHERE = {
     "banded_poisson": "it is counted under add-remove",
     "gaussian_mixture": "it is counted under add-remove",
     "poisson_replaced": "it is counted under replace-one",
+    "truncated_poisson": "use truncated_replaced, or count it under add-remove",
+    "truncated_replaced": "it is counted under replace-one",
     "random_allocation": "a unit that is replaced is a group of two (--group 2), counted under add-remove",
 }
 

@@ -90,6 +90,9 @@ def _replaced(event: Event) -> Event:
         if event.of == NO_NOISE:  # whoever is drawn is seen
             return replace(NO_NOISE, delta=event.rate, count=event.count)
         return ev.PoissonReplaced(rate=event.rate, of=event.of, count=event.count)
+    if isinstance(event, ev.TruncatedPoisson):  # likewise
+        given = {key: getattr(event, key) for key in ("rate", "population", "batch", "of", "count")}
+        return ev.TruncatedReplaced(**given)
     if isinstance(event, ev.SampledWithoutReplacement | ev.Repeated):
         return replace(event, of=_replaced(event.of))
     if isinstance(event, ev.Gaussian | ev.Laplace | ev.DiscreteLaplace):
@@ -139,6 +142,15 @@ def _mixture(table: dict[str, Place]) -> list[Event]:
     with table["sampling_probs"].placing():
         mixture = ev.GaussianMixture(sigma=sigma or 1, moves=moves, weights=weights)
     return [mixture] if sigma else [NO_NOISE]
+
+
+def _truncated(table: dict[str, Place]) -> list[Event]:
+    """Return a truncated Poisson sample; theirs may be cut to more than there are examples."""
+    size, batch = (table[key].integer(0) for key in ("dataset_size", "truncated_batch_size"))
+    rate, noise = table["sampling_probability"].number(0, 1), _gaussian(table["noise_multiplier"])
+    if noise == NO_NOISE or not (size and batch and rate):
+        return [noise] if size and batch and rate else []
+    return [ev.TruncatedPoisson(rate=rate, population=size, batch=min(batch, size), of=noise)]
 
 
 def _laplace(table: dict[str, Place]) -> list[Event]:
@@ -202,6 +214,10 @@ _DP_EVENTS: dict[str, tuple[tuple[str, ...], Callable[[dict[str, Place]], list[E
                 rate=table["sampling_probability"].number(0, 1), of=_together(table["event"])
             )
         ],
+    ),
+    "TruncatedSubsampledGaussianDpEvent": (
+        ("dataset_size", "sampling_probability", "truncated_batch_size", "noise_multiplier"),
+        _truncated,
     ),
     "SampledWithoutReplacementDpEvent": (
         ("source_dataset_size", "sample_size", "event"),

@@ -99,6 +99,58 @@ class PoissonReplaced(OnSample):
         return self.of.for_group(2)
 
 
+@event_kind
+class TruncatedPoisson(OnSample):
+    """`of`, run on a fresh Poisson sample cut to `batch` examples, one more or less (add-remove only).
+
+    Each of `population` units, as many as the larger dataset has, is drawn by itself with probability `rate`
+    = q; of more than `batch` = B a uniform subset is kept.  `of` is Gaussian noise; `sensitivity` in it is
+    how far one unit that is kept moves the value.
+    It is run `count` times on the units of `cover`, the first and the last (None: all).
+
+    Let J ~ Bin(`population` − 1, q) others be drawn.  If J < B, the unit joins them with probability q.  Else
+    a uniform subset S of B of them is kept, whatever J is; with probability qB/(J + 1) the unit takes the
+    place of a uniform member of S, and moves the value twice as far.  Given S, and which case it is, that is
+    noise on a Poisson sample, of the mean rate over J in the second case; δ is jointly convex over both
+    (Ganesh 2025, arXiv 2508.15089, takes a replaced row there).  The case counts as seen: it may be.
+    """
+
+    name = "truncated_poisson"
+    rate: Real
+    population: int
+    batch: int
+    of: Event
+
+    def _check(self) -> None:
+        super()._check()
+        self._known(("gaussian", "gdp", "sequence"))
+        if self.batch > self.population:
+            wrong = f"{self.population} examples are never more than a batch of {self.batch}"
+            raise InputError(wrong, f"give a batch of at most {self.population}", self.name)
+
+    def assumption(self) -> str:
+        """Return which datasets are compared."""
+        return f"{self.name}: the larger one of two neighbouring datasets has {self.population} examples"
+
+    def whole(self) -> Event | None:
+        """Return the event for a unit that takes another one's place in every sample."""
+        return self.of.for_group(2)
+
+    def for_group(self, k: int) -> Event | None:
+        """Raise `InputError`: datasets of k units differ more in size, and no bound is known."""
+        raise InputError(f"no bound is known for {k} units", "count one unit", self.name)
+
+
+@event_kind
+class TruncatedReplaced(TruncatedPoisson):
+    """`TruncatedPoisson` where one unit's data changes, and both datasets have as many (replace-one only).
+
+    Where it takes another one's place, both its values are at most twice the `sensitivity` away from that.
+    """
+
+    name = "truncated_replaced"
+
+
 #: What `PoissonReplaced` may run.
 BELOW = ("gaussian", "gdp", "laplace", "discrete_laplace", "pure", "permute_and_flip", "sequence")
 

@@ -7,7 +7,9 @@ from fractions import Fraction
 
 from flint import arb
 
+from dpaccount.errors import InputError
 from dpaccount.numerics.intervals import ball, ceil_of, precision
+from dpaccount.numerics.work_budget import kept
 
 
 def shrunk(loss: arb, rate: arb) -> arb:
@@ -40,3 +42,19 @@ def replaced_loss(loss: Fraction, rate: Fraction) -> Fraction:
         return 2 * rate * loss
     with precision(128 + 2 * rate.denominator.bit_length()):
         return ceil_of(shrunk(ball(loss), ball(rate)) - (ball(rate) * ball(-loss).expm1()).log1p())
+
+
+@kept(64)
+def truncation(examples: int, rate: Fraction, batch: int, bits: int) -> tuple[arb, arb, arb]:
+    """Return P(J < batch), P(J ≥ batch) and E[rate·batch/(J + 1) | J ≥ batch], batch < examples.
+
+    J ~ Bin(n − 1, q), n = examples, q = rate.  P(Bin(n, q) ≥ k) = I_q(k, n − k + 1) (NIST DLMF 8.17.5);
+    the mean is batch/n · P(Bin(n, q) > batch)/P(J ≥ batch), as C(n − 1, j)/(j + 1) = C(n, j + 1)/n.
+    """
+    with precision(bits):
+        q, rest = ball(rate), examples - batch
+        more, taken = (q.beta_lower(ball(k), ball(rest), regularized=True) for k in (batch, batch + 1))
+        drawn = taken / more * batch / examples
+        if not drawn.is_finite():
+            raise InputError("so large a dataset is out of reach", "use fewer examples, or a batch of all")
+        return 1 - more, more, drawn

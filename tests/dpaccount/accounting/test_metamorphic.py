@@ -49,6 +49,8 @@ SAMPLES = {
     "banded_poisson": ev.BandedPoisson(rounds=2, sigma=3, rate="0.25", parts=2),
     "gaussian_mixture": ev.GaussianMixture(sigma=4, moves=[0, 1, 2], weights=["1/2", "1/4", "1/4"]),
     "repeated": ev.Repeated(of=ev.Pure(epsilon="0.125"), gamma="1/4"),
+    "truncated_poisson": ev.TruncatedPoisson(rate="0.25", population=2, batch=1, of=ev.Gaussian(sigma=4)),
+    "truncated_replaced": ev.TruncatedReplaced(rate="0.25", population=2, batch=1, of=ev.Gaussian(sigma=4)),
 }
 NAMES = sorted(SAMPLES)
 #: A population that is the least cover below: whoever may be drawn must be covered.
@@ -103,19 +105,14 @@ MILDER_EVENTS = {
     "sampled_without_replacement": ev.SampledWithoutReplacement(
         size=1, population=8, of=ev.Gaussian(sigma=3)
     ),
+    "truncated_poisson": replace(SAMPLES["truncated_poisson"], of=ev.Gaussian(sigma=5)),
+    "truncated_replaced": replace(SAMPLES["truncated_replaced"], of=ev.Gaussian(sigma=5)),
 }
 
 
 def accountant(*events):
-    added = (
-        ev.PoissonSubsampled,
-        ev.PoissonExamples,
-        ev.BandedPoisson,
-        ev.RandomAllocation,
-        ev.GaussianMixture,
-    )
-    sampled = any(isinstance(part, added) for event in events for part in ev.walk(event))
-    return Accountant(Plan(Relation.ADD_REMOVE if sampled else Relation.REPLACE_ONE, events))
+    names = [part.name for event in events for part in ev.walk(event)]
+    return Accountant(Plan(next(r for r in Relation if all(ev.allowed(name, r) for name in names)), events))
 
 
 @cache

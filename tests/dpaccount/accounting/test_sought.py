@@ -23,6 +23,7 @@ MIXTURE = {"event": "gaussian_mixture", "sigma": 2, "moves": [0, 1], "weights": 
 BEST = {"event": "repeated", "of": {"event": "gaussian", "sigma": 2}}
 REPEATED = {**BEST, "gamma": "1/2"}
 EXAMPLES = {"event": "poisson_examples", "rate": "1/2", "examples": 2, "of": SAMPLE["of"]}
+TRUNCATED = {"event": "truncated_poisson", "rate": "1/2", "population": 4, "batch": 2, "of": SAMPLE["of"]}
 BANDED = {
     "event": "banded_poisson",
     "rounds": 9,
@@ -67,7 +68,7 @@ WAYS = [  # event, the place of a number in it, values that grow
     ({"event": "poisson_subsampled", "rate": "1/2", "of": SAMPLE["of"]}, ("rate",), ["1/100", "1/2", 1]),
     ({"event": "poisson_subsampled", "rate": "1/2", "of": SAMPLE["of"]}, ("of", "sigma"), [1, 2, 5]),
     (EXAMPLES, ("rate",), ["1/100", "1/2", 1]), (EXAMPLES, ("examples",), [1, 2, 3, 9]),
-    (MIXTURE, ("sigma",), [1, 2, 5]),
+    (MIXTURE, ("sigma",), [1, 2, 5]), (TRUNCATED, ("of", "sigma"), [2, 3, 5]),
     (REPEATED, ("gamma",), ["1/99", "1/5", "9/10"]), ({**BEST, "mean": 2}, ("mean",), ["1/9", 1, 3]),
     (BANDED, ("rate",), ["1/100", "1/2", 1]), (BANDED, ("rounds",), [1, 4, 5, 13]),
 ]  # fmt: skip
@@ -78,6 +79,7 @@ ADDED = (
     "banded_poisson",
     "random_allocation",
     "gaussian_mixture",
+    "truncated_poisson",
 )
 
 
@@ -132,6 +134,7 @@ PAIR = {"event": "dominating_pair", "p": ["1/2", "1/2"], "q": ["1/4", "3/4"]}
     ("event", "path", "why"),
     [
         ({"event": "rdp", "points": [[2, "1/2"]]}, ("points", 0, 0), "an order says where"),
+        *((TRUNCATED, (key,), "may cost less where it grows") for key in ("batch", "rate", "population")),
         (PAIR, ("p", 0), "probabilities add up to 1"), (PAIR, ("q", 1), "probabilities add up to 1"),
         (TOEPLITZ, ("coefficients", 0), "a bound may fall"), (TOEPLITZ, ("coefficients",), "a bound may fall"),
         ({"event": "gaussian", "sigma": 1, "cover": [1, 2]}, ("cover", 0), "it says who pays"),

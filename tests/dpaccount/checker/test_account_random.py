@@ -13,14 +13,13 @@ import pytest
 from audits.accounts.certificate import certificate
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.checker.accounting import examined
+from dpaccount.checker.accounting.events import UNCONFIRMED
 from dpaccount.exact import as_exact
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
 from tests.looped import looped
 
-KINDS = sorted(
-    set(ev.VOCABULARY) - {"random_allocation", "shuffled", "shuffled_response", "gaussian_mixture", "repeated"}
-)  #: these are not confirmed
+KINDS = sorted(set(ev.VOCABULARY) - {*UNCONFIRMED})
 #: Kinds of which the accountant knows more than one curve, or an adaptive optimum: confirmed, not as close.
 LOOSER = ("rdp", "exponential", "bounded_range", "sampled_without_replacement")
 SIZES = ("0.01", "0.1", "0.25", "0.5", "1")

@@ -68,6 +68,11 @@ VALUES = {
     "gamma": [Fraction(1, 9), Fraction(0), Fraction(1, 2)],
     "mean": [Fraction(0), Fraction(2), Fraction(0)],
     "finite": [False],
+    "sample": [(9, Fraction(2, 3), 7), (4, HALF, 2)],
+    "ways": [
+        (SampledGaussian(Fraction(2, 3), ONE), SampledGaussian(HALF, Fraction(4))),
+        (SampledGaussian(HALF, Fraction(1, 4)), SampledGaussian(Fraction(5, 16), ONE)),
+    ],
     "p": [TABLE.p],
     "q": [TABLE.q],
 }

@@ -32,7 +32,16 @@ SAMPLES = (
     "sampled_without_replacement",
     "random_allocation",
 )
-ALONE = (*SAMPLES, "banded_poisson", "tree", "matrix_factorisation", "sequence", "repeated")
+ALONE = (
+    *SAMPLES,
+    "truncated_poisson",
+    "truncated_replaced",
+    "banded_poisson",
+    "tree",
+    "matrix_factorisation",
+    "sequence",
+    "repeated",
+)
 INNER = [kind for kind in KINDS if kind not in ALONE]
 OWN = (
     "pure",
@@ -105,6 +114,23 @@ def flips(epsilon):
     """Two candidates whose scores draw near, meet, and part again."""
     for behind in (0.25, 0.5, 0.75):
         yield two(laplace_cdf((1 - behind) * epsilon), laplace_cdf(-behind * epsilon))
+
+
+def cut(event, others, *units):
+    """Truncated sums in one dimension of `others`, each the same, and a unit of either value, or none."""
+    q, mu, batch = float(event.rate), float(event.of.sensitivity / event.of.sigma), event.batch
+    ends = np.linspace(-4 - event.population * mu, 4 + event.population * mu, CELLS - 1)
+    laws = []
+    for unit in units:
+        cdf = np.zeros(len(ends))
+        for j in range(event.population):
+            chance = math.comb(event.population - 1, j) * q**j * (1 - q) ** (event.population - 1 - j)
+            drawn = 0.0 if unit is None else q * min(1, batch / (j + 1))
+            at, moved = min(j, batch) * others, min(j, batch - 1) * others + (unit or 0)
+            for weight, mean in ((1 - drawn, at), (drawn, moved)):
+                cdf += chance * weight * np.array([_normal(x - mu * mean) for x in ends])
+        laws.append(np.diff([0.0, *cdf, 1.0]))
+    return tuple(laws)
 
 
 def product(a, b):
@@ -214,6 +240,8 @@ _SINGLE = {
     ],
     "banded_poisson": lambda e: [banded(e)],
     "gaussian_mixture": lambda e: [mixed(e)],
+    "truncated_poisson": lambda e: [cut(e, others, -1, None) for others in (-1, 0, 1)],
+    "truncated_replaced": lambda e: [cut(e, others, -1, 1) for others in (-1, 0, 1)],
     "laplace": lambda e: [cells(laplace_cdf, float(e.sensitivity / e.scale), 6)],
     "discrete_laplace": lambda e: [two_sided(math.exp(-1 / e.scale), int(e.sensitivity))],
     "discrete_gaussian": lambda e: [lattice(lambda x: math.exp(-x * x / (2 * e.sigma**2)), 1, 9)],
@@ -313,6 +341,15 @@ def drawn(rng, name):
         "gaussian_mixture": lambda: ev.GaussianMixture(
             sigma=rng.choice([1, 3]), moves=[0, 2, rng.choice([1, 4])], weights=["0.5", "0.2", "0.3"]
         ),
+        **{
+            name: lambda name=name: ev.VOCABULARY[name](
+                rate=rng.choice(["0.5", "0.8", "1"]),
+                population=3,
+                batch=rng.choice([1, 2, 3]),
+                of=ev.Gaussian(sigma=rng.choice([1, 3])),
+            )
+            for name in ("truncated_poisson", "truncated_replaced")
+        },
         "rdp": lambda: ev.Rdp(points=((Fraction(2), Fraction(1, 10)), (Fraction(8), Fraction(1, 2)))),
         "matrix_factorisation": lambda: ev.MatrixFactorisation(rounds=5, sigma=4),
         "tree": lambda: ev.Tree(rounds=6, sigma=4),

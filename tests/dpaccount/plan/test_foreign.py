@@ -27,6 +27,7 @@ from dpaccount.plan.events import (
     Repeated,
     SampledWithoutReplacement,
     Sequence,
+    TruncatedPoisson,
     Zcdp,
 )
 from dpaccount.plan.foreign import TREE, dp_event_tree, opacus_history, opendp_measurement, to_dp_event
@@ -92,6 +93,15 @@ READ = [
             (20.0, 1.0, {"gamma": "1/20"}),
             (1.0, 0.0, None),
         )
+    (
+        {
+            "type": "TruncatedSubsampledGaussianDpEvent",
+            "dataset_size": 4,
+            "sampling_probability": 0.5,
+            "truncated_batch_size": 9,
+            "noise_multiplier": 2.0,
+        },
+        [TruncatedPoisson(rate=0.5, population=4, batch=4, of=Gaussian(sigma=2))],
     ),
     # a record is in one leaf, under at most four nodes of the larger tree
     (
@@ -151,7 +161,6 @@ def test_poisson_samples_are_read_under_replace_one():
         "RandomizedResponseDpEvent",
         "SampledWithReplacementDpEvent",
         "RepeatAndSelectDpEvent",
-        "TruncatedSubsampledGaussianDpEvent",
         "os.system",
     ],
 )
