@@ -93,6 +93,7 @@ READ = [
             (20.0, 1.0, {"gamma": "1/20"}),
             (1.0, 0.0, None),
         )
+    ),
     (
         {
             "type": "TruncatedSubsampledGaussianDpEvent",
