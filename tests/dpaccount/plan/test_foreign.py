@@ -161,7 +161,6 @@ def test_poisson_samples_are_read_under_replace_one():
         "UnsupportedDpEvent",
         "RandomizedResponseDpEvent",
         "SampledWithReplacementDpEvent",
-        "RepeatAndSelectDpEvent",
         "os.system",
     ],
 )
