@@ -16,14 +16,18 @@ strip 0 ≤ y < πσ each factor has its argument in [0, π) and cos(y/2σ) time
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any
 
 from flint import acb_poly, arb, arb_poly, ctx
 
-from dpaccount.numerics.fourier.sampled_gaussian import OnLine, TiltedSample, float_up, normal
+from dpaccount.numerics.fourier.sampled_gaussian import (
+    FloatParts,
+    OnLine,
+    TiltedSample,
+    float_log,
+    float_up,
+    normal,
+)
 from dpaccount.numerics.fourier.shifted_line import Number
-from dpaccount.numerics.fourier.transforms import log_integral
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.line_mixture import Law, LineMixture, log_sum
 from dpaccount.numerics.work_budget import OutOfReach, kept, spend
@@ -98,7 +102,7 @@ class MovedByParts(OnLine):
         """Return ℓ′(u), the mean move given u."""
         return log_sum(self.law(ctx.prec), u)[1]
 
-    def parts(self) -> tuple[tuple[float, float], ...]:
+    def parts(self) -> FloatParts:
         """Return (log weight, move) of all parts in floats."""
         return tuple((float(w.log().mid()), float(m.mid())) for w, m in self.law(64))
 
@@ -112,7 +116,8 @@ class MovedByParts(OnLine):
 
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
-        return count * _float_log(self.parts(), self.power(s))
+        a = self.power(s)
+        return count * float_log(self.parts(), a, max(a, 1.0))
 
     def by_parts(self, c: arb) -> list[tuple[float, float]]:
         """Return (1 − p_b, V_b), rounded up, for candidate cuts b (`sampled_gaussian.SampledDecay`).
@@ -196,34 +201,3 @@ def _inverse_roots(rate: Fraction, mu2: Fraction, units: int, bits: int) -> list
             if len(roots) == units and all(root.imag.contains(0) and root.real < 0 for root in roots):
                 return [-1 / root.real for root in roots]  # isolated and conjugate: real
     raise OutOfReach("the roots of a mixture are too near to each other")
-
-
-@lru_cache(maxsize=1 << 14)
-def _float_log(parts: tuple[tuple[float, float], ...], a: float) -> float:
-    """Return an estimate of log H(a)."""
-    reach = parts[-1][1]
-    left, right = (2 ** math.ceil(math.log2(1 + max(side, 0.0) * reach)) for side in (-a, max(a, 1.0)))
-    u, weight, logs, excess = _float_grid(parts, left, right)
-    return log_integral(u, weight, a * logs, (a, excess))
-
-
-@lru_cache(maxsize=64)
-def _float_grid(parts: tuple[tuple[float, float], ...], left: int, right: int) -> Any:
-    """Return float quadrature points, their weights, log z and z − 1, for a law moved left and right."""
-    import numpy as np
-
-    (least, first), *moved = parts
-    step = min(0.1, 0.5 / parts[-1][1])
-    # left of it z is nearly the weight of what does not move
-    turns = ((math.log(1e-3 / len(moved)) + least - log + m * m / 2) / m for log, m in moved)
-    turn = -math.inf if first else min(turns)
-    low, high = -9.0 - min(left, max(0.0, -turn) + 1), 9.0 + right
-    u = np.linspace(low, high, min(int((high - low) / step) + 2, 200_001))
-    weight = np.exp(-u * u / 2) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
-    excess, logs = np.zeros_like(u), np.full_like(u, -np.inf)
-    for log, m in parts:
-        move = m * u - m * m / 2
-        excess += math.exp(log) * np.expm1(np.minimum(move, 600))
-        logs = np.logaddexp(logs, log + move)
-    near = (logs > -0.5) & (logs < 300)  # where the excess has more digits
-    return u, weight, np.where(near, np.log1p(np.clip(excess, -0.5, 1e200)), logs), excess

@@ -24,12 +24,12 @@ from dpaccount.numerics.fourier.transforms import (
     Decay,
     OnPoissonSample,
     Transform,
-    float_odds,
     log_integral,
 )
 from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.numerics.work_budget import as_rate, kept, log_rest, spend
 
+FloatParts = tuple[tuple[float, float], ...]  #: (log weight, move), by rising moves
 LEAST_JOINT = 8  #: transforms that have a joint estimate
 MOST_JOINT_MU2 = 16  #: of them
 DEVIATIONS = 30.0  #: turns of a deviation beyond which the bound by parts will do
@@ -116,7 +116,9 @@ class SampledGaussianTransform(OnLine):
 
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
-        return count * _float_log_h(self.rate, self.mu2, self.power(s))
+        q, a = as_rate(self.rate), self.power(s)
+        parts = (math.log1p(-q), 0.0), (math.log(q), math.sqrt(float(self.mu2)))
+        return count * float_log(parts, a, max(a, 0.0))
 
     @classmethod
     def jointly(cls, parts: Counted) -> tuple[Callable[[float], float] | None, Counted]:
@@ -192,32 +194,34 @@ class SampledGaussianTransform(OnLine):
 
 
 @lru_cache(maxsize=1 << 14)
-def _float_log_h(rate: Fraction, mu2: Fraction, a: float) -> float:
-    """Return an estimate of log H(a)."""
-    u, weight, logz, excess = _float_grid(rate, mu2, min(a, 0.0), max(a, 0.0))
-    return log_integral(u, weight, a * logz, (a, excess))
-
-
-def _float_grid(rate: Fraction, mu2: Fraction, low: float, high: float) -> Any:
-    """Return float quadrature points, their weights, log z and z − 1, for powers in [low, high]."""
-    reach = math.sqrt(float(mu2))
-    left = 2 ** math.ceil(math.log2(1 + abs(low) * reach))
-    right = 2 ** math.ceil(math.log2(1 + high * reach))
-    return _cached_grid(rate, mu2, left, right)
+def float_log(parts: FloatParts, a: float, most: float) -> float:
+    """Return an estimate of log H(a) for these parts, on a grid for powers up to `most`."""
+    reach = parts[-1][1]
+    left, right = (2 ** math.ceil(math.log2(1 + max(side, 0.0) * reach)) for side in (-a, most))
+    u, weight, logs, excess = float_grid(parts, left, right)
+    return log_integral(u, weight, a * logs, (a, excess))
 
 
 @lru_cache(maxsize=64)
-def _cached_grid(rate: Fraction, mu2: Fraction, left: int, right: int) -> Any:
+def float_grid(parts: FloatParts, left: int, right: int) -> Any:
+    """Return float quadrature points, their weights, log z and z − 1, for a law moved left and right."""
     import numpy as np
 
-    mu = math.sqrt(float(mu2))
-    step = min(0.1, 0.5 / max(mu, 1e-300))
-    q = as_rate(rate)
-    turn = (math.log(1e-3 * (1 - q) / q) + mu * mu / 2) / mu  # left of it z ≈ 1 − q
+    (least, first), *moved = parts
+    step = min(0.1, 0.5 / parts[-1][1])
+    # left of it z is nearly the weight of what does not move
+    turns = ((math.log(1e-3 / len(moved)) + least - log + m * m / 2) / m for log, m in moved)
+    turn = -math.inf if first else min(turns)
     low, high = -9.0 - min(left, max(0.0, -turn) + 1), 9.0 + right
     u = np.linspace(low, high, min(int((high - low) / step) + 2, 200_001))
     weight = np.exp(-u * u / 2) * (u[1] - u[0]) / math.sqrt(2 * math.pi)
-    return u, weight, *float_odds(u * mu - mu * mu / 2, q)
+    excess, logs = np.zeros_like(u), np.full_like(u, -np.inf)
+    for log, m in parts:
+        move = m * u - m * m / 2
+        excess += math.exp(log) * np.expm1(np.minimum(move, 600))
+        logs = np.logaddexp(logs, log + move)
+    near = (logs > -0.5) & (logs < 300)  # where the excess has more digits
+    return u, weight, np.where(near, np.log1p(np.clip(excess, -0.5, 1e200)), logs), excess
 
 
 @dataclass(frozen=True)

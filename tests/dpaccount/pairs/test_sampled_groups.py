@@ -15,10 +15,10 @@ from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.methods import exact
 from dpaccount.errors import InputError
+from dpaccount.numerics.fourier.sampled_gaussian import float_grid
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.sampled_units import (
     SampledUnitsTransform,
-    _float_grid,
     _inverse_roots,
     log_mixture,
     mixture_terms,
@@ -368,7 +368,7 @@ def test_roots_that_are_too_near_are_given_up_in_seconds(units, mu2):
 def test_estimates_are_numbers_where_some_unit_is_nearly_always_drawn(units, rate):
     """Far left the odds are (1 − q)^k, which 1 + (odds − 1) loses in rounding."""
     q, square = Fraction(rate), Fraction(1, 4)
-    u, _, logs, _ = _float_grid(SampledUnitsTransform(q, square, units).parts(), 1, 1)
+    u, _, logs, _ = float_grid(SampledUnitsTransform(q, square, units).parts(), 1, 1)
     with precision(128):
         exact_logs = [float(log_mixture(q, square, units, (arb(x) / 2).exp())[0].mid()) for x in u[::50]]
     assert logs[::50] == pytest.approx(exact_logs, rel=1e-9, abs=1e-12)
