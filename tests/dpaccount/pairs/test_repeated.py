@@ -116,7 +116,7 @@ def test_no_enumerated_best_costs_more_than_the_bounds(law):
     assert closest > 0.3  # some mechanism comes near
 
 
-@looped("mean", ["1e-3", "1/4", "0.99"])
+@looped("mean", ["1e-3", "1/9", "1/4"])
 def test_few_runs_cost_what_they_reveal_and_never_less(mean):
     """Theorem 6 of arXiv 2110.03620 gives a negative divergence here: K = 0 is likely, and tells nothing."""
     once = dp.Pure(epsilon=1)
@@ -136,7 +136,7 @@ def test_pure_losses_grow_by_the_weight(shape, gamma, inner):
     kappa, e = float(F(gamma) / (1 - F(gamma))), math.exp(F(inner))
     c = math.log1p((e - 1) / (1 + kappa * (e + 1)))  # of randomised response, which dominates
     found = float(Accountant(Repeated(of=dp.Pure(epsilon=inner), shape=shape, gamma=gamma)).epsilon(0).upper)
-    assert found == pytest.approx(float(F(inner)) + (1 + float(F(shape))) * c, rel=1e-5)
+    assert found == pytest.approx(float(F(inner)) + (1 + float(F(shape))) * c, rel=1e-4)
     assert found <= (2 + float(F(shape))) * float(F(inner))
 
 
@@ -198,7 +198,7 @@ def test_runs_that_cost_nothing_cost_nothing(of):
 
 
 def test_failures_are_those_of_the_best_and_larger_plans_hold_it():
-    failing = Repeated(of=dp.Sequence(of=(dp.Pure(epsilon=1),)), gamma="1/20", count=2)
+    failing = Repeated(of=dp.Sequence(of=(dp.Pure(epsilon=1),)), gamma="1/20")
     alone = Repeated(of=dp.events.Approximate(epsilon=1, delta="1e-7"), gamma="1/20")
     assert 1 < epsilon(of=alone.of, gamma="1/20") < 3  # 20 runs fail with probability 2e-6 at most
     assert Accountant(alone).epsilon("1.9e-6").upper == math.inf
@@ -206,7 +206,7 @@ def test_failures_are_those_of_the_best_and_larger_plans_hold_it():
     both = Accountant([alone, dp.Laplace(scale=4)]).epsilon("1e-5")
     assert both.lower is None
     assert 1.25 < both.upper < 3.3
-    assert Accountant(failing).epsilon(0).upper <= 6
+    assert Accountant(failing).epsilon(0).upper <= 3
     assert Accountant(failing, group=2).epsilon("1e-3").upper < 13
     assert Accountant(Repeated(of=alone, mean=2)).epsilon("1e-4").upper < 6
 
