@@ -286,7 +286,7 @@ class TrainingOptions:
     )
     """poisson (each example independently), random-allocation (one step of every pass), shuffle, or
     without-replacement (fresh samples of fixed size)."""
-    sample_rate: Number = None
+    sample_rate: Annotated[Number, Parameter(show=False)] = None  # another spelling of --batch
     """Instead of --batch: the batch size divided by the number of examples."""
     relation: Annotated[str | None, one_of("add-remove", "replace-one")] = None
     """add-remove (one example more or less; usual for poisson and random-allocation) or replace-one."""
@@ -331,7 +331,7 @@ class TrainingOptions:
         run = self._factored(everyone, drawn, spread, steps)
         if run is None:
             held = whole(self.examples_per_user, "--examples-per-user") or 1
-            tried = number(self.tried, "--tried") or 1
+            tried = 1 if self.tried is None else number(self.tried, "--tried")
             run = Training(everyone, drawn, spread, steps, self.sampling, self.relation or "", held, tried)
         if wanted is not None:
             return replace(run, sigma=settle_risk(unknown_sigma(run), wanted).value)
