@@ -20,7 +20,7 @@ a ~ Bin(s, ½) and θ = ((pe^t − 1)s + (e^t − 1)(N + 1 − s))/((p − 1)(1 
 
 A uniform report more is one that anybody may add: N is rounded down to few numbers.
 
-*Points.* Floats are sums of positive numbers, but for one difference; they and what is cut off are rounded
+*Points.* Row are sums of positive numbers, but for one difference; they and what is cut off are rounded
 up. In e^t the curve is convex: chords between points lie above it, and so does their hull.
 """
 
@@ -42,10 +42,10 @@ MOST_VALUES = 10**6  #: likewise
 ERROR = 1e-11  #: relative, of masses and their sums: thousands of roundings of 2^−53
 DEPTH = 90  #: −log of what is cut off at either end of a law
 FAINT = 1e-44  #: masses that are cut off, too
-NEAR, REACH, FAR = 600, 15, 100  #: points within 15 deviations of the loss, and beyond
-LEVELS = 24  #: numbers N
+CLOSE_POINTS, DEVIATIONS, FAR_POINTS = 600, 15, 100  #: points within 15 deviations of the loss, and beyond
+BLANKETS = 24  #: numbers N
 
-Floats = Any  #: an array of floats
+Row = Any  #: an array of floats
 Point = tuple[Fraction, arb]  #: t ≥ 0 and an upper bound on δ(t), exact
 
 
@@ -89,8 +89,8 @@ def _points(epsilon: Fraction, categories: int, users: int) -> list[Point]:
     """Return points at rising t from 0 to ε whose chords in e^t are convex and lie above the curve."""
     high, few = float(epsilon), min(users, MOST_REPORTS)
     p, among = math.exp(high), min(users, MOST_USERS)
-    near = min(REACH * math.expm1(high) * math.sqrt(2 / ((p + categories - 1) * among)), 0.99 * high)
-    at = np.concatenate([np.linspace(0, near, NEAR), np.linspace(near, high, FAR)[1:-1]])
+    near = min(DEVIATIONS * math.expm1(high) * math.sqrt(2 / ((p + categories - 1) * among)), 0.99 * high)
+    at = np.concatenate([np.linspace(0, near, CLOSE_POINTS), np.linspace(near, high, FAR_POINTS)[1:-1]])
     bounds = _of_bits(epsilon, few, at) if categories == 2 else _of_blanket(epsilon, categories, few, at)
     cut = 16 * p * p * math.exp(-DEPTH)
     others, found = clones(epsilon, users), []
@@ -100,7 +100,7 @@ def _points(epsilon: Fraction, categories: int, users: int) -> list[Point]:
     return _hull([*found, (epsilon, arb(0))])
 
 
-def _of_bits(epsilon: Fraction, users: int, at: Floats) -> Floats:
+def _of_bits(epsilon: Fraction, users: int, at: Row) -> Row:
     """Return bounds at each t for two values, but for what is cut off."""
     high, e, best = float(epsilon), np.expm1(at), np.zeros_like(at)
     odds = math.exp(high)
@@ -119,7 +119,7 @@ def _of_bits(epsilon: Fraction, users: int, at: Floats) -> Floats:
     return best
 
 
-def _of_blanket(epsilon: Fraction, categories: int, users: int, at: Floats) -> Floats:
+def _of_blanket(epsilon: Fraction, categories: int, users: int, at: Row) -> Row:
     """Return bounds at each t for more than two values, but for what is cut off."""
     high, e, total = float(epsilon), np.expm1(at), np.zeros_like(at)
     both = math.expm1(high) * (2 + e)
@@ -127,7 +127,7 @@ def _of_blanket(epsilon: Fraction, categories: int, users: int, at: Floats) -> F
     with precision(128):
         share = categories / (ball(epsilon).exp() + categories - 1)
         first, law = _binomial(users - 1, share)
-        stride = -(-len(law) // LEVELS)
+        stride = -(-len(law) // BLANKETS)
         for start in range(0, len(law), stride):
             reports, weight = first + start + 1, law[start : start + stride].sum()
             fewest, seen = _binomial(reports, arb(2) / categories)
@@ -142,7 +142,7 @@ def _of_blanket(epsilon: Fraction, categories: int, users: int, at: Floats) -> F
     return total * float(share.mid()) * both * (1 + ERROR)
 
 
-def _binomial(trials: int, chance: arb) -> tuple[int, Floats]:
+def _binomial(trials: int, chance: arb) -> tuple[int, Row]:
     """Return a least number and the masses of Bin(trials, chance) from it on, by ratios from the mode.
 
     By Hoeffding's bound e^−`DEPTH` is cut off at each end.
