@@ -331,7 +331,7 @@ class TrainingOptions:
         run = self._factored(everyone, drawn, spread, steps)
         if run is None:
             held = whole(self.examples_per_user, "--examples-per-user") or 1
-            tried = 1 if self.tried is None else number(self.tried, "--tried")
+            tried = 1 if self.tried is None else required(self.tried, "--tried")
             run = Training(everyone, drawn, spread, steps, self.sampling, self.relation or "", held, tried)
         if wanted is not None:
             return replace(run, sigma=settle_risk(unknown_sigma(run), wanted).value)

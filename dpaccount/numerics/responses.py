@@ -40,9 +40,9 @@ MOST_REPORTS = 10_000  #: counted here; further ones cost no more
 LOSSES = Fraction(1, 2**30), 16  #: ε for which floats will do
 MOST_VALUES = 10**6  #: likewise
 ERROR = 1e-11  #: relative, of masses and their sums: thousands of roundings of 2^−53
-DEPTH = 90  #: −log of what is cut off at either end of a law
+CUT_OFF = 90  #: −log of what is cut off at either end of a law
 FAINT = 1e-44  #: masses that are cut off, too
-CLOSE_POINTS, DEVIATIONS, FAR_POINTS = 600, 15, 100  #: points within 15 deviations of the loss, and beyond
+CLOSE_POINTS, CLOSE_REACH, FAR_POINTS = 600, 15, 100  #: points within 15 deviations of the loss, and beyond
 BLANKETS = 24  #: numbers N
 
 Row = Any  #: an array of floats
@@ -89,10 +89,10 @@ def _points(epsilon: Fraction, categories: int, users: int) -> list[Point]:
     """Return points at rising t from 0 to ε whose chords in e^t are convex and lie above the curve."""
     high, few = float(epsilon), min(users, MOST_REPORTS)
     p, among = math.exp(high), min(users, MOST_USERS)
-    near = min(DEVIATIONS * math.expm1(high) * math.sqrt(2 / ((p + categories - 1) * among)), 0.99 * high)
+    near = min(CLOSE_REACH * math.expm1(high) * math.sqrt(2 / ((p + categories - 1) * among)), 0.99 * high)
     at = np.concatenate([np.linspace(0, near, CLOSE_POINTS), np.linspace(near, high, FAR_POINTS)[1:-1]])
     bounds = _of_bits(epsilon, few, at) if categories == 2 else _of_blanket(epsilon, categories, few, at)
-    cut = 16 * p * p * math.exp(-DEPTH)
+    cut = 16 * p * p * math.exp(-CUT_OFF)
     others, found = clones(epsilon, users), []
     for t, value in zip(map(Fraction, at.tolist()), map(arb, (bounds + cut).tolist()), strict=True):
         close = categories == 2 and users == few and value > 10**4 * cut  # no clones do better
@@ -145,9 +145,9 @@ def _of_blanket(epsilon: Fraction, categories: int, users: int, at: Row) -> Row:
 def _binomial(trials: int, chance: arb) -> tuple[int, Row]:
     """Return a least number and the masses of Bin(trials, chance) from it on, by ratios from the mode.
 
-    By Hoeffding's bound e^−`DEPTH` is cut off at each end.
+    By Hoeffding's bound e^−`CUT_OFF` is cut off at each end.
     """
-    mode, reach = min(trials, int((trials + 1) * float(chance.mid()))), math.isqrt(DEPTH * trials // 2) + 3
+    mode, reach = min(trials, int((trials + 1) * float(chance.mid()))), math.isqrt(CUT_OFF * trials // 2) + 3
     least, most = max(0, mode - reach), min(trials, mode + reach)
     log = ball(trials + 1).lgamma() - ball(mode + 1).lgamma() - ball(trials - mode + 1).lgamma()
     top = float((log + mode * chance.log() + (trials - mode) * (1 - chance).log()).exp().mid())
