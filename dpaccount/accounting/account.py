@@ -18,14 +18,17 @@ from dpaccount.accounting.methods.answer import (
     NOTHING,
     UNREACHED,
     Answer,
+    DeltaAt,
+    EpsilonAt,
+    Question,
     intersect_largest_loss,
     intersect_lower,
     intersect_upper,
     largest_answer,
-    within_unit,
+    unit_ends,
 )
 from dpaccount.exact import Enclosure, Number
-from dpaccount.numerics.closed import gaussian, renyi
+from dpaccount.numerics.closed import gaussian
 from dpaccount.numerics.intervals import ceil_of, floor_of, precision
 from dpaccount.numerics.work_budget import (
     METHOD,
@@ -55,40 +58,33 @@ CLOSED_FORM = "mean and deviation"
 
 @dataclass(frozen=True)
 class Method:
-    """A method: its name, when it applies, and what it gives, None where that is not close enough.
-
-    `epsilon` takes a total, δ, the gap, and from where on ε need be known closely; `delta` a total, ε and
-    the gap.
-    """
+    """A method: its name, when it applies, and what it answers, None where that is not close enough."""
 
     name: str
     applies: Callable[[Composition], object]
-    epsilon: Callable[[Composition, Fraction, Fraction, Number], Enclosure | None]
-    delta: Callable[[Composition, Fraction, Fraction], Enclosure | None]
+    answer: Callable[[Composition, Question], Enclosure | None]
 
 
 # Exact sums come first, as their width is rounding alone; then what gets wider with the parts, lattices last:
 # every pair has them, and how close they come depends on the work that is left.
 #: For known pairs, in this order, in each direction of the relation; the last one always gives something.
 EXACT = (
-    Method("one step", exact.has_curve, exact.one_step_epsilon, exact.one_step_delta),
-    Method("truncated powers", exact.equal_copies, exact.powers_epsilon, exact.powers_delta),
-    Method("exact lattice", exact.has_transform, exact.grid_epsilon, exact.grid_delta),
-    Method("counted losses", exact.lacks_transform, exact.counted_epsilon, exact.counted_delta),
-    Method("capped lattice", exact.few_at_a_time, exact.capped_epsilon, exact.capped_delta),
-    Method("Fourier inversion", upper.always, exact.inverted_epsilon, exact.inverted_delta),
-    Method("lattice", upper.always, exact.lattice_epsilon, exact.lattice_delta),
+    Method("one step", exact.has_curve, exact.by_own_curve),
+    Method("truncated powers", exact.equal_copies, exact.by_powers),
+    Method("exact lattice", exact.has_transform, exact.by_grid),
+    Method("counted losses", exact.lacks_transform, exact.by_counts),
+    Method("capped lattice", exact.few_at_a_time, exact.by_capped),
+    Method("Fourier inversion", upper.always, exact.by_inversion),
+    Method("lattice", upper.always, exact.by_lattice),
 )
 
 #: Where some part is an upper bound: all of them are tried, in each direction of the relation.
 UPPER = (
-    Method("Rényi bound", upper.always, upper.renyi_epsilon, upper.renyi_delta),
-    Method("Rényi bound", upper.has_orders, upper.given_epsilon, upper.given_delta),
-    Method("dominating pairs", upper.adds_up, upper.summed_epsilon, upper.summed_delta),
-    Method("dominating pairs", upper.by_pairs, upper.pairs_epsilon, upper.pairs_delta),
+    Method("Rényi bound", upper.always, upper.by_best_order),
+    Method("Rényi bound", upper.has_orders, upper.by_given_orders),
+    Method("dominating pairs", upper.adds_up, upper.by_sum),
+    Method("dominating pairs", upper.by_pairs, upper.by_curves),
 )
-
-Ask = Callable[[Method], Enclosure | None]
 
 
 @certified
@@ -97,48 +93,51 @@ def epsilon(total: Composition, target: Fraction, gap: Fraction) -> Answer:
     lost = total.failure()[1]
     if not total.upper or not lost < target < 1:
         return _epsilon_with_failures(total, target, gap)
-    rest, aim = total.without_failures(), (target - lost) / (1 - lost)
-    ranges = upper.equal_ranges(rest)
-    if ranges is not None:
-        bound, method = upper.range_epsilon(*ranges, aim)
-        return Answer(Enclosure(None, bound), method)
-    if (best := _best_of_runs(rest)) is not None:
-        once = epsilon(best.inner, best.of_one(aim), gap).bounds.upper
-        curve = Answer(Enclosure(None, once + _weight(best)), "best of several runs")
-        ask = limited(granted(METHOD))(
-            lambda: renyi.epsilon(rest.renyi, aim) if best.mean > FEW_RUNS else None
-        )
-        return _cross_checked(curve, ask)
-    answer = _epsilon_with_failures(total, target, gap)
-    for order in () if exhausted() else upper.moderate_orders(rest):
-        better = upper.better_epsilon(rest, order, aim, answer.bounds.upper)
-        if better is not None:
-            answer = Answer(Enclosure(None, better), "optimal conversion of one Rényi order")
-    return answer
+    rest, question = total.without_failures(), EpsilonAt((target - lost) / (1 - lost), gap)
+    special = _of_special(rest, question)
+    return special or _converted(rest, question, _epsilon_with_failures(total, target, gap))
 
 
 @certified
 def delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
     """Return δ(at), at ≥ 0, within gap·δ where a method can."""
-    ranges = upper.equal_ranges(total)
-    if ranges is not None:
-        bound, method = upper.range_delta(*ranges, at)
-        return Answer(Enclosure(None, bound), method)
-    if (best := _best_of_runs(total)) is not None:
-        bound = best.delta(at - _weight(best), _one_run(best))
-        curve = Answer(Enclosure(None, bound), "best of several runs")
-        return _with_orders(best, curve, lambda: renyi.delta(total.renyi, at))
+    question = DeltaAt(at, gap)
+    special = _of_special(total, question)
+    if special is not None:
+        return special
     answer = _delta_with_failures(total, at, gap)
-    if not total.upper or total.failures or answer.bounds.upper == 0 or exhausted():
+    if not total.upper or total.failures or answer.bounds.upper == 0:
         return answer
-    for order in upper.moderate_orders(total):
-        better = upper.better_delta(total, order, at, answer.bounds.upper)
+    return _converted(total, question, answer)
+
+
+def _converted(total: Composition, question: Question, answer: Answer) -> Answer:
+    """Return the answer, or a bound below it by the optimal conversion of single Rényi orders."""
+    for order in () if exhausted() else upper.moderate_orders(total):
+        better = upper.better(total, order, question, answer.bounds.upper)
         if better is not None:
             answer = Answer(Enclosure(None, better), "optimal conversion of one Rényi order")
     return answer
 
 
-# ---- the best of several runs, from what is known of one
+# ---- equal bounded ranges, and the best of several runs, from what is known of one
+
+
+def _of_special(total: Composition, question: Question) -> Answer | None:
+    """Return the answer for a total of which more is known; None for others."""
+    if (ranges := upper.equal_ranges(total)) is not None:
+        bound, method = upper.of_ranges(*ranges, question)
+        return Answer(Enclosure(None, bound), method)
+    if (best := _best_of_runs(total)) is None:
+        return None
+    if isinstance(question, EpsilonAt):
+        bound = epsilon(best.inner, best.of_one(question.at), question.gap).bounds.upper + _weight(best)
+    else:
+        bound = best.delta(question.at - _weight(best), _one_run(best))
+    curve = Answer(Enclosure(None, bound), "best of several runs")
+    if best.mean <= FEW_RUNS:
+        return curve
+    return _cross_checked(curve, limited(granted(METHOD))(lambda: question.renyi(total.renyi)))
 
 
 def _best_of_runs(total: Composition) -> Any:
@@ -149,10 +148,6 @@ def _best_of_runs(total: Composition) -> Any:
 
 def _one_run(best: Any) -> Callable[[Fraction], Fraction]:
     return lambda t: Fraction(delta(best.inner, t, NARROW).bounds.upper)
-
-
-def _with_orders(best: Any, curve: Answer, bound: Callable[[], Fraction | None]) -> Answer:
-    return _cross_checked(curve, limited(granted(METHOD))(bound)) if best.mean > FEW_RUNS else curve
 
 
 _weight = kept(64)(lambda best: best.weight(_one_run(best)))
@@ -169,18 +164,18 @@ def _epsilon_with_failures(total: Composition, target: Fraction, gap: Fraction) 
     if target < low:
         return Answer(INFINITE, "exact")
     if target < high:  # undecided, from failures too many to multiply out
-        best = _epsilon(rest, (high - low) / (1 - low), gap)
+        best = _without_failures(rest, EpsilonAt((high - low) / (1 - low), gap))
         return _as_attained(total, Answer(Enclosure(best.bounds.lower, math.inf), best.method))
-    answer = _epsilon(rest, (target - high) / (1 - high), gap)
+    answer = _without_failures(rest, EpsilonAt((target - high) / (1 - high), gap))
     if low != high:
-        best = _epsilon(rest, (target - low) / (1 - low), gap)
+        best = _without_failures(rest, EpsilonAt((target - low) / (1 - low), gap))
         answer = Answer(Enclosure(best.bounds.lower, answer.bounds.upper), answer.method)
     return _as_attained(total, answer)
 
 
 def _delta_with_failures(total: Composition, at: Fraction, gap: Fraction) -> Answer:
     low, high = total.failure()
-    answer = _delta(total.without_failures(), at, gap)
+    answer = _without_failures(total.without_failures(), DeltaAt(at, gap))
     lower, above = answer.bounds.lower, answer.bounds.upper
     bounds = Enclosure(
         None if lower is None else low + (1 - low) * Fraction(lower), high + (1 - high) * Fraction(above)
@@ -198,43 +193,33 @@ def _as_attained(total: Composition, answer: Answer) -> Answer:
 # ---- closed forms, then closer methods within them
 
 
-def _epsilon(total: Composition, target: Fraction, gap: Fraction) -> Answer:
-    """Return ε(target) of a total without failures, 0 ≤ target < 1."""
+def _without_failures(total: Composition, question: Question) -> Answer:
+    """Return the answer for a total without failures; a δ that is given is below 1."""
     if total.empty:
         return Answer(NOTHING, "exact")
-    if target == 0:
+    of_epsilon = isinstance(question, EpsilonAt)
+    if of_epsilon and question.at == 0:
         return largest_loss(total)
-    answer = _closer(total, closed_forms.epsilon(total, target), lambda: close_epsilon(total, target, gap))
-    return _within_simpler(total, answer, Fraction(1), lambda other: _epsilon(other, target, gap))
-
-
-def _delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
-    """Return δ(at) of a total without failures."""
-    if total.empty:
-        return Answer(NOTHING, "exact")
-    answer = _closer(total, closed_forms.delta(total, at), lambda: close_delta(total, at, gap))
-    answer = _within_simpler(total, answer, Fraction(0), lambda other: _delta(other, at, gap))
+    answer = _closer(total, closed_forms.enclosure(total, question), lambda: close(total, question))
+    answer = _within_simpler(total, answer, question)
     lower, above = answer.bounds.lower, answer.bounds.upper
-    known = all(pair.closed_curve for pair, _ in total.pairs)
-    if not known or lower is None or above - lower <= NARROW * above:
+    if of_epsilon or lower is None or above - lower <= NARROW * above:
         return answer
-    with suppress(*UNREACHED):
-        answer = intersect_lower(
-            answer, max(closed_forms.one_large_loss(way, at) for way in total.directions)
-        )
+    if all(pair.closed_curve for pair, _ in total.pairs):
+        with suppress(*UNREACHED):
+            large = max(closed_forms.one_large_loss(way, question.at) for way in total.directions)
+            answer = intersect_lower(answer, large)
     return answer
 
 
-def _within_simpler(
-    total: Composition, answer: Answer, unit: Fraction, ask: Callable[[Composition], Answer]
-) -> Answer:
+def _within_simpler(total: Composition, answer: Answer, question: Question) -> Answer:
     """Return a wide answer between those of simpler pairs, where the total has such ends."""
     lower, above = answer.bounds.lower or 0, answer.bounds.upper
-    width, size = above - lower, max(unit, above)
+    width, size = above - lower, max(1, above) if isinstance(question, EpsilonAt) else above
     ends = None if width <= NARROW * size else total.bracketing_pairs(sorts=width > COARSE * size)
     if ends is None:
         return answer
-    less, more = map(ask, ends)
+    less, more = (_without_failures(end, question) for end in ends)
     found = intersect_lower(intersect_upper(answer, more.bounds.upper), less.bounds.lower)
     return answer if found == answer else replace(found, method=f"{more.method} of simpler pairs")
 
@@ -263,31 +248,24 @@ def _least_work(counted: tuple[ExactPair, int]) -> float:
     return ALIKE if alike else SAMPLE
 
 
-def close_epsilon(total: Composition, target: Fraction, gap: Fraction) -> Answer:
-    """Return ε(target) by the tables of methods, in the worse direction."""
+def close(total: Composition, question: Question) -> Answer:
+    """Return the answer by the tables of methods, in the worse direction."""
     if total.upper:
-        return _over_directions(total, lambda way, _: _least_epsilon(way, target, gap))
-    if not total.pairs:
-        ends = gaussian.epsilon(target, total.mu2, Fraction(1, 10**17))
+        return _over_directions(total, question, _least)
+    if isinstance(question, DeltaAt):
+        if not total.pairs:
+            return Answer(unit_ends(gaussian.delta(question.at, total.mu2)), "gaussian curve")
+        if question.at >= largest_loss(total).bounds.upper:
+            return Answer(NOTHING, "exact")
+        answer = _over_directions(total, question, _first)
+    elif not total.pairs:
+        ends = gaussian.epsilon(question.at, total.mu2, Fraction(1, 10**17))
         answer = Answer(Enclosure(*ends), "gaussian curve")
-    elif any(way.fails_more_often(target) for way in total.directions):
+    elif any(way.fails_more_often(question.at) for way in total.directions):
         answer = Answer(INFINITE, "failure mass")
     else:
-        answer = _over_directions(total, lambda way, least: _first_epsilon(way, target, gap, least))
-    return _cross_checked(answer, lambda: upper.check_epsilon(total, target))
-
-
-def close_delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
-    """Return δ(at) by the tables of methods, in the worse direction."""
-    if total.upper:
-        return _over_directions(total, lambda way, _: _least_delta(way, at, gap))
-    if not total.pairs:
-        value = gaussian.delta(at, total.mu2)
-        return Answer(within_unit(floor_of(value), ceil_of(value)), "gaussian curve")
-    if at >= largest_loss(total).bounds.upper:
-        return Answer(NOTHING, "exact")
-    answer = _over_directions(total, lambda way, _: _first_delta(way, at, gap))
-    return _cross_checked(answer, lambda: upper.check_delta(total, at))
+        answer = _over_directions(total, question, _first)
+    return _cross_checked(answer, lambda: upper.check(total, question))
 
 
 def _cross_checked(answer: Answer, bound: Callable[[], Fraction | None]) -> Answer:
@@ -299,7 +277,9 @@ def _cross_checked(answer: Answer, bound: Callable[[], Fraction | None]) -> Answ
         return answer
 
 
-def _over_directions(total: Composition, answer: Callable[[Composition, Number], Answer]) -> Answer:
+def _over_directions(
+    total: Composition, question: Question, answer: Callable[[Composition, Question], Answer]
+) -> Answer:
     """Return the worse direction's answer; they share the work.
 
     The second one need not be known closely where it costs less than the first one's lower end.  Of many
@@ -309,88 +289,81 @@ def _over_directions(total: Composition, answer: Callable[[Composition, Number],
     ways = total.directions
     simpler = total.bracketing_pairs() if len(ways) > 1 and exact.has_many_samples(total) else None
     if simpler is not None:
-        above = [answer(way, Fraction(0)) for way in simpler[1].directions]
+        above = [answer(way, question) for way in simpler[1].directions]
         worst = max((0, 1), key=lambda k: above[k].bounds.upper)
         other = above[1 - worst]
         rest = Answer(Enclosure(Fraction(0), other.bounds.upper), other.method)
-        first = answer(ways[worst], Fraction(0))
+        first = answer(ways[worst], question)
         if (first.bounds.lower or 0) < other.bounds.upper:
             with suppress(*UNREACHED):
-                rest = intersect_upper(answer(ways[1 - worst], Fraction(0)), other.bounds.upper)
+                rest = intersect_upper(answer(ways[1 - worst], question), other.bounds.upper)
         return largest_answer([first, rest])
     for left, way in zip(range(len(ways), 0, -1), ways, strict=True):
-        least = answers[0].bounds.lower if answers else None
+        if answers and isinstance(question, EpsilonAt):
+            question = replace(question, least=answers[0].bounds.lower or Fraction(0))
         with limited(steps_left() / left):
-            answers.append(answer(way, least or Fraction(0)))
+            answers.append(answer(way, question))
     return largest_answer(answers)
 
 
 # ---- the tables
 
 
-def _first_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Answer:
-    """Return one direction's ε(target) by the first method that comes close enough."""
-    if total.infinite_mass() == target:  # then what is left is the largest of the finite losses
+def _first(total: Composition, question: Question) -> Answer:
+    """Return one direction's answer by the first method that comes close enough."""
+    if isinstance(question, DeltaAt):
+        if all_within(total, question.at):
+            return Answer(NOTHING, "exact")
+        anything = Answer(Enclosure(Fraction(0), Fraction(1)), "no method in time")
+        return _first_close(total, question) or anything
+    if total.infinite_mass() == question.at:  # then what is left is the largest of the finite losses
         return largest_loss(total.without_infinite_mass(), one_way=True)
-    if all_within(total, least):  # the other direction costs more
-        return Answer(Enclosure(Fraction(0), least), "largest loss")
-    answer = _first(total, lambda method: method.epsilon(total, target, gap, least))
-    return intersect_largest_loss(total, answer or Answer(Enclosure(Fraction(0), math.inf), "lattice"))
+    if all_within(total, question.least):  # the other direction costs more
+        return Answer(Enclosure(Fraction(0), question.least), "largest loss")
+    answer = _first_close(total, question) or Answer(Enclosure(Fraction(0), math.inf), "lattice")
+    return intersect_largest_loss(total, answer)
 
 
-def _first_delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
-    """Return one direction's δ(at) by the first method that comes close enough."""
-    if all_within(total, at):
-        return Answer(NOTHING, "exact")
-    answer = _first(total, lambda method: method.delta(total, at, gap))
-    return answer or Answer(Enclosure(Fraction(0), Fraction(1)), "no method in time")
-
-
-def _first(total: Composition, ask: Ask) -> Answer | None:
+def _first_close(total: Composition, question: Question) -> Answer | None:
     """Return the first method's answer; one that gives up hands on to the next, the last one may raise."""
     *methods, last = [method for method in EXACT if method.applies(total)]
     for method in methods:
         try:
             with limited(steps_left() * (1 if exact.has_many_samples(total) else SHARE)):
-                bounds = ask(method)
+                bounds = method.answer(total, question)
         except UNREACHED:
             continue
         if bounds is not None:
             return Answer(bounds, method.name)
-    bounds = ask(last)
+    bounds = last.answer(total, question)
     return None if bounds is None else Answer(bounds, last.name)
 
 
-def _least_epsilon(total: Composition, target: Fraction, gap: Fraction) -> Answer:
-    """Return the least bound on one direction's ε(target).
+def _least(total: Composition, question: Question) -> Answer:
+    """Return the least bound on one direction's answer.
 
     The exact cost of the part that has one is no lower bound here.
     """
-    mass = total.infinite_mass()
-    spared = total if mass is None or mass > target else total.without_infinite_mass()
-    if mass == target:  # then what is left is the largest of the finite losses
+    mass, finite = total.infinite_mass(), total.without_infinite_mass()
+    if isinstance(question, DeltaAt):
+        if all_within(total, question.at):
+            return Answer(NOTHING, "exact")
+        answer = _least_of_all(total, question, Fraction(1))
+        return intersect_upper(answer, mass) if all_within(finite, question.at) else answer
+    spared = total if mass is None or mass > question.at else finite
+    if mass == question.at:  # then what is left is the largest of the finite losses
         return intersect_largest_loss(spared, Answer(Enclosure(None, math.inf), "no bound"))
-    answer = _least(total, lambda method: method.epsilon(total, target, gap, Fraction(0)), math.inf)
-    return intersect_largest_loss(spared, answer)
+    return intersect_largest_loss(spared, _least_of_all(total, question, math.inf))
 
 
-def _least_delta(total: Composition, at: Fraction, gap: Fraction) -> Answer:
-    """Return the least bound on one direction's δ(at)."""
-    if all_within(total, at):
-        return Answer(NOTHING, "exact")
-    answer = _least(total, lambda method: method.delta(total, at, gap), Fraction(1))
-    finite = all_within(total.without_infinite_mass(), at)
-    return intersect_upper(answer, total.infinite_mass()) if finite else answer
-
-
-def _least(total: Composition, ask: Ask, otherwise: Number) -> Answer:
+def _least_of_all(total: Composition, question: Question, otherwise: Number) -> Answer:
     """Return the least upper end of all methods; raises `OutOfReach` where every one gives up."""
     tried: list[tuple[Number, str] | None] = []
     for method in UPPER:
         if method.applies(total):
             try:  # others may take a third of the work each: a lattice follows
                 with limited(steps_left() / (1 if method is UPPER[-1] else 3)):
-                    bounds = ask(method)
+                    bounds = method.answer(total, question)
             except UNREACHED:
                 continue
             tried.append(None if bounds is None else (bounds.upper, method.name))

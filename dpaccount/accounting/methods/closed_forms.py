@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from dpaccount.accounting.methods.answer import EpsilonAt, Question
 from dpaccount.exact import Enclosure, Number
 from dpaccount.numerics.closed import renyi
 from dpaccount.numerics.closed.moments import Moments
@@ -24,25 +25,17 @@ BEFORE = Fraction(1, 1 << 20)  #: below ε: where a slope begins
 MAX_NESTED_SAMPLES = 8  #: of samples of samples; deeper ones are bounded by what is sampled
 
 
-def epsilon(total: Composition, target: Fraction) -> Enclosure:
-    """Return an enclosure of ε(target), 0 < target < 1, of a total without failures."""
+def enclosure(total: Composition, question: Question) -> Enclosure:
+    """Return an enclosure of ε(δ), 0 < δ < 1, or of δ(ε), of a total without failures."""
+    of_epsilon, at = isinstance(question, EpsilonAt), question.at
+    above, below = (_epsilons_above, _epsilons_below) if of_epsilon else (_deltas_above, _deltas_below)
     # Unlimited: this is the answer where a closer method has used up the work.
-    with unlimited(), precision(bits(total, target)):
-        high = _least(_epsilons_above(total, target, MAX_NESTED_SAMPLES), math.inf)
-        if total.upper:
-            return Enclosure(None, high)
-        low = _most(_epsilons_below(total, target, MAX_NESTED_SAMPLES))
-        return Enclosure(low, max(low, high))
-
-
-def delta(total: Composition, at: Fraction) -> Enclosure:
-    """Return an enclosure of δ(`at`) of a total without failures."""
     with unlimited(), precision(bits(total, at)):
-        high = _least(_deltas_above(total, at, MAX_NESTED_SAMPLES), 1)
+        high = _least(above(total, at, MAX_NESTED_SAMPLES), math.inf if of_epsilon else Fraction(1))
         if total.upper:
             return Enclosure(None, high)
-        low = _most(_deltas_below(total, at, MAX_NESTED_SAMPLES))
-        return Enclosure(low, max(low, Fraction(high)))
+        low = _most(below(total, at, MAX_NESTED_SAMPLES))
+        return Enclosure(low, max(low, high))
 
 
 def one_large_loss(total: Composition, at: Fraction) -> Fraction:

@@ -5,20 +5,18 @@ Each returns an enclosure, None where it does not come close enough, and raises 
 """
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from flint import ctx
 
-from dpaccount.accounting.methods.answer import within_unit
-from dpaccount.exact import Enclosure, Number
+from dpaccount.accounting.methods.answer import DeltaAt, EpsilonAt, Question, unit_ends
+from dpaccount.exact import Enclosure
 from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.closed.laplace import TruncatedPowers
 from dpaccount.numerics.fourier import contours, fourier, saddlepoint
 from dpaccount.numerics.intervals import accurate, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.lattice import composing, counted_losses, exact_grids
-from dpaccount.numerics.lattice.exact_grids import OnGrid
 from dpaccount.numerics.work_budget import SECOND, OutOfReach, granted, over_limit
 from dpaccount.pairs.composition import Composition
 
@@ -47,22 +45,18 @@ def has_curve(total: Composition) -> bool:
     return total.one_pair is not None and total.one_pair.closed_curve
 
 
-def one_step_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure:
-    """Return ε(target) of one pair by its own curve."""
-    curve = total.pairs[0][0].curve(100 + int(-log_float(target) / LOG2))
-    if ceil_of(curve(Fraction(0))) <= target:
+def by_own_curve(total: Composition, question: Question) -> Enclosure:
+    """Answer for one pair by its own curve."""
+    pair, at = total.pairs[0][0], question.at
+    if isinstance(question, DeltaAt):
+        return unit_ends(accurate(lambda: pair.curve(ctx.prec)(at), 80))
+    curve = pair.curve(100 + int(-log_float(at) / LOG2))
+    if ceil_of(curve(Fraction(0))) <= at:
         return Enclosure(Fraction(0), Fraction(0))
     high = Fraction(1, 1 << 20)
-    while not ceil_of(curve(high)) <= target:
+    while not ceil_of(curve(high)) <= at:
         high *= 2
-    return Enclosure(*solve(curve, target, Fraction(0), high, high / 10**17))
-
-
-def one_step_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure:
-    """Return δ(epsilon) of one pair by its own curve."""
-    pair = total.pairs[0][0]
-    value = accurate(lambda: pair.curve(ctx.prec)(epsilon), 80)
-    return within_unit(floor_of(value), ceil_of(value))
+    return Enclosure(*solve(curve, at, Fraction(0), high, high / 10**17))
 
 
 # ---- equal copies that compose in closed form
@@ -76,29 +70,17 @@ def equal_copies(total: Composition) -> TruncatedPowers | None:
     return pair.copies(count)
 
 
-def powers_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure | None:
-    """Return ε(target) of equal pairs in closed form."""
+def by_powers(total: Composition, question: Question) -> Enclosure | None:
+    """Answer for equal pairs in closed form."""
     copies, product = equal_copies(total), total.transform()
     if copies is None or product is None:
         return None
-    guess, _ = saddlepoint.guess(product.log_m, log_float(target))
+    if isinstance(question, DeltaAt):
+        return unit_ends(copies.delta(question.at, 60, -question.log_delta(product) / LOG2))
+    guess, _ = saddlepoint.guess(product.log_m, log_float(question.at))
     hint = (Fraction(guess * 0.999), Fraction(guess * 1.001))
-    width = min(gap, max(gap**2, Fraction(1, 10**12))) * max(1, int(guess))
-    return Enclosure(*copies.epsilon(target, width, hint))
-
-
-def powers_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
-    """Return δ(epsilon) of equal pairs in closed form."""
-    copies, product = equal_copies(total), total.transform()
-    if copies is None or product is None:
-        return None
-    value = copies.delta(epsilon, 60, -_log_delta(product, epsilon) / LOG2)
-    return within_unit(floor_of(value), ceil_of(value))
-
-
-def _log_delta(product: contours.Product, epsilon: Fraction) -> float:
-    """Return a float a little below log δ(epsilon)."""
-    return contours.estimate_delta(product, float(epsilon)).log_delta - 0.01
+    width = min(question.gap, max(question.gap**2, Fraction(1, 10**12))) * max(1, int(guess))
+    return Enclosure(*copies.epsilon(question.at, width, hint))
 
 
 # ---- an exact lattice: losses on one rational grid
@@ -114,36 +96,21 @@ def lacks_transform(total: Composition) -> bool:
     return not has_transform(total)
 
 
-def grid_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure | None:
-    """Return ε(target) where all losses lie on one grid of bearable size."""
-    log_target = log_float(target)
-    grids = _grids(total, lambda product: -log_target)
-    if grids is None:
-        return None
-    return _open_above(*exact_grids.compose(grids[0], log_target / LOG2).epsilon(target, CLOSE))
-
-
-def grid_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
-    """Return δ(epsilon) where all losses lie on one grid of bearable size."""
-    grids = _grids(total, lambda product: -_log_delta(product, epsilon))
-    if grids is None:
-        return None
-    value = exact_grids.compose(grids[0], -grids[1] / LOG2).curve(epsilon)
-    return within_unit(floor_of(value), ceil_of(value))
-
-
-def _grids(
-    total: Composition, depth_of: Callable[[contours.Product], float]
-) -> tuple[list[tuple[OnGrid, int]], float] | None:
-    """Return the pairs on grids and how deep they matter; None where there is no common grid."""
+def by_grid(total: Composition, question: Question) -> Enclosure | None:
+    """Answer where all losses lie on one grid of bearable size."""
     product = total.transform()
     if product is None:
         return None
-    depth = depth_of(product)
+    log_delta = question.log_delta(product)
     grids = [(grid, count) for pair, count in total.pairs if (grid := pair.on_grid()) is not None]
     if total.mu2[1] or len(grids) < len(total.pairs):
         return None
-    return (grids, depth) if exact_grids.suits(grids, lambda: _loss_range(product, depth)) else None
+    if not exact_grids.suits(grids, lambda: _loss_range(product, -log_delta)):
+        return None
+    composed = exact_grids.compose(grids, log_delta / LOG2)
+    if isinstance(question, DeltaAt):
+        return unit_ends(composed.curve(question.at))
+    return question.enclosure(*composed.epsilon(question.at, CLOSE))
 
 
 def _loss_range(product: contours.Product, depth: float) -> float:
@@ -152,30 +119,23 @@ def _loss_range(product: contours.Product, depth: float) -> float:
     return 2 * (math.sqrt(2 * variance * (depth + 45)) + variance)
 
 
-def _open_above(low: Fraction, high: Fraction | None) -> Enclosure:
-    return Enclosure(low, math.inf if high is None else high)
-
-
 # ---- few losses, counted one by one
 
 
-def counted_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure | None:
-    """Return ε(target) by counting how often each of a few losses occurs."""
-    few = few_losses(total, -log_float(target))
-    return None if few is None else _open_above(*counted_losses.epsilon(few, target))
-
-
-def counted_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
-    """Return δ(epsilon) by counting how often each of a few losses occurs."""
+def by_counts(total: Composition, question: Question) -> Enclosure | None:
+    """Answer by counting how often each of a few losses occurs."""
+    if isinstance(question, EpsilonAt):
+        few = few_losses(total, -log_float(question.at))
+        return None if few is None else question.enclosure(*counted_losses.epsilon(few, question.at))
     # What is left out must be small next to δ, which is not known beforehand.
     for depth in DEPTHS:
         few = few_losses(total, depth)
         if few is None:
             return None
-        value = few.delta(epsilon)
-        low, high = floor_of(value), ceil_of(value)
-        if high - low <= gap * high or depth > 500:
-            return within_unit(low, high)
+        found = few.delta(question.at)
+        low, high = floor_of(found), ceil_of(found)
+        if question.is_close(low, high) or depth > 500:
+            return question.enclosure(low, high)
     return None
 
 
@@ -195,38 +155,25 @@ def few_losses(total: Composition, depth: float) -> counted_losses.Composed | No
 # ---- Fourier inversion
 
 
-def inverted_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure | None:
-    """Return ε(target) by Fourier inversion; None where that does not come close enough."""
+def by_inversion(total: Composition, question: Question) -> Enclosure | None:
+    """Answer by Fourier inversion; None where that does not come close enough."""
     product = total.transform(summed=True)
     if product is None:
         return None
-    for digits in _digits(total, gap):
+    at, gap = question.at, question.gap * 4 / 5
+    for digits in _digits(total, question.gap):
         try:
-            ends = fourier.epsilon(product, target, log_float(target), gap * 4 / 5, digits)
+            if isinstance(question, EpsilonAt):
+                ends = fourier.epsilon(product, at, log_float(at), gap, digits)
+            else:
+                ends = fourier.delta(product, at, gap, digits)
         # So many digits may be out of reach where fewer are not; spent work ends the method.
         except OutOfReach:
             if over_limit():
                 raise
             continue
-        if ends is not None and ends[1] - ends[0] <= gap * max(Fraction(1), ends[0]):
-            return Enclosure(*ends)
-    return None
-
-
-def inverted_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
-    """Return δ(epsilon) by Fourier inversion; None where that does not come close enough."""
-    product = total.transform(summed=True)
-    if product is None:
-        return None
-    for digits in _digits(total, gap):
-        try:
-            ends = fourier.delta(product, epsilon, gap * 4 / 5, digits)
-        except OutOfReach:
-            if over_limit():
-                raise
-            continue
-        if ends is not None and ends[1] - ends[0] <= gap * ends[1]:
-            return within_unit(*ends)
+        if ends is not None and question.is_close(*ends):
+            return question.enclosure(*ends)
     return None
 
 
@@ -270,49 +217,29 @@ def _capped(total: Composition, most: float | None) -> "CappedSearch":
     return CappedSearch(parts, granted(most), mirrored=mirrored)
 
 
-def capped_epsilon(
-    total: Composition, target: Fraction, gap: Fraction, least: Number, most: float | None = None
-) -> Enclosure | None:
-    """Return ε(target) by lattices of what may stay below ε; None where that does not come close enough."""
+def by_capped(total: Composition, question: Question, most: float | None = None) -> Enclosure | None:
+    """Answer by lattices of what may stay below ε; None where that does not come close enough."""
     product = total.transform(summed=True)
-    near = 1.0 if product is None else contours.estimate_epsilon(product, log_float(target)).epsilon
-    low, high = _capped(total, most).epsilon(target, gap, near)
-    return Enclosure(low, high) if high is not None and high - low <= gap * max(Fraction(1), high) else None
-
-
-def capped_delta(
-    total: Composition, epsilon: Fraction, gap: Fraction, most: float | None = None
-) -> Enclosure | None:
-    """Return δ(epsilon) by lattices of what may stay below ε; None where that does not come close enough."""
-    product = total.transform(summed=True)
-    near = -40.0 if product is None else _log_delta(product, epsilon)
-    low, high = _capped(total, most).delta(epsilon, gap, near / LOG2)
-    return within_unit(low, high) if high - low <= gap * high else None
+    if isinstance(question, EpsilonAt):
+        log_delta = log_float(question.at)
+        near = 1.0 if product is None else contours.estimate_epsilon(product, log_delta).epsilon
+        low, high = _capped(total, most).epsilon(question.at, question.gap, near)
+    else:
+        near = -40.0 if product is None else question.log_delta(product)
+        low, high = _capped(total, most).delta(question.at, question.gap, near / LOG2)
+    return question.enclosure(low, high) if high is not None and question.is_close(low, high) else None
 
 
 # ---- lattices, which any pair has
 
 
-def lattice_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure:
-    """Return ε(target) by lattices, closely where it may exceed `least`."""
-    if few_at_a_time(total):
-        found = capped_epsilon(total, target, gap, least, LAST_CAPPED)
-        if found is not None:
-            return found
-    low, high = composing.epsilon(total, target, gap, least) if _few_steps(total) else (Fraction(0), None)
-    return Enclosure(None if total.upper else low, math.inf if high is None else high)
-
-
-def lattice_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
-    """Return δ(epsilon) by lattices; None for too many steps."""
-    if few_at_a_time(total):
-        found = capped_delta(total, epsilon, gap, LAST_CAPPED)
-        if found is not None:
-            return found
-    return Enclosure(*composing.delta(total, epsilon, gap)) if _few_steps(total) else None
-
-
-def _few_steps(total: Composition) -> bool:
-    """Say whether lattices may be composed in reasonable time."""
+def by_lattice(total: Composition, question: Question) -> Enclosure | None:
+    """Answer by lattices; None for too many steps."""
+    if few_at_a_time(total) and (found := by_capped(total, question, LAST_CAPPED)) is not None:
+        return found
     most = composing.ONE_STEP_COPIES if total.upper else MAX_STEPS
-    return all(count <= most for _, count in total.counted)
+    if any(count > most for _, count in total.counted):
+        return None
+    if isinstance(question, DeltaAt):
+        return Enclosure(*composing.delta(total, question.at, question.gap))
+    return question.enclosure(*composing.epsilon(total, question.at, question.gap, question.least))

@@ -5,15 +5,15 @@ orders an optimal conversion (`closed.single_order`).
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
 from flint import arb
 
 from dpaccount.accounting.methods import exact
+from dpaccount.accounting.methods.answer import DeltaAt, EpsilonAt, Question
 from dpaccount.exact import Enclosure, Number
-from dpaccount.numerics.closed import bounded_range, renyi, single_order
+from dpaccount.numerics.closed import bounded_range, single_order
 from dpaccount.numerics.fourier import saddlepoint
 from dpaccount.numerics.intervals import ball, log_float
 from dpaccount.pairs.composition import Composition, max_over_directions
@@ -43,24 +43,14 @@ def has_orders(total: Composition) -> bool:
     return bool(total.orders)
 
 
-def renyi_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure | None:
-    """Return a bound on ε(target) at the best Rényi order."""
-    return _upper(renyi.epsilon(total.renyi, target, []))
+def by_best_order(total: Composition, question: Question) -> Enclosure | None:
+    """Bound the answer at the best Rényi order."""
+    return _upper(question.renyi(total.renyi))
 
 
-def renyi_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
-    """Return a bound on δ(epsilon) at the best Rényi order."""
-    return _upper(renyi.delta(total.renyi, epsilon, []))
-
-
-def given_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure | None:
-    """Return a bound on ε(target) at the best given order."""
-    return _upper(renyi.epsilon(total.renyi, target, total.orders))
-
-
-def given_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
-    """Return a bound on δ(epsilon) at the best given order."""
-    return _upper(renyi.delta(total.renyi, epsilon, total.orders))
+def by_given_orders(total: Composition, question: Question) -> Enclosure | None:
+    """Bound the answer at the best given order."""
+    return _upper(question.renyi(total.renyi, total.orders))
 
 
 # ---- lattices above upper curves
@@ -71,15 +61,12 @@ def by_pairs(total: Composition) -> bool:
     return bool(total.mu2[1] or total.pairs) or any(not pair.renyi_only for pair, _ in total.upper)
 
 
-def pairs_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure | None:
-    """Return a bound on ε(target) by lattices above the curves."""
-    found = exact.lattice_epsilon(_merged(total), target, gap, least)
-    return None if found.upper == math.inf else found
-
-
-def pairs_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
-    """Return a bound on δ(epsilon) by lattices above the curves."""
-    return exact.lattice_delta(_merged(total), epsilon, gap) or Enclosure(None, Fraction(1))
+def by_curves(total: Composition, question: Question) -> Enclosure | None:
+    """Bound the answer by lattices above the curves."""
+    found = exact.by_lattice(_merged(total), question)
+    if isinstance(question, DeltaAt):
+        return found or Enclosure(None, Fraction(1))
+    return None if found is None or found.upper == math.inf else found
 
 
 def adds_up(total: Composition) -> bool:
@@ -87,14 +74,9 @@ def adds_up(total: Composition) -> bool:
     return by_pairs(total) and _summed(total) is not total
 
 
-def summed_epsilon(total: Composition, target: Fraction, gap: Fraction, least: Number) -> Enclosure | None:
-    """Return a bound on ε(target) by lattices, above the curves of what Rényi bounds add up to."""
-    return pairs_epsilon(_summed(total), target, gap, least)
-
-
-def summed_delta(total: Composition, epsilon: Fraction, gap: Fraction) -> Enclosure | None:
-    """Return a bound on δ(epsilon) by lattices, above the curves of what Rényi bounds add up to."""
-    return pairs_delta(_summed(total), epsilon, gap)
+def by_sum(total: Composition, question: Question) -> Enclosure | None:
+    """Bound the answer by lattices, above the curves of what Rényi bounds add up to."""
+    return by_curves(_summed(total), question)
 
 
 def _summed(total: Composition) -> Composition:
@@ -122,33 +104,20 @@ def _merged(total: Composition) -> Composition:
 # ---- a Rényi bound of known pairs, as a cross-check of what another method found
 
 
-def check_epsilon(total: Composition, target: Fraction) -> Fraction | None:
-    """Return a Rényi bound on ε(target) at the order that the saddle points to."""
+def check(total: Composition, question: Question) -> Fraction | None:
+    """Return a Rényi bound on the answer at the order that the saddle points to."""
 
     def value(way: Composition) -> Fraction | None:
-        order = _order(way, lambda m: saddlepoint.guess(m, log_float(target))[1])
-        return order and renyi.epsilon(way.renyi, target, [order])
+        product = way.transform()
+        if product is None:
+            return None
+        if isinstance(question, EpsilonAt):
+            c = saddlepoint.guess(product.log_m, log_float(question.at))[1]
+        else:
+            c = saddlepoint.saddle(product.log_m, float(question.at))
+        return question.renyi(way.renyi, (1 + Fraction(c),)) if 1e-6 < c < MAX_ORDER else None
 
     return max_over_directions(total, value)
-
-
-def check_delta(total: Composition, epsilon: Fraction) -> Fraction | None:
-    """Return a Rényi bound on δ(epsilon) at the order that the saddle points to."""
-
-    def value(way: Composition) -> Fraction | None:
-        order = _order(way, lambda m: saddlepoint.saddle(m, float(epsilon)))
-        return order and renyi.delta(way.renyi, epsilon, [order])
-
-    return max_over_directions(total, value)
-
-
-def _order(total: Composition, saddle_of: Callable[[saddlepoint.LogM], float]) -> Fraction | None:
-    """Return the order to cross-check at; None where a transform is missing or the order out of reach."""
-    product = total.transform()
-    if product is None:
-        return None
-    c = saddle_of(product.log_m)
-    return 1 + Fraction(c) if 1e-6 < c < MAX_ORDER else None
 
 
 # ---- equal bounded-range mechanisms
@@ -164,58 +133,39 @@ def equal_ranges(total: Composition) -> tuple[Fraction, int] | None:
     return pair.eta, count
 
 
-def range_epsilon(eta: Fraction, count: int, target: Fraction) -> tuple[Number, str]:
-    """Return a bound on ε(target) of equal bounded-range mechanisms, and the method's name."""
-    if count == 1:
-        return min(eta, bounded_range.single_epsilon(eta, target)), "bounded range"
-    known = [count * eta, renyi.epsilon(_zcdp(eta, count), target)]
-    table = bounded_range.table(eta, count, target)
-    if table is not None:
-        known.append(table.epsilon(target))
-    return min(bound for bound in known if bound is not None), _range_method(table)
-
-
-def range_delta(eta: Fraction, count: int, epsilon: Fraction) -> tuple[Number, str]:
-    """Return a bound on δ(epsilon) of equal bounded-range mechanisms, and the method's name."""
-    if count == 1 or epsilon >= count * eta:
-        return bounded_range.single_delta(eta, epsilon / count), "bounded range"
-    smooth = renyi.delta(_zcdp(eta, count), epsilon)
-    table = None if smooth is None else bounded_range.table(eta, count, smooth / 1000)
-    known = [Fraction(1), smooth, None if table is None else table.delta(epsilon)]
-    return min(bound for bound in known if bound is not None), _range_method(table)
-
-
-def _range_method(table: bounded_range.Adaptive | None) -> str:
-    return "Rényi bound" if table is None else "adaptive bounded range"
-
-
-def _zcdp(eta: Fraction, count: int) -> renyi.Bound:
-    """Return the Rényi bound of kη²/8-zCDP (Cesar & Rogers 2021)."""
-    return lambda order: ball(order * count * eta**2 / 8)
+def of_ranges(eta: Fraction, count: int, question: Question) -> tuple[Number, str]:
+    """Return a bound on the answer for equal bounded-range mechanisms, and the method's name."""
+    at, of_epsilon = question.at, isinstance(question, EpsilonAt)
+    if of_epsilon and count == 1:
+        return min(eta, bounded_range.single_epsilon(eta, at)), "bounded range"
+    if not of_epsilon and (count == 1 or at >= count * eta):
+        return bounded_range.single_delta(eta, at / count), "bounded range"
+    smooth = question.renyi(lambda order: ball(order * count * eta**2 / 8))  # zCDP (Cesar & Rogers 2021)
+    if of_epsilon:
+        table = bounded_range.table(eta, count, at)
+        known = [count * eta, smooth, None if table is None else table.epsilon(at)]
+    else:
+        table = None if smooth is None else bounded_range.table(eta, count, smooth / 1000)
+        known = [Fraction(1), smooth, None if table is None else table.delta(at)]
+    name = "Rényi bound" if table is None else "adaptive bounded range"
+    return min(bound for bound in known if bound is not None), name
 
 
 # ---- the optimal conversion of bounds at single orders
 
 
-def better_epsilon(total: Composition, order: Fraction, target: Fraction, most: Number) -> Fraction | None:
-    """Return a bound on ε(target) below `most` by the optimal conversion of one order; else None."""
-    tau = _both_ways(total, order)
-    if tau is None or not tau < MAX_VALUE or not 0 < most < MAX_VALUE:
+def better(total: Composition, order: Fraction, question: Question, most: Number) -> Fraction | None:
+    """Return a bound on the answer below `most` by the optimal conversion of one order; else None."""
+    tau, at = _both_ways(total, order), question.at
+    if tau is None or not tau < MAX_VALUE or at > MAX_VALUE or not 0 < most <= MAX_VALUE:
         return None
     most = Fraction(most)
-    if not single_order.excludes(order, tau, most * (1 - 10 * BISECTION_WIDTH), target):
-        return None
-    return single_order.epsilon(order, tau, target, most, most * BISECTION_WIDTH)
-
-
-def better_delta(total: Composition, order: Fraction, epsilon: Fraction, most: Number) -> Fraction | None:
-    """Return a bound on δ(epsilon) below `most` by the optimal conversion of one order; else None."""
-    tau, most = _both_ways(total, order), Fraction(most)
-    if tau is None or not tau < MAX_VALUE or epsilon > MAX_VALUE:
-        return None
-    if not single_order.excludes(order, tau, epsilon, most * (1 - 10 * BISECTION_WIDTH)):
-        return None
-    return single_order.delta(order, tau, epsilon, most)
+    less = most * (1 - 10 * BISECTION_WIDTH)
+    if isinstance(question, EpsilonAt):
+        found = single_order.excludes(order, tau, less, at)
+        return single_order.epsilon(order, tau, at, most, most * BISECTION_WIDTH) if found else None
+    found = single_order.excludes(order, tau, at, less)
+    return single_order.delta(order, tau, at, most) if found else None
 
 
 def _both_ways(total: Composition, order: Fraction) -> arb | None:

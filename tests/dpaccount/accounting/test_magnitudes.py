@@ -8,11 +8,12 @@ from fractions import Fraction
 import pytest
 
 from dpaccount.accounting import account as answering
-from dpaccount.accounting.account import close_delta, close_epsilon
+from dpaccount.accounting.account import close
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.answers import account_answer
 from dpaccount.accounting.calibrate import calibrate
 from dpaccount.accounting.methods import closed_forms
+from dpaccount.accounting.methods.answer import DeltaAt, EpsilonAt
 from dpaccount.documents import parse_json
 from dpaccount.numerics.closed.gaussian import _of_large, mu_squared
 from dpaccount.pairs.of_events import composition_of
@@ -109,11 +110,13 @@ SMALL = (
 def test_bounds_in_closed_form_meet_the_exact_ones(event, count):
     total = composition_of([(event, count)])
     for target in (Fraction(1, 10**7), Fraction(1, 20), Fraction(7, 10)):
-        rough, fine = (closed_forms.epsilon(total, target), close_epsilon(total, target, Fraction(1, 10**4)))
+        rough, fine = (
+            ask(total, EpsilonAt(target, Fraction(1, 10**4))) for ask in (closed_forms.enclosure, close)
+        )
         assert rough.lower <= fine.bounds.upper
         assert fine.bounds.lower <= rough.upper
     for at in (Fraction(0), Fraction(1), Fraction(count)):
-        rough, fine = (closed_forms.delta(total, at), close_delta(total, at, Fraction(1, 10**4)))
+        rough, fine = (ask(total, DeltaAt(at, Fraction(1, 10**4))) for ask in (closed_forms.enclosure, close))
         assert rough.lower <= fine.bounds.upper
         assert fine.bounds.lower <= rough.upper
 
@@ -186,6 +189,6 @@ def test_a_bug_in_a_method_is_no_looser_answer(table, monkeypatch):
 
     first, *others = getattr(answering, table)
     plan = [ev.Gaussian(sigma=5), ev.Zcdp(rho="0.05") if table == "UPPER" else ev.Laplace(scale=3)]
-    monkeypatch.setattr(answering, table, (replace(first, applies=lambda _: True, epsilon=broken), *others))
+    monkeypatch.setattr(answering, table, (replace(first, applies=lambda _: True, answer=broken), *others))
     with pytest.raises(ValueError, match="planted"):
         Accountant(plan).epsilon("1e-6")

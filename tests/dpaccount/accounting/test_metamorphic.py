@@ -11,6 +11,7 @@ import pytest
 from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.methods import upper
+from dpaccount.accounting.methods.answer import EpsilonAt
 from dpaccount.errors import InputError
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
@@ -263,7 +264,7 @@ def test_both_directions_of_add_remove():
     assert ways[0].pairs[0][0].reversed() == ways[1].pairs[0][0]
     assert composition_of([(ev.Gaussian(sigma=1), 1)]).directions[0].symmetric
     for delta in (Fraction(1, 100), Fraction(1, 10**6)):
-        alone = [account._first_epsilon(way, delta, Fraction(1, 10**6), Fraction(0)).bounds for way in ways]
+        alone = [account._first(way, EpsilonAt(delta, Fraction(1, 10**6))).bounds for way in ways]
         both = epsilon(event, delta=str(float(delta)), gap="1e-6")
         assert max(bounds.lower for bounds in alone) <= both.upper
         assert both.lower <= max(bounds.upper for bounds in alone)

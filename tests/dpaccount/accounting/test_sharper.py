@@ -12,6 +12,7 @@ from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import calibrate
 from dpaccount.accounting.methods import upper
+from dpaccount.accounting.methods.answer import EpsilonAt
 from dpaccount.numerics.closed import bounded_range, renyi, single_order
 from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
 from dpaccount.pairs.of_events import composition_of
@@ -311,7 +312,7 @@ def test_points_given_several_times_are_one_sum():
     ]
     assert abs(costs[0] - costs[1]) < 5 * Fraction(GAP)
     total = composition_of([(points_of(9), 10), (beside, 1)])
-    apart = upper.pairs_epsilon(total, Fraction(1, 10**6), Fraction(COARSE), Fraction(0))
+    apart = upper.by_curves(total, EpsilonAt(Fraction(1, 10**6), Fraction(COARSE)))
     assert costs[1] < apart.upper * Fraction(999, 1000)  # ten curves lose ten times by conversion
 
 
@@ -331,8 +332,8 @@ def test_high_orders_alone_are_composed_as_curves_where_that_is_better():
     high = Rdp(points=[(10**6, "1/10")])
     total = composition_of([(high, 200), (Laplace(scale=10), 1)])
     found = account.epsilon(total, Fraction(1, 10**5), Fraction(1, 100)).bounds.upper
-    summed = upper.summed_epsilon(total, Fraction(1, 10**5), Fraction(1, 100), Fraction(0)).upper
-    assert found <= upper.pairs_epsilon(total, Fraction(1, 10**5), Fraction(1, 100), Fraction(0)).upper
+    summed = upper.by_sum(total, EpsilonAt(Fraction(1, 10**5), Fraction(1, 100))).upper
+    assert found <= upper.by_curves(total, EpsilonAt(Fraction(1, 10**5), Fraction(1, 100))).upper
     assert found <= summed
 
 

@@ -12,6 +12,7 @@ import pytest
 from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.methods import exact
+from dpaccount.accounting.methods.answer import DeltaAt, EpsilonAt
 from dpaccount.numerics.fourier import fourier
 from dpaccount.numerics.intervals import ceil_of, floor_of, precision
 from dpaccount.numerics.lattice.capped import Capped
@@ -72,7 +73,7 @@ def assert_quadrature_agrees(rows, *, added):
     way = total.reversed() if added else total
     most = sum(-math.log1p(-float(q)) for q, _ in rows)
     at = Fraction(most / 3 if added else 3 * most)
-    found = exact.capped_delta(way, at, GAP, math.inf)
+    found = exact.by_capped(way, DeltaAt(at, GAP), math.inf)
     parts = [tuple(map(mpmath.mpf, row)) for row in rows]
     value = Fraction(str(by_quadrature(parts, mpmath.mpf(at.numerator) / at.denominator, added=added)))
     close = Fraction(1, 10**10)
@@ -106,10 +107,10 @@ def test_they_agree_with_fourier_inversion(seed):
         with suppress(OutOfReach), limited(SECOND / 4):
             found = fourier.delta(way.transform(), at, coarse, 5.0)
         low, high = found or (Fraction(0), Fraction(1))
-        bounds = exact.capped_delta(way, at, coarse, SECOND)
+        bounds = exact.by_capped(way, DeltaAt(at, coarse), SECOND)
         if bounds is not None:
             assert max(low, bounds.lower) <= min(high, bounds.upper)
-            epsilon = exact.capped_epsilon(way, bounds.upper, coarse, 0, SECOND)
+            epsilon = exact.by_capped(way, EpsilonAt(bounds.upper, coarse), SECOND)
             assert epsilon is None or epsilon.lower <= at
 
 

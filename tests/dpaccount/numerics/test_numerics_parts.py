@@ -10,6 +10,7 @@ from flint import arb
 
 from dpaccount.accounting import account
 from dpaccount.accounting.methods import exact
+from dpaccount.accounting.methods.answer import EpsilonAt
 from dpaccount.numerics.closed import gaussian, laplace, renyi
 from dpaccount.numerics.fourier import contours, fourier
 from dpaccount.numerics.fourier.contours import Contour, Product
@@ -356,7 +357,7 @@ def test_wide_and_narrow_inversions_enclose_one_number(delta, narrowest):
     )
     low, high = Fraction(0), Fraction(10**6)
     for gap in (Fraction(1, 20), Fraction(1, 1000), Fraction(1, 10**narrowest)):
-        found = exact.inverted_epsilon(total, target, gap, Fraction(0))
+        found = exact.by_inversion(total, EpsilonAt(target, gap))
         assert found is not None
         assert found.upper - found.lower <= gap * max(1, found.lower)
         low, high = max(low, found.lower), min(high, found.upper)

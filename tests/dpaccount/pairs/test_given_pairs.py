@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from audits import cli
 from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.methods.answer import DeltaAt, EpsilonAt
 from dpaccount.accounting.methods.closed_forms import one_large_loss
-from dpaccount.accounting.methods.exact import inverted_delta, inverted_epsilon
+from dpaccount.accounting.methods.exact import by_inversion
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.numerics.fourier import fourier
@@ -79,13 +80,13 @@ def test_copies_on_a_contour_cost_what_is_enumerated(pair, count, delta):
     """In one direction: for so few outcomes other methods come first."""
     way = composition_of([(pair * count, 1)])
     p, q = ([math.prod(row) for row in itertools.product(law, repeat=count)] for law in (pair.p, pair.q))
-    at = inverted_epsilon(way, Fraction(delta), GAP, 0)
+    at = by_inversion(way, EpsilonAt(Fraction(delta), GAP))
     if at is not None:
         low, high = (Fraction(math.exp(end)) for end in (at.lower, at.upper))
         assert _above(p, q, high * (1 + NEAR)) <= Fraction(delta)
         assert at.lower == 0 or _above(p, q, low * (1 - NEAR)) >= Fraction(delta)
     for epsilon in ("0.1", "1", "2.5"):
-        ends = inverted_delta(way, Fraction(epsilon), GAP)
+        ends = by_inversion(way, DeltaAt(Fraction(epsilon), GAP))
         if ends is not None:
             x = Fraction(math.exp(float(epsilon)))
             assert ends.lower <= _above(p, q, x * (1 - NEAR))

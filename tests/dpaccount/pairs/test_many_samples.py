@@ -10,6 +10,7 @@ from flint import arb
 from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.methods import exact
+from dpaccount.accounting.methods.answer import EpsilonAt
 from dpaccount.numerics.fourier.contours import Product
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianTransform
 from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceTransform
@@ -81,7 +82,7 @@ def test_different_samples_by_two_methods(kind, delta):
     assert found.method == "Fourier inversion"
     assert found.bounds.upper - found.bounds.lower <= Fraction(1, 10**6) * found.bounds.upper
     total = composition_of([(each, 1) for each in events])
-    ways = [exact.lattice_epsilon(way, Fraction(delta), Fraction(1, 1000), 0) for way in total.directions]
+    ways = [exact.by_lattice(way, EpsilonAt(Fraction(delta), Fraction(1, 1000))) for way in total.directions]
     low, high = (max(getattr(way, end) for way in ways) for end in ("lower", "upper"))
     assert low <= found.bounds.upper
     assert found.bounds.lower <= high <= low * (1 + Fraction(1, 200))

@@ -10,6 +10,7 @@ from flint import acb, arb
 from dpaccount.accounting.account import NARROW
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.methods import exact
+from dpaccount.accounting.methods.answer import EpsilonAt
 from dpaccount.numerics import sampled_mixed
 from dpaccount.numerics.fourier import fourier
 from dpaccount.numerics.fourier.contours import MOST_OF_FAMILY, Product
@@ -124,9 +125,9 @@ def test_a_lattice_encloses_what_inversion_encloses(name, added, monkeypatch):
     inner = Composition((mu2, mu2), (*pairs, (LaplacePair(loss), 1)))
     total = Composition(pairs=((SampledPair(rate, inner, added=added), 20),))
     target = Fraction(1, 1000)
-    close = exact.inverted_epsilon(total, target, Fraction(1, 10**6), Fraction(0))
+    close = exact.by_inversion(total, EpsilonAt(target, Fraction(1, 10**6)))
     monkeypatch.setattr(SampledPair, "summed_transform", lambda _: None)
-    wide = exact.lattice_epsilon(total, target, Fraction(1, 100), Fraction(0))
+    wide = exact.by_lattice(total, EpsilonAt(target, Fraction(1, 100)))
     assert close.upper - close.lower <= Fraction(1, 10**6)
     assert wide.lower <= close.upper
     assert close.lower <= wide.upper

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.methods import exact
+from dpaccount.accounting.methods.answer import EpsilonAt
 from dpaccount.errors import InputError
 from dpaccount.numerics.fourier.sampled_gaussian import float_grid
 from dpaccount.numerics.intervals import ball, precision
@@ -380,7 +381,7 @@ def test_inversion_and_lattices_agree_and_many_units_fall_back_on_lattices():
     close = account.epsilon(total, Fraction(1, 10**5), Fraction(1, 10**6))
     assert close.method == "Fourier inversion"
     assert close.bounds.upper - close.bounds.lower < Fraction(1, 10**8)
-    rough = exact.lattice_epsilon(total, Fraction(1, 10**5), Fraction(1, 100), Fraction(0))
+    rough = exact.by_lattice(total, EpsilonAt(Fraction(1, 10**5), Fraction(1, 100)))
     assert rough.lower <= close.bounds.upper
     assert close.bounds.lower <= rough.upper
     assert SampledGroup(Fraction(1, 5), Fraction(1, 4), 65, 0).transform() is None
