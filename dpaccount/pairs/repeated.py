@@ -52,7 +52,7 @@ class RepeatedPair(Symmetric, UnknownEnds, UpperPair):
     gamma: Fraction
     mean: Fraction
     finite: bool = False
-    rank: ClassVar[int] = 27
+    rank: ClassVar[int] = 28
     repeats: ClassVar[bool] = True
 
     def ceiling(self) -> arb | None:

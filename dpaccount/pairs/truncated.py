@@ -29,7 +29,7 @@ class TruncatedPair(UnknownEnds, TransformPair):
 
     sample: Sample
     ways: tuple[ExactPair, ...]
-    rank: ClassVar[int] = 27
+    rank: ClassVar[int] = 29
     closed_curve: ClassVar[bool] = True
 
     def reversed(self) -> "TruncatedPair":
