@@ -114,7 +114,7 @@ class Shuffled(Event):
 class ShuffledResponse(Shuffled):
     """Shuffled reports of the truth among `categories` values, with odds e^`epsilon` against each other one.
 
-    Else as `Shuffled` ones: how often each value is sent is seen.
+    How often each value is sent is seen.  `population`, `count` and `cover` are as in `Shuffled`.
     """
 
     name = "shuffled_response"

@@ -268,7 +268,7 @@ def test_a_course_takes_late_answers_where_the_proof_covers_them(subject):
 @looped("stream", continual_sums.STREAMS)
 def test_a_stream_without_a_rule_for_late_answers_refuses_them(stream):
     person, sums = assume_ball("moments", HALF, REPLACE_ONE, "movement"), continual_sums.vector_proof
-    proof = partial(sums, stream, person, Fraction(5), [4, 8, 12, 16], 2, 20, DELTA)
+    proof = partial(sums, stream, person, Fraction(5), [4, 8, 12, 16], 2, DELTA)
     if not continual_sums.takes_late(stream):
         with pytest.raises(RuleError, match="late"):
             proof(late=True)

@@ -262,7 +262,7 @@ def test_what_is_no_pair_of_laws_is_refused(p, q, message):
 
 def test_a_given_pair_on_a_sample_is_refused():
     for of in (FAILS, Sequence(of=(FAILS,))):
-        with pytest.raises(InputError, match="give the pair on the sample itself"):
+        with pytest.raises(InputError, match="give the event on the sample itself"):
             PoissonSubsampled(rate="0.1", of=of)
 
 
