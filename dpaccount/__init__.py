@@ -45,6 +45,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Accountant",
     "Approximate",
+    "BallsInBins",
     "BandedPoisson",
     "BoundedRange",
     "DiscreteGaussian",

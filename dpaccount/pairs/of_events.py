@@ -367,6 +367,19 @@ def _repeated(total: Total, event: ev.Repeated, count: int) -> None:
         total.pair(RepeatedPair(inner, event.shape, event.gamma, event.mean), count)
 
 
+def _balls_in_bins(total: Total, event: ev.BallsInBins, count: int) -> None:
+    """Add an allocation to bins that share no row; all bins attain it if alike (docs/numerics.md)."""
+    from dpaccount.pairs.allocated import AllocatedGaussian
+
+    steps, (low, high) = event.steps(), event.squares()
+    if (steps, low) != (event.bins, high):
+        total.attained(Attained.NEVER)
+    if steps == 1:
+        total.gaussian(high, high, count)
+    elif high:
+        total.pair(AllocatedGaussian(steps, high), count)
+
+
 def _sequence(total: Total, event: ev.Sequence, count: int) -> None:
     for part in event.of:
         total.add(part, count)
@@ -403,6 +416,7 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.TruncatedReplaced: _truncated,
     ev.SampledWithoutReplacement: _without_replacement,
     ev.RandomAllocation: _allocated,
+    ev.BallsInBins: _balls_in_bins,
     ev.Repeated: _repeated,
     ev.Sequence: _sequence,
 }

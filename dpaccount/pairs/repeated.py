@@ -111,7 +111,7 @@ class RepeatedPair(Symmetric, UnknownEnds, UpperPair):
             if self.mean:
                 return ceil_of(-(-ball(self.mean * delta)).expm1())
             grown = -(ball(delta) / self._kappa()).log1p()
-            return ceil_of(self._power(grown) / self._power(ball(self.gamma).log()))
+            return min(Fraction(1), ceil_of(self._power(grown) / self._power(ball(self.gamma).log())))
 
     def of_one(self, best: Fraction) -> Fraction:
         """Return the delta with 1 − f(1 − delta) = best, 0 < best < 1, rounded down."""

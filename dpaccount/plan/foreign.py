@@ -172,7 +172,7 @@ def _gamma(shape: Fraction, mean: Fraction) -> Fraction:
     eta, most = float(shape), float(mean) * (1 + ROUNDING)
 
     def few(x: float) -> bool:
-        return math.expm1(-x) < most * (-math.expm1(eta * x) / eta if eta else -x)
+        return math.expm1(-x) < most * (-math.expm1(eta * x) / eta if eta > ROUNDING**2 else -x)
 
     return 1 / mean if shape == 1 else Fraction(math.exp(bisect(few, -600.0, -1e-12, 80)[0]))
 

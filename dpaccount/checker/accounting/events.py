@@ -41,6 +41,7 @@ ONLY = {
 # rare kinds, whose measures took a twentieth of this checker
 UNCONFIRMED = (
     "random_allocation",
+    "balls_in_bins",
     "shuffled",
     "shuffled_response",
     "gaussian_mixture",

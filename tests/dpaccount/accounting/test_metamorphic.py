@@ -48,6 +48,7 @@ SAMPLES = {
     "shuffled_response": ev.ShuffledResponse(epsilon="0.25", population=2),
     "poisson_examples": ev.PoissonExamples(rate="0.25", examples=2, of=ev.Gaussian(sigma=4)),
     "banded_poisson": ev.BandedPoisson(rounds=2, sigma=3, rate="0.25", parts=2),
+    "balls_in_bins": ev.BallsInBins(rounds=4, sigma=8, bins=1),
     "gaussian_mixture": ev.GaussianMixture(sigma=4, moves=[0, 1, 2], weights=["1/2", "1/4", "1/4"]),
     "repeated": ev.Repeated(of=ev.Pure(epsilon="0.125"), gamma="1/4"),
     "truncated_poisson": ev.TruncatedPoisson(rate="0.25", population=2, batch=1, of=ev.Gaussian(sigma=4)),
@@ -91,6 +92,7 @@ MILDER = {
     "banded_poisson": {"rate": Fraction(9, 10), "sigma": Fraction(11, 10)},
     "gaussian_mixture": {"sigma": Fraction(11, 10)},
     "repeated": {"gamma": 2, "shape": Fraction(1, 2)},
+    "balls_in_bins": {"sigma": Fraction(11, 10)},
 }
 #: Those whose milder form is not one parameter times a factor.
 MILDER_EVENTS = {

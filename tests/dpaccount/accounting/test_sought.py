@@ -78,6 +78,7 @@ ADDED = (
     "poisson_examples",
     "banded_poisson",
     "random_allocation",
+    "balls_in_bins",
     "gaussian_mixture",
     "truncated_poisson",
 )

@@ -57,6 +57,7 @@ VALUES = {
     "there": [2, 0],
     "gone": [1, 1],
     "steps": [3, 2],
+    "times": [2, 1],
     "users": [2, 9],
     "categories": [2, 3, 4],
     "alike": [False, False, True],

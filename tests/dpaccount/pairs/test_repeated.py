@@ -197,6 +197,10 @@ def test_runs_that_cost_nothing_cost_nothing(of):
     assert epsilon(of=of, gamma="1/20") == epsilon(of=of, mean=20) == 0
 
 
+def test_a_delta_is_at_most_1():
+    assert Accountant(Repeated(of=dp.Gaussian(sigma="0.01"), gamma="1e-20")).delta(0).upper <= 1
+
+
 def test_failures_are_those_of_the_best_and_larger_plans_hold_it():
     failing = Repeated(of=dp.Sequence(of=(dp.Pure(epsilon=1),)), gamma="1/20")
     alone = Repeated(of=dp.events.Approximate(epsilon=1, delta="1e-7"), gamma="1/20")

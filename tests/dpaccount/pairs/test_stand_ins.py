@@ -37,6 +37,7 @@ ALONE = (
     "truncated_poisson",
     "truncated_replaced",
     "banded_poisson",
+    "balls_in_bins",
     "tree",
     "matrix_factorisation",
     "sequence",
@@ -218,6 +219,14 @@ def allocated(pair, steps, times):
     return there, _all([pair] * steps)[1]
 
 
+def binned(event):
+    """Each bin holds the unit with equal probability: noise moved by all its rounds, of the identity."""
+    rounds = [len(range(j, event.rounds, event.bins)) for j in range(event.bins)]
+    laws = [normal(math.sqrt(n) / float(event.sigma)) for n in rounds]
+    held = [_all([(law[i != j],) * 2 for i, law in enumerate(laws)])[0] for j in range(event.bins)]
+    return sum(held) / event.bins, _all(laws)[1]
+
+
 def _all(pairs):
     whole = (np.array([1.0]), np.array([1.0]))
     for pair in pairs:
@@ -239,6 +248,7 @@ _SINGLE = {
         normal(math.sqrt(float(group_squares(e.rounds, 1)[0])) / float(e.sigma))
     ],
     "banded_poisson": lambda e: [banded(e)],
+    "balls_in_bins": lambda e: [binned(e)],
     "gaussian_mixture": lambda e: [mixed(e)],
     "truncated_poisson": lambda e: [cut(e, others, -1, None) for others in (-1, 0, 1)],
     "truncated_replaced": lambda e: [cut(e, others, -1, 1) for others in (-1, 0, 1)],
@@ -354,6 +364,7 @@ def drawn(rng, name):
         "matrix_factorisation": lambda: ev.MatrixFactorisation(rounds=5, sigma=4),
         "tree": lambda: ev.Tree(rounds=6, sigma=4),
         "dp_ftrl": lambda: ev.DpFtrl(rounds=6, sigma=4, participations=2, separation=3),
+        "balls_in_bins": lambda: ev.BallsInBins(rounds=rng.choice([2, 3]), sigma=2, bins=rng.choice([1, 2])),
         "banded_poisson": lambda: ev.BandedPoisson(
             rounds=3, sigma=2, rate=rng.choice(["0.1", "0.5", "1"]), parts=rng.choice([1, 2, 4])
         ),

@@ -116,12 +116,12 @@ READ = [
 ]
 
 
-@looped(("mean", "shape"), [(m, s) for m in (1.001, 3.0, 1e6) for s in (0.0, 0.5, 2.0, 5.0)])
+@looped(("mean", "shape"), [(m, s) for m in (1.001, 3.0, 1e6) for s in (0.0, 5e-324, 0.5, 2.0, 5.0)])
 def test_a_gamma_of_repeat_and_select_is_just_below_that_of_its_mean(mean, shape):
     event = {"type": "RepeatAndSelectDpEvent", "event": GAUSS, "mean": mean, "shape": shape}
     gamma = float(tree(event).events[0].gamma)
     found = math.expm1(-math.log(gamma)) / -math.log(gamma)
-    if shape:
+    if shape > 1e-18:
         found = shape * (1 / gamma - 1) / (1 - gamma**shape)
     assert mean < found < mean * (1 + 1e-6)
 
