@@ -133,7 +133,7 @@ def _of_special(total: Composition, question: Question) -> Answer | None:
     if isinstance(question, EpsilonAt):
         bound = epsilon(best.inner, best.of_one(question.at), question.gap).bounds.upper + _weight(best)
     else:
-        bound = best.delta(question.at - _weight(best), _one_run(best))
+        bound = best.delta(question.at, _weight(best), _one_run(best))
     curve = Answer(Enclosure(None, bound), "best of several runs")
     if best.mean <= FEW_RUNS:
         return curve

@@ -76,7 +76,7 @@ class RepeatedPair(Symmetric, UnknownEnds, UpperPair):
 
     def own_curve(self, bits: int) -> Curve:
         """Return the curve, by what the pairs of one run know of theirs."""
-        return two_sided(lambda t: ball(self.delta(t - _weight(self), self.one)), bits)
+        return two_sided(lambda t: ball(self.delta(t, _weight(self), self.one)), bits)
 
     def one(self, t: Fraction) -> Fraction:
         """Return δ(t) of one run, as the curves of its pairs bound it."""
@@ -100,10 +100,14 @@ class RepeatedPair(Symmetric, UnknownEnds, UpperPair):
             over: Curve = lambda c: ball(one(c)) / (kappa * ball(c).expm1())  # noqa: E731
             return (1 + self.shape) * solve(over, Fraction(1), Fraction(0), most, most / 10**6)[1]
 
-    def delta(self, t: Fraction, one: OneRun) -> Fraction:
-        """Return 1 − f(1 − δ(t)), for t of either sign."""
+    def delta(self, t: Fraction, weight: Fraction, one: OneRun) -> Fraction:
+        """Return 1 − f(1 − δ(t − w)), t ≥ 0, or what the largest loss L leaves: (e^L − e^t)/(e^L + 1)."""
         with precision(BITS):
-            return self.of_best(min(Fraction(1), ceil_of(two_sided(lambda x: ball(one(x)), BITS)(t))))
+            curve, most = two_sided(lambda x: ball(one(x)), BITS), self.ceiling()
+            found = self.of_best(min(Fraction(1), ceil_of(curve(t - weight))))
+            if most is None:
+                return found
+            return max(Fraction(0), min(found, ceil_of((most.exp() - ball(t).exp()) / (most.exp() + 1))))
 
     def of_best(self, delta: Fraction) -> Fraction:
         """Return 1 − f(1 − delta), rounded up: what a mass becomes if the best runs have it."""
