@@ -36,7 +36,7 @@ from dpaccount.pairs.composition import Composition, max_over_directions
 from dpaccount.pairs.pair import Symmetric, UnknownEnds, UpperPair
 
 BITS = 192
-STEPS = 150  #: of work that a height of the curve takes, about
+HEIGHT_STEPS = 150  #: of work that a height of the curve takes, about
 OneRun = Callable[[Fraction], Fraction]  #: t ≥ 0 ↦ an upper bound on δ(t) of one run
 
 
@@ -81,7 +81,7 @@ class RepeatedPair(Symmetric, UnknownEnds, UpperPair):
     def one(self, t: Fraction) -> Fraction:
         """Return δ(t) of one run, as the curves of its pairs bound it."""
         lost, rest = self.inner.failure()[1], self.inner.without_failures()
-        spend(STEPS)
+        spend(HEIGHT_STEPS)
         try:
             known = max_over_directions(rest, lambda way: ceil_of(_curve(way, BITS)(t)))
         except (OutOfReach, NotFinite):

@@ -21,7 +21,7 @@ from dpaccount.plan.events import Plan
 from dpaccount.relation import Relation
 
 TREE = "dpaccount/dp-event/1"  #: of the script that runs with dp_accounting
-ROUNDING = 1e-9  #: relative, by which a mean in floats may be off
+MEAN_ERROR = 1e-9  #: relative, by which a mean in floats may be off
 FLOAT_SUM = Fraction(1, 10**9)  #: by how much weights in floats may miss a sum of 1
 ROW_BY_ROW = (
     "make_clamp",
@@ -169,10 +169,10 @@ def _repeated(table: dict[str, Place]) -> list[Event]:
 
 def _gamma(shape: Fraction, mean: Fraction) -> Fraction:
     """Return the γ of this mean η(1/γ − 1)/(1 − γ^η), or a smaller one, which costs more."""
-    eta, most = float(shape), float(mean) * (1 + ROUNDING)
+    eta, most = float(shape), float(mean) * (1 + MEAN_ERROR)
 
     def few(x: float) -> bool:
-        return math.expm1(-x) < most * (-math.expm1(eta * x) / eta if eta > ROUNDING**2 else -x)
+        return math.expm1(-x) < most * (-math.expm1(eta * x) / eta if eta > MEAN_ERROR**2 else -x)
 
     return 1 / mean if shape == 1 else Fraction(math.exp(bisect(few, -600.0, -1e-12, 80)[0]))
 
