@@ -179,7 +179,7 @@ def complete(tmp_path, *words):
 def test_bash_completes_commands_options_and_words(tmp_path):
     assert {"certify", "calibrate", "check", "completion"} <= complete(tmp_path, "c")
     assert {"init", "charge", "show", "verify"} <= complete(tmp_path, "ledger", "")
-    assert complete(tmp_path, "sgd", "--sampl") == {"--sampling", "--sample-rate"}
+    assert complete(tmp_path, "sgd", "--exam") == {"--examples", "--examples-per-user"}
     assert complete(tmp_path, "sgd", "--sampling", "") == {
         "poisson",
         "random-allocation",
