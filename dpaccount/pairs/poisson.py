@@ -115,6 +115,11 @@ class PoissonComposition(PoissonPair):
         return super().extent() + self.inner.extent()
 
 
+def _laplace(pair: LossPair | None) -> tuple[Fraction, ...]:
+    """Return the largest loss of Laplace noise; nothing for other pairs."""
+    return (pair.loss,) if isinstance(pair, LaplacePair) else ()
+
+
 @dataclass(frozen=True)
 class SampledPair(PoissonComposition, ExactPair):
     """A composition of known pairs on a Poisson sample."""
@@ -153,10 +158,9 @@ class SampledPair(PoissonComposition, ExactPair):
         """Return a quadrature for Laplace noise, a sum over discrete losses; None for mixed pairs."""
         inner, parts = self.inner, DiscreteParts()
         low, high = inner.failure()
-        one = inner.one_pair
         transform: Transform | None = None
-        if isinstance(one, LaplacePair):
-            transform = SampledLaplaceTransform(self.rate, one.loss)
+        if loss := _laplace(inner.one_pair):
+            transform = SampledLaplaceTransform(self.rate, *loss)
         if transform is None and not (inner.upper or inner.mu2[1]) and low == high:
             discrete = all(pair.add_discrete(parts, count) for pair, count in inner.pairs)
             transform = parts.on_sample(self.rate, low) if discrete else None
@@ -170,7 +174,7 @@ class SampledPair(PoissonComposition, ExactPair):
         """Return the transform of Gaussian noise, finite losses and at most one Laplace noise."""
         parts, mu2 = DiscreteParts(), self.inner.mu2[0]
         others = [(pair, n) for pair, n in self.inner.pairs if not pair.add_discrete(parts, n)]
-        laplaces = [pair.loss for pair, n in others if n == 1 and isinstance(pair, LaplacePair)]
+        laplaces = [loss for pair, n in others if n == 1 for loss in _laplace(pair)]
         if len(laplaces) < len(others) or len(laplaces) > 1 or not mu2 or parts.noises:
             return None
         if math.prod(atom.size() ** n for atom, n in parts.atoms) > MOST_ATOMS:
@@ -229,8 +233,8 @@ class SampledPair(PoissonComposition, ExactPair):
 
     def monotone_parameters(self) -> tuple[Fraction, ...]:
         """Return q and ε₀ of Laplace noise: 1 − q + qY rises in convex order, and so does Y with ε₀."""
-        inner = self.inner.one_pair
-        return (self.rate, inner.loss) if isinstance(inner, LaplacePair) else ()
+        loss = _laplace(self.inner.one_pair)
+        return (self.rate, *loss) if loss else ()
 
     def with_parameters(self, values: Sequence[Fraction]) -> Self:
         """Return the sample at another rate, of Laplace noise of another largest loss."""

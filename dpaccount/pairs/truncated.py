@@ -12,7 +12,7 @@ from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.closed.sampling import truncation
 from dpaccount.numerics.fourier.transforms import Decay, Transform
 from dpaccount.numerics.intervals import accurate
-from dpaccount.pairs.pair import ExactPair, TransformPair, UnknownEnds
+from dpaccount.pairs.pair import TransformPair, UnknownEnds
 
 Sample = tuple[int, Fraction, int]  #: how many examples, the rate, the batch
 
@@ -28,7 +28,7 @@ class TruncatedPair(UnknownEnds, TransformPair):
     """`ways`: samples of Gaussian noise, the first one of the larger rate, the second one of longer moves."""
 
     sample: Sample
-    ways: tuple[ExactPair, ...]
+    ways: tuple[Any, ...]
     rank: ClassVar[int] = 29
     closed_curve: ClassVar[bool] = True
 
@@ -47,8 +47,7 @@ class TruncatedPair(UnknownEnds, TransformPair):
 
     def transform(self) -> "TruncatedTransform":
         """Return the mean of the transforms."""
-        ways = tuple(way.transform() for way in self.ways if isinstance(way, TransformPair))
-        return TruncatedTransform(self.sample, ways)
+        return TruncatedTransform(self.sample, tuple(way.transform() for way in self.ways))
 
     def add_moments(self, total: Moments, count: int) -> bool:
         """Add the moments of the longer moves without a sample, which are no less."""
