@@ -28,7 +28,7 @@ from bandits.private_prediction.function_learner import (
     MIN_EIGENVALUE_SHARE,
     FunctionLearner,
 )
-from bandits.private_prediction.public_grid import Eigenfeatures, OnGrid
+from bandits.private_prediction.public_grid import Eigenfeatures, OnPublicGrid
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import one_of, target
 from bandits.statistics.clipped_sums import CONTRIBUTION_BITS
@@ -55,7 +55,7 @@ LAWS: Final = ("gaussian", "k-norm")
 
 
 @dataclass(frozen=True)
-class FunctionRelease(OnGrid, Calibrated):
+class FunctionRelease(OnPublicGrid, Calibrated):
     """Learn from `rounds` people who are shown uniform actions, then serve `served` more by what is released.
 
     `law` is the noise: "gaussian" with deviation 2·`sigma` in units of the clip (left out, the

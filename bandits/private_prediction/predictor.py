@@ -17,7 +17,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from bandits.learning.arrivals import name_of
-from bandits.private_prediction.public_grid import OnGrid, Places
+from bandits.private_prediction.public_grid import OnPublicGrid, Places
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import least_sigma, one_of
 from dpaccount.errors import InputError, out_of_range
@@ -42,7 +42,7 @@ MAX_PREDICTIONS: Final = 100  #: predictions of one run; a derivation of more is
 
 
 @dataclass(frozen=True)
-class Predictor(OnGrid):
+class Predictor(OnPublicGrid):
     """Learn from `rounds` people, then predict at `predictions` contexts; subclasses say tables and width.
 
     The contexts of predictions are public coins here, as the context generator draws them:

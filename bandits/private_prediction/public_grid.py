@@ -132,7 +132,7 @@ class PublicGrid:
 
 
 @dataclass(frozen=True)
-class OnGrid:
+class OnPublicGrid:
     """What learns from `rounds` people with a context, each shown one of a grid's `actions`.
 
     A row is a person's context, then what each of the actions would pay them; rewards are clipped at
