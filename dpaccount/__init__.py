@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dpaccount.plan import events
     from dpaccount.plan.events import (
         Approximate,
+        BallsInBins,
         BandedPoisson,
         BoundedRange,
         DiscreteGaussian,
@@ -73,6 +74,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Accountant",
     "Approximate",
+    "BallsInBins",
     "BandedPoisson",
     "BoundedRange",
     "DiscreteGaussian",

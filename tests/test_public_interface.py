@@ -20,7 +20,7 @@ def sections(root):
 
 
 DPACCOUNT = """
-    Accountant Approximate BandedPoisson BoundedRange DiscreteGaussian DiscreteLaplace DominatingPair
+    Accountant Approximate BallsInBins BandedPoisson BoundedRange DiscreteGaussian DiscreteLaplace DominatingPair
     DpFtrl DpaccountError Enclosure Exponential Filter Gaussian GaussianMixture Gdp Laplace Ledger MatrixFactorisation
     Measure Odometer PermuteAndFlip Plan PoissonExamples PoissonReplaced PoissonSubsampled Private Pure
     RandomAllocation RandomizedResponse Rdp Relation SampledWithoutReplacement Sequence Shuffled Study

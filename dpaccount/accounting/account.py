@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from dpaccount.accounting.methods import closed_forms, exact, upper
 from dpaccount.accounting.methods.answer import (
@@ -131,17 +132,17 @@ def _epsilon_with_failures(total: Composition, target: Fraction, gap: Fraction) 
     if target >= 1 or total.empty:
         return Answer(NOTHING, "exact")
     low, high = total.failure()
-    rest = total.without_failures()
+    rest, asked = total.without_failures(), partial(epsilon, target=target, gap=gap)
     if target < low:
         return Answer(INFINITE, "exact")
     if target < high:  # undecided, from failures too many to multiply out
         best = _epsilon(rest, (high - low) / (1 - low), gap)
-        return _as_attained(total, Answer(Enclosure(best.bounds.lower, math.inf), best.method))
+        return _as_attained(total, Answer(Enclosure(best.bounds.lower, math.inf), best.method), asked)
     answer = _epsilon(rest, (target - high) / (1 - high), gap)
     if low != high:
         best = _epsilon(rest, (target - low) / (1 - low), gap)
         answer = Answer(Enclosure(best.bounds.lower, answer.bounds.upper), answer.method)
-    return _as_attained(total, answer)
+    return _as_attained(total, answer, asked)
 
 
 def _delta_with_failures(total: Composition, at: Fraction, gap: Fraction) -> Answer:
@@ -151,14 +152,18 @@ def _delta_with_failures(total: Composition, at: Fraction, gap: Fraction) -> Ans
     bounds = Enclosure(
         None if lower is None else low + (1 - low) * Fraction(lower), high + (1 - high) * Fraction(above)
     )
-    return _as_attained(total, Answer(bounds, answer.method))
+    return _as_attained(total, Answer(bounds, answer.method), partial(delta, at=at, gap=gap))
 
 
-def _as_attained(total: Composition, answer: Answer) -> Answer:
-    """Return the answer, without a lower end where pairs are not attained; an infinite one is of others."""
+def _as_attained(total: Composition, answer: Answer, ask: Callable[[Composition], Answer]) -> Answer:
+    """Return the answer; where pairs are not attained its lower end is the floor's; an infinite one is of others."""
     if total.attained or answer.bounds.lower == math.inf or answer.bounds.upper == 0:
         return answer
-    return Answer(Enclosure(None, answer.bounds.upper), answer.method)
+    lower = None
+    if total.floor is not None:
+        with suppress(*UNREACHED):
+            lower = ask(total.floor).bounds.lower
+    return Answer(Enclosure(lower, answer.bounds.upper), answer.method)
 
 
 # ---- closed forms, then closer methods within them

@@ -30,7 +30,7 @@ from dpaccount.pairs.of_events import group_compositions
 from dpaccount.plan import groups
 from dpaccount.plan.cover_partition import UnitClass, attained_classes, unit_classes
 from dpaccount.plan.event_base import Amount, Event, OnSample, Stream, walk
-from dpaccount.plan.events import BandedPoisson, GaussianMixture, Plan, Planned
+from dpaccount.plan.events import BallsInBins, BandedPoisson, GaussianMixture, Plan, Planned
 from dpaccount.relation import Relation
 
 if TYPE_CHECKING:
@@ -430,9 +430,8 @@ def _of_samples(bound: Callable[[Event], Amount]) -> Callable[[Event], Amount]:
     """
 
     def known(event: Event) -> Amount:
-        samples = (
-            part for part in walk(event) if isinstance(part, OnSample | BandedPoisson | GaussianMixture)
-        )
+        chance = OnSample | BandedPoisson | BallsInBins | GaussianMixture
+        samples = (part for part in walk(event) if isinstance(part, chance))
         rare = any(part.pure() is None and getattr(part, "rate", 0) != 1 for part in samples)
         return None if rare else bound(event)
 

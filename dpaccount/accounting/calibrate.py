@@ -68,6 +68,7 @@ UNKNOWN = "?"
 FALLS = ("sigma", "scale", "k", "population", "separation", "steps")  #: keys of which more costs less
 FIXED = {  #: keys whose number cannot be sought, and why
     "times": "the bound is for whole epochs of steps/times; count may be sought",
+    "bins": "what more of them cost is not known to be less",
     "start": "it says where a stream begins, not how much it costs",
     "cover": "it says who pays, not how much",
     "points": "an order says where a divergence is taken; the epsilon beside it may be sought",

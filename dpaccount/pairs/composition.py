@@ -40,13 +40,17 @@ class Attained(IntEnum):
 
 @dataclass(frozen=True)
 class Composition:
-    """An enclosure of μ², counted pairs, failures (δ, count), and counted upper bounds."""
+    """An enclosure of μ², counted pairs, failures (δ, count), and counted upper bounds.
+
+    Where no releases attain it, some cost at least the `floor`, if that is known.
+    """
 
     mu2: Ends = (Fraction(0), Fraction(0))
     pairs: Exact = ()
     failures: tuple[tuple[Fraction, int], ...] = ()
     upper: Counted = ()
     attainment: Attained = Attained.ALWAYS
+    floor: "Composition | None" = None
 
     @staticmethod
     def of(pair: LossPair, count: int = 1) -> "Composition":

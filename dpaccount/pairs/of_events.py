@@ -13,7 +13,7 @@ from typing import Any
 from dpaccount.errors import InputError
 from dpaccount.numerics.bisection import Ends
 from dpaccount.pairs.composition import Attained, Composition, sort_key
-from dpaccount.pairs.pair import ExactPair, LossPair
+from dpaccount.pairs.pair import MAX_LISTED, ExactPair, LossPair
 from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
 from dpaccount.plan import events as ev
 from dpaccount.plan.event_base import Event, GaussianEvent, walk
@@ -23,9 +23,13 @@ MOST_HIDDEN = 64  #: ε beyond which shuffling hides nothing: a clone takes some
 
 
 class Total:
-    """Adds events up: Gaussian pairs as one μ², other pairs and upper bounds counted, failures apart."""
+    """Adds events up: Gaussian pairs as one μ², other pairs and upper bounds counted, failures apart.
 
-    def __init__(self) -> None:
+    With `least`, pairs that some events cost at least are added instead of bounds that nothing attains.
+    """
+
+    def __init__(self, *, least: bool = False) -> None:
+        self.least = least
         self.squares: list[Ends] = []
         self.pairs: Counter[Any] = Counter()
         self.failures: Counter[Fraction] = Counter()
@@ -72,10 +76,12 @@ def _sum_by_halves(values: list[Fraction]) -> Fraction:
 
 def composition_of(items: Iterable[tuple[Event, int]]) -> Composition:
     """Return the composition of events with multiplicities (covers are not looked at)."""
-    total = Total()
+    total, least = Total(), Total(least=True)
     for event, count in items:
         total.add(event, count)
-    return total.composition()
+        least.add(event, count)
+    found, floor = total.composition(), least.composition()
+    return replace(found, floor=floor) if floor.attained and not found.attained else found
 
 
 def group_compositions(events: Sequence[Event], k: int) -> list[Composition] | None:
@@ -272,7 +278,7 @@ def _sampled(total: Total, inner: Composition) -> Composition:
     """Return the sampled composition; a sample of an upper bound is an upper bound."""
     if inner.attainment is not Attained.ALWAYS:
         total.attained(Attained.NEVER)
-    return replace(inner, attainment=Attained.ALWAYS)
+    return replace(inner, attainment=Attained.ALWAYS, floor=None)
 
 
 def _replaced(total: Total, event: ev.PoissonReplaced, count: int) -> None:
@@ -306,18 +312,41 @@ def _without_replacement(total: Total, event: ev.SampledWithoutReplacement, coun
 
 
 def _allocated(total: Total, event: ev.RandomAllocation, count: int) -> None:
-    """Add one epoch of ⌊steps/times⌋ steps for each time (docs/numerics.md)."""
-    from dpaccount.pairs.allocated import AllocatedGaussian, AllocatedResponse
+    """Add the steps, or for several times a block of them for each (docs/numerics.md)."""
+    from dpaccount.pairs.allocated import AllocatedGaussian, AllocatedResponse, AllocatedScores
 
-    inner, steps, copies = composition_of([(event.of, 1)]), event.steps // event.times, count * event.times
-    if event.times not in (1, event.steps):
-        total.attained(Attained.NEVER)
+    inner, steps, times = composition_of([(event.of, 1)]), event.steps, event.times
+    if inner.empty or steps == times:
+        total.add(event.of, count * times)
+        return
+    pure = event.of if isinstance(event.of, ev.Pure) else None
+    if pure and (times == 1 or steps * times <= MAX_LISTED):
+        total.pair(AllocatedResponse(steps, pure.epsilon, times), count)
+    elif total.least and times > 1 and not pure:
+        total.pair(AllocatedScores(steps, times, inner.mu2[0]), count)
+    else:
+        total.attained(Attained.ALWAYS if times == 1 else Attained.NEVER)
+        size, longer = divmod(steps, times)
+        for block, blocks in ((size, times - longer), (size + 1, longer))[: 1 + bool(longer)]:
+            if block == 1:
+                total.add(event.of, count * blocks)
+            elif pure:
+                total.pair(AllocatedResponse(block, pure.epsilon), count * blocks)
+            else:
+                total.pair(AllocatedGaussian(block, inner.mu2[1]), count * blocks)
+
+
+def _balls_in_bins(total: Total, event: ev.BallsInBins, count: int) -> None:
+    """Add an allocation to bins that share no row, or at least one to all of them (docs/numerics.md)."""
+    from dpaccount.pairs.allocated import AllocatedGaussian
+
+    steps, (low, high) = event.steps(), event.squares()
+    total.attained(Attained.ALWAYS if total.least or (steps, low) == (event.bins, high) else Attained.NEVER)
+    steps, mu2 = (event.bins, low) if total.least else (steps, high)
     if steps == 1:
-        total.add(event.of, copies)
-    elif isinstance(event.of, ev.Pure) and event.of.epsilon:
-        total.pair(AllocatedResponse(steps, event.of.epsilon), copies)
-    elif not inner.empty:
-        total.pair(AllocatedGaussian(steps, inner.mu2[1]), copies)
+        total.gaussian(mu2, mu2, count)
+    elif mu2:
+        total.pair(AllocatedGaussian(steps, mu2), count)
 
 
 def _sequence(total: Total, event: ev.Sequence, count: int) -> None:
@@ -352,5 +381,6 @@ _ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.PoissonReplaced: _replaced,
     ev.SampledWithoutReplacement: _without_replacement,
     ev.RandomAllocation: _allocated,
+    ev.BallsInBins: _balls_in_bins,
     ev.Sequence: _sequence,
 }

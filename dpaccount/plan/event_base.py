@@ -366,6 +366,7 @@ RANGES: dict[str, tuple[int | None, int | None, bool]] = {
     "participations": (1, None, True),
     "separation": (1, None, True),
     "bands": (1, None, True),
+    "bins": (1, None, True),
 }
 
 
@@ -404,7 +405,7 @@ def require_nestable(name: str, part: Event) -> None:
     """Raise `InputError` for an event that cannot be nested in another."""
     if not isinstance(part, Event):
         raise InputError(f"{part!r} is no event", "give one of dpaccount.events", name)
-    if isinstance(part, Stream):
+    if isinstance(part, Stream) or part.name == "balls_in_bins":
         raise InputError(f"{part.name} is inside another event", "it belongs at the top level", name)
     if part.cover is not None:
         raise InputError("a cover is inside another event", "it belongs at the top level", name)

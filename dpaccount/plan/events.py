@@ -32,6 +32,7 @@ from dpaccount.plan.event_base import (
 )
 from dpaccount.plan.gaussian_events import DpFtrl, Gaussian, GaussianMixture, Gdp, MatrixFactorisation, Tree
 from dpaccount.plan.sample_events import (
+    BallsInBins,
     BandedPoisson,
     PoissonExamples,
     PoissonReplaced,
@@ -45,6 +46,7 @@ __all__ = [
     "ELSEWHERE",
     "VOCABULARY",
     "Approximate",
+    "BallsInBins",
     "BandedPoisson",
     "BoundedRange",
     "DiscreteGaussian",
@@ -303,6 +305,7 @@ VOCABULARY: dict[str, type[Event]] = {
         MatrixFactorisation,
         DpFtrl,
         BandedPoisson,
+        BallsInBins,
         Sequence,
         Tree,
     )
@@ -436,6 +439,7 @@ ELSEWHERE = {
     "poisson_subsampled": "use poisson_replaced, or count it under add-remove",
     "poisson_examples": "it is counted under add-remove",
     "banded_poisson": "it is counted under add-remove",
+    "balls_in_bins": "it is counted under add-remove",
     "gaussian_mixture": "it is counted under add-remove",
     "poisson_replaced": "it is counted under replace-one",
     "random_allocation": "a unit that is replaced is a group of two (--group 2), counted under add-remove",

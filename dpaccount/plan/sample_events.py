@@ -2,6 +2,7 @@
 
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 from dpaccount.errors import InputError
 from dpaccount.numerics.closed import toeplitz
@@ -168,6 +169,19 @@ class RandomAllocation(OnSample):
 ALLOCATED = ("gaussian", "gdp", "pure", "sequence")
 
 
+def _read_factor(event: Any, bands: int) -> int:
+    """Read an event's `coefficients` or `rows`; return how many bands they have, without either `bands`."""
+    given = listed(event.name, "coefficients", event.coefficients)
+    object.__setattr__(event, "coefficients", given)
+    rows = read_rows(event)
+    if given and rows:
+        raise InputError("coefficients and rows are both given", "leave one out", event.name)
+    if max(len(given), 0 if rows or given else bands) > (most := toeplitz.MOST_COEFFICIENTS):
+        raise InputError("too many coefficients", f"at most {most} are bounded", event.name)
+    width = max((k + 1 for row in rows for k, x in enumerate(reversed(row)) if x), default=0)
+    return max((k + 1 for k, x in enumerate(given) if x), default=width) if rows or given else bands
+
+
 @event_kind
 class BandedPoisson(Event):
     """Training by noisy sums C·G + Z on Poisson samples from one of `parts` parts in turn.
@@ -200,18 +214,10 @@ class BandedPoisson(Event):
     rows: RealRows = NONE
 
     def _check(self) -> None:
-        given = listed(self.name, "coefficients", self.coefficients)
-        object.__setattr__(self, "coefficients", given)
-        rows = read_rows(self)
-        if given and rows:
-            raise InputError("coefficients and rows are both given", "leave one out", self.name)
-        width = max((k + 1 for row in rows for k, x in enumerate(reversed(row)) if x), default=0)
-        width = max((k + 1 for k, x in enumerate(given) if x), default=width)
+        width = _read_factor(self, self.parts)
         if width > self.parts:
             wrong = f"the factor has {width} bands, and there are {self.parts} parts"
             raise InputError(wrong, "use as many parts as bands: a unit's rounds would meet", self.name)
-        if max(len(given), 0 if rows or given else self.parts) > (most := toeplitz.MOST_COEFFICIENTS):
-            raise InputError("too many coefficients", f"at most {most} are bounded", self.name)
 
     def squares(self) -> tuple[Counter[Fraction], bool]:
         """Return μ² of the worst round of each turn, counted, and whether some part has them all."""
@@ -226,3 +232,51 @@ class BandedPoisson(Event):
         """Return μ² of a unit that is drawn each time: trade-off functions are jointly convex."""
         drawn = self.squares()[0] if self.rate else Counter[Fraction]()
         return sum((square * times for square, times in drawn.items()), Fraction(0))
+
+
+@event_kind
+class BallsInBins(Event):
+    """Training by noisy sums C·G + Z, each unit in one of `bins` bins, drawn once and uniformly by itself.
+
+    Round i of `rounds` takes the units of bin i mod `bins`.  C is lower-triangular, of at most `bins` bands:
+    a matrix of these `rows`, each up to its diagonal, a Toeplitz one of these `coefficients`, or the identity
+    without either.  Z has deviation `sigma`; a unit moves a round's sum by at most `sensitivity` in ℓ2.
+    It is run `count` times, each with new bins, on the units of `cover`, the first and the last (None: all;
+    add-remove only).
+
+    With p bands it costs at most an allocation to ⌊bins/p⌋ steps, moved by the bin whose columns are longest
+    together, and at least one to all bins, moved by the bin of the shortest (docs/numerics.md).
+    """
+
+    name = "balls_in_bins"
+    rounds: int
+    sigma: Real
+    bins: int
+    sensitivity: Real = ONE
+    coefficients: Reals = NONE
+    rows: RealRows = NONE
+
+    def _check(self) -> None:
+        width = _read_factor(self, 1)
+        if width > self.bins:
+            wrong = f"the factor has {width} bands, and there are {self.bins} bins"
+            raise InputError(wrong, "use as many bins as bands: a unit's rounds would meet", self.name)
+        if self.bins > self.rounds:
+            raise InputError("there are more bins than rounds", "some would never be used", self.name)
+
+    def steps(self) -> int:
+        """Return how many bins there are, p = bands apart around all of them: no row meets two."""
+        return self.bins // max(1, _read_factor(self, 1))
+
+    def squares(self) -> tuple[Fraction, Fraction]:
+        """Return the least and the largest μ² of a bin: the sum of its columns' squares over σ²."""
+        scale = (self.sensitivity / self.sigma) ** 2
+        low, high = toeplitz.squares_of_bins(self.rounds, self.bins, self.coefficients or (ONE,), self.rows)
+        return low * scale, high * scale
+
+    def _pure(self) -> Amount:
+        return None if self._mu_squared() else Fraction(0)
+
+    def _mu_squared(self) -> Fraction:
+        """Return μ² of a unit whose bin is known: trade-off functions are jointly convex."""
+        return self.squares()[1]

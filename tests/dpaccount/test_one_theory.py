@@ -49,6 +49,7 @@ IN_THE_KERNEL = {
     "poisson_subsampled": (proof.Gdp(QUARTER), False),
     "poisson_replaced": (proof.Gdp(QUARTER), False),
     "poisson_examples": (proof.Gdp(QUARTER), False),  # two examples, as if always drawn
+    "balls_in_bins": (proof.Gdp(F(1, 16)), True),  # four rounds in one bin, over σ² = 64
     "gaussian_mixture": (proof.Gdp(QUARTER), False),  # as if it always moved by 2
     "banded_poisson": (proof.Gdp(F(5, 36)), False),  # 1 + ¼ of a column, over σ² = 9
     "sampled_without_replacement": (proof.Gdp(QUARTER), False),
@@ -59,6 +60,7 @@ IN_THE_KERNEL = {
 AT_ORDERS = {"zcdp": [(F(a), F(a + 1, 50)) for a in (2, 4, 16, 64)], "rdp": SAMPLES["rdp"].points}
 UNCONFIRMED = (
     "random_allocation",
+    "balls_in_bins",
     "shuffled",
     "gaussian_mixture",
 )  #: kinds of which the checker confirms nothing

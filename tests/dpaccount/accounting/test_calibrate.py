@@ -36,6 +36,7 @@ def test_every_event_with_a_scale_is_known():
         "approximate",
         "dp_ftrl",
         "banded_poisson",
+        "balls_in_bins",
         "shuffled",
         "gaussian_mixture",
     }  # with δ, steps or a population: sought in a file

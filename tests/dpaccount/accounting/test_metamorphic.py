@@ -46,6 +46,7 @@ SAMPLES = {
     "shuffled": ev.Shuffled(epsilon="0.25", population=2),
     "poisson_examples": ev.PoissonExamples(rate="0.25", examples=2, of=ev.Gaussian(sigma=4)),
     "banded_poisson": ev.BandedPoisson(rounds=2, sigma=3, rate="0.25", parts=2),
+    "balls_in_bins": ev.BallsInBins(rounds=4, sigma=8, bins=1),
     "gaussian_mixture": ev.GaussianMixture(sigma=4, moves=[0, 1, 2], weights=["1/2", "1/4", "1/4"]),
 }
 NAMES = sorted(SAMPLES)
@@ -84,6 +85,7 @@ MILDER = {
     "poisson_examples": {"rate": Fraction(9, 10), "examples": Fraction(1, 2)},
     "banded_poisson": {"rate": Fraction(9, 10), "sigma": Fraction(11, 10)},
     "gaussian_mixture": {"sigma": Fraction(11, 10)},
+    "balls_in_bins": {"sigma": Fraction(11, 10)},
 }
 #: Those whose milder form is not one parameter times a factor.
 MILDER_EVENTS = {
@@ -108,6 +110,7 @@ def accountant(*events):
         ev.PoissonExamples,
         ev.BandedPoisson,
         ev.RandomAllocation,
+        ev.BallsInBins,
         ev.GaussianMixture,
     )
     sampled = any(isinstance(part, added) for event in events for part in ev.walk(event))

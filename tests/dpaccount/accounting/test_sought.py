@@ -72,6 +72,7 @@ ADDED = (
     "poisson_examples",
     "banded_poisson",
     "random_allocation",
+    "balls_in_bins",
     "gaussian_mixture",
 )
 

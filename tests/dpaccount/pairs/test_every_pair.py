@@ -57,6 +57,7 @@ VALUES = {
     "there": [2, 0],
     "gone": [1, 1],
     "steps": [3, 2],
+    "times": [2, 1],
     "users": [2, 9],
     "parts": [
         ((Fraction(7, 10), Fraction(0)), (Fraction(1, 5), HALF), (Fraction(1, 10), Fraction(2))),

@@ -79,7 +79,7 @@ def test_scalar_bounds():
     assert Event.pure(Gaussian(sigma=1)) is None
     assert 1.51786 < Event.mu_squared(Pure(epsilon=1)) < 1.51792
     assert Relation("add-remove") is Relation.ADD_REMOVE
-    assert len(VOCABULARY) == 26
+    assert len(VOCABULARY) == 27
 
 
 @looped("cover", [(0, 1), (2, 1), (1.0, 2), (True, 2), (1,), (1, 2, 3), 5, "12"])
