@@ -1,17 +1,18 @@
 """Sums of scores: what k of t steps of Gaussian noise cost at least, drawn uniformly for each unit.
 
 A step's result z, N(μ, 1) where it holds the unit and N(0, 1) elsewhere, is rounded to a whole number, its
-score; of all t scores nothing is kept but the range that their sum lies in.  What is kept follows from the
-results, so the pair of its laws costs no more, in both directions and composed.  Whichever steps hold the unit,
-the sum has one law: that of k scores of N(μ, 1) and t − k of N(0, 1).
+score; of all t scores nothing is kept but the range that their sum lies in.  What is kept follows from
+the results, so the pair of its laws costs no more, in both directions and composed.  Whichever steps hold
+the unit, the sum has one law: that of k scores of N(μ, 1) and t − k of N(0, 1).
 
-So all choices below are sound, and floats make them.  With Y = e^{μz − μ²/2}, the odds are the k-th coefficient
-of Π (1 + xY_i), up to a constant: around its saddle point x ≈ k/(t − k), their logarithm is near a sum of
-ln(1 + xY_i).  A score is the cell of that number.
+So all choices below are sound, and floats make them.  With Y = e^{μz − μ²/2}, the odds are the k-th
+coefficient of Π (1 + xY_i), up to a constant: around its saddle point x ≈ k/(t − k), their logarithm is near
+a sum of ln(1 + xY_i).  A score is the cell of that number.
 """
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 from statistics import NormalDist
 
 from flint import arb, arb_poly
@@ -30,9 +31,9 @@ DEPTH = 200  #: no range has a mass below 2^−DEPTH
 
 @kept(16)
 def sum_laws(steps: int, times: int, mu2: Fraction, bits: int) -> tuple[tuple[arb, arb], ...]:
-    """Return the masses of ranges of the sum, with the unit in `times` < `steps` steps and without, to `bits` bits.
+    """Return the masses of ranges of the sum, with the unit in `times` < `steps` steps and without it.
 
-    Raises `OutOfReach` at extreme magnitudes.
+    To `bits` bits.  Raises `OutOfReach` at extreme magnitudes.
     """
     bearable(steps, MOST_STEPS)
     cuts, deviation, shift = _scores(steps, times, math.sqrt(mu2))
@@ -54,7 +55,7 @@ def sum_laws(steps: int, times: int, mu2: Fraction, bits: int) -> tuple[tuple[ar
 
 
 def _scores(steps: int, times: int, mu: float) -> tuple[list[float], float, float]:
-    """Return where results pass to the next score, the sum's deviation without the unit, and what that adds."""
+    """Return where results pass to the next score, the sum's deviation, and how far the unit moves it."""
     shift = math.log(times / (steps - times)) - mu * mu / 2
 
     def value(z: float) -> float:
@@ -81,7 +82,7 @@ def _scores(steps: int, times: int, mu: float) -> tuple[list[float], float, floa
 def _masses(cuts: list[float], mean: arb) -> arb_poly:
     """Return the masses of the cells between cuts of a normal variable."""
     above = [arb(1), *(((arb(cut) - mean) / arb(2).sqrt()).erfc() / 2 for cut in cuts), arb(0)]
-    return arb_poly([high - low for high, low in zip(above, above[1:], strict=False)])
+    return arb_poly([high - low for high, low in pairwise(above)])
 
 
 def _power(base: arb_poly, exponent: int, places: int) -> arb_poly:

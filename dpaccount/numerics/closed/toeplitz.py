@@ -210,22 +210,21 @@ def columns_in_turn(
 
 
 def squares_of_bins(rounds: int, bins: int, column: Sequence[Fraction], rows: Rows) -> Ends:
-    """Return the least and the largest sum of the squares of columns j, j + bins, j + 2·bins, … over j < `bins`.
+    """Enclose Σ of squares of columns j, j + bins, j + 2·bins, …, over j < `bins`.
 
-    Of these `rows`, or of a Toeplitz factor of at most `bins` ≤ `rounds` bands: only the last column of each bin
-    may be cut short there, the first bin's columns are most and longest, the last one's fewest and shortest.
+    Of these `rows`, or of a Toeplitz factor of at most `bins` ≤ `rounds` bands: only a bin's last column may be
+    cut short there; the first bin's columns are most and longest, the last one's fewest and shortest.
     """
     if rows:
         squares = [sum((row[j] ** 2 for row in rows[j:]), Fraction(0)) for j in range(rounds)]
         sums = [sum(squares[j::bins], Fraction(0)) for j in range(bins)]
         return min(sums), max(sums)
-    before = [(rounds - 1 - j) // bins for j in (bins - 1, 0)]
-    cut = [
-        sum((x * x for x in column[: rounds - j - k * bins]), Fraction(0))
-        for j, k in zip((bins - 1, 0), before)
-    ]
-    whole = sum((x * x for x in column), Fraction(0))
-    return before[0] * whole + cut[0], before[1] * whole + cut[1]
+    ends = []
+    for j in (bins - 1, 0):
+        before, left = divmod(rounds - 1 - j, bins)
+        whole, cut = (sum((x * x for x in column[:n]), Fraction(0)) for n in (bins, left + 1))
+        ends.append(before * whole + cut)
+    return ends[0], ends[1]
 
 
 def tree_squared_sensitivity(rounds: int, k: int, b: int) -> Ends:
