@@ -156,7 +156,7 @@ def _delta_with_failures(total: Composition, at: Fraction, gap: Fraction) -> Ans
 
 
 def _as_attained(total: Composition, answer: Answer, ask: Callable[[Composition], Answer]) -> Answer:
-    """Return the answer, where pairs are not attained with the floor's lower end; an infinite one is others'."""
+    """Return the answer; if pairs are not attained, with the floor's lower end, or an infinite one."""
     if total.attained or answer.bounds.lower == math.inf or answer.bounds.upper == 0:
         return answer
     lower = None

@@ -210,10 +210,10 @@ def columns_in_turn(
 
 
 def squares_of_bins(rounds: int, bins: int, column: Sequence[Fraction], rows: Rows) -> Ends:
-    """Enclose Σ of squares of columns j, j + bins, j + 2·bins, …, over j < `bins`.
+    """Return the least and largest Σ of squares of columns j, j + bins, …, over j < `bins`.
 
-    Of these `rows`, or of a Toeplitz factor of at most `bins` ≤ `rounds` bands: only a bin's last column may be
-    cut short there; the first bin's columns are most and longest, the last one's fewest and shortest.
+    Of these `rows`, or of a Toeplitz factor of at most `bins` ≤ `rounds` bands: only a bin's last column may
+    be cut short there; the first bin's columns are most and longest, the last one's fewest and shortest.
     """
     if rows:
         squares = [sum((row[j] ** 2 for row in rows[j:]), Fraction(0)) for j in range(rounds)]
