@@ -40,17 +40,14 @@ class Attained(IntEnum):
 
 @dataclass(frozen=True)
 class Composition:
-    """An enclosure of μ², counted pairs, failures (δ, count), and counted upper bounds.
-
-    Where no releases attain it, some cost at least the `floor`, if that is known.
-    """
+    """An enclosure of μ², counted pairs, failures (δ, count), and counted upper bounds."""
 
     mu2: Ends = (Fraction(0), Fraction(0))
     pairs: Exact = ()
     failures: tuple[tuple[Fraction, int], ...] = ()
     upper: Counted = ()
     attainment: Attained = Attained.ALWAYS
-    floor: "Composition | None" = None
+    floor: "Composition | None" = None  #: what some releases cost at least where none attain the curve
 
     @staticmethod
     def of(pair: LossPair, count: int = 1) -> "Composition":

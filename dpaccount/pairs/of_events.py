@@ -23,13 +23,10 @@ MOST_HIDDEN = 64  #: ε beyond which shuffling hides nothing: a clone takes some
 
 
 class Total:
-    """Adds events up: Gaussian pairs as one μ², other pairs and upper bounds counted, failures apart.
-
-    With `least`, pairs that some events cost at least are added instead of bounds that nothing attains.
-    """
+    """Adds events up: Gaussian pairs as one μ², other pairs and upper bounds counted, failures apart."""
 
     def __init__(self, *, least: bool = False) -> None:
-        self.least = least
+        self.least = least  # whether to add what events cost at least, not bounds that nothing attains
         self.squares: list[Ends] = []
         self.pairs: Counter[Any] = Counter()
         self.failures: Counter[Fraction] = Counter()

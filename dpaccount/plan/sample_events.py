@@ -241,11 +241,8 @@ class BallsInBins(Event):
     Round i of `rounds` takes the units of bin i mod `bins`.  C is lower-triangular, of at most `bins` bands:
     a matrix of these `rows`, each up to its diagonal, a Toeplitz one of these `coefficients`, or the identity
     without either.  Z has deviation `sigma`; a unit moves a round's sum by at most `sensitivity` in ℓ2.
-    It is run `count` times, each with new bins, on the units of `cover`, the first and the last (None: all;
-    add-remove only).
-
-    With p bands it costs at most an allocation to ⌊bins/p⌋ steps, moved by the bin whose columns are longest
-    together, and at least one to all bins, moved by the bin of the shortest (docs/numerics.md).
+    It is run `count` times, each with new bins, on the units of `cover` (None: all; add-remove only).
+    Bounds are allocations to ⌊bins/bands⌋ steps, and to all bins (docs/numerics.md, "Balls in bins").
     """
 
     name = "balls_in_bins"

@@ -64,12 +64,8 @@ def costs(rows, bins, moves, t):
     return [float(np.maximum(p - math.exp(t) * q, 0).sum() * cell) for p, q in ((there, gone), (gone, there))]
 
 
-CASES = [
-    (2, 2, 0),
-    (2, 1, 1),
-    (3, 3, 2),
-    *(pytest.param(*c, marks=pytest.mark.slow) for c in [(3, 1, 3), (3, 2, 4)]),
-]
+SLOW = [(2, 1, 1), (3, 3, 2), (3, 1, 3), (3, 2, 4)]
+CASES = [(2, 2, 0), *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)]
 
 
 @pytest.mark.parametrize(("bins", "width", "seed"), CASES)

@@ -32,7 +32,7 @@ SAMPLES = (
     "sampled_without_replacement",
     "random_allocation",
 )
-ALONE = (*SAMPLES, "banded_poisson", "tree", "matrix_factorisation", "sequence")
+ALONE = (*SAMPLES, "banded_poisson", "balls_in_bins", "tree", "matrix_factorisation", "sequence")
 INNER = [kind for kind in KINDS if kind not in ALONE]
 OWN = (
     "pure",
@@ -183,6 +183,14 @@ def allocated(pair, steps, times):
     return there, _all([pair] * steps)[1]
 
 
+def binned(event):
+    """Each bin holds the unit with equal probability: noise moved by all its rounds, of the identity."""
+    rounds = [len(range(j, event.rounds, event.bins)) for j in range(event.bins)]
+    laws = [normal(math.sqrt(n) / float(event.sigma)) for n in rounds]
+    held = [_all([(law[i != j],) * 2 for i, law in enumerate(laws)])[0] for j in range(event.bins)]
+    return sum(held) / event.bins, _all(laws)[1]
+
+
 def _all(pairs):
     whole = (np.array([1.0]), np.array([1.0]))
     for pair in pairs:
@@ -204,6 +212,7 @@ _SINGLE = {
         normal(math.sqrt(float(group_squares(e.rounds, 1)[0])) / float(e.sigma))
     ],
     "banded_poisson": lambda e: [banded(e)],
+    "balls_in_bins": lambda e: [binned(e)],
     "gaussian_mixture": lambda e: [mixed(e)],
     "laplace": lambda e: [cells(laplace_cdf, float(e.sensitivity / e.scale), 6)],
     "discrete_laplace": lambda e: [two_sided(math.exp(-1 / e.scale), int(e.sensitivity))],
@@ -306,6 +315,7 @@ def drawn(rng, name):
         "matrix_factorisation": lambda: ev.MatrixFactorisation(rounds=5, sigma=4),
         "tree": lambda: ev.Tree(rounds=6, sigma=4),
         "dp_ftrl": lambda: ev.DpFtrl(rounds=6, sigma=4, participations=2, separation=3),
+        "balls_in_bins": lambda: ev.BallsInBins(rounds=rng.choice([2, 3]), sigma=2, bins=rng.choice([1, 2])),
         "banded_poisson": lambda: ev.BandedPoisson(
             rounds=3, sigma=2, rate=rng.choice(["0.1", "0.5", "1"]), parts=rng.choice([1, 2, 4])
         ),
