@@ -215,7 +215,8 @@ class Training(AddedRun):
         """Return the plan of the best of all runs."""
         if self.tried == 1:
             return once
-        return Plan(once.relation, [Repeated(of=run, gamma=1 / self.tried) for run in once.events])
+        (run,) = once.events  # the choice is among whole runs
+        return Plan(once.relation, Repeated(of=run, gamma=1 / self.tried))
 
     def _one_run(self, count: int) -> Plan:
         if self.sampling == POISSON:

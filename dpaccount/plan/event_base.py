@@ -69,6 +69,7 @@ class Event:
     group_attained: ClassVar[bool] = False  #: whether some k units attain `for_group`
     gaussian: ClassVar[bool] = False  #: whether it is a Gaussian pair: k units cost kμ wherever they lie
     uneven: ClassVar[bool] = False  #: whether a unit may cost less than the one that its cover begins with
+    nests: ClassVar[bool] = True  #: whether other events may hold it
     count: int = 1
     cover: tuple[int, int] | None = None
 
@@ -308,6 +309,7 @@ class GaussianEvent(Event):
 class Stream(GaussianEvent):
     """A continual release of prefix sums over `rounds` rounds, the units, from `start` on: its own cover."""
 
+    nests = False
     grows = "sensitivity"
     rounds: int
     sigma: Fraction
@@ -411,7 +413,7 @@ def require_nestable(name: str, part: Event) -> None:
     """Raise `InputError` for an event that cannot be nested in another."""
     if not isinstance(part, Event):
         raise InputError(f"{part!r} is no event", "give one of dpaccount.events", name)
-    if isinstance(part, Stream) or part.name == "balls_in_bins":
+    if not part.nests:
         raise InputError(f"{part.name} is inside another event", "it belongs at the top level", name)
     if part.cover is not None:
         raise InputError("a cover is inside another event", "it belongs at the top level", name)

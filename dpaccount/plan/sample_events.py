@@ -330,6 +330,7 @@ class BallsInBins(Event):
     """
 
     name = "balls_in_bins"
+    nests = False
     rounds: int
     sigma: Real
     bins: int
