@@ -1,27 +1,27 @@
 """Shuffled k-ary randomised responses: losses and masses, for any data of the others and for alike ones.
 
-n units send a report each, the truth with odds p = e^ε against each other value; seen is how often each value
-is sent. One unit's value changes from 0 to 1. δ is jointly convex, so the others' values are fixed. As 0 and
-1 may be swapped, the largest curve over all data is that of both directions.
+Each of n units sends one report: its value, with odds p = e^ε against each other value.  What is seen is how
+often each value is sent.  One unit's value changes from 0 to 1.  As δ is jointly convex, the others' values may
+be fixed; swapping 0 and 1 swaps the directions, so the largest curve over all data is the same in both.
 
-*Two values.* Let g = (p − e^t)/(p + 1), h = (pe^t − 1)/(p + 1). Of the others i hold 1; the ones they send
-are a sum of two binomials, of log-concave masses f. With the unit's own, P − e^tQ has gf(s − 1) − hf(s) at s
-ones, which is positive from some a on, where f(a − 1)/f(a) ≥ h/g for the first time:
+*Two values.* Let g = (p − e^t)/(p + 1), h = (pe^t − 1)/(p + 1).  If i of the others hold 1, the number of ones
+that they send is a sum of two binomials, with log-concave masses f.  With the unit's own report, P − e^tQ is
+gf(s − 1) − hf(s) at s ones, which is positive from the first a on where f(a − 1)/f(a) ≥ h/g:
 
-    δ(t) = gf(a − 1) − (e^t − 1)(f(a) + f(a + 1) + …), the largest of all i, which changes with t.
+    δ(t) = gf(a − 1) − (e^t − 1)(f(a) + f(a + 1) + …), the largest over i, which changes with t.
 
-*More values.* A report is with chance γ = k/(p + k − 1) uniform whatever the data are, else the truth (Balle,
-Bell, Gascón & Nissim 2019). Whoever of the others sent the truth may be told, and drops out. Left are N ~
-Bin(n − 1, γ) uniform reports and the unit's own: a of 0, b of 1, m of others have k(pa + b + m)/((p + k −
-1)(N + 1)) times the mass for N + 1 uniform ones, as in `numerics.clones`. With s = a + b ~ Bin(N + 1, 2/k),
-a ~ Bin(s, ½) and θ = ((pe^t − 1)s + (e^t − 1)(N + 1 − s))/((p − 1)(1 + e^t)),
+*More values.* With chance γ = k/(p + k − 1) a report is uniform whatever the data are, else it is the truth
+(Balle, Bell, Gascón & Nissim 2019).  Tell which of the others sent the truth: they drop out.  Left are N ~
+Bin(n − 1, γ) uniform reports and the unit's own: a times 0, b times 1 and m times others has k(pa + b + m)/((p +
+k − 1)(N + 1)) times its mass for N + 1 uniform reports, as in `numerics.clones`.  With s = a + b ~ Bin(N + 1,
+2/k), a ~ Bin(s, ½) and θ = ((pe^t − 1)s + (e^t − 1)(N + 1 − s))/((p − 1)(1 + e^t)),
 
     δ(t) = γ(p − 1)(1 + e^t) E (a − θ)₊/(N + 1).
 
-A uniform report more is one that anybody may add: N is rounded down to few numbers.
+Anybody may add a uniform report, so fewer of them cost no less: N is rounded down to one of few numbers.
 
-*Points.* Row are sums of positive numbers, but for one difference; they and what is cut off are rounded
-up. In e^t the curve is convex: chords between points lie above it, and so does their hull.
+*Points.* All are sums of positive numbers, but for one difference; bounds on rounding errors and on what is cut
+off are added.  In e^t the curve is convex: chords between points lie above it, and so does their lower hull.
 """
 
 import math

@@ -657,7 +657,7 @@ def test_another_pyarrow_is_other_work_and_the_same_release(monkeypatch, claim):
     """Its totals are summed again; what was charged is not charged again."""
     subject = subject_of(claim)
     due, digests = release.identify(claim, subject), real_digests(claim)
-    monkeypatch.setattr(table_parts, "_version_of", lambda _: "0")
+    monkeypatch.setattr(table_parts.metadata, "version", lambda _: "0")
     assert release.identify(claim, subject).key == due.key
     assert real_digests(claim) == {**digests, "pyarrow": "0"}
 
