@@ -180,11 +180,9 @@ class Tree(BinaryTree):
 
     promise: ClassVar[dict] = STREAM
     why: ClassVar[str] = ""
+    named: ClassVar[str] = "careless-streams"
     verdict: ClassVar[str] = "CERTIFIED"
     rounds: int = 16
-
-    def proof(self, delta):
-        return prefix_sums.tree_proof("careless-streams", self, delta)
 
 
 @dataclass(frozen=True)
