@@ -29,7 +29,7 @@ class Total:
     """Adds events up: Gaussian pairs as one μ², other pairs and upper bounds counted, failures apart."""
 
     def __init__(self, *, least: bool) -> None:
-        self.least = least  # whether to add what events cost at least, not bounds that nothing attains
+        self.least = least  # whether to add what events cost at least
         self.squares: list[Ends] = []
         self.pairs: Counter[Any] = Counter()
         self.failures: Counter[Fraction] = Counter()

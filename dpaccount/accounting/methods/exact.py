@@ -35,6 +35,7 @@ MOST_CAPPED = 64  #: steps that are composed as lattices with a cap
 LAST_CAPPED = 2 * SECOND  #: of work for them where only other lattices follow
 MAX_STEPS = 10**12  #: of one pair in a lattice composition
 MOST_WAYS = 4_000  #: of losses to occur that are counted one by one
+FewLosses = TableTransform | SampledAtomsTransform
 
 
 def has_many_samples(total: Composition) -> bool:
@@ -127,11 +128,12 @@ def _loss_range(product: contours.Product, depth: float) -> float:
 
 
 def by_counts(total: Composition, question: Question) -> Enclosure | None:
-    """Answer for copies of a table, or of a sample of atoms, by counting how often each loss occurs."""
+    """Answer for copies of a table, or sample, of few losses by how often each occurs."""
     (pair, n), *others = total.pairs
     made = None if total.mu2[1] or others else pair.summed_transform()
-    if not isinstance(made, TableTransform | SampledAtomsTransform) or getattr(made, "noise", None):
+    if not isinstance(made, FewLosses) or getattr(made, "noise", None):
         return None
+    # Without pruning, every sum is there, and all digits are those of its mass.
     infinite, ways = 1 - (1 - made.infinite()) ** n, math.comb(n + len(made.atoms()) - 1, n)
     if not 0 < ways <= MOST_WAYS or (isinstance(question, EpsilonAt) and not infinite < ball(question.at)):
         return None
@@ -146,7 +148,7 @@ def by_counts(total: Composition, question: Question) -> Enclosure | None:
 
 
 @kept(8)
-def _sums(made: TableTransform | SampledAtomsTransform, n: int, bits: int) -> list[tuple[arb, arb]]:
+def _sums(made: FewLosses, n: int, bits: int) -> list[tuple[arb, arb]]:
     """Return all sums of n losses, with their multinomial masses."""
     with precision(bits):
         losses, sums = made.atoms(), []
