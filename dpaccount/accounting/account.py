@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from dpaccount.accounting.methods import closed_forms, exact, upper
@@ -72,7 +73,7 @@ EXACT = (
     Method("one step", exact.has_curve, exact.by_own_curve),
     Method("truncated powers", exact.equal_copies, exact.by_powers),
     Method("exact lattice", exact.has_transform, exact.by_grid),
-    Method("counted losses", exact.lacks_transform, exact.by_counts),
+    Method("counted losses", upper.always, exact.by_counts),
     Method("capped lattice", exact.few_at_a_time, exact.by_capped),
     Method("Fourier inversion", upper.always, exact.by_inversion),
     Method("lattice", upper.always, exact.by_lattice),
@@ -160,17 +161,17 @@ def _epsilon_with_failures(total: Composition, target: Fraction, gap: Fraction) 
     if target >= 1 or total.empty:
         return Answer(NOTHING, "exact")
     low, high = total.failure()
-    rest = total.without_failures()
+    rest, asked = total.without_failures(), partial(epsilon, target=target, gap=gap)
     if target < low:
         return Answer(INFINITE, "exact")
     if target < high:  # undecided, from failures too many to multiply out
         best = _without_failures(rest, EpsilonAt((high - low) / (1 - low), gap))
-        return _as_attained(total, Answer(Enclosure(best.bounds.lower, math.inf), best.method))
+        return _as_attained(total, Answer(Enclosure(best.bounds.lower, math.inf), best.method), asked)
     answer = _without_failures(rest, EpsilonAt((target - high) / (1 - high), gap))
     if low != high:
         best = _without_failures(rest, EpsilonAt((target - low) / (1 - low), gap))
         answer = Answer(Enclosure(best.bounds.lower, answer.bounds.upper), answer.method)
-    return _as_attained(total, answer)
+    return _as_attained(total, answer, asked)
 
 
 def _delta_with_failures(total: Composition, at: Fraction, gap: Fraction) -> Answer:
@@ -180,14 +181,18 @@ def _delta_with_failures(total: Composition, at: Fraction, gap: Fraction) -> Ans
     bounds = Enclosure(
         None if lower is None else low + (1 - low) * Fraction(lower), high + (1 - high) * Fraction(above)
     )
-    return _as_attained(total, Answer(bounds, answer.method))
+    return _as_attained(total, Answer(bounds, answer.method), partial(delta, at=at, gap=gap))
 
 
-def _as_attained(total: Composition, answer: Answer) -> Answer:
-    """Return the answer, without a lower end where pairs are not attained; an infinite one is of others."""
+def _as_attained(total: Composition, answer: Answer, ask: Callable[[Composition], Answer]) -> Answer:
+    """Return the answer; if pairs are not attained, with the floor's lower end, or an infinite one."""
     if total.attained or answer.bounds.lower == math.inf or answer.bounds.upper == 0:
         return answer
-    return Answer(Enclosure(None, answer.bounds.upper), answer.method)
+    lower = None
+    if total.floor is not None:
+        with suppress(*UNREACHED):
+            lower = ask(total.floor).bounds.lower
+    return Answer(Enclosure(lower, answer.bounds.upper), answer.method)
 
 
 # ---- closed forms, then closer methods within them

@@ -61,10 +61,6 @@ class SampledMixedTransform(SampledGaussianTransform):
             return math.inf
         return count * log_mean(a, *grid)
 
-    def atoms(self) -> None:
-        """Return None: there is a continuum of losses."""
-        return
-
     def bounded(self) -> Masses:
         """Return the finite losses under Q with their masses, before Laplace noise."""
         return _bounded(self.inner, ctx.prec)

@@ -7,9 +7,10 @@ from functools import partial
 from statistics import NormalDist
 from typing import ClassVar
 
-from flint import arb
+from flint import arb, ctx
 
 from dpaccount.forks import cached_property
+from dpaccount.numerics.allocation.score_sums import sum_laws
 from dpaccount.numerics.allocation.transform import AllocatedGaussianTransform
 from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed.moments import Moments
@@ -94,30 +95,36 @@ class AllocatedGaussian(OneWay, Unbounded, TransformPair):
 
 @dataclass(frozen=True)
 class AllocatedResponse(OneWay, RationalEnds, CommonSupport, LossTable):
-    """Randomised response of `epsilon`, which dominates every ε-DP mechanism, in one of `steps` steps.
+    """Randomised response of `epsilon`, which dominates every ε-DP mechanism, in `times` of `steps` steps.
 
-    With e^{±ε} for the odds of one step, j of t steps in favour have the odds (je^ε + (t − j)e^{−ε})/t.
+    Where j of t steps are in favour, i of the k that hold the unit are with probability
+    C(j, i)C(t − j, k − i)/C(t, k), and then the odds are e^{ε(2i − k)}; their mean counts.
     """
 
     steps: int
     epsilon: Fraction
+    times: int = 1
     rank: ClassVar[int] = 13
 
     def losses(self) -> Atoms:
         """Return the finite losses, each with its mass under P."""
-        bearable(self.steps, MAX_LISTED)
-        atoms, epsilon, steps = [], ball(self.epsilon), self.steps
-        rise, fall = epsilon.exp(), (-epsilon).exp()
+        bearable(self.steps * self.times, MAX_LISTED)
+        atoms, epsilon, steps, times = [], ball(self.epsilon), self.steps, self.times
+        rise, fall, subsets = epsilon.exp(), (-epsilon).exp(), math.comb(steps, times)
         mass = (1 + fall) ** -steps  # of Q, where no step is in favour
         for j in range(steps + 1):
-            odds = (j * rise + (steps - j) * fall) / steps
+            shares = range(max(0, times + j - steps), min(j, times) + 1)
+            ways = (
+                math.comb(j, i) * math.comb(steps - j, times - i) * rise ** (2 * i - times) for i in shares
+            )
+            odds = sum(ways, arb(0)) / subsets
             atoms.append((-odds.log(), mass) if self.added else (odds.log(), mass * odds))
             mass *= fall * (steps - j) / (j + 1)
         return tuple(atoms)
 
     def bracketing_pairs(self) -> "tuple[SampledPair, AllocatedMean] | None":
         """Return a Poisson sample of one step at rate 1/t, and a bound on the mean, where losses are many."""
-        if self.steps <= MAX_LISTED:
+        if self.steps <= MAX_LISTED or self.times > 1:
             return None
         less = SampledPair(
             Fraction(1, self.steps), Composition.of(ResponsePair(self.epsilon)), added=self.added
@@ -125,13 +132,29 @@ class AllocatedResponse(OneWay, RationalEnds, CommonSupport, LossTable):
         return less, AllocatedMean(_fewer(self.steps), Fraction(0), self.epsilon, added=self.added)
 
     def largest(self) -> Fraction:
-        """Return ε, the loss of outcomes that favour the same at every step."""
-        return self.epsilon
+        """Return kε, the loss of outcomes that favour the same at every step."""
+        return self.times * self.epsilon
 
     def add_moments(self, total: Moments, count: int) -> bool:
-        """Add the moments of a step that surely holds the unit: P is a mixture of such laws."""
-        total.only_above(count * ball(self.epsilon**2 / 2), count * ball(self.epsilon**2))
+        """Add the moments of steps that surely hold the unit: P is a mixture of such laws."""
+        square = count * self.times * self.epsilon**2
+        total.only_above(ball(square / 2), ball(square))
         return True
+
+
+@dataclass(frozen=True)
+class AllocatedScores(OneWay, CommonSupport, LossTable):
+    """What Gaussian noise of μ² = `mu2` in `times` < `steps` steps costs at least, by sums of scores."""
+
+    steps: int
+    times: int
+    mu2: Fraction
+    rank: ClassVar[int] = 18
+
+    def losses(self) -> Atoms:
+        """Return the losses of ranges of a sum of scores."""
+        laws = sum_laws(self.steps, self.times, self.mu2, ctx.prec)
+        return tuple(((q / p).log(), q) if self.added else ((p / q).log(), p) for p, q in laws)
 
 
 @dataclass(frozen=True)

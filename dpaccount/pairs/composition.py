@@ -47,6 +47,7 @@ class Composition:
     failures: tuple[tuple[Fraction, int], ...] = ()
     upper: Counted = ()
     attainment: Attained = Attained.ALWAYS
+    floor: "Composition | None" = None  #: what some releases cost at least where none attain the curve
 
     @staticmethod
     def of(pair: LossPair, count: int = 1) -> "Composition":

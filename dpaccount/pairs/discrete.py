@@ -27,9 +27,7 @@ from dpaccount.numerics.lattice import exact_grids, lattice
 from dpaccount.numerics.lattice.exact_grids import OnGrid
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.pairs.pair import (
-    MAX_COUNTED,
     MAX_LISTED,
-    Atoms,
     RationalEnds,
     Symmetric,
     TransformPair,
@@ -86,13 +84,6 @@ class AtomPair(Symmetric, RationalEnds, GridPair):
     def delta(self, t: Fraction) -> arb:
         """Return δ(t) from the listed losses."""
         return sum((m() * (-ball(t - at).expm1()) for at, m in self.transform().points() if at > t), arb(0))
-
-    def few_losses(self) -> tuple[Atoms, arb] | None:
-        """Return the losses with their masses."""
-        atoms = self.transform()
-        if atoms.size() > MAX_COUNTED:
-            return None
-        return tuple((ball(t), mass()) for t, mass in atoms.points()), arb(0)
 
     def add_discrete(self, parts: DiscreteParts, count: int) -> bool:
         """Add the losses."""

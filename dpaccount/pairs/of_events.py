@@ -15,7 +15,7 @@ from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.closed.sampling import truncation
 from dpaccount.numerics.intervals import ceil_of
 from dpaccount.pairs.composition import Attained, Composition, sort_key
-from dpaccount.pairs.pair import ExactPair, LossPair
+from dpaccount.pairs.pair import MAX_LISTED, ExactPair, LossPair
 from dpaccount.pairs.upper import RangeBound, RdpBound, ZcdpBound
 from dpaccount.plan import events as ev
 from dpaccount.plan.bound_events import AlikeResponse
@@ -28,7 +28,8 @@ MOST_HIDDEN = 64  #: ε beyond which shuffling hides nothing: a clone takes some
 class Total:
     """Adds events up: Gaussian pairs as one μ², other pairs and upper bounds counted, failures apart."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, least: bool) -> None:
+        self.least = least  # whether to add what events cost at least
         self.squares: list[Ends] = []
         self.pairs: Counter[Any] = Counter()
         self.failures: Counter[Fraction] = Counter()
@@ -73,12 +74,16 @@ def _sum_by_halves(values: list[Fraction]) -> Fraction:
     return sum(values, Fraction(0))
 
 
-def composition_of(items: Iterable[tuple[Event, int]]) -> Composition:
-    """Return the composition of events with multiplicities (covers are not looked at)."""
-    total = Total()
+def composition_of(items: Iterable[tuple[Event, int]], *, least: bool = False) -> Composition:
+    """Return the composition of counted events, or what they cost at least (covers are not looked at)."""
+    items, total = list(items), Total(least=least)
     for event, count in items:
         total.add(event, count)
-    return total.composition()
+    found = total.composition()
+    if least or found.attained:
+        return found
+    floor = composition_of(items, least=True)
+    return replace(found, floor=floor) if floor.attained else found
 
 
 def group_compositions(events: Sequence[Event], k: int) -> list[Composition] | None:
@@ -94,7 +99,7 @@ def group_compositions(events: Sequence[Event], k: int) -> list[Composition] | N
 
 
 def _of_group(events: Sequence[Event], k: int, there: int) -> Composition | None:
-    total = Total()
+    total = Total(least=False)
     return total.composition() if all(_add_group(total, event, k, there, 1) for event in events) else None
 
 
@@ -294,7 +299,7 @@ def _sampled(total: Total, inner: Composition) -> Composition:
     """Return the sampled composition; a sample of an upper bound is an upper bound."""
     if inner.attainment is not Attained.ALWAYS:
         total.attained(Attained.NEVER)
-    return replace(inner, attainment=Attained.ALWAYS)
+    return replace(inner, attainment=Attained.ALWAYS, floor=None)
 
 
 def _replaced(total: Total, event: ev.PoissonReplaced, count: int) -> None:
@@ -345,18 +350,26 @@ def _without_replacement(total: Total, event: ev.SampledWithoutReplacement, coun
 
 
 def _allocated(total: Total, event: ev.RandomAllocation, count: int) -> None:
-    """Add one epoch of ⌊steps/times⌋ steps for each time (docs/numerics.md)."""
-    from dpaccount.pairs.allocated import AllocatedGaussian, AllocatedResponse
+    """Add the steps, or for several times a block of them for each (docs/numerics.md)."""
+    from dpaccount.pairs.allocated import AllocatedGaussian, AllocatedResponse, AllocatedScores
 
-    inner, steps, copies = composition_of([(event.of, 1)]), event.steps // event.times, count * event.times
-    if event.times not in (1, event.steps):
-        total.attained(Attained.NEVER)
-    if steps == 1:
-        total.add(event.of, copies)
-    elif isinstance(event.of, ev.Pure) and event.of.epsilon:
-        total.pair(AllocatedResponse(steps, event.of.epsilon), copies)
-    elif not inner.empty:
-        total.pair(AllocatedGaussian(steps, inner.mu2[1]), copies)
+    inner, steps, times = composition_of([(event.of, 1)]), event.steps, event.times
+    pure = event.of.epsilon if isinstance(event.of, ev.Pure) else None
+    if inner.empty or steps == times:
+        total.add(event.of, count * times)
+    elif pure and (times == 1 or steps * times <= MAX_LISTED):
+        total.pair(AllocatedResponse(steps, pure, times), count)
+    elif total.least and times > 1 and not pure:
+        total.pair(AllocatedScores(steps, times, inner.mu2[0]), count)
+    else:
+        total.attained(Attained.ALWAYS if times == 1 else Attained.NEVER)
+        size, longer = divmod(steps, times)
+        for block, blocks in ((size, times - longer), (size + 1, longer))[: 1 + bool(longer)]:
+            if block == 1:
+                total.add(event.of, count * blocks)
+            else:
+                pair = AllocatedResponse(block, pure) if pure else AllocatedGaussian(block, inner.mu2[1])
+                total.pair(pair, count * blocks)
 
 
 def _repeated(total: Total, event: ev.Repeated, count: int) -> None:
@@ -368,11 +381,13 @@ def _repeated(total: Total, event: ev.Repeated, count: int) -> None:
 
 
 def _balls_in_bins(total: Total, event: ev.BallsInBins, count: int) -> None:
-    """Add an allocation to bins that share no row; all bins attain it if alike (docs/numerics.md)."""
+    """Add an allocation to bins that share no row, or at least one to all of them (docs/numerics.md)."""
     from dpaccount.pairs.allocated import AllocatedGaussian
 
     steps, (low, high) = event.steps(), event.squares()
-    if (steps, low) != (event.bins, high):
+    if total.least:
+        steps, high = event.bins, low
+    elif (steps, low) != (event.bins, high):
         total.attained(Attained.NEVER)
     if steps == 1:
         total.gaussian(high, high, count)

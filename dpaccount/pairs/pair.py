@@ -27,7 +27,6 @@ from dpaccount.numerics.lattice.exact_grids import OnGrid
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.work_budget import OutOfReach, kept, over_limit
 
-MAX_COUNTED = 256  #: losses of a pair that are counted one by one
 MAX_LISTED = 20_000  #: losses that are listed where a curve in closed form will do
 
 Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass under P)
@@ -180,10 +179,6 @@ class LossPair(ABC):
 
     def on_grid(self) -> OnGrid | None:
         """Return the pair as one whose losses lie on a rational grid; None where they do not."""
-        return None
-
-    def few_losses(self) -> tuple[Atoms, arb] | None:
-        """Return the losses with their masses, and the mass at +∞; None: many."""
         return None
 
     def copies(self, count: int) -> TruncatedPowers | None:

@@ -28,8 +28,6 @@ from dpaccount.numerics.sampled_units import SampledMixture, SampledUnitsTransfo
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.pair import (
-    MAX_COUNTED,
-    Atoms,
     CommonSupport,
     ExactPair,
     LossPair,
@@ -240,14 +238,6 @@ class SampledPair(PoissonComposition, ExactPair):
         """Return the sample at another rate, of Laplace noise of another largest loss."""
         rate, loss = values
         return replace(self, rate=rate, inner=replace(self.inner, pairs=((LaplacePair(loss), 1),)))
-
-    def few_losses(self) -> tuple[Atoms, arb] | None:
-        """Return the losses but the rarest ones of noise, whose mass counts as at +∞."""
-        transform = self.summed_transform()
-        atoms = None if transform is None else transform.atoms()
-        if transform is None or atoms is None or len(atoms) > MAX_COUNTED:
-            return None
-        return tuple(atoms), transform.infinite()
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,3 @@ class ShuffledResponses(Symmetric, RationalEnds, CommonSupport, LossTable):
     def largest(self) -> Fraction:
         """Return ε."""
         return self.epsilon
-
-    def add_moments(self, total: Moments, count: int) -> bool:
-        """Return False: the curve is as quick."""
-        return False

@@ -18,7 +18,7 @@ from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, prec
 from dpaccount.numerics.lattice import composing
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.work_budget import spend
-from dpaccount.pairs.pair import MAX_COUNTED, Atoms, ExactPair
+from dpaccount.pairs.pair import Atoms, ExactPair
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,9 @@ class LossTable(ExactPair):
             return super().lattice(grid, depth)
         return composing.of_table(self.losses, lambda: ball(self.infinite_mass()), grid)
 
-    def few_losses(self) -> tuple[Atoms, arb] | None:
-        """Return the losses with their masses, and the mass at +∞."""
-        if not self.listed():
-            return None
-        losses = self.losses()
-        return (losses, ball(self.infinite_mass())) if len(losses) <= MAX_COUNTED else None
+    def add_moments(self, total: Moments, count: int) -> bool:
+        """Return False: the curve is as quick."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -141,7 +138,3 @@ class TablePair(LossTable):
         """Return the outcomes that both distributions allow."""
         kept = [(a, b) for a, b in zip(self.p, self.q, strict=True) if a and b]
         return replace(self, p=tuple(a for a, _ in kept), q=tuple(b for _, b in kept))
-
-    def add_moments(self, total: Moments, count: int) -> bool:
-        """Return False: the curve is as quick."""
-        return False

@@ -5,19 +5,24 @@ Each returns an enclosure, None where it does not come close enough, and raises 
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
-from flint import ctx
+from flint import arb, ctx, fmpz
 
 from dpaccount.accounting.methods.answer import DeltaAt, EpsilonAt, Question, unit_ends
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.closed.laplace import TruncatedPowers
+from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.fourier import contours, fourier, saddlepoint
-from dpaccount.numerics.intervals import accurate, ceil_of, floor_of, log_float, precision
-from dpaccount.numerics.lattice import composing, counted_losses, exact_grids
-from dpaccount.numerics.work_budget import SECOND, OutOfReach, granted, over_limit
+from dpaccount.numerics.fourier.discrete_transforms import TableTransform
+from dpaccount.numerics.fourier.sampled_atoms import SampledAtomsTransform
+from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, log_float, precision
+from dpaccount.numerics.lattice import composing, exact_grids
+from dpaccount.numerics.work_budget import SECOND, OutOfReach, granted, kept, over_limit, spend
 from dpaccount.pairs.composition import Composition
 
 if TYPE_CHECKING:
@@ -29,7 +34,8 @@ CLOSE = Fraction(1, 10**17)  #: of ε where only rounding is between its ends
 MOST_CAPPED = 64  #: steps that are composed as lattices with a cap
 LAST_CAPPED = 2 * SECOND  #: of work for them where only other lattices follow
 MAX_STEPS = 10**12  #: of one pair in a lattice composition
-DEPTHS = 60.0, 250.0, 900.0  #: −log of the rarest losses that are counted: they must be small next to δ
+MOST_WAYS = 4_000  #: of losses to occur that are counted one by one
+FewLosses = TableTransform | SampledAtomsTransform
 
 
 def has_many_samples(total: Composition) -> bool:
@@ -47,10 +53,14 @@ def has_curve(total: Composition) -> bool:
 
 def by_own_curve(total: Composition, question: Question) -> Enclosure:
     """Answer for one pair by its own curve."""
-    pair, at = total.pairs[0][0], question.at
+    return _by_curve(total.pairs[0][0].curve, question)
+
+
+def _by_curve(curve_to: Callable[[int], Curve], question: Question) -> Enclosure:
+    at = question.at
     if isinstance(question, DeltaAt):
-        return unit_ends(accurate(lambda: pair.curve(ctx.prec)(at), 80))
-    curve = pair.curve(100 + int(-log_float(at) / LOG2))
+        return unit_ends(accurate(lambda: curve_to(ctx.prec)(at), 80))
+    curve = curve_to(100 + int(-log_float(at) / LOG2))
     if ceil_of(curve(Fraction(0))) <= at:
         return Enclosure(Fraction(0), Fraction(0))
     high = Fraction(1, 1 << 20)
@@ -91,11 +101,6 @@ def has_transform(total: Composition) -> bool:
     return total.transform() is not None
 
 
-def lacks_transform(total: Composition) -> bool:
-    """Say whether the transform of some pair is not known, or a long sum."""
-    return not has_transform(total)
-
-
 def by_grid(total: Composition, question: Question) -> Enclosure | None:
     """Answer where all losses lie on one grid of bearable size."""
     product = total.transform()
@@ -119,37 +124,42 @@ def _loss_range(product: contours.Product, depth: float) -> float:
     return 2 * (math.sqrt(2 * variance * (depth + 45)) + variance)
 
 
-# ---- few losses, counted one by one
+# ---- equal copies of few losses, counted one by one
 
 
 def by_counts(total: Composition, question: Question) -> Enclosure | None:
-    """Answer by counting how often each of a few losses occurs."""
-    if isinstance(question, EpsilonAt):
-        few = few_losses(total, -log_float(question.at))
-        return None if few is None else question.enclosure(*counted_losses.epsilon(few, question.at))
-    # What is left out must be small next to δ, which is not known beforehand.
-    for depth in DEPTHS:
-        few = few_losses(total, depth)
-        if few is None:
-            return None
-        found = few.delta(question.at)
-        low, high = floor_of(found), ceil_of(found)
-        if question.is_close(low, high) or depth > 500:
-            return question.enclosure(low, high)
-    return None
+    """Answer for copies of a table, or sample, of few losses by how often each occurs."""
+    (pair, n), *others = total.pairs
+    made = None if total.mu2[1] or others else pair.summed_transform()
+    if not isinstance(made, FewLosses) or getattr(made, "noise", None):
+        return None
+    # Without pruning, every sum is there, and all digits are those of its mass.
+    infinite, ways = 1 - (1 - made.infinite()) ** n, math.comb(n + len(made.atoms()) - 1, n)
+    if not 0 < ways <= MOST_WAYS or (isinstance(question, EpsilonAt) and not infinite < ball(question.at)):
+        return None
+
+    def delta(t: Fraction) -> arb:
+        spend(ways)
+        mass = 1 - (1 - made.infinite()) ** n
+        sums = _sums(made, n, ctx.prec)
+        return sum((p * (-(ball(t) - loss).expm1()).max(arb(0)) for loss, p in sums), mass)
+
+    return _by_curve(lambda bits: lambda t: accurate(lambda: delta(t), bits), question)
 
 
-def few_losses(total: Composition, depth: float) -> counted_losses.Composed | None:
-    """Return the composition of pairs with few losses, down to about e^−depth; None if others join."""
-    bits = 160 + int(3 * depth) + 4 * sum(n for _, n in total.pairs).bit_length()
+@kept(8)
+def _sums(made: FewLosses, n: int, bits: int) -> list[tuple[arb, arb]]:
+    """Return all sums of n losses, with their multinomial masses."""
     with precision(bits):
-        lists = [(*few, count) for pair, count in total.pairs if (few := pair.few_losses()) is not None]
-        if total.mu2[1] or total.upper or len(lists) < len(total.pairs):
-            return None
-        try:
-            return counted_losses.compose(lists, int(depth * 1.45) + 64, bits)
-        except OutOfReach:
-            return None
+        losses, sums = made.atoms(), []
+        last = n + len(losses) - 1
+        for bars in combinations(range(last), len(losses) - 1):
+            times = [after - bar - 1 for bar, after in pairwise((-1, *bars, last))]
+            whole, mass = arb(0), arb(fmpz.fac_ui(n))
+            for k, (loss, p) in zip(times, losses, strict=True):
+                whole, mass = whole + k * loss, mass * p**k / fmpz.fac_ui(k)
+            sums.append((whole, mass))
+    return sums
 
 
 # ---- Fourier inversion

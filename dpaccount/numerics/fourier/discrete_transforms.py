@@ -350,6 +350,10 @@ class TableTransform(Transform):
         """Return the mass at an infinite loss."""
         return ball(self.table.infinite_mass())
 
+    def atoms(self) -> Atoms:
+        """Return (loss, mass under P) of all finite losses."""
+        return kept_losses(self.table, ctx.prec)
+
     def value(self, s: acb) -> acb:
         """Return M(s)."""
         kept = kept_losses(self.table, ctx.prec)
@@ -374,7 +378,7 @@ class TableTransform(Transform):
         at, mass, lost = _table_floats(self.table)
         power = s * at
         if np.abs(power).max() < 30:
-            return float(count * np.log1p(mass @ np.expm1(power) - lost))
+            return float(count * np.log1p(max(mass @ np.expm1(power) - lost, -1 + 1e-16)))
         top = power.max()
         return float(count * (top + np.log(mass @ np.exp(power - top) + 1e-300)))
 

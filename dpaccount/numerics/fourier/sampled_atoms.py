@@ -90,7 +90,7 @@ class SampledAtomsTransform(OnPoissonSample):
         )
 
     def atoms(self) -> list[tuple[arb, arb]]:
-        """Return (loss, mass under P) of all losses but those of negligible mass under P and Q."""
+        """Return (loss, mass under P) of all finite losses, where there is no noise."""
         found = self._points(arb(1))
         return [(-at, mass) if self.added else (at, mass * at.exp()) for mass, at in found]
 

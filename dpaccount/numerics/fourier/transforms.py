@@ -105,10 +105,6 @@ class Transform:
         """Return the mass at an infinite loss, which M leaves out."""
         return arb(0)
 
-    def atoms(self) -> list[tuple[arb, arb]] | None:
-        """Return all but negligible losses with their masses under P; None for a continuum."""
-        return None
-
     def most_tilt(self) -> float:
         """Return the largest c of contours: where a quadrature of M becomes expensive."""
         return math.inf
@@ -152,7 +148,8 @@ def log_mean(a: float, mass: Any, logz: Any, excess: Any, *, lost: float = 0.0) 
     power = a * logz
     # Without subtracting a(z − 1), whose mean is 0, rounding of 10^8 copies of a small sample drowns log M.
     if power.max() < 30:
-        return float(np.log1p(mass @ (np.expm1(power) - a * excess) - a * lost))
+        deviation = mass @ (np.expm1(power) - a * excess) - a * lost
+        return float(np.log1p(max(deviation, -1 + 1e-16)))
     top = power.max()
     return float(top + np.log(mass @ np.exp(power - top) + 1e-300))
 

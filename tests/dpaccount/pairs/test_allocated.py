@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
-from dpaccount import Accountant, Gaussian, Laplace, Plan, PoissonSubsampled, Pure, RandomAllocation
+from dpaccount import Accountant, Gaussian, Laplace, Plan, PoissonSubsampled, Pure, RandomAllocation, Zcdp
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError, NumericsError
 from dpaccount.numerics.allocation import mean_powers
 from dpaccount.numerics.allocation.mean_powers import LogNormals, MeanPowers
+from dpaccount.numerics.allocation.score_sums import sum_laws
 from dpaccount.numerics.intervals import precision
-from dpaccount.pairs.allocated import AllocatedGaussian, AllocatedMean, AllocatedResponse
+from dpaccount.pairs.allocated import AllocatedGaussian, AllocatedMean, AllocatedResponse, AllocatedScores
 from dpaccount.plan.plan_file import read_plan
 from tests.looped import looped
 
@@ -182,15 +183,63 @@ def subset_deltas(steps, times, epsilon, at):
     return max(removed, added)
 
 
-def test_several_times_are_dominated_by_epochs_of_fewer_steps():
-    """Blocks of ⌊t/k⌋ steps, one of each: an upper bound, against the enumeration of all subsets."""
+def test_several_times_beside_all_subsets(monkeypatch):
+    """Exact where outcomes are listed; beyond, blocks of ⌊t/k⌋ and ⌈t/k⌉ steps, one of each, bound them."""
     for steps, times, at in ((4, 2, "5/4"), (5, 2, "2"), (5, 3, "3"), (6, 2, "3/2"), (3, 3, "3/2")):
         truth = subset_deltas(steps, times, Fraction(3), Fraction(at))
         plan = RandomAllocation(steps=steps, times=times, of=Pure(epsilon=Fraction(math.log(3))))
-        delta = Accountant(Plan("add-remove", plan)).delta(Fraction(math.log(Fraction(at))))
-        assert float(truth) <= float(delta.upper) * (1 + 1e-9)
-        assert (delta.lower is None) == (times != steps)
-        assert float(delta.upper) < 1.6 * float(truth)
+        point = Fraction(math.log(Fraction(at)))
+        exact = Accountant(Plan("add-remove", plan)).delta(point)
+        assert math.isclose(float(exact.lower), float(truth), rel_tol=1e-9)
+        assert math.isclose(float(exact.upper), float(truth), rel_tol=1e-9)
+        if times < steps:
+            monkeypatch.setattr("dpaccount.pairs.of_events.MAX_LISTED", 1)
+            bound = Accountant(Plan("add-remove", plan)).delta(point)
+            monkeypatch.undo()
+            assert bound.lower is None
+            assert float(truth) * (1 - 1e-9) <= float(bound.upper) < 1.6 * float(truth)
+
+
+def two_of_three(mu, epsilon):
+    """δ(ε) of noise in two of three steps, removed and added, by the trapezoid rule."""
+    z = np.linspace(-8, 8, 161)
+    weight, y = np.exp(-z * z / 2) / math.sqrt(2 * math.pi) * (z[1] - z[0]), np.exp(mu * z - mu * mu / 2)
+    a, b, c = y[:, None, None], y[None, :, None], y[None, None, :]
+    odds, x = (a * b + a * c + b * c) / 3, math.exp(epsilon)
+    over = (np.maximum(odds - x, 0), np.maximum(1 - x * odds, 0))
+    return tuple(float(np.einsum("ijk,i,j,k", each, weight, weight, weight)) for each in over)
+
+
+@pytest.mark.parametrize("at", [0.1, 0.7])
+def test_sums_of_scores_lie_closely_below_two_of_three_steps(at):
+    truth, pair = two_of_three(0.8, at), AllocatedScores(3, 2, Fraction(64, 100))
+    for way, exact in zip((pair, pair.reversed()), truth, strict=True):
+        assert 0.9 * exact < float(way.curve(60)(Fraction(at)).mid()) <= exact * (1 + 1e-4)
+    more = AllocatedScores(3, 2, Fraction(81, 100))  # a pair that is none is seen
+    assert float(more.curve(60)(Fraction(at)).mid()) > truth[0]
+
+
+def test_noise_several_times_has_a_lower_end():
+    """Beside the true δ, and below the block bound; alone, and never above a plan that holds more."""
+    truth = max(two_of_three(0.8, 0.5))
+    event = RandomAllocation(steps=3, times=2, of=Gaussian(sigma="1.25"))
+    found = Accountant(Plan("add-remove", event)).delta("0.5", "1e-2")
+    assert 0.9 * truth < float(found.lower) <= truth * (1 + 1e-4)
+    assert truth * (1 - 1e-4) <= float(found.upper) < 1.5 * truth
+    unknown = Accountant(Plan("add-remove", [event, Zcdp(rho="0.01")])).delta("0.5", "1e-2")
+    assert unknown.lower is None
+
+
+@pytest.mark.parametrize(
+    ("steps", "times", "mu2"), [(5, 4, 1), (1000, 10, 1), (10**5, 7, "1/4"), (40, 3, 25)]
+)
+def test_sums_of_scores_are_two_laws(steps, times, mu2):
+    """Masses add up to 1, and each is known to many digits."""
+    laws = sum_laws(steps, times, Fraction(mu2), 64)
+    with precision(256):
+        for law in zip(*laws, strict=True):
+            assert abs(sum(law, arb(0)) - 1) < arb(2) ** -200
+            assert min(mass.rel_accuracy_bits() for mass in law) > 64
 
 
 def test_the_ends_of_the_family_are_plain_noise():

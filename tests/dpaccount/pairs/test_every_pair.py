@@ -32,7 +32,7 @@ from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.pair import ExactPair, LossPair
 from dpaccount.pairs.poisson import SampledGaussian, SampledPair
 from dpaccount.pairs.replaced import ReplacedLaplace
-from dpaccount.pairs.table import TablePair
+from dpaccount.pairs.table import LossTable, TablePair
 from dpaccount.pairs.upper import RangeBound, ZcdpBound
 from dpaccount.pairs.without_replacement import WithoutReplacement
 
@@ -341,11 +341,11 @@ def integral(curve, mass):
 
 
 def losses_hold(pair, curve):
-    """Losses that are counted one by one, and equal copies in closed form, have the same curve."""
-    few, copies = pair.few_losses(), pair.copies(1)
+    """Losses that are listed, and equal copies in closed form, have the same curve."""
+    table, copies = isinstance(pair, LossTable) and pair.listed(), pair.copies(1)
     for t in TIMES:
-        if few is not None:
-            losses, mass = few
+        if table:
+            losses, mass = pair.losses(), ball(pair.infinite_mass())
             delta = mass + sum((m * (-(ball(t) - at).expm1()).max(arb(0)) for at, m in losses), arb(0))
             assert near(curve(t), float(delta.mid()))
         if copies is not None and t >= 0:
