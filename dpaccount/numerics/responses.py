@@ -1,18 +1,18 @@
 """Shuffled k-ary randomised responses: losses and masses, for any data of the others and for alike ones.
 
-Each of n units sends one report: its value, with odds p = e^ε against each other value.  What is seen is how
-often each value is sent.  One unit's value changes from 0 to 1.  As δ is jointly convex, the others' values may
-be fixed; swapping 0 and 1 swaps the directions, so the largest curve over all data is the same in both.
+Each of n units sends one report: its value, with odds p = e^ε against each other value.  Seen is how often
+each value is sent.  One unit's value changes from 0 to 1.  As δ is jointly convex, the others' values may be
+fixed; swapping 0 and 1 swaps the directions, so the largest curve over all data is the same in both.
 
-*Two values.* Let g = (p − e^t)/(p + 1), h = (pe^t − 1)/(p + 1).  If i of the others hold 1, the number of ones
-that they send is a sum of two binomials, with log-concave masses f.  With the unit's own report, P − e^tQ is
+*Two values.* Let g = (p − e^t)/(p + 1), h = (pe^t − 1)/(p + 1).  If i of the others hold 1, the number of
+ones that they send is a sum of two binomials, with log-concave masses f.  With the unit's own, P − e^tQ is
 gf(s − 1) − hf(s) at s ones, which is positive from the first a on where f(a − 1)/f(a) ≥ h/g:
 
     δ(t) = gf(a − 1) − (e^t − 1)(f(a) + f(a + 1) + …), the largest over i, which changes with t.
 
 *More values.* With chance γ = k/(p + k − 1) a report is uniform whatever the data are, else it is the truth
 (Balle, Bell, Gascón & Nissim 2019).  Tell which of the others sent the truth: they drop out.  Left are N ~
-Bin(n − 1, γ) uniform reports and the unit's own: a times 0, b times 1 and m times others has k(pa + b + m)/((p +
+Bin(n − 1, γ) uniform reports and the unit's own: a times 0, b times 1, m times others has k(pa + b + m)/((p +
 k − 1)(N + 1)) times its mass for N + 1 uniform reports, as in `numerics.clones`.  With s = a + b ~ Bin(N + 1,
 2/k), a ~ Bin(s, ½) and θ = ((pe^t − 1)s + (e^t − 1)(N + 1 − s))/((p − 1)(1 + e^t)),
 
@@ -20,8 +20,8 @@ k − 1)(N + 1)) times its mass for N + 1 uniform reports, as in `numerics.clone
 
 Anybody may add a uniform report, so fewer of them cost no less: N is rounded down to one of few numbers.
 
-*Points.* All are sums of positive numbers, but for one difference; bounds on rounding errors and on what is cut
-off are added.  In e^t the curve is convex: chords between points lie above it, and so does their lower hull.
+*Points.* All are sums of positive numbers, but for one difference; bounds on rounding errors and on what is
+cut off are added.  In e^t the curve is convex: chords between points lie above it, as does their lower hull.
 """
 
 import math

@@ -205,7 +205,7 @@ def _mean(steps: int, mu2: Fraction, epsilon: Fraction) -> mean_weights.MeanCurv
         return mean_weights.mean_curves(call, 2 * math.cosh(most) - 2, -most, most, steps)
     mu, rare = math.sqrt(mu2), math.log(2) * mean_weights.LOST_DEPTH
     # The largest of `steps` standard normals is below this quantile with probability e^−rare only.
-    low = mu * NormalDist().inv_cdf(math.exp(-rare / steps)) - mu * mu / 2
+    low = -mu * NormalDist().inv_cdf(-math.expm1(-rare / steps)) - mu * mu / 2
     call, far = partial(mean_weights.log_normal_call, mu2), mu * (mu / 2 + math.sqrt(2 * rare))
     return mean_weights.mean_curves(call, math.expm1(mu * mu), low, far, steps)
 

@@ -47,9 +47,7 @@ class Projections(MomentGpUcb):
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person = assume_ball("moments", HALF, REPLACE_ONE, "movement")
-        return continual_sums.vector_proof(
-            self.stream, person, sigma, self.ends, self.projections, CONTRIBUTION_BITS, delta
-        )
+        return continual_sums.vector_proof(self.stream, person, sigma, self.ends, self.projections, delta)
 
     def belief(self) -> "Survivors":
         """Return what is believed before anything is known."""
