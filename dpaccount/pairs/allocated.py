@@ -202,10 +202,11 @@ def _fewer(steps: int) -> int:
 def _mean(steps: int, mu2: Fraction, epsilon: Fraction) -> mean_weights.MeanCurves:
     if epsilon:
         call, most = partial(mean_weights.response_call, epsilon), float(epsilon)
-        return mean_weights.mean_curves(call, 2 * math.cosh(most) - 2, -most, most, steps)
+        return mean_weights.mean_curves(call, 4 * math.sinh(most / 2) ** 2, -most, most, steps)
     mu, rare = math.sqrt(mu2), math.log(2) * mean_weights.LOST_DEPTH
     # The largest of `steps` standard normals is below this quantile with probability e^−rare only.
-    low = -mu * NormalDist().inv_cdf(-math.expm1(-rare / steps)) - mu * mu / 2
+    share, quantile = math.exp(-rare / steps), NormalDist().inv_cdf
+    low = mu * (quantile(share) if share < 0.5 else -quantile(-math.expm1(-rare / steps))) - mu * mu / 2
     call, far = partial(mean_weights.log_normal_call, mu2), mu * (mu / 2 + math.sqrt(2 * rare))
     return mean_weights.mean_curves(call, math.expm1(mu * mu), low, far, steps)
 

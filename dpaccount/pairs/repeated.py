@@ -96,6 +96,8 @@ class RepeatedPair(Symmetric, UnknownEnds, UpperPair):
             return self.mean * one(Fraction(0))
         with precision(BITS):
             kappa, most = self._kappa(), ceil_of(-ball(self.gamma).log())
+            largest = max_over_directions(self.inner, Composition.ceiling, arb.max)
+            most = most if largest is None else min(most, ceil_of(largest))  # beyond, δ is 0
             # δ(c)/(κ(e^c − 1)) falls, and is at most 1 from the least c on.
             over: Curve = lambda c: ball(one(c)) / (kappa * ball(c).expm1())  # noqa: E731
             return (1 + self.shape) * solve(over, Fraction(1), Fraction(0), most, most / 10**6)[1]

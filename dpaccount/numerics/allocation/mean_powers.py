@@ -331,6 +331,8 @@ def _inner(law: LogNormals, design: _NodeDesign, mu: arb, nodes: list[arb], top:
     Outer and inner nodes are so spaced that ln(|u|Y) takes few values.
     """
     fine, coarse, size = design.fine, design.coarse, design.size
+    reach = fine * (len(nodes) - 1) + coarse * (size - 1) + 1
+    spend(reach + 2 * size)
     unit = arb(design.step) / fine
     step = unit * coarse / mu
     log_t = ball(law.steps).log()
@@ -338,10 +340,8 @@ def _inner(law: LogNormals, design: _NodeDesign, mu: arb, nodes: list[arb], top:
     y = [(mu * x - mu * mu / 2 - log_t).exp() for x in z]
     start = nodes[0] + mu * z[0] - mu * mu / 2 - log_t
     towards = acb(0, arb(design.ray) - arb(design.turned)).exp()
-    reach = fine * (len(nodes) - 1) + coarse * (size - 1) + 1
     sizes = [-(start + i * unit).exp() for i in range(reach)]
     decaying = [x.exp() for x in sizes] if design.plain else [(towards * x).exp() for x in sizes]
-    spend(reach + 2 * size)
     shift = arb(design.turned) / mu
     scale = step * (shift * shift / 2).exp() / (2 * arb.pi()).sqrt()
     column: list[Any] = [scale * (-x * x / 2).exp() * acb(0, x * shift).exp() for x in z]

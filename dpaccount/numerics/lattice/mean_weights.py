@@ -12,6 +12,7 @@ places add. Places are k·2^e units with k up to 2^bits or so, as those of float
 
 import bisect
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -98,7 +99,7 @@ def mean_curves(call: Call, variance: float, low: float, far: float, steps: int)
     `low`: ln of about the least value that matters of the largest variable.
     `far`: ln of about the largest value that matters of each one.
     """
-    doublings = steps.bit_length()
+    doublings, variance = steps.bit_length(), max(variance, sys.float_info.min)
     # Bits of the weights: large places count more.
     bits = LOST_DEPTH + 2 * doublings + 24 + math.ceil(far / math.log(2))
     grid = Grid(Fraction(1), bits, 1 << bits - LOST_DEPTH)
@@ -122,10 +123,10 @@ def place_bits(copies: int, variance: float) -> int:
 def _once(call: Call, small: int, far: float, bits: int, grid: Grid) -> Weights:
     octaves = max(1, math.ceil(far / math.log(2)) + small - bits + 2)
     bearable(octaves, MOST_OCTAVES)
+    spend(5 * (octaves + 1) * (1 << bits - 1))
     with precision(grid.bits + 64):
         nodes = [(0, k) for k in range(1 << bits)]
         nodes += [(e, k) for e in range(1, octaves) for k in range(1 << bits - 1, 1 << bits)]
-        spend(5 * len(nodes))
         heights = [call(ball(Fraction(k << e, 1 << small))) for e, k in nodes]
         runs, before = dict[int, list[fmpz]](), arb(1)
         for at, (e, k) in enumerate(nodes):

@@ -466,3 +466,11 @@ def test_the_upper_end_never_rises_with_steps_and_stays_near_poisson(event):
         if before is not None:
             assert upper <= before, (event, steps)
         before = upper
+
+
+@looped(
+    ("steps", "sigma", "at"), [(2, 10**162, "0.5"), (4, 10**9, "0.5"), (10**30, 1, "1"), (6, "1e-160", "1")]
+)
+def test_noise_of_any_size_is_answered(steps, sigma, at):
+    found = Accountant(Plan("add-remove", RandomAllocation(steps=steps, of=Gaussian(sigma=sigma)))).delta(at)
+    assert 0 <= found.lower <= found.upper <= Accountant(Gaussian(sigma=sigma)).delta(at).upper

@@ -248,3 +248,11 @@ def test_a_tuned_run_counts_the_choice_and_says_so():
     assert "is not counted" not in run.statement("1e-5")
     with pytest.raises(InputError, match="a mean of 0"):
         dp.sgd(6000, 60, steps=20, sigma=2, tried="1/2")
+
+
+@looped("gamma", ["1e-300", "1e-6", "1/2"])
+def test_a_curve_lies_within_the_pure_bound(gamma):
+    """Beyond the largest loss of one run no weight is left to look for, however seldom runs end."""
+    for epsilon in ("0.001", "1"):
+        account = Accountant(Repeated(of=dp.Pure(epsilon=epsilon), gamma=gamma))
+        assert account.epsilon(0).upper <= account.pure().upper * Fraction(10001, 10000)
