@@ -255,4 +255,4 @@ def test_a_curve_lies_within_the_pure_bound(gamma):
     """Beyond the largest loss of one run no weight is left to look for, however seldom runs end."""
     for epsilon in ("0.001", "1"):
         account = Accountant(Repeated(of=dp.Pure(epsilon=epsilon), gamma=gamma))
-        assert account.epsilon(0).upper <= account.pure().upper * Fraction(10001, 10000)
+        assert account.epsilon(0).upper <= account.pure() * Fraction(10001, 10000)
