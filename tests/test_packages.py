@@ -261,7 +261,7 @@ def added(tmp_path_factory, wheel):
     return place
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_example_of_an_own_package_adds_what_it_says(added):
     def said(*words):
         done = added.run("-c", COMMAND, *words)

@@ -45,7 +45,7 @@ def kept():
     return json.loads(Path("certificates/plan-finder/certificate.json").read_text())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_certify_and_a_dry_run_read_no_data_and_charge_nothing(dpaccount, real):
     (real.parent / "insurance_trial.csv").unlink()
     for command in (["certify", "--dry-run"], ["certify"], ["release", "--dry-run"]):

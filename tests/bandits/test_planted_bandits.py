@@ -126,7 +126,7 @@ def test_planted_twins_of_the_logged_policy_are_refuted(name):
 FEW = {"rounds": 6, "points": 4, "bound": Fraction(1), "noise_bound": Fraction(1)}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("stream", ["separate", "correlated"])
 def test_a_person_in_two_batches_is_found_where_they_meet(stream):
     """One unit in hundreds shows it: `certify` tries those at the ends of declared batches."""

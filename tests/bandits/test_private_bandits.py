@@ -312,7 +312,7 @@ def raced(choice):
     return choice.because.split(": ")[1].split(" in worlds")[0].split(", ")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_linear_arms_are_learned_as_such():
     """Of 100 arms in four dimensions, by 1,024 people: the belief is chosen where it holds, and not elsewhere."""
     points = np.random.default_rng(1).normal(size=(100, 4))
@@ -636,7 +636,7 @@ def test_a_short_figure_has_checked_cells_beside_published_ones(tmp_path, monkey
     assert reproduce.table(answer).count("\n") > len(answer["rows"])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_short_table_1_has_the_published_calibration_beside_ours():
     answer, _ = reproduce.reproduce("dubey2021-table1", trials=2, rounds=40)
     rows = answer["rows"]

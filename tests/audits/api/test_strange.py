@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits.attack.black_box import attack
@@ -47,6 +47,7 @@ def tried(odd, promise):
 
 
 @pytest.mark.slow
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.floats(0, 9), st.integers(0, 2)), min_size=40, max_size=60), st.randoms())
 def test_pairs_that_differ_in_more_than_numbers_are_kept_through_all_rounds(drawn, random):
     """However far the numbers of others move, and however seldom these differ."""

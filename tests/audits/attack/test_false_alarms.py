@@ -41,7 +41,7 @@ def accused(in_process, function, relation, trials=600, cost=0.0, seconds=10**6)
     return count
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_a_tight_function_is_accused_at_most_as_often_as_stated(in_process, relation):
     """Randomised response uses its whole budget, so every luck of the search would show."""

@@ -88,7 +88,7 @@ def test_the_verdict_on_the_grid_keeps_its_error(in_process):
     assert wrong <= binom.ppf(0.999, 60, 0.05)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_refuted_claim_says_how_it_stands_under_the_other_relation(in_process):
     asked = {"epsilon": 1, "shape": [6], "low": 0, "high": 1, "dtype": "int", "trials": 3000}
     found = audit(f"{__name__}:counted", **asked)

@@ -106,7 +106,7 @@ def test_the_proved_epsilon_is_at_most_the_asked_one_and_no_less_noise_meets_it(
     check_least(use, epsilon, delta, own)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from([each.name for each in CLASSES]), EPSILONS, DELTAS, st.booleans())
 def test_so_it_is_of_every_class(use, epsilon, delta, own):
@@ -172,7 +172,7 @@ def test_a_mean_whose_intervals_may_end_at_a_bound_takes_an_accuracy(accuracy):
         assert (interval["high"][0] - interval["low"][0]) / 2 <= accuracy
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_noise_on_a_table_follows_for_persons_of_several_rows(relation):
     delta = Fraction(1, 10**6)

@@ -193,7 +193,7 @@ def test_bounds_and_numbers_of_any_spelling_are_certified(tmp_path, dpaccount, u
     assert refused_by_checker(found) is None
 
 
-@pytest.mark.slow(one_in=4)
+@pytest.mark.nightly
 @pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("about", ["", 'id = "who"\nmax_rows = 2\n'], ids=["rows", "persons"])

@@ -133,7 +133,7 @@ def test_only_studies_have_derived_columns(dpaccount, tmp_path):
     assert "unknown key 'derived'" in err
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_values_that_nobody_listed_are_released(dpaccount, study, monkeypatch, tmp_path, relation):  # noqa: F811
     """All notes are one text; nobody listed the wards either, of which A, B and C are in use."""

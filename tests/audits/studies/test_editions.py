@@ -104,7 +104,7 @@ def test_an_edition_says_its_number_and_what_it_follows(study, key):  # noqa: F8
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_three_editions_are_released(dpaccount, study, data, monkeypatch, tmp_path):  # noqa: F811
     """Each keeps what was released, and charges what it adds; a refused one charges nothing."""
     monkeypatch.setattr(make, "EXAMPLES", 3)

@@ -113,7 +113,7 @@ def table(frame=None, **changed):
     return dp.Table(rows() if frame is None else frame, unit="patient", **{**said, **changed})
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize(("unit", "library"), [("patient", dict), (None, pl.DataFrame)])
 def test_a_plain_count_of_a_frame_is_released(tmp_path, monkeypatch, unit, library):
     """The noise has a standard deviation below 30: beyond 300 is no false alarm in any lifetime."""

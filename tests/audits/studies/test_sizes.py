@@ -76,7 +76,7 @@ SLOW += [("gaussian", MAX_DATASET_NUMBERS, 1)]
 REST = [*(case for case in CASES if case not in SLOW), *((way, MOST, None) for way in list(WAYS)[:5])]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=4)
 @pytest.mark.parametrize(("way", "limit", "more"), SLOW)
 def test_every_kind_of_statistic_is_released_on_both_sides_of_a_limit(
     way, limit, more, tmp_path, monkeypatch

@@ -79,7 +79,7 @@ def test_a_twin_is_refuted_by_the_hypothesis_that_it_loses(twin, tmp_path):
     assert refuted(certificate) & twin.loses
 
 
-@pytest.mark.slow(one_in=3)
+@pytest.mark.slow(one_in=6)
 @pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05 each
 @pytest.mark.parametrize(
     ("use", "more"),

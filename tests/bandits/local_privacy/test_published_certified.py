@@ -55,7 +55,7 @@ def test_it_is_certified(tmp_path, use, channel):
     assert verdict(tmp_path, use, channel) == "CERTIFIED"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.statistical  # as above
 def test_a_person_who_answers_all_replays_is_certified_at_k_epsilon_only(tmp_path):
     same = 'people = 3\nusers = "same"'
@@ -64,7 +64,7 @@ def test_a_person_who_answers_all_replays_is_certified_at_k_epsilon_only(tmp_pat
     assert verdict(tmp_path, "ldp-moma-gp-ucb", more="people = 3") == "CERTIFIED"
 
 
-@pytest.mark.slow(one_in=3)
+@pytest.mark.slow(one_in=6)
 @pytest.mark.parametrize(
     ("twin", "channel", "more", "loses"),
     [

@@ -188,7 +188,7 @@ def test_bounded_range_of_any_count(count):
     assert back <= Fraction(1, 10**6) * Fraction(1001, 1000)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("count", [1, 3])
 def test_exponential_mechanisms_calibrate(count):
     found = calibrate("exponential", Fraction(1), Fraction(1, 10**6), count=count)
@@ -282,7 +282,7 @@ BESIDE = {
     [
         ("Gaussian", 1),
         pytest.param("Laplace", 3, marks=pytest.mark.slow),
-        pytest.param("sampled", 6, marks=pytest.mark.slow),
+        pytest.param("sampled", 6, marks=pytest.mark.nightly),
     ],
 )
 def test_points_beside_a_pair_cost_no_less_than_the_noise_that_has_them(name, count):
