@@ -7,8 +7,8 @@ Each returns an enclosure, None where it does not come close enough, and raises 
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import combinations, pairwise
-from typing import TYPE_CHECKING
+from itertools import combinations, pairwise, product
+from typing import TYPE_CHECKING, Any
 
 from flint import arb, ctx, fmpz
 
@@ -18,8 +18,6 @@ from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.closed.laplace import TruncatedPowers
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.fourier import contours, fourier, saddlepoint
-from dpaccount.numerics.fourier.discrete_transforms import TableTransform
-from dpaccount.numerics.fourier.sampled_atoms import SampledAtomsTransform
 from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.lattice import composing, exact_grids
 from dpaccount.numerics.work_budget import SECOND, OutOfReach, granted, kept, over_limit, spend
@@ -35,7 +33,6 @@ MOST_CAPPED = 64  #: steps that are composed as lattices with a cap
 LAST_CAPPED = 2 * SECOND  #: of work for them where only other lattices follow
 MAX_STEPS = 10**12  #: of one pair in a lattice composition
 MOST_WAYS = 4_000  #: of losses to occur that are counted one by one
-FewLosses = TableTransform | SampledAtomsTransform
 
 
 def has_many_samples(total: Composition) -> bool:
@@ -124,42 +121,45 @@ def _loss_range(product: contours.Product, depth: float) -> float:
     return 2 * (math.sqrt(2 * variance * (depth + 45)) + variance)
 
 
-# ---- equal copies of few losses, counted one by one
+# ---- few losses, counted one by one
 
 
 def by_counts(total: Composition, question: Question) -> Enclosure | None:
-    """Answer for copies of a table, or sample, of few losses by how often each occurs."""
-    (pair, n), *others = total.pairs
-    made = None if total.mu2[1] or others else pair.summed_transform()
-    if not isinstance(made, FewLosses) or getattr(made, "noise", None):
+    """Answer for responses, tables and samples of few losses by how often each occurs."""
+    parts: Any = tuple((pair.summed_transform(), n) for pair, n in total.pairs)
+    if total.mu2[1] or not all(hasattr(made, "atoms") and not getattr(made, "noise", 0) for made, _ in parts):
         return None
-    # Without pruning, every sum is there, and all digits are those of its mass.
-    infinite, ways = 1 - (1 - made.infinite()) ** n, math.comb(n + len(made.atoms()) - 1, n)
-    if not 0 < ways <= MOST_WAYS or (isinstance(question, EpsilonAt) and not infinite < ball(question.at)):
+    # Without pruning, every sum is there, to all digits of its mass: where a curve is flat, few tell.
+    ways = math.prod(math.comb(n + len(made.atoms()) - 1, n) for made, n in parts)
+    if not 0 < ways <= MOST_WAYS:
+        return None
+    if isinstance(question, EpsilonAt) and not _sums(parts, ctx.prec)[1] < ball(question.at):
         return None
 
     def delta(t: Fraction) -> arb:
         spend(ways)
-        mass = 1 - (1 - made.infinite()) ** n
-        sums = _sums(made, n, ctx.prec)
-        return sum((p * (-(ball(t) - loss).expm1()).max(arb(0)) for loss, p in sums), mass)
+        sums, lost = _sums(parts, ctx.prec)
+        return sum((p * (-(ball(t) - loss).expm1()).max(arb(0)) for loss, p in sums), lost)
 
-    return _by_curve(lambda bits: lambda t: accurate(lambda: delta(t), bits), question)
+    return _by_curve(lambda bits: lambda t: accurate(lambda: delta(t), bits + 150), question)
 
 
 @kept(8)
-def _sums(made: FewLosses, n: int, bits: int) -> list[tuple[arb, arb]]:
-    """Return all sums of n losses, with their multinomial masses."""
+def _sums(parts: tuple[tuple[Any, int], ...], bits: int) -> tuple[list[tuple[arb, arb]], arb]:
+    """Return all sums of losses, with their masses, multinomial for each kind, and the mass at +∞."""
+    found, finite = [(arb(0), arb(1))], arb(1)
     with precision(bits):
-        losses, sums = made.atoms(), []
-        last = n + len(losses) - 1
-        for bars in combinations(range(last), len(losses) - 1):
-            times = [after - bar - 1 for bar, after in pairwise((-1, *bars, last))]
-            whole, mass = arb(0), arb(fmpz.fac_ui(n))
-            for k, (loss, p) in zip(times, losses, strict=True):
-                whole, mass = whole + k * loss, mass * p**k / fmpz.fac_ui(k)
-            sums.append((whole, mass))
-    return sums
+        for made, n in parts:
+            losses, sums, finite = made.atoms(), [], finite * (1 - made.infinite()) ** n
+            last = n + len(losses) - 1
+            for bars in combinations(range(last), len(losses) - 1):
+                times = [after - bar - 1 for bar, after in pairwise((-1, *bars, last))]
+                whole, mass = arb(0), arb(fmpz.fac_ui(n))
+                for k, (loss, p) in zip(times, losses, strict=True):
+                    whole, mass = whole + k * loss, mass * p**k / fmpz.fac_ui(k)
+                sums.append((whole, mass))
+            found = [(s + t, p * m) for (s, p), (t, m) in product(found, sums)]
+        return found, 1 - finite
 
 
 # ---- Fourier inversion

@@ -115,6 +115,10 @@ class ResponseTransform(AtomTransform):
     epsilon: Fraction
     k: int
 
+    def atoms(self) -> list[tuple[arb, arb]]:
+        """Return (loss, mass under P) of all losses."""
+        return _balls(self, ctx.prec)
+
     def points(self) -> discrete_losses.Points:
         """Return the losses and their masses under P."""
         return discrete_losses.response(self.epsilon, self.k)
