@@ -131,7 +131,7 @@ def by_counts(total: Composition, question: Question) -> Enclosure | None:
         return None
     # Without pruning, every sum is there, to all digits of its mass: where a curve is flat, few tell.
     ways = math.prod(math.comb(n + len(made.atoms()) - 1, n) for made, n in parts)
-    if not 0 < ways <= MOST_WAYS:
+    if ways > MOST_WAYS:
         return None
     if isinstance(question, EpsilonAt) and not _sums(parts, ctx.prec)[1] < ball(question.at):
         return None
@@ -152,7 +152,7 @@ def _sums(parts: tuple[tuple[Any, int], ...], bits: int) -> tuple[list[tuple[arb
         for made, n in parts:
             losses, sums, finite = made.atoms(), [], finite * (1 - made.infinite()) ** n
             last = n + len(losses) - 1
-            for bars in combinations(range(last), len(losses) - 1):
+            for bars in combinations(range(last), len(losses) - 1) if losses else ():
                 times = [after - bar - 1 for bar, after in pairwise((-1, *bars, last))]
                 whole, mass = arb(0), arb(fmpz.fac_ui(n))
                 for k, (loss, p) in zip(times, losses, strict=True):
