@@ -7,7 +7,7 @@ least c, every class whose Rényi bound is at most c is out of the running.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import arb
@@ -91,7 +91,10 @@ def _distinct(units: Sequence[UnitClass]) -> list[tuple[int | None, Composition]
     """Return the different totals with the first unit of each."""
     found: dict[Composition, int | None] = {}
     for unit in units:
-        found.setdefault(composition_of(unit.items), unit.unit)
+        total = composition_of(unit.items)
+        if not total.attained and (least := composition_of(unit.items, least=True)).attained:
+            total = replace(total, floor=least)
+        found.setdefault(total, unit.unit)
     return [(unit, total) for total, unit in found.items()]
 
 

@@ -28,7 +28,7 @@ MOST_HIDDEN = 64  #: ε beyond which shuffling hides nothing: a clone takes some
 class Total:
     """Adds events up: Gaussian pairs as one μ², other pairs and upper bounds counted, failures apart."""
 
-    def __init__(self, *, least: bool) -> None:
+    def __init__(self, *, least: bool = False) -> None:
         self.least = least  # whether to add what events cost at least
         self.squares: list[Ends] = []
         self.pairs: Counter[Any] = Counter()
@@ -76,14 +76,10 @@ def _sum_by_halves(values: list[Fraction]) -> Fraction:
 
 def composition_of(items: Iterable[tuple[Event, int]], *, least: bool = False) -> Composition:
     """Return the composition of counted events, or what they cost at least (covers are not looked at)."""
-    items, total = list(items), Total(least=least)
+    total = Total(least=least)
     for event, count in items:
         total.add(event, count)
-    found = total.composition()
-    if least or found.attained:
-        return found
-    floor = composition_of(items, least=True)
-    return replace(found, floor=floor) if floor.attained else found
+    return total.composition()
 
 
 def group_compositions(events: Sequence[Event], k: int) -> list[Composition] | None:
@@ -99,7 +95,7 @@ def group_compositions(events: Sequence[Event], k: int) -> list[Composition] | N
 
 
 def _of_group(events: Sequence[Event], k: int, there: int) -> Composition | None:
-    total = Total(least=False)
+    total = Total()
     return total.composition() if all(_add_group(total, event, k, there, 1) for event in events) else None
 
 
@@ -299,7 +295,7 @@ def _sampled(total: Total, inner: Composition) -> Composition:
     """Return the sampled composition; a sample of an upper bound is an upper bound."""
     if inner.attainment is not Attained.ALWAYS:
         total.attained(Attained.NEVER)
-    return replace(inner, attainment=Attained.ALWAYS, floor=None)
+    return replace(inner, attainment=Attained.ALWAYS)
 
 
 def _replaced(total: Total, event: ev.PoissonReplaced, count: int) -> None:

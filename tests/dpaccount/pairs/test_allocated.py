@@ -18,6 +18,7 @@ from dpaccount.numerics.allocation.mean_powers import LogNormals, MeanPowers
 from dpaccount.numerics.allocation.score_sums import sum_laws
 from dpaccount.numerics.intervals import precision
 from dpaccount.pairs.allocated import AllocatedGaussian, AllocatedMean, AllocatedResponse, AllocatedScores
+from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan.plan_file import read_plan
 from tests.looped import looped
 
@@ -220,7 +221,7 @@ def test_sums_of_scores_lie_closely_below_two_of_three_steps(at):
 
 
 def test_noise_several_times_has_a_lower_end():
-    """Beside the true δ, and below the block bound; alone, and never above a plan that holds more."""
+    """It is at most the true δ, which the bound by blocks exceeds; beside a mere upper bound there is none."""
     truth = max(two_of_three(0.8, 0.5))
     event = RandomAllocation(steps=3, times=2, of=Gaussian(sigma="1.25"))
     found = Accountant(Plan("add-remove", event)).delta("0.5", "1e-2")
@@ -228,6 +229,14 @@ def test_noise_several_times_has_a_lower_end():
     assert truth * (1 - 1e-4) <= float(found.upper) < 1.5 * truth
     unknown = Accountant(Plan("add-remove", [event, Zcdp(rho="0.01")])).delta("0.5", "1e-2")
     assert unknown.lower is None
+
+
+def test_samples_inside_samples_are_composed_once_each():
+    """What a plan costs at least is asked of the plan alone: asked at every level, this would never end."""
+    event = RandomAllocation(steps=3, times=2, of=Gaussian(sigma=1))
+    for _ in range(40):
+        event = PoissonSubsampled(rate="1/2", of=event)
+    assert not composition_of([(event, 1)]).attained
 
 
 @pytest.mark.parametrize(
