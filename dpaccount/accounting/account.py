@@ -72,7 +72,7 @@ class Method:
 EXACT = (
     Method("one step", exact.has_curve, exact.by_own_curve),
     Method("truncated powers", exact.equal_copies, exact.by_powers),
-    Method("exact lattice", exact.has_transform, exact.by_grid),
+    Method("exact lattice", upper.always, exact.by_grid),
     Method("counted losses", upper.always, exact.by_counts),
     Method("capped lattice", exact.few_at_a_time, exact.by_capped),
     Method("Fourier inversion", upper.always, exact.by_inversion),

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations, pairwise, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flint import arb, ctx, fmpz
 
@@ -18,6 +18,7 @@ from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.closed.laplace import TruncatedPowers
 from dpaccount.numerics.closed.sampled_curves import Curve
 from dpaccount.numerics.fourier import contours, fourier, saddlepoint
+from dpaccount.numerics.fourier.transforms import Counted
 from dpaccount.numerics.intervals import accurate, ball, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.lattice import composing, exact_grids
 from dpaccount.numerics.work_budget import SECOND, OutOfReach, granted, kept, over_limit, spend
@@ -93,11 +94,6 @@ def by_powers(total: Composition, question: Question) -> Enclosure | None:
 # ---- an exact lattice: losses on one rational grid
 
 
-def has_transform(total: Composition) -> bool:
-    """Say whether the transforms of all pairs are known."""
-    return total.transform() is not None
-
-
 def by_grid(total: Composition, question: Question) -> Enclosure | None:
     """Answer where all losses lie on one grid of bearable size."""
     product = total.transform()
@@ -126,26 +122,26 @@ def _loss_range(product: contours.Product, depth: float) -> float:
 
 def by_counts(total: Composition, question: Question) -> Enclosure | None:
     """Answer for responses, tables and samples of few losses by how often each occurs."""
-    parts: Any = tuple((pair.summed_transform(), n) for pair, n in total.pairs)
-    if total.mu2[1] or not all(hasattr(made, "atoms") and not getattr(made, "noise", 0) for made, _ in parts):
+    known = total.transform(summed=True)
+    if known is None or known.mu2[1]:
         return None
-    # Without pruning, every sum is there, to all digits of its mass: where a curve is flat, few tell.
-    ways = math.prod(math.comb(n + len(made.atoms()) - 1, n) for made, n in parts)
+    # No sum is left out, however rare: where a curve is flat, ε turns on the last digits of their masses.
+    ways = math.prod(math.comb(n + len(made.atoms()) - 1, n) for made, n in known.parts)
     if ways > MOST_WAYS:
         return None
-    if isinstance(question, EpsilonAt) and not _sums(parts, ctx.prec)[1] < ball(question.at):
+    if isinstance(question, EpsilonAt) and not _sums(known.parts, ctx.prec)[1] < ball(question.at):
         return None
 
     def delta(t: Fraction) -> arb:
         spend(ways)
-        sums, lost = _sums(parts, ctx.prec)
+        sums, lost = _sums(known.parts, ctx.prec)
         return sum((p * (-(ball(t) - loss).expm1()).max(arb(0)) for loss, p in sums), lost)
 
     return _by_curve(lambda bits: lambda t: accurate(lambda: delta(t), bits + 150), question)
 
 
 @kept(8)
-def _sums(parts: tuple[tuple[Any, int], ...], bits: int) -> tuple[list[tuple[arb, arb]], arb]:
+def _sums(parts: Counted, bits: int) -> tuple[list[tuple[arb, arb]], arb]:
     """Return all sums of losses, with their masses, multinomial for each kind, and the mass at +∞."""
     found, finite = [(arb(0), arb(1))], arb(1)
     with precision(bits):
@@ -193,7 +189,7 @@ def _digits(total: Composition, gap: Fraction) -> tuple[float, ...]:
     ample = max(17.0, needed)
     if has_many_samples(total):
         return (needed,)
-    return (ample, needed) if has_transform(total) else (needed, ample)
+    return (ample, needed) if total.transform() is not None else (needed, ample)
 
 
 # ---- lattices of few losses that are bounded below

@@ -354,9 +354,9 @@ class TableTransform(Transform):
         """Return the mass at an infinite loss."""
         return ball(self.table.infinite_mass())
 
-    def atoms(self) -> Atoms:
+    def atoms(self) -> list[tuple[arb, arb]]:
         """Return (loss, mass under P) of all finite losses."""
-        return kept_losses(self.table, ctx.prec)
+        return list(kept_losses(self.table, ctx.prec))
 
     def value(self, s: acb) -> acb:
         """Return M(s)."""

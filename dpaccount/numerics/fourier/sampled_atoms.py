@@ -91,8 +91,9 @@ class SampledAtomsTransform(OnPoissonSample):
 
     def atoms(self) -> list[tuple[arb, arb]]:
         """Return (loss, mass under P) of all finite losses, where there is no noise."""
-        found = self._points(arb(1))
-        return [(-at, mass) if self.added else (at, mass * at.exp()) for mass, at in found]
+        if self.noise is not None:
+            return super().atoms()
+        return [(-at, mass) if self.added else (at, mass * at.exp()) for mass, at in self._points(arb(1))]
 
     def _points(self, a: arb) -> list[tuple[arb, arb]]:
         """Return (mass under Q, ln z) for all losses but those in `_dropped`."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from flint import acb, arb, ctx
 
 from dpaccount.numerics.intervals import ball, precision
-from dpaccount.numerics.work_budget import spend
+from dpaccount.numerics.work_budget import OutOfReach, spend
 
 Number = TypeVar("Number", arb, float)
 
@@ -104,6 +104,10 @@ class Transform:
     def infinite(self) -> arb:
         """Return the mass at an infinite loss, which M leaves out."""
         return arb(0)
+
+    def atoms(self) -> list[tuple[arb, arb]]:
+        """Return (loss, mass under P) of all finite losses; raise `OutOfReach` where they are not few."""
+        raise OutOfReach("too many losses to be counted")
 
     def most_tilt(self) -> float:
         """Return the largest c of contours: where a quadrature of M becomes expensive."""
