@@ -10,7 +10,7 @@ gf(s − 1) − hf(s) at s ones, which is positive from the first a on where f(a
 
     δ(t) = gf(a − 1) − (e^t − 1)(f(a) + f(a + 1) + …), the largest over i, which changes with t.
 
-*More values.* With chance γ = k/(p + k − 1) a report is uniform whatever the data are, else it is the truth
+*More values.* With probability γ = k/(p + k − 1) a report is uniform, whatever the data; otherwise it is true
 (Balle, Bell, Gascón & Nissim 2019).  Tell which of the others sent the truth: they drop out.  Left are N ~
 Bin(n − 1, γ) uniform reports and the unit's own: a times 0, b times 1, m times others has k(pa + b + m)/((p +
 k − 1)(N + 1)) times its mass for N + 1 uniform reports, as in `numerics.clones`.  With s = a + b ~ Bin(N + 1,

@@ -15,9 +15,9 @@ from flint import arb, arb_poly
 from dpaccount.numerics.intervals import ball, precision
 from dpaccount.numerics.work_budget import OutOfReach, bearable, kept
 
-MOST_SUMMED = 1 << 24
-SCORES = 256
-SUM_PLACES = 1 << 13  #: of the sum, kept modulo so many
+MOST_SUMMED = 1 << 24  #: steps
+SCORES = 256  #: of a step, at most
+SUM_PLACES = 1 << 13  #: the sum of scores is known modulo this, at most
 ALIKE_FROM = 6  #: deviations around a step's means beyond which results share a score
 SUM_REACH = 20  #: deviations of the sum that have places
 RANGES = 24  #: ranges of sums to a deviation
