@@ -11,11 +11,12 @@ those of the posterior given the noisy sums.  The proof is that of `moment-gp-uc
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import count
 
 import numpy as np
 
-from bandits.learning.contextual import PUBLIC_COINS, Learner
+from bandits.learning.contextual import PUBLIC_COINS, Learner, PublicMap, leading
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import LEVEL_SPREAD, REWARD_NOISE, SIMULATED, WEIGHT_SPREAD
 from bandits.statistics import continual_sums
@@ -59,15 +60,19 @@ class Projections(MomentGpUcb):
         return Learner(self.belief(), lambda exact: noise.noisy("sums", next(epochs), exact), self.ends)
 
 
+@lru_cache(maxsize=8)  # public, and the same in every run
+def _public_people(of: PublicMap, size: int, candidates: int) -> np.ndarray:
+    """Return features [SIMULATED, candidates, size] of decision sets that public coins draw."""
+    points = of.points(np.random.default_rng([PUBLIC_COINS, 2]), SIMULATED * candidates)
+    return leading(of, size)(points).reshape(SIMULATED, candidates, -1)
+
+
 class Survivors:
     """A posterior of a level and weights, and the bounds of all epochs so far."""
 
     def __init__(self, subject: Projections) -> None:
         self._subject = subject
-        points = subject.public_points(
-            np.random.default_rng([PUBLIC_COINS, 2]), SIMULATED * subject.candidates
-        )
-        self._public = subject.features(points).reshape(SIMULATED, subject.candidates, -1)
+        self._public = _public_people(subject.map_of, subject.size, subject.candidates)
         size = self._public.shape[-1]
         self._prior = np.array([LEVEL_SPREAD, *[WEIGHT_SPREAD] * size]) ** 2
         self._observed, self._coins = LinearPosterior(size + 1), np.random.default_rng([PUBLIC_COINS, 3])
