@@ -17,8 +17,9 @@ from dpaccount.schemas import claim as tables
 from dpaccount.schemas.fields import keys
 from mechanisms.statistics.expressions import derived_columns
 from mechanisms.statistics.joins import joined_columns
-from mechanisms.table.columns import FILE_WORDS, Table, read_table, word
+from mechanisms.table.columns import FILE_WORDS, Table, word
 from mechanisms.table.reading import Remote, Source, one_file
+from mechanisms.table.spelling import DIALECT, read_file_table
 
 NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
 MODELS = tuple(Observer)
@@ -343,9 +344,9 @@ def _data(
     about_any = declared and not {"file", "ledger", "scope"} & place.value.keys()
     needed = () if about_any else ("file", "ledger")
     words = [word(place, kept) for kept in FILE_WORDS] if declared else []
-    given = place.table(needed, ("scope", "public", "columns", *words, *more))
+    given = place.table(needed, ("scope", "public", "columns", *(DIALECT if declared else ()), *words, *more))
     public = "public" in given and given["public"].flag()
-    table = read_table(place) if declared else None
+    table = read_file_table(place) if declared else None
     if table is not None and "join" in given:
         source_of = lambda file: _source(claim.parent, file)  # noqa: E731
         table = replace(table, derived=joined_columns(given["join"], table.columns, source_of))

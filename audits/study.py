@@ -302,6 +302,10 @@ class FrameTable:
         place = Place(mapped(_exact, document), f"the table {self.name}", toml=True)
         claim = replace(claim_at(place, Path(f"{self.name}.toml"), self.ledger), ledger=self.ledger)
         study_of(claim)
+        for each in claim.table.spellings if claim.table is not None else ():
+            if each.notation is not None:
+                what = f"{each.column.name} is declared in a notation of files"
+                raise InputError(what, "convert the DataFrame's column to numbers or dates")
         there = header(self.frame)
         for column in (*self.columns, *(() if self.unit is None else (self.unit,))):
             if column not in there:

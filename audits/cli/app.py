@@ -33,6 +33,7 @@ BUILT_IN: dict[str, dict[str, str | App]] = {
         "release": "certificates:release",
         "certify": "certificates:certify",
         "plan": "certificates:plan",
+        "look": "certificates:look",
         "list": "attacks:list_subjects",
     },
     "Train": {"sgd": "costs:sgd", "import": "costs:import_plan"},

@@ -253,6 +253,30 @@ def plan(study: File, *, json_: Json = False) -> int:
     return 0
 
 
+def look(study: File, *, private_output: Flag = False) -> int:
+    """Show how the rows of a study's file are read: for the holder of the file alone.
+
+    What it prints is private.  It charges nothing and writes no file.
+
+    Example: `dpaccount look study.toml`
+
+    Parameters
+    ----------
+    study
+        A TOML file of schema dpaccount/study/1, or a claim that declares a table.
+    private_output
+        Print although the output is no terminal, such as a log that others read.
+    """
+    from audits.claim import read_claim
+    from audits.studies import look as looking
+
+    if not private_output and not sys.stdout.isatty():
+        raise InputError("look prints private data, and this is no terminal", "give --private-output")
+    claim = read_claim(study)
+    sys.stdout.write(looking.as_text(claim, looking.look(claim)) + "\n")
+    return 0
+
+
 def _says_charge(claim: "Claim", *, again: bool) -> bool:
     """Say what a release charges in its ledger's measure, and what the ledger has left.
 

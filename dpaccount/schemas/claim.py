@@ -29,7 +29,10 @@ class GuaranteeTable(Closed, frozen=True):
 
 
 class ColumnTable(Closed, frozen=True):
-    """A column that is declared; all of it is public."""
+    """A column that is declared; all of it is public.
+
+    `missing_cells` is of functions' data; from `strip` on, keys say how a data file writes the cells.
+    """
 
     type: str
     low: Number | Absent = UNSET
@@ -39,6 +42,12 @@ class ColumnTable(Closed, frozen=True):
     missing: Any = UNSET
     missing_cells: bool | Absent = UNSET
     length: int | Absent = UNSET
+    strip: str | Absent = UNSET
+    fold: bool | Absent = UNSET
+    map: dict[str, str] | Absent = UNSET
+    decimal: str | Absent = UNSET
+    thousands: str | Absent = UNSET
+    date_format: str | Absent = UNSET
 
 
 class DeclaredTable(Closed, frozen=True):
@@ -83,6 +92,8 @@ class JoinTable(Closed, frozen=True):
 class DataTable(DeclaredTable, frozen=True):
     """The real run's data file, the ledger that pays, and a study's derived and joined columns."""
 
+    separator: str | Absent = UNSET
+    encoding: str | Absent = UNSET
     file: str | Absent = UNSET
     ledger: str | Absent = UNSET
     scope: str | Absent = UNSET

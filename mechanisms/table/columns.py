@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from unicodedata import normalize
 
 import numpy as np
@@ -23,7 +23,10 @@ from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Floats
 from mechanisms.table.cells import HIGHEST, numbers_of, text_of
-from mechanisms.table.reading import ArrowCells
+from mechanisms.table.reading import USUAL, ArrowCells, Dialect
+
+if TYPE_CHECKING:
+    from mechanisms.table.spelling import Spelling
 
 COLUMN_KINDS: Final = ("number", "integer", "category", "text", "boolean", "date")
 NUMERIC_KINDS: Final = ("number", "integer")
@@ -41,6 +44,7 @@ NOWHERE: Final = -1.0  #: the code of a category's cell that is none of its valu
 OTHER: Final = "other"
 LONGEST_TEXT: Final = 240  #: bytes that may be declared
 COLUMN_NAME: Final = re.compile(r"[^\x00-\x1f]{1,200}")
+MINUS: Final = "\u2212"  #: as typographers write it
 DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _TRUE, _FALSE = frozenset({"true", "t", "yes", "y", "1"}), frozenset({"false", "f", "no", "n", "0"})
@@ -278,7 +282,7 @@ def _number(cell: object) -> float:
     if isinstance(cell, bool | np.bool_):
         return math.nan
     try:
-        return float(cell)  # type: ignore[arg-type]
+        return float(cell.replace(MINUS, "-") if isinstance(cell, str) else cell)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return math.nan
     except OverflowError:  # an integer beyond the doubles
@@ -307,7 +311,8 @@ class Table:
     Without `identity`, the name of a column, a row is a unit and `rows` counts rows; with it the rows of
     one identity are one person's, `rows` counts persons, and at most `max_rows` of a person count.
     Under replace-one that number is public, and so is who is in the table; under add-remove it is the
-    most there may be.  The `derived` columns are in no file: they follow from the others.
+    most there may be.  The `derived` columns are in no file: they follow from the others.  `dialect` and
+    `spellings` say how files, and cells of some columns, are written, where that is not as usual.
     """
 
     columns: tuple[Column, ...]
@@ -315,6 +320,8 @@ class Table:
     identity: str | None = None
     max_rows: int = 1
     derived: tuple[Column, ...] = ()
+    dialect: Dialect = USUAL
+    spellings: "tuple[Spelling, ...]" = ()
 
     def __post_init__(self) -> None:
         """Refuse what declares no table."""
@@ -348,6 +355,14 @@ class Table:
                 return column
         names = ", ".join(column.name for column in self.every)
         raise InputError(f"no column {name[:60]!r} is declared", f"declared: {names}")
+
+    def codes(self, name: str, cells: Iterable[object]) -> Floats:
+        """Return the code of each cell that a file has in a column; never fails."""
+        return (self.spelling(name) or self.column(name)).codes(cells)
+
+    def spelling(self, name: str) -> "Spelling | None":
+        """Return how the cells of a column are written, where that is not as usual."""
+        return next((each for each in self.spellings if each.column.name == name), None)
 
     def named_at(self, place: Place) -> Column:
         """Return the column that a claim names at a place."""

@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any, Final
 from urllib.parse import unquote
@@ -206,6 +206,29 @@ PLAIN_NUMBER: Final = r"^-?[0-9]{1,17}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?$"
 CHUNK: Final = 2**21  #: characters of a CSV file that are read at once
 LONGEST_LINE: Final = 2**24  #: characters of a line, or bytes of a cell of other files
 
+#: Of one byte a character, but for UTF-8: so no damaged character takes in the end of its line.
+ENCODINGS: Final = ("utf-8", "latin-1", "iso-8859-15", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254")
+SEPARATORS: Final = (",", ";", "\t", "|")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How CSV files are written: what stands between cells, and the encoding of their characters."""
+
+    separator: str = ","
+    encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        """Refuse what would let a row reach into the next one."""
+        if self.separator not in SEPARATORS:
+            raise InputError(
+                f"separator is {self.separator[:9]!r}", f"known: {', '.join(map(repr, SEPARATORS))}"
+            )
+        if self.encoding not in ENCODINGS:
+            raise InputError(f"encoding is {self.encoding[:20]!r}", f"known: {', '.join(ENCODINGS)}")
+
+
+USUAL: Final = Dialect()
 Batch = dict[str, Sequence[object]]  #: the cells of some rows, by column
 Counted = tuple[int, Batch]  #: a batch, after its number of rows: it may have no column
 
@@ -221,7 +244,9 @@ def check_same_columns(files: Sequence[DataFile]) -> None:
                     raise InputError(what, "write one type", str(file.place))
 
 
-def batches(source: DataFile | Source, names: Sequence[str], declared: Sequence[str] = ()) -> Iterator[Batch]:
+def batches(
+    source: DataFile | Source, names: Sequence[str], declared: Sequence[str] = (), dialect: Dialect = USUAL
+) -> Iterator[Batch]:
     """Yield the cells of the columns `names`, some rows at a time, in the file's order.
 
     Raises `InputError` for what is public (a header that lacks one of `names` or of the `declared`
@@ -233,7 +258,9 @@ def batches(source: DataFile | Source, names: Sequence[str], declared: Sequence[
     given = file.columns
     own = [name for name in names if name not in given]
     others = [name for name in declared if name not in given]
-    read = _lines if file.kind == ".csv" else _columnar
+    if file.kind != ".csv" and dialect != USUAL:
+        raise InputError("separator and encoding are of CSV files", "leave them out", str(file.place))
+    read = partial(_lines, dialect) if file.kind == ".csv" else _columnar
     for count, batch in read(file, own, others):
         yield batch | {name: _repeated(given[name], count) for name in names if name in given}
 
@@ -250,15 +277,18 @@ def _repeated(value: str | None, count: int) -> Sequence[object]:
 # ------------------------------------------------------------------ CSV
 
 
-def _lines(source: DataFile, names: Sequence[str], declared: Sequence[str]) -> Iterator[Counted]:
+def _lines(
+    dialect: Dialect, source: DataFile, names: Sequence[str], declared: Sequence[str]
+) -> Iterator[Counted]:
     csv.field_size_limit(LONGEST_LINE)  # a long cell is no error: that would reveal it
-    with source.opened(encoding="utf-8-sig", errors="replace", newline="\n") as file:
-        header = _cells(file.readline())
+    encoding, between = dialect.encoding.replace("utf-8", "utf-8-sig"), dialect.separator
+    with source.opened(encoding=encoding, errors="replace", newline="\n") as file:
+        header = _cells(file.readline(), between)
         places = _places(source, header, names, declared)
         for lines in _batches_of_lines(file):
-            columns = _plain_columns(lines, len(header), places)
+            columns = _plain_columns(lines, len(header), places, between)
             if columns is None:
-                rows = [_cells(line) for line in lines]
+                rows = [_cells(line, between) for line in lines]
                 columns = {
                     name: [row[at] if at < len(row) else None for row in rows] for name, at in places.items()
                 }
@@ -279,7 +309,7 @@ def _batches_of_lines(file: IO[str]) -> Iterator[list[str]]:
         yield [rest if len(rest) <= LONGEST_LINE else ""]
 
 
-def _plain_columns(lines: list[str], width: int, places: dict[str, int]) -> Batch | None:
+def _plain_columns(lines: list[str], width: int, places: dict[str, int], between: str) -> Batch | None:
     """Return the columns of lines as pyarrow reads them, or None where a line needs the rules of `_cells`.
 
     Plain lines have as many cells as the header, without quotes and bare carriage returns, in ASCII: both
@@ -288,7 +318,7 @@ def _plain_columns(lines: list[str], width: int, places: dict[str, int]) -> Batc
     text = "\n".join([*lines, ""])
     if not places or '"' in text or "\r" in text or not text.isascii():
         return None
-    if any(line.count(",") != width - 1 for line in lines):
+    if any(line.count(between) != width - 1 for line in lines):
         return None
     try:
         from pyarrow import csv as arrow_csv
@@ -300,7 +330,7 @@ def _plain_columns(lines: list[str], width: int, places: dict[str, int]) -> Batc
     table = arrow_csv.read_csv(
         io.BytesIO(text.encode()),
         arrow_csv.ReadOptions(use_threads=False, column_names=names, block_size=len(text) + 1),
-        arrow_csv.ParseOptions(quote_char=False, ignore_empty_lines=False),
+        arrow_csv.ParseOptions(delimiter=between, quote_char=False, ignore_empty_lines=False),
         arrow_csv.ConvertOptions(
             include_columns=[names[at] for at in dict.fromkeys(places.values())],
             column_types=dict.fromkeys(names, string()),
@@ -310,7 +340,7 @@ def _plain_columns(lines: list[str], width: int, places: dict[str, int]) -> Batc
     return {name: ArrowCells(table.column(names[at]).combine_chunks()) for name, at in places.items()}
 
 
-def _cells(line: str) -> list[str]:
+def _cells(line: str, between: str) -> list[str]:
     """Return a line's cells; a bare carriage return within them is a space.
 
     The reader refuses such a return, and a row without its cells would have no identity.
@@ -318,7 +348,7 @@ def _cells(line: str) -> list[str]:
     bare = line.removesuffix("\n").removesuffix("\r")  # a header has both
     for text in (bare, bare.replace("\r", " ")):
         with suppress(csv.Error):
-            return next(csv.reader([text]), [])
+            return next(csv.reader([text], delimiter=between), [])
     return []
 
 

@@ -76,7 +76,7 @@ def read_rows(path: Source, table: Table, reading: Reading, relation: str) -> Fl
     """
     if table.identity is None:
         # A statistic may read no column at all: then any one column says how many rows there are.
-        read = batches(path, reading.names or table.names[:1], table.names)
+        read = batches(path, reading.names or table.names[:1], table.names, table.dialect)
         parts = [reading.encode(codes_of(batch, table, reading.names)) for batch in read]
         rows = np.concatenate([np.zeros((0, len(reading.default))), *parts])
     else:
@@ -98,11 +98,12 @@ def check_number(path: Source, table: Table, count: int, relation: str) -> None:
 
 def codes_of(batch: Batch, table: Table, names: Sequence[str]) -> Floats:
     """Return the codes of some columns, perhaps of none: a row of them for each row of a batch."""
-    codes = [table.column(name).codes(batch[name]) for name in names]
+    codes = [table.codes(name, batch[name]) for name in names]
     return np.column_stack([np.zeros((len(next(iter(batch.values()))), 0)), *codes])
 
 
 def _owned(path: Source, table: Table, reading: Reading) -> Iterator[tuple[Sequence[object], Floats]]:
     identity = str(table.identity)
-    for batch in batches(path, tuple(dict.fromkeys((*reading.names, identity))), table.names):
+    names = tuple(dict.fromkeys((*reading.names, identity)))
+    for batch in batches(path, names, table.names, table.dialect):
         yield batch[identity], reading.encode(codes_of(batch, table, reading.names))

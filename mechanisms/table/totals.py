@@ -84,7 +84,7 @@ class Summed:
     def batches_of(self, files: Iterable[DataFile]) -> Iterator[Batch]:
         """Yield the columns that are read of some files, in their order."""
         for file in files:
-            yield from batches(file, self.names, self.table.names)
+            yield from batches(file, self.names, self.table.names, self.table.dialect)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -148,9 +148,11 @@ GUARANTEE: dict[str, Shape] = {
 }
 CELLS: dict[str, Shape] = dict.fromkeys(("low", "high", "missing"), anything)
 CELLS |= {"values": listed(TEXT), "other": FLAG, "missing_cells": FLAG, "length": COUNT}
+CELLS |= {"fold": FLAG, "map": tabled(TEXT)}  # these, and what follows, say how a file writes cells
+CELLS |= dict.fromkeys(("strip", "decimal", "thousands", "date_format"), TEXT)
 COLUMN = closed({"type": TEXT}, CELLS)
 TABLE: dict[str, Shape] = {"rows": amount(), "id": TEXT, "max_rows": amount(), "columns": tabled(COLUMN)}
-DATA = {**dict.fromkeys(("file", "ledger", "scope"), TEXT), "public": FLAG, **TABLE}
+DATA = {**dict.fromkeys(("file", "ledger", "scope", "separator", "encoding"), TEXT), "public": FLAG, **TABLE}
 DATA |= dict.fromkeys(("derived", "join"), anything)
 CLAIM = closed(
     {

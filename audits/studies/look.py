@@ -1,0 +1,140 @@
+"""How the rows of a table are read, for the holder of its file alone: what is shown here is private."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from secrets import token_bytes
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.claim import Claim
+from audits.reports.terminal import grid
+from dpaccount.errors import InputError
+from mechanisms.table.cells import shown, text_of
+from mechanisms.table.columns import Column, Table, plain
+from mechanisms.table.persons import SECRET_BYTES, keys_of
+from mechanisms.table.reading import ArrowCells, batches, files_of
+
+FATES: Final = (
+    "missing",
+    "not understood",
+    "clipped",
+    "unlisted",
+)  #: of cells that are not taken as they are
+EXAMPLES: Final = 3  #: of cells that are not understood or not listed
+GAPS: Final = ("", "nan", "NaN")  #: cells that are missing
+WIDEST: Final = {"date": (Fraction(1), Fraction(3_652_059))}  #: years 1 to 9999; of numbers ± 10¹⁵
+LIMITS: Final = (1, 2, 3, 5, 10, 20, 50)  #: rows of a unit that might count
+PRIVATE: Final = "PRIVATE: only for who may see the rows; nothing is written, and nothing is charged"
+ADVICE: Final = (
+    "Say in the study how cells are written (decimal, thousands, date_format, strip, fold, map, separator,"
+    " encoding). Bounds and values become public with the certificate: take them from public knowledge, not"
+    " from here."
+)
+
+
+@dataclass
+class Looked:
+    """How a table is read: the number of rows, how many cells of a column met which fate, and examples."""
+
+    rows: int = 0
+    cells: dict[str, Counter[str]] = field(default_factory=dict)
+    examples: dict[str, dict[str, None]] = field(default_factory=dict)
+    of_units: NDArray[np.int64] | None = None  #: how many rows each unit has, where rows name units
+
+
+def look(claim: Claim) -> Looked:
+    """Read a claim's file once and return how its declared table is read.
+
+    Raises `InputError` for a claim that names no file or declares no table, and for what is public.
+    """
+    table = claim.table
+    if table is None or claim.data_file is None:
+        raise InputError("there is no table to look at", "name its file, and declare [data.columns]")
+    found = Looked(
+        cells={name: Counter() for name in table.names}, examples={name: {} for name in table.names}
+    )
+    keys, secret = [], token_bytes(SECRET_BYTES)
+    names = tuple(dict.fromkeys((*table.names, *([table.identity] if table.identity else []))))
+    for file in files_of(claim.data_file):
+        for batch in batches(file, names, table.names, table.dialect):
+            found.rows += len(batch[names[0]])
+            for column in table.columns:
+                _add(found, table, column, batch[column.name])
+            if table.identity is not None:
+                keys.append(keys_of(batch[table.identity], secret))
+    if keys:
+        several = np.concatenate(keys)
+        found.of_units = np.unique(several[several[:, 1] != 0], axis=0, return_counts=True)[1]
+    return found
+
+
+def _add(found: Looked, table: Table, column: Column, cells: Sequence[object]) -> None:
+    """Count the cells of a column in a batch, each distinct one once."""
+    for cell, count, fate in _fates(table, column, *_distinct(cells)):
+        found.cells[column.name][fate] += count
+        examples = found.examples[column.name]
+        if fate in ("not understood", "unlisted") and len(examples) < EXAMPLES:
+            examples[repr(shown(cell))[:40]] = None
+
+
+def _distinct(cells: Sequence[object]) -> tuple[list[object], list[int]]:
+    if isinstance(cells, ArrowCells):
+        return cells.values, np.bincount(cells.places, minlength=len(cells.values)).tolist()
+    counted = Counter(plain(cells))
+    return list(counted), list(counted.values())
+
+
+def _fates(
+    table: Table, column: Column, cells: list[object], counts: list[int]
+) -> Iterator[tuple[object, int, str]]:
+    """Yield each cell, how often it is there, and its fate: "" where it is taken as it is."""
+    spelling = table.spelling(column.name)
+    read = cells if spelling is None else list(map(spelling.read, cells))
+    unknown = "unlisted" if column.kind == "category" else "not understood"
+    for cell, count, value, lost, outside in zip(cells, counts, read, *_lost(column, read), strict=True):
+        missing = value is None or text_of(cell) in GAPS
+        yield cell, count, ("missing" if missing else unknown) if lost else "clipped" if outside else ""
+
+
+def _lost(column: Column, cells: Sequence[object]) -> tuple[list[bool], list[bool]]:
+    """Return which cells no value of the column's type is read from, and which are out of its bounds."""
+    never = [False] * len(cells)
+    if column.kind == "text":
+        return never, [len(text_of(cell).encode("utf-8", "replace")) > column.bytes for cell in cells]
+    if column.kind == "category":
+        return (replace(column, other=False, missing=None).codes(cells) < 0).tolist(), never
+    # What is read differs with what a missing cell counts as, just where none is.
+    if column.kind == "boolean":
+        ends = [replace(column, missing=end).codes(cells) for end in (False, True)]
+        return (ends[0] != ends[1]).tolist(), never
+    low, high = WIDEST.get(column.kind, (Fraction(-(10**15)), Fraction(10**15)))
+    one, other = (replace(column, low=low, high=high, missing=end).codes(cells) for end in (low, high))
+    least, most = column.bounds
+    return (one != other).tolist(), ((one == other) & ((one < least) | (one > most))).tolist()
+
+
+def as_text(claim: Claim, found: Looked) -> str:
+    """Return what was found for a terminal."""
+    rows = []
+    for name, met in found.cells.items():
+        shares = [_share(met[fate], found.rows) for fate in FATES]
+        rows.append([name, *shares, ", ".join(found.examples[name])])
+    parts = [PRIVATE, f"{found.rows:,} rows", grid(["column", *FATES, "for example"], rows)]
+    table, units = claim.table, found.of_units
+    if units is not None and table is not None:
+        limits = sorted({*LIMITS, table.max_rows})
+        beyond = [_share(int(np.maximum(units - limit, 0).sum()), found.rows) for limit in limits]
+        parts.append(f"{len(units):,} units (max_units = {table.rows:,}); rows that do not count, by")
+        parts.append(
+            grid(["max_contributions", *map(str, limits)], [["", *(each or "none" for each in beyond)]])
+        )
+    return "\n".join([*parts, ADVICE])
+
+
+def _share(count: int, of: int) -> str:
+    """Return a count and its share, nothing for none."""
+    return f"{count:,} ({100 * count / of:.2g} %)" if count else ""

@@ -1,0 +1,218 @@
+"""How a file writes the cells of a column, where that is not how this package writes them.
+
+All of it is declared, none is guessed from rows.  A cell is read by itself: what one row holds changes no
+other cell.  A cell that is not written as declared is missing; it is never an error, which would reveal it.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cached_property, partial
+from typing import Final
+from unicodedata import normalize
+
+from dpaccount.documents import Place
+from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Floats
+from mechanisms.table.cells import text_of
+from mechanisms.table.columns import MINUS, NUMERIC_KINDS, Column, Table, read_table
+from mechanisms.table.reading import ArrowCells, Dialect
+
+DECIMALS: Final = (".", ",")
+#: between thousands, and the characters that count as it
+THOUSANDS: Final = {".": ".", ",": ",", "'": "'’", " ": " \u00a0\u202f", "_": "_"}
+PARTS: Final = {"%d": "{1,2}", "%m": "{1,2}", "%Y": "{4}"}  #: of a date, and how many digits
+MOST_MAPPED: Final = 10_000
+DIALECT: Final = ("separator", "encoding")  #: keys of ``[data]``
+#: keys of a column's declaration, and the types of columns that take them
+WORDS: Final = {
+    "strip": ("number", "integer", "category", "text", "boolean", "date"),
+    "map": ("number", "integer", "category", "text", "boolean", "date"),
+    "fold": ("category", "text"),
+    "decimal": NUMERIC_KINDS,
+    "thousands": NUMERIC_KINDS,
+    "date_format": ("date",),
+}
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How the cells of `column` are written.
+
+    From both ends of a cell the characters of `strip` are removed, and white space.  With `fold`, letters
+    count alike in either case.  A cell that `map` lists then reads as what it says there, and "" is missing.
+    Others are numbers with the given `decimal` mark, and with `thousands` between groups of three digits; or
+    begin with a date in `date_format`, of %d, %m and %Y.  Only texts are: a number of a Parquet file is one.
+    Raises `InputError` for what contradicts itself, or the column.
+    """
+
+    column: Column
+    strip: str = ""
+    map: tuple[tuple[str, str], ...] = ()
+    fold: bool = False
+    decimal: str = "."
+    thousands: str = ""
+    date_format: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what does not go together."""
+        if self.decimal not in DECIMALS:
+            raise InputError(f"decimal is {self.decimal[:9]!r}", "known: " + " ".join(DECIMALS))
+        if self.thousands and self.thousands not in THOUSANDS:
+            raise InputError(
+                f"thousands is {self.thousands[:9]!r}", f"known: {', '.join(map(repr, THOUSANDS))}"
+            )
+        if self.thousands == self.decimal:
+            raise InputError(f"thousands and decimal are both {self.decimal!r}", "give two different marks")
+        digits = [mark for mark in self.strip if mark.isalnum() or mark in "+-.,"]
+        if digits and self.column.kind in (*NUMERIC_KINDS, "date"):
+            raise InputError(f"strip has {digits[0]!r}, which a number may begin or end with", "leave it out")
+        if self.date_format and sorted(re.findall("%.?", self.date_format)) != ["%Y", "%d", "%m"]:
+            raise InputError(
+                f"date_format is {self.date_format[:30]!r}", "give %d, %m and %Y once each, as in %d.%m.%Y"
+            )
+        if len(self.map) > MOST_MAPPED:
+            raise InputError(f"map has {len(self.map)} cells", f"at most {MOST_MAPPED}")
+        twice = [label for label in self.column.values if self._known[self._key(label)] != label]
+        if twice:
+            raise InputError(f"the value {twice[0]!r} differs from another by case alone", "leave fold out")
+        if len(self._mapped) < len(self.map) or "" in self._mapped:
+            raise InputError("map has a cell twice, or an empty one", "list each once")
+        for cell, read in self.map:
+            if read and not self._is_value(read):
+                what = f"map reads {cell[:40]!r} as {read[:40]!r}"
+                raise InputError(what, f"give a {self.column.kind} as it is declared")
+
+    def _is_value(self, text: str) -> bool:
+        """Return whether a text is read as something that the column has, whatever is missing."""
+        column = self.column
+        if column.labels:
+            return text_of(text) in map(text_of, column.labels)
+        if column.kind == "text":
+            return True
+        ends = {float(replace(column, missing=end).codes([text])[0]) for end in (column.low, column.high)}
+        return len(ends) == 1
+
+    def codes(self, cells: Iterable[object]) -> Floats:
+        """Return each cell's code, as `Column.codes` does; never fails."""
+        if isinstance(cells, ArrowCells):  # once a distinct cell
+            return self.column.codes(list(map(self.read, cells.values)))[cells.places]
+        return self.column.codes(list(map(self.read, cells)))
+
+    def read(self, cell: object) -> object:
+        """Return a cell as it would be written if nothing was declared.
+
+        "" is none that is written as declared, and None one that is declared to be missing.
+        """
+        bare = cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
+        text = bare.strip().strip(self.strip).strip() if isinstance(bare, str) else None
+        key = self._key(bare if text is None else text)
+        if key in self._mapped:
+            return self._mapped[key] or None
+        if key in self._known:
+            return self._known[key]
+        if text is None:
+            return bare
+        if self.notation is not None:
+            return self.notation(text)
+        return key if self.fold else text
+
+    def _key(self, cell: object) -> str:
+        """Return what cells that are read alike have in common."""
+        text = text_of(cell)
+        return normalize("NFC", text.casefold()) if self.fold else text
+
+    @cached_property
+    def _mapped(self) -> dict[str, str]:
+        return {self._key(cell): read for cell, read in self.map}
+
+    @cached_property
+    def _known(self) -> dict[str, str]:
+        """Return the column's values, by what cells of them have in common."""
+        labels = self.column.labels if self.column.kind == "category" else ()
+        return {self._key(label): label for label in labels}
+
+    @cached_property
+    def notation(self) -> Callable[[str], object] | None:
+        """Return what reads a text in the notation that is declared, if one is."""
+        if self.date_format:
+            pieces = re.split("(%[dmY])", self.date_format)
+            digits = {part: f"([0-9]{many})" for part, many in PARTS.items()}
+            pattern = "".join(digits.get(piece) or re.escape(piece) for piece in pieces)
+            if "" in pieces[2:-1:2]:  # nothing stands between two parts: then a day has two digits
+                pattern = pattern.replace("{1,2}", "{2}")
+            names = [piece for piece in pieces if piece in PARTS]
+            return partial(_day, re.compile(f"{pattern}(?![0-9])"), names)
+        if self.decimal == "." and not self.thousands:
+            return None
+        marks = re.escape(THOUSANDS.get(self.thousands, ""))
+        groups = f"|[0-9]{{1,3}}(?:[{marks}][0-9]{{3}})+" if marks else ""
+        part = f"(?:{re.escape(self.decimal)}([0-9]*))?"
+        return partial(_number, re.compile(f"([-+{MINUS}]?)([0-9]*{groups}){part}([eE][-+]?[0-9]{{1,9}})?"))
+
+
+def _number(pattern: re.Pattern[str], text: str) -> str:
+    """Return a number in the notation of a pattern as others write it, "" for what is none."""
+    match = pattern.fullmatch(text)
+    if match is None:
+        return ""
+    sign, whole, part, power = match.groups("")
+    return f"{sign.replace(MINUS, '-')}{re.sub('[^0-9]', '', whole)}.{part}{power}"
+
+
+def _day(pattern: re.Pattern[str], names: list[str], text: str) -> object:
+    """Return the date that a text begins with, its parts in the order of `names`, or "" for none."""
+    match = pattern.match(text)
+    if match is None:
+        return ""
+    part = dict(zip(names, map(int, match.groups()), strict=True))
+    try:
+        return date(part["%Y"], part["%m"], part["%d"])
+    except ValueError:  # no such day
+        return ""
+
+
+def read_file_table(place: Place) -> Table:
+    """Return the table that ``[data]`` declares, and how its files are written.
+
+    Raises `InputError` with the key that is wrong.
+    """
+    given = {key: place.child(key).text() for key in DIALECT if key in place.value}
+    with place.placing():
+        dialect = Dialect(**given)
+    columns = place.value["columns"]
+    plain = (
+        {name: _without_words(each) for name, each in columns.items()}
+        if isinstance(columns, dict)
+        else columns
+    )
+    table = read_table(replace(place, value={**place.value, "columns": plain}))
+    declared = place.child("columns")
+    spelled = [each for each in table.columns if columns[each.name].keys() & WORDS]
+    return replace(
+        table,
+        dialect=dialect,
+        spellings=tuple(_spelling(declared.child(each.name), each) for each in spelled),
+    )
+
+
+def _without_words(column: object) -> object:
+    return {k: v for k, v in column.items() if k not in WORDS} if isinstance(column, dict) else column
+
+
+def _spelling(place: Place, column: Column) -> Spelling:
+    words = {word: place.child(word) for word in WORDS if word in place.value}
+    for word, given in words.items():
+        if column.kind not in WORDS[word]:
+            raise given.wrong(f"{column.name} is a {column.kind}", f"{word} is for {', '.join(WORDS[word])}")
+    terms: dict[str, object] = {w: each.text() for w, each in words.items() if w not in ("map", "fold")}
+    if "fold" in words:
+        terms["fold"] = words["fold"].flag()
+    if "map" in words:
+        listed = words["map"].table(
+            (), tuple(words["map"].value) if isinstance(words["map"].value, dict) else ()
+        )
+        terms["map"] = tuple((cell, read.text()) for cell, read in listed.items())
+    with place.placing():
+        return Spelling(column, **terms)  # type: ignore[arg-type]
