@@ -17,9 +17,8 @@ from dpaccount.schemas import claim as tables
 from dpaccount.schemas.fields import keys
 from mechanisms.statistics.expressions import derived_columns
 from mechanisms.statistics.joins import joined_columns
-from mechanisms.table.columns import FILE_WORDS, Table, word
+from mechanisms.table.columns import DIALECT, FILE_WORDS, Table, word
 from mechanisms.table.reading import Remote, Source, one_file
-from mechanisms.table.spelling import DIALECT, read_file_table
 
 NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
 MODELS = tuple(Observer)
@@ -346,7 +345,11 @@ def _data(
     words = [word(place, kept) for kept in FILE_WORDS] if declared else []
     given = place.table(needed, ("scope", "public", "columns", *(DIALECT if declared else ()), *words, *more))
     public = "public" in given and given["public"].flag()
-    table = read_file_table(place) if declared else None
+    table = None
+    if declared:
+        from mechanisms.table.spelling import read_file_table  # `list` reads no claim
+
+        table = read_file_table(place)
     if table is not None and "join" in given:
         source_of = lambda file: _source(claim.parent, file)  # noqa: E731
         table = replace(table, derived=joined_columns(given["join"], table.columns, source_of))

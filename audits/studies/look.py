@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import dataclass, field
 from secrets import token_bytes
 from typing import Final
 
@@ -14,9 +13,10 @@ from audits.claim import Claim
 from audits.reports.terminal import grid
 from dpaccount.errors import InputError
 from mechanisms.table.cells import shown, text_of
-from mechanisms.table.columns import Column, Table, plain
+from mechanisms.table.columns import ORDERED_KINDS, Column, Table, plain
 from mechanisms.table.persons import SECRET_BYTES, keys_of
 from mechanisms.table.reading import ArrowCells, batches, files_of
+from mechanisms.table.spelling import unread, widest
 
 FATES: Final = (
     "missing",
@@ -26,7 +26,6 @@ FATES: Final = (
 )  #: of cells that are not taken as they are
 EXAMPLES: Final = 3  #: of cells that are not understood or not listed
 GAPS: Final = ("", "nan", "NaN")  #: cells that are missing
-WIDEST: Final = {"date": (Fraction(1), Fraction(3_652_059))}  #: years 1 to 9999; of numbers ± 10¹⁵
 LIMITS: Final = (1, 2, 3, 5, 10, 20, 50)  #: rows of a unit that might count
 PRIVATE: Final = "PRIVATE: only for who may see the rows; nothing is written, and nothing is charged"
 ADVICE: Final = (
@@ -94,27 +93,15 @@ def _fates(
     """Yield each cell, how often it is there, and its fate: "" where it is taken as it is."""
     spelling = table.spelling(column.name)
     read = cells if spelling is None else list(map(spelling.read, cells))
-    unknown = "unlisted" if column.kind == "category" else "not understood"
-    for cell, count, value, lost, outside in zip(cells, counts, read, *_lost(column, read), strict=True):
+    unknown, lost = ("unlisted" if column.kind == "category" else "not understood"), unread(column, read)
+    if column.kind in ORDERED_KINDS:
+        clipped = widest(column).codes(read) != column.codes(read)
+    else:
+        sizes = [len(text_of(cell).encode("utf-8", "replace")) for cell in read]
+        clipped = (np.array(sizes) > column.bytes) & (column.kind == "text")
+    for cell, count, value, is_lost, is_clipped in zip(cells, counts, read, lost, clipped, strict=True):
         missing = value is None or text_of(cell) in GAPS
-        yield cell, count, ("missing" if missing else unknown) if lost else "clipped" if outside else ""
-
-
-def _lost(column: Column, cells: Sequence[object]) -> tuple[list[bool], list[bool]]:
-    """Return which cells no value of the column's type is read from, and which are out of its bounds."""
-    never = [False] * len(cells)
-    if column.kind == "text":
-        return never, [len(text_of(cell).encode("utf-8", "replace")) > column.bytes for cell in cells]
-    if column.kind == "category":
-        return (replace(column, other=False, missing=None).codes(cells) < 0).tolist(), never
-    # What is read differs with what a missing cell counts as, just where none is.
-    if column.kind == "boolean":
-        ends = [replace(column, missing=end).codes(cells) for end in (False, True)]
-        return (ends[0] != ends[1]).tolist(), never
-    low, high = WIDEST.get(column.kind, (Fraction(-(10**15)), Fraction(10**15)))
-    one, other = (replace(column, low=low, high=high, missing=end).codes(cells) for end in (low, high))
-    least, most = column.bounds
-    return (one != other).tolist(), ((one == other) & ((one < least) | (one > most))).tolist()
+        yield cell, count, ("missing" if missing else unknown) if is_lost else "clipped" if is_clipped else ""
 
 
 def as_text(claim: Claim, found: Looked) -> str:

@@ -23,7 +23,7 @@ from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Floats
 from mechanisms.table.cells import HIGHEST, numbers_of, text_of
-from mechanisms.table.reading import USUAL, ArrowCells, Dialect
+from mechanisms.table.reading import USUAL_DIALECT, ArrowCells, Dialect
 
 if TYPE_CHECKING:
     from mechanisms.table.spelling import Spelling
@@ -302,6 +302,7 @@ MOST_OF_ONE = 1000  #: rows of one person that may count
 #: of ``[data]``: names in certificates, and in files, which may have either
 FILE_WORDS = {"rows": "max_units", "id": "unit_column", "max_rows": "max_contributions"}
 KEYS = (*FILE_WORDS, "columns")
+DIALECT: Final = ("separator", "encoding")  #: keys of ``[data]``, for CSV files
 
 
 @dataclass(frozen=True)
@@ -320,7 +321,7 @@ class Table:
     identity: str | None = None
     max_rows: int = 1
     derived: tuple[Column, ...] = ()
-    dialect: Dialect = USUAL
+    dialect: Dialect = USUAL_DIALECT
     spellings: "tuple[Spelling, ...]" = ()
 
     def __post_init__(self) -> None:

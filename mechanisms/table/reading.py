@@ -206,7 +206,7 @@ PLAIN_NUMBER: Final = r"^-?[0-9]{1,17}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?$"
 CHUNK: Final = 2**21  #: characters of a CSV file that are read at once
 LONGEST_LINE: Final = 2**24  #: characters of a line, or bytes of a cell of other files
 
-#: Of one byte a character, but for UTF-8: so no damaged character takes in the end of its line.
+# Of one byte a character, but for UTF-8: so no damaged character takes in the end of its line.
 ENCODINGS: Final = ("utf-8", "latin-1", "iso-8859-15", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254")
 SEPARATORS: Final = (",", ";", "\t", "|")
 
@@ -228,7 +228,7 @@ class Dialect:
             raise InputError(f"encoding is {self.encoding[:20]!r}", f"known: {', '.join(ENCODINGS)}")
 
 
-USUAL: Final = Dialect()
+USUAL_DIALECT: Final = Dialect()
 Batch = dict[str, Sequence[object]]  #: the cells of some rows, by column
 Counted = tuple[int, Batch]  #: a batch, after its number of rows: it may have no column
 
@@ -245,7 +245,10 @@ def check_same_columns(files: Sequence[DataFile]) -> None:
 
 
 def batches(
-    source: DataFile | Source, names: Sequence[str], declared: Sequence[str] = (), dialect: Dialect = USUAL
+    source: DataFile | Source,
+    names: Sequence[str],
+    declared: Sequence[str] = (),
+    dialect: Dialect = USUAL_DIALECT,
 ) -> Iterator[Batch]:
     """Yield the cells of the columns `names`, some rows at a time, in the file's order.
 
@@ -258,7 +261,7 @@ def batches(
     given = file.columns
     own = [name for name in names if name not in given]
     others = [name for name in declared if name not in given]
-    if file.kind != ".csv" and dialect != USUAL:
+    if file.kind != ".csv" and dialect != USUAL_DIALECT:
         raise InputError("separator and encoding are of CSV files", "leave them out", str(file.place))
     read = partial(_lines, dialect) if file.kind == ".csv" else _columnar
     for count, batch in read(file, own, others):

@@ -5,18 +5,22 @@ other cell.  A cell that is not written as declared is missing; it is never an e
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from fractions import Fraction
 from functools import cached_property, partial
 from typing import Final
 from unicodedata import normalize
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Floats
 from mechanisms.table.cells import text_of
-from mechanisms.table.columns import MINUS, NUMERIC_KINDS, Column, Table, read_table
+from mechanisms.table.columns import DIALECT, MINUS, NUMERIC_KINDS, Column, Table, read_table
 from mechanisms.table.reading import ArrowCells, Dialect
 
 DECIMALS: Final = (".", ",")
@@ -24,9 +28,10 @@ DECIMALS: Final = (".", ",")
 THOUSANDS: Final = {".": ".", ",": ",", "'": "'’", " ": " \u00a0\u202f", "_": "_"}
 PARTS: Final = {"%d": "{1,2}", "%m": "{1,2}", "%Y": "{4}"}  #: of a date, and how many digits
 MOST_MAPPED: Final = 10_000
-DIALECT: Final = ("separator", "encoding")  #: keys of ``[data]``
+FARTHEST: Final = Fraction(10**15)  #: of a bound
+ALL_ENDS: Final = {"date": (Fraction(1), Fraction(date.max.toordinal()))}
 #: keys of a column's declaration, and the types of columns that take them
-WORDS: Final = {
+WRITING: Final = {
     "strip": ("number", "integer", "category", "text", "boolean", "date"),
     "map": ("number", "integer", "category", "text", "boolean", "date"),
     "fold": ("category", "text"),
@@ -65,6 +70,7 @@ class Spelling:
             )
         if self.thousands == self.decimal:
             raise InputError(f"thousands and decimal are both {self.decimal!r}", "give two different marks")
+        # A sign that is removed would leave another number.
         digits = [mark for mark in self.strip if mark.isalnum() or mark in "+-.,"]
         if digits and self.column.kind in (*NUMERIC_KINDS, "date"):
             raise InputError(f"strip has {digits[0]!r}, which a number may begin or end with", "leave it out")
@@ -80,19 +86,9 @@ class Spelling:
         if len(self._mapped) < len(self.map) or "" in self._mapped:
             raise InputError("map has a cell twice, or an empty one", "list each once")
         for cell, read in self.map:
-            if read and not self._is_value(read):
+            if read and unread(self.column, [read])[0]:
                 what = f"map reads {cell[:40]!r} as {read[:40]!r}"
                 raise InputError(what, f"give a {self.column.kind} as it is declared")
-
-    def _is_value(self, text: str) -> bool:
-        """Return whether a text is read as something that the column has, whatever is missing."""
-        column = self.column
-        if column.labels:
-            return text_of(text) in map(text_of, column.labels)
-        if column.kind == "text":
-            return True
-        ends = {float(replace(column, missing=end).codes([text])[0]) for end in (column.low, column.high)}
-        return len(ends) == 1
 
     def codes(self, cells: Iterable[object]) -> Floats:
         """Return each cell's code, as `Column.codes` does; never fails."""
@@ -108,6 +104,7 @@ class Spelling:
         bare = cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
         text = bare.strip().strip(self.strip).strip() if isinstance(bare, str) else None
         key = self._key(bare if text is None else text)
+        # Listed cells come first: a code for a missing one, such as 999, is a number, too.
         if key in self._mapped:
             return self._mapped[key] or None
         if key in self._known:
@@ -147,6 +144,7 @@ class Spelling:
         if self.decimal == "." and not self.thousands:
             return None
         marks = re.escape(THOUSANDS.get(self.thousands, ""))
+        # Without groups of three, 1,5 would be 15 where a comma stands between thousands.
         groups = f"|[0-9]{{1,3}}(?:[{marks}][0-9]{{3}})+" if marks else ""
         part = f"(?:{re.escape(self.decimal)}([0-9]*))?"
         return partial(_number, re.compile(f"([-+{MINUS}]?)([0-9]*{groups}){part}([eE][-+]?[0-9]{{1,9}})?"))
@@ -173,6 +171,25 @@ def _day(pattern: re.Pattern[str], names: list[str], text: str) -> object:
         return ""
 
 
+def widest(column: Column) -> Column:
+    """Return a number's, integer's or date's column with all bounds that may be."""
+    low, high = ALL_ENDS.get(column.kind, (-FARTHEST, FARTHEST))
+    return replace(column, low=low, high=high, missing=low)
+
+
+def unread(column: Column, cells: Sequence[object]) -> NDArray[np.bool_]:
+    """Return which cells say nothing that the column has, even out of its bounds."""
+    if column.kind == "text":
+        return np.zeros(len(cells), dtype=bool)
+    if column.kind == "category":
+        return replace(column, other=False, missing=None).codes(cells) < 0
+    wide = column if column.kind == "boolean" else widest(column)
+    ends = (False, True) if column.kind == "boolean" else (wide.low, wide.high)
+    # What a cell is read as depends on what a missing one counts as, just where nothing is read.
+    one, other = (replace(wide, missing=end).codes(cells) for end in ends)
+    return one != other
+
+
 def read_file_table(place: Place) -> Table:
     """Return the table that ``[data]`` declares, and how its files are written.
 
@@ -189,7 +206,7 @@ def read_file_table(place: Place) -> Table:
     )
     table = read_table(replace(place, value={**place.value, "columns": plain}))
     declared = place.child("columns")
-    spelled = [each for each in table.columns if columns[each.name].keys() & WORDS]
+    spelled = [each for each in table.columns if columns[each.name].keys() & WRITING]
     return replace(
         table,
         dialect=dialect,
@@ -198,14 +215,16 @@ def read_file_table(place: Place) -> Table:
 
 
 def _without_words(column: object) -> object:
-    return {k: v for k, v in column.items() if k not in WORDS} if isinstance(column, dict) else column
+    return {k: v for k, v in column.items() if k not in WRITING} if isinstance(column, dict) else column
 
 
 def _spelling(place: Place, column: Column) -> Spelling:
-    words = {word: place.child(word) for word in WORDS if word in place.value}
+    words = {word: place.child(word) for word in WRITING if word in place.value}
     for word, given in words.items():
-        if column.kind not in WORDS[word]:
-            raise given.wrong(f"{column.name} is a {column.kind}", f"{word} is for {', '.join(WORDS[word])}")
+        if column.kind not in WRITING[word]:
+            raise given.wrong(
+                f"{column.name} is a {column.kind}", f"{word} is for {', '.join(WRITING[word])}"
+            )
     terms: dict[str, object] = {w: each.text() for w, each in words.items() if w not in ("map", "fold")}
     if "fold" in words:
         terms["fold"] = words["fold"].flag()

@@ -141,7 +141,7 @@ def test_case_and_listed_cells_are_read_as_declared(man, street):
         (DAY, {"map": (("nie", "31.12.2024"),)}, "give a date"),
         (SEX, {"map": (("f", "Frau"),)}, "give a category"),
         (Column("c", "category", values=("a", "A")), {"fold": True}, "leave fold out"),
-        (Column("b", "boolean"), {"map": (("ja", "yes"),)}, "give a boolean"),
+        (Column("b", "boolean"), {"map": (("ja", "doch"),)}, "give a boolean"),
     ],
 )
 def test_declarations_that_contradict_themselves_are_one_line(column, terms, said):
