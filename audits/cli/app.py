@@ -30,10 +30,11 @@ work_app = App(name="work", help="Stored results of long work, so that none is r
 #: the place of its function, which is imported when the command is run and for help, or an app of its own.
 BUILT_IN: dict[str, dict[str, str | App]] = {
     "Publish": {
+        "new": "studies:new",
         "release": "certificates:release",
         "certify": "certificates:certify",
-        "plan": "certificates:plan",
-        "look": "certificates:look",
+        "plan": "studies:plan",
+        "look": "studies:look",
         "list": "attacks:list_subjects",
     },
     "Train": {"sgd": "costs:sgd", "import": "costs:import_plan"},

@@ -1,4 +1,4 @@
-"""`certify`, `check`, `sign` and `schema`: certificates made, checked and signed."""
+"""`certify`, `release`, `check`, `sign` and `schema`: certificates made, checked and signed."""
 
 import json
 import os
@@ -226,55 +226,6 @@ def release(
         show(released, json_, lambda _: summary(done.certificate, path.parent / "release.json"))
     next_step(f"open {path.parent / 'report.html'}, or dpaccount check {path}")
     return 1 if done.broken else EXIT_CODES[done.certificate["verdict"]]
-
-
-def plan(study: File, *, json_: Json = False) -> int:
-    """Show the noise and the expected accuracy of every statistic of a study.
-
-    No data are read and nothing is charged.
-
-    Example: `dpaccount plan examples/clinic_visits/study.toml`
-
-    Parameters
-    ----------
-    study
-        A TOML file of schema dpaccount/study/1.
-    """
-    from msgspec import to_builtins
-
-    from audits.claim import read_claim
-    from audits.studies import results
-
-    study_plan = results.plan(claim := read_claim(study))
-    show(to_builtins(study_plan), json_, lambda _: results.plan_as_text(study_plan))
-    if isinstance(claim.data_file, Path) and not claim.data_file.exists():
-        say(f"note: {claim.data_file}: no such file or folder; a release needs it")
-    next_step(f"dpaccount release {study}")
-    return 0
-
-
-def look(study: File, *, private_output: Flag = False) -> int:
-    """Show how the rows of a study's file are read: for the holder of the file alone.
-
-    What it prints is private.  It charges nothing and writes no file.
-
-    Example: `dpaccount look study.toml`
-
-    Parameters
-    ----------
-    study
-        A TOML file of schema dpaccount/study/1, or a claim that declares a table.
-    private_output
-        Print although the output is no terminal, such as a log that others read.
-    """
-    from audits.claim import read_claim
-    from audits.studies import look as looking
-
-    if not private_output and not sys.stdout.isatty():
-        raise InputError("look prints private data, and this is no terminal", "give --private-output")
-    claim = read_claim(study)
-    sys.stdout.write(looking.as_text(claim, looking.look(claim)) + "\n")
-    return 0
 
 
 def _says_charge(claim: "Claim", *, again: bool) -> bool:

@@ -135,19 +135,20 @@ def hidden_change(guarantee: Mapping[str, Any]) -> str:
 
 
 def odds(known: Risk) -> list[str]:
-    """Return what a risk means: how often an attacker is right, and what a rare false alarm finds.
-
-    A guess between two equally likely datasets is right with probability (1 + advantage)/2 at most.
-    """
-    right = (1 + Fraction(known.advantage.upper)) / 2
+    """Return what a risk means: how often an attacker is right, and what a rare false alarm finds."""
     caught, sure = known.true_positives(ALARM), known.belief(ALARM)
     return [
         "Suppose that an attacker knows all other units' data and must tell which of two equally likely"
-        f" neighbouring datasets was used. They are right at most {_percent(right)} of the time; a blind"
+        f" neighbouring datasets was used. They are right {right(known)} of the time; a blind"
         " guess is right 50 % of the time.",
         f"At a false-positive rate of {_percent(ALARM)}, an attack has a true-positive rate of at most"
         f" {_percent(caught)}. Its alarm turns even odds into a belief of at most {_percent(sure)}.",
     ]
+
+
+def right(known: Risk) -> str:
+    """Return how often a guess between two equally likely datasets is right: (1 + advantage)/2 at most."""
+    return f"at most {_percent((1 + Fraction(known.advantage.upper)) / 2)}"
 
 
 def _percent(share: Fraction) -> str:

@@ -203,6 +203,7 @@ def _unreadable(source: Source, error: Exception) -> InputError:
 
 BATCH: Final = 65_536  #: rows that are held at once
 PLAIN_NUMBER: Final = r"^-?[0-9]{1,17}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?$"
+NO_NAME: Final = re.compile(r"[-+]?[0-9.,]+%?$|[0-9]{1,4}[-./][0-9]{1,2}[-./]")  #: numbers and dates
 CHUNK: Final = 2**21  #: characters of a CSV file that are read at once
 LONGEST_LINE: Final = 2**24  #: characters of a line, or bytes of a cell of other files
 
@@ -257,7 +258,7 @@ def batches(
     """
     file = source if isinstance(source, DataFile) else one_file(source)
     if file.kind not in KNOWN:
-        raise InputError("a file of an unknown kind", f"give {', '.join(KNOWN)}", str(file.place))
+        raise _unknown(file)
     given = file.columns
     own = [name for name in names if name not in given]
     others = [name for name in declared if name not in given]
@@ -280,12 +281,42 @@ def _repeated(value: str | None, count: int) -> Sequence[object]:
 # ------------------------------------------------------------------ CSV
 
 
+def header(source: Source, dialect: Dialect = USUAL_DIALECT) -> list[str]:
+    """Return the names of a table's columns, which its first file has, in their order; reads no row.
+
+    Raises `InputError` for files that cannot be read, and for a first line that looks like a row.
+    """
+    file = files_of(source)[0]
+    if file.kind not in KNOWN:
+        raise _unknown(file)
+    if file.kind != ".csv":
+        with _arrow_file(file) as (schema, _):
+            return [*schema.names, *file.columns]
+    with _opened(file, dialect) as lines:
+        names = _cells(lines.readline(), dialect.separator)
+    if not names or any(not name.strip() or NO_NAME.match(name.strip()) for name in names):
+        what = "the first line looks like a row: it has a number, or a cell without a name"
+        raise InputError(what, "let it name every column", str(file.place))
+    return [*names, *file.columns]
+
+
+@contextmanager
+def _opened(file: DataFile, dialect: Dialect) -> Iterator[IO[str]]:
+    encoding = dialect.encoding.replace("utf-8", "utf-8-sig")
+    with file.opened(encoding=encoding, errors="replace", newline="\n") as lines:
+        yield lines
+
+
+def _unknown(file: DataFile) -> InputError:
+    return InputError("a file of an unknown kind", f"give {', '.join(KNOWN)}", str(file.place))
+
+
 def _lines(
     dialect: Dialect, source: DataFile, names: Sequence[str], declared: Sequence[str]
 ) -> Iterator[Counted]:
     csv.field_size_limit(LONGEST_LINE)  # a long cell is no error: that would reveal it
-    encoding, between = dialect.encoding.replace("utf-8", "utf-8-sig"), dialect.separator
-    with source.opened(encoding=encoding, errors="replace", newline="\n") as file:
+    between = dialect.separator
+    with _opened(source, dialect) as file:
         header = _cells(file.readline(), between)
         places = _places(source, header, names, declared)
         for lines in _batches_of_lines(file):
