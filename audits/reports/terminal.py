@@ -35,7 +35,9 @@ def grid(head: list[str], rows: list[list[str]]) -> str:
     for row in rows:
         drawn.add_row(*map(plain, row))
     out = io.StringIO()
-    Console(file=out, width=TERMINAL_WIDTH, highlight=False, markup=False, no_color=True).print(drawn)
+    Console(file=out, width=TERMINAL_WIDTH, highlight=False, markup=False, emoji=False, no_color=True).print(
+        drawn
+    )
     return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n"))
 
 

@@ -15,7 +15,7 @@ from dpaccount.errors import InputError
 from mechanisms.table.cells import shown, text_of
 from mechanisms.table.columns import ORDERED_KINDS, Column, Table, plain
 from mechanisms.table.persons import SECRET_BYTES, keys_of
-from mechanisms.table.reading import ArrowCells, batches, files_of
+from mechanisms.table.reading import ArrowCells, batches, check_same_columns, files_of
 from mechanisms.table.spelling import unread, widest
 
 FATES: Final = (
@@ -58,7 +58,9 @@ def look(claim: Claim) -> Looked:
     )
     keys, secret = [], token_bytes(SECRET_BYTES)
     names = tuple(dict.fromkeys((*table.names, *([table.identity] if table.identity else []))))
-    for file in files_of(claim.data_file):
+    files = files_of(claim.data_file)
+    check_same_columns(files)
+    for file in files:
         for batch in batches(file, names, table.names, table.dialect):
             found.rows += len(batch[names[0]])
             for column in table.columns:
@@ -77,7 +79,7 @@ def _add(found: Looked, table: Table, column: Column, cells: Sequence[object]) -
         found.cells[column.name][fate] += count
         examples = found.examples[column.name]
         if fate in ("not understood", "unlisted") and len(examples) < EXAMPLES:
-            examples[repr(shown(cell))[:40]] = None
+            examples[repr(cell if isinstance(cell, str) else shown(cell))[:40]] = None
 
 
 def _distinct(cells: Sequence[object]) -> tuple[list[object], list[int]]:
@@ -124,4 +126,4 @@ def as_text(claim: Claim, found: Looked) -> str:
 
 def _share(count: int, of: int) -> str:
     """Return a count and its share, nothing for none."""
-    return f"{count:,} ({100 * count / of:.2g} %)" if count else ""
+    return f"{count:,} ({100 * count / of:.3g} %)" if count else ""

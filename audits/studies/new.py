@@ -156,6 +156,8 @@ class NewStudy:
         """Return the claim of the study's file; raises `InputError` for what does not go together."""
         if self.unit is not None:
             self.named(self.unit)
+        elif self.max_contributions != 1:
+            raise InputError("--max-contributions goes with a column of units", "leave it out, or name that")
         path = self.folder / "study.toml"
         claim = claim_at(parse_toml(self.text(), str(path)), path)
         study_of(claim)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ABSENT: Final = ("NAType", "NaTType")  #: classes of pandas' missing cells, which compare to nothing
-NUMBER_CELL: Final = re.compile(r"([+-]?)([0-9]*)(\.?)([0-9]*)(?:[eE]([+-]?)([0-9]{1,9}))?")
+NUMBER_CELL: Final = re.compile(r"([+-]?)([0-9]*+)(\.?)([0-9]*+)(?:[eE]([+-]?)([0-9]{1,9}))?")
 NUMERIC: Final = "+-.0123456789"  #: how a number begins
 BYTES: Final = 6  #: of a number, which a double holds exactly
 HIGHEST: Final = 2.0 ** (8 * BYTES) - 1

@@ -216,9 +216,10 @@ def plain(cells: Iterable[object]) -> Iterable[object]:
     return cells.tolist() if isinstance(cells, np.ndarray) else cells
 
 
-def read_columns(place: Place) -> tuple[Column, ...]:
+def read_columns(place: Place, others: tuple[str, ...] = ()) -> tuple[Column, ...]:
     """Return the columns that ``[data.columns]`` declares, in the order of their names.
 
+    Keys that are `others` may be there, and say nothing of the column itself.
     Keys of TOML and JSON tables have no order, and a sealed document does not keep it.  Raises
     `InputError` with the key that is wrong.
     """
@@ -226,11 +227,11 @@ def read_columns(place: Place) -> tuple[Column, ...]:
         raise place.wrong(
             "no column is declared", 'write COLUMN_NAME = { type = "number", low = 0, high = 1 }'
         )
-    return tuple(_column(name, place.child(name)) for name in sorted(place.value))
+    return tuple(_column(name, place.child(name), others) for name in sorted(place.value))
 
 
-def _column(name: str, place: Place) -> Column:
-    keys = ("low", "high", "values", "other", "missing", "length")
+def _column(name: str, place: Place, others: tuple[str, ...]) -> Column:
+    keys = ("low", "high", "values", "other", "missing", "length", *others)
     table = place.table(("type",), keys)
     kind = table["type"].text(*COLUMN_KINDS)
     ends = [key for key in ("low", "high", *(["missing"] * (kind == "date"))) if key in table]
@@ -379,13 +380,16 @@ def word(place: Place, kept: str) -> str:
     return kept if kept in given or (said not in given and FILE_WORDS.keys() & given) else said
 
 
-def read_table(place: Place) -> Table:
-    """Return the table that ``[data]`` declares by `KEYS`; raises `InputError` with the key that is wrong."""
+def read_table(place: Place, others: tuple[str, ...] = ()) -> Table:
+    """Return the table that ``[data]`` declares by `KEYS`; raises `InputError` with the key that is wrong.
+
+    A column may have keys that are `others`, which say nothing of it here.
+    """
     rows, owner, most = (word(place, kept) for kept in FILE_WORDS)
     for key, right in (("columns", "declare the table's columns"), (rows, "give it")):
         if key not in place.value:
             raise place.wrong(f"the key {key!r} is missing", right)
-    columns = read_columns(place.child("columns"))
+    columns = read_columns(place.child("columns"), others)
     identity = place.child(owner).text() if owner in place.value else None
     units = place.child(rows).integer(1, MAX_ROWS)
     limit = place.child(most).integer(1, MOST_OF_ONE) if most in place.value else 1

@@ -20,13 +20,15 @@ from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Floats
 from mechanisms.table.cells import text_of
-from mechanisms.table.columns import DIALECT, MINUS, NUMERIC_KINDS, Column, Table, read_table
+from mechanisms.table.columns import DIALECT, MINUS, NUMERIC_KINDS, Column, Table, plain, read_table
 from mechanisms.table.reading import ArrowCells, Dialect
 
 DECIMALS: Final = (".", ",")
 #: between thousands, and the characters that count as it
 THOUSANDS: Final = {".": ".", ",": ",", "'": "'’", " ": " \u00a0\u202f", "_": "_"}
 PARTS: Final = {"%d": "{1,2}", "%m": "{1,2}", "%Y": "{4}"}  #: of a date, and how many digits
+SPACES: Final = " \t\u00a0\u2009\u202f"  #: between a number and its unit
+LONGEST_CELL: Final = 1000  #: characters; of a text so many count, and what is longer is no number or date
 MOST_MAPPED: Final = 10_000
 FARTHEST: Final = Fraction(10**15)  #: of a bound
 ALL_ENDS: Final = {"date": (Fraction(1), Fraction(date.max.toordinal()))}
@@ -58,7 +60,7 @@ class Spelling:
     fold: bool = False
     decimal: str = "."
     thousands: str = ""
-    date_format: str = ""
+    date_format: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what does not go together."""
@@ -70,31 +72,43 @@ class Spelling:
             )
         if self.thousands == self.decimal:
             raise InputError(f"thousands and decimal are both {self.decimal!r}", "give two different marks")
-        # A sign that is removed would leave another number.
-        digits = [mark for mark in self.strip if mark.isalnum() or mark in "+-.,"]
-        if digits and self.column.kind in (*NUMERIC_KINDS, "date"):
-            raise InputError(f"strip has {digits[0]!r}, which a number may begin or end with", "leave it out")
-        if self.date_format and sorted(re.findall("%.?", self.date_format)) != ["%Y", "%d", "%m"]:
-            raise InputError(
-                f"date_format is {self.date_format[:30]!r}", "give %d, %m and %Y once each, as in %d.%m.%Y"
-            )
-        if len(self.map) > MOST_MAPPED:
-            raise InputError(f"map has {len(self.map)} cells", f"at most {MOST_MAPPED}")
+        if self.date_format is not None:
+            self._check_date_format(self.date_format)
+        self._check_strip()
         twice = [label for label in self.column.values if self._known[self._key(label)] != label]
         if twice:
             raise InputError(f"the value {twice[0]!r} differs from another by case alone", "leave fold out")
+        if len(self.map) > MOST_MAPPED:
+            raise InputError(f"map has {len(self.map)} cells", f"at most {MOST_MAPPED}")
         if len(self._mapped) < len(self.map) or "" in self._mapped:
             raise InputError("map has a cell twice, or an empty one", "list each once")
-        for cell, read in self.map:
-            if read and unread(self.column, [read])[0]:
-                what = f"map reads {cell[:40]!r} as {read[:40]!r}"
-                raise InputError(what, f"give a {self.column.kind} as it is declared")
+        read = [value for _, value in self.map if value]
+        for value, lost in zip(read, unread(self.column, read).tolist(), strict=True):
+            if lost:
+                right = f"give a {self.column.kind} as it is declared"
+                raise InputError(f"map reads a cell as {value[:40]!r}", right)
+
+    def _check_strip(self) -> None:
+        """Refuse to remove what a value begins or ends with, or what would leave another number."""
+        ends = f"0123456789+-.,{MINUS}" if self.column.kind in (*NUMERIC_KINDS, "date") else ""
+        ends += "".join(label[:1] + label[-1:] for label in self.column.values)
+        ends += "truefalsyno10" if self.column.kind == "boolean" else ""
+        wrong = [mark for mark in self.strip if mark in ends]
+        if wrong:
+            raise InputError(f"strip has {wrong[0]!r}, with which a value begins or ends", "leave it out")
+
+    def _check_date_format(self, form: str) -> None:
+        literal = re.sub("%[dmY]", "", form)
+        if sorted(re.findall("%.?", form)) != ["%Y", "%d", "%m"] or re.search("[0-9]", literal):
+            raise InputError(f"date_format is {form[:30]!r}", "give %d, %m and %Y once each, as in %d.%m.%Y")
+        if form.strip().strip(self.strip) != form:
+            raise InputError(f"date_format {form[:30]!r} begins or ends with what is removed", "leave it out")
 
     def codes(self, cells: Iterable[object]) -> Floats:
         """Return each cell's code, as `Column.codes` does; never fails."""
         if isinstance(cells, ArrowCells):  # once a distinct cell
             return self.column.codes(list(map(self.read, cells.values)))[cells.places]
-        return self.column.codes(list(map(self.read, cells)))
+        return self.column.codes(list(map(self.read, plain(cells))))
 
     def read(self, cell: object) -> object:
         """Return a cell as it would be written if nothing was declared.
@@ -102,7 +116,9 @@ class Spelling:
         "" is none that is written as declared, and None one that is declared to be missing.
         """
         bare = cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
-        text = bare.strip().strip(self.strip).strip() if isinstance(bare, str) else None
+        text = bare.strip().strip(self.strip + SPACES) if isinstance(bare, str) else None
+        if text is not None and len(text) > LONGEST_CELL:
+            text = text[:LONGEST_CELL] if self.column.kind in ("text", "category") else ""
         key = self._key(bare if text is None else text)
         # Listed cells come first: a code for a missing one, such as 999, is a number, too.
         if key in self._mapped:
@@ -117,12 +133,15 @@ class Spelling:
 
     def _key(self, cell: object) -> str:
         """Return what cells that are read alike have in common."""
+        if isinstance(cell, str) and self.notation is not None:
+            return cell  # 1.000 is not 1 where a point stands between thousands
         text = text_of(cell)
         return normalize("NFC", text.casefold()) if self.fold else text
 
     @cached_property
     def _mapped(self) -> dict[str, str]:
-        return {self._key(cell): read for cell, read in self.map}
+        by_key = self.fold and self.column.kind == "text"  # else one value would have two spellings
+        return {self._key(cell): self._key(read) if by_key else read for cell, read in self.map}
 
     @cached_property
     def _known(self) -> dict[str, str]:
@@ -133,7 +152,7 @@ class Spelling:
     @cached_property
     def notation(self) -> Callable[[str], object] | None:
         """Return what reads a text in the notation that is declared, if one is."""
-        if self.date_format:
+        if self.date_format is not None:
             pieces = re.split("(%[dmY])", self.date_format)
             digits = {part: f"([0-9]{many})" for part, many in PARTS.items()}
             pattern = "".join(digits.get(piece) or re.escape(piece) for piece in pieces)
@@ -180,7 +199,7 @@ def widest(column: Column) -> Column:
 def unread(column: Column, cells: Sequence[object]) -> NDArray[np.bool_]:
     """Return which cells say nothing that the column has, even out of its bounds."""
     if column.kind == "text":
-        return np.zeros(len(cells), dtype=bool)
+        return np.array([text_of(cell) == "" for cell in cells], dtype=bool)
     if column.kind == "category":
         return replace(column, other=False, missing=None).codes(cells) < 0
     wide = column if column.kind == "boolean" else widest(column)
@@ -198,24 +217,13 @@ def read_file_table(place: Place) -> Table:
     given = {key: place.child(key).text() for key in DIALECT if key in place.value}
     with place.placing():
         dialect = Dialect(**given)
-    columns = place.value["columns"]
-    plain = (
-        {name: _without_words(each) for name, each in columns.items()}
-        if isinstance(columns, dict)
-        else columns
-    )
-    table = read_table(replace(place, value={**place.value, "columns": plain}))
-    declared = place.child("columns")
-    spelled = [each for each in table.columns if columns[each.name].keys() & WRITING]
+    table, declared = read_table(place, tuple(WRITING)), place.child("columns")
+    spelled = [each for each in table.columns if declared.value[each.name].keys() & WRITING.keys()]
     return replace(
         table,
         dialect=dialect,
         spellings=tuple(_spelling(declared.child(each.name), each) for each in spelled),
     )
-
-
-def _without_words(column: object) -> object:
-    return {k: v for k, v in column.items() if k not in WRITING} if isinstance(column, dict) else column
 
 
 def _spelling(place: Place, column: Column) -> Spelling:
@@ -229,6 +237,8 @@ def _spelling(place: Place, column: Column) -> Spelling:
     if "fold" in words:
         terms["fold"] = words["fold"].flag()
     if "map" in words:
+        if isinstance(words["map"].value, dict) and not all(isinstance(c, str) for c in words["map"].value):
+            raise words["map"].wrong("a cell is no text", "write each in quotes")
         listed = words["map"].table(
             (), tuple(words["map"].value) if isinstance(words["map"].value, dict) else ()
         )

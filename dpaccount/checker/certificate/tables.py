@@ -12,8 +12,9 @@ from .shapes import exact_of
 Table = dict[str, Any]
 ORDERED = ("number", "integer", "date")  # kinds of columns that have bounds
 COLUMN_KINDS = (*ORDERED, "category", "text", "boolean")
-MEMBERS = {"category": {"values", "other"}, "text": {"length"}} | {k: {"low", "high"} for k in ORDERED}
-WRITTEN = {"strip", "fold", "map", "decimal", "thousands", "date_format"}  # how a file writes cells
+MEMBERS = {"category": {"values", "other", "fold"}, "text": {"length", "fold"}}
+MEMBERS |= {kind: {"low", "high", "decimal", "thousands"} for kind in ("number", "integer")}
+MEMBERS |= {"date": {"low", "high", "date_format"}}
 MOST_ROWS, MOST_OF_ONE, MOST_CELLS = 10**9, 1000, 10_000
 FARTHEST = 10**15  # of a bound
 STUDY = "noisy-statistics"  # the subject whose parameters list statistics
@@ -70,7 +71,7 @@ def check_column(name: str, column: Table) -> None:
     """Verify that a column's bounds, values and default are of its kind, and go together."""
     column = in_days(column)
     kind, missing = column["type"], column.get("missing")
-    members = {"type", "missing", "missing_cells"} | WRITTEN | MEMBERS.get(kind, set())
+    members = {"type", "missing", "missing_cells", "strip", "map"} | MEMBERS.get(kind, set())
     about = f"the column {brief(name)}"
     ensure(kind in COLUMN_KINDS and column.keys() <= members, f"{about} is no column of a known type")
     if kind in ORDERED:

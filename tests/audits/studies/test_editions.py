@@ -66,6 +66,8 @@ HEADS = [
     ("rows = 600", 'rows = 600\nid = "who"', "edition 2 changes data.id"),
     ("rows = 600", 'max_units = 600\nunit_column = "who"', "edition 2 changes data.unit_column"),
     ('file = "a.csv"', 'file = "c.csv"', "edition 2 changes data.file"),
+    ('file = "a.csv"', 'file = "a.csv"\nseparator = ";"', "edition 2 changes data.separator"),
+    ('file = "a.csv"', 'file = "a.csv"\nencoding = "cp1252"', "edition 2 changes data.encoding"),
     ('"replace-one"', '"add-remove"', "edition 2 changes guarantee.relation"),
     ('"one patient"', '"one visit"', "edition 2 changes guarantee.unit"),
     ('name = "s"', 'name = "t"', "it follows edition 1 of s; give the digest of the one before"),

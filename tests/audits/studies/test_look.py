@@ -1,17 +1,21 @@
 """What `look` counts is what a release reads; only the holder of the file sees it."""
 
+import json
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 import dpaccount as dp
 from audits.claim import read_claim
 from audits.studies import look as looking
 from dpaccount.errors import InputError
 from mechanisms.table.reading import batches
+from tests.dpaccount.checker.made import sealed
 from tests.looped import looped
 
 STUDY = """schema = "dpaccount/study/1"
@@ -66,7 +70,7 @@ def test_what_becomes_of_cells_is_counted(study):
         "Alter": {"": 1, "missing": 2, "not understood": 1, "clipped": 1},
         "Frau": {"": 2, "missing": 2, "not understood": 1},
         "Kosten": {"": 1, "clipped": 1, "missing": 1, "not understood": 2},
-        "Notiz": {"": 4, "clipped": 1},
+        "Notiz": {"": 2, "clipped": 1, "missing": 2},
         "Stadt": {"": 3, "unlisted": 1, "missing": 1},
         "Tag": {"": 1, "clipped": 1, "missing": 1, "not understood": 2},
     }
@@ -150,6 +154,29 @@ def test_a_frame_has_no_notation_of_files():
         _ = dp.Table({"x": [1.5]}, columns=columns, **total).mean("x").study
 
 
+def test_files_that_a_release_refuses_are_refused(dpaccount, study):
+    """Files of two types; and what is of CSV files alone, before any file is opened."""
+    plain = STUDY.replace('separator = ";"\nencoding = "cp1252"\n', "").replace('"visits.csv"', '"parts"')
+    (study.parent / "parts").mkdir()
+    for name, ages in (("a", [1]), ("b", ["x"])):
+        columns = {each: ["1"] for each in ("Patient", "Tag", "Stadt", "Kosten", "Frau", "Notiz")}
+        parquet.write_table(pa.table({**columns, "Alter": ages}), study.parent / "parts" / f"{name}.parquet")
+    study.write_text(plain, encoding="utf-8")
+    code, _, err = dpaccount("look", study, "--private-output")
+    assert (code, "write one type" in err) == (2, True)
+    study.write_text(STUDY.replace("visits.csv", "visits.parquet"), encoding="utf-8")
+    for command in (("plan", study), ("look", study, "--private-output")):
+        code, _, err = dpaccount(*command)
+        assert (code, "separator and encoding are of CSV files" in err) == (2, True)
+
+
+def test_cells_of_a_frame_that_are_listed_are_texts():
+    columns = {"x": {"type": "number", "low": 0, "high": 9, "map": {99: ""}}}
+    total = {"epsilon": 1, "ledger": "sqlite:///x.db", "max_units": 3}
+    with pytest.raises(InputError, match="write each in quotes"):
+        _ = dp.Table({"x": [1.5]}, columns=columns, **total).mean("x").study
+
+
 @pytest.mark.slow
 def test_a_study_of_another_notation_is_released_and_checked(dpaccount, study):
     """The certificate says how the file was read; the checker takes it, and no word that it does not know."""
@@ -160,6 +187,11 @@ def test_a_study_of_another_notation_is_released_and_checked(dpaccount, study):
     assert code == 0, err
     path = study.parent / "made" / "certificate.json"
     assert dpaccount("check", path)[0] == 0
-    written = path.read_text(encoding="utf-8")
-    assert '"thousands"' in written
-    assert '"separator"' in written
+    document = json.loads(path.read_text(encoding="utf-8"))
+    data = document["claim"]["data"]
+    assert (data["separator"], data["columns"]["Kosten"]["thousands"]) == (";", ".")
+    for column, word, value in (("Kosten", "fold", True), ("Stadt", "decimal", ","), ("Tag", "map", "x")):
+        wrong = json.loads(json.dumps(document))
+        wrong["claim"]["data"]["columns"][column][word] = value
+        path.write_text(json.dumps(sealed(wrong)), encoding="utf-8")
+        assert dpaccount("check", path)[0] == 1

@@ -127,7 +127,7 @@ def test_nothing_of_a_row_reaches_an_output(dpaccount, visits, rows):
         ({"statistic": ["median day"]}, "no column 'day' is declared"),
         ({"statistic": ["!"]}, "is no statistic"),
         ({"encoding": ["utf-16"]}, "encoding is"),
-        ({"unit": ["-"]}, "max_contributions"),
+        ({"unit": ["-"]}, "--max-contributions goes with"),
     ],
 )
 def test_wrong_words_write_nothing(dpaccount, visits, other, said):

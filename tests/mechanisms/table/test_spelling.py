@@ -1,6 +1,7 @@
 """A cell that is written as declared has the code of the same cell as we write it; every other one is missing."""
 
 import re
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 
@@ -14,7 +15,8 @@ from pyarrow import parquet
 from dpaccount.documents import parse_toml
 from dpaccount.errors import InputError
 from mechanisms.table import Column
-from mechanisms.table.reading import ENCODINGS, SEPARATORS, ArrowCells, Dialect, batches
+from mechanisms.table.cells import text_of
+from mechanisms.table.reading import ENCODINGS, SEPARATORS, ArrowCells, Dialect, batches, record_batches
 from mechanisms.table.rows import Reading, read_rows
 from mechanisms.table.spelling import Spelling, read_file_table
 from tests.mechanisms.table.test_columns import CELLS, COLUMNS, TEXTS
@@ -121,7 +123,7 @@ def test_case_and_listed_cells_are_read_as_declared(man, street):
         2,
         2,
     ]
-    assert SPELLINGS[6].read("X") == "Y"
+    assert SPELLINGS[6].read("X") == SPELLINGS[6].read("y") == "y"
     assert SPELLINGS[6].read('"Ab"') == "ab"
 
 
@@ -131,7 +133,7 @@ def test_case_and_listed_cells_are_read_as_declared(man, street):
         (AMOUNT, {"decimal": ";"}, "known: . ,"),
         (AMOUNT, {"thousands": "x"}, "known: '.'"),
         (AMOUNT, {"decimal": ",", "thousands": ","}, "two different marks"),
-        (AMOUNT, {"strip": "-"}, "a number may begin"),
+        (AMOUNT, {"strip": "-"}, "with which a value begins"),
         (AMOUNT, {"map": (("a", "b"),)}, "give a number"),
         (AMOUNT, {"map": (("1", "2"), ("1.0", "3"))}, "list each once"),
         (AMOUNT, {"map": (("", "2"),)}, "list each once"),
@@ -140,6 +142,14 @@ def test_case_and_listed_cells_are_read_as_declared(man, street):
         (DAY, {"date_format": "%d.%m.%Y %Y"}, "%d, %m and %Y once each"),
         (DAY, {"map": (("nie", "31.12.2024"),)}, "give a date"),
         (SEX, {"map": (("f", "Frau"),)}, "give a category"),
+        (AMOUNT, {"strip": "\u2212"}, "with which a value begins"),
+        (SEX, {"strip": "M"}, "with which a value begins"),
+        (Column("b", "boolean"), {"strip": "t"}, "with which a value begins"),
+        (DAY, {"date_format": ""}, "%d, %m and %Y once each"),
+        (DAY, {"date_format": "%d1%m1%Y"}, "%d, %m and %Y once each"),
+        (DAY, {"date_format": " %d.%m.%Y"}, "begins or ends"),
+        (DAY, {"date_format": "%d/%m/%Y/", "strip": "/"}, "begins or ends"),
+        (Column("x", "number", F(5), F(5)), {"map": (("x", "garbage"),)}, "give a number"),
         (Column("c", "category", values=("a", "A")), {"fold": True}, "leave fold out"),
         (Column("b", "boolean"), {"map": (("ja", "doch"),)}, "give a boolean"),
     ],
@@ -147,6 +157,62 @@ def test_case_and_listed_cells_are_read_as_declared(man, street):
 def test_declarations_that_contradict_themselves_are_one_line(column, terms, said):
     with pytest.raises(InputError, match=re.escape(said)):
         Spelling(column, **terms)
+
+
+NARROW = [
+    pa.float16(),
+    pa.float32(),
+    pa.float64(),
+    pa.int8(),
+    pa.int64(),
+    pa.string(),
+    pa.bool_(),
+    pa.date32(),
+]
+
+
+@pytest.mark.parametrize("kind", NARROW, ids=str)
+@pytest.mark.parametrize("at", range(len(SPELLINGS)))
+def test_a_gap_changes_no_other_cell_of_any_type(kind, at):
+    """A reader holds a column without gaps otherwise than one with: each cell is read alike in both."""
+    cells = (
+        [date(2024, 2, 3)] * 3 if kind == pa.date32() else ["9.9"] * 3 if kind == pa.string() else [1, 0, 1]
+    )
+    if kind == pa.bool_():
+        cells = [True, False, True]
+    if pa.types.is_floating(kind):
+        cells = [np.float16(9.9), np.float16(0.5), np.float16(3)]
+    spelling = SPELLINGS[at]
+    spelling = replace(spelling, map=(*spelling.map, ("0.1", "")))
+    read = []
+    for other in (cells[2], None):
+        table = pa.table({"x": pa.array([*cells[:2], other], kind)})
+        ((_, batch),) = record_batches(table.to_batches()[0], ("x",))
+        read.append(spelling.codes(batch["x"])[:2].tolist())
+    assert read[0] == read[1]
+
+
+def test_a_listed_cell_is_that_cell_alone():
+    """In a notation 99.000 is no 99, and 1.0 none at all."""
+    marks = {"decimal": ",", "thousands": "."}
+    spelling = Spelling(AMOUNT, **marks, map=(("99", ""), ("1", "3")))
+    missing = float(F(1, 7))
+    assert spelling.codes(["99", 99, "99.000", "1", "1.0", "1.000"]).tolist() == [
+        missing,
+        missing,
+        99000,
+        3,
+        missing,
+        1000,
+    ]
+
+
+def test_a_long_cell_takes_no_longer_than_its_length():
+    """Where an expression tried every way to divide its digits, these would take many minutes."""
+    for text in ("1" * 300_000 + "x", "1," * 150_000, "a" + "\u0315" * 150_000 + "\u0316" * 150_000):
+        for spelling in SPELLINGS:
+            spelling.read(text)
+    assert text_of("1" * 300_000 + "x")[-1] == "x"
 
 
 # ------------------------------------------------------------------ files
@@ -220,7 +286,10 @@ def test_what_would_join_rows_is_refused(data, said):
         ('type = "number", low = 0, high = 1, fold = true', "fold is for category, text"),
         ('type = "text", map = { a = 1 }', "give a string"),
         ('type = "text", map = "a"', "give a table"),
-        ('type = "text", trim = true', "unknown key 'trim'"),
+        (
+            'type = "text", trim = true',
+            "unknown key 'trim'; known here: type, low, high, values, other, missing, length, strip",
+        ),
     ],
 )
 def test_words_of_another_type_are_refused_where_they_stand(words, said):
