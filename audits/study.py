@@ -86,6 +86,10 @@ class Released:
             raise InputError(f"{package} is not installed", f"pip install {package}") from None
         return made_by(self[known[0] if name is None else name])
 
+    def __str__(self) -> str:
+        """Return the verdict and the released tables, as the terminal shows them."""
+        return results.release_as_text(self.certificate, self.found)
+
     def _repr_html_(self) -> str:
         """Return the released tables for a notebook, after the verdict."""
         parts = [CertificateContent({**self.certificate, "release": None})._repr_html_()]

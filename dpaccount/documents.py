@@ -333,6 +333,28 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+TERMINAL_WIDTH = 100  #: columns of a terminal that a table may take
+
+
+def text_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return rows of text under a head, aligned; control characters in cells are escaped."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    # Text in a ledger may have been written by SQL, and a terminal obeys control characters.
+    drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in head:
+        drawn.add_column(plain(name), overflow="fold")
+    for row in rows:
+        drawn.add_row(*map(plain, row))
+    out = io.StringIO()
+    Console(file=out, width=TERMINAL_WIDTH, highlight=False, markup=False, emoji=False, no_color=True).print(
+        drawn
+    )
+    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n"))
+
+
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
     """Return a table for a notebook, every text escaped."""
     top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)

@@ -28,7 +28,13 @@ from dpaccount.plan.events import Plan
 
 
 class CertificateContent(dict[str, Any]):
-    """A certificate as `certificate.json` has it; in a notebook, a table of its verdict."""
+    """A certificate as `certificate.json` has it; printed, and in a notebook, its verdict."""
+
+    def __str__(self) -> str:
+        """Return what is promised, proved, tested and attacked, as the terminal shows it."""
+        from audits.certificate.summary import summary
+
+        return summary(self, self["digest"])
 
     def _repr_html_(self) -> str:
         """Return what is promised, proved, tested and attacked, under the verdict."""

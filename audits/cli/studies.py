@@ -110,7 +110,7 @@ def new(  # noqa: PLR0913 - options
         raise
     for path in studies.written(study)[1]:
         say(f"wrote {path}")
-    sys.stdout.write(results.plan_as_text(plan) + "\n")
+    sys.stdout.write(f"{plan}\n")
     next_step(f"dpaccount look {study.folder / 'study.toml'}")
     return 0
 
@@ -206,7 +206,7 @@ def plan(study: File, *, json_: Json = False) -> int:
     from audits.studies import results
 
     study_plan = results.plan(claim := read_claim(study))
-    show(to_builtins(study_plan), json_, lambda _: results.plan_as_text(study_plan))
+    show(to_builtins(study_plan), json_, lambda _: str(study_plan))
     if isinstance(claim.data_file, Path) and not claim.data_file.exists():
         say(f"note: {claim.data_file}: no such file or folder; a release needs it")
     next_step(f"dpaccount release {study}")

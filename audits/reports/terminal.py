@@ -3,42 +3,21 @@
 They are apart from the pages of reports, so that a command that prints them imports none of those.
 """
 
-import io
 import math
 from fractions import Fraction
 from typing import Any
 
-from dpaccount.documents import plain
+from dpaccount.documents import plain, text_table
 from dpaccount.exact import to_digits
 from dpaccount.ledger.entry import CERTIFIED
 
 Report = dict[str, Any]
-TERMINAL_WIDTH = 100  #: columns of a terminal that a table may take
 LONGEST_KEY = 20  #: characters of a key that is shown
 NAMES = {"epsilon": "ε", "delta": "δ", "mu_squared": "μ²", "rho": "ρ", "pure": "pure ε"}  #: of amounts
 #: fields of a log entry that are shown after its amounts, before its key
 NOTED = ("purpose", "by", "role", "scope", "cohort", "parts", "about", "reason", *CERTIFIED)
 SAID = {"drawing": "noise drawn", "release": "result stored", "about": "for entry"}
 BAR = 10  #: characters of a bar for a whole cap
-
-
-def grid(head: list[str], rows: list[list[str]]) -> str:
-    """Return rows of text under a head, aligned; control characters in cells are escaped."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    # Text in a ledger may have been written by SQL, and a terminal obeys control characters.
-    drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in head:
-        drawn.add_column(plain(name), overflow="fold")
-    for row in rows:
-        drawn.add_row(*map(plain, row))
-    out = io.StringIO()
-    Console(file=out, width=TERMINAL_WIDTH, highlight=False, markup=False, emoji=False, no_color=True).print(
-        drawn
-    )
-    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").split("\n"))
 
 
 def shown(report: Report) -> str:
@@ -49,13 +28,15 @@ def shown(report: Report) -> str:
     head = ["scope", "cap", "spent", "left", "", "most-exposed unit"]
     about = f"{budget['unit']}, under {budget['relation']}, measure: {budget['measure']}"
     counted = f"charges {report['entries']}, refused {report['refused']}, resets {report['resets']}"
-    return f"{plain(about)}\n{grid(head, rows)}\n{report['explained']}\n{counted}; head {report['head']}"
+    return (
+        f"{plain(about)}\n{text_table(head, rows)}\n{report['explained']}\n{counted}; head {report['head']}"
+    )
 
 
 def logged(lines: list[Report]) -> str:
     """Return a ledger's log for a terminal: a row for each entry, amounts rounded up."""
     head = ["entry", "time (UTC)", "kind", "charged", "units", "details"]
-    return grid(head, [_log_row(line) for line in lines])
+    return text_table(head, [_log_row(line) for line in lines])
 
 
 def _log_row(line: Report) -> list[str]:

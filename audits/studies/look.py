@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.claim import Claim
-from audits.reports.terminal import grid
+from dpaccount.documents import text_table
 from dpaccount.errors import InputError
 from mechanisms.table.cells import shown, text_of
 from mechanisms.table.columns import ORDERED_KINDS, Column, Table, plain
@@ -112,14 +112,14 @@ def as_text(claim: Claim, found: Looked) -> str:
     for name, met in found.cells.items():
         shares = [_share(met[fate], found.rows) for fate in FATES]
         rows.append([name, *shares, ", ".join(found.examples[name])])
-    parts = [PRIVATE, f"{found.rows:,} rows", grid(["column", *FATES, "for example"], rows)]
+    parts = [PRIVATE, f"{found.rows:,} rows", text_table(["column", *FATES, "for example"], rows)]
     table, units = claim.table, found.of_units
     if units is not None and table is not None:
         limits = sorted({*LIMITS, table.max_rows})
         beyond = [_share(int(np.maximum(units - limit, 0).sum()), found.rows) for limit in limits]
         parts.append(f"{len(units):,} units (max_units = {table.rows:,}); rows that do not count, by")
         parts.append(
-            grid(["max_contributions", *map(str, limits)], [["", *(each or "none" for each in beyond)]])
+            text_table(["max_contributions", *map(str, limits)], [["", *(each or "none" for each in beyond)]])
         )
     return "\n".join([*parts, ADVICE])
 

@@ -12,9 +12,8 @@ from audits.certificate.summary import summary
 from audits.claim import Claim
 from audits.hypothesis_tests.smoke_test import check_size, of_few_rows
 from audits.reports.tables import shown_table, study_of, tables
-from audits.reports.terminal import grid
 from audits.subjects.catalogue import subject_of
-from dpaccount.documents import csv_text, plain
+from dpaccount.documents import csv_text, plain, text_table
 from dpaccount.errors import InputError
 from dpaccount.noise.laws import double_up
 from dpaccount.proof import point
@@ -130,11 +129,6 @@ def written(each: StudyTable) -> str:
 MOST_SHOWN = 40  #: rows of a statistic on a terminal; its file has them all
 
 
-def plan_as_text(plan: StudyPlan) -> str:
-    """Return a plan as a table: noise, cost and expected accuracy of every statistic."""
-    return f"{plan.title}\n{grid(plan.head, plan.rows)}"
-
-
 def release_as_text(certificate: dict[str, Any], release: StudyRelease) -> str:
     """Return the verdict, and each statistic as a table with its 95 % interval."""
     unreleased = {**certificate, "release": None}
@@ -142,5 +136,7 @@ def release_as_text(certificate: dict[str, Any], release: StudyRelease) -> str:
     for name, each in release.statistics.items():
         table = shown_table(name, each)
         more = f"\n… {len(table.rows) - MOST_SHOWN} more rows" if len(table.rows) > MOST_SHOWN else ""
-        parts.append(f"\n{plain(release.title(name))}\n{grid(table.head, table.rows[:MOST_SHOWN])}{more}")
+        parts.append(
+            f"\n{plain(release.title(name))}\n{text_table(table.head, table.rows[:MOST_SHOWN])}{more}"
+        )
     return "\n".join(parts)

@@ -101,6 +101,21 @@ class Ledger:
         self._known = _Known(self._commit, self._store.place.held)
 
     @classmethod
+    def create(
+        cls,
+        url: str,
+        *,
+        epsilon: Exact,
+        delta: Exact,
+        unit: str,
+        relation: str,
+        measure: str = DEFAULT_MEASURE,
+    ) -> "Ledger":
+        """Create a ledger with a budget, as `init` does, and open it; raises as `init` does."""
+        init(url, epsilon=epsilon, delta=delta, unit=unit, relation=relation, measure=measure)
+        return cls.open(url)
+
+    @classmethod
     def open(cls, url: str) -> "Ledger":
         """Open an existing ledger; raises `LedgerError` if it is missing, damaged or not a ledger."""
         return again(lambda: cls._opened(url))

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, field
 
-from dpaccount.documents import html_table
+from dpaccount.documents import html_table, text_table
 from dpaccount.exact import to_noise
 from dpaccount.relation import Observer
 from dpaccount.schemas.fields import Absent, Closed, Digest, Number, RelationName
@@ -269,6 +269,10 @@ class StudyPlan(Struct, frozen=True, tag_field="schema", tag="dpaccount/study-pl
             ]
             for each in self.statistics
         ]
+
+    def __str__(self) -> str:
+        """Return the table for a terminal."""
+        return f"{self.title}\n{text_table(self.head, self.rows)}"
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""

@@ -7,9 +7,10 @@ import pytest
 
 import dpaccount as dp
 from audits import consistency
+from audits.api.functions import CertificateContent
 from dpaccount import checker
-from dpaccount.errors import InputError
-from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.errors import InputError, LedgerError
+from dpaccount.ledger.ledger import Ledger
 
 URL = "sqlite:///visits.db"
 
@@ -23,7 +24,7 @@ def clinic(root, tmp_path, monkeypatch):
     text = (tmp_path / "study.toml").read_text().split("[[statistic]]")
     (tmp_path / "study.toml").write_text("[[statistic]]".join(text[:2]))
     budget = {"epsilon": 2, "delta": "1e-6", "unit": "one patient", "relation": "replace-one"}
-    init(URL, **budget, measure="approximate")
+    dp.Ledger.create(URL, **budget, measure="approximate").close()
     return tmp_path
 
 
@@ -41,6 +42,20 @@ def test_a_plan_reads_no_data_and_charges_nothing(clinic):
     assert spent() == 0
 
 
+def test_what_is_printed_is_what_the_terminal_shows(clinic, dpaccount, root):
+    """A plan, a certificate; and a ledger that is there is not created again."""
+    assert f"{dp.Study.read('study.toml').plan()}\n" == dpaccount("plan", "study.toml")[1]
+    kept = (root / "tests" / "audits" / "reports" / "received.json").read_text()
+    certificate = CertificateContent(json.loads(kept))
+    assert str(certificate).startswith(
+        f"{certificate['verdict']}  {certificate['claim']['name']}\n  promised"
+    )
+    assert json.loads(json.dumps(certificate)) == json.loads(kept)
+    with pytest.raises(LedgerError, match="exists"):
+        dp.Ledger.create(URL, epsilon=9, delta=0, unit="one patient", relation="replace-one")
+    assert spent() == 0
+
+
 def test_a_file_that_is_no_study_is_refused(root, clinic):
     with pytest.raises(InputError, match="this is no study"):
         dp.Study.read(root / "examples" / "mechanisms" / "histogram.toml")
@@ -55,6 +70,7 @@ def test_a_study_is_certified_without_its_data_then_released_once(clinic):
     (clinic / "visits.csv").write_bytes(data)
     first = study.release(quick=True)
     assert (first.verdict, spent()) == ("CERTIFIED", 1)
+    assert "visits by city" in str(first)
     rows = first["visits by city"]
     assert [row["city"] for row in rows] == ["north", "south", "other"]
     assert all(row["low"] <= row["estimate"] <= row["high"] for row in rows)

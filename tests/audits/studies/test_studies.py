@@ -627,7 +627,7 @@ def test_ends_are_rounded_outwards_and_estimates_to_the_noise(half):
 def test_a_plan_says_of_what_groups_a_width_is():
     noise = StatisticNoise("gaussian", {"sum": 3.0})
     plan = StudyPlan("s", StudyTotal(1, 1e-6), [PlannedStatistic("m", noise, 0.5, 1.25, 40, None)])
-    assert "1.3 for 40 rows" in results.plan_as_text(plan)
+    assert "1.3 for 40 rows" in str(plan)
 
 
 @pytest.mark.parametrize("column", ["note", "ward"])
