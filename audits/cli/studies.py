@@ -1,44 +1,34 @@
 """`new`, `plan` and `look`: studies of a table before their release."""
 
-import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from cyclopts import Parameter
 
-from audits.cli.options import (
-    File,
-    Flag,
-    Json,
-    Name,
-    Number,
-    Whole,
-    next_step,
-    number,
-    one_of,
-    say,
-    show,
-    whole,
-)
+from audits.cli.options import File, Flag, Json, Name, Number, Whole, next_step, number, one_of, say, show
+from dpaccount.documents import plain
 from dpaccount.errors import InputError
-from dpaccount.exact import shown
+from dpaccount.exact import exact_argument
 
 if TYPE_CHECKING:
     from audits.studies.new import NewStudy
 
 T = TypeVar("T")
-ROW = "-"  #: for a column of units, where each row is one
 Said = Annotated[list[str] | None, Parameter(metavar="TEXT", negative="")]
+ROW = "-"  #: for a column of units, where each row is one
+LONGEST_ANSWER = 4000  #: bytes: a terminal gives no more of a line, and says nothing
+MOST_UNITS, MOST_ROWS = 10**9, 1000
 
 
 def new(  # noqa: PLR0913 - options
     file: Annotated[str, Parameter(metavar="FILE")],
     *,
-    unit: Annotated[str | None, Parameter(metavar="COLUMN", allow_leading_hyphen=True)] = None,
+    unit: Annotated[str | None, Parameter(metavar="NAME", allow_leading_hyphen=True)] = None,
     max_units: Whole = None,
     max_contributions: Whole = None,
     column: Said = None,
@@ -46,8 +36,11 @@ def new(  # noqa: PLR0913 - options
     epsilon: Number = None,
     delta: Number = None,
     relation: Annotated[str, one_of("add-remove", "replace-one")] = "add-remove",
-    separator: Name = ",",
+    separator: Name | None = None,
     encoding: Name = "utf-8",
+    decimal: Name | None = None,
+    thousands: Name | None = None,
+    date_format: Name | None = None,
 ) -> int:
     """Begin a study of a file: write study.toml and its ledger from your answers.
 
@@ -66,7 +59,7 @@ def new(  # noqa: PLR0913 - options
     max_contributions
         How many rows of one unit count.
     column
-        A column: "NAME: TYPE", and bounds or values.
+        "NAME: number 0 to 5000", integer, date, or "NAME: category A, B", boolean, text.
     statistic
         What to publish, such as "mean minutes by city"; without any, a count.
     epsilon
@@ -76,116 +69,121 @@ def new(  # noqa: PLR0913 - options
     relation
         The neighbouring relation.
     separator
-        What stands between the cells of a CSV file.
+        What stands between the cells of a CSV file; by default what the header shows.
     encoding
         The encoding of a CSV file.
+    decimal
+        The decimal mark of numbers, a comma if the file has those.
+    thousands
+        What stands between thousands.
+    date_format
+        How dates are written, such as %d.%m.%Y.
     """
     from audits.studies import new as studies
     from audits.studies import results
-    from mechanisms.table.reading import Dialect, Remote
+    from mechanisms.table.reading import Remote
 
+    said = {"--unit": unit, "--max-units": max_units, "--column": column, "--epsilon": epsilon}
+    asked, lacking = sys.stdin.isatty(), [option for option, each in said.items() if not each]
+    if lacking and not asked:
+        raise InputError(f"{lacking[0]} is missing", "give it, or answer questions on a terminal")
     source = Remote(file) if "://" in file else Path(file)
+    study = studies.begun(source, encoding, "\t" if separator == "tab" else separator)
+    marks = {"decimal": decimal, "thousands": thousands, "date_format": date_format}
     study = replace(
-        studies.begun(source, Dialect(separator, encoding)),
-        unit=None if unit == ROW else unit,
-        max_units=whole(max_units, "--max-units") or 0,
-        max_contributions=whole(max_contributions, "--max-contributions") or 1,
-        columns=tuple(column or ()),
-        statistics=tuple(statistic or ()),
-        epsilon=number(epsilon, "--epsilon") or Fraction(1),
+        study,
+        marks={mark: each for mark, each in marks.items() if each is not None},
+        unit=None if unit in (None, ROW) else study.named(str(unit)),
+        max_units=_count("--max-units", max_units or "1", MOST_UNITS),
+        max_contributions=_count("--max-contributions", max_contributions or "1", MOST_ROWS),
+        epsilon=exact_argument("--epsilon", epsilon or "1"),
         delta=number(delta, "--delta"),
         relation=relation,
     )
-    said = {"unit": unit, "units": max_units, "rows": max_contributions, "column": column, "epsilon": epsilon}
-    if sys.stdin.isatty():
-        study = _asked(study, {name for name, each in {**said, "statistic": statistic}.items() if each})
-    else:
-        needed = ("--unit", unit), ("--max-units", max_units), ("--column", column), ("--epsilon", epsilon)
-        if lacking := [option for option, each in needed if not each]:
-            raise InputError(f"{lacking[0]} is missing", "give it, or answer questions on a terminal")
-    try:
-        plan = results.plan(study.claim())
-    except InputError:
-        say(f"what was said: {_command(study)}")
-        raise
-    for path in studies.written(study)[1]:
-        say(f"wrote {path}")
+    for each in column or ():
+        study = study.with_said(each)
+    for each in statistic or ():
+        study = study.with_statistic(each)
+    if asked:
+        more = {"--max-contributions": max_contributions, "--statistic": statistic}
+        study = _asked(study, {option for option, each in {**said, **more}.items() if each})
+        studies.write(study)  # before what may fail: no answer is lost
+    plan = results.plan(study.claim())
+    if not asked:
+        studies.write(study)
+    say(plain(f"wrote {study.files[0]}, and {study.files[1]}: a ledger with room for one release of it"))
     sys.stdout.write(f"{plan}\n")
-    next_step(f"dpaccount look {study.folder / 'study.toml'}")
+    next_step(plain(f"dpaccount look {study.files[0]}; then dpaccount release {study.files[0]}"))
     return 0
+
+
+def _count(what: str, said: str, most: int) -> int:
+    """Return a whole number as it is said: no marks between thousands, which might be decimal ones."""
+    if not (said.isascii() and said.isdigit() and 1 <= int(said[:20]) <= most):
+        raise InputError(f"{what} is {said[:40]!r}", f"write a whole number such as 400, at most {most}")
+    return int(said)
 
 
 def _asked(study: "NewStudy", given: set[str]) -> "NewStudy":
     """Return a study with the answers to what was not given."""
-    from audits.studies.new import RISKS, in_words
+    from audits.studies.new import ANSWERS, RISKS, NewStudy, in_words
 
-    say(f"{study.source} has the columns {', '.join(study.names)}; no row is read.")
-    if "unit" not in given:
+    names = ", ".join(name.strip() for name in study.names)
+    say(plain(f"The first line names these columns: {names}.  No other line is read."))
+    if "--unit" not in given:
         question = "Which column says whose a row is, such as a patient's number?  Enter: each row is a unit"
         study = _answer(question, lambda said: replace(study, unit=study.named(said) if said else None))
-    of = "rows" if study.unit is None else f"different values of {study.unit}"
-    if "units" not in given:
+    if "--max-units" not in given:
+        of = "rows" if study.unit is None else f"different values of {study.unit}"
         question = f"How many {of} can there be at most?  A public number, generous rather than small"
-        study = replace(study, max_units=_answer(question, lambda said: whole(said, "the number") or 1))
-    if study.unit is not None and "rows" not in given:
+        many = _answer(question, lambda said: _count("the number", said, MOST_UNITS))
+        study = replace(study, max_units=many)
+    if study.unit is not None and "--max-contributions" not in given:
         question = f"How many rows of one {study.unit} count?  More rows need more noise"
-        study = replace(
-            study, max_contributions=_answer(question, lambda said: whole(said, "the number") or 1)
-        )
-    if "column" not in given:
-        say("Say of each column its type, and by public knowledge its bounds or values: integer 0 to 110,")
-        say(
-            "number 0 to 5000, date 2024-01-01 to 2024-12-31, category north, south, other, boolean, or text."
-        )
+        many = _answer(question, lambda said: _count("the number", said, MOST_ROWS))
+        study = replace(study, max_contributions=many)
+    while not study.columns:
+        say(f"Say of each column its type, and by public knowledge its bounds or values: {ANSWERS}.")
         for name in [name for name in study.names if name != study.unit]:
-            study = _answer(f"{name}?  Enter: not used", _more(study, f"{name}: ", study.with_column))
-    if "epsilon" not in given:
+            add = partial(_with_column, name)
+            study = _answer(f"{name}?  Enter: not used", partial(_more, study, add))
+    if "--epsilon" not in given:
         for each in RISKS:
             say(f"ε = {each}: {in_words(Fraction(each), study.share)}")
-        total = _answer("Which ε for all statistics together?", lambda said: number(said, "ε"))
-        study = replace(study, epsilon=total or Fraction(0))
-    while "statistic" not in given:
-        question = "What to publish, such as count by city, or mean minutes by city?  Enter: no more"
-        before, study = study, _answer(question, _more(study, "", study.with_statistic))
-        if study == before:
+        question = "Which ε for all statistics together?"
+        study = _answer(question, lambda said: replace(study, epsilon=exact_argument("ε", said)))
+    while "--statistic" not in given:
+        question = "What to publish, such as count, or mean minutes by city?  Enter: no more"
+        before, study = study, _answer(question, partial(_more, study, NewStudy.with_statistic))
+        if study is before:
             break
     return study
 
 
-def _more(study: "NewStudy", begins: str, take: Callable[[str], "NewStudy"]) -> Callable[[str], "NewStudy"]:
-    """Return what takes an answer that begins so, and leaves the study as it is without one."""
-    return lambda said: take(begins + said) if said else study
+def _with_column(name: str, study: "NewStudy", said: str) -> "NewStudy":
+    return study.with_column(name, said)
+
+
+def _more(study: "NewStudy", add: Callable[["NewStudy", str], "NewStudy"], said: str) -> "NewStudy":
+    """Return a study with what was said added, or as it is if nothing was."""
+    return add(study, said) if said else study
 
 
 def _answer(question: str, take: Callable[[str], T]) -> T:
     """Return what `take` makes of the answer; asks again where it refuses."""
     while True:
-        sys.stderr.write(f"{question}\n> ")
+        sys.stderr.write(f"{plain(question)}\n> ")
         sys.stderr.flush()
         line = sys.stdin.readline()
         if not line:
             say("")
             raise InputError("the answers ended", "answer every question, or give options")
         try:
+            if len(line.encode()) >= LONGEST_ANSWER:
+                raise InputError("the answer is too long for a terminal", "give it as an option")
             return take(line.strip())
         except InputError as error:
-            say(str(error))
-
-
-def _command(study: "NewStudy") -> str:
-    """Return the command that says again what was said."""
-    words = ["dpaccount", "new", str(study.source), "--max-units", str(study.max_units)]
-    words += ["--max-contributions", str(study.max_contributions), "--epsilon", shown(study.epsilon)]
-    words += ["--unit", study.unit or ROW]
-    words += [] if study.delta is None else ["--delta", shown(study.delta)]
-    for option, value in (
-        ("--relation", study.relation),
-        ("--separator", study.dialect.separator),
-        ("--encoding", study.dialect.encoding),
-    ):
-        words += [option, value]
-    words += [word for each in study.columns for word in ("--column", each)]
-    return shlex.join([*words, *(word for each in study.statistics for word in ("--statistic", each))])
+            say(plain(str(error)))
 
 
 def plan(study: File, *, json_: Json = False) -> int:

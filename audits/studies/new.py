@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from audits.claim import Claim, claim_at
 from audits.reports.tables import study_of
@@ -19,46 +19,68 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.risk import DISTANCE, REPORTED_RATES
 from dpaccount.documents import parse_toml
 from dpaccount.errors import InputError
-from dpaccount.exact import shown
+from dpaccount.exact import exact_argument, shown
 from dpaccount.plan.events import Approximate
+from mechanisms.table.columns import NUMERIC_KINDS
 from mechanisms.table.reading import USUAL_DIALECT, Dialect, Remote, Source, header, one_file
 
-TYPES: Final = {
-    "number": re.compile(r"(?P<low>\S+) to (?P<high>\S+)"),
-    "integer": re.compile(r"(?P<low>\S+) to (?P<high>\S+)"),
-    "date": re.compile(r"(?P<low>\S+) to (?P<high>\S+)"),
-    "category": re.compile(r"(?P<values>[^,]+(,[^,]+)*)"),
-    "boolean": re.compile(""),
-    "text": re.compile(""),
-}
-ANSWER: Final = (
-    '"age: integer 0 to 110", "city: category north, south, other", "day: date 2024-01-01 to 2024-12-31"'
+OTHER_NAMES: Final = {"bool": "boolean", "int": "integer", "float": "number", "string": "text"}  #: of types
+ANSWERS: Final = (
+    "integer 0 to 110, number 0 to 5000, date 2024-01-01 to 2024-12-31, category north, south, other,"
+    " boolean, or text"
 )
-STATISTIC: Final = re.compile(r"(?P<what>[a-z]+)(?: (?P<column>.+?))??(?: by (?P<by>.+))?")
+KNOWN: Final = ("count", "sum", "mean", "median", "variance", "histogram")  #: statistics that need no more
+NOT_IN_NAMES: Final = re.compile(r"[^\w %+,.()=-]")
 BARE_KEY: Final = re.compile("[A-Za-z0-9_-]+")
+NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?")  #: as TOML has it
 RISKS: Final = "0.1", "1", "3"  #: values of ε that are shown before one is chosen
+LARGEST_EPSILON: Final = 100
+
+Said = dict[str, Any]  #: a column or statistic as a file declares it
 
 
 @dataclass(frozen=True)
 class NewStudy:
-    """What the holder of a file says of a study: `columns` and `statistics` as typed, `unit` a column."""
+    """What the holder of a file says of a study: its `columns` and `statistics`, and a column for the `unit`.
+
+    `names` are those of the header, and `marks` say how the file writes numbers and dates.
+    """
 
     source: Source
+    names: tuple[str, ...]
     dialect: Dialect = USUAL_DIALECT
-    columns: tuple[str, ...] = ()
+    marks: Mapping[str, str] = field(default_factory=dict)
     unit: str | None = None
-    max_units: int = 0
+    max_units: int = 1
     max_contributions: int = 1
     relation: str = "add-remove"
     epsilon: Fraction = Fraction(1)
     delta: Fraction | None = None
-    statistics: tuple[str, ...] = ()
-    names: tuple[str, ...] = field(default=(), repr=False)
+    columns: Mapping[str, Said] = field(default_factory=dict)
+    statistics: tuple[Said, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what no study has, whatever else is said."""
+        if self.unit is not None:
+            self.named(self.unit)
+        elif self.max_contributions != 1:
+            raise InputError("--max-contributions goes with a column of units", "leave it out, or name that")
+        if not 0 < self.epsilon <= LARGEST_EPSILON:
+            raise InputError(
+                f"ε is {shown(self.epsilon)[:40]}", f"give more than 0, at most {LARGEST_EPSILON}"
+            )
+        if self.delta is not None and not 0 <= self.delta < 1:
+            raise InputError(f"δ is {shown(self.delta)[:40]}", "give less than 1")
 
     @property
     def folder(self) -> Path:
         """Return where the study is written: beside the file, or here for a URL."""
         return self.source.parent if isinstance(self.source, Path) else Path()
+
+    @property
+    def files(self) -> tuple[Path, Path]:
+        """Return the paths of the study and of its ledger."""
+        return self.folder / "study.toml", self.folder / f"{self.name}.db"
 
     @property
     def name(self) -> str:
@@ -77,155 +99,191 @@ class NewStudy:
         return Fraction(1, 10 ** (len(str(self.max_units)) + 2)) if self.delta is None else self.delta
 
     def text(self) -> str:
-        """Return the study's file."""
-        several = self.unit is not None
+        """Return the study's file.  Comments have no word of the user's, which might end them."""
         file = str(self.source) if isinstance(self.source, Remote) else self.source.name
-        marks = {k: v for k, v in vars(self.dialect).items() if v != getattr(USUAL_DIALECT, k)}
-        who = "units" if self.unit is None else f"different values of {self.unit}"
-        number = f"the number of {who} is {'private' if self.relation == 'add-remove' else 'public'}"
+        whose = [
+            f"unit_column = {_value(self.unit)}",
+            f"max_contributions = {self.max_contributions}  # rows of one unit that count",
+        ]
+        number = "private" if self.relation == "add-remove" else "public"
         lines = [
-            f"# A study of {file}.  All that is written here becomes public with its certificate.",
+            "# All that is written here becomes public with the certificate.",
             'schema = "dpaccount/study/1"',
-            f"name = {_text(self.name)}",
+            f"name = {_value(self.name)}",
             "statistic = [",
-            *(f"  {_inline(_statistic(each))}," for each in self.statistics or ("count",)),
+            *(f"  {_value(each)}," for each in self.statistics or ({"name": "count", "what": "count"},)),
             "]",
             "",
             "[guarantee]  # of all statistics together",
-            f"unit = {_text(self.protected)}",
-            f"relation = {_text(self.relation)}  # {number}",
-            f"epsilon = {shown(self.epsilon)}  # {in_words(self.epsilon, self.share)}",
-            f"delta = {shown(self.share)}",
+            f"unit = {_value(self.protected)}",
+            f"relation = {_value(self.relation)}  # the number of units is {number}",
+            f"epsilon = {_value(self.epsilon)}  # {in_words(self.epsilon, self.share)}",
+            f"delta = {_value(self.share)}",
             "",
             "[data]",
-            f"file = {_text(file)}",
-            f"ledger = {_text(f'sqlite:///{self.name}.db')}",
-            *(f"{key} = {_text(value)}" for key, value in marks.items()),
-            *([f"unit_column = {_text(str(self.unit))}"] if several else []),
-            f"max_units = {self.max_units}",
+            f"file = {_value(file)}",
+            f"ledger = {_value(f'sqlite:///{self.name}.db')}",
             *(
-                [f"max_contributions = {self.max_contributions}  # rows of one unit that count"]
-                if several
-                else []
+                f"{key} = {_value(each)}"
+                for key, each in vars(self.dialect).items()
+                if each != getattr(USUAL_DIALECT, key)
             ),
+            f"max_units = {self.max_units}",
+            *(whose if self.unit is not None else []),
             "",
             "[data.columns]  # bounds and values are public knowledge, never taken from the rows",
-            *(f"{_key(name)} = {_inline(declared)}" for name, declared in map(self._column, self.columns)),
+            *(f"{_key(name)} = {_value(declared)}" for name, declared in self.columns.items()),
         ]
         return "\n".join([*lines, ""])
 
-    def _column(self, said: str) -> tuple[str, dict[str, object]]:
-        """Return the name and the declaration of a column from what was said of it."""
-        name, colon, rest = said.rpartition(":")
-        name, (kind, _, terms) = name.strip(), rest.strip().partition(" ")
-        match = TYPES[kind].fullmatch(terms.strip()) if colon and kind in TYPES else None
-        if match is None:
-            raise InputError(f"{said[:60]!r} declares no column", f"say for example {ANSWER}")
-        name = self.named(name)
-        given = match.groupdict()
-        declared: dict[str, object] = {"type": kind}
-        if "low" in given:
-            declared |= {
-                end: given[end] if kind == "date" else _Number(given[end]) for end in ("low", "high")
-            }
-        if "values" in given:
-            values = [value.strip() for value in given["values"].split(",")]
-            declared |= {"values": [value for value in values if value != "other"]}
-            declared |= {"other": True} if "other" in values else {}
-        return name, declared
+    def named(self, column: str) -> str:
+        """Return a column's name; raises `InputError` for one that the header lacks."""
+        for name in self.names:
+            if column in (name, name.strip()):
+                return name
+        known = ", ".join(name.strip() for name in self.names)
+        raise InputError(f"no column {column[:60]!r}", f"the header has {known[:300]}")
 
-    def with_column(self, said: str) -> "NewStudy":
-        """Return the study with one more column; raises `InputError` for what declares none."""
-        return self._checked(replace(self, columns=(*self.columns, said)))
+    def with_column(self, name: str, answer: str) -> "NewStudy":
+        """Return the study with one more column, of which a type and its terms are said.
+
+        Raises `InputError` for what declares none.
+        """
+        name = self.named(name)
+        if name in self.columns:
+            raise InputError(f"the column {name[:60]!r} is declared twice", "declare it once")
+        declared = _declared(answer, self.marks)
+        return self._checked(replace(self, columns={**self.columns, name: declared}))
+
+    def with_said(self, said: str) -> "NewStudy":
+        """Return the study with one more column, of which ``NAME: TYPE …`` is said."""
+        named = [name for name in self.names if said.strip().startswith(f"{name.strip()}:")]
+        name = max(named, key=len, default=said.partition(":")[0].strip())
+        return self.with_column(name, said.strip()[len(name.strip()) + 1 :])
 
     def with_statistic(self, said: str) -> "NewStudy":
-        """Return the study with one more statistic; raises `InputError` for what is none."""
-        return self._checked(replace(self, statistics=(*self.statistics, said)))
+        """Return the study with one more statistic, such as ``mean minutes by city``.
+
+        Raises `InputError` for what is none.
+        """
+        said = " ".join(said.split())
+        what, _, rest = said.partition(" ")
+        if what not in KNOWN:
+            more = f"say {', '.join(KNOWN)}, and add others in the file"
+            raise InputError(f"{what[:40]!r} is no statistic that needs no more words", more)
+        statistic: Said = {"name": NOT_IN_NAMES.sub("-", said)[:100], "what": what}
+        if what != "count":
+            statistic["column"], rest = self._first_column(rest)
+        if rest:
+            statistic["by"] = []
+            rest = f", {rest.removeprefix('by ')}" if rest.startswith("by ") else f"? {rest}"
+        while rest:
+            name, rest = self._first_column(rest.removeprefix(", "))
+            statistic["by"].append(name)
+        return self._checked(replace(self, statistics=(*self.statistics, statistic)))
+
+    def _first_column(self, words: str) -> tuple[str, str]:
+        """Return the column that some words begin with, and the other words."""
+        spelled = {" ".join(name.split()): name for name in self.names}
+        begins = [name for name in spelled if words == name or words.startswith((f"{name} by ", f"{name}, "))]
+        first = max(begins, key=len, default=None)
+        return (self.named(words), "") if first is None else (spelled[first], words[len(first) :].lstrip(" "))
 
     def _checked(self, more: "NewStudy") -> "NewStudy":
         more.claim()
         return more
 
-    def named(self, column: str) -> str:
-        """Return a column's name; raises `InputError` for one that the header lacks."""
-        if column not in self.names:
-            raise InputError(f"no column {column[:60]!r}", f"the header has {', '.join(self.names)[:300]}")
-        return column
-
     def claim(self) -> Claim:
         """Return the claim of the study's file; raises `InputError` for what does not go together."""
-        if self.unit is not None:
-            self.named(self.unit)
-        elif self.max_contributions != 1:
-            raise InputError("--max-contributions goes with a column of units", "leave it out, or name that")
-        path = self.folder / "study.toml"
+        path = self.files[0]
         claim = claim_at(parse_toml(self.text(), str(path)), path)
         study_of(claim)
         return claim
 
 
-def begun(source: Source, dialect: Dialect) -> NewStudy:
-    """Return a study of a file without columns; raises `InputError` for a file without a readable header."""
-    names = tuple(header(source, dialect))
-    if len(set(names)) < len(names):
+def begun(source: Source, encoding: str, separator: str | None) -> NewStudy:
+    """Return a study of a file without columns; by default the header says what stands between its cells.
+
+    Raises `InputError` for a file without a readable header, and where a study or ledger is there.
+    """
+    if isinstance(source, Path) and re.search("[?#%\x00-\x1f]", str(source)):
+        raise InputError("a path with ?, #, % or a control character", "rename the file or its folder")
+    names, dialect = header(source, encoding, separator)
+    if len({name.strip() for name in names}) < len(names):
         raise InputError("the header has two columns of one name", "rename one", str(source))
-    return NewStudy(source, dialect, names=names)
+    study = NewStudy(source, tuple(names), dialect)
+    for file in study.files:
+        if file.exists():
+            raise InputError(f"{file} is there already", "go on with it, or move it")
+    return study
 
 
-def written(study: NewStudy) -> tuple[Claim, list[Path]]:
-    """Write a study's file and create its ledger, with one release's total for its budget.
+def write(study: NewStudy) -> None:
+    """Write a study's file, and create its ledger, which has room for one release of it.
 
-    Raises `InputError` where either is there already, and writes neither.
+    Raises `InputError` or `LedgerError` where either cannot be made, and then leaves neither.
     """
     from dpaccount.ledger.ledger import init
 
-    claim = study.claim()
-    files = [study.folder / "study.toml", study.folder / f"{study.name}.db"]
-    for file in files:
-        if file.exists():
-            raise InputError(f"{file} is there already", "move it, or go on with it")
-    total, of = (study.epsilon, study.share), (study.protected, study.relation)
-    init(f"sqlite:///{files[1]}", epsilon=total[0], delta=total[1], unit=of[0], relation=of[1])
-    files[0].write_text(study.text(), encoding="utf-8")
-    return claim, files
+    path, ledger = study.files
+    study.claim()
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(study.text())
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}", "give a file in a folder where one may write") from None
+    total = {"epsilon": shown(study.epsilon), "delta": shown(study.share)}
+    try:
+        init(f"sqlite:///{ledger}", **total, unit=study.protected, relation=study.relation)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 @lru_cache
 def in_words(epsilon: Fraction, delta: Fraction) -> str:
     """Return what a total means: how often an attacker who knows all others' data is right at most."""
     known = Accountant(Approximate(epsilon=epsilon, delta=delta)).risk(DISTANCE, (ALARM, *REPORTED_RATES))
-    return f"attackers are right {right(known)} of the time; 50 % is a blind guess"
+    return f"whoever knows all other units guesses one right {right(known)} of the time; blindly 50 %"
+
+
+def _declared(answer: str, marks: Mapping[str, str]) -> Said:
+    """Return the declaration of a column from what was said of it: a type, and bounds or values."""
+    word, _, terms = answer.strip().partition(" ")
+    kind, terms = OTHER_NAMES.get(word.lower(), word.lower()), terms.strip()
+    low, to, high = (part.strip() for part in terms.partition(" to "))
+    if kind in NUMERIC_KINDS and to:
+        numbers = {"decimal", "thousands"} & marks.keys()
+        ends = {"low": exact_argument("low", low), "high": exact_argument("high", high)}
+        return {"type": kind, **ends, **{mark: marks[mark] for mark in sorted(numbers)}}
+    if kind == "date" and to:
+        form = {"date_format": marks["date_format"]} if "date_format" in marks else {}
+        return {"type": kind, "low": low, "high": high, **form}
+    if kind == "category" and terms:
+        values = [value.strip() for value in terms.split(",")]
+        listed = [value for value in values if value != "other"]
+        return {"type": kind, "values": listed, **({"other": True} if "other" in values else {})}
+    if kind in ("boolean", "text") and not terms:
+        return {"type": kind}
+    raise InputError(f"{answer.strip()[:60]!r} declares no column", f"say {ANSWERS}")
 
 
 # ------------------------------------------------------------------ as TOML
 
 
-class _Number(str):
-    """A number as it was typed."""
-
-
-def _statistic(said: str) -> dict[str, object]:
-    """Return a statistic from what was said: a word of `STATISTICS`, of a column, by others."""
-    match = STATISTIC.fullmatch(" ".join(said.split()))
-    if match is None:
-        raise InputError(f"{said[:60]!r} is no statistic", 'say for example "mean minutes by city"')
-    given = {"name": said.strip(), "what": match["what"], "column": match["column"]}
-    by = {"by": [each.strip() for each in match["by"].split(",")]} if match["by"] else {}
-    return {key: value for key, value in given.items() if value is not None} | by
-
-
-def _inline(table: Mapping[str, object]) -> str:
-    return f"{{ {', '.join(f'{_key(key)} = {_value(value)}' for key, value in table.items())} }}"
-
-
 def _value(value: object) -> str:
-    if isinstance(value, _Number | bool):
-        return str(value).lower()
-    return (
-        f"[{', '.join(map(_value, value))}]"
-        if isinstance(value, Sequence) and not isinstance(value, str)
-        else _text(str(value))
-    )
+    match value:
+        case bool():
+            return str(value).lower()
+        case Fraction():
+            return shown(value) if NUMBER.fullmatch(shown(value)) else _text(shown(value))
+        case Mapping():
+            return f"{{ {', '.join(f'{_key(key)} = {_value(each)}' for key, each in value.items())} }}"
+        case str():
+            return _text(value)
+        case Sequence():
+            return f"[{', '.join(map(_value, value))}]"
+    return str(value)
 
 
 def _key(name: str) -> str:

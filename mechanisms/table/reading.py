@@ -203,7 +203,10 @@ def _unreadable(source: Source, error: Exception) -> InputError:
 
 BATCH: Final = 65_536  #: rows that are held at once
 PLAIN_NUMBER: Final = r"^-?[0-9]{1,17}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?$"
-NO_NAME: Final = re.compile(r"[-+]?[0-9.,]+%?$|[0-9]{1,4}[-./][0-9]{1,2}[-./]")  #: numbers and dates
+NAME: Final = re.compile(
+    r"(?!(true|false|yes|no|nan|na|none|null)$)[^\W\d][^@]*"
+)  #: of a column, in lower case
+LONGEST_HEADER: Final = 2**20  #: characters
 CHUNK: Final = 2**21  #: characters of a CSV file that are read at once
 LONGEST_LINE: Final = 2**24  #: characters of a line, or bytes of a cell of other files
 
@@ -281,23 +284,32 @@ def _repeated(value: str | None, count: int) -> Sequence[object]:
 # ------------------------------------------------------------------ CSV
 
 
-def header(source: Source, dialect: Dialect = USUAL_DIALECT) -> list[str]:
-    """Return the names of a table's columns, which its first file has, in their order; reads no row.
+def header(
+    source: Source, encoding: str = "utf-8", separator: str | None = None
+) -> tuple[list[str], Dialect]:
+    """Return the names of a table's columns, which its first file has, and its dialect; reads no row.
 
-    Raises `InputError` for files that cannot be read, and for a first line that looks like a row.
+    Without a `separator` it is what the first line has most of.  Raises `InputError` for files that cannot be
+    read, and for a first line that looks like a row, of which nothing is said.
     """
     file = files_of(source)[0]
+    if isinstance(file.place, Path) and file.place.exists() and not file.place.is_file():
+        raise InputError("no file", "give a readable data file", str(source))
     if file.kind not in KNOWN:
         raise _unknown(file)
     if file.kind != ".csv":
         with _arrow_file(file) as (schema, _):
-            return [*schema.names, *file.columns]
-    with _opened(file, dialect) as lines:
-        names = _cells(lines.readline(), dialect.separator)
-    if not names or any(not name.strip() or NO_NAME.match(name.strip()) for name in names):
-        what = "the first line looks like a row: it has a number, or a cell without a name"
-        raise InputError(what, "let it name every column", str(file.place))
-    return [*names, *file.columns]
+            return [*schema.names, *file.columns], USUAL_DIALECT
+    with _opened(file, Dialect(",", encoding)) as lines:
+        line = lines.readline(LONGEST_HEADER)
+    bare = re.sub('"[^"]*"', "", line)
+    dialect = Dialect(max(SEPARATORS, key=bare.count) if separator is None else separator, encoding)
+    line = line.removesuffix("\n").removesuffix("\r")
+    pieces = [piece.strip("\"' ").lower() for piece in re.split("[,;|\t]", line)]
+    if "\r" in line or len(line) >= LONGEST_HEADER or not all(NAME.fullmatch(each) for each in pieces):
+        what = "the first line looks like a row: a name begins with a letter, and each column has one"
+        raise InputError(what, "let the first line name every column", str(source))
+    return [*_cells(line, dialect.separator), *file.columns], dialect
 
 
 @contextmanager
