@@ -234,8 +234,13 @@ class FrameTable:
         """Add a median of a column; `terms` are those of `count`, and method ("levels" or "exponential")."""
         return self._with("median", column, by, terms)
 
-    def quantile(self, column: str, q: Exact, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
-        """Add a quantile of rank `q`, between 0 and 1; the other arguments are those of `count`."""
+    def quantile(
+        self, column: str, q: Exact | Sequence[Exact], by: str | Sequence[str] = (), **terms: Any
+    ) -> "FrameTable":
+        """Add a quantile of rank `q`, between 0 and 1, or of several, at the cost of one.
+
+        The other arguments are those of `count`.
+        """
         return self._with("quantile", column, by, {"q": q, **terms})
 
     def histogram(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":

@@ -21,6 +21,7 @@ from audits.consistency.studies import (
     least_moves,
     maybe,
     names_of,
+    ranks_of,
     unlisted,
 )
 from dpaccount.checker.certificate.shapes import exact_of
@@ -74,7 +75,8 @@ def noise_of(each: Table, moves: list[LeastMove], drawn: list[Fraction], of: Tab
 def numbers_shown(each: Table, size: int) -> int:
     """Return how many numbers a statistic reports of a first draw of `size`; 0 of unlisted values."""
     parts = {"variance": 2, "median": TREE, "quantile": TREE}
-    return len(each["on"]) + 1 if each["what"] == "regression" else size // parts.get(each["what"], 1)
+    numbers = len(each["on"]) + 1 if each["what"] == "regression" else size // parts.get(each["what"], 1)
+    return numbers * max(len(ranks_of(each)), 1)
 
 
 def check_widths(report: Table, held: Table) -> None:

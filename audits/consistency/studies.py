@@ -130,8 +130,8 @@ def least_moves(held: Mapping[str, Any], *, exact: bool) -> list[LeastMove]:
     ensure(what in OF_NUMBERS, f"{brief(what)} is no statistic")
     low, high = ends(held["column"])
     if what in ("median", "quantile") and chosen(held):
-        q = maybe(held.get("q"), "q") or Fraction(1, 2)
-        ensure(0 < q < 1, f"{brief(name)} is of no rank")
+        q, *others = ranks_of(held) or [Fraction(1, 2)]
+        ensure(0 < q < 1 and others == [], f"{brief(name)} is of no rank, or of several")
         come, size = 2 * max(q, 1 - q), groups * 4**LEVELS
         replaced = 2 * come if groups > 1 else Fraction(2)
         return [LeastMove(f"{name}/choice", size, come**2, replaced**2, 1, None, q.denominator)]
@@ -301,7 +301,8 @@ def check_described(listed: list[Table], held: Table, columns: Table) -> None:
         ensure(read == where_reads(claim.get("where", ""), columns), f"{about} has a where of other columns")
         edges = [[exact_of(edge, "bins") for edge in given.get("bins", [])] for given in (claim, own)]
         ensure(edges[0] == edges[1], f"{about} has other bins than the claim lists")
-        for key in ("q", "share", "accuracy", "epsilon"):
+        ensure(ranks_of(own) == ranks_of(claim), f"{about} has another q than the claim lists")
+        for key in ("share", "accuracy", "epsilon"):
             both = [maybe(given.get(key), key) for given in (claim, own)]
             both[0] = Fraction(1) if key == "share" and both[0] is None else both[0]
             ensure(both[0] == both[1], f"{about} has another {key} than the claim lists")
@@ -316,11 +317,20 @@ def check_terms(claim: Table, about: str) -> None:
     known = claim.get("method", "levels") in ("levels", "exponential")
     ensure(known, f"{about} has an unknown method")
     if claim["what"] == "quantile":
-        ensure(0 < (maybe(claim.get("q"), "q") or 0) < 1, f"{about} has no q between 0 and 1")
+        ranks = ranks_of(claim)
+        good = ranks != [] and all(0 < rank < 1 for rank in ranks) and ranks == sorted(set(ranks))
+        ensure(good, f"{about} has no q between 0 and 1, or several that do not rise")
     if claim["what"] == "top":
         ensure(integer(claim.get("k")) >= 1, f"{about} has no k of 1 or more")
     edges = [float(maybe(edge, "bins") or 0) for edge in claim.get("bins", [])]
     ensure(all(low < high for low, high in pairwise(edges)), f"{about} has bins that do not rise")
+
+
+def ranks_of(statistic: Mapping[str, Any]) -> list[Fraction]:
+    """Return the ranks that a quantile states: one, or a list of them."""
+    given = statistic.get("q")
+    listed = given if type(given) is list else [] if given is None else [given]
+    return [maybe(each, "q") or Fraction(0) for each in listed]
 
 
 def tables_of(value: Any) -> list[Table]:

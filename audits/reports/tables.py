@@ -61,7 +61,7 @@ def definition(what: Statistic) -> str:
     column = plain(what.column.name) if what.column else ""
     kind = {
         "count": "number of rows",
-        "quantile": f"{to_digits(what.rank, up=None)} quantile of {column}",
+        "quantile": f"{', '.join(to_digits(rank, up=None) for rank in what.ranks)} quantile of {column}",
         "histogram": f"number of rows by {column}",
         "top": f"the {what.k} most frequent values of {column}",
         "regression": f"linear regression of {column} on {', '.join(plain(each.name) for each in what.on)}",

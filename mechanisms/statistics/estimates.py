@@ -5,7 +5,6 @@ statistic at once, as long as no draw's noise is beyond its `reach`.
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
 from math import ceil, floor
 from typing import Any, Final, TypeVar
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from dpaccount.noise.samplers import Floats
 from mechanisms.shared import accuracy
 from mechanisms.statistics.draws import BRANCHES, LEVELS, ROUNDED, SQUARE
-from mechanisms.statistics.statistic import Statistic
+from mechanisms.statistics.statistic import RANK_COLUMN, Statistic
 
 Number = TypeVar("Number", np.int64, np.float64)
 Sizes = tuple[Floats, Floats, Floats]  #: numbers of rows, the fewest and the most that they may be
@@ -116,7 +115,7 @@ def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
     most one below which more than ⌈s⌉ do.  Estimates are by `fitted` counts, with less noise.
     """
     low, high = what.valued.bounds
-    rank, cells = what.q or Fraction(1, 2), BRANCHES**LEVELS
+    cells = BRANCHES**LEVELS
     ends = low + (high - low) * np.arange(cells + 1) / cells
     terms = below_ends(np.ones(noisy.size // what.groups), BRANCHES, LEVELS).astype(np.int64)
     off = np.array([reach[n] for n in range(terms.max() + 1)])[terms]
@@ -127,15 +126,16 @@ def _quantiles(what: Statistic, noisy: Floats, reach: Sequence[float]) -> Ends:
         least = np.maximum.accumulate(np.maximum(below - off, 0))
         most = np.maximum(np.minimum.accumulate((below + off)[::-1])[::-1], 0)
         smallest, largest = ceil(least[-1] - SLACK * cells), floor(most[-1] + SLACK * cells)
-        under = np.flatnonzero(most <= max(floor(rank * smallest - 1), 0))
-        over = np.flatnonzero(least > ceil(max(rank * (largest - 1), rank * (largest + 1) - 1, 0)))
-        first = ends[under[-1]] if len(under) else low
-        last = ends[over[0]] if len(over) else high
         rising = np.maximum.accumulate(np.maximum(fitted(counts), 0))
-        middle = np.interp(float(rank) * rising[-1], rising + np.arange(cells + 1) * 1e-9, ends)
         slack = (high - low) * SLACK
-        first, last = min(first, last), max(first, last)
-        intervals.append((np.clip(middle, first, last), first - slack, last + slack))
+        for rank in what.ranks:
+            under = np.flatnonzero(most <= max(floor(rank * smallest - 1), 0))
+            over = np.flatnonzero(least > ceil(max(rank * (largest - 1), rank * (largest + 1) - 1, 0)))
+            first = ends[under[-1]] if len(under) else low
+            last = ends[over[0]] if len(over) else high
+            middle = np.interp(float(rank) * rising[-1], rising + np.arange(cells + 1) * 1e-9, ends)
+            first, last = min(first, last), max(first, last)
+            intervals.append((np.clip(middle, first, last), first - slack, last + slack))
     middles, firsts, lasts = np.array(intervals).T
     return _outward((middles, firsts, lasts), low, high)
 
@@ -233,6 +233,8 @@ def table(
     elif what.cells > 1 or what.cell_labels != ("",):
         cell = "" if what.column is None else what.column.name
         named = [{**key, cell: label} for key in what.keys for label in what.cell_labels]
+    elif what.rank_labels:
+        named = [{**key, RANK_COLUMN: label} for key in what.keys for label in what.rank_labels]
     else:
         named = [dict(key) for key in what.keys]
     rows = [

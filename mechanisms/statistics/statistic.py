@@ -13,6 +13,7 @@ import numpy as np
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
+from dpaccount.exact import shown as exact_text
 from dpaccount.noise.samplers import Floats, Integers
 from dpaccount.schemas.claim import METHODS, STATISTICS
 from mechanisms.shared import grid
@@ -34,6 +35,8 @@ RANKS_COLUMN: Final = "ranks"  #: in files, a bound on the rank error of a quant
 MOST_STATISTICS: Final = 200
 SPLITTING: Final = ("share", "accuracy", "epsilon")  #: ways to state a statistic's share
 RESERVED: Final = ("accuracy", "labels")  #: names of other members of a release
+RANK_COLUMN: Final = "q"  #: the rank, where a quantile has several
+MOST_RANKS: Final = 100
 FINEST_RANK: Final = 10**6  #: denominator of the rank of a quantile that is chosen
 SMALLEST, LARGEST = Fraction(1, 10**15), Fraction(10**15)  #: shares and accuracies
 
@@ -42,8 +45,8 @@ SMALLEST, LARGEST = Fraction(1, 10**15), Fraction(10**15)  #: shares and accurac
 class Statistic:
     """A `what` of `STATISTICS`, of a `column`, `by` groups, of the rows that meet `where`.
 
-    `bins` are the edges between cells of a histogram of numbers, `q` is a quantile's rank and `method` how it
-    is found; `k` is how many cells a `top` lists, `on` are the features of a regression of `column`.
+    `bins` are the edges between cells of a histogram of numbers, `q` are a quantile's ranks and `method` says
+    how it is found; `k` is how many cells a `top` lists, `on` are the features of a regression of `column`.
     Of a study's total this statistic gets a `share` relative to the others', or what it needs for 95 %
     intervals of half-width `accuracy` (ranks, if it is chosen), or what costs `epsilon` alone, at the
     total's δ.
@@ -58,7 +61,7 @@ class Statistic:
     where: str = ""
     declared: tuple[Column, ...] = ()  #: the columns that `where` may read
     bins: tuple[Fraction, ...] = ()
-    q: Fraction | None = None
+    q: tuple[Fraction, ...] = ()
     k: int | None = None
     method: str = ""
     on: tuple[Column, ...] = ()
@@ -105,6 +108,7 @@ class Statistic:
         if len(self.by) > MOST_BY or len({each.name for each in self.by}) < len(self.by):
             raise InputError(f"{self.name} is by {len(self.by)} columns", f"at most {MOST_BY}, each once")
         keys = [each.name for each in (*self.by, *([column] if column and what in CELLED else []))]
+        keys += [RANK_COLUMN] if len(self.q) > 1 else []
         if len(set(keys)) < len(keys):
             raise InputError(f"{self.name} is a {what} of {keys[-1]} by {keys[-1]}", "leave that by out")
         if taken := [key for key in keys if key in (*NUMBERS, *([RANKS_COLUMN] if self.chosen else []))]:
@@ -115,16 +119,14 @@ class Statistic:
     def _check_terms(self) -> None:
         for given, kinds, what in (
             (bool(self.bins), CELLED, "bins are for a histogram or top"),
-            (self.q is not None, ("quantile",), "q is for a quantile"),
+            (bool(self.q), ("quantile",), "q is for a quantile"),
             (self.k is not None, ("top",), "k is for a top"),
             (bool(self.on), ("regression",), "on is for a regression"),
             (bool(self.method), RANKED, "method is for a median or quantile"),
         ):
             if given and self.what not in kinds:
                 raise InputError(f"{self.name} is a {self.what}", f"{what}: leave it out")
-        if self.what == "quantile" and not (self.q is not None and 0 < self.q < 1):
-            raise InputError(f"{self.name} is a quantile", "give q between 0 and 1, such as q = 0.9")
-        self._check_method()
+        self._check_ranks()
         most = MOST_GROUPS if self.unlisted else self.cells
         if self.what == "top" and not (self.k is not None and 1 <= self.k <= most):
             raise InputError(f"{self.name} is a top", f"give k, from 1 to its {most} cells")
@@ -147,9 +149,15 @@ class Statistic:
                 "give an epsilon or a share instead",
             )
 
-    def _check_method(self) -> None:
+    def _check_ranks(self) -> None:
+        if self.what == "quantile" and not (self.q and all(0 < rank < 1 for rank in self.q)):
+            raise InputError(f"{self.name} is a quantile", "give q between 0 and 1, such as q = 0.9")
+        if list(self.q) != sorted(set(self.q)) or len(self.q) > MOST_RANKS:
+            raise InputError(f"q of {self.name} does not rise", f"give at most {MOST_RANKS} different ones")
         if self.method and self.method not in METHODS:
             raise InputError(f"method is {self.method[:40]!r}", f"known: {', '.join(METHODS)}")
+        if self.chosen and len(self.q) > 1:
+            raise InputError(f"{self.name} has several q", "leave method out, or give each a statistic")
         if self.chosen and self.rank.denominator > FINEST_RANK:
             raise InputError(f"q of {self.name} has too many digits", "round it to six")
 
@@ -162,8 +170,18 @@ class Statistic:
 
     @property
     def rank(self) -> Fraction:
-        """Return the rank of a median or quantile, between 0 and 1."""
-        return self.q or Fraction(1, 2)
+        """Return the rank of a median or quantile, between 0 and 1, the first of several."""
+        return self.ranks[0]
+
+    @property
+    def ranks(self) -> tuple[Fraction, ...]:
+        """Return all ranks of a quantile, or that of a median."""
+        return self.q or (Fraction(1, 2),)
+
+    @property
+    def rank_labels(self) -> tuple[str, ...]:
+        """Return what says the rank of a row where a quantile has several; else nothing."""
+        return tuple(map(exact_text, self.q)) if len(self.q) > 1 else ()
 
     @property
     def _condition(self) -> Any:
@@ -335,7 +353,10 @@ def read_statistic(place: Place, table: Table) -> Statistic:
         terms["bins"] = edges_of(given["bins"])
     if "k" in given:
         terms["k"] = given["k"].integer()
-    terms |= {key: given[key].real() for key in ("q", *SPLITTING) if key in given}
+    terms |= {key: given[key].real() for key in SPLITTING if key in given}
+    if "q" in given:
+        several = list(given["q"].items()) if isinstance(given["q"].value, list) else [given["q"]]
+        terms["q"] = tuple(each.real() for each in several)
     with place.placing():
         read = condition(terms["where"], table.every)[0] if terms.get("where", "").strip() else ()
         return Statistic(declared=tuple(map(table.column, read)), **terms)

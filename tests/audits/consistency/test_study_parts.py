@@ -59,6 +59,7 @@ MORE = (
     Statistic("spreads", "variance", X, by=(WARD,), epsilon=Fraction("0.3")),
     Statistic("half", "median", AGE, epsilon=Fraction("0.1")),
     Statistic("line", "regression", X, on=(AGE,)),
+    Statistic("two", "quantile", X, by=(WARD,), q=(Fraction(1, 4), Fraction(3, 4))),
 )
 UNLISTED = (
     Statistic("notes", "count", by=(NOTE,), epsilon=Fraction("0.5")),
@@ -67,12 +68,12 @@ UNLISTED = (
 )
 CHOSEN = (
     Statistic("half", "median", AGE, method="exponential", epsilon=Fraction("0.2")),
-    Statistic("most", "quantile", X, q=Fraction(9, 10), method="exponential", share=Fraction(2)),
-    Statistic("other", "quantile", X, q=Fraction(1, 4), method="exponential"),
+    Statistic("most", "quantile", X, q=(Fraction(9, 10),), method="exponential", share=Fraction(2)),
+    Statistic("other", "quantile", X, q=(Fraction(1, 4),), method="exponential"),
     Statistic(
         "seen", "median", AGE, where="seen", declared=(SEEN,), method="exponential", accuracy=Fraction(90)
     ),
-    Statistic("tenths", "quantile", X, q=Fraction(1, 10), by=(WARD,), method="exponential"),
+    Statistic("tenths", "quantile", X, q=(Fraction(1, 10),), by=(WARD,), method="exponential"),
 )
 STUDIES = {
     "pure": (PURE, "laplace", Fraction(0)),
@@ -101,9 +102,10 @@ def listed(what):
         "column": what.column and what.column.name,
     }
     own = "accuracy" if what.accuracy else "epsilon" if what.epsilon else "share"  # a claim states one
-    exact = {key: getattr(what, key) for key in ("q", own)}
+    exact = {"q": what.q[0] if what.q else None, own: getattr(what, own)}
     lists = {key: [each.name for each in getattr(what, key)] for key in ("by", "on")}
-    terms = texts | lists | {key: float(each) for key, each in exact.items() if each is not None}
+    lists |= {"q": list(map(float, what.q))} if len(what.q) > 1 else {}
+    terms = {key: float(each) for key, each in exact.items() if each is not None} | texts | lists
     return {"name": what.name, "what": what.what, **{key: each for key, each in terms.items() if each}}
 
 

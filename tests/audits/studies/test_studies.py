@@ -57,7 +57,7 @@ EVERY = {
     "mean": 'column = "x"',
     "variance": 'column = "x"',
     "median": 'column = "age"\nepsilon = 0.2',
-    "quantile": 'column = "x"\nq = 0.9\nmethod = "levels"',  # the other method is in `test_python`
+    "quantile": 'column = "x"\nby = ["seen"]\nq = [0.1, 0.9]\nmethod = "levels"',  # the other method is in `test_python`
     "regression": 'column = "x"\non = ["age"]',
 }
 
@@ -360,6 +360,8 @@ def test_a_study_is_released_once(dpaccount, released, tmp_path):
         assert [row["estimate"] for row in table] == [str(row["estimate"]) for row in rows]
         for row in rows:
             assert row["low"] is None or row["low"] <= row["estimate"] <= row["high"]
+    ranks = [(row["seen"], row["q"]) for row in found["statistics"]["the quantile"]["rows"]]
+    assert ranks == [("false", "0.1"), ("false", "0.9"), ("true", "0.1"), ("true", "0.9")]
     assert list(found["statistics"]["the count"]["rows"][0]) == ["ward", "seen", "estimate", "low", "high"]
     code, again, err = released(every(), "--json", "--partitions", 3)
     assert (code, json.loads(again)["statistics"]) == (0, found["statistics"])
@@ -525,6 +527,12 @@ REFUSED = [
     (stat("top", 'column = "ward"\nk = 3'), "give k, from 1 to its 2 cells"),
     (stat("quantile", 'column = "x"'), "give q between 0 and 1"),
     (stat("median", 'column = "x"\nq = 0.3'), "q is for a quantile"),
+    (stat("quantile", 'column = "x"\nq = []'), "give q between 0 and 1"),
+    (stat("quantile", 'column = "x"\nq = [0.5, 1]'), "give q between 0 and 1"),
+    (stat("quantile", 'column = "x"\nq = [0.9, 0.1]'), "does not rise"),
+    (stat("quantile", 'column = "x"\nq = [0.1, 0.1]'), "does not rise"),
+    (stat("quantile", 'column = "x"\nq = "many"'), "q"),
+    (stat("quantile", 'column = "x"\nq = [0.1, 0.9]\nmethod = "exponential"'), "leave method out"),
     (stat("median", 'column = "x"\naccuracy = 1'), "whose interval depends on the data; give an epsilon or a share"),
     (stat("regression", 'column = "x"\non = ["age"]\naccuracy = 1'), "whose interval depends on the data; give"),
     (stat("regression", 'column = "x"\non = ["x"]'), "other columns, without by"),

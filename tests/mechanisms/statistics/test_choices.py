@@ -33,7 +33,7 @@ GROUPED = st.sampled_from([(), (SEEN,)])
 
 def quantile(q, name="q", by=()):
     what = "median" if q is None else "quantile"
-    return Statistic(name, what, X, q=q, by=by, method="exponential")
+    return Statistic(name, what, X, q=() if q is None else (q,), by=by, method="exponential")
 
 
 def scores(what, rows):
@@ -217,7 +217,7 @@ def test_choices_are_within_the_ranks(q, scale, by):
 @looped(
     ("terms", "wrong"),
     [
-        ({"what": "quantile", "q": Fraction(1, 10**7)}, "too many digits"),
+        ({"what": "quantile", "q": (Fraction(1, 10**7),)}, "too many digits"),
         ({"what": "mean"}, "method is for a median or quantile"),
         ({"method": "smooth"}, "known: levels, exponential"),
     ],

@@ -32,7 +32,7 @@ EVERY = (
     Statistic("totals", "sum", X, by=(WARD,)),
     Statistic("means", "mean", X, by=(AGE,), where="seen", declared=(SEEN,)),
     Statistic("variances", "variance", X, by=(SEEN,)),
-    Statistic("quantiles", "quantile", X, by=(SEEN,), q=Fraction(9, 10)),
+    Statistic("quantiles", "quantile", X, by=(SEEN,), q=(Fraction(9, 10),)),
     Statistic("regression", "regression", X, on=(AGE, SEEN)),
 )
 

@@ -90,11 +90,12 @@ def test_every_definition_of_a_quantile_lies_within(data):
     each = data.draw(st.sampled_from([0.0, 0.02, 0.4]))
     (noisy,) = noised(data, subject, rows, [each])
     ends = estimate(what, [noisy], [each * many for many in range(16)], 100, known=False)
-    for middle, low, high, here in zip(*ends, groups(what, holds, plain(rows, subject.columns)), strict=True):
+    of_each = [(here, q) for here in groups(what, holds, plain(rows, subject.columns)) for q in what.ranks]
+    for middle, low, high, (here, rank) in zip(*ends, of_each, strict=True):
         assert low <= middle <= high
         if numbers := [float(row["x"]) for row in here]:
             for method in data.draw(st.permutations(METHODS))[:3]:
-                exact = np.quantile(numbers, float(what.q or Fraction(1, 2)), method=method)
+                exact = np.quantile(numbers, float(rank), method=method)
                 assert low - FAR * abs(low) <= exact <= high + FAR * abs(high), method
 
 
@@ -157,9 +158,38 @@ def test_wild_noise_of_a_quantile_shows_no_empty_interval(seed, wide, far):
     assert 0 <= low <= middle <= high <= 10
 
 
+RANKS = st.lists(
+    st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000),
+    min_size=2,
+    max_size=5,
+    unique=True,
+)
+
+
+@given(st.integers(0, 2**32), RANKS, st.floats(0, 30))
+def test_several_quantiles_are_those_of_each_and_rise(seed, ranks, wide):
+    """They come from the same noisy counts, by groups: the draws are those of one, and so is the cost."""
+    column, group = value(Fraction(0), Fraction(10)), SEEN
+    several = Statistic("s", "quantile", column, by=(group,), q=tuple(sorted(ranks)))
+    alone = [Statistic("s", "quantile", column, by=(group,), q=(rank,)) for rank in several.q]
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([np.ones(60), rng.integers(0, 2, 60), rng.normal(5, 2, 60).clip(0, 10)])
+    sums = study(several).query(codes) * 2.0**-24 + rng.normal(0, wide, 2 * 1364)
+    reach = [wide * many for many in range(16)]
+    found = np.array(estimate(several, [sums], reach, 60, known=False)).reshape(3, 2, -1)
+    each = [estimate(what, [sums], reach, 60, known=False) for what in alone]
+    assert np.array_equal(found, np.array(each).transpose(1, 2, 0))
+    assert (np.diff(found, axis=2) >= 0).all()
+    assert study(several).draws == study(alone[0]).draws
+    rows = estimates.table(several, [ends.ravel().tolist() for ends in found])
+    assert [(row[SEEN.name], Fraction(row["q"])) for row in rows] == [
+        (s, q) for s in ("false", "true") for q in several.q
+    ]
+
+
 def test_a_high_quantile_by_another_definition():
     """Position q(n + 1) − 1 of Weibull's is beyond the numbers on both sides of q(n − 1)."""
-    what = Statistic("s", "quantile", value(Fraction(0), Fraction(10)), q=Fraction(9, 10))
+    what = Statistic("s", "quantile", value(Fraction(0), Fraction(10)), q=(Fraction(9, 10),))
     subject, numbers = study(what), np.arange(12) * 0.8
     sums = subject.query(np.column_stack([np.ones(12), numbers])) * 2.0**-24
     (_,), (low,), (high,) = estimate(what, [sums], [0.0] * 16, 12, known=False)
