@@ -33,7 +33,7 @@ def test_it_does_something(tmp_path, name, runs, changed):
     does_something(tmp_path, name, runs, changed)
 
 
-@pytest.mark.slow(one_in=12)
+@pytest.mark.slow(one_in=36)
 @pytest.mark.statistical  # seeded; a claim so far above what is proved is never refuted
 @pytest.mark.parametrize(("name", "runs", "changed"), marked(BANDITS))
 def test_a_claim_that_says_it_is_certified(dpaccount, monkeypatch, tmp_path, name, runs, changed):

@@ -116,7 +116,7 @@ subject = {{ use = "{}", parameters = {{ {} }} }}
 FAMILY = "rounds = 9000, candidates = 2, dimension = 1, nodes_per_axis = 2, size = 2, sigma = 30"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize(
     ("claim", "units", "pairs"),
     [

@@ -18,12 +18,12 @@ def simulated(dpaccount, folder, root):
     return next(folder.rglob("certificate.json"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_member_is_bound_or_listed_as_free(dpaccount, tmp_path, root):
     is_bound_or_free(dpaccount, tmp_path, root, simulated)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_certificate_without_its_hazards_is_refused(dpaccount, tmp_path, root):
     document = json.loads(simulated(dpaccount, tmp_path, root).read_text())
     with pytest.raises(Rejected, match="not listed first among the hazards"):

@@ -98,7 +98,7 @@ def test_a_missing_or_truncated_ledger_charges_and_writes_nothing(dpaccount, rea
         assert not Path("certificates").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_bad_data_file_charges_and_writes_nothing(dpaccount, real):
     file = real.parent / "insurance_trial.csv"
     lines = file.read_text().splitlines(keepends=True)

@@ -307,7 +307,7 @@ def test_a_session_is_paid_once_and_only_as_it_was_certified(dpaccount, claim, t
     refused(dpaccount("ask", claim, *rest, "--context", "one.json"), "about another claim")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_real_people_are_not_served_by_a_certificate_that_has_expired(dpaccount, claim):
     until = '[governance]\nvalid_until = "{}"\n'
     claim.write_text(CLAIM + until.format("2020-01-01"))

@@ -95,7 +95,7 @@ def orders(theorem):
     return {"order": step.witness["order"]} if "order" in step.witness else {}
 
 
-@pytest.mark.slow(one_in=8)
+@pytest.mark.slow(one_in=24)
 @pytest.mark.parametrize(("subject", "entry"), SEARCHED)
 def test_its_hypotheses_survive_a_search(subject, entry):
     theorem = subject.proof(DELTA)

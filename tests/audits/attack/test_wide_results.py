@@ -255,7 +255,7 @@ print(json.dumps([found.verdict(Fraction(4)) == "REFUTED", found.reached.epsilon
 """
 
 
-@pytest.mark.slow(one_in=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["sound", "missing_at_one"])
 def test_a_million_numbers(tmp_path, name):
     """In a process of its own: its most memory (kilobytes; `ru_maxrss` begins with the parent's) is the audit's."""

@@ -257,6 +257,7 @@ def test_rows_that_come_and_go_are_not_taken_for_rows_that_move(tmp_path):
         subject_of(read_claim(path))
 
 
+@pytest.mark.slow(one_in=3)
 @pytest.mark.parametrize("use", ["gaussian-rows", "fixed-map", "row-sketch"])
 def test_rows_of_a_large_ball_are_certified_though_nothing_is_proved_of_a_replaced_one(
     tmp_path, monkeypatch, use

@@ -139,7 +139,7 @@ def test_a_claim_keeps_the_epsilon_of_its_own_that_it_says():
     assert (kept.epsilon, subject_of(claim("randomised-response", 2, 0)).epsilon) == (Fraction(1, 2), 2)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @settings(max_examples=8, deadline=None)
 @given(
     st.sampled_from([use for use in ACCURATE if use != "clipped-mean"]),
@@ -172,7 +172,7 @@ def test_a_mean_whose_intervals_may_end_at_a_bound_takes_an_accuracy(accuracy):
         assert (interval["high"][0] - interval["low"][0]) / 2 <= accuracy
 
 
-@pytest.mark.slow(one_in=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_noise_on_a_table_follows_for_persons_of_several_rows(relation):
     delta = Fraction(1, 10**6)

@@ -143,7 +143,7 @@ def test_every_mechanism_runs_on_a_table_by_claim_alone(tmp_path, name):
         assert (np.array(interval["low"]) <= np.array(interval["high"])).all()
 
 
-@pytest.mark.slow(one_in=8)
+@pytest.mark.slow(one_in=24)
 @pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_is_released_on_a_table_by_claim_alone(tmp_path, dpaccount, name):

@@ -497,7 +497,7 @@ def test_calls_are_held_against_those_of_the_plan_in_order_and_in_number(sizes, 
     assert (len(found.findings), len(found.notes)) == expected
 
 
-@pytest.mark.slow(one_in=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "said"), [("by_position", "no draw that decides on a row"), ("in_order", "permutation may pick")]
 )
@@ -509,7 +509,7 @@ def test_batches_that_are_no_poisson_samples_are_not_said_to_be_well(dpaccount, 
     assert any(said in each for each in json.loads(out)["notes"])
 
 
-@pytest.mark.slow(one_in=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("count", [1, 7])
 def test_more_steps_than_the_plan_has_are_found(dpaccount, tmp_path, planted_path, count):
     write_plan(tmp_path, count=count)

@@ -47,7 +47,7 @@ def verdict(folder, use, channel="duchi", more="", epsilon=1.0):
     return certificate.verdict
 
 
-@pytest.mark.slow(one_in=3)
+@pytest.mark.slow(one_in=6)
 @pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05 each
 @pytest.mark.parametrize("channel", ["duchi", "laplace"])
 @pytest.mark.parametrize("use", ["ldp-tgp-ucb", "ldp-ata-gp-ucb", "ldp-moma-gp-ucb"])

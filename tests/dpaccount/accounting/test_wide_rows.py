@@ -121,7 +121,7 @@ def test_a_curve_flat_at_its_target_is_solved_at_its_own_precision(above):
     assert high - low <= Fraction(1, 10**9)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_chain_of_groups_has_work_left_for_all_its_questions():
     """It asks for δ at some thirty ε; the first ones took all the work, and ε came out as infinite."""
     bound = Rdp(points=[(2, Fraction(1, 10)), (8, Fraction(1, 2))])

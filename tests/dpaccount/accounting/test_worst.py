@@ -85,6 +85,7 @@ def is_worst(found, every):
         assert every[found.unit].upper >= max(uppers) - slack
 
 
+@pytest.mark.nightly
 @settings(max_examples=30, deadline=None)
 @given(plans(), st.sampled_from(["1e-5", "1e-9", "0.01"]))
 def test_epsilon_is_that_of_the_worst_unit(plan, delta):
@@ -93,6 +94,7 @@ def test_epsilon_is_that_of_the_worst_unit(plan, delta):
     is_worst(Accountant(plan).worst_epsilon(delta), every)
 
 
+@pytest.mark.nightly
 @settings(max_examples=25, deadline=None)
 @given(plans(), st.sampled_from(["0.2", "1", "3"]))
 def test_delta_is_that_of_the_worst_unit(plan, epsilon):

@@ -166,6 +166,7 @@ INSIDE = [
 ]
 
 
+@pytest.mark.slow(one_in=4)
 @pytest.mark.parametrize("event", INSIDE, ids=lambda event: event.name)
 def test_every_kind_inside_a_sample_next_to_a_lost_pair(event):
     """Alone and after a failure."""
@@ -267,7 +268,14 @@ def test_what_surely_shows_everything_has_no_finite_loss(of):
     assert asked > 15 or of.get("delta") == 0
 
 
-@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 120), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        range(8),
+        pytest.param(range(8, 36), marks=pytest.mark.slow),
+        pytest.param(range(36, 120), marks=pytest.mark.nightly),
+    ],
+)
 def test_ends_at_the_masses_of_random_plans_with_sure_parts(seeds):
     asked = 0
     for seed in seeds:
