@@ -740,7 +740,7 @@ GROUP = Column("g", "category", values=("a", "b", "c"))
     [
         ({"what": "count", "where": "x >= 1"}, "number of rows where x >= 1"),
         ({"what": "mean", "column": X, "by": (GROUP,)}, "mean of x by g"),
-        ({"what": "quantile", "column": X, "q": Fraction(9, 10)}, "0.9 quantile of x"),
+        ({"what": "quantile", "column": X, "q": (Fraction(9, 10),)}, "0.9 quantile of x"),
         ({"what": "median", "column": X}, "median of x"),
         ({"what": "histogram", "column": GROUP}, "number of rows by g"),
         ({"what": "top", "column": GROUP, "k": 2}, "the 2 most frequent values of g"),
