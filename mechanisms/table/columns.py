@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 from unicodedata import normalize
 
 import numpy as np
@@ -24,9 +24,6 @@ from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Floats
 from mechanisms.table.cells import HIGHEST, numbers_of, text_of
 from mechanisms.table.reading import USUAL_DIALECT, ArrowCells, Dialect
-
-if TYPE_CHECKING:
-    from mechanisms.table.spelling import Spelling
 
 COLUMN_KINDS: Final = ("number", "integer", "category", "text", "boolean", "date")
 NUMERIC_KINDS: Final = ("number", "integer")
@@ -306,6 +303,17 @@ KEYS = (*FILE_WORDS, "columns")
 DIALECT: Final = ("separator", "encoding")  #: keys of ``[data]``, for CSV files
 
 
+class Written(Protocol):
+    """How a file writes the cells of a column: see `mechanisms.table.spelling.Spelling`."""
+
+    @property
+    def column(self) -> Column: ...  # noqa: D102
+    @property
+    def notation(self) -> Callable[[str], object] | None: ...  # noqa: D102
+    def codes(self, cells: Iterable[object]) -> Floats: ...  # noqa: D102
+    def read(self, cell: object) -> object: ...  # noqa: D102
+
+
 @dataclass(frozen=True)
 class Table:
     """A declared table.
@@ -323,7 +331,7 @@ class Table:
     max_rows: int = 1
     derived: tuple[Column, ...] = ()
     dialect: Dialect = USUAL_DIALECT
-    spellings: "tuple[Spelling, ...]" = ()
+    spellings: tuple[Written, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what declares no table."""
@@ -362,7 +370,7 @@ class Table:
         """Return the code of each cell that a file has in a column; never fails."""
         return (self.spelling(name) or self.column(name)).codes(cells)
 
-    def spelling(self, name: str) -> "Spelling | None":
+    def spelling(self, name: str) -> Written | None:
         """Return how the cells of a column are written, where that is not as usual."""
         return next((each for each in self.spellings if each.column.name == name), None)
 

@@ -271,8 +271,9 @@ def is_free(path, document):
         if of.get("method") == "exponential":  # it may be any candidate
             return path[2] != "accuracy"
         what = of["what"]
-        assert what not in ("median", "regression", "variance") or repr(name) in unchecked(document)
-        return what in ("median", "regression", "variance") and path[-1] != "level"
+        not_derived = what in ("median", "quantile", "regression", "variance")
+        assert not not_derived or repr(name) in unchecked(document)
+        return not_derived and path[-1] != "level"
     held = path[2] if path[0] == "subject" else ""
     return held in ("rows", "persons", "max_rows", "bits")  # compared with the declared table
 
