@@ -18,7 +18,7 @@ from dpaccount.schemas.fields import keys
 from mechanisms.statistics.expressions import derived_columns
 from mechanisms.statistics.joins import joined_columns
 from mechanisms.table.columns import DIALECT, FILE_WORDS, Table, word
-from mechanisms.table.reading import KNOWN, USUAL_DIALECT, Remote, Source, one_file
+from mechanisms.table.reading import Remote, Source, check_dialect, one_file
 
 NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
 MODELS = tuple(Observer)
@@ -359,8 +359,8 @@ def _data(
     if about_any:
         return None, None, public, table
     file = _source(claim.parent, given["file"])
-    if table is not None and table.dialect != USUAL_DIALECT and one_file(file).kind in KNOWN[1:]:
-        raise place.wrong("separator and encoding are of CSV files", "leave them out")
+    if table is not None:
+        check_dialect(one_file(file), table.dialect)
     url = given["ledger"].text()
     if url.startswith("sqlite:///"):
         written = Place(url.removeprefix("sqlite:///"), place.file, given["ledger"].at, toml=True)

@@ -15,15 +15,8 @@ from mechanisms.statistics.statistic import SPLITTING, check_names
 from mechanisms.table.columns import FILE_WORDS, word
 
 OPENING = "opening"  #: the key, in a stored release, of the secret that keys the data's digest
-SAME = (
-    "file",
-    "id",
-    "rows",
-    "max_rows",
-    "public",
-    "separator",
-    "encoding",
-)  #: keys of ``[data]`` that all editions share
+#: keys of ``[data]`` that all editions share
+SAME = ("file", "id", "rows", "max_rows", "public", "separator", "encoding")
 DECLARED = ("columns", "derived", "join")  #: keys of ``[data]`` to which an edition may add members
 
 Document = dict[str, Any]

@@ -22,7 +22,6 @@ T = TypeVar("T")
 Said = Annotated[list[str] | None, Parameter(metavar="TEXT", negative="")]
 ROW = "-"  #: for a column of units, where each row is one
 LONGEST_ANSWER = 4000  #: bytes: a terminal gives no more of a line, and says nothing
-MOST_UNITS, MOST_ROWS = 10**9, 1000
 
 
 def new(  # noqa: PLR0913 - options
@@ -55,7 +54,7 @@ def new(  # noqa: PLR0913 - options
     unit
         The column that says whose a row is; - if each row is a unit.
     max_units
-        How many units there can be at most; under replace-one, exactly so many.
+        An upper bound on the number of units; under replace-one, their exact number.
     max_contributions
         How many rows of one unit count.
     column
@@ -69,22 +68,24 @@ def new(  # noqa: PLR0913 - options
     relation
         The neighbouring relation.
     separator
-        What stands between the cells of a CSV file; by default what the header shows.
+        The separator of a CSV file; by default, the one in its header.
     encoding
         The encoding of a CSV file.
     decimal
-        The decimal mark of numbers, a comma if the file has those.
+        The decimal mark of numbers: a point, the default, or a comma.
     thousands
-        What stands between thousands.
+        The thousands separator of numbers.
     date_format
         How dates are written, such as %d.%m.%Y.
     """
     from audits.studies import new as studies
     from audits.studies import results
+    from mechanisms.table.columns import MAX_ROWS, MOST_OF_ONE
     from mechanisms.table.reading import Remote
 
     said = {"--unit": unit, "--max-units": max_units, "--column": column, "--epsilon": epsilon}
     asked, lacking = sys.stdin.isatty(), [option for option, each in said.items() if not each]
+    # No default: a wrong unit would promise less to people with several rows.
     if lacking and not asked:
         raise InputError(f"{lacking[0]} is missing", "give it, or answer questions on a terminal")
     source = Remote(file) if "://" in file else Path(file)
@@ -94,8 +95,8 @@ def new(  # noqa: PLR0913 - options
         study,
         marks={mark: each for mark, each in marks.items() if each is not None},
         unit=None if unit in (None, ROW) else study.named(str(unit)),
-        max_units=_count("--max-units", max_units or "1", MOST_UNITS),
-        max_contributions=_count("--max-contributions", max_contributions or "1", MOST_ROWS),
+        max_units=_count("--max-units", max_units or "1", MAX_ROWS),
+        max_contributions=_count("--max-contributions", max_contributions or "1", MOST_OF_ONE),
         epsilon=exact_argument("--epsilon", epsilon or "1"),
         delta=number(delta, "--delta"),
         relation=relation,
@@ -127,6 +128,7 @@ def _count(what: str, said: str, most: int) -> int:
 def _asked(study: "NewStudy", given: set[str]) -> "NewStudy":
     """Return a study with the answers to what was not given."""
     from audits.studies.new import ANSWERS, RISKS, NewStudy, in_words
+    from mechanisms.table.columns import MAX_ROWS, MOST_OF_ONE
 
     names = ", ".join(name.strip() for name in study.names)
     say(plain(f"The first line names these columns: {names}.  No other line is read."))
@@ -136,11 +138,11 @@ def _asked(study: "NewStudy", given: set[str]) -> "NewStudy":
     if "--max-units" not in given:
         of = "rows" if study.unit is None else f"different values of {study.unit}"
         question = f"How many {of} can there be at most?  A public number, generous rather than small"
-        many = _answer(question, lambda said: _count("the number", said, MOST_UNITS))
+        many = _answer(question, lambda said: _count("the number", said, MAX_ROWS))
         study = replace(study, max_units=many)
     if study.unit is not None and "--max-contributions" not in given:
         question = f"How many rows of one {study.unit} count?  More rows need more noise"
-        many = _answer(question, lambda said: _count("the number", said, MOST_ROWS))
+        many = _answer(question, lambda said: _count("the number", said, MOST_OF_ONE))
         study = replace(study, max_contributions=many)
     while not study.columns:
         say(f"Say of each column its type, and by public knowledge its bounds or values: {ANSWERS}.")
@@ -165,7 +167,7 @@ def _with_column(name: str, study: "NewStudy", said: str) -> "NewStudy":
 
 
 def _more(study: "NewStudy", add: Callable[["NewStudy", str], "NewStudy"], said: str) -> "NewStudy":
-    """Return a study with what was said added, or as it is if nothing was."""
+    """Return the study with the answer added, or unchanged for an empty answer."""
     return add(study, said) if said else study
 
 

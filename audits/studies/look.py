@@ -1,4 +1,4 @@
-"""How the rows of a table are read, for the holder of its file alone: what is shown here is private."""
+"""Shows the holder of a file how its rows are read; the output is private."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,8 @@ from mechanisms.table.persons import SECRET_BYTES, keys_of
 from mechanisms.table.reading import ArrowCells, batches, check_same_columns, files_of
 from mechanisms.table.spelling import unread, widest
 
-FATES: Final = (
-    "missing",
-    "not understood",
-    "clipped",
-    "unlisted",
-)  #: of cells that are not taken as they are
+#: of cells that are not taken as they are
+FATES: Final = ("missing", "not understood", "clipped", "unlisted")
 EXAMPLES: Final = 3  #: of cells that are not understood or not listed
 GAPS: Final = ("", "nan", "NaN")  #: cells that are missing
 LIMITS: Final = (1, 2, 3, 5, 10, 20, 50)  #: rows of a unit that might count
@@ -59,7 +55,7 @@ def look(claim: Claim) -> Looked:
     keys, secret = [], token_bytes(SECRET_BYTES)
     names = tuple(dict.fromkeys((*table.names, *([table.identity] if table.identity else []))))
     files = files_of(claim.data_file)
-    check_same_columns(files)
+    check_same_columns(files)  # as a release does, so that both refuse the same files
     for file in files:
         for batch in batches(file, names, table.names, table.dialect):
             found.rows += len(batch[names[0]])
@@ -67,6 +63,7 @@ def look(claim: Claim) -> Looked:
                 _add(found, table, column, batch[column.name])
             if table.identity is not None:
                 keys.append(keys_of(batch[table.identity], secret))
+    # Counted at the end, since rows of a unit may be in several batches.
     if keys:
         several = np.concatenate(keys)
         found.of_units = np.unique(several[several[:, 1] != 0], axis=0, return_counts=True)[1]

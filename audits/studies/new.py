@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from audits.claim import Claim, claim_at
 from audits.reports.tables import study_of
-from audits.reports.words import ALARM, right
+from audits.reports.words import right
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.risk import DISTANCE, REPORTED_RATES
+from dpaccount.accounting.risk import DISTANCE
 from dpaccount.documents import parse_toml
 from dpaccount.errors import InputError
 from dpaccount.exact import exact_argument, shown
@@ -36,7 +36,7 @@ NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?")  #: as TOML has i
 RISKS: Final = "0.1", "1", "3"  #: values of ε that are shown before one is chosen
 LARGEST_EPSILON: Final = 100
 
-Said = dict[str, Any]  #: a column or statistic as a file declares it
+Said = dict[str, object]  #: a column or statistic as a file declares it
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ class NewStudy:
     statistics: tuple[Said, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what no study has, whatever else is said."""
+        """Refuse values that no study may have."""
+        # Checked with each answer, so that a wrong one is asked again at once.
         if self.unit is not None:
             self.named(self.unit)
         elif self.max_contributions != 1:
@@ -74,7 +75,7 @@ class NewStudy:
 
     @property
     def folder(self) -> Path:
-        """Return where the study is written: beside the file, or here for a URL."""
+        """Return the folder of the study: that of the data file, or the working directory for a URL."""
         return self.source.parent if isinstance(self.source, Path) else Path()
 
     @property
@@ -174,12 +175,13 @@ class NewStudy:
         statistic: Said = {"name": NOT_IN_NAMES.sub("-", said)[:100], "what": what}
         if what != "count":
             statistic["column"], rest = self._first_column(rest)
-        if rest:
-            statistic["by"] = []
-            rest = f", {rest.removeprefix('by ')}" if rest.startswith("by ") else f"? {rest}"
+        if rest and not rest.startswith("by "):
+            raise InputError(f"{said[:60]!r} is no statistic", "say for example mean minutes by city")
+        by, rest = [], rest.removeprefix("by ")
         while rest:
             name, rest = self._first_column(rest.removeprefix(", "))
-            statistic["by"].append(name)
+            by.append(name)
+        statistic |= {"by": by} if by else {}
         return self._checked(replace(self, statistics=(*self.statistics, statistic)))
 
     def _first_column(self, words: str) -> tuple[str, str]:
@@ -202,7 +204,7 @@ class NewStudy:
 
 
 def begun(source: Source, encoding: str, separator: str | None) -> NewStudy:
-    """Return a study of a file without columns; by default the header says what stands between its cells.
+    """Return a study of a file without columns; by default its header shows the separator.
 
     Raises `InputError` for a file without a readable header, and where a study or ledger is there.
     """
@@ -228,6 +230,7 @@ def write(study: NewStudy) -> None:
     path, ledger = study.files
     study.claim()
     try:
+        # Created, never opened: a file that appeared meanwhile stays as it is.
         with path.open("x", encoding="utf-8") as file:
             file.write(study.text())
     except OSError as error:
@@ -243,12 +246,13 @@ def write(study: NewStudy) -> None:
 @lru_cache
 def in_words(epsilon: Fraction, delta: Fraction) -> str:
     """Return what a total means: how often an attacker who knows all others' data is right at most."""
-    known = Accountant(Approximate(epsilon=epsilon, delta=delta)).risk(DISTANCE, (ALARM, *REPORTED_RATES))
-    return f"whoever knows all other units guesses one right {right(known)} of the time; blindly 50 %"
+    known = Accountant(Approximate(epsilon=epsilon, delta=delta)).risk(DISTANCE, ())
+    often = f"{right(known)} of the time (by chance 50 %)"
+    return f"an attacker who knows all other units is right about one {often}"
 
 
 def _declared(answer: str, marks: Mapping[str, str]) -> Said:
-    """Return the declaration of a column from what was said of it: a type, and bounds or values."""
+    """Return the declaration that an answer makes: a type with bounds or values."""
     word, _, terms = answer.strip().partition(" ")
     kind, terms = OTHER_NAMES.get(word.lower(), word.lower()), terms.strip()
     low, to, high = (part.strip() for part in terms.partition(" to "))

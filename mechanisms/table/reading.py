@@ -203,7 +203,7 @@ def _unreadable(source: Source, error: Exception) -> InputError:
 
 BATCH: Final = 65_536  #: rows that are held at once
 PLAIN_NUMBER: Final = r"^-?[0-9]{1,17}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?$"
-NAME: Final = re.compile(
+HEADING: Final = re.compile(
     r"(?!(true|false|yes|no|nan|na|none|null)$)[^\W\d][^@]*"
 )  #: of a column, in lower case
 LONGEST_HEADER: Final = 2**20  #: characters
@@ -217,7 +217,7 @@ SEPARATORS: Final = (",", ";", "\t", "|")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How CSV files are written: what stands between cells, and the encoding of their characters."""
+    """The separator and the character encoding of CSV files."""
 
     separator: str = ","
     encoding: str = "utf-8"
@@ -265,11 +265,16 @@ def batches(
     given = file.columns
     own = [name for name in names if name not in given]
     others = [name for name in declared if name not in given]
-    if file.kind != ".csv" and dialect != USUAL_DIALECT:
-        raise InputError("separator and encoding are of CSV files", "leave them out", str(file.place))
+    check_dialect(file, dialect)
     read = partial(_lines, dialect) if file.kind == ".csv" else _columnar
     for count, batch in read(file, own, others):
         yield batch | {name: _repeated(given[name], count) for name in names if name in given}
+
+
+def check_dialect(file: DataFile, dialect: Dialect) -> None:
+    """Refuse a separator or an encoding for a file that is known to be no CSV file."""
+    if file.kind in KNOWN[1:] and dialect != USUAL_DIALECT:
+        raise InputError("separator and encoding are of CSV files", "leave them out", str(file.place))
 
 
 def _repeated(value: str | None, count: int) -> Sequence[object]:
@@ -302,11 +307,11 @@ def header(
             return [*schema.names, *file.columns], USUAL_DIALECT
     with _opened(file, Dialect(",", encoding)) as lines:
         line = lines.readline(LONGEST_HEADER)
-    bare = re.sub('"[^"]*"', "", line)
+    bare = re.sub('"[^"]*"', "", line)  # a quoted name may hold any of them
     dialect = Dialect(max(SEPARATORS, key=bare.count) if separator is None else separator, encoding)
     line = line.removesuffix("\n").removesuffix("\r")
     pieces = [piece.strip("\"' ").lower() for piece in re.split("[,;|\t]", line)]
-    if "\r" in line or len(line) >= LONGEST_HEADER or not all(NAME.fullmatch(each) for each in pieces):
+    if "\r" in line or len(line) >= LONGEST_HEADER or not all(HEADING.fullmatch(each) for each in pieces):
         what = "the first line looks like a row: a name begins with a letter, and each column has one"
         raise InputError(what, "let the first line name every column", str(source))
     return [*_cells(line, dialect.separator), *file.columns], dialect

@@ -1,7 +1,8 @@
 """How a file writes the cells of a column, where that is not how this package writes them.
 
-All of it is declared, none is guessed from rows.  A cell is read by itself: what one row holds changes no
-other cell.  A cell that is not written as declared is missing; it is never an error, which would reveal it.
+Everything is declared; nothing is inferred from rows.  A cell is read by itself: what one row holds changes
+no other cell.  A cell that is not written as declared is missing; it is never an error, which would reveal
+it.
 """
 
 import re

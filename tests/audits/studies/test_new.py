@@ -81,7 +81,9 @@ def test_answers_on_a_terminal_are_options(dpaccount, visits, monkeypatch):
     code, _, err = dpaccount("new", "visits.csv")
     assert code == 0, err
     assert (visits / "study.toml").read_text() == text
-    assert "ε = 1: whoever knows all other units guesses one right at most 73.11 % of the time" in err
+    assert (
+        "ε = 1: an attacker who knows all other units is right about one at most 73.11 % of the time" in err
+    )
     for said in (
         "the header has patient",
         "write a whole number such as 400",
@@ -149,6 +151,7 @@ def test_nothing_of_a_row_reaches_an_output(dpaccount, visits, rows):
         ({"statistic": ["mean age", "mean  age"]}, "two statistics"),
         ({"statistic": ["mean age of all"]}, "no column 'age of all'"),
         ({"statistic": ["!"]}, "is no statistic"),
+        ({"statistic": ["count city of birth"]}, "say for example mean minutes by city"),
         ({"encoding": ["utf-16"]}, "encoding is"),
         ({"separator": ["x"]}, "separator is"),
         ({"unit": ["-"]}, "--max-contributions goes with"),
