@@ -307,11 +307,18 @@ class Written(Protocol):
     """How a file writes the cells of a column: see `mechanisms.table.spelling.Spelling`."""
 
     @property
-    def column(self) -> Column: ...  # noqa: D102
+    def column(self) -> Column:
+        """The column that is written."""
+
     @property
-    def notation(self) -> Callable[[str], object] | None: ...  # noqa: D102
-    def codes(self, cells: Iterable[object]) -> Floats: ...  # noqa: D102
-    def read(self, cell: object) -> object: ...  # noqa: D102
+    def notation(self) -> Callable[[str], object] | None:
+        """What reads a number or date of the file's own notation; None where it is the usual one."""
+
+    def codes(self, cells: Iterable[object]) -> Floats:
+        """Return the code of each cell."""
+
+    def read(self, cell: object) -> object:
+        """Return what a cell means, for the column to read."""
 
 
 @dataclass(frozen=True)

@@ -454,7 +454,7 @@ def test_a_linear_belief_has_little_regret_among_many_arms(noise, most):
     assert np.mean(shares) + 2 * np.std(shares) / np.sqrt(len(shares)) <= most
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_shuffled_bits_are_worth_more_than_local_ones():
     """Ten arms, 65,536 people, ε = .3, 40 unseen worlds: two standard errors below what local bits have, .126."""
     shares, subject = (

@@ -212,6 +212,7 @@ OWN = (
 )
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(one_in=3)
 @pytest.mark.parametrize(("use", "more", "verdict"), OWN)
 def test_no_certificate_of_late_answers_that_nothing_tested_or_proved(tmp_path, use, more, verdict):

@@ -153,7 +153,7 @@ def away_from_belief(**told):
     return float(np.abs((rows.mean(axis=0) - expected) / error).max())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_rows_are_what_the_belief_takes_them_for_if_people_are_as_late_as_told():
     """Over 54 numbers; false alarms: 1e-6.  Told nothing, or of another policy, it is found."""
     assert away_from_belief(late=Fraction(5), answering=Fraction(2, 3)) < 5.5

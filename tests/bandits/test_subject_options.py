@@ -140,7 +140,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "changed"), CASES, ids=lambda each: each if isinstance(each, str) else "")
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 def test_a_rehearsal_serves_people_with_these_options(dpaccount, tmp_path, name, changed):
     model, small, _ = RUNS[name]
     claim = tmp_path / "claim.toml"

@@ -225,7 +225,7 @@ def test_intervals_hold_as_often_as_they_say(name):
     covered(name, 100)
 
 
-@pytest.mark.slow(one_in=3)
+@pytest.mark.slow(one_in=6)
 @pytest.mark.statistical  # fails by chance once in 10^9 for each case
 @every
 def test_intervals_hold_in_two_thousand_rehearsals(name):
@@ -243,7 +243,7 @@ def test_intervals_hold_in_ten_thousand_rehearsals(name):
 WIDE = ("sparse", "clipped-mean-add-remove", "randomised", "local", "stable-histogram", "cell-points")
 
 
-@pytest.mark.slow(one_in=3)
+@pytest.mark.slow(one_in=6)
 @every
 def test_narrower_intervals_do_not(name):
     """Broken twins of all intervals, half as wide (or a quarter, where they are wide): each is seen."""

@@ -207,7 +207,7 @@ def test_a_first_result_that_is_kept_was_not_attacked(dpaccount, clinic):
     assert "keeps its first result" in err
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.statistical  # seeded
 def test_a_crash_that_depends_on_the_data_is_an_event(dpaccount, clinic):
     pair = (

@@ -118,7 +118,7 @@ def test_broken_ones_are_refuted_at_one_in_a_million(name):
     assert attacked(name, 60_000, Fraction(1, 10**6))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.statistical  # seeded; four attacks at level .001: false alarm at most .004
 def test_sound_ones_are_left_alone():
     for seed, name in enumerate(["alg2", "noisy-max", "geometric-count", "randomised-response"]):

@@ -41,6 +41,7 @@ def accused(in_process, function, relation, trials=600, cost=0.0, seconds=10**6)
     return count
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_a_tight_function_is_accused_at_most_as_often_as_stated(in_process, relation):
@@ -96,7 +97,7 @@ def last_leaks(data, rng):
     return round(float(data[-1] + rng.laplace()), 3)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("function", ["leaks", "mean_leaks", "last_leaks"])
 @pytest.mark.parametrize(("seconds", "given"), [(60, True), (120, False)])
 def test_a_function_of_a_second_is_refuted_in_time(in_process, function, seconds, given):

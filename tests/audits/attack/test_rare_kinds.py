@@ -92,6 +92,7 @@ def _silence():
     return Silence()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(one_in=2)
 @pytest.mark.statistical  # seeded: each is missed with probability below .05
 @pytest.mark.parametrize(("name", "high"), [("leap", 20453.0), ("sentinel", 3.0)])

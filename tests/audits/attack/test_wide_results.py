@@ -157,7 +157,7 @@ def test_medians_of_large_numbers_are_used():
     assert np.mean(held) - np.mean(out) > 2 * np.std(held)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_no_mechanism_shows_more_than_its_epsilon():
     """Bounds at risk .05 from 20 sound mechanisms: at most 5 are wrong, but with probability 4e-4."""
     wrong, width = 0, 60

@@ -59,7 +59,7 @@ def tables(path):
 
 @dataclass(frozen=True)
 class ChecksTheForm(LaplaceSum):
-    """Says whether all rows are of one form, which no drawn table is."""
+    """Says whether all rows are of one form, and most of them differ, which no drawn table is."""
 
     rows: int = 9
     tables: bool = True
@@ -76,6 +76,7 @@ class ChecksTheForm(LaplaceSum):
 
     def play(self, data, noise, coins):
         formed = ((np.round(data[:, 0] * 9) * 571 + 13) % 997 == data[:, 1]).all()
+        formed &= len(np.unique(data[:, 1])) > self.rows // 2  # a crowd of zeros and 13 is of the form
         return View(public={**super().play(data, noise, coins).public, "formed": np.array([formed])})
 
 

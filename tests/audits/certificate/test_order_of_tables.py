@@ -69,6 +69,7 @@ def test_a_claim_is_the_same_in_every_order(path):
             assert (one.names, one.default, one.labels) == (two.names, two.default, two.labels)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize(
     ("use", "read"), [("histogram", 'column = "city"'), ("gaussian-sum", 'columns = ["y", "x"]\nby = "city"')]

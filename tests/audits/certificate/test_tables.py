@@ -159,7 +159,7 @@ def test_every_mechanism_is_released_on_a_table_by_claim_alone(tmp_path, dpaccou
     assert dpaccount("check", found["certificate"])[0] == 0
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
 @pytest.mark.parametrize(
     ("use", "read"),

@@ -405,7 +405,7 @@ def certified(folder, comment="", audit="", **terms):
     return done["verdict"], [each for each in done["hazards"] if "careless.py" in each], done
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_branch_that_no_test_entered_is_named_refused_or_answered(tmp_path):
     line = f"{NO_TEST}never true in any test: careless.py:10."
     verdict, named, document = certified(tmp_path / "named")

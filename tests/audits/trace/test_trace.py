@@ -403,7 +403,7 @@ def planted_path(root, tmp_path):
     shutil.copy(root / "tests" / "planted" / "dp_sgd.py", tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize(
     ("name", "rate", "said"),
     [
@@ -424,7 +424,7 @@ def test_all_planted_training_bugs_are_found_against_a_plan(
     assert any(said in each for each in answer["findings"]), answer["findings"]
 
 
-@pytest.mark.slow(one_in=5)
+@pytest.mark.slow(one_in=10)
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize(
     "claimed", [["--plan", "plan.json"], ["--sensitivity", "1", "--relation", "add-remove"]]

@@ -149,7 +149,7 @@ def test_a_count_of_a_sequence_is_that_many_sequences(name):
     assert meets(epsilon(ev.Sequence(of=(event,), count=3)), epsilon(replace(event, count=3)))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("name", NAMES)
 def test_order_does_not_matter(name):
     event, other = SAMPLES[name], ev.Laplace(scale=5)
@@ -165,7 +165,7 @@ def test_splitting_a_cover_does_not_matter(name):
     assert meets(epsilon(event), split)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("name", slowly(COVERED, "poisson_replaced"))
 def test_parallel_covers_cost_the_worst_one(name):
     event = DRAWN if name == "sampled_without_replacement" else SAMPLES[name]

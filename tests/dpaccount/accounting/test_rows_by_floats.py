@@ -89,7 +89,7 @@ ROWS = {  # events, δ, log M, (c, period, top) of a line, relative tolerance
 }  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("name", ROWS)
 def test_delta_at_both_ends(name):
     """Removing a unit costs at most the answer; where it is the worse direction it costs that."""

@@ -62,6 +62,7 @@ def test_a_run_is_made_from_passes_and_a_target():
     assert run.epsilon("1e-5").upper <= 2
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("target", [400, 1000])
 def test_a_target_where_no_cost_is_known_closely_is_met_within_a_thousandth(target):

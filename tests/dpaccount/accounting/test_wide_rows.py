@@ -99,7 +99,7 @@ def test_rows_are_narrow(name):
     narrow(*ROWS[name])
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("name", MIXED)
 def test_rows_of_mixed_noise_are_narrow(name):
     narrow(*MIXED[name])

@@ -94,7 +94,7 @@ def test_two_steps_are_what_quadrature_finds(rows, added):
     assert_quadrature_agrees(rows, added=added)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @looped("seed", range(12))
 def test_they_agree_with_fourier_inversion(seed):
     rng = random.Random(seed)

@@ -220,6 +220,7 @@ def test_sums_of_scores_lie_closely_below_two_of_three_steps(at):
     assert float(more.curve(60)(Fraction(at)).mid()) > truth[0]
 
 
+@pytest.mark.nightly
 def test_noise_several_times_has_a_lower_end():
     """It is at most the true δ, which the bound by blocks exceeds; beside a mere upper bound there is none."""
     truth = max(two_of_three(0.8, 0.5))

@@ -358,7 +358,7 @@ def marked(name):
     return marks if "AllocatedGaussian" in name else []
 
 
-@pytest.mark.slow(one_in=2)
+@pytest.mark.slow(one_in=4)
 @pytest.mark.parametrize(
     ("name", "pair"), [pytest.param(name, pair, marks=marked(name), id=name) for name, pair in INSTANCES]
 )

@@ -69,7 +69,7 @@ def test_joint_estimates_of_laplace_noise_are_the_sums_of_single_ones(seed):
         assert estimate(s) == pytest.approx(single, rel=1e-9, abs=1e-7)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("delta", ["1e-3", "1e-9"])
 @pytest.mark.parametrize("kind", [Laplace, Gaussian])
 def test_different_samples_by_two_methods(kind, delta):

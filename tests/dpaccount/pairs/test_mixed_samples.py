@@ -170,7 +170,7 @@ def test_losses_too_many_for_a_sum_are_left_to_lattices():
 # ------------------------------------------------------------------ what lattices are left with
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize(
     ("rate", "noise", "known"),  # ε of 100 such releases by Fourier inversion of a quadrature, to 1e-6
     [
@@ -213,7 +213,7 @@ def test_many_factors_are_multiplied_without_widening():
         assert abs(found[1] - 2 * acb(0, 1001).exp()) < arb(2) ** -70
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize(
     ("kind", "above"), [("gaussian", Fraction(1, 10**17)), ("laplace", Fraction(1, 10**300))]
 )

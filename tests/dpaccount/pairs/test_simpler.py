@@ -100,6 +100,7 @@ def test_what_has_few_different_pairs_is_simple():
     assert Composition().bracketing_pairs() is None
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("others", [(Laplace(scale=2),), (Laplace(scale=2), Gaussian(sigma=3))])
 def test_several_kinds_of_noise_in_nearly_whole_samples(others):

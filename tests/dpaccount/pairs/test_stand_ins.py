@@ -494,7 +494,7 @@ def test_samples_beside_upper_bounds():
     checked(itertools.product(FEW, UPPER), SEED)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_pairs_of_events():
     checked(random.Random(2).sample(QUICK, 40), 2)
 
