@@ -18,6 +18,7 @@ from dpaccount.schemas.fields import keys
 from mechanisms.statistics.expressions import derived_columns
 from mechanisms.statistics.joins import joined_columns
 from mechanisms.table.columns import DIALECT, FILE_WORDS, Table, word
+from mechanisms.table.database import Database, named_by, names_of
 from mechanisms.table.reading import Remote, Source, check_dialect, one_file
 
 NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
@@ -144,7 +145,7 @@ def spelled(use: str) -> str:
 def claim_at(place: Place, path: Path, ledger_url: str | None = None) -> Claim:
     """Return the claim in a parsed document; `ledger_url` is the full URL of its ledger, if known."""
     lists = isinstance(place.value, dict) and place.value.get("schema") == tables.STUDY_SCHEMA
-    place = _completed(_of_study(place) if lists else place, path)
+    place = _completed(_of_study(of_query(place, path)) if lists else place, path)
     needed, optional = keys(tables.ClaimFile)
     top = place.table(("schema", *needed), optional)
     top["schema"].text(tables.SCHEMA)
@@ -202,12 +203,33 @@ def _continued(claim: Claim, place: Place, follows: Place) -> Claim:
     return replace(later, parameters=bare, earlier=tuple(pairs))
 
 
+def of_query(place: Place, path: Path) -> Place:
+    """Return a study with the statistics and derived columns that a SELECT in its ``[data]`` asks for."""
+    data = place.value.get("data")
+    if not isinstance(data, dict) or "query" not in data:
+        return place
+    from mechanisms.statistics.select import compiled  # sqlglot is of the extra `sql`
+
+    if "statistic" in place.value:
+        raise place.child("statistic").wrong("data has a query, too", "give one of them")
+    bare = replace(place, value={**place.value, "data": {k: v for k, v in data.items() if k != "query"}})
+    file, *_, table = _data(_completed(bare, path).child("data"), path, STUDY_KEYS)
+    query = place.child("data").child("query")
+    if table is None:
+        raise query.wrong("no column is declared", "declare those of the query in [data.columns]")
+    with query.placing():
+        asked = compiled(query.text(), table, (*names_of(file), str(place.value.get("name", ""))))
+    derived = {**data.get("derived", {}), **asked.derived}
+    kept = {**bare.value["data"], **({"derived": derived} if derived else {})}
+    return replace(place, value={**place.value, "statistic": asked.statistics, "data": kept})
+
+
 def _of_study(place: Place) -> Place:
     """Return a study's document as that of a claim about `STUDY`, with the statistics as parameters."""
     needed, optional = keys(tables.StudyFile)
     top = place.table(("schema", *needed), optional)
-    if not list(top["statistic"].items()):
-        raise top["statistic"].wrong("no statistic", "give one [[statistic]] or more")
+    if "statistic" not in top or not list(top["statistic"].items()):
+        raise place.wrong("no statistic", "give one [[statistic]] or more, or a query in [data]")
     kept = {key: value for key, value in place.value.items() if key not in ("schema", "statistic", "law")}
     if isinstance(kept["guarantee"], dict):
         kept["guarantee"] = {"model": "central", **kept["guarantee"]}
@@ -359,6 +381,8 @@ def _data(
     if about_any:
         return None, None, public, table
     file = _source(claim.parent, given["file"])
+    if isinstance(file, Database) and table is None:
+        raise given["file"].wrong("a table of a database needs columns", "declare [data.columns]")
     if table is not None:
         check_dialect(one_file(file), table.dialect)
     url = given["ledger"].text()
@@ -369,12 +393,12 @@ def _data(
 
 
 def _source(folder: Path, place: Place) -> Source:
-    """Return the remote source if `place` is a URL, else the path inside of `folder`."""
+    """Return what a URL at `place` names, else the path inside of `folder`."""
     text = place.text()
     if "://" not in text:
         return inside(folder, place)
     with place.placing():
-        return Remote(text)
+        return named_by(text, folder)
 
 
 #: Keys of a claim that hold real numbers, which may be written as text.

@@ -153,8 +153,7 @@ class Study:
             yield self.claim
             return
         table = self.claim.table
-        names = [] if table is None else [*table.names, *([table.identity] if table.identity else [])]
-        with as_file(self.frame, list(dict.fromkeys(names))) as path:
+        with as_file(self.frame, () if table is None else table.in_file) as path:
             yield replace(self.claim, data_file=path)
 
 

@@ -123,8 +123,8 @@ class NoisyStatistics(Additive):
     @cached_property
     def _named(self) -> tuple[Column, ...]:
         """Return the columns that the statistics name, each once: some are derived."""
-        columns = (c for s in self.statistics for c in (*s.by, *s.on, *s.declared, s.column) if c is not None)
-        return tuple({column.name: column for column in columns}.values())
+        of = ((*what.by, *what.on, *what.declared, what.column, what.per) for what in self.statistics)
+        return tuple({column.name: column for some in of for column in some if column is not None}.values())
 
     @cached_property
     def parts(self) -> tuple[tuple[Draw, ...], ...]:

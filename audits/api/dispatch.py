@@ -4,6 +4,8 @@ Catalogued classes are trusted and run here.  User code, and catalogued function
 to be attacked, run in other processes.
 """
 
+from contextlib import nullcontext
+
 from msgspec.structs import replace
 
 from audits.api import on_code, on_subject
@@ -12,6 +14,7 @@ from audits.api.requests import Audit, Certify, CertifyResult, OneRunAudit, Samp
 from audits.attack.runs import Progress
 from audits.certificate.make import AuditBudget
 from audits.claim import Claim, read_claim
+from audits.sandbox.private_data import on_disk
 from audits.sensitivity.search import Search
 from audits.subjects import catalogue
 from audits.subjects.catalogue import function_named
@@ -24,8 +27,12 @@ def certify(question: Certify, progress: Progress, claim: Claim | None = None) -
     claim = claim or read_claim(question.claim)
     if runs_apart(claim.use):
         return on_code.certify_code(question, claim, progress)
-    effort = AuditBudget(question.quick, question.jobs, counted=progress)
-    return on_subject.certify_subject(question, claim, catalogue.subject_of(claim), effort, progress)
+    effort, subject = (
+        AuditBudget(question.quick, question.jobs, counted=progress),
+        catalogue.subject_of(claim),
+    )
+    with on_disk(claim) if question.release else nullcontext(claim) as one_reading:
+        return on_subject.certify_subject(question, one_reading, subject, effort, progress)
 
 
 def audit(question: Audit | SamplesAudit | OneRunAudit, progress: Progress) -> AuditAnswer:

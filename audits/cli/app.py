@@ -31,6 +31,7 @@ work_app = App(name="work", help="Stored results of long work, so that none is r
 BUILT_IN: dict[str, dict[str, str | App]] = {
     "Publish": {
         "new": "studies:new",
+        "sql": "studies:sql",
         "release": "certificates:release",
         "certify": "certificates:certify",
         "plan": "studies:plan",

@@ -238,6 +238,7 @@ def _says_charge(claim: "Claim", *, again: bool) -> bool:
     from audits.api.dispatch import runs_apart
     from audits.certificate import make, release
     from audits.certificate.summary import cost_of
+    from audits.sandbox.private_data import on_disk
     from audits.subjects.catalogue import subject_of
     from dpaccount.ledger.answers import room
 
@@ -249,9 +250,11 @@ def _says_charge(claim: "Claim", *, again: bool) -> bool:
             say(f"{start} what its proof costs in the measure {ledger.budget.measure.name}; {left}")
             return True
         subject = subject_of(claim)
-        if shown["entries"] and not again and (identified := release.identify(claim, subject)):
-            run = release.find_run(identified, again=False)
-            if run.certificate or run.charged:
+        if shown["entries"] and not again and claim.data_file is not None:
+            with on_disk(claim) as one_reading:
+                identified = release.identify(one_reading, subject)
+            run = None if identified is None else release.find_run(identified, again=False)
+            if run is not None and (run.certificate or run.charged):
                 return False
         proved = make.proof_of(claim, subject)
         if isinstance(proved, str):

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -24,22 +24,82 @@ ROW = "-"  #: for a column of units, where each row is one
 LONGEST_ANSWER = 4000  #: bytes: a terminal gives no more of a line, and says nothing
 
 
-def new(  # noqa: PLR0913 - options
-    file: Annotated[str, Parameter(metavar="FILE")],
-    *,
-    unit: Annotated[str | None, Parameter(metavar="NAME", allow_leading_hyphen=True)] = None,
-    max_units: Whole = None,
-    max_contributions: Whole = None,
-    column: Said = None,
-    statistic: Said = None,
-    epsilon: Number = None,
-    delta: Number = None,
-    relation: Annotated[str, one_of("add-remove", "replace-one")] = "add-remove",
-    separator: Name | None = None,
-    encoding: Name = "utf-8",
-    decimal: Name | None = None,
-    thousands: Name | None = None,
-    date_format: Name | None = None,
+@dataclass(frozen=True)
+class Declarations:
+    """What `new` and `sql` are told of a file."""
+
+    unit: Annotated[str | None, Parameter(metavar="NAME", allow_leading_hyphen=True)] = None
+    """The column that says whose a row is; - if each row is a unit."""
+    max_units: Whole = None
+    """An upper bound on the number of units; under replace-one, their exact number."""
+    max_contributions: Whole = None
+    """How many rows of one unit count."""
+    column: Said = None
+    """"NAME: number 0 to 5000", integer, date, or "NAME: category A, B", boolean, text."""
+    epsilon: Number = None
+    """The total of all statistics."""
+    delta: Number = None
+    """The total; by default a power of ten below 1/(100 max_units)."""
+    relation: Annotated[str, one_of("add-remove", "replace-one")] = "add-remove"
+    """The neighbouring relation."""
+    separator: Name | None = None
+    """The separator of a CSV file; by default, the one in its header."""
+    encoding: Name = "utf-8"
+    """The encoding of a CSV file."""
+    decimal: Name | None = None
+    """The decimal mark of numbers: a point, the default, or a comma."""
+    thousands: Name | None = None
+    """The thousands separator of numbers."""
+    date_format: Name | None = None
+    """How dates are written, such as %d.%m.%Y."""
+    name: Name | None = None
+    """The study's name, and that of its file; by default, study.toml is named like the data."""
+
+    def study(self, file: str, statistic: list[str] | None = None, query: str = "") -> "NewStudy":
+        """Return the study of a file; asks on a terminal for what is not said."""
+        from audits.claim import NAME
+        from audits.studies import new as studies
+        from mechanisms.table.columns import MAX_ROWS, MOST_OF_ONE
+        from mechanisms.table.database import named_by
+
+        said = {"--unit": self.unit, "--max-units": self.max_units, "--column": self.column}
+        said["--epsilon"] = self.epsilon
+        asked, lacking = sys.stdin.isatty(), [option for option, each in said.items() if not each]
+        # No default: a wrong unit would promise less to people with several rows.
+        if lacking and not asked:
+            raise InputError(f"{lacking[0]} is missing", "give it, or answer questions on a terminal")
+        if self.name is not None and NAME.fullmatch(self.name) is None:
+            raise InputError(f"--name is {self.name[:40]!r}", f"names match {NAME.pattern}")
+        source = named_by(file, Path()) if "://" in file else Path(file)
+        separator = "\t" if self.separator == "tab" else self.separator
+        study = studies.begun(source, self.encoding, separator, self.name or "")
+        marks = {mark: getattr(self, mark) for mark in ("decimal", "thousands", "date_format")}
+        study = replace(
+            study,
+            marks={mark: each for mark, each in marks.items() if each is not None},
+            unit=None if self.unit in (None, ROW) else study.named(str(self.unit)),
+            max_units=_count("--max-units", self.max_units or "1", MAX_ROWS),
+            max_contributions=_count("--max-contributions", self.max_contributions or "1", MOST_OF_ONE),
+            epsilon=exact_argument("--epsilon", self.epsilon or "1"),
+            delta=number(self.delta, "--delta"),
+            relation=self.relation,
+        )
+        for each in self.column or ():
+            study = study.with_said(each)
+        for each in statistic or ():
+            study = study.with_statistic(each)
+        if asked:
+            more = {"--max-contributions": self.max_contributions, "--statistic": statistic or query}
+            study = _asked(study, {option for option, each in {**said, **more}.items() if each})
+        return replace(study, query=query)
+
+
+UNSAID = Declarations()  #: nothing said
+Declared = Annotated[Declarations, Parameter(name="*")]
+
+
+def new(
+    file: Annotated[str, Parameter(metavar="FILE")], *, statistic: Said = None, said: Declared = UNSAID
 ) -> int:
     """Begin a study of a file: write study.toml and its ledger from your answers.
 
@@ -50,64 +110,75 @@ def new(  # noqa: PLR0913 - options
     Parameters
     ----------
     file
-        CSV, Parquet, Arrow, a folder of these, or a URL.
-    unit
-        The column that says whose a row is; - if each row is a unit.
-    max_units
-        An upper bound on the number of units; under replace-one, their exact number.
-    max_contributions
-        How many rows of one unit count.
-    column
-        "NAME: number 0 to 5000", integer, date, or "NAME: category A, B", boolean, text.
+        CSV, Parquet, Arrow, a folder of these, or a URL: duckdb:///FILE#TABLE, or
+        postgresql://USER@HOST/DATABASE#TABLE.
     statistic
         What to publish, such as "mean minutes by city"; without any, a count.
-    epsilon
-        The total of all statistics.
-    delta
-        The total; by default a power of ten below 1/(100 max_units).
-    relation
-        The neighbouring relation.
-    separator
-        The separator of a CSV file; by default, the one in its header.
-    encoding
-        The encoding of a CSV file.
-    decimal
-        The decimal mark of numbers: a point, the default, or a comma.
-    thousands
-        The thousands separator of numbers.
-    date_format
-        How dates are written, such as %d.%m.%Y.
     """
+    return _begun(said.study(file, statistic))
+
+
+def sql(
+    query: Annotated[str, Parameter(metavar="SELECT")],
+    file: Annotated[str, Parameter(metavar="FILE")],
+    *,
+    show: Flag = False,
+    said: Declared = UNSAID,
+) -> int:
+    """Begin a study of which one SELECT says the statistics.
+
+    It writes what `new` writes, or a study with the declarations and the ledger of one that is there.
+
+    Example: `dpaccount sql "SELECT city, AVG(minutes) FROM visits GROUP BY city" study.toml --name by-city`
+
+    Parameters
+    ----------
+    query
+        COUNT(*), SUM, AVG, MEDIAN, QUANTILE_CONT, … FROM the file, with WHERE and GROUP BY (docs/sql.md).
+    file
+        As for `new`; or a study's TOML file, whose columns, unit and ledger are used.
+    show
+        Print the study that the SELECT is, and write nothing.
+    """
+    from audits.claim import claim_at, of_query
     from audits.studies import new as studies
     from audits.studies import results
-    from mechanisms.table.columns import MAX_ROWS, MOST_OF_ONE
-    from mechanisms.table.reading import Remote
+    from dpaccount.documents import parse_toml, read_bytes
 
-    said = {"--unit": unit, "--max-units": max_units, "--column": column, "--epsilon": epsilon}
-    asked, lacking = sys.stdin.isatty(), [option for option, each in said.items() if not each]
-    # No default: a wrong unit would promise less to people with several rows.
-    if lacking and not asked:
-        raise InputError(f"{lacking[0]} is missing", "give it, or answer questions on a terminal")
-    source = Remote(file) if "://" in file else Path(file)
-    study = studies.begun(source, encoding, "\t" if separator == "tab" else separator)
-    marks = {"decimal": decimal, "thousands": thousands, "date_format": date_format}
-    study = replace(
-        study,
-        marks={mark: each for mark, each in marks.items() if each is not None},
-        unit=None if unit in (None, ROW) else study.named(str(unit)),
-        max_units=_count("--max-units", max_units or "1", MAX_ROWS),
-        max_contributions=_count("--max-contributions", max_contributions or "1", MOST_OF_ONE),
-        epsilon=exact_argument("--epsilon", epsilon or "1"),
-        delta=number(delta, "--delta"),
-        relation=relation,
-    )
-    for each in column or ():
-        study = study.with_said(each)
-    for each in statistic or ():
-        study = study.with_statistic(each)
+    if not file.endswith(".toml"):
+        study = said.study(file, query=query)
+        if not show:
+            return _begun(study)
+        path, place = study.files[0], parse_toml(study.text(), str(study.files[0]))
+    else:
+        given = {name: each for name, each in vars(said).items() if each != getattr(UNSAID, name)}
+        if more := given.keys() - {"name", "epsilon", "delta"}:
+            raise InputError(f"{file} declares its {min(more)}", f"leave --{min(more).replace('_', '-')} out")
+        if said.name is None:
+            raise InputError("--name is missing", "name the new study; it is written beside the other one")
+        path, place = Path(file).with_name(f"{said.name}.toml"), parse_toml(read_bytes(Path(file)), file)
+        place = studies.asking(
+            place, said.name, query, number(said.epsilon, "--epsilon"), number(said.delta, "--delta")
+        )
+    claim = claim_at(place, path)
+    if show:
+        sys.stdout.write("\n".join(studies.as_toml(of_query(place, path).value)) + "\n")
+        return 0
+    plan = results.plan(claim)
+    studies.create(path, "\n".join([*studies.as_toml(place.value), ""]))
+    say(plain(f"wrote {path}; its ledger is {place.value['data'].get('ledger')}"))
+    sys.stdout.write(f"{plan}\n")
+    next_step(plain(f"dpaccount release {path}"))
+    return 0
+
+
+def _begun(study: "NewStudy") -> int:
+    """Write a new study, and show its plan."""
+    from audits.studies import new as studies
+    from audits.studies import results
+
+    asked = sys.stdin.isatty()
     if asked:
-        more = {"--max-contributions": max_contributions, "--statistic": statistic}
-        study = _asked(study, {option for option, each in {**said, **more}.items() if each})
         studies.write(study)  # before what may fail: no answer is lost
     plan = results.plan(study.claim())
     if not asked:
@@ -228,10 +299,11 @@ def look(study: File, *, private_output: Flag = False) -> int:
         Print although the output is no terminal, such as a log that others read.
     """
     from audits.claim import read_claim
+    from audits.sandbox.private_data import on_disk
     from audits.studies import look as looking
 
     if not private_output and not sys.stdout.isatty():
         raise InputError("look prints private data, and this is no terminal", "give --private-output")
-    claim = read_claim(study)
-    sys.stdout.write(looking.as_text(claim, looking.look(claim)) + "\n")
+    with on_disk(read_claim(study)) as claim:
+        sys.stdout.write(looking.as_text(claim, looking.look(claim)) + "\n")
     return 0

@@ -173,6 +173,10 @@ def ends_of(node: ast.expr, columns: Table) -> Term:
         return (-high, -low), integer
     if isinstance(node, ast.BinOp):
         return combined(node.op, ends_of(node.left, columns), ends_of(node.right, columns))
+    if isinstance(node, ast.IfExp):
+        check_condition(node.test, columns)
+        ((a, b), first), ((c, d), second) = (ends_of(each, columns) for each in (node.body, node.orelse))
+        return (min(a, c), max(b, d)), first and second
     if isinstance(node, ast.Call) and not node.keywords:
         return called(name_of(node.func), node.args, columns)
     raise Rejected("a formula has a part that is not read")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from audits.consistency.studies import (
     LEVELS,
+    SPREADS,
     SQUARE,
     TREE,
     LeastMove,
@@ -35,7 +36,8 @@ COUNTED, STEP, LET_PASS, FARTHEST_END = ("count", "histogram", "top"), 2.0**-24,
 ROUNDED = STEP * 1.001  # of a row's number, and more than that
 OF_INTERVALS = Fraction(19, 20)  # the level of a study's
 NEVER = 1e-15  # a probability of noise that no release shows
-NOT_DERIVED = ("median", "quantile", "regression")  # they need the noisy sums
+OPEN_ENDS = ("ratio", "regression")  # statistics whose ends may be unknown
+NOT_DERIVED = ("median", "quantile", *OPEN_ENDS)  # they need the noisy sums
 
 
 class DrawnNoise(NamedTuple):
@@ -74,7 +76,7 @@ def noise_of(each: Table, moves: list[LeastMove], drawn: list[Fraction], of: Tab
 
 def numbers_shown(each: Table, size: int) -> int:
     """Return how many numbers a statistic reports of a first draw of `size`; 0 of unlisted values."""
-    parts = {"variance": 2, "median": TREE, "quantile": TREE}
+    parts = {**dict.fromkeys(SPREADS, 2), "median": TREE, "quantile": TREE}
     numbers = len(each["on"]) + 1 if each["what"] == "regression" else size // parts.get(each["what"], 1)
     return numbers * max(len(ranks_of(each)), 1)
 
@@ -100,7 +102,7 @@ def check_widths(report: Table, held: Table) -> None:
         noise = noise_of(each, moves, drawn, held)
         if what in COUNTED:
             good = all(count_is_wide(row[0], row[1], row[2], noise[0]) for row in rows)
-        elif what == "regression":
+        elif what in OPEN_ENDS:
             good = all(a <= m <= b for m, a, b in rows if a is not None)
         else:
             low, high = map(float, ends(each["column"]))
@@ -111,20 +113,20 @@ def check_widths(report: Table, held: Table) -> None:
             elif what in NOT_DERIVED:
                 good = all(low <= a <= m <= b <= high for m, a, b in rows)
             else:
-                good = (means_are_wide if what == "mean" else variances_are_wide)(
-                    rows, (low, high), noise, held
-                )
+                squared = [tuple(x * x for x in row) for row in rows] if what == "stddev" else rows
+                check = means_are_wide if what == "mean" else variances_are_wide
+                good = check(squared, (low, high), noise, held)
         ensure(good, f"{about} is narrower than its noise allows")
 
 
 def checked_lists(lists: list[Any], size: int, what: str, about: str) -> list[tuple[Any, ...]]:
     """Return numbers with their ends; reject what are none, or not `size` many (0: any number).
 
-    Ends of a regression may be unknown.
+    Ends of a regression or ratio may be unknown.
     """
     fine = all(type(values) is list and len(values) == (size or len(lists[0])) for values in lists)
     rows = list(zip(*lists, strict=True)) if fine else [(None, 0, 0)]
-    known = [row[:1] if what == "regression" and row[1:] == (None, None) else row for row in rows]
+    known = [row[:1] if what in OPEN_ENDS and row[1:] == (None, None) else row for row in rows]
     flat = [x for row in known for x in row]
     fine = all(type(x) in (int, float) and abs(x) < FARTHEST_END for x in flat)
     ensure(fine, f"{about} is of other numbers")
@@ -257,7 +259,7 @@ def unchecked(document: Table) -> str:
         what, words = each["what"], []
         if what in NOT_DERIVED and not chosen(each):
             words += ["the intervals of"]
-        elif what == "variance":
+        elif what in SPREADS:
             words += ["the part beyond the noise of all rows together, in the intervals of"]
         elif what == "mean" and len(least_moves(each, exact=held["exact_rows"])) > 1:
             words += ["the private group sizes behind the intervals of"]

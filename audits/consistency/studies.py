@@ -19,7 +19,8 @@ Interval = tuple[Fraction, Fraction]
 TREE, LEVELS = sum(4**level for level in range(1, 6)), 5  # cells for a quantile, and of how many a row is one
 SQUARE = Fraction(8, 5)  # the weight w of a variance's sums of (z, w(z² − ½)), z in [−1, 1]
 ULPS = Fraction(1, 2**50)  # of a column's bounds: more than rounding adds to a number between them
-OF_CELLS, OF_NUMBERS = ("histogram", "top"), ("sum", "mean", "variance", "median", "quantile", "regression")
+OF_CELLS, SPREADS = ("histogram", "top"), ("variance", "stddev")
+OF_NUMBERS = ("sum", "mean", "ratio", *SPREADS, "median", "quantile", "regression")
 #: From a draw down to what is assumed of a row: Gaussian noise by relation, others by what is summed.
 GAUSSIAN = {
     REPLACED: ("fine_gaussian", "moved", "assume_lipschitz"),
@@ -143,15 +144,15 @@ def least_moves(held: Mapping[str, Any], *, exact: bool) -> list[LeastMove]:
         ensure(not by, "a regression has no groups")
         size, l1 = numbers * (numbers + 1) // 2, Fraction(numbers + 1, 2)
         return [LeastMove(f"{name}/moments", size, l1 / numbers, one, l1=(l1, l1))]
-    if what == "sum":
-        most = max(abs(low), abs(high))
-        ensure(most > 0, f"{brief(name)} sums nothing but 0")
-        far = max(((high - low) / most) ** 2, Fraction(2) if groups > 1 else one)
-        near = (min(low, Fraction(0)) / most, max(high, Fraction(0)) / most) if groups == 1 else None
-        return [LeastMove(f"{name}/sum", groups, one, far, 0, near, l1=(one, 2 * one))]
+    if what in ("sum", "ratio"):
+        summed = [summed_moves(f"{name}/sum", (low, high), groups)]
+        if what == "ratio":
+            ensure(ends(held["per"])[0] >= 0, f"{brief(name)} is per what may be negative")
+            summed.append(summed_moves(f"{name}/per", ends(held["per"]), groups))
+        return summed
     known = exact and not by and held.get("where", "").strip() == ""
     rest = [] if known else [counted(name, groups)]
-    if what == "variance":
+    if what in SPREADS:
         # A row adds (z, w(z² − ½)), whose norms are largest at z = ±1.  Two rows of a group are at most 2
         # apart in l2, as z is, and in l1 u(1 + w(2 − u)) where z is u apart: at most at u = (1 + 2w)/2w.
         w, norm = SQUARE, 1 + SQUARE / 2
@@ -159,6 +160,16 @@ def least_moves(held: Mapping[str, Any], *, exact: bool) -> list[LeastMove]:
         return [LeastMove(f"{name}/moments", 2 * groups, 1 + (w / 2) ** 2, four, l1=norms), *rest]
     near = (-one, one) if groups == 1 else None
     return [LeastMove(f"{name}/sum", groups, one, four, 0, near, l1=(one, 2 * one)), *rest]
+
+
+def summed_moves(key: str, bounds: Interval, groups: int) -> LeastMove:
+    """Return how far a row moves the sums of numbers between bounds, by group."""
+    (low, high), one = bounds, Fraction(1)
+    most = max(abs(low), abs(high))
+    ensure(most > 0, f"{brief(key)} sums nothing but 0")
+    far = max(((high - low) / most) ** 2, Fraction(2) if groups > 1 else one)
+    near = (min(low, Fraction(0)) / most, max(high, Fraction(0)) / most) if groups == 1 else None
+    return LeastMove(key, groups, one, far, 0, near, l1=(one, 2 * one))
 
 
 def check_draws(held: Table, steps: list[Table]) -> None:
@@ -236,7 +247,7 @@ def enough(move: LeastMove, given: Table) -> bool:
 
 
 ONLY_OF = {"q": ("quantile",), "k": ("top",), "bins": ("histogram", "top"), "on": ("regression",)}
-ONLY_OF |= {"method": ("median", "quantile")}
+ONLY_OF |= {"method": ("median", "quantile"), "per": ("ratio",)}
 SPLITTING = ("share", "accuracy", "epsilon")  # ways to state a statistic's part of the total
 LISTED = {"name", "what", "where", "column", "by", *ONLY_OF, *SPLITTING}
 COLUMN = {"name", "kind", "low", "high", "values", "other", "missing", "length", "formula", "of", "found"}
@@ -261,7 +272,7 @@ def check_study(asked: Table, steps: list[Table], columns: Table) -> None:
     for each in listed:
         ensure(type(each) is dict, "a statistic is a table")
         names.append(text(each.get("name")))
-        read = [each["column"]] if "column" in each else []
+        read = [each[key] for key in ("column", "per") if key in each]
         for several in ("by", "on"):
             ensure(type(each.get(several, [])) is list, f"{several} lists columns")
             read += each.get(several, [])
@@ -286,10 +297,12 @@ def check_described(listed: list[Table], held: Table, columns: Table) -> None:
             empty = "" if key in ("where", "method") else None
             same = own.get(key, "" if key == "method" else None) == claim.get(key, empty)
             ensure(same, f"{about} has another {key} than the claim lists")
-        read = [own[key] for key in ("column",) if own.get(key) is not None]
-        named = [claim["column"]] if "column" in claim else []
-        same = [each.get("name") for each in tables_of(read)] == named
-        ensure(same, f"{about} has another column than the claim lists")
+        read: list[Table] = []
+        for key in ("column", "per"):
+            several = tables_of([own[key]] if own.get(key) is not None else [])
+            same = [each.get("name") for each in several] == [claim[key]] * (key in claim)
+            ensure(same, f"{about} has another {key} than the claim lists")
+            read += several
         for key in ("by", "on"):
             several = tables_of(own.get(key))
             same = [each.get("name") for each in several] == claim.get(key, [])

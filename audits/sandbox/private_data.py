@@ -1,7 +1,8 @@
 """The private data of a release: digests of its files, and its rows, read in a separate process."""
 
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -15,6 +16,7 @@ from dpaccount.documents import digest
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.relation import adjacency
 from mechanisms.subject import Rows, Subject, View
+from mechanisms.table.database import Database
 from mechanisms.table.reading import Remote, Source, files_of, is_folder
 from mechanisms.table.rows import read_rows
 
@@ -41,6 +43,17 @@ class OnFiles(Subject, Protocol):
 
     def report(self, view: View) -> dict[str, object]:
         """Return what a run publishes, from the view alone; without this method, the whole view."""
+
+
+@contextmanager
+def on_disk(claim: Claim) -> Iterator[Claim]:
+    """Give a claim whose data, where a database has them, are in a private file: of one reading."""
+    data, table = claim.data_file, claim.table
+    if not isinstance(data, Database) or table is None:
+        yield claim
+        return
+    with data.snapshot(table.in_file) as path:
+        yield replace(claim, data_file=path)
 
 
 def stamp_of(source: Source) -> list[list[object]]:

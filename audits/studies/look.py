@@ -53,7 +53,7 @@ def look(claim: Claim) -> Looked:
         cells={name: Counter() for name in table.names}, examples={name: {} for name in table.names}
     )
     keys, secret = [], token_bytes(SECRET_BYTES)
-    names = tuple(dict.fromkeys((*table.names, *([table.identity] if table.identity else []))))
+    names = table.in_file
     files = files_of(claim.data_file)
     check_same_columns(files)  # as a release does, so that both refuse the same files
     for file in files:

@@ -17,12 +17,13 @@ from audits.reports.tables import study_of
 from audits.reports.words import right
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.risk import DISTANCE
-from dpaccount.documents import parse_toml
+from dpaccount.documents import Place, parse_toml
 from dpaccount.errors import InputError
 from dpaccount.exact import exact_argument, shown
 from dpaccount.plan.events import Approximate
 from mechanisms.table.columns import NUMERIC_KINDS
-from mechanisms.table.reading import USUAL_DIALECT, Dialect, Remote, Source, header, one_file
+from mechanisms.table.database import Database, names_of
+from mechanisms.table.reading import USUAL_DIALECT, Dialect, Remote, Source, header
 
 OTHER_NAMES: Final = {"bool": "boolean", "int": "integer", "float": "number", "string": "text"}  #: of types
 ANSWERS: Final = (
@@ -58,6 +59,8 @@ class NewStudy:
     delta: Fraction | None = None
     columns: Mapping[str, Said] = field(default_factory=dict)
     statistics: tuple[Said, ...] = ()
+    query: str = ""  #: a SELECT in place of the statistics
+    called: str = ""
 
     def __post_init__(self) -> None:
         """Refuse values that no study may have."""
@@ -81,13 +84,13 @@ class NewStudy:
     @property
     def files(self) -> tuple[Path, Path]:
         """Return the paths of the study and of its ledger."""
-        return self.folder / "study.toml", self.folder / f"{self.name}.db"
+        return self.folder / f"{self.called or 'study'}.toml", self.folder / f"{self.name}.db"
 
     @property
     def name(self) -> str:
-        """Return the study's name, that of the file."""
-        stem = Path(one_file(self.source).name).stem.lower()
-        return re.sub("[^a-z0-9._-]", "-", stem).strip(".-_")[:64] or "study"
+        """Return the study's name, by default that of the file."""
+        stem = names_of(self.source)[-1].lower()
+        return self.called or re.sub("[^a-z0-9._-]", "-", stem).strip(".-_")[:64] or "study"
 
     @property
     def protected(self) -> str:
@@ -107,13 +110,12 @@ class NewStudy:
             f"max_contributions = {self.max_contributions}  # rows of one unit that count",
         ]
         number = "private" if self.relation == "add-remove" else "public"
+        listed = self.statistics or (() if self.query else ({"name": "count", "what": "count"},))
         lines = [
             "# All that is written here becomes public with the certificate.",
             'schema = "dpaccount/study/1"',
             f"name = {_value(self.name)}",
-            "statistic = [",
-            *(f"  {_value(each)}," for each in self.statistics or ({"name": "count", "what": "count"},)),
-            "]",
+            *(["statistic = [", *(f"  {_value(each)}," for each in listed), "]"] if listed else []),
             "",
             "[guarantee]  # of all statistics together",
             f"unit = {_value(self.protected)}",
@@ -129,6 +131,7 @@ class NewStudy:
                 for key, each in vars(self.dialect).items()
                 if each != getattr(USUAL_DIALECT, key)
             ),
+            *([f"query = {_value(self.query)}"] if self.query else []),
             f"max_units = {self.max_units}",
             *(whose if self.unit is not None else []),
             "",
@@ -203,21 +206,38 @@ class NewStudy:
         return claim
 
 
-def begun(source: Source, encoding: str, separator: str | None) -> NewStudy:
+def begun(source: Source, encoding: str, separator: str | None, called: str = "") -> NewStudy:
     """Return a study of a file without columns; by default its header shows the separator.
 
     Raises `InputError` for a file without a readable header, and where a study or ledger is there.
     """
     if isinstance(source, Path) and re.search("[?#%\x00-\x1f]", str(source)):
         raise InputError("a path with ?, #, % or a control character", "rename the file or its folder")
-    names, dialect = header(source, encoding, separator)
+    if isinstance(source, Database):
+        names, dialect = source.names(), USUAL_DIALECT
+    else:
+        names, dialect = header(source, encoding, separator)
     if len({name.strip() for name in names}) < len(names):
         raise InputError("the header has two columns of one name", "rename one", str(source))
-    study = NewStudy(source, tuple(names), dialect)
+    study = NewStudy(source, tuple(names), dialect, called=called)
     for file in study.files:
         if file.exists():
             raise InputError(f"{file} is there already", "go on with it, or move it")
     return study
+
+
+def asking(
+    study: Place, name: str, query: str, epsilon: Fraction | None = None, delta: Fraction | None = None
+) -> Place:
+    """Return a study that declares what another one does, with a SELECT in place of its statistics."""
+    top = study.table(
+        ("schema", "guarantee", "data"), tuple(study.value) if isinstance(study.value, dict) else ()
+    )
+    total = {"epsilon": epsilon, "delta": delta}
+    guarantee = {**study.value["guarantee"], **{key: each for key, each in total.items() if each is not None}}
+    kept = {key: each for key, each in study.value.items() if key not in ("statistic", "edition", "follows")}
+    data = {**top["data"].value, "query": query}
+    return replace(study, value={**kept, "name": name, "guarantee": guarantee, "data": data})
 
 
 def write(study: NewStudy) -> None:
@@ -229,18 +249,22 @@ def write(study: NewStudy) -> None:
 
     path, ledger = study.files
     study.claim()
-    try:
-        # Created, never opened: a file that appeared meanwhile stays as it is.
-        with path.open("x", encoding="utf-8") as file:
-            file.write(study.text())
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}", "give a file in a folder where one may write") from None
+    create(path, study.text())
     total = {"epsilon": shown(study.epsilon), "delta": shown(study.share)}
     try:
         init(f"sqlite:///{ledger}", **total, unit=study.protected, relation=study.relation)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
+
+
+def create(path: Path, text: str) -> None:
+    """Write a new file; raises `InputError` where it is there, or cannot be."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}", "give a name in a folder where one may write") from None
 
 
 @lru_cache
@@ -273,6 +297,21 @@ def _declared(answer: str, marks: Mapping[str, str]) -> Said:
 
 
 # ------------------------------------------------------------------ as TOML
+
+
+def as_toml(table: Mapping[str, object], at: tuple[str, ...] = ()) -> list[str]:
+    """Return the lines of a TOML file: values, then tables, those of tables alone without nesting."""
+    inner = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    lines = [f"{_key(key)} = {_value(value)}" for key, value in table.items() if key not in inner]
+    for key, value in inner.items():
+        rows = value if all(isinstance(each, Mapping) for each in value.values()) else None
+        own = (
+            [f"{_key(name)} = {_value(each)}" for name, each in rows.items()]
+            if rows
+            else as_toml(value, (*at, key))
+        )
+        lines += ["", f"[{'.'.join(map(_key, (*at, key)))}]", *own]
+    return lines
 
 
 def _value(value: object) -> str:

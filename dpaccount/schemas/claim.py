@@ -136,7 +136,9 @@ STATISTICS: Final = (
     "top",
     "sum",
     "mean",
+    "ratio",
     "variance",
+    "stddev",
     "median",
     "quantile",
     "regression",
@@ -157,6 +159,7 @@ class StatisticTable(Closed, frozen=True):
     k: int | Absent = UNSET
     method: Literal["levels", "exponential"] | Absent = UNSET
     on: list[str] | Absent = UNSET
+    per: str | Absent = UNSET
     share: Number | Absent = UNSET
     accuracy: Number | Absent = UNSET
     epsilon: Number | Absent = UNSET
@@ -173,11 +176,15 @@ class StudyGuarantee(Closed, frozen=True):
 
 
 class StudyData(DataTable, frozen=True):
-    """The table, by the names to use beside those that certificates keep (`id`, `rows`, `max_rows`)."""
+    """The table, by the names to use beside those that certificates keep (`id`, `rows`, `max_rows`).
+
+    A SELECT as the `query` takes the place of the statistics.
+    """
 
     unit_column: str | Absent = UNSET
     max_units: Number | Absent = UNSET
     max_contributions: Number | Absent = UNSET
+    query: str | Absent = UNSET
 
 
 class StudyFile(Closed, frozen=True, tag_field="schema", tag=STUDY_SCHEMA):
@@ -186,7 +193,7 @@ class StudyFile(Closed, frozen=True, tag_field="schema", tag=STUDY_SCHEMA):
     name: Annotated[str, Meta(pattern=f"^{CLAIM_NAME}$")]
     guarantee: StudyGuarantee
     data: StudyData
-    statistic: list[StatisticTable]
+    statistic: list[StatisticTable] | Absent = UNSET
     law: Literal["gaussian", "laplace"] | Absent = UNSET
     audit: AuditTable | Absent = UNSET
     assume: dict[str, str] | Absent = UNSET

@@ -14,7 +14,7 @@ from dpaccount.numerics.bisection import bisect_ratio
 from mechanisms.shared import accuracy, confidence, grid
 from mechanisms.statistics import choices
 from mechanisms.statistics.draws import BITS, BRANCHES, LEVELS, ROUNDED, SQUARE, Draw, draws
-from mechanisms.statistics.statistic import LARGEST, Statistic
+from mechanisms.statistics.statistic import LARGEST, OPEN_WIDTHS, Statistic
 from mechanisms.statistics.unlisted import FINEST
 
 INTERVAL_LEVEL: Final = Fraction(19, 20)  #: of the intervals that a wanted accuracy is about
@@ -161,7 +161,7 @@ def moved_by(draw: Draw, law: str, *, vary: bool) -> Fraction:
 
 def has_pure_width(what: Statistic) -> bool:
     """Return whether the width of a statistic's intervals under Laplace noise is known before."""
-    return what.chosen or what.what in ("count", "histogram", "top", "sum", "mean", "variance")
+    return what.chosen or what.what not in OPEN_WIDTHS
 
 
 def is_narrower(one: Planned, other: Planned) -> bool:

@@ -14,8 +14,10 @@ import numpy as np
 
 from dpaccount.noise.samplers import Floats, Integers
 from mechanisms.statistics.statistic import CELLED, Statistic
+from mechanisms.table.columns import Column
 
 BITS: Final = 24  #: sums are multiples of 2^−BITS
+PER: Final = "/per"  #: ends the key of a ratio's divisor
 MARGIN: Final = Fraction(1, 2**16)  #: of norms, for the rounding of a row's numbers to that grid
 ROUNDED: Final = 2.0**-BITS * 1.001  #: how far a row's number may be rounded, and more than that
 BRANCHES: Final = 4  #: cells that a cell of the level above has
@@ -76,6 +78,16 @@ def twice(norm: Fraction) -> tuple[Fraction, Fraction]:
     return norm + MARGIN, 2 * norm + MARGIN
 
 
+def _sum(key: str, column: Column, groups: int) -> Draw:
+    """Return the sums of a column by group, in units of the largest magnitude within its bounds."""
+    low, high = map(Fraction, column.bounds)
+    most = max(abs(low), abs(high))
+    reach = max((high - low) / most, root(Fraction(2)) if groups > 1 else Fraction(1))
+    interval = (min(low, Fraction(0)) / most, max(high, Fraction(0)) / most) if groups == 1 else None
+    l1 = None if interval else twice(Fraction(1))
+    return Draw(key, groups, 1 + MARGIN, reach + MARGIN, 0, interval, l1=l1)
+
+
 @lru_cache(maxsize=256)
 def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
     """Return the draws of a statistic; `known`: the number of rows in its one group is public.
@@ -98,19 +110,14 @@ def draws(what: Statistic, *, known: bool) -> tuple[Draw, ...]:
     match what.what:
         case "count" | "histogram" | "top":
             return (counts(name, groups * what.cells),)
-        case "sum":
-            low, high = map(Fraction, what.valued.bounds)
-            most = max(abs(low), abs(high))
-            reach = max((high - low) / most, root(Fraction(2)) if groups > 1 else Fraction(1))
-            ends = min(low, Fraction(0)) / most, max(high, Fraction(0)) / most
-            interval = ends if groups == 1 else None
-            l1 = None if interval else twice(Fraction(1))
-            return (Draw(f"{name}/sum", groups, 1 + MARGIN, reach + MARGIN, 0, interval, l1=l1),)
+        case "sum" | "ratio":
+            whole = _sum(f"{name}/sum", what.valued, groups)
+            return (whole,) if what.per is None else (whole, _sum(f"{name}{PER}", what.per, groups))
         case "mean":
             interval = (Fraction(-1), Fraction(1)) if groups == 1 else None
             l1 = None if interval else twice(Fraction(1))
             return (Draw(f"{name}/sum", groups, 1 + MARGIN, 2 + MARGIN, 0, interval, l1=l1), *number)
-        case "variance":
+        case "variance" | "stddev":
             norm = root(1 + SQUARE**2 / 4)
             l1 = (
                 twice(1 + SQUARE / 2)
@@ -139,9 +146,9 @@ def totals(what: Statistic, draw: Draw, codes: Mapping[str, Floats], bits: int) 
     group = what.group_of(codes)
     there = group >= 0
     group, some = group[there], {name: column[there] for name, column in codes.items()}
-    if what.what == "sum":
-        most = max(map(abs, what.valued.bounds))
-        part = some[what.valued.name] / most
+    if what.what in ("sum", "ratio"):
+        column = what.per if what.per and draw.key.endswith(PER) else what.valued
+        part = some[column.name] / max(map(abs, column.bounds))
         if draw.interval is None:
             return _summed(group, [part], draw.size, bits)
         low, high = (end * 2**bits for end in draw.interval)  # a quotient may be beyond them

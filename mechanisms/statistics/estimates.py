@@ -46,13 +46,23 @@ def estimate(
             return _quantiles(what, noisy[0], reach)
         case "regression":
             return _coefficients(what, noisy[0], reach[0])
-    if known:
-        size, off = np.full(what.groups, float(rows)), 0.0
-    else:
-        size, off = noisy[1], reach[1]
+        case "ratio":
+            return _ratios(what, noisy, reach, rows)
+    return _of_groups(what, noisy, reach, rows if known else None)
+
+
+def _of_groups(what: Statistic, noisy: Sequence[Floats], reach: Sequence[float], rows: int | None) -> Ends:
+    """Return means, variances or standard deviations: of `rows`, or of noisy numbers of rows."""
+    size, off = (noisy[1], reach[1]) if rows is None else (np.full(what.groups, float(rows)), 0.0)
     sizes = np.maximum(size, 1), np.maximum(size - off, 1), np.maximum(size + off, 1)
     empty = size + off < 1  # of no rows nothing is known
-    return (_means if what.what == "mean" else _variances)(what, noisy[0], reach[0], sizes, empty)
+    if what.what == "mean":
+        return _means(what, noisy[0], reach[0], sizes, empty)
+    middle, low, high = _variances(what, noisy[0], reach[0], sizes, empty)
+    if what.what == "variance":
+        return middle, low, high
+    low, high = np.sqrt(low) * (1 - ULPS), np.sqrt(high) * (1 + ULPS)
+    return np.clip(np.sqrt(middle), low, high), low, high
 
 
 def _counts(noisy: Floats, reach: float) -> Ends:
@@ -66,6 +76,27 @@ def _sums(what: Statistic, noisy: Floats, reach: float) -> Ends:
     most = max(map(abs, what.valued.bounds))
     wide = reach * (1 + SLACK) + np.abs(noisy) * SLACK
     return noisy * most, (noisy - wide) * most, (noisy + wide) * most
+
+
+def _ratios(what: Statistic, noisy: Sequence[Floats], reach: Sequence[float], rows: int) -> Ends:
+    """Return quotients of two sums; no end is known where the divisor may be 0.
+
+    In absolute terms no quotient of positive sums is nearer to an end than those of their own ends.
+    """
+    columns = [column for column in (what.column, what.per) if column is not None]
+    units = [max(map(abs, column.bounds)) for column in columns]
+    numbers = [part * unit for part, unit in zip(noisy, units, strict=True)]
+    wide = [
+        (off + rows * ROUNDED + np.abs(part) * SLACK) * (1 + SLACK) * unit
+        for part, off, unit in zip(noisy, reach, units, strict=True)
+    ]
+    known = numbers[1] > wide[1]
+    fewest, most = np.where(known, numbers[1] - wide[1], 1), np.where(known, numbers[1] + wide[1], 1)
+    low, high = accuracy.quotient(numbers[0] - wide[0], numbers[0] + wide[0], fewest, most)
+    low, high = (
+        np.where(known, end + np.abs(end) * out, np.nan) for end, out in ((low, -SLACK), (high, SLACK))
+    )
+    return numbers[0] / np.maximum(numbers[1], wide[1]), low, high
 
 
 def _quotients(total: Floats, wide: float, sizes: Sizes) -> tuple[Floats, Floats]:

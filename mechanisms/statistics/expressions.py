@@ -4,9 +4,9 @@ Nothing else is read: so which rows count, such as ``age >= 18 and readmitted ==
 that no file has, depend on each row alone.  A formula is arithmetic, a condition, or ``bins(…, edges)``, a
 category of which a bin holds its lower edge.
 
-Arithmetic has ``+ - * /``, ``min``, ``max`` and ``abs``, and ``year``, ``month`` or ``weekday`` (1 is Monday)
-of a date.  The difference of two dates is a number of days.  Bounds follow by exact interval arithmetic; each
-number in between is clipped to its bounds, so that no rounding leaves them.
+Arithmetic has ``+ - * /``, ``min``, ``max`` and ``abs``, ``… if … else …``, and ``year``, ``month`` or
+``weekday`` (1 is Monday) of a date.  The difference of two dates is a number of days.  Bounds follow by exact
+interval arithmetic; each number in between is clipped to its bounds, so that no rounding leaves them.
 """
 
 import ast
@@ -96,6 +96,8 @@ def term(node: ast.expr, known: Mapping[str, Column]) -> Term:
             )
         case ast.Call(func=ast.Name(id="min" | "max" as name), args=[_, _, *_] as some, keywords=[]):
             return _extreme(name, [term(each, known) for each in some])
+        case ast.IfExp(test=test, body=body, orelse=other):
+            return _either(_compiled(test, known), term(body, known), term(other, known))
     raise InputError(f"{ast.unparse(node)[:60]!r} is no arithmetic that is read", OF_FORMULAS)
 
 
@@ -146,6 +148,23 @@ _ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
+
+
+def _either(holds: "Holds", one: Term, other: Term) -> Term:
+    """Return the term that is one where a condition holds, and another one elsewhere."""
+
+    def exact(row: Mapping[str, Fraction]) -> Fraction:
+        # A condition is decided as by exact numbers, which a row's codes are.
+        codes = {name: np.array([float(number)]) for name, number in row.items()}
+        return one.exact(row) if holds(codes)[0] else other.exact(row)
+
+    return Term(
+        (min(one.ends[0], other.ends[0]), max(one.ends[1], other.ends[1])),
+        one.whole and other.whole,
+        lambda codes: np.where(holds(codes), one.numbers(codes), other.numbers(codes)),
+        exact,
+        max(one.error, other.error),
+    )
 
 
 def _combined(node: ast.expr, left: Term, op: ast.operator, right: Term) -> Term:

@@ -22,8 +22,17 @@ from mechanisms.table.bind_columns import Cells, cells_of, edges_of
 from mechanisms.table.cells import texts_of, width
 from mechanisms.table.columns import NUMERIC_KINDS, Column, Table
 
-VALUED: Final = ("sum", "mean", "variance", "median", "quantile")  #: of one column of numbers
+VALUED: Final = (
+    "sum",
+    "mean",
+    "ratio",
+    "variance",
+    "stddev",
+    "median",
+    "quantile",
+)  #: of a column of numbers
 RANKED: Final = ("median", "quantile")
+OPEN_WIDTHS: Final = (*RANKED, "ratio", "stddev", "regression")  #: whose intervals' widths depend on the data
 CELLED: Final = ("histogram", "top")  #: of one column's cells
 STATISTIC_NAME: Final = re.compile(r"[A-Za-z0-9][\w %+,.()=-]{0,99}")  #: a file is called by it
 MOST_BY: Final = 3  #: columns by which a statistic is grouped
@@ -47,6 +56,7 @@ class Statistic:
 
     `bins` are the edges between cells of a histogram of numbers, `q` are a quantile's ranks and `method` says
     how it is found; `k` is how many cells a `top` lists, `on` are the features of a regression of `column`.
+    A ratio is the sum of `column` over that of `per`, whose numbers are not negative.
     Of a study's total this statistic gets a `share` relative to the others', or what it needs for 95 %
     intervals of half-width `accuracy` (ranks, if it is chosen), or what costs `epsilon` alone, at the
     total's δ.
@@ -65,6 +75,7 @@ class Statistic:
     k: int | None = None
     method: str = ""
     on: tuple[Column, ...] = ()
+    per: Column | None = None
     share: Fraction = Fraction(1)
     accuracy: Fraction | None = None
     epsilon: Fraction | None = None
@@ -97,7 +108,7 @@ class Statistic:
             right = "leave column out" if what == "count" else "name its column"
             raise InputError(f"{self.name} is a {what}", right)
         if what in (*VALUED, "regression"):
-            for each in (column, *self.on):
+            for each in (column, *self.on, *([self.per] if what == "ratio" else [])):
                 if each is None or each.kind not in (*NUMERIC_KINDS, "boolean"):
                     named = "nothing" if each is None else f"{each.name}, a {each.kind}"
                     raise InputError(f"{self.name} is a {what} of {named}", "name a number or integer column")
@@ -122,11 +133,12 @@ class Statistic:
             (bool(self.q), ("quantile",), "q is for a quantile"),
             (self.k is not None, ("top",), "k is for a top"),
             (bool(self.on), ("regression",), "on is for a regression"),
+            (self.per is not None, ("ratio",), "per is for a ratio"),
             (bool(self.method), RANKED, "method is for a median or quantile"),
         ):
             if given and self.what not in kinds:
                 raise InputError(f"{self.name} is a {self.what}", f"{what}: leave it out")
-        self._check_ranks()
+        self._check_own_terms()
         most = MOST_GROUPS if self.unlisted else self.cells
         if self.what == "top" and not (self.k is not None and 1 <= self.k <= most):
             raise InputError(f"{self.name} is a top", f"give k, from 1 to its {most} cells")
@@ -143,13 +155,17 @@ class Statistic:
                 raise InputError(f"{self.name} has a bad {word}", "give one in [1e-15, 1e15]")
         if self.unlisted and self.bins:
             raise InputError(f"{self.name} counts unlisted values", "leave bins out")
-        if self.accuracy is not None and self.what in (*RANKED, "regression") and not self.chosen:
+        if self.accuracy is not None and self.what in OPEN_WIDTHS and not self.chosen:
             raise InputError(
                 f"{self.name} is a {self.what}, whose interval depends on the data",
                 "give an epsilon or a share instead",
             )
 
-    def _check_ranks(self) -> None:
+    def _check_own_terms(self) -> None:
+        if self.what == "ratio" and self.per is None:
+            raise InputError(f"{self.name} is a ratio", "give per, the column by whose sum it divides")
+        if self.per is not None and self.per.bounds[0] < 0:
+            raise InputError(f"{self.name} is per {self.per.name}, which may be negative", "declare low = 0")
         if self.what == "quantile" and not (self.q and all(0 < rank < 1 for rank in self.q)):
             raise InputError(f"{self.name} is a quantile", "give q between 0 and 1, such as q = 0.9")
         if list(self.q) != sorted(set(self.q)) or len(self.q) > MOST_RANKS:
@@ -336,8 +352,7 @@ def read_statistic(place: Place, table: Table) -> Statistic:
     names = {field.name for field in fields(Statistic)} - {"name", "what", "declared"}
     given = place.table(("name", "what"), tuple(sorted(names)))
     terms: dict[str, Any] = {"name": given["name"].text(), "what": given["what"].text(*STATISTICS)}
-    if "column" in given:
-        terms["column"] = table.named_at(given["column"])
+    terms |= {key: table.named_at(given[key]) for key in ("column", "per") if key in given}
     for key in ("by", "on"):
         if key in given:
             terms[key] = tuple(map(table.named_at, given[key].items()))

@@ -361,6 +361,11 @@ class Table:
         return tuple(column.name for column in self.columns)
 
     @property
+    def in_file(self) -> tuple[str, ...]:
+        """Return the names of all columns that are read: the declared ones, and that of the units."""
+        return tuple(dict.fromkeys((*self.names, *([self.identity] if self.identity else []))))
+
+    @property
     def every(self) -> tuple[Column, ...]:
         """Return all columns, those that are derived too."""
         return (*self.columns, *self.derived)

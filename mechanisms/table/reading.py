@@ -273,7 +273,7 @@ def batches(
 
 def check_dialect(file: DataFile, dialect: Dialect) -> None:
     """Refuse a separator or an encoding for a file that is known to be no CSV file."""
-    if file.kind in KNOWN[1:] and dialect != USUAL_DIALECT:
+    if (file.kind in KNOWN[1:] or "#" in file.kind) and dialect != USUAL_DIALECT:  # or a database's table
         raise InputError("separator and encoding are of CSV files", "leave them out", str(file.place))
 
 

@@ -1,0 +1,429 @@
+"""One SELECT as the statistics of a study: its columns, groups and conditions in the study's own terms.
+
+sqlglot accepts much: what is not in `PARTS`, with every part of it, is refused by name.  What is left means
+what the study says: a missing cell is the column's declared default, and numbers are clipped to their bounds.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from dpaccount.errors import InputError
+from mechanisms.statistics.expressions import derived
+from mechanisms.statistics.joins import JoinedColumn
+from mechanisms.statistics.statistic import MOST_BY
+from mechanisms.table.columns import Column, Table
+
+try:
+    import sqlglot
+    from sqlglot import exp
+except ImportError:
+    raise InputError("sqlglot reads SQL", "pip install 'dpaccount[sql]'") from None
+
+LONGEST: Final = 10_000  #: characters of a query
+OPERATORS: Final[Mapping[type, str]] = {
+    **{exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.And: "and", exp.Or: "or"},
+    **{exp.EQ: "==", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="},
+}
+COMPARED: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+CONDITIONS: Final = (exp.And, exp.Or, exp.Not, exp.Between, exp.In, *COMPARED)
+FUNCTIONS: Final[Mapping[type, str]] = {
+    **{exp.Least: "min", exp.Greatest: "max", exp.Abs: "abs", exp.Year: "year", exp.Month: "month"}
+}
+OF_ROWS: Final[Mapping[type, str]] = {  #: statistics of one column
+    **{exp.Sum: "sum", exp.Avg: "mean", exp.Median: "median"},
+    **{exp.VariancePop: "variance", exp.StddevPop: "stddev"},
+}
+#: what is read: each kind of node, and which of its parts
+PARTS: Final[Mapping[type, tuple[str, ...]]] = {
+    **{exp.Select: ("expressions", "from_", "joins", "where", "group", "order", "limit")},
+    **{exp.From: ("this",), exp.Table: ("this", "db", "alias"), exp.TableAlias: ("this",)},
+    **{exp.Join: ("this", "side", "on", "using"), exp.Where: ("this",), exp.Group: ("expressions",)},
+    **{exp.Order: ("expressions",), exp.Ordered: ("this", "desc", "nulls_first"), exp.Limit: ("expression",)},
+    **{exp.Identifier: ("this", "quoted"), exp.Column: ("this", "table"), exp.Alias: ("this", "alias")},
+    **{exp.Literal: ("this", "is_string"), exp.Boolean: ("this",), exp.Star: (), exp.Paren: ("this",)},
+    **{exp.Neg: ("this",), exp.Not: ("this",), exp.Between: ("this", "low", "high")},
+    **dict.fromkeys((*OPERATORS, *COMPARED), ("this", "expression")),
+    **{exp.Div: ("this", "expression", "typed", "safe"), exp.In: ("this", "expressions")},
+    **{exp.Case: ("this", "ifs", "default"), exp.If: ("this", "true"), exp.Abs: ("this",)},
+    **dict.fromkeys((exp.Least, exp.Greatest), ("this", "expressions", "ignore_nulls")),
+    **{exp.Year: ("this",), exp.Month: ("this",), exp.Extract: ("this", "expression"), exp.Var: ("this",)},
+    **{exp.Cast: ("this", "to"), exp.DataType: ("this", "nested"), exp.Anonymous: ("this", "expressions")},
+    **{exp.Count: ("this", "big_int"), exp.Distinct: ("expressions",), exp.Filter: ("this", "expression")},
+    **dict.fromkeys(OF_ROWS, ("this",)),
+    **{exp.WithinGroup: ("this", "expression"), exp.PercentileCont: ("this", "expression")},
+    **{exp.Array: ("expressions", "value_constructor")},
+}
+HINTS: Final = {
+    **{"Subquery": "write one SELECT", "having": "filter the released table", "distinct": "write GROUP BY"},
+    **{"Stddev": "write STDDEV_POP", "StddevSamp": "write STDDEV_POP", "Variance": "write VAR_POP"},
+    **{
+        "Min": "write QUANTILE_CONT(x, 0.01)",
+        "Max": "write QUANTILE_CONT(x, 0.99)",
+        "Union": "write two queries",
+    },
+    **{
+        "Is": "a missing cell has a declared value: compare with that one",
+        "Like": "compare with listed values",
+    },
+    **{"with_": "write one SELECT", "Window": "write GROUP BY", "Star": "name the statistics that you want"},
+}
+Node = exp.Expr
+Said = dict[str, Any]  #: a statistic as a file declares it
+
+
+@dataclass
+class Query:
+    """What a SELECT on a table says in a study's terms: `derived` columns, and `statistics`."""
+
+    table: Table
+    tables: Mapping[
+        str, str | None
+    ]  #: names in the query, in lower case: the joined table, None for the data
+    derived: dict[str, str] = field(default_factory=dict)
+    statistics: list[Said] = field(default_factory=list)
+
+    @property
+    def known(self) -> dict[str, Column]:
+        """Return the columns that expressions may name."""
+        known = {column.name: column for column in self.table.every}
+        for name, formula in self.derived.items():
+            known[name] = derived(name, formula, tuple(known.values()))
+        return known
+
+    # ------------------------------------------------------------------ columns
+
+    def column(self, node: exp.Column) -> Column:
+        """Return the column that is named; raises `InputError` where that is none, or two."""
+        name, of = node.this.name, node.args.get("table")
+        if of is not None and of.name.lower() not in self.tables:
+            raise InputError(f"{node.sql()} is of no table of the query", f"known: {', '.join(self.tables)}")
+        where = None if of is None else self.tables[of.name.lower()]
+        listed = [each for each in self.known.values() if of is None or where == _joined(each)]
+        found = [each for each in listed if each.name == name]
+        if not found and not node.this.args.get("quoted"):
+            found = [each for each in listed if each.name.casefold() == name.casefold()]
+        if len(found) != 1:
+            names = ", ".join(each.name for each in listed)
+            what = f"no column {node.sql()[:60]}" if not found else f"{name[:60]} is the name of two columns"
+            raise InputError(what, f"there are {names[:200]}" if not found else "write it in double quotes")
+        if of is None and found[0].name in self._keys:
+            what = f"{name} is in two tables"
+            raise InputError(
+                what, f"write {next(key for key, to in self.tables.items() if to is None)}.{name}"
+            )
+        return found[0]
+
+    @property
+    def _keys(self) -> set[str]:
+        """Return the names of columns by which tables of the query are joined."""
+        used = [each for each in self.table.derived if _joined(each) in set(self.tables.values()) - {None}]
+        return {each.of[0].name for each in used if isinstance(each, JoinedColumn)}
+
+    def named(self, node: Node, wish: str = "") -> str:
+        """Return the name of a column that an expression is: one there is, or a derived one."""
+        node = _bare(node)
+        if isinstance(node, exp.Column):
+            return self.column(node).name
+        formula = self.condition(node) if isinstance(node, CONDITIONS) else self.formula(node)
+        if isinstance(node, exp.Literal | exp.Neg) and not list(node.find_all(exp.Column)):
+            raise InputError(f"{node.sql()} names no column", "write COUNT(*) for a number of rows")
+        there = [name for name, text in self.derived.items() if text == formula]
+        if there:
+            return there[0]
+        if wish in self.known:
+            raise InputError(f"AS {wish[:60]} is the name of a column", "give another one")
+        name = wish or re.sub(r"\W+", "_", node.sql().lower()).strip("_")[:60]
+        known = {each.casefold() for each in self.known}
+        while name.casefold() in known:
+            name += "_"
+        self.derived[name] = formula
+        return name
+
+    # ------------------------------------------------------------------ expressions
+
+    def formula(self, node: Node) -> str:
+        """Return arithmetic as a study writes it."""
+        node = _bare(node)
+        match node:
+            case exp.Column():
+                return f"`{self.column(node).name}`"
+            case exp.Literal(is_string=False):
+                return str(node.this)
+            case exp.Neg():
+                return f"(-{self.formula(node.this)})"
+            case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
+                left, right = self.formula(node.this), self.formula(node.expression)
+                return f"({left} {OPERATORS[type(node)]} {right})"
+            case exp.Cast() if node.to.this in exp.DataType.REAL_TYPES:
+                return self.formula(node.this)
+            case exp.Case():
+                return self._case(node)
+        return self._called(node)
+
+    def _called(self, node: Node) -> str:
+        """Return a function as a study writes it."""
+        match node:
+            case exp.Least() | exp.Greatest():
+                some = ", ".join(map(self.formula, [node.this, *node.expressions]))
+                return f"{FUNCTIONS[type(node)]}({some})"
+            case exp.Abs() | exp.Year() | exp.Month():
+                return f"{FUNCTIONS[type(node)]}({self.formula(node.this)})"
+            case exp.Extract() if node.name.lower() in ("year", "month"):
+                return f"{node.name.lower()}({self.formula(node.expression)})"
+            case exp.Anonymous() if node.name.lower() in ("bins", "weekday"):
+                return f"{node.name.lower()}({', '.join(map(self.formula, node.expressions))})"
+        raise _refused(node)
+
+    def _case(self, node: exp.Case) -> str:
+        """Return a CASE as a conditional value."""
+        if node.args.get("default") is None or node.this is not None:
+            raise InputError(f"{node.sql()[:60]}: CASE", "write CASE WHEN … THEN … ELSE … END")
+        ways = [
+            f"{self.formula(one.args['true'])} if {self.condition(one.this)} else "
+            for one in node.args["ifs"]
+        ]
+        return f"({''.join(ways)}{self.formula(node.args['default'])})"
+
+    def condition(self, node: Node) -> str:
+        """Return a condition as a study writes it."""
+        node = _bare(node)
+        match node:
+            case exp.And() | exp.Or():
+                left, right = self.condition(node.this), self.condition(node.expression)
+                return f"({left} {OPERATORS[type(node)]} {right})"
+            case exp.Not():
+                return f"(not {self.condition(node.this)})"
+            case exp.Between():
+                low, this, high = map(self._side, (node.args["low"], node.this, node.args["high"]))
+                return f"({low} <= {this} and {this} <= {high})"
+            case exp.In() if node.expressions:
+                this = self._side(node.this)
+                return f"({' or '.join(f'{this} == {self._side(each)}' for each in node.expressions)})"
+            case exp.Column() if self.column(node).kind == "boolean":
+                return f"`{self.column(node).name}`"
+            case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
+                return f"({self._side(node.this)} {OPERATORS[type(node)]} {self._side(node.expression)})"
+        raise _refused(node, "write a comparison of columns and constants")
+
+    def _side(self, node: Node) -> str:
+        node = _bare(node)
+        match node:
+            case exp.Literal(is_string=True):
+                return json.dumps(node.this, ensure_ascii=False)
+            case exp.Boolean():
+                return str(node.this).lower()
+            case exp.Cast(this=exp.Literal(is_string=True)) if node.to.this in exp.DataType.TEMPORAL_TYPES:
+                return self._side(node.this)
+        return self.formula(node)
+
+    # ------------------------------------------------------------------ statistics
+
+    def add(self, node: Node, name: str, by: list[str], where: str) -> None:
+        """Add what an aggregate asks for."""
+        node, wheres = _bare(node), [where] if where else []
+        if isinstance(node, exp.Filter):
+            wheres.append(self.condition(node.expression.this))
+            node = _bare(node.this)
+        match node.this if isinstance(node, exp.AggFunc) else None:
+            case exp.Case(
+                this=None, args={"default": None, "ifs": [one]}
+            ):  # the others are NULL, which no one counts
+                wheres.append(self.condition(one.this))
+                value = one.args["true"]
+                only = isinstance(node, exp.Count) and isinstance(value, exp.Literal)
+                node = exp.Count(this=exp.Star()) if only else type(node)(this=value)
+        said = self._aggregate(node)
+        column = said.get("column")
+        title = name or f"{said['what']}{'' if column is None else f' of {column}'}"
+        title, taken = re.sub(r"[^\w %+,.()=-]", "-", title)[:100], {each["name"] for each in self.statistics}
+        numbers = (f"{title} {number}" for number in range(2, len(taken) + 3))
+        said = {
+            "name": title if name or title not in taken else next(n for n in numbers if n not in taken),
+            **said,
+        }
+        condition = f"({') and ('.join(wheres)})" if len(wheres) > 1 else "".join(wheres)
+        said |= ({"by": by} if by else {}) | ({"where": condition} if condition else {})
+        self.statistics.append(said)
+
+    def _aggregate(self, node: Node) -> Said:
+        match node:
+            case exp.Count(this=exp.Star()):
+                return {"what": "count"}
+            case exp.Count(this=exp.Distinct(expressions=[one])):
+                return self._units(one)
+            case exp.Count():
+                raise InputError(
+                    f"{node.sql()[:60]} leaves out NULL, which has a value here", "write COUNT(*)"
+                )
+            case exp.PercentileCont() if node.args.get("expression") is not None:
+                return self._quantile(node.this, node.expression)
+            case exp.WithinGroup(this=exp.PercentileCont(expression=None)):
+                of, *more = node.expression.expressions
+                if not more and not of.args.get("desc"):
+                    return self._quantile(of.this, node.this.this)
+            case exp.Div(this=exp.Sum(), expression=exp.Sum()):
+                return {
+                    "what": "ratio",
+                    "column": self.named(node.this.this),
+                    "per": self.named(node.expression.this),
+                }
+            case exp.Div(this=exp.Sum(), expression=exp.Count(this=exp.Star())):
+                return {"what": "mean", "column": self.named(node.this.this)}
+            case _ if type(node) in OF_ROWS:
+                return {"what": OF_ROWS[type(node)], "column": self.named(node.this)}
+        raise _refused(node, "write COUNT(*), SUM, AVG, MEDIAN, QUANTILE_CONT, VAR_POP or STDDEV_POP")
+
+    def _units(self, node: Node) -> Said:
+        unit = self.table.identity
+        if not isinstance(node, exp.Column) or unit is None or node.name.casefold() != unit.casefold():
+            raise InputError(
+                f"COUNT(DISTINCT {node.sql()[:60]})", f"only units can be counted so: {unit or 'none'}"
+            )
+        if self.table.max_rows > 1:
+            more = "let max_contributions be 1 for it: then each unit has one row that counts"
+            raise InputError("COUNT(DISTINCT unit) where several rows of a unit count", more)
+        return {"what": "count"}
+
+    def _quantile(self, of: Node, ranks: Node) -> Said:
+        several = ranks.expressions if isinstance(ranks, exp.Array) else [ranks]
+        if not all(isinstance(each, exp.Literal) and not each.is_string for each in several):
+            raise InputError(f"{ranks.sql()[:60]} is no rank", "write QUANTILE_CONT(x, 0.9), or [0.1, 0.9]")
+        q: Any = [str(each.this) for each in several]
+        return {"what": "quantile", "column": self.named(of), "q": q if len(q) > 1 else q[0]}
+
+
+def compiled(text: str, table: Table, names: Sequence[str]) -> Query:
+    """Return a SELECT in a study's terms.  `names` are those of the study's data.
+
+    Raises `InputError` for what is no SELECT, and for each clause that a study has no words for.
+    """
+    tree = _parsed(text)
+    query = Query(table, dict(_tables(tree, table, names)))
+    keys = _grouped(tree, query)
+    where = query.condition(tree.args["where"].this) if tree.args.get("where") else ""
+    asked = [each for each in tree.expressions if _bare(each.unalias()) not in keys]
+    for each in asked:
+        query.add(each.unalias(), each.alias, list(keys.values()), where)
+    if not asked:
+        raise InputError("the SELECT has no statistic", "write COUNT(*), or another one, beside the groups")
+    _listed(tree, query, list(keys.values()))
+    return query
+
+
+def _parsed(text: str) -> exp.Select:
+    """Return the tree of one SELECT, of which each part is known."""
+    if len(text) > LONGEST:
+        raise InputError(f"the query has {len(text)} characters", f"at most {LONGEST}")
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # what it warns of is refused below
+    try:
+        trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
+    except (sqlglot.errors.SqlglotError, RecursionError) as error:
+        where = re.search(r"Line \d+, Col: \d+", str(error))
+        raise InputError(f"this is no SQL{f' ({where[0]})' if where else ''}", "write one SELECT") from None
+    if len(trees) != 1 or not isinstance(trees[0], exp.Select):
+        raise (
+            _refused(trees[0], "write one SELECT")
+            if len(trees) == 1
+            else InputError(f"{len(trees)} statements", "write one SELECT")
+        )
+    for node in trees[0].walk():
+        if type(node) not in PARTS:
+            raise _refused(node)
+        for part, value in node.args.items():
+            if value and part not in PARTS[type(node)]:
+                raise InputError(
+                    f"{part.strip('_').upper()} is not read",
+                    HINTS.get(part, f"leave it out of {node.sql()[:60]}"),
+                )
+    tree: exp.Select = trees[0]
+    return tree
+
+
+def _refused(node: Node, right: str = "") -> InputError:
+    name = type(node).__name__
+    hint = HINTS.get(name) or right or "use what docs/sql.md lists"
+    return InputError(f"{node.sql()[:60]!r} ({name}) is not read", hint)
+
+
+def _bare(node: Node) -> Node:
+    """Return an expression without parentheses around it."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def _joined(column: Column) -> str | None:
+    """Return the name of the public table that a column is of; None for the study's own data."""
+    return column.formula.partition("[")[0] if isinstance(column, JoinedColumn) else None
+
+
+def _tables(tree: exp.Select, table: Table, names: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield each name of a table in the query, with the public table that it means, None for the data."""
+    if tree.args.get("from_") is None:
+        raise InputError("the SELECT has no FROM", f"write FROM {names[0]}")
+    source = tree.args["from_"].this
+    said = ".".join(part.name for part in source.parts) if isinstance(source, exp.Table) else ""
+    if said.casefold() not in {name.casefold() for name in names if name}:
+        raise InputError(f"FROM {source.sql()[:60]}", f"the data are {' or '.join(filter(None, names))}")
+    yield (source.alias or source.name).lower(), None
+    joins = {name: each for each in table.derived if (name := _joined(each)) is not None}
+    for join in tree.args.get("joins") or ():
+        name = join.this.name
+        if name not in joins or join.args.get("side") != "LEFT" or join.this.db:
+            right = f"write LEFT JOIN, with a table of [data.join]: {', '.join(joins) or 'none is declared'}"
+            raise InputError(f"{join.sql()[:60]} may drop or multiply rows", right)
+        alias, key = (join.this.alias or name).lower(), joins[name].of[0].name  # type: ignore[attr-defined]
+        on, using = join.args.get("on"), join.args.get("using") or ()
+        ends = (on.this, on.expression) if isinstance(on, exp.EQ) else ()
+        sides = {(each.text("table").lower(), each.name) for each in ends}
+        of_data = (source.alias or source.name).lower()
+        if [each.name for each in using] != [key] and sides != {(of_data, key), (alias, key)}:
+            what = f"{join.sql()[:60]} is by another key than the declared one"
+            raise InputError(what, f"write USING ({key})")
+        yield alias, name
+
+
+def _grouped(tree: exp.Select, query: Query) -> dict[Node, str]:
+    """Return the expressions of GROUP BY, with the name of the column that each is."""
+    keys: dict[Node, str] = {}
+    projected = {each.alias: each.unalias() for each in tree.expressions if each.alias}
+    for each in tree.args["group"].expressions if tree.args.get("group") else ():
+        node = _bare(each)
+        if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.this) <= len(tree.expressions):
+            node = tree.expressions[int(node.this) - 1].unalias()
+        elif isinstance(node, exp.Column) and node.name in projected.keys() - query.known.keys():
+            node = projected[node.name]
+        node = _bare(node)
+        wish = next((alias for alias, of in projected.items() if _bare(of) == node), "")
+        if node.find(exp.AggFunc) or isinstance(node, exp.Literal):
+            raise InputError(
+                f"GROUP BY {each.sql()[:60]}", "group by columns, or what is computed of one row"
+            )
+        keys[node] = query.named(node, wish)
+    if len(keys) > MOST_BY:
+        raise InputError(f"GROUP BY has {len(keys)} columns", f"at most {MOST_BY}")
+    return keys
+
+
+def _listed(tree: exp.Select, query: Query, keys: list[str]) -> None:
+    """Read ORDER BY COUNT(*) DESC LIMIT k as the most frequent values; refuse others."""
+    order, limit = tree.args.get("order"), tree.args.get("limit")
+    if order is None and limit is None:
+        return
+    one, *more = query.statistics
+    counted = [each.unalias() for each in tree.expressions if isinstance(each.unalias(), exp.Count)]
+    names = {each.alias for each in tree.expressions if isinstance(each.unalias(), exp.Count)}
+    right = "sort the released table; for the k most frequent, ORDER BY COUNT(*) DESC LIMIT k, by one column"
+    if more or one["what"] != "count" or len(keys) != 1 or order is None or limit is None:
+        raise InputError("ORDER BY or LIMIT is not read here", right)
+    first, *others = order.expressions
+    if others or not first.args.get("desc") or not (first.this in counted or first.this.name in names):
+        raise InputError(f"{order.sql()[:60]} is not read", right)
+    if not isinstance(limit.expression, exp.Literal) or not limit.expression.is_int:
+        raise InputError(f"{limit.sql()[:60]} is not read", "write LIMIT 10")
+    del one["by"]
+    one |= {"what": "top", "column": keys[0], "k": int(limit.expression.this)}

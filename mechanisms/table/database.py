@@ -1,0 +1,178 @@
+"""A table of a database, which is only read: once, by one read-only SELECT, every cell as text.
+
+Rows are filtered, bounded and added by the same pass as those of files: a database has other rules for NULL,
+NaN, rounding and collation.  Credentials are never in a URL: PostgreSQL's own files and variables have them
+(``~/.pgpass``, ``PGPASSWORD``, ``PGSSLMODE``).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from dpaccount.documents import digest
+from dpaccount.errors import InputError
+from mechanisms.table.reading import BATCH, Remote, Source, one_file
+
+SCHEMES: Final = ("duckdb", "postgresql")
+PLACES: Final = {
+    "duckdb": re.compile(r"duckdb:///([^?#\0]+)#([^#\0]+)"),
+    "postgresql": re.compile(r"(postgresql://[\w.%-]*@?[\w.\[\]:-]*/[\w.%-]+)#([^#\0]+)", re.ASCII),
+}
+RIGHT: Final = "write duckdb:///FILE#TABLE, or postgresql://USER@HOST/DATABASE#TABLE without a password"
+#: of a session: the text of a cell must not depend on the server's settings
+SETTINGS: Final = "-c timezone=UTC -c datestyle=ISO -c extra_float_digits=1 -c bytea_output=hex"
+
+
+@dataclass(frozen=True)
+class Database(Remote):
+    """A table or view of DuckDB or PostgreSQL; a path in its URL is relative to `folder`."""
+
+    folder: Path = Path()
+
+    def __post_init__(self) -> None:
+        """Refuse what names no table, a password, and a file outside of the folder."""
+        # The URL is in the certificate: none of it is quoted, since it may have a password.
+        if self._scheme not in SCHEMES or PLACES[self._scheme].fullmatch(self.url) is None:
+            raise InputError("the URL names no table of a database", RIGHT)
+        path = (self.folder / self._place).resolve()
+        if self._scheme == "duckdb" and not path.is_relative_to(self.folder.resolve()):
+            raise InputError(f"{self._place[:60]!r} leaves the claim's directory", "name a file inside it")
+
+    @property
+    def _scheme(self) -> str:
+        return self.url.partition("://")[0]
+
+    @property
+    def _place(self) -> str:
+        match = PLACES[self._scheme].fullmatch(self.url)
+        return "" if match is None else match[1]
+
+    @property
+    def table(self) -> str:
+        """Return the name of the table, after that of its schema, if it has one."""
+        return self.url.rpartition("#")[2]
+
+    @contextmanager
+    def system(self) -> Iterator[tuple[Any, str]]:
+        """Refuse to be read as a file."""
+        raise InputError("a table of a database is no file", "release it as the data of a study", str(self))
+        yield
+
+    def names(self) -> list[str]:
+        """Return the names of its columns; reads no row."""
+        with self._connection() as connection:
+            return self._columns(connection)
+
+    @contextmanager
+    def snapshot(self, names: Sequence[str]) -> Iterator[Path]:
+        """Give the path of an Arrow file with some columns, which only its owner may read.
+
+        The file is removed afterwards.  Rows are in the order of their cells, so that the same rows make the
+        same file.  Raises `InputError`, without the database's own words, which may quote a row.
+        """
+        try:
+            import pyarrow as arrow
+        except ImportError:
+            raise InputError("pyarrow holds its rows", "pip install 'dpaccount[sql]'", str(self)) from None
+        schema = arrow.schema([(name, arrow.string()) for name in names])
+        with TemporaryDirectory(prefix="dpaccount-") as folder, self._connection() as connection:
+            path = Path(folder) / f"{digest(self.url).removeprefix('sha256:')[:16]}.arrow"
+            path.touch(mode=0o600)
+            self._check(names, self._columns(connection))
+            with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, schema) as written:
+                for rows in self._rows(connection, names):
+                    cells = zip(*rows, strict=True)
+                    arrays = [arrow.array(each, arrow.string()) for each in cells]
+                    written.write_batch(arrow.record_batch(arrays, schema=schema))
+            yield path
+
+    def _check(self, names: Sequence[str], there: Sequence[str]) -> None:
+        for name in names:
+            if there.count(name) != 1:
+                what = "two columns" if name in there else "no column"
+                raise InputError(f"{what} {name}", f"there are {', '.join(there)[:200]}", str(self))
+
+    def _columns(self, connection: Any) -> list[str]:
+        try:
+            found = connection.execute(f"SELECT * FROM {self._quoted} LIMIT 0")  # noqa: S608 - quoted
+            return [str(column[0]) for column in found.description]
+        except Exception as error:  # each database has errors of its own
+            what = f"no table {self.table!r} that can be read ({type(error).__name__})"
+            raise InputError(what, "name a table or view, as SCHEMA.TABLE if need be", str(self)) from None
+
+    def _rows(self, connection: Any, names: Sequence[str]) -> Iterator[list[tuple[str | None, ...]]]:
+        cells, here = [f"CAST({_quoted(name)} AS VARCHAR)" for name in names], self._scheme == "duckdb"
+        order = [cell if here else f'{cell} COLLATE "C"' for cell in cells]
+        asked = f"SELECT {', '.join(cells)} FROM {self._quoted} ORDER BY {', '.join(order)}"  # noqa: S608
+        try:
+            cursor = (
+                connection.cursor() if here else connection.cursor(name="rows")
+            )  # named: a batch at a time
+            cursor.execute(asked)
+            while rows := cursor.fetchmany(BATCH):
+                yield rows
+        except Exception as error:
+            what = f"the database ended before all rows were read ({type(error).__name__})"
+            raise InputError(what, "try again; nothing is charged", str(self)) from None
+
+    @property
+    def _quoted(self) -> str:
+        return ".".join(map(_quoted, self.table.split(".")))
+
+    @contextmanager
+    def _connection(self) -> Iterator[Any]:
+        """Give a read-only session."""
+        try:
+            connection = self._connected()
+        except InputError:
+            raise
+        except ImportError as error:
+            extra = "sql" if self._scheme == "duckdb" else "postgres"
+            raise InputError(str(error), f"pip install 'dpaccount[{extra}]'", str(self)) from None
+        except Exception as error:
+            what = f"the database gives no connection ({type(error).__name__})"
+            raise InputError(what, "see that it is there, and that you may read it", str(self)) from None
+        with closing(connection):
+            yield connection
+
+    def _connected(self) -> Any:
+        connection: Any
+        if self._scheme == "duckdb":
+            import duckdb
+
+            path = self.folder / self._place
+            if not path.is_file():
+                raise InputError("no such file", "name a file of DuckDB", str(path))
+            connection = duckdb.connect(str(path), read_only=True)
+            connection.execute("SET TimeZone = 'UTC'")
+            return connection
+        import psycopg
+
+        connection = psycopg.connect(self._place, options=SETTINGS, client_encoding="utf8")
+        connection.read_only = True
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        return connection
+
+
+def named_by(url: str, folder: Path) -> Remote:
+    """Return what a URL names: a table of a database, or a file or folder elsewhere."""
+    return Database(url, folder) if url.partition("://")[0] in SCHEMES else Remote(url)
+
+
+def names_of(source: Source | None) -> tuple[str, ...]:
+    """Return what a query may call a table: the first is its own name."""
+    if source is None:
+        return ()
+    name = source.table if isinstance(source, Database) else one_file(source).name
+    return tuple(
+        dict.fromkeys((name, name.rpartition(".")[2] if isinstance(source, Database) else Path(name).stem))
+    )
+
+
+def _quoted(name: str) -> str:
+    """Return a name as SQL's identifier."""
+    return '"' + name.replace('"', '""') + '"'
