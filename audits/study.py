@@ -1,6 +1,7 @@
 """`dpaccount.Study` and `dpaccount.Table`: studies of a file, and of a DataFrame, as Python objects."""
 
 import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -12,18 +13,20 @@ from typing import Any
 from audits.api.cores import cores
 from audits.api.functions import CertificateContent, certified
 from audits.api.requests import Certify
-from audits.claim import Claim, claim_at, output_folder, read_claim
+from audits.claim import Claim, as_written, claim_at, output_folder, read_claim
 from audits.reports.tables import shown_table, study_of
 from audits.studies import results
 from audits.studies.frame import FRAME_FILE, as_file, header
 from audits.studies.results import MOST_SHOWN
-from dpaccount.documents import Place, html_table, mapped, parse_json
+from dpaccount.documents import Place, digest, html_table, mapped, parse_json
 from dpaccount.errors import InputError
 from dpaccount.exact import Exact, as_exact
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.schemas.claim import STUDY_SCHEMA, StudyPlan, StudyRelease
 from mechanisms.table.cells import text_of
 
 SQLITE = "sqlite:///"
+UNNAMED = "table"
 
 
 @dataclass(frozen=True)
@@ -173,7 +176,8 @@ class FrameTable:
     epsilon, delta
         The total of all statistics together, charged by each new release.
     ledger
-        The URL of the ledger that pays, such as sqlite:///visits.db; it must exist.
+        The URL of the ledger that pays, such as sqlite:///visits.db, which must exist.  None: NAME.db in the
+        working directory, which the first release creates with room for one, and says so.
     columns
         Each column's declaration: (low, high) for a number, range(low, high + 1) for an integer, a list of
         values for a category, `bool`, or a dictionary as in a file's ``[data.columns]``.
@@ -199,16 +203,17 @@ class FrameTable:
     _: KW_ONLY
     epsilon: Exact
     delta: Exact = 0
-    ledger: str
+    ledger: str | None = None
     columns: Mapping[str, Any]
     max_units: int
     max_contributions: int = 1
     relation: str = "add-remove"
-    name: str = "table"
+    name: str = UNNAMED
     law: str | None = None
     protects: str | None = None
     sections: Mapping[str, Any] = field(default_factory=dict)
     statistics: tuple[Mapping[str, Any], ...] = ()
+    query: str = ""
 
     def count(self, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
         """Add a count of rows, `by` up to three columns.
@@ -224,6 +229,14 @@ class FrameTable:
     def mean(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
         """Add a mean of a column; the other arguments are those of `count`."""
         return self._with("mean", column, by, terms)
+
+    def ratio(self, column: str, per: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+        """Add the sum of a column over that of `per`, which is not negative; others are those of `count`."""
+        return self._with("ratio", column, by, {"per": per, **terms})
+
+    def stddev(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+        """Add the standard deviation of the rows of a column; the other arguments are those of `count`."""
+        return self._with("stddev", column, by, terms)
 
     def variance(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
         """Add a variance of a column; the other arguments are those of `count`."""
@@ -254,6 +267,13 @@ class FrameTable:
         """Add the least-squares regression of a column on the columns `on`; `terms` as of `count`."""
         return self._with("regression", column, (), {"on": on, **terms})
 
+    def sql(self, query: str) -> "FrameTable":
+        """Return the table with the statistics of one ``SELECT … FROM frame`` in place of others.
+
+        `docs/sql.md` has what is read; raises `InputError` for other clauses once it is planned.
+        """
+        return replace(self, query=query, statistics=())
+
     def _with(
         self, what: str, column: str | None, by: str | Sequence[str], terms: Mapping[str, Any]
     ) -> "FrameTable":
@@ -273,7 +293,9 @@ class FrameTable:
     def _check_types(self) -> None:
         if self.frame is None:
             raise InputError("there is no DataFrame", "give one of pandas or polars, or a table of pyarrow")
-        if not isinstance(self.ledger, str):
+        if self.ledger is None and self.name == UNNAMED:
+            raise InputError("there is no ledger", "give its URL, or the table a name, for one of that name")
+        if not isinstance(self.paying, str):
             raise InputError("ledger is no text", "give a URL such as sqlite:///visits.db")
         if not isinstance(self.columns, Mapping) or not isinstance(self.sections, Mapping):
             raise InputError("columns and sections are dictionaries", "give each column's declaration")
@@ -281,34 +303,42 @@ class FrameTable:
             raise InputError("names of columns and sections are texts", "write them in quotes")
 
     @property
+    def paying(self) -> str:
+        """Return the URL of the ledger that pays."""
+        return f"{SQLITE}{self.name}.db" if self.ledger is None else self.ledger
+
+    @property
     def study(self) -> Study:
         """Return the study of an equivalent TOML file; raises `InputError` as for a file."""
         self._check_types()
-        of = "one row" if self.unit is None else f"one {self.unit}"
+        url, of = self.paying, "one row" if self.unit is None else f"one {self.unit}"
         promise = {"unit": self.protects or of, "relation": self.relation}
-        no_path = SQLITE + Path(self.ledger.removeprefix(SQLITE)).name  # a certificate shows none
+        no_path = SQLITE + Path(url.removeprefix(SQLITE)).name  # a certificate shows none
         data = {
             "file": FRAME_FILE,
-            "ledger": no_path if self.ledger.startswith(SQLITE) else self.ledger,
+            "ledger": no_path if url.startswith(SQLITE) else url,
             "max_units": self.max_units,
             "columns": {name: _declared(name, each) for name, each in self.columns.items()},
         }
+        if self.query:
+            data["query"] = self.query
         if self.unit is not None or self.max_contributions != 1:
             data |= {"unit_column": self.unit, "max_contributions": self.max_contributions}
-        document = {
+        document: dict[str, Any] = {
             "schema": STUDY_SCHEMA,
             "name": self.name,
             "guarantee": {**promise, "epsilon": self.epsilon, "delta": self.delta},
             "data": {key: each for key, each in data.items() if each is not None},
-            "statistic": list(self.statistics),
         }
+        if self.statistics or not self.query:
+            document["statistic"] = list(self.statistics)
         if self.law is not None:
             document["law"] = self.law
         if taken := document.keys() & self.sections.keys():
             raise InputError(f"sections has {min(taken)!r}", "say it by the table's own arguments")
         document |= self.sections
         place = Place(mapped(_exact, document), f"the table {self.name}", toml=True)
-        claim = replace(claim_at(place, Path(f"{self.name}.toml"), self.ledger), ledger=self.ledger)
+        claim = replace(claim_at(place, Path(f"{self.name}.toml"), url), ledger=url)
         study_of(claim)
         for each in claim.table.spellings if claim.table is not None else ():
             if each.notation is not None:
@@ -333,10 +363,59 @@ class FrameTable:
         self, out: str | Path | None = None, *, quick: bool = False, new_release: bool = False
     ) -> Released:
         """Certify, charge the ledger, and release all statistics, as `Study.release` does."""
-        return self.study.release(out, quick=quick, new_release=new_release)
+        study = self.study
+        if self.ledger is None and not (path := Path(f"{self.name}.db")).exists():
+            said = study.claim.guarantee
+            epsilon, delta = said.epsilon, said.delta
+            init(self.paying, epsilon=epsilon, delta=delta, unit=said.unit, relation=said.relation)
+            warnings.warn(f"created {path}: a ledger with room for one release of {self.name}", stacklevel=2)
+        return study.release(out, quick=quick, new_release=new_release)
 
 
 Table = FrameTable  #: its public name
+
+
+def sql(query: str, frame: Any, **declared: Any) -> FrameTable:
+    """Return the statistics of one ``SELECT … FROM frame``; `declared` are the arguments of `Table`."""
+    return FrameTable(frame, **declared).sql(query)
+
+
+@dataclass(frozen=True)
+class Session:
+    """Studies of one table in turn, each paid by its ledger: `dpaccount.Session`.
+
+    The next one may depend on all earlier answers: the ledger's filter decides whether it fits.  A study that
+    was released before, by the same statistics at the same cost, is printed again.
+
+    Parameters
+    ----------
+    table
+        The table, whose own total and statistics are not used.
+    """
+
+    table: FrameTable
+
+    def sql(self, query: str, epsilon: Exact, delta: Exact = 0, *, quick: bool = False) -> Released:
+        """Release the statistics of one ``SELECT … FROM frame``; raises as `release`."""
+        return self.release(self.table.sql(query), epsilon, delta, quick=quick)
+
+    def release(
+        self, asked: FrameTable, epsilon: Exact, delta: Exact = 0, *, quick: bool = False
+    ) -> Released:
+        """Release the statistics of a table, such as ``session.table.count(by="ward")``, at their own cost.
+
+        Raises `BudgetError` if the ledger has no room, and then charges nothing.
+        """
+        said = [list(asked.statistics), asked.query, str(epsilon), str(delta)]
+        name = f"{self.table.name}-{digest(as_written(mapped(_exact, said))).removeprefix('sha256:')[:8]}"
+        one = replace(asked, epsilon=epsilon, delta=delta, ledger=self.table.paying, name=name)
+        return one.release(quick=quick)
+
+    @property
+    def left(self) -> dict[str, Any]:
+        """Return what every unit can still spend, by the ledger."""
+        with Ledger.open(self.table.paying) as ledger:
+            return dict(ledger.show()["remaining"])
 
 
 def _declared(name: str, declared: Any) -> Any:

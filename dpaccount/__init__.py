@@ -78,6 +78,7 @@ __all__ = [
     "Repeated",
     "SampledWithoutReplacement",
     "Sequence",
+    "Session",
     "Shuffled",
     "ShuffledResponse",
     "Study",
@@ -93,6 +94,7 @@ __all__ = [
     "release",
     "release_file",
     "sgd",
+    "sql",
 ]
 
 _HOMES = {
@@ -109,7 +111,7 @@ _HOMES = {
     "sgd": "dpaccount.accounting.training",
     # these stand above all else, which imports nothing of them: they are found by name when asked for
     **dict.fromkeys(("audit", "certify", "check", "release_file"), "audits.api.functions"),
-    **dict.fromkeys(("Study", "Table"), "audits.study"),
+    **dict.fromkeys(("Session", "Study", "Table", "sql"), "audits.study"),
     **dict.fromkeys(("Private", "release"), "mechanisms.subject.private"),
 }
 

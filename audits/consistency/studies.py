@@ -300,7 +300,7 @@ def check_described(listed: list[Table], held: Table, columns: Table) -> None:
         read: list[Table] = []
         for key in ("column", "per"):
             several = tables_of([own[key]] if own.get(key) is not None else [])
-            same = [each.get("name") for each in several] == [claim[key]] * (key in claim)
+            same = [each.get("name") for each in several] == ([claim[key]] if key in claim else [])
             ensure(same, f"{about} has another {key} than the claim lists")
             read += several
         for key in ("by", "on"):
@@ -310,8 +310,10 @@ def check_described(listed: list[Table], held: Table, columns: Table) -> None:
             read += several
         for each in tables_of([*read, *tables_of(own.get("declared"))]):
             ensure(is_declared(each, columns), f"{about} describes a column otherwise than it is declared")
-        read = [each.get("name") for each in tables_of(own.get("declared"))]
-        ensure(read == where_reads(claim.get("where", ""), columns), f"{about} has a where of other columns")
+        tested = [each.get("name") for each in tables_of(own.get("declared"))]
+        ensure(
+            tested == where_reads(claim.get("where", ""), columns), f"{about} has a where of other columns"
+        )
         edges = [[exact_of(edge, "bins") for edge in given.get("bins", [])] for given in (claim, own)]
         ensure(edges[0] == edges[1], f"{about} has other bins than the claim lists")
         ensure(ranks_of(own) == ranks_of(claim), f"{about} has another q than the claim lists")

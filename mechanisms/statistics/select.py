@@ -58,6 +58,7 @@ PARTS: Final[Mapping[type, tuple[str, ...]]] = {
     **{exp.Array: ("expressions", "value_constructor")},
 }
 HINTS: Final = {
+    "Column": "group by it, or say what of it is asked: COUNT, SUM, AVG, MEDIAN",
     **{"Subquery": "write one SELECT", "having": "filter the released table", "distinct": "write GROUP BY"},
     **{"Stddev": "write STDDEV_POP", "StddevSamp": "write STDDEV_POP", "Variance": "write VAR_POP"},
     **{
@@ -122,6 +123,10 @@ class Query:
         """Return the names of columns by which tables of the query are joined."""
         used = [each for each in self.table.derived if _joined(each) in set(self.tables.values()) - {None}]
         return {each.of[0].name for each in used if isinstance(each, JoinedColumn)}
+
+    def is_key(self, node: Node, keys: Mapping[Node, str]) -> bool:
+        """Return whether an expression is one of the groups."""
+        return node in keys or (isinstance(node, exp.Column) and self.column(node).name in keys.values())
 
     def named(self, node: Node, wish: str = "") -> str:
         """Return the name of a column that an expression is: one there is, or a derived one."""
@@ -305,12 +310,13 @@ def compiled(text: str, table: Table, names: Sequence[str]) -> Query:
     query = Query(table, dict(_tables(tree, table, names)))
     keys = _grouped(tree, query)
     where = query.condition(tree.args["where"].this) if tree.args.get("where") else ""
-    asked = [each for each in tree.expressions if _bare(each.unalias()) not in keys]
+    groups = list(keys.values())
+    asked = [each for each in tree.expressions if not query.is_key(_bare(each.unalias()), keys)]
     for each in asked:
-        query.add(each.unalias(), each.alias, list(keys.values()), where)
+        query.add(each.unalias(), each.alias, groups, where)
     if not asked:
         raise InputError("the SELECT has no statistic", "write COUNT(*), or another one, beside the groups")
-    _listed(tree, query, list(keys.values()))
+    _listed(tree, query, groups)
     return query
 
 
