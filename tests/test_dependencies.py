@@ -60,7 +60,7 @@ def asked(requirements):
 
 #: What users may leave out: asked for by an extra each, imported only where it is needed.
 OPTIONAL = (
-    "noise", "audit", "bandits", "plot", "postgres", "tables", "distributed", "remote", "frames", "all"
+    "noise", "audit", "bandits", "plot", "postgres", "tables", "sql", "distributed", "remote", "frames", "all"
 )  # fmt: skip
 
 

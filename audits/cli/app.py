@@ -203,6 +203,8 @@ EXTRA = {
     "matplotlib": "plot",
     "psycopg": "postgres",
     "pyarrow": "tables",
+    "sqlglot": "sql",
+    "duckdb": "sql",
     "distributed": "distributed",
     "fsspec": "remote",
     "pandas": "frames",
