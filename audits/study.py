@@ -194,6 +194,8 @@ class FrameTable:
     protects
         The unit in words, as the ledger states it; by default "one " and the unit's column, or "one
         row".
+    query
+        A SELECT in place of statistics, as `sql` gives it.
     sections
         More tables of a study's file, such as ``{"governance": {"owner": "…"}}``.
     """

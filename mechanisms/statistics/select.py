@@ -103,7 +103,8 @@ class Query:
         if of is not None and of.name.lower() not in self.tables:
             raise InputError(f"{node.sql()} is of no table of the query", f"known: {', '.join(self.tables)}")
         where = None if of is None else self.tables[of.name.lower()]
-        listed = [each for each in self.known.values() if of is None or where == _joined(each)]
+        there = self.tables.values() if of is None else [where]
+        listed = [each for each in self.known.values() if _joined(each) in there]
         found = [each for each in listed if each.name == name]
         if not found and not node.this.args.get("quoted"):
             found = [each for each in listed if each.name.casefold() == name.casefold()]
@@ -280,7 +281,8 @@ class Query:
                 return {"what": "mean", "column": self.named(node.this.this)}
             case _ if type(node) in OF_ROWS:
                 return {"what": OF_ROWS[type(node)], "column": self.named(node.this)}
-        raise _refused(node, "write COUNT(*), SUM, AVG, MEDIAN, QUANTILE_CONT, VAR_POP or STDDEV_POP")
+        known = "write COUNT(*), SUM, AVG, MEDIAN, QUANTILE_CONT, VAR_POP or STDDEV_POP"
+        raise _refused(node, "" if isinstance(node, exp.Column) else known)
 
     def _units(self, node: Node) -> Said:
         unit = self.table.identity
@@ -351,7 +353,7 @@ def _parsed(text: str) -> exp.Select:
 
 def _refused(node: Node, right: str = "") -> InputError:
     name = type(node).__name__
-    hint = HINTS.get(name) or right or "use what docs/sql.md lists"
+    hint = right or HINTS.get(name, "use what docs/sql.md lists")
     return InputError(f"{node.sql()[:60]!r} ({name}) is not read", hint)
 
 

@@ -20,7 +20,7 @@ from mechanisms.table.reading import BATCH, Remote, Source, one_file
 SCHEMES: Final = ("duckdb", "postgresql")
 PLACES: Final = {
     "duckdb": re.compile(r"duckdb:///([^?#\0]+)#([^#\0]+)"),
-    "postgresql": re.compile(r"(postgresql://[\w.%-]*@?[\w.\[\]:-]*/[\w.%-]+)#([^#\0]+)", re.ASCII),
+    "postgresql": re.compile(r"(postgresql://[\w.%-]*@?[\w.%\[\]:-]*/[\w.%-]+)#([^#\0]+)", re.ASCII),
 }
 RIGHT: Final = "write duckdb:///FILE#TABLE, or postgresql://USER@HOST/DATABASE#TABLE without a password"
 #: of a session: the text of a cell must not depend on the server's settings
@@ -108,13 +108,12 @@ class Database(Remote):
         cells, here = [f"CAST({_quoted(name)} AS VARCHAR)" for name in names], self._scheme == "duckdb"
         order = [cell if here else f'{cell} COLLATE "C"' for cell in cells]
         asked = f"SELECT {', '.join(cells)} FROM {self._quoted} ORDER BY {', '.join(order)}"  # noqa: S608
+        named = {} if here else {"name": "rows"}  # on the server: it sends a batch at a time
         try:
-            cursor = (
-                connection.cursor() if here else connection.cursor(name="rows")
-            )  # named: a batch at a time
-            cursor.execute(asked)
-            while rows := cursor.fetchmany(BATCH):
-                yield rows
+            with closing(connection.cursor(**named)) as cursor:
+                cursor.execute(asked)
+                while rows := cursor.fetchmany(BATCH):
+                    yield rows
         except Exception as error:
             what = f"the database ended before all rows were read ({type(error).__name__})"
             raise InputError(what, "try again; nothing is charged", str(self)) from None

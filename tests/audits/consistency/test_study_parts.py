@@ -56,6 +56,8 @@ MORE = (
     Statistic("totals", "sum", X, by=(WARD,), epsilon=Fraction("0.3")),
     Statistic("means", "mean", AGE, by=(SEEN, WARD), accuracy=Fraction(30)),
     Statistic("spread", "variance", X),
+    Statistic("deviation", "stddev", X, by=(SEEN,)),
+    Statistic("quotient", "ratio", X, by=(WARD,), per=AGE),
     Statistic("spreads", "variance", X, by=(WARD,), epsilon=Fraction("0.3")),
     Statistic("half", "median", AGE, epsilon=Fraction("0.1")),
     Statistic("line", "regression", X, on=(AGE,)),
@@ -100,6 +102,7 @@ def listed(what):
         "method": what.method,
         "k": what.k,
         "column": what.column and what.column.name,
+        "per": what.per and what.per.name,
     }
     own = "accuracy" if what.accuracy else "epsilon" if what.epsilon else "share"  # a claim states one
     exact = {"q": what.q[0] if what.q else None, own: getattr(what, own)}
@@ -271,7 +274,7 @@ def is_free(path, document):
         if of.get("method") == "exponential":  # it may be any candidate
             return path[2] != "accuracy"
         what = of["what"]
-        not_derived = what in ("median", "quantile", "regression", "variance")
+        not_derived = what in ("median", "quantile", "ratio", "regression", "variance", "stddev")
         assert not not_derived or repr(name) in unchecked(document)
         return not_derived and path[-1] != "level"
     held = path[2] if path[0] == "subject" else ""

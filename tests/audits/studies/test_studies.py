@@ -55,7 +55,9 @@ EVERY = {
     "top": 'column = "ward"\nk = 1',
     "sum": 'column = "x"\nby = ["ward"]\naccuracy = 20000',
     "mean": 'column = "x"',
+    "ratio": 'column = "x"\nper = "age"\nby = ["seen"]',
     "variance": 'column = "x"',
+    "stddev": 'column = "x"\nby = ["seen"]',
     "median": 'column = "age"\nepsilon = 0.2',
     "quantile": 'column = "x"\nby = ["seen"]\nq = [0.1, 0.9]\nmethod = "levels"',  # the other method is in `test_python`
     "regression": 'column = "x"\non = ["age"]',
@@ -120,12 +122,12 @@ def test_every_key_of_a_statistic_is_planned(dpaccount, study):
     assert found["total"] == {"epsilon": 1.0, "delta": 1e-6}
     assert [each["name"] for each in found["statistics"]] == [f"the {what}" for what in EVERY]
     said = set(" ".join(EVERY.values()).replace("\n", " ").split())
-    assert {"by", "where", "bins", "share", "k", "accuracy", "epsilon", "q", "on", "column"} <= said
+    assert {"by", "where", "bins", "share", "k", "accuracy", "epsilon", "q", "on", "per", "column"} <= said
     by_name = {each["name"].removeprefix("the "): each for each in found["statistics"]}
     assert all(0 < each["epsilon"] < 1 for each in by_name.values())
     assert by_name["sum"]["half_width"] <= 20000
     assert by_name["histogram"]["noise"]["scales"]["count"] < by_name["count"]["noise"]["scales"]["count"]
-    for name in ("median", "quantile", "regression"):
+    for name in ("median", "quantile", "ratio", "stddev", "regression"):
         assert by_name[name]["half_width"] is None
 
 

@@ -238,7 +238,7 @@ def until(holds, seconds=60.0) -> None:
 def stuck(server: PostgresServer, act: str) -> bool:
     """Do something with who waits for a standby; say whether there was one."""
     with server.connect() as admin:
-        query = f"SELECT {act}(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"  # noqa: S608
+        query = f"SELECT {act}(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
         return bool(admin.execute(query.encode()).fetchall())
 
 

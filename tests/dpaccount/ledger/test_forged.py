@@ -72,7 +72,7 @@ class Forger:
             values = (number + 1, kind, key, about, text, root or old)
             digest = seal(before, *values)
             names = "number, kind, key, about, body, root, digest"
-            insert = f"INSERT INTO entries ({names}) VALUES (%s,%s,%s,%s,%s,%s,%s)"  # noqa: S608
+            insert = f"INSERT INTO entries ({names}) VALUES (%s,%s,%s,%s,%s,%s,%s)"
             link.execute(insert, (*values, digest))
             link.execute("UPDATE ledger SET last = %s, head = %s", (number + 1, digest))
         return number, before

@@ -166,7 +166,7 @@ def test_since_any_head_all_is_well_and_any_edit_after_it_is_found(tmp_path_fact
         assert verify(url, since=head) == VALID
     number = data.draw(st.integers(1, len(parts)))
     kind = data.draw(st.sampled_from(["body", "root", "digest"]))
-    by_hand(file, f"UPDATE entries SET {kind} = {kind} || ' ' WHERE number = ?", values=(number,))  # noqa: S608
+    by_hand(file, f"UPDATE entries SET {kind} = {kind} || ' ' WHERE number = ?", values=(number,))
     for place, head in enumerate(heads[:number]):
         assert not verify(url, since=head)["valid"], place
 

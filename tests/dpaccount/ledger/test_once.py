@@ -349,7 +349,7 @@ def test_a_mark_taken_out_of_the_file_lets_nobody_draw(url, ledger, removed):
     draw(ledger.charge(stream(), "try", key="a"), 0)
     draw(ledger.charge(stream(), "another", key="b"), 0)
     which = {"last mark": 4, "first mark": 2, "charge's neighbour": 2}[removed]
-    by_hand(url, f"DELETE FROM entries WHERE number = {which}")  # noqa: S608
+    by_hand(url, f"DELETE FROM entries WHERE number = {which}")
     if removed == "charge's neighbour":  # and the others moved up
         by_hand(url, "UPDATE entries SET number = number - 1 WHERE number > 2")
         by_hand(url, "UPDATE ledger SET last = last - 1")

@@ -27,8 +27,8 @@ def copied(server: PostgresServer, url: str, file: Path) -> None:
         for table, definition in zip(("ledger", "entries", "nodes"), TABLES, strict=True):
             database.execute(definition)
             names = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
-            rows = link.execute(f"SELECT {', '.join(names)} FROM {schema}.{table}").fetchall()  # noqa: S608
-            database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(names))})", rows)  # noqa: S608
+            rows = link.execute(f"SELECT {', '.join(names)} FROM {schema}.{table}").fetchall()
+            database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(names))})", rows)
     database.commit()
     database.close()
 

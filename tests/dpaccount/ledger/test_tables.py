@@ -104,8 +104,8 @@ def test_a_key_that_its_order_has_lost_is_found(original, number, about):
     """The database would not know the key again, and charge it once more.  `--since` asks for later ones only."""
     url = f"sqlite:///{original}"
     digests = dict(by_hand(original, "SELECT number, digest FROM entries"))
-    [(was,)] = by_hand(original, f"SELECT {about} FROM entries WHERE number = {number}")  # noqa: S608
-    by_hand(original, f"UPDATE entries SET {about} = 77 WHERE number = {number}")  # noqa: S608
+    [(was,)] = by_hand(original, f"SELECT {about} FROM entries WHERE number = {number}")
+    by_hand(original, f"UPDATE entries SET {about} = 77 WHERE number = {number}")
     rows = by_hand(original, "SELECT * FROM sqlite_master")
     changed_schema(
         original,
@@ -113,7 +113,7 @@ def test_a_key_that_its_order_has_lost_is_found(original, number, about):
         "UPDATE sqlite_master SET sql = replace(replace(sql, ' UNIQUE,', ','), ', UNIQUE (kind, about)', '')",
     )
     database = sqlite3.connect(original, isolation_level=None)
-    database.execute(f"UPDATE entries SET {about} = ? WHERE number = ?", (was, number))  # noqa: S608
+    database.execute(f"UPDATE entries SET {about} = ? WHERE number = ?", (was, number))
     database.execute("PRAGMA writable_schema = ON")
     database.execute("DELETE FROM sqlite_master")
     database.executemany("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", rows)

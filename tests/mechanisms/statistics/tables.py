@@ -23,6 +23,11 @@ WARD = Column("ward", "category", values=("a", "b"))  # a cell of neither has th
 CITY = Column("city", "category", values=("n", "s"), other=True)
 SEEN = Column("seen", "boolean")
 AGE = Column("age", "integer", Fraction(-3), Fraction(4))
+PERS = (
+    Column("y", "number", Fraction(0), Fraction(3)),
+    Column("y", "integer", Fraction(2), Fraction(5)),
+    SEEN,
+)
 GROUPS = [(), (WARD,), (CITY, SEEN), (AGE, WARD)]
 #: conditions, and the same of a row in Python
 CONDITIONS = [
@@ -31,7 +36,7 @@ CONDITIONS = [
     ("not (-1 <= age < 2) or seen", lambda row: not -1 <= row["age"] < 2 or row["seen"] == 1),
     ('ward == "a"', lambda row: row["ward"] == 0),
 ]
-SUMMED = ("sum", "mean", "variance")
+SUMMED = ("sum", "mean", "ratio", "variance", "stddev")
 PURE = ("count", "histogram", "top", "median", "quantile")
 
 
@@ -55,6 +60,8 @@ def statistics(draw, kinds=(*PURE, *SUMMED, "regression")):
             terms["bins"] = (low, (low + high) / 2, high)
     if kind == "top":
         terms["k"] = 2
+    if kind == "ratio":
+        terms["per"] = draw(st.sampled_from(PERS))
     if kind == "quantile":
         terms["q"] = draw(st.sampled_from([(Fraction(1, 10),), (Fraction(2, 3), Fraction(9, 10))]))
     if kind == "regression":

@@ -32,6 +32,8 @@ EVERY = (
     Statistic("totals", "sum", X, by=(WARD,)),
     Statistic("means", "mean", X, by=(AGE,), where="seen", declared=(SEEN,)),
     Statistic("variances", "variance", X, by=(SEEN,)),
+    Statistic("deviations", "stddev", X, by=(SEEN,)),
+    Statistic("ratios", "ratio", X, by=(WARD,), per=SEEN),
     Statistic("quantiles", "quantile", X, by=(SEEN,), q=(Fraction(9, 10),)),
     Statistic("regression", "regression", X, on=(AGE, SEEN)),
 )
@@ -60,6 +62,8 @@ def truths(what, codes):
         "sum": np.sum,
         "mean": np.mean,
         "variance": np.var,
+        "stddev": np.std,
+        "ratio": np.sum,
         "median": np.median,
         "quantile": lambda numbers: np.quantile(numbers, 0.9),
     }
@@ -76,6 +80,9 @@ def truths(what, codes):
             exact += [int((codes[what.column.name][here] == low + k).sum()) for k in range(what.cells)]
         else:
             numbers = codes["x"][here]
+            if what.per is not None:
+                exact.append(float(numbers.sum() / codes[what.per.name][here].sum()))
+                continue
             exact.append(
                 float(of[what.what](numbers)) if len(numbers) or what.what in ("count", "sum") else None
             )

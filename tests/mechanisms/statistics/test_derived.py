@@ -38,12 +38,14 @@ DECLARED = {
     }
 }
 LEAF = st.sampled_from(["a", "x", "big", "seen", "day", "2", "-0.1", "1e3", "month(day)", "year(day)"])
+TESTS = st.sampled_from(["a >= 2", "x < a", "ward == 'n'", "not seen and x <= 0.5", "big * 2 > a + 1e9"])
 FORMULAS = st.recursive(
     LEAF,
     lambda some: st.one_of(
         st.tuples(some, st.sampled_from("+-*/"), some).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
         st.tuples(st.sampled_from(["min", "max"]), some, some).map(lambda t: f"{t[0]}({t[1]}, {t[2]})"),
         st.tuples(st.sampled_from(["abs", "-"]), some).map(lambda t: f"{t[0]}({t[1]})"),
+        st.tuples(some, TESTS, some).map(lambda t: f"({t[0]} if {t[1]} else {t[2]})"),
     ),
     max_leaves=6,
 )
@@ -65,6 +67,8 @@ def exact(formula, row):
 
     class Exact(ast.NodeTransformer):
         def visit_Constant(self, node):
+            if isinstance(node.value, str):
+                return node
             return ast.parse(f"Fraction({repr(node.value)!r})", mode="eval").body
 
     tree = ast.fix_missing_locations(Exact().visit(ast.parse(formula, mode="eval")))
@@ -72,7 +76,7 @@ def exact(formula, row):
         "year": lambda n: date.fromordinal(int(n)).year,
         "month": lambda n: date.fromordinal(int(n)).month,
     }
-    names = {"Fraction": Fraction, **parts, **row}
+    names = {"Fraction": Fraction, **parts, **row, "ward": "ns"[int(row["ward"])] if row["ward"] >= 0 else ""}
     return eval(compile(tree, "formula", "eval"), names)  # noqa: S307
 
 
@@ -194,7 +198,9 @@ REFUSED = [
     ("mean(a)", "'mean' is no declared column"),
     ("a - median", "'median' is no declared column"),
     ("min(a)", "is no arithmetic that is read"),
-    ("a if seen else 2", "is no arithmetic that is read"),
+    ("a if x else 2", "is no comparison"),
+    ("a if seen else 'n'", "is no number within 1e15"),
+    ("big if seen else big * big", "may be beyond 1e15"),
     ("a.real", "is no arithmetic that is read"),
     ("ward + 1", "ward is a category"),
     ("year(a)", "a is no date, so it has no year"),
@@ -221,3 +227,23 @@ def test_what_is_not_defined_for_some_row_is_refused(formula, why):
     assert "\n" not in str(error.value)
     with pytest.raises(Rejected):
         every_column({**DECLARED, "derived": {"d": formula}})
+
+
+@given(
+    TESTS,
+    st.sampled_from(["a", "x * 2", "-0.1"]),
+    st.sampled_from(["x", "big", "1 / 3"]),
+    st.integers(0, 2**32),
+)
+def test_a_conditional_value_is_that_of_its_side(test, one, other, seed):
+    """Also where the condition is at a tie; its bounds are those of both sides."""
+    formula = f"{one} if {test} else {other}"
+    column, codes = derived("d", formula, COLUMNS), rows_of(seed)
+    sides = [derived("d", f"{side} + 0 * a", COLUMNS) for side in (one, other)]
+    assert column.bounds == (min(s.bounds[0] for s in sides), max(s.bounds[1] for s in sides))
+    holds = code_of(derived("c", f"not not ({test})", COLUMNS), codes) == 1
+    first, second = (code_of(side, codes) for side in sides)
+    assert code_of(column, codes) == pytest.approx(np.where(holds, first, second), rel=1e-12, abs=1e-12)
+    for place, value in enumerate(code_of(column, codes)):
+        exactly = exact(formula, {name: Fraction(each[place]) for name, each in codes.items()})
+        assert value == pytest.approx(float(exactly), rel=1e-12, abs=1e-12)

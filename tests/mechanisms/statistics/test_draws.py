@@ -20,6 +20,7 @@ from mechanisms.table.user_level import named
 from tests.looped import looped
 from tests.mechanisms.statistics.tables import (
     BOUNDS,
+    PERS,
     WARD,
     coded,
     groups,
@@ -63,14 +64,14 @@ def test_a_row_moves_no_draw_further_than_is_proved(data):
             assert low <= 0 <= high  # a row that does not count adds 0
 
 
-@looped("kind", ["sum", "mean", "variance", "regression"])
+@looped("kind", ["sum", "mean", "ratio", "variance", "stddev", "regression"])
 def test_the_l1_norm_of_sums_is_attained(kind):
     """A twin that assumes a hundredth less assumes too little; and so it is where a row changes its group."""
     x = value(Fraction(-2), Fraction(2))
     other = (
         {"on": (x.__class__("y", "number", Fraction(0), Fraction(1)),)}
         if kind == "regression"
-        else {"by": (WARD,)}
+        else {"by": (WARD,), **({"per": PERS[0]} if kind == "ratio" else {})}
     )
     subject = study(Statistic("s", kind, x, **other))
     draw = subject.draws[0]
@@ -118,13 +119,14 @@ def oracle(what, draw, here):
         return [cells(what, rows) for rows in here]
     if name == "count":
         return [[len(rows)] for rows in here]
-    if what.what == "sum":
-        most = max(abs(Fraction(end)) for end in what.column.bounds)
-        return [[sum(row["x"] for row in rows) / most] for rows in here]
+    if what.what in ("sum", "ratio"):
+        column = what.per if name == "per" else what.column
+        most = max(abs(Fraction(end)) for end in column.bounds)
+        return [[sum(row[column.name] for row in rows) / most] for rows in here]
     z = [[scaled(what.column, row) for row in rows] for rows in here]
     if what.what == "mean":
         return [[sum(each)] for each in z]
-    if what.what == "variance":
+    if what.what in ("variance", "stddev"):
         eight = Fraction(8, 5)
         return [[sum(each)] for each in z] + [
             [sum(eight * (n * n - Fraction(1, 2)) for n in each)] for each in z
@@ -179,7 +181,7 @@ def test_rows_that_do_not_count_add_nothing(data):
 @example([np.nan, 1e308])
 def test_no_cell_is_beyond_its_bounds_whatever_it_holds(numbers):
     """The table's reader bounds codes; a mechanism that is run on others clamps them all the same."""
-    for kind in ("sum", "mean", "variance", "median"):
+    for kind in ("sum", "mean", "variance", "stddev", "median"):
         for low, high in BOUNDS:
             subject = study(Statistic("s", kind, value(low, high)))
             for number in numbers:
@@ -213,7 +215,7 @@ def test_no_two_draws_share_a_key(data):
 def test_sums_of_a_billion_rows_have_room():
     """Half of the 64 bits are left for noise."""
     rows = 10**9
-    for kind in ("sum", "mean", "variance", "median"):
+    for kind in ("sum", "mean", "variance", "stddev", "median"):
         subject = study(Statistic("s", kind, value(Fraction(-1), Fraction(10**15))), rows=rows)
         largest = max(draw.norm for draw in subject.draws) * rows * 2**BITS
         assert 2 * largest < 2**62
@@ -245,8 +247,9 @@ KINDS = (
     Statistic("s", "histogram", ONE, by=(SEEN,)),
     Statistic("s", "top", ONE, k=1),
     *(Statistic("s", "sum", of, by=by) for of in (X, HIGH) for by in ((), (ONE,), (SEEN,))),
-    *(Statistic("s", w, X, by=by) for w in ("mean", "variance") for by in ((), (ONE,), (SEEN,))),
-    *(Statistic("s", w, X, **SOME) for w in ("sum", "mean", "variance")),
+    *(Statistic("s", w, X, by=by) for w in ("mean", "variance", "stddev") for by in ((), (ONE,), (SEEN,))),
+    *(Statistic("s", w, X, **SOME) for w in ("sum", "mean", "variance", "stddev")),
+    *(Statistic("s", "ratio", of, by=by, per=HIGH) for of in (X, SEEN) for by in ((), (ONE,), (CITY,))),
     Statistic("s", "median", X),
     *(Statistic("s", "regression", X, on=on) for on in ((Y,), (Y, SEEN))),
 )

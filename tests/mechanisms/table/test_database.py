@@ -1,0 +1,190 @@
+"""Tables of databases are read once, read-only, as text: the rows of a file with the same cells, and no word of them."""
+
+from datetime import date
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import psycopg
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpaccount.errors import InputError
+from mechanisms.table.columns import Column
+from mechanisms.table.database import Database, named_by
+from mechanisms.table.reading import batches, one_file
+from tests.dpaccount.ledger.postgres import PostgresServer
+from tests.looped import looped
+
+URL = "duckdb:///d.duckdb#t"
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    server = PostgresServer()
+    with psycopg.connect(server.url().partition("?")[0], autocommit=True) as connection:
+        connection.execute(
+            "ALTER DATABASE postgres SET datestyle = 'German'; ALTER DATABASE postgres SET timezone = 'Asia/Tokyo'"
+        )
+    yield server.url().partition("?")[0]
+    server.remove()
+
+
+def made(folder, *statements, rows=()):
+    with duckdb.connect(str(Path(folder) / "d.duckdb")) as database:
+        for statement in statements:
+            database.execute(statement)
+        if rows:
+            database.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    return Database(URL, Path(folder))
+
+
+def cells(source, *names):
+    """Return the cells of a snapshot, column by column, and the digest of its file."""
+    with source.snapshot(names) as path:
+        assert path.stat().st_mode & 0o777 == 0o600
+        found = {name: [] for name in names}
+        for batch in batches(path, names):
+            for name in names:
+                found[name] += list(batch[name])
+        digest = sha256(path.read_bytes()).hexdigest()
+    assert not path.exists()
+    return [found[name] for name in names], digest
+
+
+COLUMNS = {
+    "number": (Column("c", "number", Fraction(-1000), Fraction(1000)), "DOUBLE"),
+    "integer": (Column("c", "integer", Fraction(-9), Fraction(9)), "INTEGER"),
+    "decimal": (Column("c", "number", Fraction(0), Fraction(10**6)), "DECIMAL(12, 3)"),
+    "boolean": (Column("c", "boolean"), "BOOLEAN"),
+    "date": (
+        Column("c", "date", Fraction(date(2020, 1, 1).toordinal()), Fraction(date(2025, 1, 1).toordinal())),
+        "DATE",
+    ),
+    "category": (Column("c", "category", values=("a", "7", "true"), other=True), "VARCHAR"),
+}
+VALUES = {
+    "number": st.floats() | st.none(),
+    "integer": st.integers(-(2**31), 2**31 - 1) | st.none(),
+    "decimal": st.decimals(-(10**8), 10**8, places=3) | st.none(),
+    "boolean": st.booleans() | st.none(),
+    "date": st.dates(date(1, 1, 1)) | st.none(),
+    "category": st.sampled_from(["a", "7", "true", "", "b\nc", 'q"', "é"]) | st.none(),
+}
+
+
+@settings(max_examples=10)
+@given(st.data())
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_cells_are_read_as_those_of_a_file(kind, tmp_path_factory, data):
+    """As Python's own values are: missing, clipped, unlisted alike; and in any order of rows the file is one."""
+    column, sql = COLUMNS[kind]
+    values = data.draw(st.lists(VALUES[kind], min_size=1, max_size=9))
+    digests = []
+    for rows in (values, values[::-1]):
+        folder = tmp_path_factory.mktemp("d")
+        table = made(folder, f"CREATE TABLE t (c {sql})", rows=[[value] for value in rows])
+        (found,), digest = cells(table, "c")
+        digests.append(digest)
+        assert sorted(column.codes(found)) == sorted(column.codes(values))
+    assert digests[0] == digests[1]
+    made(folder, "DELETE FROM t WHERE rowid = 0")
+    assert cells(table, "c")[1] != digests[0]
+
+
+@pytest.mark.slow
+def test_duckdb_and_postgresql_give_the_same_texts(tmp_path, postgres):
+    """Of all kinds of cells, whatever the server's settings are, so that a table may move."""
+    names = ["n", "b", "d", "t", "z", "m", "s"]
+    kinds = "n double precision, b boolean, d date, t timestamp, z timestamptz, m decimal(9, 2), s varchar"
+    rows = [
+        (0.1, True, date(2024, 2, 29), "2024-01-01 10:00:00", "2024-01-01 00:30:00+02", "12.50", "a,b"),
+        (1e20, False, date(1, 1, 1), "2024-01-01 10:00:00.5", "2024-06-01 12:00:00+00", "-1", "é\n"),
+        (None,) * 7,
+    ]
+    table = made(tmp_path, f"CREATE TABLE t ({kinds})", rows=rows)
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute('DROP TABLE IF EXISTS "T t"')
+        connection.execute(f'CREATE TABLE "T t" ({kinds})')
+        connection.cursor().executemany('INSERT INTO "T t" VALUES (%s, %s, %s, %s, %s, %s, %s)', rows)
+    other = Database(f"{postgres}#public.T t", tmp_path)
+    assert other.names() == table.names() == names
+    here, there = cells(table, *names)[0], cells(other, *names)[0]
+    for column, one, two in zip(names, here, there, strict=True):
+        # A time may have its zone at its end, of which no date takes note.
+        cut = 10 if column in "tz" else None
+        assert [c and c[:cut] for c in one] == [c and c[:cut] for c in two] or column == "n"
+    assert [None if c is None else float(c) for c in here[0]] == [
+        None if c is None else float(c) for c in there[0]
+    ]
+    assert "2023-12-31" in {c[:10] for c in here[4] if c}  # half past midnight at +02 is of the day before
+
+
+WRONG = [
+    "duckdb:///../d.duckdb#t", "duckdb:////tmp/d.duckdb#t", "duckdb:///d.duckdb", "duckdb:///d.duckdb#", "duckdb://host/d.duckdb#t",
+    "duckdb:///d.duckdb?x=1#t", "postgresql://u:secret@h/d#t", "postgresql://h/d?password=secret#t", "postgresql://h#t",
+    "postgresql://h/d", "postgresql://u@h:5432/d#a#b", "postgresql://h/d secret#t", "postgresql://",
+]  # fmt: skip
+
+
+@looped("url", WRONG)
+def test_a_url_without_a_table_or_with_a_password_is_refused_unquoted(url):
+    with pytest.raises(InputError) as error:
+        named_by(url, Path("/tmp/somewhere"))  # noqa: S108
+    assert "secret" not in str(error.value)
+
+
+def test_errors_say_nothing_of_a_row(tmp_path):
+    """A view that fails at one row, a table that is none, a file that is none, no server, a nested name."""
+    table = made(tmp_path, "CREATE TABLE s (c VARCHAR)", "INSERT INTO s VALUES ('1'), ('hidden')")
+    made(tmp_path, "CREATE VIEW t AS SELECT CAST(c AS INTEGER) AS c FROM s")
+    injected = 's"; DROP TABLE s; --'
+    tried = [
+        (table, ["c"], "the database ended before all rows were read (ConversionException)"),
+        (table, ["C"], "no column C; there are c"),
+        (Database("duckdb:///d.duckdb#none", tmp_path), ["c"], "no table 'none' that can be read"),
+        (Database(f"duckdb:///d.duckdb#{injected}", tmp_path), ["c"], "that can be read (CatalogException)"),
+        (Database("duckdb:///s.duckdb#t", tmp_path), ["c"], "no such file"),
+        (Database("postgresql://127.0.0.1:1/d#t", tmp_path), ["c"], "gives no connection (OperationalError)"),
+    ]
+    for source, names, why in tried:
+        with pytest.raises(InputError) as error, source.snapshot(names):
+            pass
+        assert why in str(error.value)
+        assert "hidden" not in str(error.value)
+        assert "\n" not in str(error.value)
+    (tmp_path / "s.duckdb").write_text("no database")
+    with pytest.raises(InputError, match="gives no connection"), tried[4][0].snapshot(["c"]):
+        pass
+    assert cells(Database("duckdb:///d.duckdb#s", tmp_path), "c")[0] == [
+        ["1", "hidden"]
+    ]  # nothing was dropped
+
+
+@pytest.mark.slow
+def test_a_reading_writes_nothing_and_is_of_one_moment(postgres):
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(
+            "DROP TABLE IF EXISTS t; CREATE TABLE t (c integer); INSERT INTO t SELECT generate_series(1, 9)"
+        )
+        connection.execute(
+            "CREATE OR REPLACE FUNCTION f() RETURNS integer LANGUAGE sql AS 'INSERT INTO t VALUES (99) RETURNING c'"
+        )
+        connection.execute("CREATE OR REPLACE VIEW v AS SELECT f() AS c")
+    with pytest.raises(InputError, match="ReadOnlySqlTransaction"), Database(f"{postgres}#v").snapshot(["c"]):
+        pass
+    assert cells(Database(f"{postgres}#t"), "c")[0] == [sorted(map(str, range(1, 10)))]
+
+
+def test_more_rows_than_a_batch_are_all_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("mechanisms.table.database.BATCH", 7)
+    table = made(tmp_path, "CREATE TABLE t AS SELECT range % 5 AS c FROM range(100)")
+    assert np.unique(cells(table, "c")[0][0], return_counts=True)[1].tolist() == [20] * 5
+
+
+def test_a_table_of_a_database_is_no_file(tmp_path):
+    with pytest.raises(InputError, match="is no file"):
+        one_file(made(tmp_path, "CREATE TABLE t (c INTEGER)")).digest()
