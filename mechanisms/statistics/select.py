@@ -282,7 +282,7 @@ class Query:
             case _ if type(node) in OF_ROWS:
                 return {"what": OF_ROWS[type(node)], "column": self.named(node.this)}
         known = "write COUNT(*), SUM, AVG, MEDIAN, QUANTILE_CONT, VAR_POP or STDDEV_POP"
-        raise _refused(node, "" if isinstance(node, exp.Column) else known)
+        raise _refused(node, "" if type(node).__name__ in HINTS else known)
 
     def _units(self, node: Node) -> Said:
         unit = self.table.identity
@@ -332,22 +332,17 @@ def _parsed(text: str) -> exp.Select:
     except (sqlglot.errors.SqlglotError, RecursionError) as error:
         where = re.search(r"Line \d+, Col: \d+", str(error))
         raise InputError(f"this is no SQL{f' ({where[0]})' if where else ''}", "write one SELECT") from None
-    if len(trees) != 1 or not isinstance(trees[0], exp.Select):
-        raise (
-            _refused(trees[0], "write one SELECT")
-            if len(trees) == 1
-            else InputError(f"{len(trees)} statements", "write one SELECT")
-        )
-    for node in trees[0].walk():
+    if len(trees) != 1:
+        raise InputError(f"{len(trees)} statements", "write one SELECT")
+    if not isinstance(tree := trees[0], exp.Select):
+        raise _refused(tree, "write one SELECT")
+    for node in tree.walk():
         if type(node) not in PARTS:
             raise _refused(node)
         for part, value in node.args.items():
             if value and part not in PARTS[type(node)]:
-                raise InputError(
-                    f"{part.strip('_').upper()} is not read",
-                    HINTS.get(part, f"leave it out of {node.sql()[:60]}"),
-                )
-    tree: exp.Select = trees[0]
+                hint = HINTS.get(part, f"leave it out of {node.sql()[:60]}")
+                raise InputError(f"{part.strip('_').upper()} is not read", hint)
     return tree
 
 
