@@ -378,7 +378,7 @@ Table = FrameTable  #: its public name
 
 
 def sql(query: str, frame: Any, **declared: Any) -> FrameTable:
-    """Return the statistics of one ``SELECT … FROM frame``; `declared` are the arguments of `Table`."""
+    """Return the statistics of a `query`, ``SELECT … FROM frame``; `declared` are arguments of `Table`."""
     return FrameTable(frame, **declared).sql(query)
 
 
