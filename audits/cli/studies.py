@@ -55,9 +55,16 @@ class Declarations:
     name: Name | None = None
     """The study's name, and that of its file; by default, study.toml is named like the data."""
 
+    def named(self) -> str:
+        """Return the name that is given, "" for none; raises `InputError` for what no study is called."""
+        from audits.claim import NAME
+
+        if self.name is not None and NAME.fullmatch(self.name) is None:
+            raise InputError(f"--name is {self.name[:40]!r}", f"names match {NAME.pattern}")
+        return self.name or ""
+
     def study(self, file: str, statistic: list[str] | None = None, query: str = "") -> "NewStudy":
         """Return the study of a file; asks on a terminal for what is not said."""
-        from audits.claim import NAME
         from audits.studies import new as studies
         from mechanisms.table.columns import MAX_ROWS, MOST_OF_ONE
         from mechanisms.table.database import named_by
@@ -68,11 +75,9 @@ class Declarations:
         # No default: a wrong unit would promise less to people with several rows.
         if lacking and not asked:
             raise InputError(f"{lacking[0]} is missing", "give it, or answer questions on a terminal")
-        if self.name is not None and NAME.fullmatch(self.name) is None:
-            raise InputError(f"--name is {self.name[:40]!r}", f"names match {NAME.pattern}")
         source = named_by(file, Path()) if "://" in file else Path(file)
         separator = "\t" if self.separator == "tab" else self.separator
-        study = studies.begun(source, self.encoding, separator, self.name or "")
+        study = studies.begun(source, self.encoding, separator, self.named())
         marks = {mark: getattr(self, mark) for mark in ("decimal", "thousands", "date_format")}
         study = replace(
             study,
@@ -154,12 +159,11 @@ def sql(
         given = {name: each for name, each in vars(said).items() if each != getattr(UNSAID, name)}
         if more := given.keys() - {"name", "epsilon", "delta"}:
             raise InputError(f"{file} declares its {min(more)}", f"leave --{min(more).replace('_', '-')} out")
-        if said.name is None:
+        if not (name := said.named()):
             raise InputError("--name is missing", "name the new study; it is written beside the other one")
-        path, place = Path(file).with_name(f"{said.name}.toml"), parse_toml(read_bytes(Path(file)), file)
-        place = studies.asking(
-            place, said.name, query, number(said.epsilon, "--epsilon"), number(said.delta, "--delta")
-        )
+        path, place = Path(file).with_name(f"{name}.toml"), parse_toml(read_bytes(Path(file)), file)
+        totals = number(said.epsilon, "--epsilon"), number(said.delta, "--delta")
+        place = studies.asking(place, name, query, *totals)
     claim = claim_at(place, path)
     if show:
         sys.stdout.write("\n".join(studies.as_toml(of_query(place, path).value)) + "\n")
