@@ -18,7 +18,6 @@ from dpaccount.schemas.fields import keys
 from mechanisms.statistics.expressions import derived_columns
 from mechanisms.statistics.joins import joined_columns
 from mechanisms.table.columns import DIALECT, FILE_WORDS, Table, word
-from mechanisms.table.database import Database, named_by, names_of
 from mechanisms.table.reading import Remote, Source, check_dialect, one_file
 
 NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
@@ -209,6 +208,7 @@ def of_query(place: Place, path: Path) -> Place:
     if not isinstance(data, dict) or "query" not in data:
         return place
     from mechanisms.statistics.select import compiled  # sqlglot is of the extra `sql`
+    from mechanisms.table.database import names_of
 
     if "statistic" in place.value:
         raise place.child("statistic").wrong("data has a query, too", "give one of them")
@@ -381,8 +381,6 @@ def _data(
     if about_any:
         return None, None, public, table
     file = _source(claim.parent, given["file"])
-    if isinstance(file, Database) and table is None:
-        raise given["file"].wrong("a table of a database needs columns", "declare [data.columns]")
     if table is not None:
         check_dialect(one_file(file), table.dialect)
     url = given["ledger"].text()
@@ -397,6 +395,8 @@ def _source(folder: Path, place: Place) -> Source:
     text = place.text()
     if "://" not in text:
         return inside(folder, place)
+    from mechanisms.table.database import named_by  # `list` reads no claim
+
     with place.placing():
         return named_by(text, folder)
 

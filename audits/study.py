@@ -326,7 +326,7 @@ class FrameTable:
             data["query"] = self.query
         if self.unit is not None or self.max_contributions != 1:
             data |= {"unit_column": self.unit, "max_contributions": self.max_contributions}
-        document: dict[str, Any] = {
+        document: dict[str, object] = {
             "schema": STUDY_SCHEMA,
             "name": self.name,
             "guarantee": {**promise, "epsilon": self.epsilon, "delta": self.delta},
@@ -368,6 +368,7 @@ class FrameTable:
         study = self.study
         if self.ledger is None and not (path := Path(f"{self.name}.db")).exists():
             said = study.claim.guarantee
+            # Only where no ledger is: one that is there remembers what was spent.
             epsilon, delta = said.epsilon, said.delta
             init(self.paying, epsilon=epsilon, delta=delta, unit=said.unit, relation=said.relation)
             warnings.warn(f"created {path}: a ledger with room for one release of {self.name}", stacklevel=2)
@@ -408,13 +409,14 @@ class Session:
 
         Raises `BudgetError` if the ledger has no room, and then charges nothing.
         """
+        # Named by what is asked: another query in its place has files of its own.
         said = [list(asked.statistics), asked.query, str(epsilon), str(delta)]
         name = f"{self.table.name}-{digest(as_written(mapped(_exact, said))).removeprefix('sha256:')[:8]}"
         one = replace(asked, epsilon=epsilon, delta=delta, ledger=self.table.paying, name=name)
         return one.release(quick=quick)
 
     @property
-    def left(self) -> dict[str, Any]:
+    def left(self) -> Mapping[str, object]:
         """Return what every unit can still spend, by the ledger."""
         with Ledger.open(self.table.paying) as ledger:
             return dict(ledger.show()["remaining"])

@@ -1,6 +1,6 @@
 """What the statistics of a study read and draw: which keys, by which law, and how far a row moves each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -246,6 +246,7 @@ def enough(move: LeastMove, given: Table) -> bool:
     return integer(given.get("most", 1)) >= move.cells
 
 
+READ, SEVERAL = ("column", "per", "by", "on"), ("by", "on")  # keys that name columns, and lists of columns
 ONLY_OF = {"q": ("quantile",), "k": ("top",), "bins": ("histogram", "top"), "on": ("regression",)}
 ONLY_OF |= {"method": ("median", "quantile"), "per": ("ratio",)}
 SPLITTING = ("share", "accuracy", "epsilon")  # ways to state a statistic's part of the total
@@ -273,7 +274,7 @@ def check_study(asked: Table, steps: list[Table], columns: Table) -> None:
         ensure(type(each) is dict, "a statistic is a table")
         names.append(text(each.get("name")))
         read = [each[key] for key in ("column", "per") if key in each]
-        for several in ("by", "on"):
+        for several in SEVERAL:
             ensure(type(each.get(several, [])) is list, f"{several} lists columns")
             read += each.get(several, [])
         known = all(type(name) is str and name in columns for name in read)
@@ -297,17 +298,13 @@ def check_described(listed: list[Table], held: Table, columns: Table) -> None:
             empty = "" if key in ("where", "method") else None
             same = own.get(key, "" if key == "method" else None) == claim.get(key, empty)
             ensure(same, f"{about} has another {key} than the claim lists")
-        read: list[Table] = []
-        for key in ("column", "per"):
-            several = tables_of([own[key]] if own.get(key) is not None else [])
-            same = [each.get("name") for each in several] == ([claim[key]] if key in claim else [])
+        for key in READ:
+            named = claim.get(key, [])
+            same = [each.get("name") for each in read_as(own, key)] == (
+                [named] if type(named) is str else named
+            )
             ensure(same, f"{about} has another {key} than the claim lists")
-            read += several
-        for key in ("by", "on"):
-            several = tables_of(own.get(key))
-            same = [each.get("name") for each in several] == claim.get(key, [])
-            ensure(same, f"{about} has another {key} than the claim lists")
-            read += several
+        read = [each for key in READ for each in read_as(own, key)]
         for each in tables_of([*read, *tables_of(own.get("declared"))]):
             ensure(is_declared(each, columns), f"{about} describes a column otherwise than it is declared")
         tested = [each.get("name") for each in tables_of(own.get("declared"))]
@@ -321,6 +318,12 @@ def check_described(listed: list[Table], held: Table, columns: Table) -> None:
             both = [maybe(given.get(key), key) for given in (claim, own)]
             both[0] = Fraction(1) if key == "share" and both[0] is None else both[0]
             ensure(both[0] == both[1], f"{about} has another {key} than the claim lists")
+
+
+def read_as(own: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
+    """Return the columns that a described statistic reads as its `key`."""
+    given = own.get(key, [] if key in SEVERAL else None)
+    return tables_of(given if key in SEVERAL else [] if given is None else [given])
 
 
 def check_terms(claim: Table, about: str) -> None:

@@ -49,9 +49,11 @@ class OnFiles(Subject, Protocol):
 def on_disk(claim: Claim) -> Iterator[Claim]:
     """Give a claim whose data, where a database has them, are in a private file: of one reading."""
     data, table = claim.data_file, claim.table
-    if not isinstance(data, Database) or table is None:
+    if not isinstance(data, Database):
         yield claim
         return
+    if table is None:
+        raise InputError("a table of a database needs columns", "declare [data.columns]", claim.path)
     with data.snapshot(table.in_file) as path:
         yield replace(claim, data_file=path)
 

@@ -90,6 +90,7 @@ def _ratios(what: Statistic, noisy: Sequence[Floats], reach: Sequence[float], ro
         (off + rows * ROUNDED + np.abs(part) * SLACK) * (1 + SLACK) * unit
         for part, off, unit in zip(noisy, reach, units, strict=True)
     ]
+    # Where the divisor may be 0 the quotient may be anything, so that no end is known.
     known = numbers[1] > wide[1]
     fewest, most = np.where(known, numbers[1] - wide[1], 1), np.where(known, numbers[1] + wide[1], 1)
     low, high = accuracy.quotient(numbers[0] - wide[0], numbers[0] + wide[0], fewest, most)

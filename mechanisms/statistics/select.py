@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from dpaccount.errors import InputError
 from mechanisms.statistics.expressions import derived
@@ -23,14 +23,14 @@ try:
 except ImportError:
     raise InputError("sqlglot reads SQL", "pip install 'dpaccount[sql]'") from None
 
-LONGEST: Final = 10_000  #: characters of a query
-OPERATORS: Final[Mapping[type, str]] = {
+LONGEST_QUERY: Final = 10_000  #: characters of a query
+SIGNS_OF: Final[Mapping[type, str]] = {
     **{exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.And: "and", exp.Or: "or"},
     **{exp.EQ: "==", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="},
 }
-COMPARED: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
-CONDITIONS: Final = (exp.And, exp.Or, exp.Not, exp.Between, exp.In, *COMPARED)
-FUNCTIONS: Final[Mapping[type, str]] = {
+COMPARISON_NODES: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+CONDITION_NODES: Final = (exp.And, exp.Or, exp.Not, exp.Between, exp.In, *COMPARISON_NODES)
+CALLED: Final[Mapping[type, str]] = {
     **{exp.Least: "min", exp.Greatest: "max", exp.Abs: "abs", exp.Year: "year", exp.Month: "month"}
 }
 OF_ROWS: Final[Mapping[type, str]] = {  #: statistics of one column
@@ -46,7 +46,7 @@ PARTS: Final[Mapping[type, tuple[str, ...]]] = {
     **{exp.Identifier: ("this", "quoted"), exp.Column: ("this", "table"), exp.Alias: ("this", "alias")},
     **{exp.Literal: ("this", "is_string"), exp.Boolean: ("this",), exp.Star: (), exp.Paren: ("this",)},
     **{exp.Neg: ("this",), exp.Not: ("this",), exp.Between: ("this", "low", "high")},
-    **dict.fromkeys((*OPERATORS, *COMPARED), ("this", "expression")),
+    **dict.fromkeys((*SIGNS_OF, *COMPARISON_NODES), ("this", "expression")),
     **{exp.Div: ("this", "expression", "typed", "safe"), exp.In: ("this", "expressions")},
     **{exp.Case: ("this", "ifs", "default"), exp.If: ("this", "true"), exp.Abs: ("this",)},
     **dict.fromkeys((exp.Least, exp.Greatest), ("this", "expressions", "ignore_nulls")),
@@ -57,7 +57,7 @@ PARTS: Final[Mapping[type, tuple[str, ...]]] = {
     **{exp.WithinGroup: ("this", "expression"), exp.PercentileCont: ("this", "expression")},
     **{exp.Array: ("expressions", "value_constructor")},
 }
-HINTS: Final = {
+RIGHT_CLAUSES: Final = {
     "Column": "group by it, or say what of it is asked: COUNT, SUM, AVG, MEDIAN",
     **{"Subquery": "write one SELECT", "having": "filter the released table", "distinct": "write GROUP BY"},
     **{"Stddev": "write STDDEV_POP", "StddevSamp": "write STDDEV_POP", "Variance": "write VAR_POP"},
@@ -73,7 +73,7 @@ HINTS: Final = {
     **{"with_": "write one SELECT", "Window": "write GROUP BY", "Star": "name the statistics that you want"},
 }
 Node = exp.Expr
-Said = dict[str, Any]  #: a statistic as a file declares it
+Said = dict[str, object]  #: a statistic as a file declares it
 
 
 @dataclass
@@ -134,7 +134,7 @@ class Query:
         node = _bare(node)
         if isinstance(node, exp.Column):
             return self.column(node).name
-        formula = self.condition(node) if isinstance(node, CONDITIONS) else self.formula(node)
+        formula = self.condition(node) if isinstance(node, CONDITION_NODES) else self.formula(node)
         if isinstance(node, exp.Literal | exp.Neg) and not list(node.find_all(exp.Column)):
             raise InputError(f"{node.sql()} names no column", "write COUNT(*) for a number of rows")
         there = [name for name, text in self.derived.items() if text == formula]
@@ -143,6 +143,7 @@ class Query:
         if wish in self.known:
             raise InputError(f"AS {wish[:60]} is the name of a column", "give another one")
         name = wish or re.sub(r"\W+", "_", node.sql().lower()).strip("_")[:60]
+        # SQL's names ignore case, so that a name in another case would be read as this one.
         known = {each.casefold() for each in self.known}
         while name.casefold() in known:
             name += "_"
@@ -163,7 +164,7 @@ class Query:
                 return f"(-{self.formula(node.this)})"
             case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
                 left, right = self.formula(node.this), self.formula(node.expression)
-                return f"({left} {OPERATORS[type(node)]} {right})"
+                return f"({left} {SIGNS_OF[type(node)]} {right})"
             case exp.Cast() if node.to.this in exp.DataType.REAL_TYPES:
                 return self.formula(node.this)
             case exp.Case():
@@ -175,9 +176,9 @@ class Query:
         match node:
             case exp.Least() | exp.Greatest():
                 some = ", ".join(map(self.formula, [node.this, *node.expressions]))
-                return f"{FUNCTIONS[type(node)]}({some})"
+                return f"{CALLED[type(node)]}({some})"
             case exp.Abs() | exp.Year() | exp.Month():
-                return f"{FUNCTIONS[type(node)]}({self.formula(node.this)})"
+                return f"{CALLED[type(node)]}({self.formula(node.this)})"
             case exp.Extract() if node.name.lower() in ("year", "month"):
                 return f"{node.name.lower()}({self.formula(node.expression)})"
             case exp.Anonymous() if node.name.lower() in ("bins", "weekday"):
@@ -200,7 +201,7 @@ class Query:
         match node:
             case exp.And() | exp.Or():
                 left, right = self.condition(node.this), self.condition(node.expression)
-                return f"({left} {OPERATORS[type(node)]} {right})"
+                return f"({left} {SIGNS_OF[type(node)]} {right})"
             case exp.Not():
                 return f"(not {self.condition(node.this)})"
             case exp.Between():
@@ -212,7 +213,7 @@ class Query:
             case exp.Column() if self.column(node).kind == "boolean":
                 return f"`{self.column(node).name}`"
             case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
-                return f"({self._side(node.this)} {OPERATORS[type(node)]} {self._side(node.expression)})"
+                return f"({self._side(node.this)} {SIGNS_OF[type(node)]} {self._side(node.expression)})"
         raise _refused(node, "write a comparison of columns and constants")
 
     def _side(self, node: Node) -> str:
@@ -282,7 +283,7 @@ class Query:
             case _ if type(node) in OF_ROWS:
                 return {"what": OF_ROWS[type(node)], "column": self.named(node.this)}
         known = "write COUNT(*), SUM, AVG, MEDIAN, QUANTILE_CONT, VAR_POP or STDDEV_POP"
-        raise _refused(node, "" if type(node).__name__ in HINTS else known)
+        raise _refused(node, "" if type(node).__name__ in RIGHT_CLAUSES else known)
 
     def _units(self, node: Node) -> Said:
         unit = self.table.identity
@@ -291,6 +292,7 @@ class Query:
                 f"COUNT(DISTINCT {node.sql()[:60]})", f"only units can be counted so: {unit or 'none'}"
             )
         if self.table.max_rows > 1:
+            # Sums over rows cannot tell whether two rows are of one unit.
             more = "let max_contributions be 1 for it: then each unit has one row that counts"
             raise InputError("COUNT(DISTINCT unit) where several rows of a unit count", more)
         return {"what": "count"}
@@ -299,7 +301,7 @@ class Query:
         several = ranks.expressions if isinstance(ranks, exp.Array) else [ranks]
         if not all(isinstance(each, exp.Literal) and not each.is_string for each in several):
             raise InputError(f"{ranks.sql()[:60]} is no rank", "write QUANTILE_CONT(x, 0.9), or [0.1, 0.9]")
-        q: Any = [str(each.this) for each in several]
+        q: list[str] = [str(each.this) for each in several]
         return {"what": "quantile", "column": self.named(of), "q": q if len(q) > 1 else q[0]}
 
 
@@ -309,6 +311,7 @@ def compiled(text: str, table: Table, names: Sequence[str]) -> Query:
     Raises `InputError` for what is no SELECT, and for each clause that a study has no words for.
     """
     tree = _parsed(text)
+    # Before all else, since columns are named by the tables of the query.
     query = Query(table, dict(_tables(tree, table, names)))
     keys = _grouped(tree, query)
     where = query.condition(tree.args["where"].this) if tree.args.get("where") else ""
@@ -324,8 +327,8 @@ def compiled(text: str, table: Table, names: Sequence[str]) -> Query:
 
 def _parsed(text: str) -> exp.Select:
     """Return the tree of one SELECT, of which each part is known."""
-    if len(text) > LONGEST:
-        raise InputError(f"the query has {len(text)} characters", f"at most {LONGEST}")
+    if len(text) > LONGEST_QUERY:
+        raise InputError(f"the query has {len(text)} characters", f"at most {LONGEST_QUERY}")
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # what it warns of is refused below
     try:
         trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
@@ -341,14 +344,14 @@ def _parsed(text: str) -> exp.Select:
             raise _refused(node)
         for part, value in node.args.items():
             if value and part not in PARTS[type(node)]:
-                hint = HINTS.get(part, f"leave it out of {node.sql()[:60]}")
+                hint = RIGHT_CLAUSES.get(part, f"leave it out of {node.sql()[:60]}")
                 raise InputError(f"{part.strip('_').upper()} is not read", hint)
     return tree
 
 
 def _refused(node: Node, right: str = "") -> InputError:
     name = type(node).__name__
-    hint = right or HINTS.get(name, "use what docs/sql.md lists")
+    hint = right or RIGHT_CLAUSES.get(name, "use what docs/sql.md lists")
     return InputError(f"{node.sql()[:60]!r} ({name}) is not read", hint)
 
 

@@ -17,12 +17,12 @@ from dpaccount.documents import digest
 from dpaccount.errors import InputError
 from mechanisms.table.reading import BATCH, Remote, Source, one_file
 
-SCHEMES: Final = ("duckdb", "postgresql")
-PLACES: Final = {
+OF_DATABASES: Final = ("duckdb", "postgresql")
+TABLE_URLS: Final = {
     "duckdb": re.compile(r"duckdb:///([^?#\0]+)#([^#\0]+)"),
     "postgresql": re.compile(r"(postgresql://[\w.%-]*@?[\w.%\[\]:-]*/[\w.%-]+)#([^#\0]+)", re.ASCII),
 }
-RIGHT: Final = "write duckdb:///FILE#TABLE, or postgresql://USER@HOST/DATABASE#TABLE without a password"
+RIGHT_URLS: Final = "write duckdb:///FILE#TABLE, or postgresql://USER@HOST/DATABASE#TABLE without a password"
 #: of a session: the text of a cell must not depend on the server's settings
 SETTINGS: Final = "-c timezone=UTC -c datestyle=ISO -c extra_float_digits=1 -c bytea_output=hex"
 
@@ -36,8 +36,8 @@ class Database(Remote):
     def __post_init__(self) -> None:
         """Refuse what names no table, a password, and a file outside of the folder."""
         # The URL is in the certificate: none of it is quoted, since it may have a password.
-        if self._scheme not in SCHEMES or PLACES[self._scheme].fullmatch(self.url) is None:
-            raise InputError("the URL names no table of a database", RIGHT)
+        if self._scheme not in OF_DATABASES or TABLE_URLS[self._scheme].fullmatch(self.url) is None:
+            raise InputError("the URL names no table of a database", RIGHT_URLS)
         path = (self.folder / self._place).resolve()
         if self._scheme == "duckdb" and not path.is_relative_to(self.folder.resolve()):
             raise InputError(f"{self._place[:60]!r} leaves the claim's directory", "name a file inside it")
@@ -48,7 +48,7 @@ class Database(Remote):
 
     @property
     def _place(self) -> str:
-        match = PLACES[self._scheme].fullmatch(self.url)
+        match = TABLE_URLS[self._scheme].fullmatch(self.url)
         return "" if match is None else match[1]
 
     @property
@@ -159,7 +159,7 @@ class Database(Remote):
 
 def named_by(url: str, folder: Path) -> Remote:
     """Return what a URL names: a table of a database, or a file or folder elsewhere."""
-    return Database(url, folder) if url.partition("://")[0] in SCHEMES else Remote(url)
+    return Database(url, folder) if url.partition("://")[0] in OF_DATABASES else Remote(url)
 
 
 def names_of(source: Source | None) -> tuple[str, ...]:
