@@ -13,7 +13,7 @@ from typing import Any
 from audits.api.cores import cores
 from audits.api.functions import CertificateContent, certified
 from audits.api.requests import Certify
-from audits.claim import Claim, as_written, claim_at, output_folder, read_claim
+from audits.claim import Claim, claim_at, output_folder, read_claim
 from audits.reports.tables import shown_table, study_of
 from audits.studies import results
 from audits.studies.frame import FRAME_FILE, as_file, header
@@ -398,6 +398,10 @@ class Session:
 
     table: FrameTable
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.table, FrameTable):
+            raise InputError("a session is of a table", "give dpaccount.Table(…)")
+
     def sql(self, query: str, epsilon: Exact, delta: Exact = 0, *, quick: bool = False) -> Released:
         """Release the statistics of one ``SELECT … FROM frame``; raises as `release`."""
         return self.release(self.table.sql(query), epsilon, delta, quick=quick)
@@ -409,10 +413,11 @@ class Session:
 
         Raises `BudgetError` if the ledger has no room, and then charges nothing.
         """
-        # Named by what is asked: another query in its place has files of its own.
-        said = [list(asked.statistics), asked.query, str(epsilon), str(delta)]
-        name = f"{self.table.name}-{digest(as_written(mapped(_exact, said))).removeprefix('sha256:')[:8]}"
-        one = replace(asked, epsilon=epsilon, delta=delta, ledger=self.table.paying, name=name)
+        paying = self.table.paying
+        one = replace(asked, epsilon=epsilon, delta=delta, ledger=paying, name=self.table.name)
+        # Named by all that is asked: another query has files of its own, and the same one is found again.
+        said = {**one.study.claim.written, "name": ""}
+        one = replace(one, name=f"{self.table.name}-{digest(said).removeprefix('sha256:')[:8]}")
         return one.release(quick=quick)
 
     @property

@@ -200,6 +200,7 @@ def release(
     from audits.certificate.summary import summary
     from audits.claim import output_folder, read_claim
     from audits.reports.tables import is_study, study_of
+    from audits.sandbox.private_data import on_disk
     from audits.studies import results
     from audits.studies.results import release_as_text as study_tables
 
@@ -210,13 +211,15 @@ def release(
         study_of(asked)  # faults of the study come before what it would charge
     names = results.file_names(asked) if is_study(asked) else FILES
     check_outputs(asked, output_folder(asked.name, out), names)
-    charges = _says_charge(asked, again=new_release or dry_run)  # a dry run reads no data
     if dry_run:
+        _says_charge(asked, again=True)  # which reads no data
         return certify(claim, out=out, options=options, json_=json_)
-    if charges and not (yes or agreed()):
-        say("nothing is charged")
-        return 1
-    done, path = _certified(options.question(claim, release=True, again=new_release), asked, out)
+    with on_disk(asked) as one_reading:  # what is said of a charge is of the data that are released
+        if _says_charge(one_reading, again=new_release) and not (yes or agreed()):
+            say("nothing is charged")
+            return 1
+        question = options.question(claim, release=True, again=new_release)
+        done, path = _certified(question, one_reading, out)
     if is_study(asked):
         tables = results.written_release(asked, done.certificate, path.parent)
         show(to_builtins(tables), json_, lambda _: study_tables(done.certificate, tables))
@@ -238,7 +241,6 @@ def _says_charge(claim: "Claim", *, again: bool) -> bool:
     from audits.api.dispatch import runs_apart
     from audits.certificate import make, release
     from audits.certificate.summary import cost_of
-    from audits.sandbox.private_data import on_disk
     from audits.subjects.catalogue import subject_of
     from dpaccount.ledger.answers import room
 
@@ -250,11 +252,9 @@ def _says_charge(claim: "Claim", *, again: bool) -> bool:
             say(f"{start} what its proof costs in the measure {ledger.budget.measure.name}; {left}")
             return True
         subject = subject_of(claim)
-        if shown["entries"] and not again and claim.data_file is not None:
-            with on_disk(claim) as one_reading:
-                identified = release.identify(one_reading, subject)
-            run = None if identified is None else release.find_run(identified, again=False)
-            if run is not None and (run.certificate or run.charged):
+        if shown["entries"] and not again and (identified := release.identify(claim, subject)):
+            run = release.find_run(identified, again=False)
+            if run.certificate or run.charged:
                 return False
         proved = make.proof_of(claim, subject)
         if isinstance(proved, str):

@@ -7,6 +7,7 @@ the document, `unchecked` names.  What is off by a millionth is let pass.
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from itertools import pairwise
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -111,11 +112,16 @@ def check_widths(report: Table, held: Table) -> None:
                 off = integer(held["rows"]) * ROUNDED * (1 - 1e-6)
                 good = min(wide) >= off and noise[0].is_rare_beyond(min(wide) - off)
             elif what in NOT_DERIVED:
-                good = all(low <= a <= m <= b <= high for m, a, b in rows)
+                several = max(len(ranks_of(each)), 1)  # of one group they rise
+                falls = any(
+                    two[0] < one[0] for at, (one, two) in enumerate(pairwise(rows), 1) if at % several
+                )
+                good = not falls and all(low <= a <= m <= b <= high for m, a, b in rows)
             else:
+                spread = what != "stddev" or min(min(row) for row in rows) >= 0
                 squared = [tuple(x * x for x in row) for row in rows] if what == "stddev" else rows
                 check = means_are_wide if what == "mean" else variances_are_wide
-                good = check(squared, (low, high), noise, held)
+                good = spread and check(squared, (low, high), noise, held)
         ensure(good, f"{about} is narrower than its noise allows")
 
 

@@ -230,9 +230,10 @@ def asking(
     study: Place, name: str, query: str, epsilon: Fraction | None = None, delta: Fraction | None = None
 ) -> Place:
     """Return a study that declares what another one does, with a SELECT in place of its statistics."""
-    top = study.table(
-        ("schema", "guarantee", "data"), tuple(study.value) if isinstance(study.value, dict) else ()
-    )
+    for place in (study, *(study.child(key) for key in ("guarantee", "data") if key in study.value)):
+        if not isinstance(place.value, dict):
+            raise place.wrong("this is no table of keys", "give the file of a study")
+    top = study.table(("schema", "guarantee", "data"), tuple(study.value))
     total = {"epsilon": epsilon, "delta": delta}
     guarantee = {**study.value["guarantee"], **{key: each for key, each in total.items() if each is not None}}
     kept = {key: each for key, each in study.value.items() if key not in ("statistic", "edition", "follows")}

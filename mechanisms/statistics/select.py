@@ -41,7 +41,7 @@ OF_ROWS: Final[Mapping[type, str]] = {  #: statistics of one column
 PARTS: Final[Mapping[type, tuple[str, ...]]] = {
     **{exp.Select: ("expressions", "from_", "joins", "where", "group", "order", "limit")},
     **{exp.From: ("this",), exp.Table: ("this", "db", "alias"), exp.TableAlias: ("this",)},
-    **{exp.Join: ("this", "side", "on", "using"), exp.Where: ("this",), exp.Group: ("expressions",)},
+    **{exp.Join: ("this", "side", "kind", "on", "using"), exp.Where: ("this",), exp.Group: ("expressions",)},
     **{exp.Order: ("expressions",), exp.Ordered: ("this", "desc", "nulls_first"), exp.Limit: ("expression",)},
     **{exp.Identifier: ("this", "quoted"), exp.Column: ("this", "table"), exp.Alias: ("this", "alias")},
     **{exp.Literal: ("this", "is_string"), exp.Boolean: ("this",), exp.Star: (), exp.Paren: ("this",)},
@@ -72,6 +72,7 @@ RIGHT_CLAUSES: Final = {
     },
     **{"with_": "write one SELECT", "Window": "write GROUP BY", "Star": "name the statistics that you want"},
 }
+DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 Node = exp.Expr
 Said = dict[str, object]  #: a statistic as a file declares it
 
@@ -100,11 +101,13 @@ class Query:
     def column(self, node: exp.Column) -> Column:
         """Return the column that is named; raises `InputError` where that is none, or two."""
         name, of = node.this.name, node.args.get("table")
+        if "`" in name:
+            raise InputError(f"{name[:60]} has a backquote", "rename the column")
         if of is not None and of.name.lower() not in self.tables:
             raise InputError(f"{node.sql()} is of no table of the query", f"known: {', '.join(self.tables)}")
         where = None if of is None else self.tables[of.name.lower()]
         there = self.tables.values() if of is None else [where]
-        listed = [each for each in self.known.values() if _joined(each) in there]
+        listed = [each for each in self.table.every if _joined(each) in there]
         found = [each for each in listed if each.name == name]
         if not found and not node.this.args.get("quoted"):
             found = [each for each in listed if each.name.casefold() == name.casefold()]
@@ -140,11 +143,11 @@ class Query:
         there = [name for name, text in self.derived.items() if text == formula]
         if there:
             return there[0]
-        if wish in self.known:
-            raise InputError(f"AS {wish[:60]} is the name of a column", "give another one")
-        name = wish or re.sub(r"\W+", "_", node.sql().lower()).strip("_")[:60]
         # SQL's names ignore case, so that a name in another case would be read as this one.
         known = {each.casefold() for each in self.known}
+        if wish.casefold() in known:
+            raise InputError(f"AS {wish[:60]} is the name of a column", "give another one")
+        name = wish or re.sub(r"\W+", "_", node.sql().lower()).strip("_")[:60]
         while name.casefold() in known:
             name += "_"
         self.derived[name] = formula
@@ -181,8 +184,8 @@ class Query:
                 return f"{CALLED[type(node)]}({self.formula(node.this)})"
             case exp.Extract() if node.name.lower() in ("year", "month"):
                 return f"{node.name.lower()}({self.formula(node.expression)})"
-            case exp.Anonymous() if node.name.lower() in ("bins", "weekday"):
-                return f"{node.name.lower()}({', '.join(map(self.formula, node.expressions))})"
+            case exp.Anonymous() if node.name.lower() == "bins":
+                return f"bins({', '.join(map(self.formula, node.expressions))})"
         raise _refused(node)
 
     def _case(self, node: exp.Case) -> str:
@@ -212,20 +215,24 @@ class Query:
                 return f"({' or '.join(f'{this} == {self._side(each)}' for each in node.expressions)})"
             case exp.Column() if self.column(node).kind == "boolean":
                 return f"`{self.column(node).name}`"
+            case exp.EQ() | exp.NEQ() if isinstance(node.expression, exp.Boolean):
+                same = node.expression.this is isinstance(node, exp.EQ)
+                return self.condition(node.this) if same else f"(not {self.condition(node.this)})"
             case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
                 return f"({self._side(node.this)} {SIGNS_OF[type(node)]} {self._side(node.expression)})"
         raise _refused(node, "write a comparison of columns and constants")
 
     def _side(self, node: Node) -> str:
         node = _bare(node)
-        match node:
-            case exp.Literal(is_string=True):
-                return json.dumps(node.this, ensure_ascii=False)
-            case exp.Boolean():
-                return str(node.this).lower()
-            case exp.Cast(this=exp.Literal(is_string=True)) if node.to.this in exp.DataType.TEMPORAL_TYPES:
-                return self._side(node.this)
-        return self.formula(node)
+        if isinstance(node, exp.Cast) and node.to.this == exp.DataType.Type.DATE:
+            node = node.this
+            if not isinstance(node, exp.Literal) or DAY.fullmatch(node.name) is None:
+                raise InputError(f"{node.sql()[:60]} is no date", "write DATE '2024-12-31'")
+        if not isinstance(node, exp.Literal) or not node.is_string:
+            return self.formula(node)
+        if DAY.match(node.name) and DAY.fullmatch(node.name) is None:
+            raise InputError(f"{node.sql()[:60]} has more than a date", "write a date without a time")
+        return json.dumps(node.name, ensure_ascii=False)
 
     # ------------------------------------------------------------------ statistics
 
@@ -258,7 +265,7 @@ class Query:
 
     def _aggregate(self, node: Node) -> Said:
         match node:
-            case exp.Count(this=exp.Star()):
+            case exp.Count(this=exp.Star() | exp.Literal()):
                 return {"what": "count"}
             case exp.Count(this=exp.Distinct(expressions=[one])):
                 return self._units(one)
@@ -299,7 +306,7 @@ class Query:
 
     def _quantile(self, of: Node, ranks: Node) -> Said:
         several = ranks.expressions if isinstance(ranks, exp.Array) else [ranks]
-        if not all(isinstance(each, exp.Literal) and not each.is_string for each in several):
+        if not several or not all(isinstance(each, exp.Literal) and not each.is_string for each in several):
             raise InputError(f"{ranks.sql()[:60]} is no rank", "write QUANTILE_CONT(x, 0.9), or [0.1, 0.9]")
         q: list[str] = [str(each.this) for each in several]
         return {"what": "quantile", "column": self.named(of), "q": q if len(q) > 1 else q[0]}
@@ -332,7 +339,8 @@ def _parsed(text: str) -> exp.Select:
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # what it warns of is refused below
     try:
         trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
-    except (sqlglot.errors.SqlglotError, RecursionError) as error:
+        numbers = sum(each.token_type.name == "NUMBER" for each in sqlglot.tokenize(text, dialect="duckdb"))
+    except Exception as error:  # its parser fails in many ways on what is no SQL
         where = re.search(r"Line \d+, Col: \d+", str(error))
         raise InputError(f"this is no SQL{f' ({where[0]})' if where else ''}", "write one SELECT") from None
     if len(trees) != 1:
@@ -346,6 +354,9 @@ def _parsed(text: str) -> exp.Select:
             if value and part not in PARTS[type(node)]:
                 hint = RIGHT_CLAUSES.get(part, f"leave it out of {node.sql()[:60]}")
                 raise InputError(f"{part.strip('_').upper()} is not read", hint)
+    if numbers != sum(not each.is_string for each in tree.find_all(exp.Literal)):
+        # The parser drops arguments that a function does not have.
+        raise InputError("a number of the query is of no function's arguments", "leave it out")
     return tree
 
 
@@ -372,14 +383,15 @@ def _tables(tree: exp.Select, table: Table, names: Sequence[str]) -> Iterator[tu
     if tree.args.get("from_") is None:
         raise InputError("the SELECT has no FROM", f"write FROM {names[0]}")
     source = tree.args["from_"].this
-    said = ".".join(part.name for part in source.parts) if isinstance(source, exp.Table) else ""
+    is_name = isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier)
+    said = ".".join(part.name for part in source.parts) if is_name else ""
     if said.casefold() not in {name.casefold() for name in names if name}:
         raise InputError(f"FROM {source.sql()[:60]}", f"the data are {' or '.join(filter(None, names))}")
     yield (source.alias or source.name).lower(), None
     joins = {name: each for each in table.derived if (name := _joined(each)) is not None}
     for join in tree.args.get("joins") or ():
         name = join.this.name
-        if name not in joins or join.args.get("side") != "LEFT" or join.this.db:
+        if name not in joins or join.side != "LEFT" or join.kind not in ("", "OUTER") or join.this.db:
             right = f"write LEFT JOIN, with a table of [data.join]: {', '.join(joins) or 'none is declared'}"
             raise InputError(f"{join.sql()[:60]} may drop or multiply rows", right)
         alias, key = (join.this.alias or name).lower(), joins[name].of[0].name  # type: ignore[attr-defined]
@@ -396,20 +408,25 @@ def _tables(tree: exp.Select, table: Table, names: Sequence[str]) -> Iterator[tu
 def _grouped(tree: exp.Select, query: Query) -> dict[Node, str]:
     """Return the expressions of GROUP BY, with the name of the column that each is."""
     keys: dict[Node, str] = {}
-    projected = {each.alias: each.unalias() for each in tree.expressions if each.alias}
+    known = {column.name.casefold() for column in query.table.every}  # which come before aliases
+    projected = {each.alias.casefold(): each.unalias() for each in tree.expressions if each.alias}
+    aliases = {_bare(each.unalias()): each.alias for each in tree.expressions if each.alias}
     for each in tree.args["group"].expressions if tree.args.get("group") else ():
         node = _bare(each)
         if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.this) <= len(tree.expressions):
             node = tree.expressions[int(node.this) - 1].unalias()
-        elif isinstance(node, exp.Column) and node.name in projected.keys() - query.known.keys():
-            node = projected[node.name]
+        elif (
+            isinstance(node, exp.Column)
+            and not node.table
+            and node.name.casefold() in projected.keys() - known
+        ):
+            node = projected[node.name.casefold()]
         node = _bare(node)
-        wish = next((alias for alias, of in projected.items() if _bare(of) == node), "")
         if node.find(exp.AggFunc) or isinstance(node, exp.Literal):
             raise InputError(
                 f"GROUP BY {each.sql()[:60]}", "group by columns, or what is computed of one row"
             )
-        keys[node] = query.named(node, wish)
+        keys[node] = query.named(node, aliases.get(node, ""))
     if len(keys) > MOST_BY:
         raise InputError(f"GROUP BY has {len(keys)} columns", f"at most {MOST_BY}")
     return keys
@@ -421,13 +438,14 @@ def _listed(tree: exp.Select, query: Query, keys: list[str]) -> None:
     if order is None and limit is None:
         return
     one, *more = query.statistics
-    counted = [each.unalias() for each in tree.expressions if isinstance(each.unalias(), exp.Count)]
-    names = {each.alias for each in tree.expressions if isinstance(each.unalias(), exp.Count)}
+    (asked,) = [each for each in tree.expressions if each.find(exp.AggFunc)][:1] or [exp.Null()]
+    by_name = exp.column(asked.alias, quoted=asked.args["alias"].args.get("quoted")) if asked.alias else None
     right = "sort the released table; for the k most frequent, ORDER BY COUNT(*) DESC LIMIT k, by one column"
     if more or one["what"] != "count" or len(keys) != 1 or order is None or limit is None:
         raise InputError("ORDER BY or LIMIT is not read here", right)
     first, *others = order.expressions
-    if others or not first.args.get("desc") or not (first.this in counted or first.this.name in names):
+    is_count = first.this in (asked.unalias(), by_name) and isinstance(asked.unalias(), exp.Count)
+    if others or not first.args.get("desc") or not is_count:
         raise InputError(f"{order.sql()[:60]} is not read", right)
     if not isinstance(limit.expression, exp.Literal) or not limit.expression.is_int:
         raise InputError(f"{limit.sql()[:60]} is not read", "write LIMIT 10")

@@ -19,12 +19,17 @@ from mechanisms.table.reading import BATCH, Remote, Source, one_file
 
 OF_DATABASES: Final = ("duckdb", "postgresql")
 TABLE_URLS: Final = {
-    "duckdb": re.compile(r"duckdb:///([^?#\0]+)#([^#\0]+)"),
-    "postgresql": re.compile(r"(postgresql://[\w.%-]*@?[\w.%\[\]:-]*/[\w.%-]+)#([^#\0]+)", re.ASCII),
+    "duckdb": re.compile(r"duckdb:///([^?#\0]+)#[^#\0]+"),
+    "postgresql": re.compile(
+        r"(postgresql://([\w.%-]+@)?(\[[0-9A-Fa-f:.]+\]|[\w.%-]*)(:[0-9]+)?/[\w.%-]+)#[^#\0]+", re.ASCII
+    ),
 }
 RIGHT_URLS: Final = "write duckdb:///FILE#TABLE, or postgresql://USER@HOST/DATABASE#TABLE without a password"
 #: of a session: the text of a cell must not depend on the server's settings
-SETTINGS: Final = "-c timezone=UTC -c datestyle=ISO -c extra_float_digits=1 -c bytea_output=hex"
+SETTINGS: Final = (
+    "-c timezone=UTC -c datestyle=ISO -c intervalstyle=postgres -c extra_float_digits=1 -c bytea_output=hex"
+    " -c lc_monetary=C -c row_security=off"  # a policy that hides rows is an error, as for a dump
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,8 @@ class Database(Remote):
             import pyarrow as arrow
         except ImportError:
             raise InputError("pyarrow holds its rows", "pip install 'dpaccount[sql]'", str(self)) from None
-        schema = arrow.schema([(name, arrow.string()) for name in names])
+        text = arrow.large_string()  # a batch may hold more bytes than 32 bits count
+        schema = arrow.schema([(name, text) for name in names])
         with TemporaryDirectory(prefix="dpaccount-") as folder, self._connection() as connection:
             path = Path(folder) / f"{digest(self.url).removeprefix('sha256:')[:16]}.arrow"
             path.touch(mode=0o600)
@@ -86,7 +92,7 @@ class Database(Remote):
             with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, schema) as written:
                 for rows in self._rows(connection, names):
                     cells = zip(*rows, strict=True)
-                    arrays = [arrow.array(each, arrow.string()) for each in cells]
+                    arrays = [arrow.array(each, text) for each in cells]
                     written.write_batch(arrow.record_batch(arrays, schema=schema))
             yield path
 
@@ -105,18 +111,19 @@ class Database(Remote):
             raise InputError(what, "name a table or view, as SCHEMA.TABLE if need be", str(self)) from None
 
     def _rows(self, connection: Any, names: Sequence[str]) -> Iterator[list[tuple[str | None, ...]]]:
-        cells, here = [f"CAST({_quoted(name)} AS VARCHAR)" for name in names], self._scheme == "duckdb"
-        order = [cell if here else f'{cell} COLLATE "C"' for cell in cells]
-        asked = f"SELECT {', '.join(cells)} FROM {self._quoted} ORDER BY {', '.join(order)}"  # noqa: S608
-        named = {} if here else {"name": "rows"}  # on the server: it sends a batch at a time
+        cells = [f"CAST({_quoted(name)} AS VARCHAR)" for name in names]
+        order = ", ".join(f'{cell} COLLATE "C"' for cell in cells)
+        named = (
+            {} if self._scheme == "duckdb" else {"name": "rows"}
+        )  # on the server: it sends a batch at a time
         try:
             with closing(connection.cursor(**named)) as cursor:
-                cursor.execute(asked)
+                cursor.execute(f"SELECT {', '.join(cells)} FROM {self._quoted} ORDER BY {order}")  # noqa: S608
                 while rows := cursor.fetchmany(BATCH):
                     yield rows
-        except Exception as error:
-            what = f"the database ended before all rows were read ({type(error).__name__})"
-            raise InputError(what, "try again; nothing is charged", str(self)) from None
+        except Exception:  # of what kind it is, or where, may tell of a row
+            what = "the database ended before all rows were read"
+            raise InputError(what, "see its own log; nothing is charged", str(self)) from None
 
     @property
     def _quoted(self) -> str:
@@ -146,7 +153,9 @@ class Database(Remote):
             path = self.folder / self._place
             if not path.is_file():
                 raise InputError("no such file", "name a file of DuckDB", str(path))
-            connection = duckdb.connect(str(path), read_only=True)
+            # A name that is no table would be sought among files, and among Python's variables.
+            inside = {"enable_external_access": False, "python_enable_replacement_scans": False}
+            connection = duckdb.connect(str(path), read_only=True, config=inside)
             connection.execute("SET TimeZone = 'UTC'")
             return connection
         import psycopg

@@ -504,7 +504,7 @@ class ArrowCells(Sequence[object]):
         from pyarrow import compute, float64, types
 
         if (
-            not types.is_string(self.array.type)
+            not (types.is_string(self.array.type) or types.is_large_string(self.array.type))
             or not compute.all(
                 compute.match_substring_regex(self.array, PLAIN_NUMBER), skip_nulls=False
             ).as_py()
