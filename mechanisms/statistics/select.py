@@ -7,8 +7,10 @@ what the study says: a missing cell is the column's declared default, and number
 import json
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 from dpaccount.errors import InputError
@@ -317,7 +319,14 @@ def compiled(text: str, table: Table, names: Sequence[str]) -> Query:
 
     Raises `InputError` for what is no SELECT, and for each clause that a study has no words for.
     """
-    tree = _parsed(text)
+    try:
+        return _compiled(text, table, [*dict.fromkeys(filter(None, names))])
+    except (AttributeError, RecursionError):  # trees of odd texts lack parts, or are too deep
+        raise InputError("this is no SELECT that is read", "write a shorter one") from None
+
+
+def _compiled(text: str, table: Table, names: Sequence[str]) -> Query:
+    tree = _parsed(text, [column.name for column in table.every])
     # Before all else, since columns are named by the tables of the query.
     query = Query(table, dict(_tables(tree, table, names)))
     keys = _grouped(tree, query)
@@ -332,14 +341,14 @@ def compiled(text: str, table: Table, names: Sequence[str]) -> Query:
     return query
 
 
-def _parsed(text: str) -> exp.Select:
-    """Return the tree of one SELECT, of which each part is known."""
+def _parsed(text: str, names: Sequence[str]) -> exp.Select:
+    """Return the tree of one SELECT, of which each part is known, with all its numbers and columns."""
     if len(text) > LONGEST_QUERY:
         raise InputError(f"the query has {len(text)} characters", f"at most {LONGEST_QUERY}")
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # what it warns of is refused below
     try:
         trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
-        numbers = sum(each.token_type.name == "NUMBER" for each in sqlglot.tokenize(text, dialect="duckdb"))
+        tokens = sqlglot.tokenize(text, dialect="duckdb")
     except Exception as error:  # its parser fails in many ways on what is no SQL
         where = re.search(r"Line \d+, Col: \d+", str(error))
         raise InputError(f"this is no SQL{f' ({where[0]})' if where else ''}", "write one SELECT") from None
@@ -354,9 +363,18 @@ def _parsed(text: str) -> exp.Select:
             if value and part not in PARTS[type(node)]:
                 hint = RIGHT_CLAUSES.get(part, f"leave it out of {node.sql()[:60]}")
                 raise InputError(f"{part.strip('_').upper()} is not read", hint)
-    if numbers != sum(not each.is_string for each in tree.find_all(exp.Literal)):
-        # The parser drops arguments that a function does not have.
-        raise InputError("a number of the query is of no function's arguments", "leave it out")
+    # The parser drops arguments that a function does not have.
+    called = {one.start for one, two in pairwise(tokens) if two.token_type.name == "L_PAREN"}
+    words = [each for each in tokens if each.token_type.name in ("NUMBER", "VAR", "IDENTIFIER")]
+    known = {name.casefold() for name in names}
+    said = Counter(
+        each.text
+        for each in words
+        if each.token_type.name == "NUMBER" or (each.start not in called and each.text.casefold() in known)
+    )
+    kept = Counter(each.name for each in tree.find_all(exp.Identifier, exp.Literal, exp.Var))
+    if dropped := said - kept:
+        raise InputError(f"{min(dropped)} is an argument that no function takes", "leave it out")
     return tree
 
 
@@ -385,8 +403,8 @@ def _tables(tree: exp.Select, table: Table, names: Sequence[str]) -> Iterator[tu
     source = tree.args["from_"].this
     is_name = isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier)
     said = ".".join(part.name for part in source.parts) if is_name else ""
-    if said.casefold() not in {name.casefold() for name in names if name}:
-        raise InputError(f"FROM {source.sql()[:60]}", f"the data are {' or '.join(filter(None, names))}")
+    if said.casefold() not in {name.casefold() for name in names}:
+        raise InputError(f"FROM {source.sql()[:60]}", f"the data are {' or '.join(names)}")
     yield (source.alias or source.name).lower(), None
     joins = {name: each for each in table.derived if (name := _joined(each)) is not None}
     for join in tree.args.get("joins") or ():
@@ -440,6 +458,8 @@ def _listed(tree: exp.Select, query: Query, keys: list[str]) -> None:
     one, *more = query.statistics
     (asked,) = [each for each in tree.expressions if each.find(exp.AggFunc)][:1] or [exp.Null()]
     by_name = exp.column(asked.alias, quoted=asked.args["alias"].args.get("quoted")) if asked.alias else None
+    if asked.alias in query.known:
+        by_name = None  # which of both it orders by, databases do not agree on
     right = "sort the released table; for the k most frequent, ORDER BY COUNT(*) DESC LIMIT k, by one column"
     if more or one["what"] != "count" or len(keys) != 1 or order is None or limit is None:
         raise InputError("ORDER BY or LIMIT is not read here", right)

@@ -153,10 +153,11 @@ class Database(Remote):
             path = self.folder / self._place
             if not path.is_file():
                 raise InputError("no such file", "name a file of DuckDB", str(path))
+            connection = duckdb.connect(str(path), read_only=True)
+            connection.execute("SET TimeZone = 'UTC'")  # before it may load no part of itself
             # A name that is no table would be sought among files, and among Python's variables.
-            inside = {"enable_external_access": False, "python_enable_replacement_scans": False}
-            connection = duckdb.connect(str(path), read_only=True, config=inside)
-            connection.execute("SET TimeZone = 'UTC'")
+            for setting in ("enable_external_access", "python_enable_replacements"):
+                connection.execute(f"SET {setting} = false")
             return connection
         import psycopg
 

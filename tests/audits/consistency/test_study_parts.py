@@ -56,8 +56,6 @@ MORE = (
     Statistic("totals", "sum", X, by=(WARD,), epsilon=Fraction("0.3")),
     Statistic("means", "mean", AGE, by=(SEEN, WARD), accuracy=Fraction(30)),
     Statistic("spread", "variance", X),
-    Statistic("deviation", "stddev", X, by=(SEEN,)),
-    Statistic("quotient", "ratio", X, by=(WARD,), per=AGE),
     Statistic("spreads", "variance", X, by=(WARD,), epsilon=Fraction("0.3")),
     Statistic("half", "median", AGE, epsilon=Fraction("0.1")),
     Statistic("line", "regression", X, on=(AGE,)),
@@ -77,9 +75,15 @@ CHOSEN = (
     ),
     Statistic("tenths", "quantile", X, q=(Fraction(1, 10),), by=(WARD,), method="exponential"),
 )
+SPREADS = (
+    Statistic("deviation", "stddev", X, by=(SEEN,)),
+    Statistic("quotient", "ratio", X, by=(WARD,), per=AGE),
+)
 STUDIES = {
     "pure": (PURE, "laplace", Fraction(0)),
     "sums": (MORE, "laplace", Fraction(0)),
+    "spreads": (SPREADS, "gaussian", Fraction(1, 10**6)),
+    "pure spreads": (SPREADS, "laplace", Fraction(0)),
     "laplace": (PURE, "laplace", Fraction(1, 10**6)),
     "gaussian": (PURE + MORE, "gaussian", Fraction(1, 10**6)),
     "chosen": (CHOSEN, "gaussian", Fraction(1, 10**6)),

@@ -76,7 +76,12 @@ def exact(formula, row):
         "year": lambda n: date.fromordinal(int(n)).year,
         "month": lambda n: date.fromordinal(int(n)).month,
     }
-    names = {"Fraction": Fraction, **parts, **row, "ward": "ns"[int(row["ward"])] if row["ward"] >= 0 else ""}
+    names = {
+        "Fraction": Fraction,
+        **parts,
+        **row,
+        "ward": "ns"[int(row["ward"])] if row.get("ward", -1) >= 0 else "",
+    }
     return eval(compile(tree, "formula", "eval"), names)  # noqa: S307
 
 
