@@ -82,8 +82,8 @@ SPREADS = (
 STUDIES = {
     "pure": (PURE, "laplace", Fraction(0)),
     "sums": (MORE, "laplace", Fraction(0)),
-    "spreads": (SPREADS, "gaussian", Fraction(1, 10**6)),
-    "pure spreads": (SPREADS, "laplace", Fraction(0)),
+    "spreads": (SPREADS + MORE[:2], "gaussian", Fraction(1, 10**6)),
+    "pure spreads": (SPREADS + MORE[:2], "laplace", Fraction(0)),
     "laplace": (PURE, "laplace", Fraction(1, 10**6)),
     "gaussian": (PURE + MORE, "gaussian", Fraction(1, 10**6)),
     "chosen": (CHOSEN, "gaussian", Fraction(1, 10**6)),
