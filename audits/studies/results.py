@@ -1,5 +1,6 @@
 """The plan of a study, the tables that it released, and both as text for a terminal."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -67,12 +68,23 @@ def plan(claim: Claim) -> StudyPlan:
                 too_noisy_below=shown[0] if shown else each.smallest_group(amount),
             )
         )
-    lost = promise.delta * table.rows
-    large = promise.delta > USUAL_DELTA or lost >= 1
-    warning = (
-        LARGE_DELTA.format(float(promise.delta), table.rows, float(lost), table.rows) if large else UNSET
-    )
-    return StudyPlan(claim.name, StudyTotal(float(promise.epsilon), float(promise.delta)), parts, warning)
+    notes = list(_notes(claim, [each for each, _ in asked]))
+    total_of = StudyTotal(float(promise.epsilon), float(promise.delta))
+    return StudyPlan(claim.name, total_of, parts, ".\n".join(notes) or UNSET)
+
+
+def _notes(claim: Claim, asked: Sequence[StatisticRequest]) -> Iterator[str]:
+    """Yield what choices of a study cost, and what a large δ allows."""
+    delta, rows = claim.guarantee.delta, claim.table.rows if claim.table else 1
+    lost, of_one = delta * rows, claim.table.max_rows if claim.table else 1
+    if delta > USUAL_DELTA or lost >= 1:
+        yield LARGE_DELTA.format(float(delta), rows, float(lost), rows)
+    if of_one > 1:
+        yield f"All noise is in proportion to max_contributions: with 1 it is 1/{of_one} of this"
+    if 0 < sum(bool(each.what.unlisted) for each in asked) < len(asked):
+        yield "Counts of unlisted values take half of δ, and the others then have Gaussian noise"
+    if any(each.group_size and each.what.where for each in asked):
+        yield "Where rows are left out by `where`, intervals of means are wider than this"
 
 
 def _in_units(asked: StatisticRequest, scales: tuple[Any, ...]) -> dict[str, float]:
@@ -80,8 +92,9 @@ def _in_units(asked: StatisticRequest, scales: tuple[Any, ...]) -> dict[str, flo
     converted = {}
     for draw, scale in zip(asked.draws, scales, strict=True):
         part, unit = draw.key.rpartition("/")[2], 1.0
-        if part == "sum" and asked.what.column is not None:
-            low, high = asked.what.column.bounds
+        column = asked.what.per if part == "per" else asked.what.column
+        if part in ("sum", "per") and column is not None:
+            low, high = column.bounds
             unit = (high - low) / 2 if asked.what.what == "mean" else max(abs(low), abs(high))
         converted[part] = float(scale) * unit
     return converted

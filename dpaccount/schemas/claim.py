@@ -249,13 +249,13 @@ class StudyPlan(Struct, frozen=True, tag_field="schema", tag="dpaccount/study-pl
     name: str
     total: StudyTotal
     statistics: list[PlannedStatistic]
-    warning: str | Absent = UNSET  #: what a large δ allows
+    warning: str | Absent = UNSET  #: what a large δ allows, and what choices of the study cost
 
     @property
     def title(self) -> str:
-        """Return what the plan is about, that it costs nothing, and what a large δ allows."""
+        """Return what the plan is about, that it costs nothing, and what is to be known of its choices."""
         total = f"total ε = {self.total.epsilon:g}, δ = {self.total.delta:g}"
-        return f"{self.name}: {total}; nothing is charged" + (f". {self.warning}" if self.warning else "")
+        return f"{self.name}: {total}; nothing is charged" + (f".\n{self.warning}." if self.warning else "")
 
     @property
     def head(self) -> list[str]:

@@ -267,3 +267,32 @@ x = {{ type = "boolean" }}
         claim_at(parse_toml(text, "t.toml"), Path("t.toml"))
     assert why in str(error.value)
     assert of_query(parse_toml(text.replace(query, ""), "t.toml"), Path("t.toml")).value.get("data")
+
+
+def test_a_plan_says_what_choices_cost(tmp_path, monkeypatch):
+    """Rows of one unit, a key of unlisted values, a mean of some rows; nothing where there is no choice."""
+    monkeypatch.chdir(tmp_path)
+    told = {
+        **DECLARED,
+        "ledger": "sqlite:///t.db",
+        "delta": 1e-6,
+        "columns": {**DECLARED["columns"], "note": {"type": "text"}},
+    }
+    made = {**frame(), "note": ["…"] * 900}
+    plan = dp.Table(made, **told).count(by="note").mean("x", where="x > 1", name="m").plan()
+    assert (
+        plan.warning.split("\n")[0]
+        == "All noise is in proportion to max_contributions: with 1 it is 1/2 of this."
+    )
+    assert "take half of δ" in plan.warning
+    assert plan.warning.endswith("intervals of means are wider than this")
+    one, two = (
+        dp.Table(made, **{**told, "max_contributions": most}).count(by="ward").sum("x").plan()
+        for most in (1, 2)
+    )
+    assert not one.warning
+    for first, second in zip(one.statistics, two.statistics, strict=True):
+        for part, scale in first.noise.scales.items():
+            assert second.noise.scales[part] == pytest.approx(2 * scale, rel=1e-3)
+    per = dp.Table(made, **told).ratio("x", "x", name="r").plan().statistics[0].noise.scales
+    assert per["sum"] == per["per"]  # both in the column's own units
