@@ -384,7 +384,7 @@ def sql(query: str, frame: Any, **declared: Any) -> FrameTable:
 
 
 @dataclass(frozen=True)
-class Session:
+class TableSession:
     """Studies of one table in turn, each paid by its ledger: `dpaccount.Session`.
 
     The next one may depend on all earlier answers: the ledger's filter decides whether it fits.  A study that
@@ -448,3 +448,6 @@ def _exact(value: Any) -> Any:
     if isinstance(value, bool | int | str | Fraction):
         return value
     return as_exact(value) if isinstance(value, float | Decimal) or hasattr(value, "__int__") else value
+
+
+Session = TableSession  #: its public name

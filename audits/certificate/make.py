@@ -46,7 +46,7 @@ from dpaccount.relation import radius_of
 from dpaccount.schemas.certificate import AttackedPair, AuditResult, Draft, Evidence
 from mechanisms.subject import Rows, Subject
 from mechanisms.subject.isolation import fresh
-from mechanisms.table.database import Database
+from mechanisms.table.database import DatabaseTable
 from mechanisms.table.user_level import named
 
 
@@ -240,7 +240,7 @@ def example_tables(claim: Claim, subject: Subject) -> list[Rows]:
     if claim.examples is None:
         return []
     with access():  # of a database's table there is no file that could be the examples
-        file = None if isinstance(claim.data_file, Database) else claim.data_file
+        file = None if isinstance(claim.data_file, DatabaseTable) else claim.data_file
         private = {} if file is None or claim.public_data else digests_in(file)
         own = digests_in(claim.examples) if private else {}
         if set(private.values()) & set(own.values()):  # one file under two names, too

@@ -16,7 +16,7 @@ from dpaccount.documents import digest
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.relation import adjacency
 from mechanisms.subject import Rows, Subject, View
-from mechanisms.table.database import Database
+from mechanisms.table.database import DatabaseTable
 from mechanisms.table.reading import Remote, Source, files_of, is_folder
 from mechanisms.table.rows import read_rows
 
@@ -49,7 +49,7 @@ class OnFiles(Subject, Protocol):
 def on_disk(claim: Claim) -> Iterator[Claim]:
     """Give a claim whose data, where a database has them, are in a private file: of one reading."""
     data, table = claim.data_file, claim.table
-    if not isinstance(data, Database):
+    if not isinstance(data, DatabaseTable):
         yield claim
         return
     if table is None:

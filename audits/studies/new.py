@@ -22,7 +22,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import exact_argument, shown
 from dpaccount.plan.events import Approximate
 from mechanisms.table.columns import NUMERIC_KINDS
-from mechanisms.table.database import Database, names_of
+from mechanisms.table.database import DatabaseTable, names_of
 from mechanisms.table.reading import USUAL_DIALECT, Dialect, Remote, Source, header
 
 OTHER_NAMES: Final = {"bool": "boolean", "int": "integer", "float": "number", "string": "text"}  #: of types
@@ -213,7 +213,7 @@ def begun(source: Source, encoding: str, separator: str | None, called: str = ""
     """
     if isinstance(source, Path) and re.search("[?#%\x00-\x1f]", str(source)):
         raise InputError("a path with ?, #, % or a control character", "rename the file or its folder")
-    if isinstance(source, Database):
+    if isinstance(source, DatabaseTable):
         names, dialect = source.names(), USUAL_DIALECT
     else:
         names, dialect = header(source, encoding, separator)

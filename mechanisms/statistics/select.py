@@ -80,7 +80,7 @@ Said = dict[str, object]  #: a statistic as a file declares it
 
 
 @dataclass
-class Query:
+class SelectQuery:
     """What a SELECT on a table says in a study's terms: `derived` columns, and `statistics`."""
 
     table: Table
@@ -314,7 +314,7 @@ class Query:
         return {"what": "quantile", "column": self.named(of), "q": q if len(q) > 1 else q[0]}
 
 
-def compiled(text: str, table: Table, names: Sequence[str]) -> Query:
+def compiled(text: str, table: Table, names: Sequence[str]) -> SelectQuery:
     """Return a SELECT in a study's terms.  `names` are those of the study's data.
 
     Raises `InputError` for what is no SELECT, and for each clause that a study has no words for.
@@ -325,10 +325,10 @@ def compiled(text: str, table: Table, names: Sequence[str]) -> Query:
         raise InputError("this is no SELECT that is read", "write a shorter one") from None
 
 
-def _compiled(text: str, table: Table, names: Sequence[str]) -> Query:
+def _compiled(text: str, table: Table, names: Sequence[str]) -> SelectQuery:
     tree = _parsed(text, [column.name for column in table.every])
     # Before all else, since columns are named by the tables of the query.
-    query = Query(table, dict(_tables(tree, table, names)))
+    query = SelectQuery(table, dict(_tables(tree, table, names)))
     keys = _grouped(tree, query)
     where = query.condition(tree.args["where"].this) if tree.args.get("where") else ""
     groups = list(keys.values())
@@ -423,7 +423,7 @@ def _tables(tree: exp.Select, table: Table, names: Sequence[str]) -> Iterator[tu
         yield alias, name
 
 
-def _grouped(tree: exp.Select, query: Query) -> dict[Node, str]:
+def _grouped(tree: exp.Select, query: SelectQuery) -> dict[Node, str]:
     """Return the expressions of GROUP BY, with the name of the column that each is."""
     keys: dict[Node, str] = {}
     known = {column.name.casefold() for column in query.table.every}  # which come before aliases
@@ -450,7 +450,7 @@ def _grouped(tree: exp.Select, query: Query) -> dict[Node, str]:
     return keys
 
 
-def _listed(tree: exp.Select, query: Query, keys: list[str]) -> None:
+def _listed(tree: exp.Select, query: SelectQuery, keys: list[str]) -> None:
     """Read ORDER BY COUNT(*) DESC LIMIT k as the most frequent values; refuse others."""
     order, limit = tree.args.get("order"), tree.args.get("limit")
     if order is None and limit is None:

@@ -33,7 +33,7 @@ SETTINGS: Final = (
 
 
 @dataclass(frozen=True)
-class Database(Remote):
+class DatabaseTable(Remote):
     """A table or view of DuckDB or PostgreSQL; a path in its URL is relative to `folder`."""
 
     folder: Path = Path()
@@ -169,16 +169,18 @@ class Database(Remote):
 
 def named_by(url: str, folder: Path) -> Remote:
     """Return what a URL names: a table of a database, or a file or folder elsewhere."""
-    return Database(url, folder) if url.partition("://")[0] in OF_DATABASES else Remote(url)
+    return DatabaseTable(url, folder) if url.partition("://")[0] in OF_DATABASES else Remote(url)
 
 
 def names_of(source: Source | None) -> tuple[str, ...]:
     """Return what a query may call a table: the first is its own name."""
     if source is None:
         return ()
-    name = source.table if isinstance(source, Database) else one_file(source).name
+    name = source.table if isinstance(source, DatabaseTable) else one_file(source).name
     return tuple(
-        dict.fromkeys((name, name.rpartition(".")[2] if isinstance(source, Database) else Path(name).stem))
+        dict.fromkeys(
+            (name, name.rpartition(".")[2] if isinstance(source, DatabaseTable) else Path(name).stem)
+        )
     )
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dpaccount.errors import InputError
 from mechanisms.table.columns import Column
-from mechanisms.table.database import Database, named_by
+from mechanisms.table.database import DatabaseTable, named_by
 from mechanisms.table.reading import batches, one_file
 from tests.dpaccount.ledger.postgres import PostgresServer
 from tests.looped import looped
@@ -39,7 +39,7 @@ def made(folder, *statements, rows=()):
             database.execute(statement)
         if rows:
             database.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(rows[0]))})", rows)
-    return Database(URL, Path(folder))
+    return DatabaseTable(URL, Path(folder))
 
 
 def cells(source, *names):
@@ -110,7 +110,7 @@ def test_duckdb_and_postgresql_give_the_same_texts(tmp_path, postgres):
         connection.execute('DROP TABLE IF EXISTS "T t"')
         connection.execute(f'CREATE TABLE "T t" ({kinds})')
         connection.cursor().executemany('INSERT INTO "T t" VALUES (%s, %s, %s, %s, %s, %s, %s)', rows)
-    other = Database(f"{postgres}#public.T t", tmp_path)
+    other = DatabaseTable(f"{postgres}#public.T t", tmp_path)
     assert other.names() == table.names() == names
     here, there = cells(table, *names)[0], cells(other, *names)[0]
     for column, one, two in zip(names, here, there, strict=True):
@@ -145,10 +145,18 @@ def test_errors_say_nothing_of_a_row(tmp_path):
     tried = [
         (table, ["c"], "the database ended before all rows were read"),
         (table, ["C"], "no column C; there are c"),
-        (Database("duckdb:///d.duckdb#none", tmp_path), ["c"], "no table 'none' that can be read"),
-        (Database(f"duckdb:///d.duckdb#{injected}", tmp_path), ["c"], "that can be read (CatalogException)"),
-        (Database("duckdb:///s.duckdb#t", tmp_path), ["c"], "no such file"),
-        (Database("postgresql://127.0.0.1:1/d#t", tmp_path), ["c"], "gives no connection (OperationalError)"),
+        (DatabaseTable("duckdb:///d.duckdb#none", tmp_path), ["c"], "no table 'none' that can be read"),
+        (
+            DatabaseTable(f"duckdb:///d.duckdb#{injected}", tmp_path),
+            ["c"],
+            "that can be read (CatalogException)",
+        ),
+        (DatabaseTable("duckdb:///s.duckdb#t", tmp_path), ["c"], "no such file"),
+        (
+            DatabaseTable("postgresql://127.0.0.1:1/d#t", tmp_path),
+            ["c"],
+            "gives no connection (OperationalError)",
+        ),
     ]
     for source, names, why in tried:
         with pytest.raises(InputError) as error, source.snapshot(names):
@@ -159,7 +167,7 @@ def test_errors_say_nothing_of_a_row(tmp_path):
     (tmp_path / "s.duckdb").write_text("no database")
     with pytest.raises(InputError, match="gives no connection"), tried[4][0].snapshot(["c"]):
         pass
-    assert cells(Database("duckdb:///d.duckdb#s", tmp_path), "c")[0] == [
+    assert cells(DatabaseTable("duckdb:///d.duckdb#s", tmp_path), "c")[0] == [
         ["1", "hidden"]
     ]  # nothing was dropped
 
@@ -174,7 +182,7 @@ def test_a_name_that_is_no_table_is_not_sought_among_files(tmp_path):
     for name in (str(path), f"{path.name}", "connection", "names", "v"):
         for try_it in (lambda source: source.names(), lambda source: cells(source, "c")):
             with pytest.raises(InputError) as error:
-                try_it(Database(f"duckdb:///d.duckdb#{name}", tmp_path))
+                try_it(DatabaseTable(f"duckdb:///d.duckdb#{name}", tmp_path))
             assert "hidden" not in str(error.value)
 
 
@@ -218,10 +226,10 @@ def test_a_reading_writes_nothing_and_is_of_one_moment(postgres):
         connection.execute("CREATE OR REPLACE VIEW v AS SELECT f() AS c")
     with (
         pytest.raises(InputError, match="ended before all rows were read"),
-        Database(f"{postgres}#v").snapshot(["c"]),
+        DatabaseTable(f"{postgres}#v").snapshot(["c"]),
     ):
         pass
-    assert cells(Database(f"{postgres}#t"), "c")[0] == [sorted(map(str, range(1, 10)))]
+    assert cells(DatabaseTable(f"{postgres}#t"), "c")[0] == [sorted(map(str, range(1, 10)))]
 
 
 def test_more_rows_than_a_batch_are_all_read(tmp_path, monkeypatch):
