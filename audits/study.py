@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack
 
 from audits.api.cores import cores
 from audits.api.functions import CertificateContent, certified
@@ -27,6 +27,7 @@ from mechanisms.table.cells import text_of
 
 SQLITE = "sqlite:///"
 UNNAMED = "table"
+By = str | Sequence[str]  #: up to three columns, by which a statistic is grouped
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,18 @@ class Study:
             yield replace(self.claim, data_file=path)
 
 
+class StatisticTerms(TypedDict, total=False):
+    """A file's other keys of a statistic; `bins` are of histograms, `method` of medians and quantiles."""
+
+    name: str
+    where: str
+    share: Exact
+    accuracy: Exact
+    epsilon: Exact
+    bins: Sequence[Exact]
+    method: Literal["levels", "exponential"]
+
+
 @dataclass(frozen=True)
 class FrameTable:
     """A DataFrame whose statistics are released as a study: `dpaccount.Table`.
@@ -217,39 +230,43 @@ class FrameTable:
     statistics: tuple[Mapping[str, Any], ...] = ()
     query: str = ""
 
-    def count(self, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+    def count(self, by: By = (), **terms: Unpack[StatisticTerms]) -> "FrameTable":
         """Add a count of rows, `by` up to three columns.
 
         `terms` are a file's other keys of a statistic: name, where, and share, accuracy or epsilon.
         """
         return self._with("count", None, by, terms)
 
-    def sum(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+    def sum(self, column: str, by: By = (), **terms: Unpack[StatisticTerms]) -> "FrameTable":
         """Add a sum of a column; the other arguments are those of `count`."""
         return self._with("sum", column, by, terms)
 
-    def mean(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+    def mean(self, column: str, by: By = (), **terms: Unpack[StatisticTerms]) -> "FrameTable":
         """Add a mean of a column; the other arguments are those of `count`."""
         return self._with("mean", column, by, terms)
 
-    def ratio(self, column: str, per: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+    def ratio(self, column: str, per: str, by: By = (), **terms: Unpack[StatisticTerms]) -> "FrameTable":
         """Add the sum of a column over that of `per`, which is not negative; others are those of `count`."""
         return self._with("ratio", column, by, {"per": per, **terms})
 
-    def stddev(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+    def stddev(self, column: str, by: By = (), **terms: Unpack[StatisticTerms]) -> "FrameTable":
         """Add the standard deviation of the rows of a column; the other arguments are those of `count`."""
         return self._with("stddev", column, by, terms)
 
-    def variance(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+    def variance(self, column: str, by: By = (), **terms: Unpack[StatisticTerms]) -> "FrameTable":
         """Add a variance of a column; the other arguments are those of `count`."""
         return self._with("variance", column, by, terms)
 
-    def median(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+    def median(self, column: str, by: By = (), **terms: Unpack[StatisticTerms]) -> "FrameTable":
         """Add a median of a column; `terms` are those of `count`, and method ("levels" or "exponential")."""
         return self._with("median", column, by, terms)
 
     def quantile(
-        self, column: str, q: Exact | Sequence[Exact], by: str | Sequence[str] = (), **terms: Any
+        self,
+        column: str,
+        q: Exact | Sequence[Exact],
+        by: By = (),
+        **terms: Unpack[StatisticTerms],
     ) -> "FrameTable":
         """Add a quantile of rank `q`, between 0 and 1, or of several, at the cost of one.
 
@@ -257,15 +274,15 @@ class FrameTable:
         """
         return self._with("quantile", column, by, {"q": q, **terms})
 
-    def histogram(self, column: str, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+    def histogram(self, column: str, by: By = (), **terms: Unpack[StatisticTerms]) -> "FrameTable":
         """Add counts of a column's values; for numbers, between the edges `bins`, one of the `terms`."""
         return self._with("histogram", column, by, terms)
 
-    def top(self, column: str, k: int, by: str | Sequence[str] = (), **terms: Any) -> "FrameTable":
+    def top(self, column: str, k: int, by: By = (), **terms: Unpack[StatisticTerms]) -> "FrameTable":
         """Add a column's `k` most frequent values; the other arguments are those of `count`."""
         return self._with("top", column, by, {"k": k, **terms})
 
-    def regression(self, column: str, on: Sequence[str], **terms: Any) -> "FrameTable":
+    def regression(self, column: str, on: Sequence[str], **terms: Unpack[StatisticTerms]) -> "FrameTable":
         """Add the least-squares regression of a column on the columns `on`; `terms` as of `count`."""
         return self._with("regression", column, (), {"on": on, **terms})
 
@@ -276,9 +293,7 @@ class FrameTable:
         """
         return replace(self, query=query, statistics=())
 
-    def _with(
-        self, what: str, column: str | None, by: str | Sequence[str], terms: Mapping[str, Any]
-    ) -> "FrameTable":
+    def _with(self, what: str, column: str | None, by: By, terms: Mapping[str, Any]) -> "FrameTable":
         groups: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
         if not all(isinstance(each, str) for each in groups):
             raise InputError(f"by is {by!r:.60}", "give the name of a column, or a list of them")

@@ -4,6 +4,7 @@ They return what the commands print with ``--json``, and write the same files.  
 values: only invalid input raises (`dpaccount.errors.InputError`).
 """
 
+import logging
 import warnings
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -99,7 +100,8 @@ def certified(
     asked = claim or read_claim(question.claim)
     folder = output_folder(asked.name, out)
     check_outputs(asked, folder, names)
-    done = dispatch.certify(replace(question, held=held(folder)), silent, claim)
+    progress = logging.getLogger("dpaccount").info  # at the level INFO, which most programs do not show
+    done = dispatch.certify(replace(question, held=held(folder)), progress, claim)
     write_all(done.certificate, folder, question.claim)
     if done.other_code:
         warnings.warn(f"this release is {OTHER_CODE}", stacklevel=3)
