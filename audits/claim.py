@@ -207,8 +207,12 @@ def of_query(place: Place, path: Path) -> Place:
     data = place.value.get("data")
     if not isinstance(data, dict) or "query" not in data:
         return place
-    from mechanisms.statistics.select import compiled  # sqlglot is of the extra `sql`
     from mechanisms.table.database import names_of
+
+    try:
+        from mechanisms.statistics.select import compiled
+    except ModuleNotFoundError as error:
+        raise InputError(f"{error.name} reads the query", "pip install 'dpaccount[sql]'", path) from None
 
     if "statistic" in place.value:
         raise place.child("statistic").wrong("data has a query, too", "give one of them")

@@ -13,17 +13,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
+import sqlglot
+from sqlglot import exp
+
 from dpaccount.errors import InputError
 from mechanisms.statistics.expressions import derived
 from mechanisms.statistics.joins import JoinedColumn
 from mechanisms.statistics.statistic import MOST_BY
 from mechanisms.table.columns import Column, Table
-
-try:
-    import sqlglot
-    from sqlglot import exp
-except ImportError:
-    raise InputError("sqlglot reads SQL", "pip install 'dpaccount[sql]'") from None
 
 LONGEST_QUERY: Final = 10_000  #: characters of a query
 SIGNS_OF: Final[Mapping[type, str]] = {

@@ -1,6 +1,7 @@
 """`dpaccount sql`, `dpaccount.sql` and `Session`: a SELECT becomes a study, of a file, of a database or of a DataFrame."""
 
 import json
+import sys
 import tomllib
 from pathlib import Path
 
@@ -160,6 +161,14 @@ def test_a_table_of_a_database_is_released_as_the_file_is(dpaccount, visits):
     assert (code, "nothing was charged" in err) == (1, True)
     code, looked, _ = dpaccount("look", "of-table.toml", "--private-output")
     assert (code, "1,598 rows" in looked) == (0, True)
+
+
+def test_without_sqlglot_it_is_asked_for(dpaccount, visits, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    monkeypatch.delitem(sys.modules, "mechanisms.statistics.select", raising=False)
+    code, _, err = dpaccount("sql", QUERY, "visits.csv", *SAID, "--show")
+    assert code == 2
+    assert err == "error: study.toml: sqlglot reads the query; pip install 'dpaccount[sql]'\n"
 
 
 def frame(rows=900):
