@@ -1,5 +1,6 @@
-"""Puts four of our packages into a folder of their own in a wheel (see dpaccount_packages.py)."""
+"""Puts four of our packages, and the examples, into a folder of a wheel (see dpaccount_packages.py)."""
 
+from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
@@ -15,4 +16,11 @@ class Packages(BuildHookInterface):  # type: ignore[type-arg]
             build_data["force_include"] |= {
                 **{name: f"{folder}/{name}" for name in ("mechanisms", "audits", "bandits", "papers")},
                 "dpaccount_packages.py": f"{folder}/__init__.py",
+                **{str(file): f"{folder}/{file}" for file in Path("examples").rglob("*") if shipped(file)},
             }
+
+
+def shipped(file: Path) -> bool:
+    """Return whether a file is of an example, and nothing that a run of it left: a ledger, a release."""
+    left = {"__pycache__", "certificates"} & {*file.parts} or ".db" in file.name
+    return file.is_file() and not left

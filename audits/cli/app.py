@@ -37,6 +37,7 @@ BUILT_IN: dict[str, dict[str, str | App]] = {
         "plan": "studies:plan",
         "look": "studies:look",
         "list": "attacks:list_subjects",
+        "examples": "studies:examples",
     },
     "Train": {"sgd": "costs:sgd", "import": "costs:import_plan"},
     "Attack": {

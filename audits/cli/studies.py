@@ -1,5 +1,6 @@
 """`new`, `plan` and `look`: studies of a table before their release."""
 
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from audits.cli.options import File, Flag, Json, Name, Number, Whole, next_step,
 from dpaccount.documents import plain
 from dpaccount.errors import InputError
 from dpaccount.exact import exact_argument
+from dpaccount_packages import FOLDER
 
 if TYPE_CHECKING:
     from audits.studies.new import NewStudy
@@ -310,4 +312,33 @@ def look(study: File, *, private_output: Flag = False) -> int:
         raise InputError("look prints private data, and this is no terminal", "give --private-output")
     with on_disk(read_claim(study)) as claim:
         sys.stdout.write(looking.as_text(claim, looking.look(claim)) + "\n")
+    return 0
+
+
+def examples(
+    action: Annotated[str, one_of("list", "copy")] = "list",
+    name: Annotated[str | None, Parameter(metavar="NAME")] = None,
+) -> int:
+    """List the examples, or copy one to a folder of its name here.
+
+    Example: `dpaccount examples copy clinic_visits`
+
+    Parameters
+    ----------
+    action
+        list or copy.
+    name
+        The example to copy.
+    """
+    kept = Path(FOLDER, "examples")
+    names = sorted(each.name for each in kept.iterdir() if each.is_dir() and each.name[0] not in "_.")
+    if action == "list":
+        sys.stdout.write("\n".join([*names, ""]))
+        return 0
+    if name not in names:
+        raise InputError(f"no example {str(name)[:60]!r}", f"known: {', '.join(names)}")
+    if Path(str(name)).exists():
+        raise InputError(f"{name} is there already", "go on with it, or move it")
+    shutil.copytree(kept / str(name), str(name), ignore=shutil.ignore_patterns("__pycache__", "*.db*"))
+    say(f"copied {name}")
     return 0

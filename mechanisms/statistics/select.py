@@ -60,15 +60,9 @@ RIGHT_CLAUSES: Final = {
     "Column": "group by it, or say what of it is asked: COUNT, SUM, AVG, MEDIAN",
     **{"Subquery": "write one SELECT", "having": "filter the released table", "distinct": "write GROUP BY"},
     **{"Stddev": "write STDDEV_POP", "StddevSamp": "write STDDEV_POP", "Variance": "write VAR_POP"},
-    **{
-        "Min": "write QUANTILE_CONT(x, 0.01)",
-        "Max": "write QUANTILE_CONT(x, 0.99)",
-        "Union": "write two queries",
-    },
-    **{
-        "Is": "a missing cell has a declared value: compare with that one",
-        "Like": "compare with listed values",
-    },
+    **{"Min": "write QUANTILE_CONT(x, 0.01)", "Max": "write QUANTILE_CONT(x, 0.99)"},
+    **{"Is": "a missing cell has a declared value: compare with that one", "Union": "write two queries"},
+    **{"Like": "compare with listed values"},
     **{"with_": "write one SELECT", "Window": "write GROUP BY", "Star": "name the statistics that you want"},
 }
 DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -81,9 +75,7 @@ class SelectQuery:
     """What a SELECT on a table says in a study's terms: `derived` columns, and `statistics`."""
 
     table: Table
-    tables: Mapping[
-        str, str | None
-    ]  #: names in the query, in lower case: the joined table, None for the data
+    tables: Mapping[str, str | None]  #: by its name in the query: the joined table, None for the data
     derived: dict[str, str] = field(default_factory=dict)
     statistics: list[Said] = field(default_factory=list)
 
@@ -269,9 +261,8 @@ class SelectQuery:
             case exp.Count(this=exp.Distinct(expressions=[one])):
                 return self._units(one)
             case exp.Count():
-                raise InputError(
-                    f"{node.sql()[:60]} leaves out NULL, which has a value here", "write COUNT(*)"
-                )
+                what = f"{node.sql()[:60]} leaves out NULL, which has a value here"
+                raise InputError(what, "write COUNT(*)")
             case exp.PercentileCont() if node.args.get("expression") is not None:
                 return self._quantile(node.this, node.expression)
             case exp.WithinGroup(this=exp.PercentileCont(expression=None)):
@@ -279,11 +270,8 @@ class SelectQuery:
                 if not more and not of.args.get("desc"):
                     return self._quantile(of.this, node.this.this)
             case exp.Div(this=exp.Sum(), expression=exp.Sum()):
-                return {
-                    "what": "ratio",
-                    "column": self.named(node.this.this),
-                    "per": self.named(node.expression.this),
-                }
+                of, per = self.named(node.this.this), self.named(node.expression.this)
+                return {"what": "ratio", "column": of, "per": per}
             case exp.Div(this=exp.Sum(), expression=exp.Count(this=exp.Star())):
                 return {"what": "mean", "column": self.named(node.this.this)}
             case _ if type(node) in OF_ROWS:
@@ -294,9 +282,8 @@ class SelectQuery:
     def _units(self, node: Node) -> Said:
         unit = self.table.identity
         if not isinstance(node, exp.Column) or unit is None or node.name.casefold() != unit.casefold():
-            raise InputError(
-                f"COUNT(DISTINCT {node.sql()[:60]})", f"only units can be counted so: {unit or 'none'}"
-            )
+            what = f"COUNT(DISTINCT {node.sql()[:60]})"
+            raise InputError(what, f"only units can be counted so: {unit or 'none'}")
         if self.table.max_rows > 1:
             # Sums over rows cannot tell whether two rows are of one unit.
             more = "let max_contributions be 1 for it: then each unit has one row that counts"

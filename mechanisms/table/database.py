@@ -176,12 +176,10 @@ def names_of(source: Source | None) -> tuple[str, ...]:
     """Return what a query may call a table: the first is its own name."""
     if source is None:
         return ()
-    name = source.table if isinstance(source, DatabaseTable) else one_file(source).name
-    return tuple(
-        dict.fromkeys(
-            (name, name.rpartition(".")[2] if isinstance(source, DatabaseTable) else Path(name).stem)
-        )
-    )
+    if isinstance(source, DatabaseTable):
+        return source.table, source.table.rpartition(".")[2]
+    name = one_file(source).name
+    return name, Path(name).stem
 
 
 def _quoted(name: str) -> str:
