@@ -403,7 +403,7 @@ class TableSession:
     """Studies of one table in turn, each paid by its ledger: `dpaccount.Session`.
 
     The next one may depend on all earlier answers: the ledger's filter decides whether it fits.  A study that
-    was released before, by the same statistics at the same cost, is printed again.
+    was released before, of the same statistics in the same words at the same cost, is printed again.
 
     Parameters
     ----------
@@ -417,23 +417,24 @@ class TableSession:
         if not isinstance(self.table, FrameTable):
             raise InputError("a session is of a table", "give dpaccount.Table(…)")
 
-    def sql(self, query: str, epsilon: Exact, delta: Exact = 0, *, quick: bool = False) -> Released:
-        """Release the statistics of one ``SELECT … FROM frame``; raises as `release`."""
-        return self.release(self.table.sql(query), epsilon, delta, quick=quick)
+    def sql(self, query: str, epsilon: Exact, delta: Exact = 0, **how: bool) -> Released:
+        """Release the statistics of one ``SELECT … FROM frame``; the arguments are those of `release`."""
+        return self.release(self.table.sql(query), epsilon, delta, **how)
 
     def release(
-        self, asked: FrameTable, epsilon: Exact, delta: Exact = 0, *, quick: bool = False
+        self, asked: FrameTable, epsilon: Exact, delta: Exact = 0, *, quick: bool = False, again: bool = False
     ) -> Released:
         """Release the statistics of a table, such as ``session.table.count(by="ward")``, at their own cost.
 
-        Raises `BudgetError` if the ledger has no room, and then charges nothing.
+        `quick` is that of `Study.release`, and `again` its `new_release`.  Raises `BudgetError` if the ledger
+        has no room, and then charges nothing.
         """
-        paying = self.table.paying
-        one = replace(asked, epsilon=epsilon, delta=delta, ledger=paying, name=self.table.name)
+        paying, name = self.table.paying, self.table.name
+        one = replace(asked, epsilon=_whole(epsilon), delta=_whole(delta), ledger=paying, name=name)
         # Named by all that is asked: another query has files of its own, and the same one is found again.
         said = {**one.study.claim.written, "name": ""}
         one = replace(one, name=f"{self.table.name}-{digest(said).removeprefix('sha256:')[:8]}")
-        return one.release(quick=quick)
+        return one.release(quick=quick, new_release=again)
 
     @property
     def left(self) -> Mapping[str, object]:
@@ -456,6 +457,12 @@ def _declared(name: str, declared: Any) -> Any:
         return {"type": "category", "values": [text_of(value) for value in declared]}
     right = "give (low, high), range(low, high + 1), a list of values, bool, or a dictionary"
     raise InputError(f"{declared!r:.60} declares no column", right, f"columns.{name}")
+
+
+def _whole(value: Exact) -> Exact:
+    """Return a number exactly, a whole one as an integer: in all spellings it is one number."""
+    exact = as_exact(value)
+    return int(exact) if exact.denominator == 1 else exact
 
 
 def _exact(value: Any) -> Any:

@@ -80,11 +80,11 @@ def _notes(claim: Claim, asked: Sequence[StatisticRequest]) -> Iterator[str]:
     if delta > USUAL_DELTA or lost >= 1:
         yield LARGE_DELTA.format(float(delta), rows, float(lost), rows)
     if of_one > 1:
-        yield f"All noise is in proportion to max_contributions: with 1 it is 1/{of_one} of this"
+        yield f"{of_one} rows of a unit count; with a smaller max_contributions most noise is less"
     if 0 < sum(bool(each.what.unlisted) for each in asked) < len(asked):
         yield "Counts of unlisted values take half of δ, and the others then have Gaussian noise"
     if any(each.group_size and each.what.where for each in asked):
-        yield "Where rows are left out by `where`, intervals of means are wider than this"
+        yield "Where rows are left out by `where`, intervals of means and variances are wider"
 
 
 def _in_units(asked: StatisticRequest, scales: tuple[Any, ...]) -> dict[str, float]:

@@ -7,12 +7,11 @@ what the study says: a missing cell is the column's declared default, and number
 import json
 import logging
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Final
 
+import duckdb
 import sqlglot
 from sqlglot import exp
 
@@ -65,6 +64,7 @@ RIGHT_CLAUSES: Final = {
     **{"Like": "compare with listed values"},
     **{"with_": "write one SELECT", "Window": "write GROUP BY", "Star": "name the statistics that you want"},
 }
+RANKED_CALLS: Final = {"quantile_cont": 2, "percentile_cont": 1}
 DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 Node = exp.Expr
 Said = dict[str, object]  #: a statistic as a file declares it
@@ -76,6 +76,7 @@ class SelectQuery:
 
     table: Table
     tables: Mapping[str, str | None]  #: by its name in the query: the joined table, None for the data
+    in_two: Sequence[str] = ()  #: columns of two tables, as keys of a join by ON are
     derived: dict[str, str] = field(default_factory=dict)
     statistics: list[Said] = field(default_factory=list)
 
@@ -106,18 +107,12 @@ class SelectQuery:
             names = ", ".join(each.name for each in listed)
             what = f"no column {node.sql()[:60]}" if not found else f"{name[:60]} is the name of two columns"
             raise InputError(what, f"there are {names[:200]}" if not found else "write it in double quotes")
-        if of is None and found[0].name in self._keys:
+        if of is None and found[0].name in self.in_two:
             what = f"{name} is in two tables"
             raise InputError(
                 what, f"write {next(key for key, to in self.tables.items() if to is None)}.{name}"
             )
         return found[0]
-
-    @property
-    def _keys(self) -> set[str]:
-        """Return the names of columns by which tables of the query are joined."""
-        used = [each for each in self.table.derived if _joined(each) in set(self.tables.values()) - {None}]
-        return {each.of[0].name for each in used if isinstance(each, JoinedColumn)}
 
     def is_key(self, node: Node, keys: Mapping[Node, str]) -> bool:
         """Return whether an expression is one of the groups."""
@@ -129,6 +124,8 @@ class SelectQuery:
         if isinstance(node, exp.Column):
             return self.column(node).name
         formula = self.condition(node) if isinstance(node, CONDITION_NODES) else self.formula(node)
+        if (plain := formula.strip("`")) in self.known and formula == f"`{plain}`":
+            return plain
         if isinstance(node, exp.Literal | exp.Neg) and not list(node.find_all(exp.Column)):
             raise InputError(f"{node.sql()} names no column", "write COUNT(*) for a number of rows")
         there = [name for name, text in self.derived.items() if text == formula]
@@ -310,9 +307,11 @@ def compiled(text: str, table: Table, names: Sequence[str]) -> SelectQuery:
 
 
 def _compiled(text: str, table: Table, names: Sequence[str]) -> SelectQuery:
-    tree = _parsed(text, [column.name for column in table.every])
+    tree = _parsed(text)
     # Before all else, since columns are named by the tables of the query.
-    query = SelectQuery(table, dict(_tables(tree, table, names)))
+    tables, joins = dict(_tables(tree, table, names)), tree.args.get("joins") or ()
+    by_on = [each.text("this") for join in joins for each in join.find_all(exp.Column) if join.args.get("on")]
+    query = SelectQuery(table, tables, by_on)
     keys = _grouped(tree, query)
     where = query.condition(tree.args["where"].this) if tree.args.get("where") else ""
     groups = list(keys.values())
@@ -325,21 +324,26 @@ def _compiled(text: str, table: Table, names: Sequence[str]) -> SelectQuery:
     return query
 
 
-def _parsed(text: str, names: Sequence[str]) -> exp.Select:
-    """Return the tree of one SELECT, of which each part is known, with all its numbers and columns."""
+def _parsed(text: str) -> exp.Select:
+    """Return the tree of one SELECT, of which each part is known."""
     if len(text) > LONGEST_QUERY:
         raise InputError(f"the query has {len(text)} characters", f"at most {LONGEST_QUERY}")
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # what it warns of is refused below
     try:
+        duckdb.extract_statements(text)  # sqlglot guesses what a broken text means
         trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
-        tokens = sqlglot.tokenize(text, dialect="duckdb")
+        words = [each.text.casefold() for each in sqlglot.tokenize(text, dialect="duckdb")]
     except Exception as error:  # its parser fails in many ways on what is no SQL
-        where = re.search(r"Line \d+, Col: \d+", str(error))
+        where = re.search(r'at (or near "[^"]*"|end of input)', str(error))
         raise InputError(f"this is no SQL{f' ({where[0]})' if where else ''}", "write one SELECT") from None
     if len(trees) != 1:
         raise InputError(f"{len(trees)} statements", "write one SELECT")
     if not isinstance(tree := trees[0], exp.Select):
         raise _refused(tree, "write one SELECT")
+    for at in (at for at, word in enumerate(words) if word in RANKED_CALLS):
+        # Of these the parser drops further arguments without a word.
+        if _arguments(words[at + 1 :]) > RANKED_CALLS[words[at]]:
+            raise InputError(f"{words[at]} has too many arguments", "write QUANTILE_CONT(x, 0.9)")
     for node in tree.walk():
         if type(node) not in PARTS:
             raise _refused(node)
@@ -347,19 +351,18 @@ def _parsed(text: str, names: Sequence[str]) -> exp.Select:
             if value and part not in PARTS[type(node)]:
                 hint = RIGHT_CLAUSES.get(part, f"leave it out of {node.sql()[:60]}")
                 raise InputError(f"{part.strip('_').upper()} is not read", hint)
-    # The parser drops arguments that a function does not have.
-    called = {one.start for one, two in pairwise(tokens) if two.token_type.name == "L_PAREN"}
-    words = [each for each in tokens if each.token_type.name in ("NUMBER", "VAR", "IDENTIFIER")]
-    known = {name.casefold() for name in names}
-    said = Counter(
-        each.text
-        for each in words
-        if each.token_type.name == "NUMBER" or (each.start not in called and each.text.casefold() in known)
-    )
-    kept = Counter(each.name for each in tree.find_all(exp.Identifier, exp.Literal, exp.Var))
-    if dropped := said - kept:
-        raise InputError(f"{min(dropped)} is an argument that no function takes", "leave it out")
     return tree
+
+
+def _arguments(words: Sequence[str]) -> int:
+    """Return how many arguments stand in the parentheses that some words begin with."""
+    depth, many = 0, 1
+    for word in words:
+        depth += (word in ("(", "[")) - (word in (")", "]"))
+        many += word == "," and depth == 1
+        if depth == 0:
+            break
+    return many
 
 
 def _refused(node: Node, right: str = "") -> InputError:

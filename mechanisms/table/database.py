@@ -19,9 +19,9 @@ from mechanisms.table.reading import BATCH, Remote, Source, one_file
 
 OF_DATABASES: Final = ("duckdb", "postgresql")
 TABLE_URLS: Final = {
-    "duckdb": re.compile(r"duckdb:///([^?#\0]+)#[^#\0]+"),
+    "duckdb": re.compile(r"duckdb:///([^?#\0]+)#[^?#\0]+"),
     "postgresql": re.compile(
-        r"(postgresql://([\w.%-]+@)?(\[[0-9A-Fa-f:.]+\]|[\w.%-]*)(:[0-9]+)?/[\w.%-]+)#[^#\0]+", re.ASCII
+        r"(postgresql://([\w.%-]+@)?(\[[0-9A-Fa-f:.]+\]|[\w.%-]*)(:[0-9]{1,5})?/[\w.%-]+)#[^?#\0]+", re.ASCII
     ),
 }
 RIGHT_URLS: Final = "write duckdb:///FILE#TABLE, or postgresql://USER@HOST/DATABASE#TABLE without a password"

@@ -46,7 +46,8 @@ class Remote:
         """Refuse what names nothing far away, and credentials, which a certificate would show."""
         match = URL.fullmatch(self.url)
         if match is None:
-            raise InputError(f"{self.url[:60]!r} is no plain URL", "give scheme://place, without credentials")
+            named = "the URL" if "@" in self.url else repr(self.url[:60])  # it may have a password
+            raise InputError(f"{named} is no plain URL", "give scheme://place, without credentials")
         if match[1] not in SCHEMES:
             raise InputError(f"URLs of {match[1]} are not read", f"known: {', '.join(SCHEMES)}")
 

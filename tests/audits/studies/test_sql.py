@@ -3,6 +3,8 @@
 import json
 import sys
 import tomllib
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -238,11 +240,29 @@ def test_a_session_is_studies_of_one_ledger(tmp_path, monkeypatch):
     assert 0.19 < left["epsilon"]["lower"] <= 0.201
     with pytest.raises(BudgetError, match="nothing was charged"):
         session.sql(by_ward, 0.4, quick=True)
-    assert session.sql(by_ward, 0.5, quick=True)["n"] == first  # printed again
+    for half in (0.5, "1/2", "0.500"):
+        assert session.sql(by_ward, half, quick=True)["n"] == first  # printed again
     assert session.left == left
     names = {path.name for path in (tmp_path / "certificates").iterdir()}
     assert len(names) == 2
     assert all(name.startswith("visits-") for name in names)
+
+
+def test_a_session_calls_one_cost_by_one_name(tmp_path, monkeypatch):
+    """In all spellings of a number, so that no query is charged twice; and is of a table."""
+    monkeypatch.chdir(tmp_path)
+    session, names = dp.Session(dp.Table(frame(), **DECLARED, ledger="sqlite:///s.db", name="visits")), []
+    monkeypatch.setattr(
+        dp.Table, "release", lambda self, **how: names.append((self.name, self.study.claim.written))
+    )
+    for epsilon, delta in ((1, 0), ("1", "0"), (1.0, 0.0), (Fraction(1), Decimal(0))):
+        session.sql("SELECT COUNT(*) FROM frame", epsilon, delta)
+    assert all(each == names[0] for each in names)
+    session.sql("SELECT COUNT(*) FROM frame", 2)
+    session.release(session.table.sum("x"), 1)
+    assert len({name for name, _ in names}) == 3
+    with pytest.raises(InputError, match="a session is of a table"):
+        dp.Session(None)
 
 
 NO_QUERY = [
@@ -291,10 +311,10 @@ def test_a_plan_says_what_choices_cost(tmp_path, monkeypatch):
     plan = dp.Table(made, **told).count(by="note").mean("x", where="x > 1", name="m").plan()
     assert (
         plan.warning.split("\n")[0]
-        == "All noise is in proportion to max_contributions: with 1 it is 1/2 of this."
+        == "2 rows of a unit count; with a smaller max_contributions most noise is less."
     )
     assert "take half of δ" in plan.warning
-    assert plan.warning.endswith("intervals of means are wider than this")
+    assert plan.warning.endswith("intervals of means and variances are wider")
     one, two = (
         dp.Table(made, **{**told, "max_contributions": most}).count(by="ward").sum("x").plan()
         for most in (1, 2)
