@@ -370,7 +370,7 @@ def test_a_study_is_released_once(dpaccount, released, tmp_path):
     assert spent(dpaccount)["epsilon"]["upper"] <= 1 + 1e-9
     code, shown, _ = dpaccount("check", folder / "certificate.json", "--json")
     assert (code, json.loads(shown)["valid"]) == (0, True)
-    left = "the intervals of 'the median', 'the quantile', 'the regression'"
+    left = "the intervals of 'the ratio', 'the median', 'the quantile', 'the regression'"
     assert left in dpaccount("check", folder / "certificate.json")[1]
     assert left in (folder / "report.html").read_text().replace("&#39;", "'").replace("&#x27;", "'")
     for term, number, why in (("epsilon", "0.1", "costs more"), ("accuracy", "200", "less accurate")):
