@@ -335,7 +335,8 @@ def _parsed(text: str) -> exp.Select:
         words = [each.text.casefold() for each in sqlglot.tokenize(text, dialect="duckdb")]
     except Exception as error:  # its parser fails in many ways on what is no SQL
         where = re.search(r'at (or near "[^"]*"|end of input)', str(error))
-        raise InputError(f"this is no SQL{f' ({where[0]})' if where else ''}", "write one SELECT") from None
+        what = f"this is no SQL{f' ({where[0]})' if where else ''}"
+        raise InputError(what, "write one SELECT, and double quotes around names that are keywords") from None
     if len(trees) != 1:
         raise InputError(f"{len(trees)} statements", "write one SELECT")
     if not isinstance(tree := trees[0], exp.Select):

@@ -139,7 +139,7 @@ def test_events_in_postgresql(dpaccount, tmp_path, server):
         for file in ("study.toml", "events.db"):
             (tmp_path / file).unlink(missing_ok=True)
         truth = events(server, seed)
-        query = "SELECT month(at) AS month, MEDIAN(amount) AS middle, SUM(amount) AS total FROM events GROUP BY month"
+        query = 'SELECT month("at") AS month, MEDIAN(amount) AS middle, SUM(amount) AS total FROM events GROUP BY month'
         said = [
             *("--unit", "who", "--max-units", 1500, "--max-contributions", 3, "--epsilon", 2),
             *("--column", "at: date 2024-01-01 to 2024-12-31", "--column", "amount: number 0 to 100"),
