@@ -230,10 +230,9 @@ class SelectQuery:
         if isinstance(node, exp.Filter):
             wheres.append(self.condition(node.expression.this))
             node = _bare(node.this)
+        # Without ELSE the others are NULL, which no aggregate counts.
         match node.this if isinstance(node, exp.AggFunc) else None:
-            case exp.Case(
-                this=None, args={"default": None, "ifs": [one]}
-            ):  # the others are NULL, which no one counts
+            case exp.Case(this=None, args={"default": None, "ifs": [one]}):
                 wheres.append(self.condition(one.this))
                 value = one.args["true"]
                 only = isinstance(node, exp.Count) and isinstance(value, exp.Literal)
@@ -243,10 +242,8 @@ class SelectQuery:
         title = name or f"{said['what']}{'' if column is None else f' of {column}'}"
         title, taken = re.sub(r"[^\w %+,.()=-]", "-", title)[:100], {each["name"] for each in self.statistics}
         numbers = (f"{title} {number}" for number in range(2, len(taken) + 3))
-        said = {
-            "name": title if name or title not in taken else next(n for n in numbers if n not in taken),
-            **said,
-        }
+        title = title if name or title not in taken else next(n for n in numbers if n not in taken)
+        said = {"name": title, **said}
         condition = f"({') and ('.join(wheres)})" if len(wheres) > 1 else "".join(wheres)
         said |= ({"by": by} if by else {}) | ({"where": condition} if condition else {})
         self.statistics.append(said)
