@@ -346,3 +346,29 @@ def test_a_choice_with_half_the_movement_is_refused(relation):
             held = other["subject"]["parameters"]
             with pytest.raises(Rejected, match="further than is assumed"):
                 check_draws(held, other["proved"]["derivation"])
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_a_deviation_is_never_negative_and_quantiles_of_a_group_rise(relation):
+    """Squares hide a sign; and ranks that rise have quantiles that do, whose intervals nothing else checks."""
+    document = rehearsed("spreads", relation, 1)
+    check(document)
+    report = document["release"]["report"]
+    for places in (["estimate"], ["low"], ["high"], ["estimate", "low", "high"]):
+        forged = json.loads(json.dumps(document))
+        lists = {"estimate": forged["release"]["report"]["deviation"]}
+        lists |= {end: forged["release"]["report"]["accuracy"]["deviation"][end] for end in ("low", "high")}
+        for place in places:
+            lists[place][0] = -lists[place][0]
+        with pytest.raises(Rejected):
+            check(forged)
+    assert min(report["deviation"]) > 0
+    document = rehearsed("sums", relation, 1)
+    check(document)
+    two = document["release"]["report"]["two"]
+    around = document["release"]["report"]["accuracy"]["two"]
+    for values in (two, around["low"], around["high"]):
+        values[0], values[1] = values[1], values[0]
+    assert two[0] > two[1]
+    with pytest.raises(Rejected):
+        check(document)

@@ -16,6 +16,7 @@ from audits.claim import claim_at, of_query, read_claim
 from audits.reports.tables import study_of
 from dpaccount.documents import parse_toml
 from dpaccount.errors import BudgetError, InputError
+from mechanisms.table.database import DatabaseTable
 from tests.looped import looped
 
 QUERY = "SELECT city, COUNT(*) AS visits, SUM(minutes) / SUM(stays) AS stay FROM visits WHERE age >= 18 GROUP BY city"
@@ -171,6 +172,22 @@ def test_without_sqlglot_it_is_asked_for(dpaccount, visits, monkeypatch):
     code, _, err = dpaccount("sql", QUERY, "visits.csv", *SAID, "--show")
     assert code == 2
     assert err == "error: study.toml: sqlglot reads the query; pip install 'dpaccount[sql]'\n"
+
+
+@pytest.mark.slow
+def test_a_release_reads_a_database_once(dpaccount, visits, monkeypatch):
+    """What is asked before a charge is about the rows that are released, also where a release is kept."""
+    url, readings, snapshot = in_database(visits), [], DatabaseTable.snapshot
+    monkeypatch.setattr(
+        DatabaseTable, "snapshot", lambda self, names: readings.append(names) or snapshot(self, names)
+    )
+    query = "SELECT COUNT(*) AS n FROM visits"
+    assert dpaccount("sql", query, url, *SAID)[0] == 0
+    assert dpaccount("release", "study.toml", "--dry-run", "--quick")[0] == 0
+    assert readings == []
+    for many in (1, 2):  # the second prints the first again
+        assert dpaccount("release", "study.toml", "--quick", "--yes")[0] == 0
+        assert len(readings) == many
 
 
 def frame(rows=900):

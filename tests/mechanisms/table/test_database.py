@@ -126,6 +126,7 @@ def test_duckdb_and_postgresql_give_the_same_texts(tmp_path, postgres):
 WRONG = [
     "duckdb:///../d.duckdb#t", "duckdb:////tmp/d.duckdb#t", "duckdb:///d.duckdb", "duckdb:///d.duckdb#", "duckdb://host/d.duckdb#t",
     "duckdb:///d.duckdb?x=1#t", "postgresql://u:secret@h/d#t", "postgresql://h/d?password=secret#t", "postgresql://h#t",
+    "postgres://me:secret@host/d#t", "postgresql://h:99secret/d#t", "postgresql://h/d#t?password=secret",
     "postgresql://h/d", "postgresql://me:secret/clinic#t", "postgresql://h:secret/d#t", "postgresql://u@h:5432/d#a#b", "postgresql://h/d secret#t", "postgresql://",
 ]  # fmt: skip
 
