@@ -27,10 +27,8 @@ def certify(question: Certify, progress: Progress, claim: Claim | None = None) -
     claim = claim or read_claim(question.claim)
     if runs_apart(claim.use):
         return on_code.certify_code(question, claim, progress)
-    effort, subject = (
-        AuditBudget(question.quick, question.jobs, counted=progress),
-        catalogue.subject_of(claim),
-    )
+    effort = AuditBudget(question.quick, question.jobs, counted=progress)
+    subject = catalogue.subject_of(claim)
     with on_disk(claim) if question.release else nullcontext(claim) as one_reading:
         return on_subject.certify_subject(question, one_reading, subject, effort, progress)
 

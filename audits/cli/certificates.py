@@ -212,9 +212,9 @@ def release(
     names = results.file_names(asked) if is_study(asked) else FILES
     check_outputs(asked, output_folder(asked.name, out), names)
     if dry_run:
-        _says_charge(asked, again=True)  # which reads no data
+        _says_charge(asked, again=True)  # reads no data
         return certify(claim, out=out, options=options, json_=json_)
-    with on_disk(asked) as one_reading:  # what is said of a charge is of the data that are released
+    with on_disk(asked) as one_reading:  # the announced charge is for the data that are released
         if _says_charge(one_reading, again=new_release) and not (yes or agreed()):
             say("nothing is charged")
             return 1

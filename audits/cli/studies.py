@@ -28,7 +28,7 @@ LONGEST_ANSWER = 4000  #: bytes: a terminal gives no more of a line, and says no
 
 @dataclass(frozen=True)
 class Declarations:
-    """What `new` and `sql` are told of a file."""
+    """The options that `new` and `sql` share."""
 
     unit: Annotated[str | None, Parameter(metavar="NAME", allow_leading_hyphen=True)] = None
     """The column that says whose a row is; - if each row is a unit."""
@@ -162,7 +162,7 @@ def sql(
         if more := given.keys() - {"name", "epsilon", "delta"}:
             raise InputError(f"{file} declares its {min(more)}", f"leave --{min(more).replace('_', '-')} out")
         if not (name := said.named()):
-            raise InputError("--name is missing", "name the new study; it is written beside the other one")
+            raise InputError("--name is missing", "name the new study; its file goes next to the other one")
         path, place = Path(file).with_name(f"{name}.toml"), parse_toml(read_bytes(Path(file)), file)
         totals = number(said.epsilon, "--epsilon"), number(said.delta, "--delta")
         place = studies.asking(place, name, query, *totals)

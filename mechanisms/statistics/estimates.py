@@ -81,7 +81,7 @@ def _sums(what: Statistic, noisy: Floats, reach: float) -> Ends:
 def _ratios(what: Statistic, noisy: Sequence[Floats], reach: Sequence[float], rows: int) -> Ends:
     """Return quotients of two sums; no end is known where the divisor may be 0.
 
-    In absolute terms no quotient of positive sums is nearer to an end than those of their own ends.
+    Over positive divisors the extremes are quotients of the ends of both intervals.
     """
     columns = [column for column in (what.column, what.per) if column is not None]
     units = [max(map(abs, column.bounds)) for column in columns]

@@ -108,10 +108,8 @@ class SelectQuery:
             what = f"no column {node.sql()[:60]}" if not found else f"{name[:60]} is the name of two columns"
             raise InputError(what, f"there are {names[:200]}" if not found else "write it in double quotes")
         if of is None and found[0].name in self.in_two:
-            what = f"{name} is in two tables"
-            raise InputError(
-                what, f"write {next(key for key, to in self.tables.items() if to is None)}.{name}"
-            )
+            of_data = next(alias for alias, joined in self.tables.items() if joined is None)
+            raise InputError(f"{name} is in two tables", f"write {of_data}.{name}")
         return found[0]
 
     def is_key(self, node: Node, keys: Mapping[Node, str]) -> bool:
@@ -225,7 +223,7 @@ class SelectQuery:
     # ------------------------------------------------------------------ statistics
 
     def add(self, node: Node, name: str, by: list[str], where: str) -> None:
-        """Add what an aggregate asks for."""
+        """Add the statistic of one aggregate."""
         node, wheres = _bare(node), [where] if where else []
         if isinstance(node, exp.Filter):
             wheres.append(self.condition(node.expression.this))
@@ -316,8 +314,8 @@ def _compiled(text: str, table: Table, names: Sequence[str]) -> SelectQuery:
     for each in asked:
         query.add(each.unalias(), each.alias, groups, where)
     if not asked:
-        raise InputError("the SELECT has no statistic", "write COUNT(*), or another one, beside the groups")
-    _listed(tree, query, groups)
+        raise InputError("the SELECT has no statistic", "add COUNT(*) or another aggregate")
+    _listed(tree, query, groups, asked[0])
     return query
 
 
@@ -411,46 +409,44 @@ def _tables(tree: exp.Select, table: Table, names: Sequence[str]) -> Iterator[tu
 def _grouped(tree: exp.Select, query: SelectQuery) -> dict[Node, str]:
     """Return the expressions of GROUP BY, with the name of the column that each is."""
     keys: dict[Node, str] = {}
-    known = {column.name.casefold() for column in query.table.every}  # which come before aliases
-    projected = {each.alias.casefold(): each.unalias() for each in tree.expressions if each.alias}
     aliases = {_bare(each.unalias()): each.alias for each in tree.expressions if each.alias}
+    projected = {each.alias.casefold(): each.unalias() for each in tree.expressions if each.alias}
+    for column in query.table.every:  # a column comes before an alias of its name
+        projected.pop(column.name.casefold(), None)
     for each in tree.args["group"].expressions if tree.args.get("group") else ():
         node = _bare(each)
         if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.this) <= len(tree.expressions):
             node = tree.expressions[int(node.this) - 1].unalias()
-        elif (
-            isinstance(node, exp.Column)
-            and not node.table
-            and node.name.casefold() in projected.keys() - known
-        ):
-            node = projected[node.name.casefold()]
+        elif isinstance(node, exp.Column) and not node.table:
+            node = projected.get(node.name.casefold(), node)
         node = _bare(node)
         if node.find(exp.AggFunc) or isinstance(node, exp.Literal):
-            raise InputError(
-                f"GROUP BY {each.sql()[:60]}", "group by columns, or what is computed of one row"
-            )
+            right = "group by columns, or expressions on the columns of one row"
+            raise InputError(f"GROUP BY {each.sql()[:60]}", right)
         keys[node] = query.named(node, aliases.get(node, ""))
     if len(keys) > MOST_BY:
         raise InputError(f"GROUP BY has {len(keys)} columns", f"at most {MOST_BY}")
     return keys
 
 
-def _listed(tree: exp.Select, query: SelectQuery, keys: list[str]) -> None:
-    """Read ORDER BY COUNT(*) DESC LIMIT k as the most frequent values; refuse others."""
+def _listed(tree: exp.Select, query: SelectQuery, keys: list[str], asked: Node) -> None:
+    """Read ORDER BY COUNT(*) DESC LIMIT k as the most frequent values; refuse others.
+
+    `asked` is the first aggregate, as it is projected.
+    """
     order, limit = tree.args.get("order"), tree.args.get("limit")
     if order is None and limit is None:
         return
     one, *more = query.statistics
-    (asked,) = [each for each in tree.expressions if each.find(exp.AggFunc)][:1] or [exp.Null()]
-    by_name = exp.column(asked.alias, quoted=asked.args["alias"].args.get("quoted")) if asked.alias else None
-    if asked.alias in query.known:
-        by_name = None  # which of both it orders by, databases do not agree on
     right = "sort the released table; for the k most frequent, ORDER BY COUNT(*) DESC LIMIT k, by one column"
     if more or one["what"] != "count" or len(keys) != 1 or order is None or limit is None:
         raise InputError("ORDER BY or LIMIT is not read here", right)
     first, *others = order.expressions
-    is_count = first.this in (asked.unalias(), by_name) and isinstance(asked.unalias(), exp.Count)
-    if others or not first.args.get("desc") or not is_count:
+    by, count = first.this, asked.unalias()
+    # Of a column and an alias of one name, databases order by either.
+    by_alias = isinstance(by, exp.Column) and not by.table and asked.alias not in query.known
+    is_count = by == count or (by_alias and by.this == asked.args.get("alias"))
+    if others or not first.args.get("desc") or not (is_count and isinstance(count, exp.Count)):
         raise InputError(f"{order.sql()[:60]} is not read", right)
     if not isinstance(limit.expression, exp.Literal) or not limit.expression.is_int:
         raise InputError(f"{limit.sql()[:60]} is not read", "write LIMIT 10")

@@ -13,7 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from dpaccount.documents import digest
 from dpaccount.errors import InputError
 from mechanisms.table.reading import BATCH, Remote, Source, one_file
 
@@ -85,15 +84,15 @@ class DatabaseTable(Remote):
             raise InputError("pyarrow holds its rows", "pip install 'dpaccount[sql]'", str(self)) from None
         text = arrow.large_string()  # a batch may hold more bytes than 32 bits count
         schema = arrow.schema([(name, text) for name in names])
-        with TemporaryDirectory(prefix="dpaccount-") as folder, self._connection() as connection:
-            path = Path(folder) / f"{digest(self.url).removeprefix('sha256:')[:16]}.arrow"
+        with TemporaryDirectory(prefix="dpaccount-") as folder:
+            path = Path(folder) / "table.arrow"
             path.touch(mode=0o600)
-            self._check(names, self._columns(connection))
-            with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, schema) as written:
-                for rows in self._rows(connection, names):
-                    cells = zip(*rows, strict=True)
-                    arrays = [arrow.array(each, text) for each in cells]
-                    written.write_batch(arrow.record_batch(arrays, schema=schema))
+            with self._connection() as connection:  # closed before a release, which may take minutes
+                self._check(names, self._columns(connection))
+                with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, schema) as written:
+                    for rows in self._rows(connection, names):
+                        arrays = [arrow.array(cells, text) for cells in zip(*rows, strict=True)]
+                        written.write_batch(arrow.record_batch(arrays, schema=schema))
             yield path
 
     def _check(self, names: Sequence[str], there: Sequence[str]) -> None:

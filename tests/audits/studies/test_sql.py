@@ -72,7 +72,7 @@ def test_a_select_on_a_file_is_a_study_and_its_ledger(dpaccount, visits):
     code, shown, _ = dpaccount("sql", QUERY, "visits.csv", *SAID, "--name", "shown", "--show")
     assert code == 0
     assert {file.name for file in visits.iterdir()} == {"visits.csv", "study.toml", "visits.db"}
-    # what is shown is the study that is planned
+    # --show prints the study that is planned
     one, other = (claim_at(parse_toml(each, "a"), visits / "a.toml") for each in (text, shown))
     assert study_of(one) == study_of(other)
     assert "query" not in json.dumps(one.written)
@@ -176,7 +176,7 @@ def test_without_sqlglot_it_is_asked_for(dpaccount, visits, monkeypatch):
 
 @pytest.mark.slow
 def test_a_release_reads_a_database_once(dpaccount, visits, monkeypatch):
-    """What is asked before a charge is about the rows that are released, also where a release is kept."""
+    """The charge is announced for the rows that are released, also if a release is kept."""
     url, readings, snapshot = in_database(visits), [], DatabaseTable.snapshot
     monkeypatch.setattr(
         DatabaseTable, "snapshot", lambda self, names: readings.append(names) or snapshot(self, names)

@@ -1,6 +1,6 @@
 """From nothing to a released table, by commands alone: a messy hospital's CSV, a survey in Parquet, events in PostgreSQL.
 
-Each takes at most 25 typed lines; every truth is in its interval, and what is written is the same whatever the rows hold.
+Each takes at most 25 typed lines.  Every interval contains the true value; the study's file does not depend on the rows.
 """
 
 import json

@@ -371,6 +371,8 @@ def test_names_of_columns_are_not_read_as_formulas(folder):
 
 
 READ = [
+    ("SELECT ward AS one, ward AS two, COUNT(*) AS n FROM visits GROUP BY one", {"by": ["ward"]}),
+    ("SELECT x > 3 AS one, x > 3 AS two, COUNT(*) AS n FROM visits GROUP BY one", {"by": ["two"]}),
     ("SELECT QUANTILE_CONT(x, .9) AS n FROM visits WHERE x > .5", {"q": "0.9", "where": "(`x` > 0.5)"}),
     ("SELECT QUANTILE_CONT((x + 1) * 2, [.2, .5]) AS n FROM visits", {"q": ["0.2", "0.5"]}),
     ("SELECT seen = TRUE AS k, COUNT(*) AS n FROM visits GROUP BY 1", {"by": ["Seen"]}),
@@ -402,7 +404,7 @@ def test_the_most_frequent_values_are_a_top(folder, query):
 
 
 def test_names_are_those_that_are_written(folder):
-    """Aliases and columns of any name; without one, what is asked, with a number where two are alike."""
+    """Aliases and columns may have any name; a statistic without an alias is named after its aggregate."""
     query = """
         SELECT "odd name" AS "Odd, name", AVG(X) AS "a mean; of x", COUNT(*), COUNT(*) FILTER (WHERE SEEN),
         QUANTILE_CONT(x, [0.1, 0.9]), MEDIAN(x / y) FROM "visits.csv" AS v WHERE v."odd name" < 3 GROUP BY "Odd, name"

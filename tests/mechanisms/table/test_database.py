@@ -97,7 +97,7 @@ def test_cells_are_read_as_those_of_a_file(kind, tmp_path_factory, data):
 
 @pytest.mark.slow
 def test_duckdb_and_postgresql_give_the_same_texts(tmp_path, postgres):
-    """Of all kinds of cells, whatever the server's settings are, so that a table may move."""
+    """For every type of cell and any server settings, so that a table can move between databases."""
     names = ["n", "b", "d", "t", "z", "m", "s"]
     kinds = "n double precision, b boolean, d date, t timestamp, z timestamptz, m decimal(9, 2), s varchar"
     rows = [
@@ -242,3 +242,11 @@ def test_more_rows_than_a_batch_are_all_read(tmp_path, monkeypatch):
 def test_a_table_of_a_database_is_no_file(tmp_path):
     with pytest.raises(InputError, match="is no file"):
         one_file(made(tmp_path, "CREATE TABLE t (c INTEGER)")).digest()
+
+
+def test_a_database_is_closed_while_its_rows_are_released(tmp_path):
+    """A reader would keep writers of DuckDB waiting, and an old snapshot of PostgreSQL open."""
+    table = made(tmp_path, "CREATE TABLE t AS SELECT 1 AS c")
+    with table.snapshot(["c"]):
+        made(tmp_path, "INSERT INTO t VALUES (2)")
+    assert cells(table, "c")[0] == [["1", "2"]]
