@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 import dpaccount_packages
 from dpaccount.checker.documents import Work
-from tests.durations import listed
+from tests.durations import NIGHTLY, listed
 
 ROOT = Path(__file__).parent.parent
 
@@ -39,12 +39,13 @@ def pytest_collection():
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests of slow_tests.txt slow.
+    """Mark the tests of slow_tests.txt slow, and those of nightly_tests.txt nightly.
 
     Every nth case of a test marked `slow(one_in=n)` stays slow; the other ones are nightly.
     """
     seen: Counter[str] = Counter()
-    slow = listed()
+    kept: Counter[str] = Counter()
+    slow, nightly = listed(), listed(NIGHTLY)
     for item in items:
         test = item.nodeid.partition("[")[0]
         case, mark = seen[test], item.get_closest_marker("slow")
@@ -52,8 +53,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if test in slow:
             if slow[test] == 0 or case % slow[test]:
                 item.add_marker("slow")
-        elif mark is not None and case % mark.kwargs.get("one_in", 1):
-            item.own_markers = [own for own in item.own_markers if own.name != "slow"]
+        late = test not in slow and mark is not None and case % mark.kwargs.get("one_in", 1) > 0
+        if not late and test in nightly and item.get_closest_marker("slow"):
+            case, share = kept[test], nightly[test]
+            kept[test] += 1
+            late = share == 0 or case % share != case // share % share  # no parameter of a product is left out
+        if late:
             item.add_marker("nightly")
 
 

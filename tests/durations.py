@@ -17,6 +17,8 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 LIST = TESTS / "slow_tests.txt"
+#: slow tests that wait for the night, in the same form
+NIGHTLY = TESTS / "nightly_tests.txt"
 #: a function's cases together may take as much as this many cases of the limit
 CASES = 4
 #: tests of the kernel and the checker stay in the default run, which must notice a slip in either (tests/mutation)
@@ -27,10 +29,10 @@ KEPT = (
 TIME = re.compile(r"([0-9.]+)s (?:call|setup|teardown) +(tests/\S+?\.py)::([\w:]+)(.*)")
 
 
-def listed() -> dict[str, int]:
-    """Return the functions that are listed, and of how many cases one stays in the default run (0: none)."""
+def listed(file: Path = LIST) -> dict[str, int]:
+    """Return the functions that are listed, and of how many cases one stays in the quicker run (0: none)."""
     entries = {}
-    for line in LIST.read_text().splitlines():
+    for line in file.read_text().splitlines():
         if line and not line.startswith("#"):
             name, _, share = line.partition(" ")
             entries[name] = int(share or 0)
