@@ -50,9 +50,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         test = item.nodeid.partition("[")[0]
         case, mark = seen[test], item.get_closest_marker("slow")
         seen[test] += 1
-        if test in slow:
-            if slow[test] == 0 or case % slow[test]:
-                item.add_marker("slow")
+        if test in slow and (slow[test] == 0 or case % slow[test]):
+            item.add_marker("slow")
         late = test not in slow and mark is not None and case % mark.kwargs.get("one_in", 1) > 0
         if not late and test in nightly and item.get_closest_marker("slow"):
             case, share = kept[test], nightly[test]
