@@ -17,7 +17,7 @@ from .relation import REPLACED, keeps_count, moving, replaced
 Vectors = tuple[tuple[int, ...], ...]
 MAX_MOVES = 5_000_000  # coordinates of differences that are listed
 MAX_ROWS = 256  # of a matrix whose columns are compared in pairs
-TRANSFORMS = ("joint", "centred", "factorised", "buffered")  # public, of a query before its noise
+TRANSFORMS = ("joint", "centred", "factorised", "buffered", "stream_l1")  # public, of a query before its noise
 
 
 # ------------------------------------------------------------------ sums
@@ -194,6 +194,22 @@ def each_addition(query: Stable, person: Contribution) -> Fraction:
     ensure(person.kind in ("ball", "points"), f"needed a ball or points, found {person.kind}")
     length = person.high if person.kind == "ball" else Fraction(max(lengths(person.points)))
     return 4 * length if replaced(person.relation) else length
+
+
+@rule(Contribution, Rounds)
+def stream_l1(person: Contribution, rounds: Rounds) -> Stable:
+    """Sums of numbers, one a round: a unit's number leaves one round's sum, and another enters one's.
+
+    Which rounds, the unit's own data choose, so neither needs to be near the other.
+    """
+    same = rounds.query == person.query
+    ensure(same, f"the rounds are of {brief(rounds.query)}, not of {brief(person.query)}")
+    ensure(person.kind == "interval", f"needed a number of an interval, found {person.kind}")
+    ensure(rounds.times > 1, "a unit enters a round that its data choose: state participations")
+    ensure(rounds.apart >= rounds.rounds, "a unit enters one round at most")
+    largest = max(abs(person.low), abs(person.high))
+    bound = 2 * largest if replaced(person.relation) else largest
+    return Stable(person.query, "l1", bound, person.relation, ANYONE)
 
 
 # ------------------------------------------------------------------ single ones

@@ -11,6 +11,8 @@ from typing import Any
 from dpaccount.errors import RuleError
 from dpaccount.proof import Covered, Rounds, Theorem, walk
 
+STREAMED = ("factorised", "buffered", "stream_l1")  #: rules whose rows share one bound
+
 
 @dataclass(frozen=True)
 class Leaf:
@@ -71,5 +73,5 @@ def _width(leaf: Theorem) -> int | None:
 
 def rows(leaf: Theorem) -> int:
     """Return how many releases share the bound of a leaf: the rounds of a factorised stream, or 1."""
-    made = [part.premises[1].conclusion for part in walk(leaf) if part.rule in ("factorised", "buffered")]
+    made = [part.premises[1].conclusion for part in walk(leaf) if part.rule in STREAMED]
     return max((fact.rounds for fact in made if isinstance(fact, Rounds)), default=1)

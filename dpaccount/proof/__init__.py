@@ -73,6 +73,7 @@ from .rules import (
     joint,  # Contribution of rank one → Stable ℓ2 of matrix and vector as one; no corner, w > 0
     linear,  # Contribution → Stable in ℓ1, ℓ2² or Frobenius²; a set with a known closed form
     moved,  # Lipschitz → Stable ℓ2; bounded-row of a radius > 0, or replace-one by the reach
+    stream_l1,  # Contribution of an interval, Rounds → Stable ℓ1; one round a unit, which its data may choose
     # noise
     discrete_gaussian,  # Stable ℓ2 or Frobenius → zCDP ρ = μ²/2; variance > 0, values on the grid
     exponential,  # Stable range → BoundedRange rate·width; rate > 0, exact sampler

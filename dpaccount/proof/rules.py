@@ -229,6 +229,16 @@ def factorised(
     return inferred("factorised", query, entered, *([person] if several else []), matrix=matrix, bits=bits)
 
 
+def stream_l1(person: Theorem, rounds: Theorem) -> Theorem:
+    """Bound the ℓ1 movement of sums of numbers, one a round, where a unit's data choose its round (R11).
+
+    `rounds` is `assume_rounds` with at least as many rounds between two participations as there are: along
+    every history a unit enters at most one.  The triangle inequality: its old number leaves one sum, its new
+    one enters one (docs/proofs.md#late-answers).
+    """
+    return inferred("stream_l1", person, rounds)
+
+
 def buffered(
     query: Theorem, rounds: Entered, width: int, pairs: Buffers, bits: int, step: Fraction, most: Fraction
 ) -> Theorem:
