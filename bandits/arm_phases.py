@@ -1,31 +1,30 @@
 """Bandit with a few public arms: blocks of people play one arm each, and release one noisy number.
 
 A block's arm is the best of a draw from the posterior (Thompson 1933), whose spread fades over the
-rounds.  The sum of y − ½ over its people is released with noise.  Blocks are public ranges of
-people, so a person is in one of them, whatever was released before.  Which arm it plays follows
-from earlier releases and public coins: replacing a person's rewards moves one number by at most 1.
-So Laplace noise of scale 1/ε is pure ε for the whole run, all arms and sums included (parallel
-composition).
+rounds.  The sum of y − ½ over its people is released with noise.  Who is in which block, which arm it plays
+and when it ends follow from earlier releases and public coins, never from answers.  An answer that is late
+enters the next block of the same arm.  So along every history a person's number is in one sum at most:
+replacing it takes at most ½ from one sum and adds ½ to one, and Laplace noise of scale 1/ε is pure ε for
+the whole run, all arms and sums included.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import count
 from math import ceil, log, sqrt
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from bandits.learning.arm_beliefs import ApartBelief, ArmBelief, LinearBelief
+from bandits.learning.arm_beliefs import REWARD_VARIANCE, ApartBelief, ArmBelief, LinearBelief
 from bandits.learning.arrivals import Actions, Answered, Course, paid, replay
 from bandits.learning.contextual import SEVERAL, Calibrated, together
 from bandits.learning.shuffled_bits import ShuffledBits
 from bandits.space.points import Space
+from bandits.statistics.arm_sums import ArmSums, Block
 from bandits.statistics.arrays import Floats, Integers
-from bandits.statistics.best_arm import ArmOrder
 from bandits.statistics.calibration import one_of, target
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
 from dpaccount.errors import InputError
@@ -37,13 +36,16 @@ from dpaccount.proof import (
     assume_ball,
     assume_clipped,
     assume_covers,
+    assume_rounds,
+    factorised,
     laplace,
     linear,
     nodes,
+    stream_l1,
 )
 from dpaccount.proof.search import approximate
-from mechanisms.shared import accuracy, confidence, grid
-from mechanisms.shared.gaussian_noise import gaussian
+from mechanisms.shared import accuracy, grid
+from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Domain, Rows, View, shown
 
 LAWS: Final = ("laplace", "gaussian", "shuffled")
@@ -54,10 +56,9 @@ BELIEFS: Final = ("apart", "linear")
 BLOCK_GROWTH, BEST_GROWTH = Fraction(1, 32), Fraction(1, 24)
 WORTH, BEST_WORTH = 6.0, 30.0  #: deviations of the noise that the first block has people for
 SMALLEST, LARGEST = Fraction(1, 2**20), 10**6  #: of ε and σ
-REWARD_VARIANCE = 0.25  #: of a reward in [0, 1], at most
 EXPLORE = 0.8  #: the first draws spread by this much of the posterior's deviation, the last by none
+ROOM = 16  #: times as many people as it takes to try every arm once, from where on that is worth while
 RARE = 0.5  #: of √n: an arm worth fewer rewards of n people comes first where the best is looked for
-TILTS = 12  #: exponential martingales an arm's interval is the intersection of
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,9 @@ class ArmPhases(Calibrated):
 
     `law` is the noise of a block's sum: "laplace" of scale 1/`epsilon`, pure, or "gaussian" of
     deviation `sigma` (left out, the least that is proved to meet (`epsilon`, `delta`)).  A block
-    has `block` people at least: many more than ask before an earlier person has answered.
+    has `block` people at least, and no more than half of those that its arm has had, where that is more.
+    With `delays` a record ends with a number more: how many people ask before this one answers, `rounds`
+    or NaN for never.  In a session that is seen as it happens; the proof is the same.
     With "shuffled", everybody's device sends one private bit (`bits.message`), and a shuffler, who alone
     sees whose it is, shows a block's bits in no order; (`epsilon`, `delta`) is what these cost.  A session
     takes the bits of a block as they are shown; `play` simulates devices and shuffler by its noise.
@@ -98,6 +101,7 @@ class ArmPhases(Calibrated):
     level: Fraction = Fraction(19, 20)
     memory: int | None = None
     belief: str = "apart"
+    delays: bool = False
 
     def __post_init__(self) -> None:
         if self.space is not None:
@@ -119,6 +123,8 @@ class ArmPhases(Calibrated):
             raise InputError("top-two looks for one best arm", "leave memory out")
         one_of("index", self.index, INDICES)
         one_of("belief", self.belief, BELIEFS)
+        if self.delays and not self.takes_late:
+            raise InputError("this bandit takes no late answers", "leave delays out")
         if not isinstance(self.level, Fraction) or not 0 < self.level <= 1:
             raise InputError(f"level is {str(self.level)[:40]}", "it is above 0, at most 1")
         self._check_noise()
@@ -165,24 +171,56 @@ class ArmPhases(Calibrated):
         """Return the prior of the arms' means."""
         return ApartBelief(self.arms) if self._points is None else LinearBelief(self._points)
 
+    @property
+    def takes_late(self) -> bool:
+        """Return whether an answer that is late enters the next block of its arm.
+
+        Not if a shuffler shows a block's bits, as their number is seen; nor in a search for the best arm,
+        whose error is of people who have all answered.
+        """
+        return self.law != "shuffled" and self.index != "top-two"
+
     def member(self, rounds: int) -> "ArmPhases":
-        """Return this bandit on at most `rounds` people, but on several blocks of them."""
+        """Return this bandit on at most `rounds` people, who may be late, but on several blocks of them."""
         same = self.block if self.law != "shuffled" else self.bits.size  # which its noise follows
         fewest = max(SEVERAL * same, 2 * self.arms)
-        return replace(self, rounds=min(self.rounds, max(rounds, fewest)), block=same)
+        rounds = min(self.rounds, max(rounds, fewest))
+        return replace(self, rounds=rounds, block=same, delays=self.takes_late)
 
-    def blocks(self) -> list[Cover]:
-        """Return the people [first, last] of every block: public, from parameters alone."""
-        search = self.index == "top-two"
-        worth, growth = (BEST_WORTH, BEST_GROWTH) if search else (WORTH, BLOCK_GROWTH)
+    # -------------------------------------------------------------- who is in which block
+
+    @cached_property
+    def first(self) -> int:
+        """Return how many people the first block has, and every later one at least."""
+        worth = BEST_WORTH if self.index == "top-two" else WORTH
         unknown = self.arms if self._points is None else min(self.arms, self._points.dimension + 1)
         # As large as the noise asks for, but never so large that the run ends before every unknown mean is
         # tried twice.
         first = min(worth * self.noise_deviation, self.rounds / (2 * unknown))
-        size = max(ceil(first), self.block, 2 if self.law == "shuffled" else 1)
+        return max(ceil(first), self.block, 2 if self.law == "shuffled" else 1)
+
+    @property
+    def growth(self) -> Fraction:
+        """Return a block's size over the people before it, at most."""
+        return BEST_GROWTH if self.index == "top-two" else BLOCK_GROWTH
+
+    def size(self, before: int, people: int) -> int:
+        """Return the size of a block after `before` people, of whom its arm has had `people`."""
+        if self.memory is not None:
+            before = min(before, self.memory)
+        most = int(self.growth * before)
+        return max(self.first, most if self.index == "top-two" else min(most, people // 2))
+
+    @property
+    def most_sums(self) -> int:
+        """Return how many sums a run releases at most: of blocks, and one of late answers for each arm."""
+        return ceil(self.rounds / self.block) + self.arms
+
+    def blocks(self) -> list[Cover]:
+        """Return the people [first, last] of every block of shuffled bits: fixed before the run."""
         covers = list[Cover]()
-        for begin, end in self._together(size, growth):
-            few = self.law == "shuffled" and covers and end - begin + 1 < size
+        for begin, end in self._together(self.first, self.growth):
+            few = covers and end - begin + 1 < self.first
             covers.append((covers.pop()[0] if few else begin, end))  # no block has fewer bits than the first
         return covers
 
@@ -195,27 +233,35 @@ class ArmPhases(Calibrated):
         return begun + [(first + before, last + before) for first, last in later]
 
     def domain(self) -> Domain:
-        """Return one row per person: what each arm would pay, in [0, 1]; NaN counts as ½."""
-        arms = self.arms
-        return Domain(self.rounds, (0.0,) * arms, (1.0,) * arms, (False,) * arms, (0.5,) * arms)
+        """Return one row per person: what each arm would pay, in [0, 1], NaN as ½; with `delays`, when."""
+        arms, late = self.arms, 1 if self.delays else 0
+        never = float(self.rounds)
+        low, high = (0.0,) * (arms + late), (1.0,) * arms + (never,) * late
+        nothing = (0.5,) * arms + (never,) * late
+        return Domain(self.rounds, low, high, (False,) * arms + (True,) * late, nothing)
 
     def proof(self, delta: Fraction) -> Theorem:
-        """One clipped number a person, in one block; everyone sees arms and sums."""
+        """One clipped number a person, in one sum, whichever; everyone sees arms and sums."""
         if self.law == "gaussian":
-            return shown(self._sums(self.noise_scale, delta, self.blocks()), "arm-phases")
-        blocks = assume_covers("block", self.blocks(), "movement")
+            return shown(self._sums(self.noise_scale, delta), "arm-phases")
         if self.law == "shuffled":
+            blocks = assume_covers("block", self.blocks(), "movement")
             return shown(nodes(self.bits.leaf("block", delta), blocks), "arm-phases")
         inside = assume_clipped("block", -HALF, HALF, REPLACE_ONE, "movement")
-        leaf = laplace(linear(inside), self.noise_scale, grid.step(CONTRIBUTION_BITS), "block")
-        return shown(approximate(nodes(leaf, blocks), delta), "arm-phases")
+        query = stream_l1(inside, self._entered())
+        leaf = laplace(query, self.noise_scale, grid.step(CONTRIBUTION_BITS), "block")
+        return shown(approximate(leaf, delta), "arm-phases")
 
-    def _sums(self, sigma: Fraction, delta: Fraction, blocks: list[Cover] | None = None) -> Theorem:
-        """Return the theorem of Gaussian noise; one block of everybody costs what all blocks do."""
+    def _entered(self) -> Theorem:
+        """Return that a person enters one sum at most, which earlier releases and the own delay choose."""
+        return assume_rounds("block", self.most_sums, "movement", 2, self.most_sums)
+
+    def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
+        """Return the theorem of Gaussian noise."""
         inside = linear(assume_ball("block", HALF, REPLACE_ONE, "movement"))
-        covers = assume_covers("block", blocks or [(1, self.rounds)], "movement")
-        step = grid.step(CONTRIBUTION_BITS)
-        return gaussian(inside, sigma, step, 1, "block", delta, lambda one: nodes(one, covers))
+        query = factorised(inside, self._entered(), [[1]])
+        step, sums = grid.step(CONTRIBUTION_BITS), self.most_sums
+        return gaussian(query, sigma, step, sums, "block", delta, unchanged)
 
     def added(self, rewards: Floats, answered: Answered) -> Integers:
         """Return the exact sum of clip(y, 0, 1) − ½, one number in grid units; no answer adds 0."""
@@ -227,11 +273,14 @@ class ArmPhases(Calibrated):
 
         def sent(first: int, chosen: list[Actions]) -> Floats:
             rewards = told(first, chosen)
-            return self.bits.sent(noise, "block", next(blocks), rewards, tosses).astype(np.float64)
+            block = len(course.sums)
+            return self.bits.sent(noise, "block", block, rewards, tosses).astype(np.float64)
 
         # tosses round rewards to bits, apart from a rehearsal's noise
-        told, blocks, tosses = paid(data), count(), np.random.default_rng((coins, 17))
-        return replay(self.course(noise, coins), None, sent if self.law == "shuffled" else told)
+        told, course, tosses = paid(data), self.course(noise, coins), np.random.default_rng((coins, 17))
+        delays = np.where(np.isnan(data[:, -1]), self.rounds, data[:, -1]) if self.delays else None
+        late = None if delays is None else delays.astype(np.int64)
+        return replay(course, None, sent if self.law == "shuffled" else told, late)
 
     def course(self, noise: Noise, coins: int) -> "ArmCourse":
         """Return a run for people who come one by one."""
@@ -242,32 +291,14 @@ class ArmPhases(Calibrated):
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return intervals of the arms' mean rewards, all of which hold with probability `level`.
 
-        Of rewards clipped to [0, 1] that have one mean an arm and are independent of the past,
-        given the arm and what is on offer; who has not answered before their block closes counts with ½,
-        and who was shown another arm than their block's does not count.  They hold although
-        arms are chosen by earlier sums, and at any time: for every λ of a public set
-        exp(λ(S − nμ) − λ²n/8 − Jψ(λ)) is a supermartingale, S an arm's sum over n people in J
-        blocks, λ²/8 Hoeffding's bound for a reward and ψ a bound of the logarithm of the noise's
-        moment generating function, −ln(1 − λ²/ε²) or λ²σ²/2 (Ville's inequality; discrete noise
-        has a smaller one, since (cosh √x − 1)/x rises with x).
+        Of rewards clipped to [0, 1] that have one mean an arm and are independent of the past, given the arm
+        and what is on offer; who does not answer counts with ½, and who was shown another arm than their
+        block's does not count.  They hold although arms are chosen by earlier sums, for a run that ends when
+        released numbers say so.  Where late answers count, they are of a run that has ended.
         """
-        people, noises, total = (np.zeros(self.arms) for _ in range(3))
-        for arm, counted, released, noisy in self.released(view):
-            people[arm] += counted
-            noises[arm] += noisy
-            total[arm] += released
-        reach = np.full(self.arms, np.inf)
-        missed = confidence.missed(level)
-        rarity = log(2 * TILTS * self.arms) + log(missed.denominator) - log(missed.numerator)
-        for tilt, growth in self._tilts():
-            reach = np.minimum(reach, (rarity + tilt**2 * people / 8 + growth * noises) / tilt)
-        known, gain = np.maximum(people, 1), self.bits.gain if self.law == "shuffled" else 1.0
-        mean = 0.5 + (total / known - 0.5) / gain
-        # rewards are rounded to the grid, and what is above in floating point
-        reach = (reach / known * (1 + 1e-9) + 2.0**-CONTRIBUTION_BITS) / gain
-        low, high = np.where(people, mean - reach, 0.0), np.where(people, mean + reach, 1.0)
+        low, high = self.statement.intervals(self.released(view), level)
         of = "the arms' mean rewards, ½ without an answer"
-        return {"means": accuracy.outwards(low, high, level, of)}
+        return {"means": accuracy.interval(low, high, level, of)}
 
     def report(self, view: View) -> dict[str, object]:
         """Return what an experiment asks: an arm with its error, and all that may be the best.
@@ -277,89 +308,93 @@ class ArmPhases(Calibrated):
         """
         if self.memory is not None:
             return {}
-        evidence = self._evidence(view)
+        evidence = self.statement.order(self.released(view))
         arm, error = evidence.best()
         may_be = evidence.may_be_best(Fraction(1, 20))
         return {"best": arm, "error": error, "may_be_best": may_be}
 
-    def evidence(self) -> ArmOrder:
-        """Return the evidence on the arms' order before any block."""
-        return ArmOrder(self.arms, self._tilts(), 2.0**-CONTRIBUTION_BITS)
+    @property
+    def statement(self) -> ArmSums:
+        """Return what the noise of sums is, by which they say something of the means."""
+        bits = self.bits if self.law == "shuffled" else None
+        return ArmSums(self.arms, self.law, 0.0 if bits else float(self.noise_scale), bits)
 
-    def _evidence(self, view: View) -> ArmOrder:
-        known = self.evidence()
-        for block in self.released(view):
-            known.add(*block)
-        return known
-
-    def released(self, view: View) -> Iterator[tuple[int, int, float, int]]:
-        """Yield of every released block its arm, the people counted, the noisy sum of rewards and its noises.
+    def released(self, view: View) -> Iterator[Block]:
+        """Yield of every released sum its arm, the people counted, their noisy rewards, and its noises.
 
         Shuffled bits stand for the rewards.
         """
         if self.memory is not None:
             raise InputError("with a memory, arms have no one mean", "leave memory out")
-        for name in ("arms", "sums", "uncounted"):
+        for name in ("arms", "ends", "sums", "uncounted"):
             if name not in view.public:
                 raise InputError(f"a view has no {name}", "give what `play`, or a session, shows to all")
-        played, sums = np.asarray(view.public["arms"]), np.asarray(view.public["sums"])
-        uncounted = np.unique(view.public["uncounted"])
-        begun = [block for block in self.blocks() if block[0] <= len(played)]
-        ended = begun[: len(sums)]  # the block under way has no sum yet
-        for block, released in zip(ended, sums.tolist(), strict=True):
-            first, last = block[0], min(block[1], len(played))
-            others = int(np.diff(np.searchsorted(uncounted, (first, last + 1)))[0])
-            people = last - first + 1 - others
-            yield int(played[first - 1]), people, *self.seen(people, block, released)
+        played, ends, sums = (view.public[name].tolist() for name in ("arms", "ends", "sums"))
+        if self.takes_late and len(sums) != len(ends) + self.arms:
+            raise InputError("answers may still come, and would count", "end the run, and give what it shows")
+        uncounted, before = np.unique(view.public["uncounted"]), 0
+        for last, released in zip(ends, sums, strict=False):  # the block under way has no sum yet
+            others = int(np.diff(np.searchsorted(uncounted, (before + 1, last + 1)))[0])
+            people = last - before - others
+            yield played[before], people, *self.seen(people, last - before, released)
+            before = last
+        for arm, released in enumerate(sums[len(ends) :]):
+            yield arm, 0, *self.seen(0, 0, released)
 
-    def seen(self, people: int, block: Cover, released: float) -> tuple[float, int]:
+    def seen(self, people: int, slots: int, released: float) -> tuple[float, int]:
         """Return the noisy sum of the `people` rewards (or bits) of a block, and how many noises it has."""
         if self.law != "shuffled":
             return released / 2.0**CONTRIBUTION_BITS + people / 2, 1
-        coins = block[1] - block[0] + 1 - people
+        coins = slots - people
         return released - coins / 2, coins
-
-    def _tilts(self) -> Iterator[tuple[float, float]]:
-        """Yield λ and a bound of the logarithm of the noise's moment generating function at λ."""
-        scale = float(self.noise_scale) * (1 + 1e-12) if self.law != "shuffled" else 0.0
-        for place in range(TILTS):
-            # Laplace noise has no moment generating function from λ = 1/scale on: the largest λ stays below
-            # that.
-            tilt = 0.8 * 2.0**-place / max(scale, 0.25)
-            at = (tilt * scale) ** 2 if self.law != "shuffled" else tilt**2 / 4  # a fair coin's, at most
-            yield tilt, (-np.log1p(-at) if self.law == "laplace" else at / 2) * (1 + 1e-9)
 
 
 class ArmCourse(Course):
-    """A run of blocks; an arm's posterior is normal, and knows the noise of its blocks."""
+    """A run of blocks; the belief of an arm knows the noise of its sums."""
 
     reward = Domain(1, (0.0,), (1.0,), (False,), (0.5,))
 
     def __init__(self, subject: ArmPhases, noise: Noise, coins: int) -> None:
-        self.batches = subject.blocks()
         self._subject, self._noise, self.space = subject, noise, subject.space
+        self.slots, self.takes_late = subject.rounds, subject.takes_late
+        self.batches: list[Cover] = []  #: until the block under way
         self.uncounted: set[int] = set()
+        self.sums: list[Integers] = []
+        self._fixed = subject.blocks() if subject.law == "shuffled" else None
         self._coins = np.random.default_rng(coins)  # apart from the noise
-        self.shuffled = subject.bits.size if subject.law == "shuffled" else 0
+        self.shuffled = subject.bits.size if self._fixed else 0
         self._belief = subject.prior()
-        #: last person, arm, and what they add
-        self._learned: deque[tuple[int, int, float, float]] = deque()
+        # all arms are tried where that takes a small part of the run
+        self._hope = min(subject.rounds / (ROOM * subject.arms * subject.first), 1.0)
+        #: last person of a block, and what was learned of it
+        self._learned: deque[tuple[int, int, float, float, float]] = deque()
         self._shown: list[int] = []
-        self._sums: list[Integers] = []
-        self._arm = 0
-        self._evidence = subject.evidence() if subject.index == "top-two" else None
+        self._of: list[int] = []  #: arms of blocks
+        self._closed = 0
+        self._people = [0] * subject.arms  #: whom an arm's closed blocks have counted
+        self._late: list[list[float]] = [[] for _ in range(subject.arms)]  #: answers no sum has yet
+        self._evidence = subject.statement.order() if subject.index == "top-two" else None
+        self._begin()
+
+    def _begin(self, among: Floats | None = None) -> None:
+        """Choose the arm of the next block, and how many people it has, from released numbers alone."""
+        arm, before = self._best(among), self.batches[-1][1] if self.batches else 0
+        last = min(before + self._subject.size(before, self._people[arm]), self.slots)
+        self.batches.append(self._fixed[len(self.batches)] if self._fixed else (before + 1, last))
+        self._of.append(arm)
 
     def ask(self, context: Floats | None = None) -> Actions:
         """Return the arm of this person's block, from 0; another one, not counted, if it is not on offer.
 
         What is on offer is public, and so is who is not counted.
         """
-        if len(self._shown) == self.batches[len(self._sums)][0] - 1:
-            self._arm = self._best(context)
-        arm = self._arm
+        arm = self._of[-1]
         if context is not None and arm not in context:
             arm = self._best(context)
-            self.uncounted.add(len(self._shown) + 1)
+            if len(self._shown) + 1 == self.batches[-1][0]:
+                self._of[-1] = arm  # the block's first person, who says which arm it is
+            else:
+                self.uncounted.add(len(self._shown) + 1)
         self._shown.append(arm)
         return np.array(arm, dtype=np.int64)
 
@@ -377,8 +412,9 @@ class ArmCourse(Course):
         if self._subject.index == "thompson":
             # What is found last serves nobody, so draws narrow to the mean. Arms that change must be tried
             # for ever: with a memory the spread stays.
-            fading = EXPLORE * (1 - len(self._shown) / self._subject.rounds)
-            return self._belief.draw(fading if self._subject.memory is None else EXPLORE / 2, self._coins)
+            fading = sqrt(self._hope) * EXPLORE * (1 - len(self._shown) / self._subject.rounds)
+            width = fading if self._subject.memory is None else EXPLORE / 2
+            return self._belief.draw(width, self._hope, self._coins)
         mean, worth = self._belief.means(), self._belief.precisions()
         if self._subject.index == "imed":
             return -(worth * (mean.max() - mean) ** 2 / 2 + np.log(worth))
@@ -393,47 +429,70 @@ class ArmCourse(Course):
         scores[worth * REWARD_VARIANCE < RARE * sqrt(len(self._shown))] = most
         return scores
 
+    def add_late(self, slot: int, reward: float) -> None:
+        """Keep the answer of an earlier block's person for the next sum of the same arm."""
+        if slot not in self.uncounted:
+            self._late[self._shown[slot - 1]].append(reward)
+
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Release the sum of the block under way, and learn from it."""
-        first, last = self.batches[len(self._sums)]
+        first, last = self.batches[-1]
         slots = np.arange(first, last + 1)  # a missing answer counts, a slot that no one took does not
         counted = (slots <= len(self._shown)) & ~np.isin(slots, list(self.uncounted))
-        block, known = len(self._sums), answered & counted
+        arm, people = self._of[-1], int(counted.sum())
         if self.shuffled:
-            released = rewards.sum(keepdims=True).astype(np.int64)  # bits, which have their noise
+            self.sums.append(rewards.sum(keepdims=True).astype(np.int64))  # bits, which have their noise
         else:
-            released = self._noise.noisy("block", block, self._subject.added(rewards, known))
-        self._sums.append(released)
-        people = int(counted.sum())
-        total, noises = self._subject.seen(people, (first, last), float(released[0]))
+            self._release(arm, rewards, answered & counted)
+        total, noises = self._subject.seen(people, len(slots), float(self.sums[-1][0]))
         if self._evidence is not None:
-            self._evidence.add(self._arm, people, total, noises)
-        # The sum is n·m plus this error, for a block of n people and an arm of mean m: it weighs n²/error.
-        error, total = people * REWARD_VARIANCE + self._subject.noise_deviation**2, total - people / 2
+            self._evidence.add(arm, people, total, noises)
+        noise, rest = self._subject.noise_deviation**2, total - people / 2
         if self.shuffled:
             bits = self._subject.bits
-            error, total = len(slots) * (REWARD_VARIANCE + bits.variance), total / bits.gain
-        self._learn(self._arm, people**2 / error, people * total / error, last)
+            noise = len(slots) * (REWARD_VARIANCE + bits.variance) - people * REWARD_VARIANCE
+            rest /= bits.gain
+        self._learn(arm, people, rest, noise, last)
+        self._closed += 1
+        if last < self.slots:
+            self._begin()
 
-    def _learn(self, arm: int, precision: float, moment: float, last: int) -> None:
-        """Add a block's part of the posterior; take off what is older than the memory."""
-        self._belief.learn(arm, precision, moment)
+    def _release(self, arm: int, rewards: Floats, counted: Answered) -> None:
+        """Release the sum of these rewards and of the late answers of the arm, none of which waits any more."""
+        late, self._late[arm] = np.array(self._late[arm]), []
+        exact = self._subject.added(rewards, counted) + self._subject.added(late, np.ones(len(late), np.bool_))
+        self.sums.append(self._noise.noisy("block", len(self.sums), exact))
+
+    def finish(self) -> None:
+        """Release a last sum of every arm, of answers that came after its last block."""
+        if not self.takes_late or len(self.sums) > self._closed:
+            return
+        for arm in range(self._subject.arms):
+            self._release(arm, np.zeros(0), np.zeros(0, np.bool_))
+
+    def _learn(self, arm: int, people: int, rest: float, noise: float, last: int) -> None:
+        """Add what a block says; take off what is older than the memory."""
+        self._belief.learn(arm, people, rest, noise)
+        self._people[arm] += people
         memory = self._subject.memory
         if memory is None:
             return
-        self._learned.append((last, arm, precision, moment))
+        self._learned.append((last, arm, people, rest, noise))
         while self._learned[0][0] <= last - memory:
-            _, arm, precision, moment = self._learned.popleft()
-            self._belief.learn(arm, -precision, -moment)
+            _, arm, people, rest, noise = self._learned.popleft()
+            self._belief.learn(arm, -people, -rest, -noise)
+            self._people[arm] -= people
 
     def view(self) -> View:
-        """Return everybody's arm, every block's sum in grid units, and the slots that are not in it.
+        """Return everybody's arm, the sums in grid units, last people of their blocks, and who is in none.
 
         A search for the best arm also shows it, with its error.
         """
-        sums = np.concatenate([*self._sums, np.zeros(0, dtype=np.int64)]).astype(np.int64)
-        arms, uncounted = (np.array(each, dtype=np.int64) for each in (self._shown, sorted(self.uncounted)))
-        shown: dict[str, Any] = {"arms": arms, "sums": sums, "uncounted": uncounted}
+        sums = np.concatenate([*self.sums, np.zeros(0, dtype=np.int64)]).astype(np.int64)
+        ends = [min(last, len(self._shown)) for _, last in self.batches[: self._closed]]
+        of_people = {"arms": self._shown, "ends": ends, "uncounted": sorted(self.uncounted)}
+        shown: dict[str, Any] = {name: np.array(value, dtype=np.int64) for name, value in of_people.items()}
+        shown["sums"] = sums
         if self._evidence is not None:
             arm, error = self._evidence.best()
             shown |= {"best": np.array([arm]), "error": np.array([error])}

@@ -134,8 +134,10 @@ def scope(document: dict[str, Any]) -> Iterator[str]:
     steps = document["proved"]["derivation"]
     late = any(s["rule"] == "assume_rounds" and "participations" in s["with"] for s in steps)
     if late and family:  # a record that holds the time of its person's answer has one more number
-        candidates, dimension = (exact_of(held[name], name) for name in ("candidates", "dimension"))
-        if candidates is None or dimension is None or len(seen["left"]) <= candidates * (dimension + 1):
+        names = ("arms",) if "arms" in held else ("candidates", "dimension")
+        sizes = [exact_of(held[name], name) for name in names]
+        arms, dimension = (*sizes, 0)[:2]
+        if arms is None or dimension is None or len(seen["left"]) <= arms * (dimension + 1):
             yield NONE_LATE
 
 

@@ -237,8 +237,7 @@ def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) ->
     rounds = int(tested.statement["rounds"])
     ends = tested.statement.get("ends", range(1, rounds + 1))
     free = "participations" in tested.statement
-    # streams with a third premise are those that a unit may enter in any round
-    leaves = [leaf for leaf in streams if (len(leaf.premises[0].premises) > 2) == free]
+    leaves = [leaf for leaf in streams if any(each.digest == tested.digest for each in leaf.premises[0].premises)]
     columns = {str(leaf.witness["key"]): StreamColumn(leaf.premises[0], rounds) for leaf in leaves}
 
     def check(run: Run, other: Run, unit: int) -> Finding:
@@ -265,7 +264,7 @@ def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) ->
     return check
 
 
-STREAMS = ("factorised", "buffered", "centred")
+STREAMS = ("factorised", "buffered", "centred", "stream_l1")
 
 
 @dataclass(frozen=True)
@@ -295,12 +294,13 @@ class StreamColumn:
     def wrong_anywhere(self, moves: dict[int, list[int]], grid: Fraction, relation: str | None) -> str | None:
         """Return a row whose movement no two vectors, in any two rounds, can explain; or None.
 
-        Only for factorised streams.  Gaussian elimination in integers: the first row that moves gives one
+        For streams whose rounds a unit's own data choose.  Gaussian elimination in integers: the first row that moves gives one
         vector, whose column is subtracted.  Each of two vectors must be within what a unit may add.
         """
-        person: Any = self.stream.premises[2].conclusion
+        place = 0 if self.stream.rule == "stream_l1" else 2
+        person: Any = self.stream.premises[place].conclusion
         left = np.array([moves[t] for t in sorted(moves)], dtype=object)  # exact, a row each
-        scale, added = grid * 2 ** self.stream.witness["bits"], list[Fraction]()
+        scale, added = grid * 2 ** self.stream.witness.get("bits", 0), list[Fraction]()
         for place, t in enumerate(sorted(moves)):
             vector = left[place]
             if not vector.any():
@@ -312,7 +312,9 @@ class StreamColumn:
             scale /= int(column[place])  # the remaining rows are multiplied by this factor
             added.append(Fraction(sum(v * v for v in vector)) * scale**2)
             left = left * column[place] - np.outer(column, vector)
-        longest = max((sum(v * v for v in p) for p in person.points), default=person.high)
+        ends = person.low**2, person.high**2
+        furthest = max(ends) if person.kind == "interval" else person.high
+        longest = max((sum(v * v for v in p) for p in person.points), default=furthest)
         if len(added) > 1 and max(added) > longest:
             return f"one of two rounds moves by more than a unit adds: {float(max(added)):.6g} squared"
         return None
@@ -322,8 +324,8 @@ class StreamColumn:
         given, none = self.stream.witness, Fraction(0)
         if self.stream.rule == "centred":
             return [(Fraction(self.rounds - 1 if t == column else -1), none) for t in range(rows)]
-        if self.stream.rule == "factorised":
-            matrix = given["matrix"]
+        if self.stream.rule in ("factorised", "stream_l1"):
+            matrix = given.get("matrix", [[1]])
             if len(matrix) == 1:
                 lags = [t - column for t in range(rows)]
                 return [(Fraction(matrix[0][k] if 0 <= k < len(matrix[0]) else 0), none) for k in lags]

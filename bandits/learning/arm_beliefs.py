@@ -1,4 +1,9 @@
-"""What is believed of the arms' means, about ½: normal, for every arm apart or linear in its point."""
+"""What is believed of the arms' means: normal, for every arm apart or linear in its point.
+
+An arm's noisy sum over n people, less ½ each, is n(m − ½) plus an error: that of n rewards, and the noises of
+its blocks.  An answer may be late, and enter the sum of the arm's next block.  So an arm's blocks are taken
+together: all of its people stand beside all of its answers.
+"""
 
 from typing import Final
 
@@ -7,63 +12,114 @@ import numpy as np
 from bandits.space.points import Space
 from bandits.statistics.arrays import Floats
 
-PRIOR_VARIANCE: Final = 0.09  #: of an arm's mean about ½; of linear ones on average
+PRIOR_VARIANCE: Final = 0.09  #: of a mean about ½, before anything is known; of linear ones on average
+REWARD_VARIANCE: Final = 0.25  #: of a reward in [0, 1], at most
+SPREAD: Final = 0.8  #: of the arms' means about their level, where that is nearer than this to 0 or 1
+EDGE: Final = 0.003  #: a level nearer to 0 or 1 is taken for this
 
 
-class ApartBelief:
-    """Means that say nothing of each other."""
+class ArmBelief:
+    """Sums of all blocks by arm; what they say of the means is left to each kind of belief."""
 
     def __init__(self, arms: int) -> None:
-        self._precision, self._moment = np.full(arms, 1 / PRIOR_VARIANCE), np.zeros(arms)
+        self._people, self._rest, self._noise = (np.zeros(arms) for _ in range(3))
 
-    def learn(self, arm: int, precision: float, moment: float) -> None:
-        """Add an observation of an arm, moment/precision, of variance 1/precision."""
-        self._precision[arm] += precision
-        self._moment[arm] += moment
+    def learn(self, arm: int, people: float, rest: float, noise: float) -> None:
+        """Add a block: its people, the noisy sum of their rewards less ½ each, and its noise's variance.
+
+        With all three negated, it is forgotten again.
+        """
+        self._people[arm] += people
+        self._rest[arm] += rest
+        self._noise[arm] += noise
+
+    def _observed(self, level: float, variance: float) -> tuple[Floats, Floats]:
+        """Return by arm how precisely its mean is observed, and that times the mean less `level`."""
+        error = self._people * variance + self._noise
+        weight = np.where(self._people > 0, self._people / np.maximum(error, 1e-12), 0.0)
+        return weight * self._people, weight * (self._rest + (0.5 - level) * self._people)
 
     def means(self) -> Floats:
-        """Return the expected means."""
-        return self._moment / self._precision
+        """Return the expected means, less a level that all share."""
+        raise NotImplementedError
 
     def precisions(self) -> Floats:
         """Return one over the variance of every mean."""
-        return self._precision
+        raise NotImplementedError
 
-    def draw(self, width: float, coins: np.random.Generator) -> Floats:
-        """Return a draw of the means, whose spread is `width` times the belief's."""
-        return self.means() + width / np.sqrt(self._precision) * coins.normal(size=len(self._moment))
+    def draw(self, width: float, hope: float, coins: np.random.Generator) -> Floats:
+        """Return a draw of the means, whose spread is `width` times the belief's; `hope`: see `ApartBelief`."""
+        raise NotImplementedError
 
 
-class LinearBelief:
+class ApartBelief(ArmBelief):
+    """Means about a level that the noisy sums themselves say (empirical Bayes).
+
+    Without it an arm that nobody was shown would be expected at ½, wherever all others are.  Their spread is
+    not learned: of many arms that are alike and one that is better, the better one would be taken for noise.
+    """
+
+    def means(self) -> Floats:
+        """Return the expected means, less their level."""
+        _, _, precision, moment = self._posterior()
+        return moment / precision
+
+    def precisions(self) -> Floats:
+        """Return one over the variance of every mean."""
+        return self._posterior()[2]
+
+    def draw(self, width: float, hope: float, coins: np.random.Generator) -> Floats:
+        """Return a draw of the means, whose spread is `width` times the belief's.
+
+        With a `hope` of 1 an arm is taken for one of the better ones before it is known, and for ½ at least:
+        who was unlucky at first is tried again, and everyone once.  With 0 it is taken for one like the others.
+        """
+        level, spread, precision, moment = self._posterior()
+        hoped = hope * np.where(self._people > 0, spread, max(spread, 0.5 - level))
+        means = (moment + hoped / spread**2) / precision
+        return means + width / np.sqrt(precision) * coins.normal(size=len(means))
+
+    def _posterior(self) -> tuple[float, float, Floats, Floats]:
+        """Return level and spread of the means, and by arm the posterior's precision, and that times its mean."""
+        known, level = self._people > 0, 0.5
+        if known.any():
+            people = self._people[known]
+            each = np.clip(self._rest[known] / people + 0.5, 0.0, 1.0)
+            # Arms weigh about equally, however many people they had: else the level would be the winner's.
+            level = float(np.average(each, weights=1 / (REWARD_VARIANCE + 1 / people)))
+        level = min(max(level, EDGE), 1 - EDGE)
+        spread = min(float(np.sqrt(PRIOR_VARIANCE)), 2 * SPREAD * min(level, 1 - level))
+        precision, moment = self._observed(level, max(level * (1 - level), EDGE))
+        return level, spread, precision + 1 / spread**2, moment
+
+
+class LinearBelief(ArmBelief):
     """Means that are a constant and a linear function of the points, half of the prior variance each."""
 
     def __init__(self, space: Space) -> None:
+        super().__init__(len(space))
         points = space.points if space.alike else space.in_ball(1.0).points
         scale = np.sqrt(max(float((points**2).sum(axis=1).mean()), 1e-12))
         self._phi = np.column_stack([np.ones(len(points)), points / scale]) * np.sqrt(0.5)
-        self._precision = np.eye(self._phi.shape[1]) / PRIOR_VARIANCE
-        self._moment = np.zeros(len(self._precision))
 
-    def learn(self, arm: int, precision: float, moment: float) -> None:
-        """Add an observation of an arm, moment/precision, of variance 1/precision."""
-        self._precision += precision * np.outer(self._phi[arm], self._phi[arm])
-        self._moment += moment * self._phi[arm]
+    def _posterior(self) -> tuple[Floats, Floats]:
+        """Return the precision of the weights, and their expectation."""
+        precision, moment = self._observed(0.5, REWARD_VARIANCE)
+        whole = np.eye(self._phi.shape[1]) / PRIOR_VARIANCE + (self._phi.T * precision) @ self._phi
+        return whole, np.linalg.solve(whole, self._phi.T @ moment)
 
     def means(self) -> Floats:
-        """Return the expected means."""
-        return self._phi @ np.linalg.solve(self._precision, self._moment)
+        """Return the expected means, less ½."""
+        return self._phi @ self._posterior()[1]
 
     def precisions(self) -> Floats:
         """Return one over the variance of every mean."""
-        return 1 / np.einsum("ij,ji->i", self._phi, np.linalg.solve(self._precision, self._phi.T))
+        return 1 / np.einsum("ij,ji->i", self._phi, np.linalg.solve(self._posterior()[0], self._phi.T))
 
-    def draw(self, width: float, coins: np.random.Generator) -> Floats:
+    def draw(self, width: float, hope: float, coins: np.random.Generator) -> Floats:  # noqa: ARG002
         """Return a draw of the means, whose spread is `width` times the belief's."""
-        root = np.linalg.cholesky(self._precision)
+        precision, weights = self._posterior()
+        root = np.linalg.cholesky(precision)
         # LLᵀ is the precision, so L⁻ᵀξ has its inverse for a covariance.
         away = np.linalg.solve(root.T, coins.normal(size=len(root)))
-        return self.means() + width * (self._phi @ away)
-
-
-#: Normal means of the arms, less ½; what is learned adds up, and may be taken off again.
-ArmBelief = ApartBelief | LinearBelief
+        return self._phi @ (weights + width * away)

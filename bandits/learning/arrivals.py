@@ -2,8 +2,8 @@
 
 A batch is a range of slots whose people are all shown what was learned from earlier batches.  When
 it is closed, its answers are summed exactly and released; an empty slot, or one without an answer,
-adds zero.  The slots of a batch are public, from a bandit's parameters alone.  Where the course takes late
-answers, they enter the sum of the batch in which they come.
+adds zero.  The slots of a batch are public, from a bandit's parameters and earlier releases.  Where the course
+takes late answers, they enter the sum of a later batch.
 """
 
 from collections.abc import Callable, Container, Sequence
@@ -31,7 +31,7 @@ TOLD = Domain(1, (-(2.0**20),), (2.0**20,), (False,))
 class Course(Protocol):
     """One run of a bandit over people in order; all that it learns passes through its noise."""
 
-    batches: Sequence[Cover]  #: slots [first, last] of every batch, all slots in order
+    batches: Sequence[Cover]  #: slots [first, last] of batches in order, at least until the one under way
     context: Domain | None = None  #: of a context, as one row; None if all are offered the same
     candidates: int = 0  #: of a person, of equal dimension; 0 if none are brought
     space: Space | None = None  #: points that are offered; a context may say which of them are on offer
@@ -39,7 +39,8 @@ class Course(Protocol):
     reward: Domain = TOLD  #: of an answer, as one row: a reward, or the numbers of a message
     last_is_read: bool = True  #: whether the last batch's sum is shown; else it is not computed
     shuffled: int = 0  #: minimum bits of a batch, if a session takes shuffled bits only; else 0
-    takes_late: bool = False  #: whether an answer that comes in a later batch enters that one's sum
+    takes_late: bool = False  #: whether an answer that comes in a later batch enters that one's or a later sum
+    slots: int = 0  #: of all batches; 0 if these are all known
 
     def ask(self, context: Floats | None) -> Shown:
         """Return what the person of the next slot is shown: the index of a candidate, or of a point.
@@ -50,8 +51,12 @@ class Course(Protocol):
     def close(self, rewards: Floats, answered: Answered) -> None:
         """Learn from the current batch: a reward, or row, for every slot, used if `answered`."""
 
+    def finish(self) -> None:
+        """Release, after the last batch, what its late answers tell: by default nothing.  Done once."""
+        return
+
     def add_late(self, slot: int, reward: float) -> None:
-        """Add to the current batch the answer of an earlier one's slot, from 1; only if `takes_late`."""
+        """Take in the current batch the answer of an earlier one's slot, from 1; only if `takes_late`."""
         raise InputError(f"the answer of slot {slot} is late", "this bandit takes no late answers")
 
     def check(self, answer: float) -> None:
@@ -93,7 +98,7 @@ def replay(course: Course, contexts: Rows | None, pays: Pays, delays: Integers |
     `delays` [people]: how many people ask before somebody answers; by default everybody answers at once.
     """
     waiting: dict[int, tuple[int, float]] = {}  #: who is late: by slot, when they answer, and what
-    for first, last in course.batches:
+    for first, last in course.batches:  # may grow, a batch at a time
         slots = range(first - 1, last)
         shown = [course.ask(None if contexts is None else contexts[t]) for t in slots]
         rewards, answered = pays(first - 1, shown), np.ones(len(shown), dtype=np.bool_)
@@ -107,4 +112,5 @@ def replay(course: Course, contexts: Rows | None, pays: Pays, delays: Integers |
             for t in np.flatnonzero(~answered).tolist():
                 waiting[first + t] = int(comes[t]), float(rewards[t])
         course.close(rewards, answered)
+    course.finish()
     return course.view()

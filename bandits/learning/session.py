@@ -165,7 +165,7 @@ class Session:
     @property
     def slots(self) -> int:
         """Return the maximum number of people: public."""
-        return self._course.batches[-1][1]
+        return self._course.slots or self._course.batches[-1][1]
 
     @property
     def asked(self) -> int:
@@ -291,6 +291,7 @@ class Session:
                 self._ended = True
             if self._due():
                 self._close_batch()
+            self._course.finish()
         return self._course.view()
 
     # -------------------------------------------------------------- batches

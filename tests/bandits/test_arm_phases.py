@@ -137,21 +137,25 @@ def test_every_ledger_takes_it(measure, tmp_path):
         assert session.releasable
 
 
-def test_blocks_are_public_and_apart():
-    for epsilon in (Fraction(1, 20), Fraction(1), Fraction(30)):
-        blocks = ArmPhases(rounds=5000, epsilon=epsilon).blocks()
-        assert (blocks[0][0], blocks[-1][1]) == (1, 5000)
-        assert all(last + 1 == first for (_, last), (first, _) in pairwise(blocks))
-    assert len(ArmPhases(rounds=10**6).blocks()) < 1000
-
-
-@looped("memory", [1, 70, 600, 10**7])
-def test_blocks_with_a_memory_stop_growing(memory):
-    blocks = ArmPhases(rounds=5000, memory=memory).blocks()
-    assert (blocks[0][0], blocks[-1][1]) == (1, 5000)
-    assert all(last + 1 == first for (_, last), (first, _) in pairwise(blocks))
-    sizes = [last - first + 1 for first, last in blocks]
-    assert max(sizes) <= max(memory / 32 + 1, sizes[0])
+@looped("epsilon", [Fraction(1, 20), Fraction(1), Fraction(30)])
+@looped("memory", [None, 70, 600])
+@looped("index", ["thompson", "imed", "top-two"])
+def test_blocks_follow_from_people_and_arms(epsilon, memory, index):
+    """A block has at least the first one's people, and no more than half of its arm's, nor 1/32 of all before."""
+    if index == "top-two" and memory:
+        return
+    subject = ArmPhases(rounds=2000, arms=5, epsilon=epsilon, memory=memory, index=index)
+    public = run(subject, world(1, 5, 2000)[1], 1).public
+    ends, arms = public["ends"].tolist(), public["arms"]
+    sizes = np.diff([0, *ends])
+    assert ends[-1] == 2000
+    for end, size in zip(ends[:-1], sizes[:-1].tolist(), strict=True):
+        before = arms[: end - size]
+        recent = before if memory is None else before[max(len(before) - memory - max(sizes), 0) :]
+        assert len(set(arms[end - size : end])) == 1
+        assert subject.first <= size <= max(subject.first, len(before) / (24 if index == "top-two" else 32))
+        assert index == "top-two" or size <= max(subject.first, (recent == arms[end - 1]).sum() / 2)
+    assert len(sizes) <= subject.most_sums - subject.arms
 
 
 @pytest.mark.parametrize("index", ["imed", "elimination", "top-two"])
@@ -162,31 +166,26 @@ def test_a_run_may_be_of_unknown_length(index):
         few = ArmPhases(rounds=short, arms=4, index=index)
         many = ArmPhases(rounds=1500, arms=4, index=index)
         assert point(few.proof(Fraction(0))) == point(many.proof(Fraction(0))) == (1, 0)
-        blocks = min(len(few.blocks()), len(many.blocks())) - 1
-        seen = few.blocks()[blocks - 1][1]
-        arms = [run(subject, data[: subject.rounds], 1).public["arms"][:seen] for subject in (few, many)]
+        arms = [run(subject, data[: subject.rounds], 1).public["arms"][:short] for subject in (few, many)]
         assert arms[0].tolist() == arms[1].tolist()
 
 
 @pytest.mark.parametrize("index", ["thompson", "imed", "elimination"])
 def test_a_belief_has_what_is_not_older_than_the_memory(index):
-    """Told all ones and then all zeros, it is at last what zeros alone leave."""
+    """What it has been told is what the blocks of the last 300 people said, whatever was before."""
     subject = ArmPhases(rounds=900, arms=2, memory=300, epsilon=Fraction(30), index=index)
     course = subject.course(rehearse(subject.proof(Fraction(0)), Rehearsal(1)), 1)
     kept = []
     for first, last in course.batches:
-        for _ in range(first, last + 1):
-            course.ask()
+        arms = [int(course.ask()) for _ in range(first, last + 1)]
         people = last - first + 1
         course.close(np.full(people, float(last <= 450)), np.ones(people, dtype=bool))
-        kept.append((last, course._arm, people**2 / (people / 4 + subject.noise_deviation**2)))
-        recent = [(arm, worth) for end, arm, worth in kept if end > last - 300]
+        kept.append((last, arms[0], people, float(course.sums[-1][0]) / ONE))
+        recent = [block[1:] for block in kept if block[0] > last - 300]
         for arm in range(2):
-            worth = 1 / PRIOR_VARIANCE + sum(each for at, each in recent if at == arm)
-            assert course._belief.precisions()[arm] == pytest.approx(worth, rel=1e-9)
-    moments = course._belief.means() * course._belief.precisions()
-    assert (moments < 0).any()
-    assert (moments < 1).all()
+            assert course._belief._people[arm] == sum(people for at, people, _ in recent if at == arm)
+            assert course._belief._rest[arm] == pytest.approx(sum(rest for at, _, rest in recent if at == arm))
+    assert len(kept) > 20
 
 
 @pytest.mark.slow
@@ -238,7 +237,7 @@ def test_a_reward_of_nan_is_no_answer(tmp_path):
 def test_tilts_bound_the_moments_of_laplace_noise(epsilon):
     """ln((cosh a − 1)/(cosh a − cosh t)) = −ln(1 − (sinh(t/2)/sinh(a/2))²), with a = ε and t = λ a grid step."""
     step = 1 / ONE
-    for tilt, bound in ArmPhases(epsilon=epsilon)._tilts():
+    for tilt, bound in ArmPhases(epsilon=epsilon).statement.tilts():
         true = -np.log1p(-((np.sinh(tilt * step / 2) / np.sinh(float(epsilon) * step / 2)) ** 2))
         assert true <= bound <= true * (1 + 1e-6)
 
@@ -248,7 +247,7 @@ def test_tilts_bound_the_moments_of_gaussian_noise(steps):
     """Summed over all values; the bound is that of a normal variable, which discrete noise comes near."""
     subject, x = ArmPhases(**GAUSSIAN, sigma=Fraction(steps, ONE)), np.arange(-40 * steps, 40 * steps + 1)
     law_ = np.exp(-(x**2) / (2 * steps**2))
-    for tilt, bound in subject._tilts():
+    for tilt, bound in subject.statement.tilts():
         true = np.log((law_ * np.cosh(tilt * x / ONE)).sum() / law_.sum())
         assert true <= bound + 1e-15
         assert bound <= true * (1 + 1e-3) + 1e-14
@@ -257,13 +256,17 @@ def test_tilts_bound_the_moments_of_gaussian_noise(steps):
 def test_the_reach_of_an_interval_is_that_of_the_formula():
     """One block an arm, at its least over the tilts, from numbers written down here."""
     subject = ArmPhases(rounds=64, arms=2, block=32, epsilon=Fraction(1, 2))
-    view = View(public={"arms": np.repeat([0, 1], 32), "sums": np.array([0, ONE]), "uncounted": NOBODY})
+    sums = np.array([-4 * ONE, -3 * ONE, 0, 0])  # and one of late answers for each arm
+    arms, people = np.repeat([0, 1], 1000), np.array([1000, 2000])
+    view = View(public={"arms": arms, "ends": people, "sums": sums, "uncounted": NOBODY})
     found = subject.accuracy(view, Fraction(9, 10))["means"]
     tilts = 0.4 * 2.0 ** -np.arange(12)
-    reach = (np.log(2 * 12 * 2 / 0.1) + tilts**2 * 32 / 8 - np.log1p(-((2 * tilts) ** 2))) / tilts
-    ends = 0.5 + np.array([0, 1]) / 32 + reach.min() / 32
+    reach = (np.log(2 * 12 * 2 / 0.1) + tilts**2 * 1000 / 8 - 2 * np.log1p(-((2 * tilts) ** 2))) / tilts
+    ends = 0.5 - np.array([4, 3]) / 1000 + reach.min() / 1000
     assert found["high"] == pytest.approx(ends, abs=2e-6)
     assert (np.array(found["high"]) > ends).all()
+    with pytest.raises(InputError, match="answers may still come"):
+        subject.accuracy(View(public={**view.public, "sums": sums[:2]}))
 
 
 @pytest.mark.parametrize("noise", [{}, GAUSSIAN, SHUFFLED])
@@ -279,10 +282,9 @@ def test_intervals_hold_under_adaptive_choices(noise):
 
 def test_the_best_arm_is_among_those_that_may_be_it():
     subject, means = ArmPhases(rounds=6000, arms=3, epsilon=Fraction(2)), np.array([0.1, 0.5, 0.9])
-    blocks = [(last - first + 1, place % 3) for place, (first, last) in enumerate(subject.blocks())]
-    sums = np.array([round(people * (means[arm] - 0.5) * ONE) for people, arm in blocks])
-    played = np.repeat([arm for _, arm in blocks], [n for n, _ in blocks])
-    view = View(public={"arms": played, "sums": sums, "uncounted": NOBODY})
+    played, ends = np.tile(np.repeat(range(3), 100), 20), np.arange(100, 6001, 100)
+    sums = np.round(np.tile(100 * (means - 0.5) * ONE, 20)).astype(np.int64)
+    view = View(public={"arms": played, "ends": ends, "sums": np.append(sums, [0, 0, 0]), "uncounted": NOBODY})
     found = subject.report(view)
     assert (found["best"], found["may_be_best"]) == (2, [2])
     assert found["error"] < 0.05
@@ -291,12 +293,15 @@ def test_the_best_arm_is_among_those_that_may_be_it():
 
 
 def test_a_block_that_ended_early_counts_its_people(tmp_path):
-    subject = ArmPhases(rounds=400, arms=2, epsilon=Fraction(30))
+    """Every reward is 1: of people who were never there, means would be less."""
+    subject = ArmPhases(rounds=400, arms=2, epsilon=Fraction(30), block=30)
     with Session.rehearse(subject, tmp_path / "state", seed=1) as session:
-        for _ in range(subject.blocks()[-1][0]):  # one person of the last block
+        for _ in range(301):  # one person of the last block
             session.tell(session.ask(), 1.0)
-        found = subject.accuracy(session.result())["means"]
-    assert max(found["high"]) > 1  # every reward is 1: less would leave the truth out
+        view = session.result()
+    found = subject.accuracy(view)["means"]
+    assert view.public["ends"][-2:].tolist() == [300, 301]
+    assert max(found["high"]) == 1
     assert max(found["low"]) > 0.7
 
 
@@ -321,8 +326,9 @@ def test_who_is_shown_another_arm_is_not_counted_among_the_people_of_the_block(t
     assert found["low"][0] <= 0.8 <= found["high"][0]
     assert found["low"][1] <= 1 <= found["high"][1]
     assert 1 in subject.report(view)["may_be_best"]
-    blocks = [(first, view.public["arms"][first - 1 : last]) for first, last in subject.blocks()]
-    other = np.concatenate([first + np.flatnonzero(arms != arms[0]) for first, arms in blocks])
+    begins = [0, *view.public["ends"].tolist()]
+    blocks = [(first, view.public["arms"][first:last]) for first, last in pairwise(begins)]
+    other = np.concatenate([first + 1 + np.flatnonzero(arms != arms[0]) for first, arms in blocks])
     assert view.public["uncounted"].tolist() == other.tolist()
     assert len(other) > 80
 
@@ -333,24 +339,32 @@ def test_the_belief_counts_who_is_in_a_sum(tmp_path):
     with Session.rehearse(subject, tmp_path / "state", seed=1) as session:
         for number in range(51):
             session.tell(session.ask([1] if number % 2 == 0 else [0]), 1.0)
-        course = session._course
-        mean, worth = course._belief.means()[1], course._belief.precisions()[1]
-    precision = 1 / PRIOR_VARIANCE + 25 / REWARD_VARIANCE  # of 25 rewards, not 50
-    assert worth == pytest.approx(precision, rel=1e-4)
-    assert mean == pytest.approx(0.5 * 25 / REWARD_VARIANCE / precision, rel=1e-3)
+        belief = session._course._belief
+    assert belief._people.tolist() == [0, 25]
+    assert belief._rest == pytest.approx([0, 25 / 2], abs=0.05)
 
 
-def test_intervals_of_an_interim_view_are_of_the_blocks_that_are_released(tmp_path):
-    subject = ArmPhases(rounds=60, arms=3)
+@pytest.mark.parametrize("noise", [{"index": "top-two"}, SHUFFLED])
+def test_intervals_of_an_interim_view_are_of_the_blocks_that_are_released(tmp_path, noise):
+    """Where an answer counts at once or never, they hold at any time."""
+    subject, seen = ArmPhases(rounds=60, arms=3, block=9, **noise), 0
     with Session.rehearse(subject, tmp_path / "state", seed=1) as session:
-        for last in (0, *(first + 1 for first, _ in subject.blocks())):
-            while session.asked < last:
-                session.tell(session.ask(), 1.0)
+        for person in range(60):
+            if noise is SHUFFLED and (first := session._course.batches[session._closed][0]) < person + 1:
+                due = session._course.batches[session._closed][1]
+                if due == person:
+                    session.tell_shuffled(subject.bits.shuffle([1] * (due - first + 1)))
+            ticket = session.ask()
+            if noise is not SHUFFLED:
+                session.tell(ticket, 1.0)
             public = session.public()
-            whole = {**public, "arms": public["arms"][: subject.blocks()[len(public["sums"]) - 1][1]]}
+            last = public["ends"][-1] if len(public["ends"]) else 0
+            whole = {**public, "arms": public["arms"][:last]}
             found = subject.accuracy(View(public=public))
-            assert not len(public["sums"]) or found == subject.accuracy(View(public=whole))
-    for name in whole:  # nor is a view without one of them taken for one of nobody
+            assert found == subject.accuracy(View(public=whole))
+            seen = max(seen, len(public["ends"]))
+    assert seen > 2
+    for name in ("arms", "ends", "sums", "uncounted"):  # nor is one without them taken for one of nobody
         with pytest.raises(InputError, match=f"no {name}"):
             subject.accuracy(View(public={key: whole[key] for key in whole if key != name}))
 
@@ -387,25 +401,26 @@ def test_regret_is_a_small_share_of_that_by_chance(index, rounds, most):
 
 
 def test_a_linear_belief_is_the_conditional_law_of_its_prior():
-    """Beside the covariance of all means and three observations, conditioned directly."""
+    """Beside the covariance of all means and observations of two arms, conditioned directly."""
     points = np.random.default_rng(3).random((6, 2))
     belief = LinearBelief(Space(tuple("abcdef"), points.tobytes()))
     x = (2 * points - 1) / np.sqrt(2)
     covariance = PRIOR_VARIANCE / 2 * (1 + x @ x.T / (x**2).sum(axis=1).mean())
     assert 1 / belief.precisions() == pytest.approx(np.diag(covariance))
     assert np.diag(covariance).mean() == pytest.approx(PRIOR_VARIANCE)
-    told = [(0, 0.3, 0.5), (4, -0.1, 0.02), (4, 0.2, 1.0)]  # arm, value, variance
-    for arm, value, variance in told:
-        belief.learn(arm, 1 / variance, value / variance)
-    arms, values, variances = map(np.array, zip(*told, strict=True))
+    told = [(0, 9, 2.5, 4.0), (4, 20, -3.0, 1.0), (4, 5, 1.0, 2.0)]  # arm, people, rest, noise
+    for block in told:
+        belief.learn(*block)
+    arms = np.array([0, 4])  # an arm's blocks are one observation of its mean
+    values, variances = np.array([2.5 / 9, -2.0 / 25]), np.array([(9 / 4 + 4) / 81, (25 / 4 + 3) / 625])
     gain = covariance[:, arms] @ np.linalg.inv(covariance[np.ix_(arms, arms)] + np.diag(variances))
     assert belief.means() == pytest.approx(gain @ values)
     assert 1 / belief.precisions() == pytest.approx(np.diag(covariance - gain @ covariance[arms]))
-    draws = np.array([belief.draw(0.5, np.random.default_rng(seed)) for seed in range(2000)])
+    draws = np.array([belief.draw(0.5, 1.0, np.random.default_rng(seed)) for seed in range(2000)])
     left = covariance - gain @ covariance[arms]
     assert np.abs(np.cov(draws.T) - left / 4).max() < 0.15 * left.max() / 4  # false alarm below 1e-6
-    for arm, value, variance in told:
-        belief.learn(arm, -1 / variance, -value / variance)
+    for arm, *block in told:
+        belief.learn(arm, *(-each for each in block))
     assert belief.means() == pytest.approx(np.zeros(6), abs=1e-12)
 
 
@@ -414,7 +429,7 @@ def test_a_linear_belief_needs_points_and_costs_nothing():
         ArmPhases(belief="linear")
     for noise in ({}, SHUFFLED):
         subject = ArmPhases(rounds=200, space=grid(50), belief="linear", **noise)
-        assert subject.blocks()[0][1] > ArmPhases(rounds=200, space=grid(50), **noise).blocks()[0][1]
+        assert subject.first > ArmPhases(rounds=200, space=grid(50), **noise).first
         assert point(subject.proof(DELTA)) <= (Fraction(1), DELTA)
 
 
@@ -427,8 +442,8 @@ def test_elimination_plays_what_is_known_least_of_what_may_be_the_best(seed, spa
     course = subject.course(rehearse(subject.proof(Fraction(0)), Rehearsal(1)), 1)
     rng = np.random.default_rng(seed)
     for _ in range(12):
-        precision = rng.exponential(100)
-        course._belief.learn(int(rng.integers(8)), precision, precision * rng.normal(0, 0.3))
+        people = int(rng.integers(1, 200))
+        course._belief.learn(int(rng.integers(8)), people, people * rng.normal(0, 0.3), rng.exponential(100))
     mean, deviation = course._belief.means(), 1 / np.sqrt(course._belief.precisions())
     gaps = (mean - mean[:, None]) - (deviation + deviation[:, None]) / 2  # [arm, one that is better]
     left = np.flatnonzero((gaps <= 0).all(axis=1))

@@ -1,0 +1,220 @@
+"""Late answers of `arm-phases` enter the next sum of their arm, once: every order, exactly, and what is charged."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audits.hypothesis_tests.checks import check_of
+from audits.hypothesis_tests.replay import record, replay
+from bandits.arm_phases import ArmCourse, ArmPhases
+from bandits.learning.releases import Rehearsed, proof_of
+from bandits.learning.session import Session
+from bandits.statistics.first_moments import CONTRIBUTION_BITS
+from dpaccount.errors import InputError
+from dpaccount.noise.proved import Proved
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof import point
+from tests.looped import looped
+
+ONE = 2**CONTRIBUTION_BITS
+DELTA = Fraction(1, 1000)
+LATE = ArmPhases(rounds=12, arms=2, epsilon=Fraction(20), delays=True)
+GAUSSIAN = replace(LATE, law="gaussian", delta=DELTA, sigma=Fraction(1, 8))
+
+
+@pytest.fixture(autouse=True)
+def unsynced(monkeypatch):
+    """Leave the disk alone."""
+    monkeypatch.setattr("dpaccount.work.journal.os.fsync", lambda _: None)
+
+
+def people(subject, seed, most):
+    """Return rewards of 0 and 1, and how many others ask before each one answers."""
+    rng = np.random.default_rng(seed)
+    rewards = rng.integers(0, 2, (subject.rounds, subject.arms)).astype(float)
+    return np.column_stack([rewards, rng.integers(0, most + 1, subject.rounds)])
+
+
+def moves(subject, data, other, seed, theorem):
+    """Return by how much every sum moves, given the same releases, in rewards."""
+    run = record(subject, data, rehearse(theorem, Rehearsal(seed)), seed)
+    moved = replay(subject, other, run, seed)
+    assert run.exact.keys() == moved.exact.keys()
+    return np.array([float(moved.exact[part][0] - run.exact[part][0]) / ONE for part in run.exact])
+
+
+@looped("subject", [LATE, GAUSSIAN, replace(LATE, memory=5), replace(LATE, index="imed", block=3)])
+def test_one_person_moves_all_sums_by_one_together(subject):
+    """Over all pairs of delays and rewards of everybody, in worlds where most are late."""
+    theorem, largest = subject.proof(subject.delta), 0.0
+    for seed in range(3):
+        data = people(subject, seed, 6)
+        for person, (here, there) in product(range(12), product((0, 1, 3, 7, 12), repeat=2)):
+            first, second = data.copy(), data.copy()
+            first[person], second[person] = (1, 1, here), (0, 0, there)
+            away = moves(subject, first, second, seed, theorem)
+            assert np.abs(away).sum() <= 1
+            assert (away**2).sum() <= 1
+            largest = max(largest, np.abs(away).sum())
+    assert largest == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 4), st.sampled_from(["thompson", "imed", "elimination"]))
+def test_whoever_changes_moves_no_more_than_the_theorem_says(seed, arms, index):
+    rng = np.random.default_rng(seed)
+    subject = ArmPhases(
+        rounds=int(rng.integers(4 * arms, 40)), arms=arms, index=index, block=int(rng.integers(1, 5)),
+        epsilon=Fraction(int(rng.integers(1, 40))), memory=rng.choice([None, 7]), delays=True,
+    )  # fmt: skip
+    theorem, data = subject.proof(Fraction(0)), people(subject, seed, int(rng.integers(0, 30)))
+    other = data.copy()
+    other[rng.integers(subject.rounds)] = [*rng.random(arms), rng.integers(0, subject.rounds + 1)]
+    assert np.abs(moves(subject, data, other, seed, theorem)).sum() <= 1 + 1e-9
+    assert point(theorem) == (subject.epsilon, 0)
+
+
+def test_every_answer_enters_one_sum_and_none_is_lost():
+    """Without noise to speak of the sums of an arm add up to its people's answers, however late these are."""
+    subject = ArmPhases(rounds=60, arms=3, epsilon=Fraction(10**5), delays=True)
+    for seed in range(20):
+        data = people(subject, seed, 25)
+        data[:, -1] = np.minimum(data[:, -1], 59 - np.arange(60))  # all answer before the run ends
+        public = subject.play(data, rehearse(subject.proof(Fraction(0)), Rehearsal(seed)), seed).public
+        begins = [0, *public["ends"][:-1]]
+        arms = [*public["arms"][begins], *range(3)]
+        sums = np.bincount(arms, public["sums"] / ONE, 3)
+        told = np.array([data[public["arms"] == arm, arm].sum() - (public["arms"] == arm).sum() / 2 for arm in range(3)])
+        assert sums == pytest.approx(told, abs=0.02)
+
+
+def test_a_session_is_the_replay_whoever_is_late(tmp_path):
+    for seed in range(12):
+        data, due = people(LATE, seed, 7), {}
+        whole = LATE.play(data, Rehearsed(proof_of(LATE), 3), 7).public
+        live, file = replace(LATE, delays=False), tmp_path / str(seed)
+        session = Session.rehearse(live, file, 3, 7)
+        for t, row in enumerate(data):
+            if t == seed:  # stopped and taken up again
+                session.close()
+                session = Session.rehearse(live, file, 3, 7)
+            ticket = session.ask()
+            due.setdefault(t + int(row[-1]), []).append((ticket, row[ticket.action]))
+            for late, reward in due.pop(t, []):
+                assert session.tell(late, reward)
+        with session:
+            ended = session.result().public
+        assert all((ended[name] == whole[name]).all() for name in whole)
+        assert len(ended["sums"]) == len(ended["ends"]) + 2
+
+
+def test_what_does_not_take_late_answers_says_so(tmp_path):
+    for other in ({"index": "top-two"}, {"law": "shuffled", "delta": DELTA, "epsilon": Fraction(1)}):
+        with pytest.raises(InputError, match="no late answers"):
+            replace(LATE, **other)
+    with Session.rehearse(ArmPhases(rounds=40, arms=2, index="top-two", epsilon=Fraction(60)), tmp_path / "s", 1) as session:
+        first = session.ask()
+        for _ in range(20):
+            session.ask()
+        assert not session.tell(first, 1.0)
+
+
+def test_intervals_hold_where_answers_are_late():
+    """At level ½, over 100 trials: more than 70 misses have a chance below 1e-4."""
+    subject, wrong = ArmPhases(rounds=200, arms=4, epsilon=Fraction(1, 2), delays=True), 0
+    for seed in range(100):
+        rng = np.random.default_rng([7000, seed])
+        means = rng.uniform(0.2, 0.8, 4)
+        delays = np.minimum(rng.geometric(1 / 20, 200), 199 - np.arange(200))
+        data = np.column_stack([rng.random((200, 4)) < means, delays])
+        view = subject.play(data, rehearse(subject.proof(Fraction(0)), Rehearsal(seed)), seed)
+        found = subject.accuracy(view, Fraction(1, 2))["means"]
+        wrong += not ((np.array(found["low"]) <= means) & (means <= np.array(found["high"]))).all()
+    assert wrong <= 70
+
+
+# ------------------------------------------------------------------ what a late answer may not do
+
+
+class _InBoth(ArmCourse):
+    """A late answer stays where it waits, and enters all later sums of its arm."""
+
+    def _release(self, arm, rewards, counted):
+        late = list(self._late[arm])
+        super()._release(arm, rewards, counted)
+        self._late[arm] = late
+
+
+class _Full(ArmCourse):
+    """Only so many late answers fit into a sum: one displaces another."""
+
+    def add_late(self, slot, reward):
+        super().add_late(slot, reward)
+        waiting = self._late[self._shown[slot - 1]]
+        del waiting[1:]
+
+
+class _Counted(ArmCourse):
+    """A block whose people have not answered is as long again."""
+
+    def close(self, rewards, answered):
+        self._answers = int(answered.sum())
+        super().close(rewards, answered)
+
+    def _begin(self, among=None):
+        super()._begin(among)
+        if getattr(self, "_answers", 1) == 0:
+            first, last = self.batches[-1]
+            self.batches[-1] = first, min(2 * last - first + 1, self.slots)
+
+
+@dataclass(frozen=True)
+class Broken(ArmPhases):
+    """One of these courses."""
+
+    made: ClassVar[type] = ArmCourse
+
+    def course(self, noise, coins):
+        return self.made(self, noise, coins)
+
+
+@dataclass(frozen=True)
+class InBoth(Broken):
+    made = _InBoth
+
+
+@dataclass(frozen=True)
+class Full(Broken):
+    made = _Full
+
+
+@dataclass(frozen=True)
+class Counted(Broken):
+    made = _Counted
+
+
+@looped("made", [Broken, InBoth, Full, Counted])
+def test_tests_see_what_a_late_answer_may_not_do(made):
+    """Pairs of tables in which one person answers at another time: some lose a hypothesis, the sound one never."""
+    subject = made(rounds=24, arms=2, epsilon=Fraction(20), delays=True)
+    proved, wrong = Proved(subject.proof(Fraction(0))), set()
+    for seed in range(40):
+        data = people(subject, seed, 4)
+        other, person = data.copy(), seed % 24
+        other[person] = (1 - data[person, 0], 1 - data[person, 1], 4 - data[person, 2])
+        run = record(subject, data, rehearse(proved, Rehearsal(seed)), seed)
+        try:
+            moved = replay(subject, other, run, seed)
+        except Exception:  # other sums than the first run released
+            wrong.add("sums")
+            continue
+        found = (check_of(proved, each)[0](run, moved, person + 1).wrong for each in proved.hypotheses)
+        wrong |= {why for why in found if why}
+    assert bool(wrong) is (made is not Broken)
