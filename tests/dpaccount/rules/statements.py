@@ -21,6 +21,7 @@ from dpaccount.proof import (
     assume_range,
     assume_rank_one,
     assume_rare,
+    assume_rounds,
     assume_split,
     assume_tree,
     assume_view,
@@ -57,6 +58,7 @@ from dpaccount.proof import (
     shuffled,
     sparse_vector,
     stable_histogram,
+    stream_l1,
     to_approximate,
     to_gdp,
     to_near_gdp,
@@ -89,6 +91,11 @@ def counts():
     batch = shuffled(bits, [[F(3, 4), F(1, 4)], [F(1, 4), F(3, 4)]], 5, HALF, F(1, 9), "bits")
     blocks = assume_covers("bits", [(1, 5), (6, 12)], "t")
     return post_process(nodes(batch, blocks), assume_view("counts", "everyone", "t"))
+
+
+def late():
+    """Sums of answers, each in a round that it chooses itself."""
+    return stream_l1(clipped("late"), assume_rounds("late", 4, "t", 2, 4))
 
 
 def theorems():
@@ -138,6 +145,7 @@ def theorems():
     yield gaussian(moved(points, None), F(4), "near")
     decaying = buffered(vector("f"), 4, 2, [(3, 5), (1, 7)], 3, F(1, 64), F(8))
     yield to_approximate(gaussian(decaying, F(64), "f"), ONE, F(1, 8))
+    yield to_approximate(laplace(late(), F(2), F(1, 8), "late"), ONE, F(0))
     yield to_approximate(gaussian(joint(person, F(16, 25)), F(16), "j"), F(2), F(1, 4))
     leaf = lattice_gaussian(differences(assume_points("x", [(0, 1), (1, 0)], REPLACE_ONE, "t")), F(9), "x")
     tree = to_approximate(nodes(leaf, assume_tree("x", 4, "t", 2)), ONE, F(1, 8))
