@@ -94,8 +94,9 @@ def counts():
 
 
 def late():
-    """Sums of answers, each in a round that it chooses itself."""
-    return stream_l1(clipped("late"), assume_rounds("late", 4, "t", 2, 4))
+    """Noisy sums of answers, each in a round that it chooses itself."""
+    sums = stream_l1(clipped("late"), assume_rounds("late", 4, "t", 2, 4))
+    return laplace(sums, F(2), F(1, 8), "late")
 
 
 def theorems():
@@ -136,6 +137,7 @@ def theorems():
         to_zcdp(gaussian(linear(person), F(81), "m")),
         discrete_gaussian(outer, F(900), F(1, 2), "o"),
         discrete_gaussian(centred(vector("c"), 5), F(16), F(1, 8), "c"),
+        to_zcdp(late()),
     )
     points = assume_lipschitz("near", ONE, F(1, 32), F(5, 2), "t")
     unit = k_norm(moved(points, ONE), F(3, 4), F(33, 32), F(1, 64), "near")
@@ -145,7 +147,6 @@ def theorems():
     yield gaussian(moved(points, None), F(4), "near")
     decaying = buffered(vector("f"), 4, 2, [(3, 5), (1, 7)], 3, F(1, 64), F(8))
     yield to_approximate(gaussian(decaying, F(64), "f"), ONE, F(1, 8))
-    yield to_approximate(laplace(late(), F(2), F(1, 8), "late"), ONE, F(0))
     yield to_approximate(gaussian(joint(person, F(16, 25)), F(16), "j"), F(2), F(1, 4))
     leaf = lattice_gaussian(differences(assume_points("x", [(0, 1), (1, 0)], REPLACE_ONE, "t")), F(9), "x")
     tree = to_approximate(nodes(leaf, assume_tree("x", 4, "t", 2)), ONE, F(1, 8))
