@@ -104,7 +104,8 @@ Proof.
   pose proof (Forall_inv HH) as Ha. pose proof (Forall_inv (Forall_inv_tail HH)) as Hb.
   pose proof (Forall_inv HM) as Ma. pose proof (Forall_inv (Forall_inv_tail HM)) as Mb.
   assert (Hi : exists f, stream_l1 (says a) (says b) = Some f).
-  { unfold follow in HF. cbn [map infer sensitivity] in HF. destruct (stream_l1 (says a) (says b)); [eauto | discriminate]. }
+  { unfold follow in HF. cbn [map infer sensitivity] in HF.
+    destruct (stream_l1 (says a) (says b)); [eauto | discriminate]. }
   destruct Hi as [f Hf].
   destruct (stream_l1_parts _ _ _ Hf) as [q [low [high [points [rel [source [n [many [apart [last
     [Hsa [Hsb [Hmany [Hfar Ef]]]]]]]]]]]]]].
