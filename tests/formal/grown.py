@@ -284,6 +284,8 @@ class Turn:
             made |= {**named, "audience": {"billboard": "others"}.get(rule, "everyone")}
         if kind == "Numbers":
             made["most"] = given["coordinates"]
+        if kind == "Rounds" and rule == "stream_l1":
+            made |= {"participations": 2, "separation": made["rounds"]}
         if kind == "Persons":
             rows, comma, many = fact[3].rpartition(", groups of ")
             rows, most = (rows, int(many)) if comma else (many, 2)
