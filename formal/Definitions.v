@@ -315,6 +315,9 @@ Section World.
 
   Definition square x : R := x * x.
 
+  (** What one movement counts, of norms that are sums. *)
+  Definition counted (how : norm) (x : R) : R := match how with L1 => Rabs x | _ => square x end.
+
   Definition within (how : norm) (bound : R) (moves : list R) : Prop :=
     match how with
     | L1 => total Rabs moves <= bound
@@ -493,9 +496,9 @@ Section World.
         (steady q -> forall k p o i h d d', neighbours (distance W) rel d d' ->
            within how (Q2R bound) (differences (numbers_of k p q (changes line) o i h) d d'))
     | Stable q how bound rel (Some (first, last)) =>
-        how = L2Squared /\ is_stream (changes line) = true /\
+        (how = L2Squared \/ how = L1) /\ is_stream (changes line) = true /\
         forall k law, (forall h d d', neighbours (distance W) rel d d' -> spent (fun h => if on_place k (Place q (changes line) law Once) h
-             then match next W h with Some l => total square (differences (numbers_at l h) d d') | None => 0 end
+             then match next W h with Some l => total (counted how) (differences (numbers_at l h) d d') | None => 0 end
              else 0) h <= Q2R bound) /\
           forall h l d d' c, next W h = Some l -> at_place l = Place q (changes line) law Once ->
             agree first last d d' -> In c (numbers_at l h) -> c d = c d'

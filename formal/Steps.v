@@ -33,6 +33,7 @@ Inductive step :=
   | ByCentred
   | ByFactorised (matrix : list (list Z)) (bits : Z)
   | ByJoint (weight : Q)
+  | ByStreamL1
   | ByBuffered (width : Z) (pairs : list (list Z)) (bits : Z) (step : Q) (most : Q)
   (* noise *)
   | ByFineGaussian (variance grid : Q) (coordinates : Z) (distance : Q) (key : string)

@@ -17,7 +17,7 @@ from .relation import REPLACED, keeps_count, moving, replaced
 Vectors = tuple[tuple[int, ...], ...]
 MAX_MOVES = 5_000_000  # coordinates of differences that are listed
 MAX_ROWS = 256  # of a matrix whose columns are compared in pairs
-TRANSFORMS = ("joint", "centred", "factorised", "buffered", "stream_l1")  # public, of a query before its noise
+TRANSFORMS = ("joint", "centred", "factorised", "buffered", "stream_l1")  # public, before a query's noise
 
 
 # ------------------------------------------------------------------ sums

@@ -17,7 +17,8 @@ Definition infer (s : step) (found : list fact) : option fact :=
   | AssumeNumbers _ _ | AssumeRange _ _ _ | AssumeEach _ _ _ | AssumeL1 _ _ _ | AssumeChoice _ _ | AssumeSplit _ _
   | AssumePersons _ _ _ _ | AssumeRare _ _ _ | AssumeFilter _ _ _ | AssumeNeighbours _ _ _ _ _ _
   | AssumeEvent _ _ _ _ _ => match found with [] => hypothesis s | _ => None end
-  | ByLinear _ | ByDifferences | ByMoved _ | ByCentred | ByFactorised _ _ | ByJoint _ | ByBuffered _ _ _ _ _ => sensitivity s found
+  | ByLinear _ | ByDifferences | ByMoved _ | ByCentred | ByFactorised _ _ | ByJoint _ | ByStreamL1
+  | ByBuffered _ _ _ _ _ => sensitivity s found
   | ByFineGaussian _ _ _ _ _ | ByLatticeGaussian _ _ | ByDiscreteGaussian _ _ _ | ByGaussianNoise _ _
   | ByLaplaceNoise _ _ _ | ByExponential _ _ | ByPermuteAndFlip _ _ | ByKNorm _ _ _ _ | BySparseVector _ _ _ _ _
   | ByFinite _ _ _ | ByShuffled _ _ _ _ _ | ByStableHistogram _ _ _ _ => noise s found
@@ -261,6 +262,7 @@ Definition changed (s : step) (found : list line) : list change :=
   | ByJoint w => Stacked w :: first_changes found
   | ByCentred => Centred n k b last :: first_changes found
   | ByFactorised matrix bits => Factorised matrix bits n k b last :: first_changes found
+  | ByStreamL1 => Factorised [[1%Z]] 0 n k b last :: first_changes found       (* each row is its own round's *)
   | ByBuffered width pairs bits step _ => Buffered width pairs bits step n k b last :: first_changes found
   | _ => []
   end.

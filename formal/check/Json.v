@@ -260,6 +260,7 @@ Section Read.
     else if rule =? "factorised" then of_members ["matrix"; "bits"] []
       (let! m := get (list_of (list_of any_integer)) "matrix" in let! b := get (whole 0) "bits" in Some (ByFactorised m b))
     else if rule =? "joint" then of_members ["weight"] [] (let! w := get number "weight" in Some (ByJoint w))
+    else if rule =? "stream_l1" then of_members [] [] (Some ByStreamL1)
     else if rule =? "buffered" then of_members ["width"; "pairs"; "bits"; "step"; "most"] []
       (let! w := get unit "width" in let! p := get (list_of (list_of (whole 0))) "pairs" in let! b := get (whole 1) "bits" in
        let! s := get number "step" in let! m := get number "most" in Some (ByBuffered w p b s m))

@@ -3,7 +3,7 @@ Require Import String.
 From DP Require Import Steps.
 From DP.core Require Import Sound.
 From DP.hypotheses Require Proofs Covers.
-From DP.sensitivity Require Sums Moves Proofs Streams Factorised Stacks Buffered.
+From DP.sensitivity Require Sums Moves Proofs Streams Factorised Once Stacks Buffered.
 From DP.noise Require Grids Lattices Gaussian Proofs Choices Flips Norms Sparse Tables Shuffled Histograms.
 From DP.composition Require Views Nodes Compose Spread Mixture Partition.
 From DP.conversions Require Approximate Measures Gaussians Departures Families Relations Persons.
@@ -38,6 +38,7 @@ Proof.
     | solve [apply DP.sensitivity.Proofs.moved_sound; reflexivity]
     | solve [apply DP.sensitivity.Streams.centred_sound; reflexivity]
     | solve [apply DP.sensitivity.Factorised.factorised_sound; reflexivity]
+    | solve [apply DP.sensitivity.Once.stream_l1_sound; reflexivity]
     | solve [apply DP.sensitivity.Stacks.joint_sound; reflexivity]
     | solve [apply DP.sensitivity.Buffered.buffered_sound; reflexivity]
     | solve [apply DP.noise.Grids.fine_gaussian_sound; reflexivity]

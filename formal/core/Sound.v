@@ -21,7 +21,7 @@ Definition rule_of (s : step) : string :=
   | AssumePersons _ _ _ _ => "assume_persons" | AssumeRare _ _ _ => "assume_rare" | AssumeFilter _ _ _ => "assume_filter"
   | AssumeNeighbours _ _ _ _ _ _ => "assume_neighbours" | AssumeEvent _ _ _ _ _ => "assume_event"
   | ByLinear _ => "linear" | ByDifferences => "differences" | ByMoved _ => "moved" | ByCentred => "centred"
-  | ByFactorised _ _ => "factorised" | ByJoint _ => "joint" | ByBuffered _ _ _ _ _ => "buffered"
+  | ByFactorised _ _ => "factorised" | ByJoint _ => "joint" | ByStreamL1 => "stream_l1" | ByBuffered _ _ _ _ _ => "buffered"
   | ByFineGaussian _ _ _ _ _ => "fine_gaussian" | ByLatticeGaussian _ _ => "lattice_gaussian"
   | ByDiscreteGaussian _ _ _ => "discrete_gaussian" | ByGaussianNoise _ _ => "gaussian" | ByLaplaceNoise _ _ _ => "laplace"
   | ByExponential _ _ => "exponential" | ByPermuteAndFlip _ _ => "permute_and_flip" | ByKNorm _ _ _ _ => "k_norm"

@@ -321,7 +321,7 @@ Proof.
   unfold drawn_on in Hi. injection Hi as <- <- <- <- <-. apply q_positive in Hc.
   pose proof (stable_line l _ _ _ _ _ Ml Hs) as Hb0.
   unfold holds in Hl. rewrite Hs in Hl.
-  destruct reads0 as [[f0 l0]|]; [destruct Hl as [E _]; discriminate|].
+  destruct reads0 as [[f0 l0]|]; [destruct Hl as [[E|E] _]; discriminate|].
   destruct Hl as [_ [Hstream Hstable]].
   assert (E : Q2R (times rate b) = Q2R rate * Q2R b) by apply times_R.
   assert (HE : 0 <= Q2R rate * Q2R b) by nra.

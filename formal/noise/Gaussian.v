@@ -46,9 +46,10 @@ Proof.
   pose proof (stable_line l _ _ _ _ _ Ml Hs) as Hb0. cbn [query made Facts.how] in *.
   assert (HK' : 0 <= K') by (unfold K'; destruct (is_frobenius how); lra).
   unfold holds in Hl. rewrite Hs in Hl. destruct reads as [[first last]|].
-  - destruct Hl as [-> [Hstream Hl]]. destruct Hhow as [Hhow|Hhow]; [clear Hhow|discriminate].
+  - destruct Hl as [Hsums [Hstream Hl]]. assert (how = L2Squared) as -> by (destruct Hhow, Hsums; congruence).
     destruct (Hl key noisy) as [Hspent Hagree].
-    apply (stream_holds W HW q (changes l) noisy key rel c first last cost (Q2R b) K'); auto.
+    apply (stream_holds W HW q (changes l) noisy key rel c first last cost square (Q2R b) K'); auto.
+    + intros x. unfold square. nra.
     + intros Hplace h lab d d' Hlab Hkey. pose proof (Hdrawn Once Hplace h lab Hlab Hkey) as HD. split.
       * apply (Hcost _ _ _ d d' _ HD). discriminate.
       * apply (Hsame _ _ _ d d' _ HD). discriminate.

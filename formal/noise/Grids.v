@@ -62,7 +62,7 @@ Section Line.
     assert (HFr : changes l = [] /\ size W q = (side W q * side W q)%nat /\
       forall o i h d a b, (a < side W q)%nat -> (b < side W q)%nat ->
        value W q o i h d (a * side W q + b)%nat = value W q o i h d (b * side W q + a)%nat).
-    { clear - Hl' Eh. destruct reads as [[f0 l0]|]; [destruct Hl' as [X _]; congruence|].
+    { clear - Hl' Eh. destruct reads as [[f0 l0]|]; [destruct Hl' as [[X|X] _]; congruence|].
       destruct Hl' as [Hfrob _]. apply (Hfrob Eh). }
     destruct HFr as [Hch [Hsize Hval]].
     rewrite (numbers_are o h lab HP Hlab Hk). unfold chs. rewrite Hch. apply numbers_mirrored; auto.
@@ -87,7 +87,8 @@ Section Line.
     - intros s [].
     - pose proof Hl as HL0. pose proof Hm as Hm'. unfold holds in HL0, Hm'. rewrite Hs in HL0. rewrite Hn in Hm'.
       destruct reads as [[first last]|] eqn:Er.
-      + destruct HL0 as [Ehow [Hstream Hl']]. destruct (Hl' key noisy) as [Hspent Hagree]. clear Hl'. intros HE.
+      + destruct HL0 as [Hsums [Hstream Hl']]. assert (Ehow : how = L2Squared) by (destruct Hhow, Hsums; congruence).
+        rewrite Ehow in Hl'. change (counted L2Squared) with square in Hl'. destruct (Hl' key noisy) as [Hspent Hagree]. clear Hl'. intros HE.
         assert (HP : placed Once).
         { intros h lab Hlab Hk. symmetry. apply (HE h lab); auto. simpl. rewrite Hk, String.eqb_refl. auto. }
         assert (Hof : forall h, of_draws W [(key, Place q chs noisy Once)] h = true ->

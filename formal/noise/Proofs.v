@@ -69,6 +69,40 @@ Ltac one_query found l :=
        repeat match goal with H : match ?x with _ => _ end = Some _ |- _ => destruct x; try discriminate end)
   end.
 
+(** What one release with Laplace noise costs, by how far its numbers move. *)
+Lemma laplace_cost W scale grid q o i h numbers d d' : 0 < Q2R scale -> match grid with Some g => 0 < Q2R g | None => True end ->
+  drawn_by W (LaplaceNoise scale grid) q o i h numbers ->
+  pure_cost (/ Q2R scale * total Rabs (differences W numbers d d')) (ideal W h d) (ideal W h d').
+Proof.
+  intros Hb Hg HD. unfold drawn_by in HD. destruct grid as [g|].
+  - destruct HD as [L [whole [HG [HDL HP]]]]. apply (made_pure W h _ _ _ d d' HP).
+    replace (/ Q2R scale * total Rabs (differences W numbers d d'))
+      with (total (fun z => Rabs (IZR (z d) - IZR (z d')) / (Q2R scale / Q2R g)) whole).
+    + apply pure_each. intros z _. apply discrete_laplace_pure; auto. apply Rdiv_lt_0_compat; auto.
+    + rewrite (on_grid_total W _ _ _ d d' Rabs HG), <- total_scale. apply total_ext. intros z _.
+      rewrite Rabs_mult, (Rabs_right (Q2R g)) by lra. field. lra.
+  - destruct HD as [L [HDL HP]]. apply (made_pure W h _ _ _ d d' HP).
+    replace (/ Q2R scale * total Rabs (differences W numbers d d')) with (total (fun c => Rabs (c d - c d') / Q2R scale) numbers).
+    + apply pure_each. intros c _. apply laplace_pure; auto.
+    + unfold differences. rewrite total_map, <- total_scale. apply total_ext. intros; unfold Rdiv; ring.
+Qed.
+
+(** It is the same where its numbers are. *)
+Lemma laplace_alike W scale grid q o i h numbers d d' : match grid with Some g => 0 < Q2R g | None => True end ->
+  drawn_by W (LaplaceNoise scale grid) q o i h numbers -> (forall n, In n numbers -> n d = n d') -> same (ideal W h d) (ideal W h d').
+Proof.
+  intros Hg HD Heq. unfold drawn_by in HD. destruct grid as [g|].
+  - destruct HD as [L [whole [HG [_ [post HP]]]]]. eapply same_trans; [apply HP|]. eapply same_trans; [|apply same_sym, HP].
+    replace (map (fun z => image (Z.add (z d)) L) whole) with (map (fun z => image (Z.add (z d')) L) whole); [apply same_refl|].
+    apply map_ext_in. intros z Hz. do 2 f_equal. destruct HG as [HGl HGv]. destruct (In_nth whole z (fun _ => 0%Z) Hz) as [k [Hk <-]].
+    assert (Hin : In (nth k numbers (fun _ => 0), nth k whole (fun _ => 0%Z)) (combine numbers whole)).
+    { rewrite <- combine_nth by auto. apply nth_In. rewrite combine_length, HGl, Nat.min_id. auto. }
+    apply eq_IZR. apply Rmult_eq_reg_l with (Q2R g); [|lra]. rewrite <- !(HGv _ _ Hin). symmetry. apply Heq, nth_In. rewrite HGl. auto.
+  - destruct HD as [L [_ [post HP]]]. eapply same_trans; [apply HP|]. eapply same_trans; [|apply same_sym, HP].
+    replace (map (fun c => L (c d)) numbers) with (map (fun c => L (c d')) numbers); [apply same_refl|].
+    apply map_ext_in. intros c Hc. f_equal. symmetry. auto.
+Qed.
+
 Theorem laplace_sound : sound_rule "laplace".
 Proof.
   intros s HR. destruct s; try discriminate HR. clear HR. intros W found n HW HH HM HF HT.
@@ -81,39 +115,31 @@ Proof.
   apply andb_prop in Hc. destruct Hc as [Hb Hg]. apply q_positive in Hb.
   pose proof (stable_line l _ _ _ _ _ Ml Hs) as Hb0.
   unfold holds in Hl. rewrite Hs in Hl.
-  destruct reads0 as [[f0 l0]|]; [destruct Hl as [E _]; discriminate|].
-  destruct Hl as [_ [Hstream Hstable]].
-  assert (E : Q2R (Steps.over b scale) = Q2R b / Q2R scale) by (apply over_R; lra).
-  assert (HE : 0 <= Q2R b / Q2R scale) by (apply Rdiv_le_0_compat; auto).
-  split; [|apply drawn_once_well_made; auto; simpl; rewrite E; auto].
-  destruct (HT key (Place q0 (changes l) (LaplaceNoise scale grid) Once) (or_introl eq_refl)) as [Hsteady Hdrawn].
-  cbn [query made how] in *. specialize (Hsteady Hstream).
-  unfold holds; cbn [says drawn departed of_persons views].
-  apply (once_holds W HW q0 (changes l) (LaplaceNoise scale grid) key rel0 _ (@pure_cost) (Q2R b / Q2R scale)); auto using pure_free.
+  assert (E : Q2R (Steps.over b scale) = / Q2R scale * Q2R b) by (rewrite over_R by lra; unfold Rdiv; ring).
+  assert (Hscale : 0 <= / Q2R scale) by (left; apply Rinv_0_lt_compat; auto).
+  assert (HE : 0 <= / Q2R scale * Q2R b) by (apply Rmult_le_pos; auto).
+  assert (Hsat : forall X (near : X -> X -> Prop) (draw : X -> history (message W) -> law (message W)) asks (group : (history (message W) -> bool) -> Prop),
+    (forall g, group g -> always near draw (adds_up pure_cost (/ Q2R scale * Q2R b) g)) -> satisfies near draw (Pure (Steps.over b scale)) asks group).
   { intros X near draw asks group HA. rewrite <- E in HA. exact HA. }
-  intros o Hplace h lab d d' Hlab Hkey Hd.
-  pose proof (Hdrawn o Hplace h lab Hlab Hkey) as HD. pose proof (Hplace h lab Hlab Hkey) as Hp.
-  pose proof (Hstable Hsteady (Definitions.key lab) (at_place lab) (Facts.over (at_place lab)) (index lab) h d d' Hd) as HL1.
-  assert (HN : numbers_at W lab h = numbers_of W (Definitions.key lab) (at_place lab) q0 (changes l) (Facts.over (at_place lab)) (index lab) h).
-  { unfold numbers_at. rewrite Hp. reflexivity. }
-  rewrite <- HN in HL1. unfold within in HL1.
-  set (numbers := numbers_at W lab h) in *. unfold drawn_by in HD. destruct grid as [g|].
-  - destruct HD as [L [whole [HG [HDL HP]]]]. apply q_positive in Hg.
-    apply (made_pure W h _ _ _ d d' HP).
-    apply (pure_grows (total (fun z => Rabs (IZR (z d) - IZR (z d')) / (Q2R scale / Q2R g)) whole)).
-    + split.
-      * apply total_nonneg. intros z _. apply Rdiv_le_0_compat; [apply Rabs_pos | apply Rdiv_lt_0_compat; auto].
-      * rewrite (on_grid_total W _ _ _ d d' Rabs HG) in HL1.
-        rewrite (total_ext _ (fun z => / Q2R scale * Rabs (Q2R g * (IZR (z d) - IZR (z d'))))).
-        -- rewrite total_scale. unfold Rdiv. rewrite Rmult_comm. apply Rmult_le_compat_r; auto. left; apply Rinv_0_lt_compat; auto.
-        -- intros z _. rewrite Rabs_mult, (Rabs_right (Q2R g)) by lra. field. lra.
-    + apply pure_each. intros z _. apply discrete_laplace_pure; auto. apply Rdiv_lt_0_compat; auto.
-  - destruct HD as [L [HDL HP]]. apply (made_pure W h _ _ _ d d' HP).
-    apply (pure_grows (total (fun c => Rabs (c d - c d') / Q2R scale) numbers)).
-    + split.
-      * apply total_nonneg. intros c _. apply Rdiv_le_0_compat; auto. apply Rabs_pos.
-      * rewrite (total_ext _ (fun c => / Q2R scale * Rabs (c d - c d'))) by (intros; unfold Rdiv; ring). rewrite total_scale.
-        unfold differences in HL1. rewrite total_map in HL1. unfold Rdiv. rewrite Rmult_comm.
-        apply Rmult_le_compat_r; auto. left; apply Rinv_0_lt_compat; auto.
-    + apply pure_each. intros c _. apply laplace_pure; auto.
+  destruct (HT key (Place q0 (changes l) (LaplaceNoise scale grid) Once) (or_introl eq_refl)) as [Hsteady Hdrawn].
+  cbn [query made how] in *.
+  assert (Hgrid : match grid with Some g => 0 < Q2R g | None => True end) by (destruct grid; [apply q_positive|]; auto).
+  split; [|apply drawn_once_well_made; [simpl; rewrite E; auto | intros ->; tauto]].
+  unfold holds; cbn [says drawn departed of_persons views]. destruct reads0 as [[first last]|].
+  - destruct Hl as [_ [_ Hl]]. destruct (Hl key (LaplaceNoise scale grid)) as [Hspent Hagree].
+    apply (stream_holds W HW q0 (changes l) (LaplaceNoise scale grid) key rel0 _ first last (@pure_cost) Rabs (Q2R b) (/ Q2R scale)); auto using Rabs_pos.
+    intros Hplace h lab d d' Hlab Hkey. pose proof (Hdrawn Once Hplace h lab Hlab Hkey) as HD. split.
+    + apply (laplace_cost W _ _ _ _ _ _ _ _ _ Hb Hgrid HD).
+    + apply (laplace_alike W _ _ _ _ _ _ _ _ _ Hgrid HD).
+  - destruct Hl as [_ [Hstream Hstable]]. specialize (Hsteady Hstream).
+    apply (once_holds W HW q0 (changes l) (LaplaceNoise scale grid) key rel0 _ (@pure_cost) (/ Q2R scale * Q2R b)); auto using pure_free.
+    intros o Hplace h lab d d' Hlab Hkey Hd.
+    pose proof (Hdrawn o Hplace h lab Hlab Hkey) as HD. pose proof (Hplace h lab Hlab Hkey) as Hp.
+    pose proof (Hstable Hsteady (Definitions.key lab) (at_place lab) (Facts.over (at_place lab)) (index lab) h d d' Hd) as HL1.
+    assert (HN : numbers_at W lab h = numbers_of W (Definitions.key lab) (at_place lab) q0 (changes l) (Facts.over (at_place lab)) (index lab) h).
+    { unfold numbers_at. rewrite Hp. reflexivity. }
+    rewrite <- HN in HL1. unfold within in HL1.
+    apply (pure_grows (/ Q2R scale * total Rabs (differences W (numbers_at W lab h) d d'))).
+    + split; [|apply Rmult_le_compat_l; auto]. apply Rmult_le_pos; auto. apply total_nonneg. intros x _. apply Rabs_pos.
+    + apply (laplace_cost W _ _ _ _ _ _ _ _ _ Hb Hgrid HD).
 Qed.

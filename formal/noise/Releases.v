@@ -77,22 +77,22 @@ Section World.
       + apply spent_once; auto. apply instance_once.
   Qed.
 
-  (** Row by row of a stream. *)
-  Lemma stream_holds q made how k rel c first last (cost : forall A, R -> law A -> law A -> Prop) b K :
-    0 <= K ->
+  (** Row by row of a stream, whose rows cost K times the sizes of all movements. *)
+  Lemma stream_holds q made how k rel c first last (cost : forall A, R -> law A -> law A -> Prop) (size : R -> R) b K :
+    0 <= K -> (forall x, 0 <= size x) ->
     (forall (X : Type) (near : X -> X -> Prop) (draw : X -> H -> law (message W)) asks (group : (H -> bool) -> Prop),
        (forall g, group g -> always near draw (adds_up (cost (message W)) (K * b) g)) -> satisfies near draw c asks group) ->
     (forall h d d', neighbours (distance W) rel d d' -> spent (fun h => if on_place W k (Place q made how Once) h
-       then match next W h with Some l => total square (differences W (numbers_at W l h) d d') | None => 0 end else 0) h <= b) ->
+       then match next W h with Some l => total size (differences W (numbers_at W l h) d d') | None => 0 end else 0) h <= b) ->
     (forall h l d d' n, next W h = Some l -> at_place l = Place q made how Once -> agree W first last d d' ->
        In n (numbers_at W l h) -> n d = n d') ->
     ((forall h l, next W h = Some l -> key l = k -> at_place l = Place q made how Once) ->
        forall h l d d', next W h = Some l -> key l = k ->
-       cost (message W) (K * total square (differences W (numbers_at W l h) d d')) (ideal W h d) (ideal W h d') /\
+       cost (message W) (K * total size (differences W (numbers_at W l h) d d')) (ideal W h d) (ideal W h d') /\
        ((forall n, In n (numbers_at W l h) -> n d = n d') -> same (ideal W h d) (ideal W h d'))) ->
     private_holds W q c rel Central (Some (first, last)) [(k, Place q made how Once)] [] false [].
   Proof.
-    intros HK Hsat Hspent Hagree Hcost. unfold private_holds. split; [|split].
+    intros HK Hsize Hsat Hspent Hagree Hcost. unfold private_holds. split; [|split].
     - intros h l p Hl Hk Hp. apply lookup_one in Hk. destruct Hk as [_ ->]. simpl in Hp.
       replace q with (query (at_place l)); [apply names_query | rewrite Hp; auto].
     - intros s [].
@@ -104,9 +104,9 @@ Section World.
       split; [|split]; [|discriminate|].
       + apply Hsat. intros g -> d d' Hd.
         exists (fun h => K * if on_place W k (Place q made how Once) h
-          then match next W h with Some l => total square (differences W (numbers_at W l h) d d') | None => 0 end else 0). split; [|split].
+          then match next W h with Some l => total size (differences W (numbers_at W l h) d d') | None => 0 end else 0). split; [|split].
         * intros h. apply Rmult_le_pos; auto. destruct (on_place _ _ _ _); [|lra]. destruct (next W h); [|lra].
-          apply total_nonneg. intros x _. unfold square. nra.
+          apply total_nonneg. auto.
         * intros h Hh. destruct (Hof h Hh) as [l [Hl Hk]]. pose proof (Hplace h l Hl Hk) as Hp.
           unfold on_place. rewrite Hl, Hk, Hp, String.eqb_refl. destruct (place_dec _ _); [|congruence]. simpl.
           unfold draw. rewrite Hl. simpl. apply (Hcost Hplace h l d d'); auto.

@@ -95,7 +95,7 @@ Proof.
   apply andb_prop in Hc. destruct Hc as [Hc Hlim]. apply andb_prop in Hc. destruct Hc as [Hc Hg]. apply andb_prop in Hc. destruct Hc as [Ht Hsc].
   apply q_positive in Ht, Hsc, Hg. apply Z.leb_le in Hlim.
   pose proof (stable_line l _ _ _ _ _ Ml Hs) as Hb0. unfold holds in Hl. rewrite Hs in Hl.
-  destruct reads0 as [[f0 l0]|]; [destruct Hl as [E _]; discriminate|]. destruct Hl as [_ [Hstream Hstable]].
+  destruct reads0 as [[f0 l0]|]; [destruct Hl as [[E|E] _]; discriminate|]. destruct Hl as [_ [Hstream Hstable]].
   assert (Hlim0 : 0 <= IZR limit) by (apply IZR_le; lia).
   assert (E : Q2R (times b (plus (Steps.over 1 threshold) (Steps.over (times two (of_Z limit)) scale))) = Q2R b * (1 / Q2R threshold + 2 * IZR limit / Q2R scale)).
   { rewrite times_R, plus_R, !over_R, times_R, of_Z_R, one_R by lra. unfold two. rewrite two_R. auto. }

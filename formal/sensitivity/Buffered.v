@@ -183,7 +183,7 @@ Proof.
   assert (Hm0 : 0 <= Q2R most) by (apply Rle_trans with (2 := Hmost); apply square_nonneg).
   split.
   2: { unfold well_made. rewrite Ei. split; [auto|]. split; [destruct Bf as [_ [-> _]]; intros ? []|]. auto. }
-  unfold holds. rewrite Ei, Ech. split; [auto|split; [auto|]]. intros k law.
+  unfold holds. rewrite Ei, Ech. split; [auto|split; [auto|]]. intros k law. change (counted L2Squared) with square.
   set (P := Place q (Buffered width pairs bits step n 1 apart last :: chs) law Once).
   assert (Hidx : forall h l, next W h = Some l -> at_place l = P -> (index l <= n)%Z).
   { intros h l Hl Hp. apply (Hindex h l Hl); rewrite Hp; auto. }

@@ -96,14 +96,14 @@ Proof.
   split.
   2: { unfold well_made. rewrite Ei. split; [auto|]. split; [destruct Bf as [_ [-> _]]; intros ? []|]. rewrite Eb.
        split; [apply Rmult_le_pos; auto | auto]. }
-  unfold holds. rewrite Ei, Ech. split; [auto|split; [auto|]]. intros k law.
+  unfold holds. rewrite Ei, Ech. split; [auto|split; [auto|]]. intros k law. change (counted L2Squared) with square.
   set (P := Place q (Factorised matrix bits n 1 apart last :: chs) law Once).
   assert (Hidx : forall h l, next W h = Some l -> at_place l = P -> (index l <= n)%Z).
   { intros h l Hl Hp. apply (Hindex h l Hl); rewrite Hp; auto. }
   split.
   - intros h0 d d' Hd. destruct (near_at (distance W) rel Hsingle d d' Hd) as [u [HO _]]. set (s0 := enters u).
     revert h0.
-    apply (factored_spent W HW k q chs law matrix bits n 1 apart last Hnostream Hidx). intros h. rewrite Eb. fold P.
+    apply (factored_spent W HW k q chs law matrix bits n 1 apart last Hnostream Hidx square square_nonneg). intros h. rewrite Eb. fold P.
     apply (rows_bounded matrix bits n square0 (fun s => (s =? s0)%Z) (fun s j => cell_at W k q P chs s h j d - cell_at
       W k q P chs s h j d')); auto.
     + apply Hmet.
@@ -279,12 +279,12 @@ Proof.
   2: { unfold well_made. rewrite Ei. split; [auto|]. split; [destruct Bf as [_ [-> _]]; intros ? []|]. rewrite Eb.
        split; [destruct (replaces rel); lra|].
        unfold entering. destruct (entered =? 1)%Z; destruct rel; try discriminate Hsimple; auto. }
-  unfold holds. rewrite Ei, Ech. split; [auto|split; [auto|]]. intros k law.
+  unfold holds. rewrite Ei, Ech. split; [auto|split; [auto|]]. intros k law. change (counted L2Squared) with square.
   set (P := Place q (Factorised matrix bits n many apart last :: []) law Once).
   assert (Hidx : forall h l, next W h = Some l -> at_place l = P -> (index l <= n)%Z).
   { intros h l Hl Hp. apply (Hindex h l Hl); rewrite Hp; auto. }
   split.
-  - intros h0 d d' Hd. rewrite entering_same in Hd. revert h0. apply (factored_spent W HW k q [] law matrix bits n many apart last eq_refl Hidx).
+  - intros h0 d d' Hd. rewrite entering_same in Hd. revert h0. apply (factored_spent W HW k q [] law matrix bits n many apart last eq_refl Hidx square square_nonneg).
     intros h. rewrite Eb. fold P.
     assert (Hpair : exists u, only_at u d d' /\ (replaces rel = true \/ d u = None \/ d' u = None)).
     { destruct rel; try discriminate Hsimple; cbn in Hd.

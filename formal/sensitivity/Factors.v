@@ -167,18 +167,18 @@ Section Factored.
     rewrite <- (width_is W k q P chs Hchs (index l) h). reflexivity.
   Qed.
 
-  Lemma factored_spent d d' b :
-    (forall h, total (fun i => total (fun j => square (total (fun s => entry m i s * scale bits * (x s h j d - x s h j
+  Lemma factored_spent (size : R -> R) (Hsize : forall x, 0 <= size x) d d' b :
+    (forall h, total (fun i => total (fun j => size (total (fun s => entry m i s * scale bits * (x s h j d - x s h j
       d')) (one_to i)))
        (seq 0 (width_of W k q P chs))) (one_to n) <= b) ->
     forall h, spent (fun h => if on_place W k P h
-      then match next W h with Some l => total square (differences W (numbers_at W l h) d d') | None => 0 end else 0)
+      then match next W h with Some l => total size (differences W (numbers_at W l h) d d') | None => 0 end else 0)
         h <= b.
   Proof.
-    intros HB. apply (stream_bound W HW k P n _ (fun h i => total (fun j => square (total (fun s => entry m i s *
+    intros HB. apply (stream_bound W HW k P n _ (fun h i => total (fun j => size (total (fun s => entry m i s *
       scale bits * (x s h j d - x s h j d')) (one_to i)))
        (seq 0 (width_of W k q P chs)))); auto.
-    - intros h i. apply total_nonneg. intros. apply square_nonneg.
+    - intros h i. apply total_nonneg. auto.
     - intros h E. rewrite E. auto.
     - intros h g l He Hl Hk Hp. assert (Eon : on_place W k P g = true) by (apply on_place_spec; eauto). rewrite Eon, Hl.
       rewrite (factored_numbers l g Hk Hp). unfold differences. rewrite map_map, total_map. right. apply total_ext.

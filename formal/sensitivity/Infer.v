@@ -309,6 +309,16 @@ Definition joint (weight : Q) (person : fact) : option fact :=
   | _ => None
   end.
 
+(** Numbers of which a unit's own data choose the round: one leaves a round's sum, and one enters one's. *)
+Definition stream_l1 (person rounds : fact) : option fact :=
+  match person, rounds with
+  | Contribution q Interval low high _ rel _, Rounds q' n many apart _ =>
+      check String.eqb q q' && (1 <? many)%Z && (n <=? apart)%Z;
+      let largest := larger (absolute low) (absolute high) in
+      Some (Stable q L1 (if replaces rel then times two largest else largest) rel (Some anyone))
+  | _, _ => None
+  end.
+
 (** The weight and decay of each buffer, over 2^bits. *)
 Definition buffers_of (pairs : list (list Z)) (bits : Z) : option (list (Q * Q)) :=
   check (Z.of_nat (length pairs) <=? 64)%Z && (1 <=? bits)%Z && (bits <=? 64)%Z;
@@ -346,6 +356,7 @@ Definition sensitivity (s : step) (found : list fact) : option fact :=
   | ByFactorised matrix bits, [vector; rounds] => factorised matrix bits vector rounds None
   | ByFactorised matrix bits, [vector; rounds; person] => factorised matrix bits vector rounds (Some person)
   | ByJoint weight, [person] => joint weight person
+  | ByStreamL1, [person; rounds] => stream_l1 person rounds
   | ByBuffered width pairs bits step most, [vector; rounds] => buffered width pairs bits step most vector rounds
   | _, _ => None
   end.

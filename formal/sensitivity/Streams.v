@@ -139,7 +139,7 @@ Qed.
 
 (** Two premises, of which the second is no statement of privacy. *)
 Lemma follow_two st a b n : law_of st (says a) = None ->
-  match st with ByCentred | ByFactorised _ _ | ByBuffered _ _ _ _ _ => True | _ => False end -> bare a -> bare b ->
+  match st with ByCentred | ByFactorised _ _ | ByStreamL1 | ByBuffered _ _ _ _ _ => True | _ => False end -> bare a -> bare b ->
   follow st [a; b] = Some n -> infer st [says a; says b] = Some (says n) /\ bare n /\ changes n = changed st [a; b].
 Proof.
   intros HL HS [A1 [A2 [A3 A4]]] [B1 [B2 [B3 B4]]] HF. unfold follow in HF. cbn [map] in HF.
@@ -184,7 +184,7 @@ Proof.
   { assert (/ IZR n <= / 1) by (apply Rinv_le_contravar; [lra | apply IZR_le; lia]). lra. }
   split.
   2: { unfold well_made. rewrite Ei'. split; [auto|]. split; [destruct Bf as [_ [-> _]]; intros ? []|]. rewrite Ebound. split; [nra | auto]. }
-  unfold holds. rewrite Ei', Ech. split; [auto|split; [auto|]]. intros k law.
+  unfold holds. rewrite Ei', Ech. split; [auto|split; [auto|]]. intros k law. change (counted L2Squared) with square.
   set (P := Place q (Centred n 1 apart n :: chs) law Once).
   assert (Hnumbers : forall l h, key l = k -> at_place l = P -> numbers_at W l h =
     map (fun j d => nth j (numbers_of W k P q chs Once (index l) (start W k P h)) (fun _ => 0) d

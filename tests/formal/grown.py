@@ -166,6 +166,7 @@ FIRST = {
     "shuffled": lambda f: f[2] == "points" and f[5][:2] == [[0], [1]],
     "stable_histogram": lambda f: f[2] == "cell",
     "joint": lambda f: f[2] == "rank-one",
+    "stream_l1": lambda f: f[2] == "interval",
     "differences": lambda f: f[2] in ("points", "cell"),
     "nodes": lambda f: f[5] is None and "groups" not in f[3] and f[4] == "central",
     "local": lambda f: f[5] is None and f[3] == "replace-one" and f[4] == "central",
@@ -283,6 +284,8 @@ class Turn:
             made |= {**named, "audience": {"billboard": "others"}.get(rule, "everyone")}
         if kind == "Numbers":
             made["most"] = given["coordinates"]
+        if kind == "Rounds" and rule == "stream_l1":
+            made |= {"participations": 2, "separation": made["rounds"]}
         if kind == "Persons":
             rows, comma, many = fact[3].rpartition(", groups of ")
             rows, most = (rows, int(many)) if comma else (many, 2)

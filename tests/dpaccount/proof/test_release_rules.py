@@ -51,6 +51,7 @@ from dpaccount.proof import (
     partition,
     post_process,
     releases,
+    stream_l1,
     to_approximate,
     write,
 )
@@ -200,6 +201,41 @@ def test_what_a_unit_adds_must_be_known_by_itself_in_several_rounds():
     refuses(factorised, ball(), 4, [[1]], 0, 2, 1, near, match="is not what")
     inside = assume_ball("q", HALF, REPLACE_ONE, "t")
     assert factorised(ball(), 4, [[1]], 0, 2, 1, inside).conclusion.bound == 2  # two rounds, 2r in each
+
+
+@looped("relation", [REPLACE_ONE, ADD_REMOVE])
+@looped(("low", "high"), [(-2, 1), (0, 3), (1, 3), (-3, -1), (0, 0)])
+def test_a_number_may_stand_in_any_round_before_and_in_any_other_after(low, high, relation):
+    """The largest ℓ1 movement over all rounds, or none, before and after, and all numbers: the bound is attained."""
+    rounds = 3
+    streams = [
+        tuple(number if s == entered else 0 for s in range(rounds))
+        for entered in range(rounds + 1)
+        for number in range(low, high + 1)
+    ]
+    others = streams if relation == REPLACE_ONE else [(0,) * rounds]
+    moves = [
+        sum(abs(a - b) for a, b in zip(*pair, strict=True)) for pair in itertools.product(streams, others)
+    ]
+    person = assume_clipped("q", F(low), F(high), relation, "t")
+    for times, apart in ((2, rounds), (9, rounds + 1)):
+        stream = stream_l1(person, assume_rounds("q", rounds, "t", times, apart)).conclusion
+        assert (stream.bound, stream.units) == (max(moves), ANYONE)
+    for times, apart in ((1, 1), (2, rounds - 1)):  # one round that is known beforehand; two rounds
+        refuses(stream_l1, person, assume_rounds("q", rounds, "t", times, apart), match="enters")
+
+
+def test_a_stream_of_rounds_is_no_release_at_once():
+    person = assume_clipped("q", F(0), ONE, REPLACE_ONE, "t")
+    entered = [assume_rounds("q", rounds, "t", 2, 9) for rounds in (4, 5)]
+    shown = [
+        laplace(query, ONE, ONE, "k") for query in (linear(person), *(stream_l1(person, e) for e in entered))
+    ]
+    for one, two in itertools.combinations(shown, 2):
+        refuses(compose, one, two, match="names two draws")
+    wider = assume_clipped("q", F(0), F(2), REPLACE_ONE, "t")
+    again = assume_rounds("q", 4, "other words", 2, 9)
+    compose(shown[1], laplace(stream_l1(wider, again), ONE, ONE, "k"))  # two bounds of one stream
 
 
 # ------------------------------------------------------------------ one part of a mixture

@@ -67,6 +67,7 @@ MANY = {"matrix": [[2, 1, 1]], "bits": 0}
 ONCE = added("ball", "0", "1/4")  # moves a sum by 1
 CLOSE = added("points", "0", "0", [[5], [6]])  # so does this, though its lengths are 5 and 6
 UNIT = stable("l2-squared", "1")
+NUMBER = [added("interval", "-2", "1"), rounds(5, 2, 5)]
 
 
 def split(*cells):
@@ -175,6 +176,7 @@ HONEST = [
     ("centred", [stable("l2-squared"), rounds(4)], {}, stable("l2-squared", "3", units=[1, 4])),
     ("joint", [added("rank-one")], {"weight": "1"}, stable("l2-squared", "9/2")),
     ("joint", [added("rank-one", "0", "2")], {"weight": "1"}, stable("l2-squared", "16")),
+    ("stream_l1", NUMBER, {}, stable("l1", "4", units=[1, 2**63])),
     ("buffered", STREAM, BUFFERS, stable("l2-squared", "30457/5000", units=[1, 3])),
     ("factorised", STREAM, {"matrix": [[2], [1, 2], [3, -5, 1]], "bits": 1},
      stable("l2-squared", "29", units=[1, 3])),
@@ -325,6 +327,10 @@ HONEST = [
      stable("l2-squared", str(36 * 16), A + ", 2 rounds 2 apart", [1, 2**63])),
     ("factorised", [UNIT, rounds(2, 3, 2), ONCE], MANY,
      stable("l2-squared", "5", units=[1, 2**63])),
+    ("stream_l1", [added("interval", "-2", "1", relation=A), NUMBER[1]], {}, stable("l1", "2", A, [1, 2**63])),
+    ("stream_l1", [added("interval", "1/2", "3"), rounds(5, 9, 8)], {}, stable("l1", "6", units=[1, 2**63])),
+    ("laplace", [stable("l1", units=[1, 2**63])], {"scale": "8", "key": "k"},
+     private("pure", "1/2", units=[1, 2**63])),
     ("partition", [split("q", "r"), ADDED[0], private("gdp", "3", relation=A, subject="r", units=[5, 9])], {},
      private("gdp", "3", relation=A, subject="s", units=[1, 2**63])),
     ("partition", [split("q", "r"), *(private("gdp", "3", relation=A, subject=s, units=u)
@@ -406,7 +412,7 @@ FALSE = [
     ("fine_gaussian", [stable("l2-squared"), ["Numbers", "r", 2]],
      {"variance": "100", "grid": "1", "coordinates": 2, "distance": "1/2000", "key": "k"}),
     *[(rule, [premises[0], ["Rounds", "r", *premises[1][2:]], *premises[2:]], given) for rule, premises, given, _ in HONEST
-      if rule in ("centred", "factorised", "buffered")],
+      if rule in ("centred", "factorised", "buffered", "stream_l1")],
     *[(rule, [premises[0], rounds(premises[1][2], 2)], given) for rule, premises, given, _ in HONEST
       if rule in ("centred", "buffered") and premises[1][2] > 1],
     ("factorised", [UNIT, rounds(5, 2, 2), added("ball", "0", "1/5")], MANY),
@@ -414,6 +420,11 @@ FALSE = [
     ("factorised", [stable("l2-squared", "4"), rounds(5, 2, 2), added("interval", "0", "2")], MANY),
     ("factorised", [UNIT, rounds(5, 2, 2), [*ONCE[:6], A, "public"]], MANY),
     ("factorised", [UNIT, rounds(5), ONCE], MANY),
+    *[("stream_l1", [NUMBER[0], rounds(5, times, apart)], {}) for times, apart in ((1, 1), (1, 5), (2, 4), (9, 1))],
+    *[("stream_l1", [person, NUMBER[1]], {}) for person in (
+        added("ball"), added("points", "0", "0", [[0], [1]]), added("cell", relation=A), stable("l1"))],
+    ("stream_l1", [NUMBER[0]], {}),
+    ("stream_l1", NUMBER, {"bound": "4"}),
     ("partition", [split("q", "r"), ADDED[0], private("gdp", "3", relation=A, subject="r", units=[1, 2**63])], {}),
     ("partition", [split("q"), private("gdp", "1", units=[1, 2**63]), ADDED[0]], {}),
     *[changed("assume_persons", **bad) for bad in (
@@ -668,6 +679,8 @@ TRUE = [
     changed("assume_neighbours", relation=A, right=["0", "0"]),
     changed("assume_neighbours", left=["1"] * 300, right=["0"] * 300),
     ("centred", [stable("l2-squared"), rounds(1)], {}),
+    ("stream_l1", [NUMBER[0], rounds(1, 2, 1)], {}),
+    ("stream_l1", [added("interval", "-1/2", "-1/2"), rounds(3, 2, 3, last=9)], {}),
     changed("fine_gaussian", variance="1", distance="1"),
     changed("group", size=10**6),
     ("despite", [private("approximate", "1", "0"), ["Rare", "q", "distance", "1/16"]], {"delta": "232392614279/1000000000000"}),

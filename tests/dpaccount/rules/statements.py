@@ -21,6 +21,7 @@ from dpaccount.proof import (
     assume_range,
     assume_rank_one,
     assume_rare,
+    assume_rounds,
     assume_split,
     assume_tree,
     assume_view,
@@ -57,6 +58,7 @@ from dpaccount.proof import (
     shuffled,
     sparse_vector,
     stable_histogram,
+    stream_l1,
     to_approximate,
     to_gdp,
     to_near_gdp,
@@ -89,6 +91,12 @@ def counts():
     batch = shuffled(bits, [[F(3, 4), F(1, 4)], [F(1, 4), F(3, 4)]], 5, HALF, F(1, 9), "bits")
     blocks = assume_covers("bits", [(1, 5), (6, 12)], "t")
     return post_process(nodes(batch, blocks), assume_view("counts", "everyone", "t"))
+
+
+def late():
+    """Noisy sums of answers, each in a round that it chooses itself."""
+    sums = stream_l1(clipped("late"), assume_rounds("late", 4, "t", 2, 4))
+    return laplace(sums, F(2), F(1, 8), "late")
 
 
 def theorems():
@@ -129,6 +137,7 @@ def theorems():
         to_zcdp(gaussian(linear(person), F(81), "m")),
         discrete_gaussian(outer, F(900), F(1, 2), "o"),
         discrete_gaussian(centred(vector("c"), 5), F(16), F(1, 8), "c"),
+        to_zcdp(late()),
     )
     points = assume_lipschitz("near", ONE, F(1, 32), F(5, 2), "t")
     unit = k_norm(moved(points, ONE), F(3, 4), F(33, 32), F(1, 64), "near")
