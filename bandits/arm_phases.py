@@ -459,9 +459,9 @@ class ArmCourse(Course):
 
     def _release(self, arm: int, rewards: Floats, counted: Answered) -> None:
         """Release the sum of these rewards and of the late answers of the arm, none of which waits any more."""
-        late, self._late[arm] = np.array(self._late[arm]), []
-        exact = self._subject.added(rewards, counted) + self._subject.added(late, np.ones(len(late), np.bool_))
-        self.sums.append(self._noise.noisy("block", len(self.sums), exact))
+        late, self._late[arm] = self._late[arm], []
+        told, known = np.append(rewards, late), np.append(counted, np.ones(len(late), np.bool_))
+        self.sums.append(self._noise.noisy("block", len(self.sums), self._subject.added(told, known)))
 
     def finish(self) -> None:
         """Release a last sum of every arm, of answers that came after its last block."""

@@ -35,7 +35,7 @@ def run(subject, means, seed):
 
 def stopped(subject, view, error):
     """Return after how many people an arm is named with this error, and which; None for never."""
-    known, people = subject.evidence(), 0
+    known, people = subject.statement.order(), 0
     for arm, counted, total, noises in subject.released(view):
         known.add(arm, counted, total, noises)
         people += counted
@@ -58,14 +58,14 @@ def test_the_least_product_is_bounded_from_below_and_nearly_met(seed):
     """Against 20,001 means in [0, 1]; rewards, noise and people at random, the law of pairs written down here."""
     rng = np.random.default_rng(seed)
     people, total = rng.integers(1, 80, 2), rng.normal(0.5, 0.2, 2)
-    known = ArmOrder(2, PURE._tilts(), 0.0)
+    known = ArmOrder(2, PURE.statement.tilts(), 0.0)
     known.add(1, int(people[1]), float(total[1] * people[1]))
     known.add(0, int(people[0]), float(total[0] * people[0]))
     means = np.linspace(0, 1, 20_001)
     shares = [[1 / ((1 + (i - j) ** 2) * (1 + j)) for j in range(12)] for i in range(12)]
     for arm, other in ((0, 1), (1, 0)):
         larger, smaller = (
-            powers(PURE._tilts(), people[a], 1, total[a] * people[a], means, sign)
+            powers(PURE.statement.tilts(), people[a], 1, total[a] * people[a], means, sign)
             for a, sign in ((arm, 1), (other, -1))
         )
         least = np.log(((larger @ shares) * smaller).sum(axis=1).min() / np.sum(shares))
@@ -75,7 +75,7 @@ def test_the_least_product_is_bounded_from_below_and_nearly_met(seed):
 
 def test_shares_of_pairs_make_one():
     """So the mean of the supermartingales begins at 1."""
-    found = ArmOrder(3, PURE._tilts(), 0.0)._products(0, np.array([1, 2]))
+    found = ArmOrder(3, PURE.statement.tilts(), 0.0)._products(0, np.array([1, 2]))
     assert ((found > -1e-10) & (found <= 0)).all()
 
 
@@ -90,7 +90,7 @@ def test_a_block_is_no_gain_by_chance(mean, sign):
     gain = np.zeros(12)
     for ones in range(4):
         chance = comb(3, ones) * np.exp(xlogy(ones, mean) + xlog1py(3 - ones, -mean))
-        gain += chance * (law @ powers(PURE._tilts(), 3, 1, ones + noise, mean, sign))
+        gain += chance * (law @ powers(PURE.statement.tilts(), 3, 1, ones + noise, mean, sign))
     assert (gain > 0.3).all()
     assert (gain <= 1 + 1e-12).all()
 
@@ -104,7 +104,7 @@ def test_nothing_is_lost_by_arms_that_are_not_compared(seed):
             return np.delete(np.arange(len(self._people)), arm)
 
     rng, skipped = np.random.default_rng(seed), 0
-    some, everyone = (order(4, PURE._tilts(), 2.0**-30) for order in (ArmOrder, Everyone))
+    some, everyone = (order(4, PURE.statement.tilts(), 2.0**-30) for order in (ArmOrder, Everyone))
     for _ in range(80):
         arm, people = int(rng.integers(4)), int(rng.integers(0, 40))
         total = rng.binomial(people, 0.4 + 0.4 * (arm == 2)) + rng.laplace()
@@ -119,7 +119,7 @@ def test_nothing_is_lost_by_arms_that_are_not_compared(seed):
 
 def test_more_reward_is_more_evidence_for_an_arm_and_less_for_another():
     def beats(first, second):
-        known = ArmOrder(2, PURE._tilts(), 0.0)
+        known = ArmOrder(2, PURE.statement.tilts(), 0.0)
         known.add(1, 200, second)
         known.add(0, 200, first)
         return known._products(0, np.array([1]))[0]
@@ -133,7 +133,7 @@ def test_arms_have_no_order():
     blocks = [(0, 90, 60.0), (1, 80, 20.0), (2, 70, 35.0), (0, 40, 31.0)]
     names, found = (2, 0, 1), []
     for named in ((0, 1, 2), names):
-        known = ArmOrder(3, PURE._tilts(), 0.0)
+        known = ArmOrder(3, PURE.statement.tilts(), 0.0)
         for arm, people, total in blocks:
             known.add(named[arm], people, total)
         found.append((*known.best(), known.may_be_best(Fraction(1, 3))))
@@ -143,13 +143,13 @@ def test_arms_have_no_order():
 
 
 def test_nothing_is_known_at_first():
-    known = ArmOrder(4, PURE._tilts(), 0.0)
+    known = ArmOrder(4, PURE.statement.tilts(), 0.0)
     assert known.best()[1] == 1
     assert known.may_be_best(Fraction(1, 100)) == [0, 1, 2, 3]
 
 
 def test_an_error_is_evidence_against_the_hardest_of_the_others():
-    known = ArmOrder(3, PURE._tilts(), 0.0)
+    known = ArmOrder(3, PURE.statement.tilts(), 0.0)
     for arm, total in enumerate((10.0, 150.0, 90.0)):
         known.add(arm, 200, total)
     arm, error = known.best()
@@ -170,7 +170,7 @@ def test_a_wrong_arm_is_seldom_named(means):
     for seed in range(100):
         rng = np.random.default_rng([7000, seed])
         known, sums, people = (
-            ArmOrder(len(means), PURE._tilts(), 0.0),
+            ArmOrder(len(means), PURE.statement.tilts(), 0.0),
             np.zeros(len(means)),
             np.zeros(len(means)),
         )
@@ -277,7 +277,7 @@ def test_the_best_of_two_arms_is_named_soon():
 
 def test_an_error_is_never_nil():
     """However much is known, exp(−…) does not underflow to certainty."""
-    known = ArmOrder(2, PURE._tilts(), 0.0)
+    known = ArmOrder(2, PURE.statement.tilts(), 0.0)
     for arm in (0, 1):
         known.add(arm, 10**6, 10**6 * (1.0 - arm))
     assert known.best()[0] == 0

@@ -54,9 +54,9 @@ def moves(subject, data, other, seed, theorem):
 def test_one_person_moves_all_sums_by_one_together(subject):
     """Over all pairs of delays and rewards of everybody, in worlds where most are late."""
     theorem, largest = subject.proof(subject.delta), 0.0
-    for seed in range(3):
+    for seed in range(2):
         data = people(subject, seed, 6)
-        for person, (here, there) in product(range(12), product((0, 1, 3, 7, 12), repeat=2)):
+        for person, (here, there) in product(range(12), product((0, 3, 12), repeat=2)):
             first, second = data.copy(), data.copy()
             first[person], second[person] = (1, 1, here), (0, 0, there)
             away = moves(subject, first, second, seed, theorem)
@@ -205,9 +205,9 @@ def test_tests_see_what_a_late_answer_may_not_do(made):
     """Pairs of tables in which one person answers at another time: some lose a hypothesis, the sound one never."""
     subject = made(rounds=24, arms=2, epsilon=Fraction(20), delays=True)
     proved, wrong = Proved(subject.proof(Fraction(0))), set()
-    for seed in range(40):
+    for seed in range(24):
         data = people(subject, seed, 4)
-        other, person = data.copy(), seed % 24
+        other, person = data.copy(), seed
         other[person] = (1 - data[person, 0], 1 - data[person, 1], 4 - data[person, 2])
         run = record(subject, data, rehearse(proved, Rehearsal(seed)), seed)
         try:

@@ -100,7 +100,7 @@ RUNS = {
         *("central", {"rounds": 60, "arms": 3}),
         [
             {"law": "laplace", "epsilon": 2, "delta": 0, "block": 5, "index": "imed"},
-            {"index": "thompson", "memory": 20},
+            {"index": "thompson", "memory": 20, "delays": True},
             {"index": "top-two", "level": 0.9},
             {"space": OWN, "arms": 6, "index": "elimination"},
             {"space": OWN, "arms": 6, "belief": "linear"},
