@@ -10,31 +10,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from bandits.private_prediction import covariance
 from bandits.private_prediction.predictor import REACH, Predictor
 from bandits.private_prediction.public_grid import Places, PublicGrid
-from bandits.private_prediction.supremum import (
-    PRECISION,
-    PosteriorVariance,
-    Supremum,
-    above_ridge,
-    over_places,
-)
-from bandits.simulation.information_gain import (
-    feature_upper_bound,
-    gain,
-    greedy_gain,
-    spectral_upper_bound,
-)
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import one_of
 from dpaccount.errors import InputError
 from dpaccount.numerics.intervals import precision
 from mechanisms.subject import View
+
+if TYPE_CHECKING:
+    from bandits.private_prediction.supremum import Supremum
 
 RIDGES: Final = ("noise-variance", "public")
 ENCLOSED: Final = 256  #: places of a grid on which the supremum is evaluated in balls, at most
@@ -107,23 +97,25 @@ class Usca(Predictor):
         """Return sup σ̄² over the grid; by Cauchy–Schwarz no covariance exceeds it."""
         return float(matrix.diagonal().max())
 
-    def supremum(self, coins: int) -> Supremum:
+    def supremum(self, coins: int) -> "Supremum":
         """Return an enclosure of the published sup σ̄² (Lemma 3.1) in a run with these coins, in balls.
 
         It is not `largest`, the maximum that tables are in units of: its features leave small eigenvalues
         out.  Beyond `ENCLOSED` places only σ̄² ≤ 1/τ is used.
         """
+        from bandits.private_prediction import supremum
+
         ridge = Fraction(self.ridge)
         if self.grid.places > ENCLOSED:
-            return above_ridge(ridge)
+            return supremum.above_ridge(ridge)
         counts = _counts(self.grid, self.rounds, self.per_round, coins)
         points = self.grid.exact_points()
         held = [at for at, count in enumerate(counts) if count]
         weights = [Fraction(int(counts[at]), self.per_round) for at in held]
-        with precision(PRECISION):
+        with precision(supremum.PRECISION):
             there = [points[at] for at in held]
-            posterior = PosteriorVariance(self.kernel, self.lengthscale, ridge, there, weights)
-        return over_places(posterior, points)
+            posterior = supremum.PosteriorVariance(self.kernel, self.lengthscale, ridge, there, weights)
+        return supremum.over_places(posterior, points)
 
     def report(self, view: View) -> dict[str, object]:
         """Return the choices, and which assumptions privacy rests on and which concern utility only."""
@@ -140,6 +132,8 @@ class Usca(Predictor):
 @lru_cache(maxsize=32)
 def gain_bound(grid: PublicGrid, rounds: int, ridge: float) -> float:
     """Return the least of our upper bounds of γ_T on the grid."""
+    from bandits.simulation.information_gain import feature_upper_bound, spectral_upper_bound
+
     size = grid.features(covariance.MIN_EIGENVALUE_SHARE).size
     return min(spectral_upper_bound(grid.gram(), rounds, ridge), feature_upper_bound(size, rounds, ridge))
 
@@ -147,6 +141,8 @@ def gain_bound(grid: PublicGrid, rounds: int, ridge: float) -> float:
 @lru_cache(maxsize=32)
 def gained(grid: PublicGrid, rounds: int, ridge: float) -> float:
     """Return what some T points gain, so at most γ_T: every place equally often, or a few chosen greedily."""
+    from bandits.simulation.information_gain import gain, greedy_gain
+
     often = floor(rounds / grid.places)
     all_places = gain(often * grid.gram(), ridge) if often else 0.0
     return max(all_places, greedy_gain(grid.gram(), min(rounds, 40), ridge))

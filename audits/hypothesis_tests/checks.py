@@ -237,7 +237,9 @@ def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) ->
     rounds = int(tested.statement["rounds"])
     ends = tested.statement.get("ends", range(1, rounds + 1))
     free = "participations" in tested.statement
-    leaves = [leaf for leaf in streams if any(each.digest == tested.digest for each in leaf.premises[0].premises)]
+    leaves = [
+        leaf for leaf in streams if any(each.digest == tested.digest for each in leaf.premises[0].premises)
+    ]
     columns = {str(leaf.witness["key"]): StreamColumn(leaf.premises[0], rounds) for leaf in leaves}
 
     def check(run: Run, other: Run, unit: int) -> Finding:
@@ -294,11 +296,11 @@ class StreamColumn:
     def wrong_anywhere(self, moves: dict[int, list[int]], grid: Fraction, relation: str | None) -> str | None:
         """Return a row whose movement no two vectors, in any two rounds, can explain; or None.
 
-        For streams whose rounds a unit's own data choose.  Gaussian elimination in integers: the first row that moves gives one
-        vector, whose column is subtracted.  Each of two vectors must be within what a unit may add.
+        For streams whose rounds a unit's own data choose.  Gaussian elimination in integers: the first row
+        that moves gives one vector, whose column is subtracted.  Each of two vectors must be within what a
+        unit may add.
         """
-        place = 0 if self.stream.rule == "stream_l1" else 2
-        person: Any = self.stream.premises[place].conclusion
+        person: Any = self.stream.premises[0 if self.stream.rule == "stream_l1" else 2].conclusion
         left = np.array([moves[t] for t in sorted(moves)], dtype=object)  # exact, a row each
         scale, added = grid * 2 ** self.stream.witness.get("bits", 0), list[Fraction]()
         for place, t in enumerate(sorted(moves)):

@@ -14,7 +14,7 @@ from bandits.statistics.arrays import Floats
 
 PRIOR_VARIANCE: Final = 0.09  #: of a mean about ½, before anything is known; of linear ones on average
 REWARD_VARIANCE: Final = 0.25  #: of a reward in [0, 1], at most
-SPREAD: Final = 0.8  #: of the arms' means about their level, where that is nearer than this to 0 or 1
+ARMS_APART: Final = 0.8  #: of the arms' means about their level, where that is nearer than this to 0 or 1
 EDGE: Final = 0.003  #: a level nearer to 0 or 1 is taken for this
 
 
@@ -48,7 +48,7 @@ class ArmBelief:
         raise NotImplementedError
 
     def draw(self, width: float, hope: float, coins: np.random.Generator) -> Floats:
-        """Return a draw of the means, whose spread is `width` times the belief's; `hope`: see `ApartBelief`."""
+        """Return a draw of the means of `width` times the belief's spread; `hope`: see `ApartBelief`."""
         raise NotImplementedError
 
 
@@ -71,8 +71,8 @@ class ApartBelief(ArmBelief):
     def draw(self, width: float, hope: float, coins: np.random.Generator) -> Floats:
         """Return a draw of the means, whose spread is `width` times the belief's.
 
-        With a `hope` of 1 an arm is taken for one of the better ones before it is known, and for ½ at least:
-        who was unlucky at first is tried again, and everyone once.  With 0 it is taken for one like the others.
+        With a `hope` of 1 an arm is taken for one of the better ones before it is known, and for ½ at
+        least: who was unlucky at first is tried again, and everyone once.  With 0 it is one like the others.
         """
         level, spread, precision, moment = self._posterior()
         hoped = hope * np.where(self._people > 0, spread, max(spread, 0.5 - level))
@@ -80,7 +80,7 @@ class ApartBelief(ArmBelief):
         return means + width / np.sqrt(precision) * coins.normal(size=len(means))
 
     def _posterior(self) -> tuple[float, float, Floats, Floats]:
-        """Return level and spread of the means, and by arm the posterior's precision, and that times its mean."""
+        """Return level and spread of the means; by arm the precision, and that times the mean."""
         known, level = self._people > 0, 0.5
         if known.any():
             people = self._people[known]
@@ -88,7 +88,7 @@ class ApartBelief(ArmBelief):
             # Arms weigh about equally, however many people they had: else the level would be the winner's.
             level = float(np.average(each, weights=1 / (REWARD_VARIANCE + 1 / people)))
         level = min(max(level, EDGE), 1 - EDGE)
-        spread = min(float(np.sqrt(PRIOR_VARIANCE)), 2 * SPREAD * min(level, 1 - level))
+        spread = min(float(np.sqrt(PRIOR_VARIANCE)), 2 * ARMS_APART * min(level, 1 - level))
         precision, moment = self._observed(level, max(level * (1 - level), EDGE))
         return level, spread, precision + 1 / spread**2, moment
 
@@ -116,7 +116,7 @@ class LinearBelief(ArmBelief):
         """Return one over the variance of every mean."""
         return 1 / np.einsum("ij,ji->i", self._phi, np.linalg.solve(self._posterior()[0], self._phi.T))
 
-    def draw(self, width: float, hope: float, coins: np.random.Generator) -> Floats:  # noqa: ARG002
+    def draw(self, width: float, hope: float, coins: np.random.Generator) -> Floats:
         """Return a draw of the means, whose spread is `width` times the belief's."""
         precision, weights = self._posterior()
         root = np.linalg.cholesky(precision)

@@ -2,8 +2,8 @@
 
 A batch is a range of slots whose people are all shown what was learned from earlier batches.  When
 it is closed, its answers are summed exactly and released; an empty slot, or one without an answer,
-adds zero.  The slots of a batch are public, from a bandit's parameters and earlier releases.  Where the course
-takes late answers, they enter the sum of a later batch.
+adds zero.  The slots of a batch are public, from a bandit's parameters and earlier releases.  Where the
+course takes late answers, they enter the sum of a later batch.
 """
 
 from collections.abc import Callable, Container, Sequence
@@ -39,7 +39,7 @@ class Course(Protocol):
     reward: Domain = TOLD  #: of an answer, as one row: a reward, or the numbers of a message
     last_is_read: bool = True  #: whether the last batch's sum is shown; else it is not computed
     shuffled: int = 0  #: minimum bits of a batch, if a session takes shuffled bits only; else 0
-    takes_late: bool = False  #: whether an answer that comes in a later batch enters that one's or a later sum
+    takes_late: bool = False  #: whether an answer that comes after its own batch enters a later sum
     slots: int = 0  #: of all batches; 0 if these are all known
 
     def ask(self, context: Floats | None) -> Shown:

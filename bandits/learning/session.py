@@ -225,6 +225,15 @@ class Session:
             self._take(ticket, line)
         return ticket
 
+    def ask_many(self, people: int, context: ArrayLike | None = None) -> list[Ticket]:
+        """Issue the tickets of the next `people` slots, who are offered the same; as `ask`, one by one.
+
+        Raises `InputError`, taking no slot, if fewer are left.
+        """
+        if type(people) is not int or not 1 <= people <= self.slots - self.asked:
+            raise InputError(f"asked for {people} tickets", f"{self.slots - self.asked} slots are left")
+        return [self.ask(context) for _ in range(people)]
+
     @_alone
     def tell(self, ticket: Ticket | int, reward: ArrayLike | None) -> bool:
         """Record a person's answer; return whether it counts.

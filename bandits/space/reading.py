@@ -1,4 +1,4 @@
-"""Reads the `space` of a claim: a CSV file of points, a box, a kernel matrix, a law of contexts.
+"""Reads the `space` of a claim: a CSV file of points, a box, a kernel matrix, a law of contexts; or a table.
 
 All of it is public.  The digests of its files stand in the claim, so that another file is another claim.
 """
@@ -6,7 +6,7 @@ All of it is public.  The digests of its files stand in the claim, so that anoth
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from math import inf, prod
@@ -74,20 +74,19 @@ def _space(place: Place, keys: tuple[str, ...]) -> Space:
         raise place.wrong("these are no points", "give a file, a box, both, or a kernel")
     box = _box(table["box"]) if "box" in table else {}
     if "kernel" in table:
-        fields = _of_matrix(table["kernel"])
+        space = _of_matrix(table["kernel"])
     elif "file" in table:
-        fields = _of_file(place, box, table.get("weight"))
+        space = _of_file(place, box, table.get("weight"))
     else:
-        fields = _of_box(table["box"], box)
-    if "most" in table:
-        fields["most"] = table["most"].integer(len(fields["names"]), MAX_CANDIDATES)
-    if "contexts" in table:
-        fields["contexts"] = _space(table["contexts"], CONTEXT_KEYS)
-    if "clipped" in table and table["clipped"].integer() != (clipped := fields.get("clipped", 0)):
+        space = _of_box(table["box"], box)
+    if "clipped" in table and table["clipped"].integer() != space.clipped:
         raise table["clipped"].wrong(
-            f"{clipped} numbers are clipped to the box", "give that, or leave it out"
+            f"{space.clipped} numbers are clipped to the box", "give that, or leave it out"
         )
-    return Space(**fields)
+    most = table["most"].integer(len(space), MAX_CANDIDATES) if "most" in table else 0
+    return replace(
+        space, most=most, contexts=_space(table["contexts"], CONTEXT_KEYS) if "contexts" in table else None
+    )
 
 
 # ------------------------------------------------------------------ files
@@ -124,63 +123,102 @@ def _lines(content: bytes, path: Path) -> tuple[list[str], list[list[str]]]:
     return header, lines
 
 
-def _of_file(place: Place, box: dict[str, Axis], weight: Place | None) -> dict[str, Any]:
+def _of_file(place: Place, box: dict[str, Axis], weight: Place | None) -> Space:
     content, digest, path = _content(place)
     header, lines = _lines(content, path)
-    units = {UNIT.sub("", cell): match[1] if (match := UNIT.search(cell)) else "" for cell in header}
-    if len(units) < len(header) or "" in units:
-        raise InputError("a column has no name, or that of another", "name each once", path)
+    units = _units(header, path)
     columns = dict(zip(units, map(list, zip(*lines, strict=True)), strict=True))
-    often = np.ones(len(lines))
-    if weight is not None:
-        if not place.at.endswith("contexts"):
-            raise weight.wrong("points that are played have no weights", "give it beside a file of contexts")
-        often = _weights(columns.pop(weight.text(), None), weight, path)
+    often = None
+    if place.at.endswith("contexts"):
+        often = np.ones(len(lines))
+        if weight is not None:
+            often = _weights(columns.pop(weight.text(), None), weight, path)
+    elif weight is not None:
+        raise weight.wrong("points that are played have no weights", "give it beside a file of contexts")
+    return replace(_of_columns(columns, units, box, often, path), source=f"{path.name} {digest}")
+
+
+def of_table(points: Any) -> Space:
+    """Return public points from Python: names alone, columns by name, or a data frame.
+
+    Columns are those of a file: `name`, numbers, with their unit in brackets after the column's name, and
+    texts, which are categories.  Points of which only names are given are all equally far apart.  Raises
+    `InputError` as for a file.
+    """
+    if isinstance(points, Sequence) and not isinstance(points, str):
+        points = {CALLED: points, "point": points}
+    try:
+        names = list(points.keys() if isinstance(points, Mapping) else points.columns)
+        cells = {str(name): [_written(cell) for cell in points[name]] for name in names}
+    except (AttributeError, TypeError, KeyError):
+        raise InputError("these are no points", "give names, columns by name, or a data frame") from None
+    if len({len(column) for column in cells.values()}) != 1:
+        raise InputError("the columns are not of one length", "give a cell of each for every point")
+    units = _units(cells, "the table")
+    columns = dict(zip(units, cells.values(), strict=True))
+    return replace(_of_columns(columns, units, {}, None, "the table"), source="a table")
+
+
+def _written(cell: Any) -> str:
+    """Return a cell as a file has it; what is missing is empty, and refused where a number belongs."""
+    return "" if cell is None or cell != cell else str(cell).strip()  # noqa: PLR0124
+
+
+def _units(header: Iterable[str], where: Path | str) -> dict[str, str]:
+    """Return the unit of each column by its name without that."""
+    cells = list(header)
+    units = {UNIT.sub("", cell): match[1] if (match := UNIT.search(cell)) else "" for cell in cells}
+    if len(units) < len(cells) or "" in units:
+        raise InputError("a column has no name, or that of another", "name each once", where)
+    return units
+
+
+def _of_columns(
+    columns: dict[str, list[str]],
+    units: dict[str, str],
+    box: dict[str, Axis],
+    often: Floats | None,
+    where: Path | str,
+) -> Space:
+    """Return the points of columns; `often` are weights of contexts, None for points that are played."""
     called = columns.pop(CALLED, None)
     for missing in box.keys() - columns.keys():
-        raise InputError(f"the column {missing} is missing", f"found {', '.join(columns)}", path)
+        raise InputError(f"the column {missing} is missing", f"found {', '.join(columns)}", where)
     if not columns:
-        raise InputError("no column says where a point lies", "write one beside its name", path)
-    axes = [_axis(name, cells, units[name], box.get(name), path) for name, cells in columns.items()]
+        raise InputError("no column says where a point lies", "write one beside its name", where)
+    axes = [_axis(name, cells, units[name], box.get(name), where) for name, cells in columns.items()]
     try:
         scaled = [of_cells(axes, row) for row in zip(*columns.values(), strict=True)]
     except InputError as error:
-        raise error.inside(str(path)) from None
+        raise error.inside(str(where)) from None
     points, clipped = np.array([row for row, _ in scaled]), sum(wrong for _, wrong in scaled)
-    names = _named(called, len(points), path)
+    names = _named(called, len(points), where)
     weights: tuple[float, ...] = ()
-    if place.at.endswith("contexts"):
+    if often is not None:
         points, weights = _law(points, often)
         names = tuple(map(str, range(len(points))))
     else:
-        _all_different(points, names, clipped, path)
-    _enough(len(points), path)
-    return {
-        "names": names,
-        "coordinates": points.tobytes(),
-        "axes": tuple(axes),
-        "weights": weights,
-        "clipped": clipped,
-        "source": f"{path.name} {digest}",
-    }
+        _all_different(points, names, clipped, where)
+    _enough(len(points), where)
+    return Space(names, points.tobytes(), tuple(axes), weights=weights, clipped=clipped)
 
 
-def _named(called: list[str] | None, count: int, path: Path) -> tuple[str, ...]:
+def _named(called: list[str] | None, count: int, where: Path | str) -> tuple[str, ...]:
     names = tuple(map(str, range(count))) if called is None else tuple(called)
     if "" in names or len(set(names)) < len(names):
         twice = next(name for name in names if not name or names.count(name) > 1)
-        raise InputError(f"the name {twice[:40]!r} is empty, or appears twice", "name each point once", path)
+        raise InputError(f"the name {twice[:40]!r} is empty, or appears twice", "name each point once", where)
     return names
 
 
-def _all_different(points: Floats, names: tuple[str, ...], clipped: int, path: Path) -> None:
+def _all_different(points: Floats, names: tuple[str, ...], clipped: int, where: Path | str) -> None:
     seen: dict[bytes, str] = {}
     # Adding 0.0 turns −0.0 into 0.0, whose bytes differ.
     for name, point in zip(names, points + 0.0, strict=True):
         other = seen.setdefault(point.tobytes(), name)
         if other != name:
             after = " once clipped to the box" if clipped else ""
-            raise InputError(f"{other} and {name} are the same point{after}", "leave one of them out", path)
+            raise InputError(f"{other} and {name} are the same point{after}", "leave one of them out", where)
 
 
 def _enough(count: int, where: Path | str) -> None:
@@ -189,7 +227,7 @@ def _enough(count: int, where: Path | str) -> None:
         raise InputError(what, f"give 2 to {MAX_POINTS}", where)
 
 
-def _axis(name: str, cells: list[str], unit: str, box: Axis | None, path: Path) -> Axis:
+def _axis(name: str, cells: list[str], unit: str, box: Axis | None, where: Path | str) -> Axis:
     """Return a column's axis: that of the box, or of the numbers or values that it has."""
     if box is not None and box.values:
         return box
@@ -199,10 +237,10 @@ def _axis(name: str, cells: list[str], unit: str, box: Axis | None, path: Path) 
     numbers = [_number(cell) for cell in cells]
     for number, (cell, parsed) in enumerate(zip(cells, numbers, strict=True), 1):
         if box is None and 2 * texts > len(cells) and (not cell or _reads_as_number(cell)):
-            raise InputError(f"point {number}: {name} is {cell[:40]!r}", "a text belongs there, too", path)
+            raise InputError(f"point {number}: {name} is {cell[:40]!r}", "a text belongs there, too", where)
         if parsed is None and (box is not None or 2 * texts <= len(cells)):
             raise InputError(
-                f"point {number}: {name} is {cell[:40]!r}", "a finite number belongs there", path
+                f"point {number}: {name} is {cell[:40]!r}", "a finite number belongs there", where
             )
     known = [parsed for parsed in numbers if parsed is not None]
     return box or Axis(name, min(known), max(known), unit)
@@ -264,7 +302,7 @@ def _box_axis(name: str, place: Place) -> Axis:
     return Axis(name, low, high, table["unit"].text() if "unit" in table else "")
 
 
-def _of_box(place: Place, box: dict[str, Axis]) -> dict[str, Any]:
+def _of_box(place: Place, box: dict[str, Axis]) -> Space:
     """Return the product of equally spaced points of every axis, and of a category's values."""
     sides = []
     for name, axis in box.items():
@@ -283,7 +321,7 @@ def _of_box(place: Place, box: dict[str, Axis]) -> dict[str, Any]:
         for axis, side in zip(axes, sides, strict=True)
     )
     names = tuple(_called(axes, each) for each in product(*cells))
-    return {"names": names, "coordinates": points.tobytes(), "axes": axes, "source": "a box"}
+    return Space(names, points.tobytes(), axes, source="a box")
 
 
 def _called(axes: tuple[Axis, ...], cells: tuple[str, ...]) -> str:
@@ -292,7 +330,7 @@ def _called(axes: tuple[Axis, ...], cells: tuple[str, ...]) -> str:
     )
 
 
-def _of_matrix(place: Place) -> dict[str, Any]:
+def _of_matrix(place: Place) -> Space:
     place.table(("file",), ("digest",))
     content, digest, path = _content(place)
     header, lines = _lines(content, path)
@@ -303,9 +341,4 @@ def _of_matrix(place: Place) -> dict[str, Any]:
         space = of_matrix(np.array(numbers, dtype=np.float64))
     except InputError as error:
         raise error.inside(str(path)) from None
-    return {
-        "names": _named(header, len(header), path),
-        "coordinates": space.coordinates,
-        "alike": True,
-        "source": f"{path.name} {digest}",
-    }
+    return replace(space, names=_named(header, len(header), path), source=f"{path.name} {digest}")

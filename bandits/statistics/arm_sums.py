@@ -1,4 +1,4 @@
-"""What noisy sums of blocks say of the arms' means: intervals that hold at any time, and evidence of their order.
+"""What noisy sums of blocks say of the arms' means: intervals, and evidence of their order.
 
 For every λ of a public set exp(λ(S − nμ) − λ²n/8 − Jψ(λ)) is a supermartingale, S an arm's sum over n people
 in J noisy sums, λ²/8 Hoeffding's bound for a reward and ψ a bound of the logarithm of the noise's moment
@@ -51,22 +51,37 @@ class ArmSums:
             known.add(*block)
         return known
 
-    def intervals(self, blocks: Iterable[Block], level: Fraction) -> tuple[Floats, Floats]:
-        """Return both ends of intervals in [0, 1] of all arms' means, which hold together with `level`."""
+    def intervals(
+        self, blocks: Iterable[Block], level: Fraction, told: tuple[Floats, float] | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return both ends of intervals in [0, 1] of all arms' means, which hold together with `level`.
+
+        Without `told`, everybody's reward is in the sums; with it, of those who answered alone, the noisy
+        number of whom it is, with the scale of its Laplace noise.  The true numbers then lie between two
+        ends; n in the bound is the larger one, and a mean is the worst over both.
+        """
         people, noises, total = (np.zeros(self.arms) for _ in range(3))
         for arm, counted, released, noisy in blocks:
             people[arm] += counted
             noises[arm] += noisy
             total[arm] += released
         reach = np.full(self.arms, np.inf)
-        missed = confidence.missed(level)
+        missed = confidence.missed(level) / (1 if told is None else 2)
+        fewest = most = people
+        if told is not None:
+            # P(|X| > r) of discrete Laplace noise is below e^(−r/scale); half of what may be missed is its.
+            far = (
+                told[1] * (log(self.arms) + log(missed.denominator) - log(missed.numerator)) * (1 + 1e-9) + 1
+            )
+            fewest, most = np.clip(told[0] - far, 0, people), np.clip(told[0] + far, 0, people)
         rarity = log(2 * TILTS * self.arms) + log(missed.denominator) - log(missed.numerator)
         for tilt, growth in self.tilts():
-            reach = np.minimum(reach, (rarity + tilt**2 * people / 8 + growth * noises) / tilt)
-        known, gain = np.maximum(people, 1), self.bits.gain if self.bits else 1.0
-        mean = 0.5 + (total / known - 0.5) / gain
+            reach = np.minimum(reach, (rarity + tilt**2 * most / 8 + growth * noises) / tilt)
+        gain, rest = self.bits.gain if self.bits else 1.0, total - people / 2
         # rewards are rounded to the grid, and what is above in floating point
-        reach = (reach / known * (1 + 1e-9) + 2.0**-CONTRIBUTION_BITS) / gain
-        low, high = np.where(people, mean - reach, 0.0), np.where(people, mean + reach, 1.0)
+        reach = reach * (1 + 1e-9) + most * 2.0**-CONTRIBUTION_BITS
+        some, all_ = np.maximum(fewest, 1), np.maximum(most, 1)
+        low = 0.5 + np.minimum((rest - reach) / some, (rest - reach) / all_) / gain
+        high = 0.5 + np.maximum((rest + reach) / some, (rest + reach) / all_) / gain
+        low, high = np.where(fewest > 0, low, 0.0), np.where(fewest > 0, high, 1.0)
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
-

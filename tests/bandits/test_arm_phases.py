@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from audits.hypothesis_tests.replay import record, replay
-from bandits.arm_phases import REWARD_VARIANCE, ArmPhases
+from bandits.arm_phases import ArmPhases
 from bandits.learning.arm_beliefs import PRIOR_VARIANCE, LinearBelief
 from bandits.learning.session import Session
 from bandits.learning.shuffled_bits import ShuffledBits
@@ -184,7 +184,9 @@ def test_a_belief_has_what_is_not_older_than_the_memory(index):
         recent = [block[1:] for block in kept if block[0] > last - 300]
         for arm in range(2):
             assert course._belief._people[arm] == sum(people for at, people, _ in recent if at == arm)
-            assert course._belief._rest[arm] == pytest.approx(sum(rest for at, _, rest in recent if at == arm))
+            assert course._belief._rest[arm] == pytest.approx(
+                sum(rest for at, _, rest in recent if at == arm)
+            )
     assert len(kept) > 20
 
 
@@ -284,7 +286,9 @@ def test_the_best_arm_is_among_those_that_may_be_it():
     subject, means = ArmPhases(rounds=6000, arms=3, epsilon=Fraction(2)), np.array([0.1, 0.5, 0.9])
     played, ends = np.tile(np.repeat(range(3), 100), 20), np.arange(100, 6001, 100)
     sums = np.round(np.tile(100 * (means - 0.5) * ONE, 20)).astype(np.int64)
-    view = View(public={"arms": played, "ends": ends, "sums": np.append(sums, [0, 0, 0]), "uncounted": NOBODY})
+    view = View(
+        public={"arms": played, "ends": ends, "sums": np.append(sums, [0, 0, 0]), "uncounted": NOBODY}
+    )
     found = subject.report(view)
     assert (found["best"], found["may_be_best"]) == (2, [2])
     assert found["error"] < 0.05

@@ -101,6 +101,7 @@ RUNS = {
         [
             {"law": "laplace", "epsilon": 2, "delta": 0, "block": 5, "index": "imed"},
             {"index": "thompson", "memory": 20, "delays": True},
+            {"index": "thompson", "counts": 0.1},
             {"index": "top-two", "level": 0.9},
             {"space": OWN, "arms": 6, "index": "elimination"},
             {"space": OWN, "arms": 6, "belief": "linear"},

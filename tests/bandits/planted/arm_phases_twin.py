@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from bandits.arm_phases import ArmCourse, ArmPhases
+from bandits.arm_phases import ArmPhases
+from bandits.learning.arm_course import ArmCourse
 from bandits.learning.shuffled_bits import ShuffledBits
 
 
@@ -27,7 +28,7 @@ class ArmPhasesTwiceAsFar(ArmPhases):
 class ArmPhasesOfNeighbours(ArmPhases):
     """Takes the last person of every block into the next one, too."""
 
-    loses: ClassVar = {"assume_covers"}
+    loses: ClassVar = {"assume_rounds"}
 
     rounds: int = 12
     arms: int = 2
