@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from bandits.arm_phases import ArmPhases
 from bandits.learning.contextual import Learner
 from bandits.local_posterior import LEARNED, LocalPosterior
 from bandits.phased_gp_ucb import REWARD_NOISE, PhaseBelief, PhasedGpUcb
@@ -136,6 +137,32 @@ def wrong_kernels(people: int = 5000, seeds: range = SEEDS) -> Rows:
             return played_share(bandit, means + rng.uniform(-1, 1, (people, 1)), means, seed)
 
         yield from beside_first(runners, share, seeds)
+
+
+#: what arms pay, by how they are drawn; ε; people; how many ask before an answer, on average
+ARMS = (
+    ("10 arms, 40 people late", lambda rng: rng.uniform(0.2, 0.8, 10), 1, 5000, 40),
+    ("10 arms, 40 people late", lambda rng: rng.uniform(0.2, 0.8, 10), 1, 500, 40),
+    ("10 arms", lambda rng: rng.uniform(0.2, 0.8, 10), 1, 4096, 0),
+    ("50 arms, one is .5 and the others .2", lambda rng: rng.permutation([0.5] + [0.2] * 49), 3, 5000, 0),
+    ("200 arms, Beta(2, 4)", lambda rng: rng.beta(2, 4, 200), 3, 5000, 0),
+)
+
+
+def public_arms(seeds: range = range(90_000, 90_048)) -> Rows:
+    """Yield regret of `arm-phases` at pure ε, beside the same with next to no noise."""
+    for what, draw, epsilon, people, behind in ARMS:
+        shares: tuple[list[float], list[float]] = ([], [])
+        for seed in seeds:
+            rng = np.random.default_rng([seed, 11])
+            means = draw(rng)
+            rewards = (rng.random((people, len(means))) < means).astype(float)
+            delays = np.minimum(rng.geometric(1 / (behind + 1), (people, 1)) - 1, people)
+            for found, noise in zip(shares, (Fraction(epsilon), Fraction(1000)), strict=True):
+                bandit = ArmPhases(rounds=people, arms=len(means), epsilon=noise, delays=True)
+                found.append(played_share(bandit, np.hstack([rewards, delays]), means, seed))
+        name = f"{what}, T = {people}, epsilon = {epsilon}"
+        yield regret_row(name, shares[0], "the same at epsilon = 1000", shares[1])
 
 
 def beside_first(runners: dict, share: Callable[..., float], seeds: Sequence[int]) -> Rows:

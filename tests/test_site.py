@@ -18,7 +18,7 @@ from audits.cli.app import add_commands, app
 ROOT_PAGES = (
     "index", "studies", "ledger", "tutorial-review", "claims", "ci",
 )  # fmt: skip
-TUTORIALS = ("tutorial-training", "tutorial-release")
+TUTORIALS = ("tutorial-bandit", "tutorial-training", "tutorial-release")
 
 
 def loaded(root, name):
@@ -121,6 +121,7 @@ def test_a_tutorial_runs_and_says_what_its_text_says(root, name, monkeypatch):
     shown = done.stdout
     expected = {
         "tutorial-training": ("14063", "2.381689727 (±9e-10)", "sigma 1.224175550096", "shuffled pass", "data:image/svg+xml"),
+        "tutorial-bandit": ("(449, True)", "(600, 50, 53)", "call     501  0.709  0.535", "(0.7, 'call')"),
         "tutorial-release": ("REFUTED ε is at least", "CERTIFIED 1.0", "\nTrue\n", "'valid': True", "'valid': False", "'upper': 1.0"),
     }[name]  # fmt: skip
     assert [part for part in expected if part not in shown] == []
