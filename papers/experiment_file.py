@@ -19,6 +19,7 @@ from bandits.logged.arm_counts import least_sigma
 from bandits.logged_policy import LoggedPolicy
 from bandits.selection.forecasts import Selection
 from bandits.selection.rehearsals import TOLD
+from bandits.space.points import Space
 from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.relation import REPLACE_ONE
 from dpaccount.schemas.fields import keys
@@ -59,14 +60,13 @@ class ExperimentPlan:
 
 
 class Choices:
-    """Makes the `total` choices of a file by rehearsals, at most `trials` a bandit, and tells how far it is."""
+    """Makes the `total` choices of a file by rehearsals, at most `trials` a bandit; tells how far it is."""
 
     def __init__(self, total: int, trials: int | None, progress: Progress) -> None:
         self._total, self._trials, self._progress, self._made = total, trials, progress, 0
 
     def best(self, world: TrialWorld, epsilon: Fraction, delta: Fraction) -> Selection:
         """Return the bandit of least regret in rehearsals of this world."""
-        self._tell(0.0)
         token = TOLD.set(self._tell)
         try:
             choice = world.rehearsed(epsilon, delta, self._trials)
@@ -365,8 +365,9 @@ def _cell(world: TrialWorld, made_by: type[Any], name: str, place: Place) -> Cel
         policy, delta = _policy(world, place)
         return Cell(row, partial(trial, replace(world, delta=delta), policy), subject=policy, delta=delta)
     known = {k: value for k, value in world.given(made_by).items() if k in made_by.__dataclass_fields__}
-    merged = {**world.chosen(made_by, place.value), **known}
-    bandit: Any = catalogue.make(made_by, Place(merged, place.file, place.at, toml=True))
+    made = {k: v for k, v in known.items() if isinstance(v, Space)}  # no file says them
+    merged = {**world.chosen(made_by, place.value), **{k: v for k, v in known.items() if k not in made}}
+    bandit: Any = catalogue.make(made_by, Place(merged, place.file, place.at, toml=True), given=made)
     cell = Cell(row, partial(trial, world, bandit), summary=world.summary)
     if getattr(bandit, "privacy", None) != "none":
         with place.placing():

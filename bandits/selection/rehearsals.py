@@ -151,6 +151,7 @@ def race(runners: Sequence[Runner], looks: tuple[int, ...] | None = None) -> Sel
         told += more
         TOLD.get()(told / (len(runners) * looks[-1]))
 
+    tell(0)
     for before, most in pairwise((0, *looks)):
         seeds = range(FIRST_SEED + before, FIRST_SEED + most)
         plays = [(f"rehearse {runner.label}", partial(played, runner.play)) for runner in left]
