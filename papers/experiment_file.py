@@ -18,7 +18,7 @@ from audits.subjects import catalogue
 from bandits.logged.arm_counts import least_sigma
 from bandits.logged_policy import LoggedPolicy
 from bandits.selection.forecasts import Selection
-from bandits.selection.rehearsals import TOLD
+from bandits.selection.rehearsals import SHARE_DONE
 from bandits.space.points import Space
 from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.relation import REPLACE_ONE
@@ -67,11 +67,11 @@ class Choices:
 
     def best(self, world: TrialWorld, epsilon: Fraction, delta: Fraction) -> Selection:
         """Return the bandit of least regret in rehearsals of this world."""
-        token = TOLD.set(self._tell)
+        token = SHARE_DONE.set(self._tell)
         try:
             choice = world.rehearsed(epsilon, delta, self._trials)
         finally:
-            TOLD.reset(token)
+            SHARE_DONE.reset(token)
         self._made += 1
         self._tell(0.0)
         return choice

@@ -34,7 +34,7 @@ from papers.experiment_file import MOST_ROUNDS, MOST_TRIALS, read_reproduction
 from papers.reproduction import CUMULATIVE_REGRET, Cell, Reproduction
 
 PAPERS = Path(reproduction.__file__).parent  #: whose folders have files of tables and figures
-MANY = 100  #: curves for whose legend no best place is looked for
+MANY_CURVES = 100  #: curves for whose legend no best place is looked for
 FAR = 200  #: where last values are further apart than this, a figure has a logarithmic axis
 
 
@@ -268,6 +268,6 @@ def drawn(folder: Path, title: str, measure: str, curves: dict[str, Floats]) -> 
     if min(ends) > 0 and max(ends) > FAR * min(ends):
         axes.set_yscale("log")
     # Where hundreds of curves leave the most room takes long to find.
-    axes.legend(fontsize=6, loc="best" if len(curves) <= MANY else "upper left")
+    axes.legend(fontsize=6, loc="best" if len(curves) <= MANY_CURVES else "upper left")
     figure.savefig(folder / "regret.svg", metadata={"Date": None})
     plt.close(figure)

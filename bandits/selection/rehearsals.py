@@ -50,7 +50,7 @@ MAP_FEATURES = 512  #: where the default number of nodes would make many more, o
 REHEARSED_NOISE = 0.1  #: standard deviation of rewards in rehearsals on a surface
 
 #: told, while a choice is made, which share of the rehearsals that it may need is done, 0 to 1
-TOLD: ContextVar[Callable[[float], object]] = ContextVar("TOLD", default=lambda _: None)
+SHARE_DONE: ContextVar[Callable[[float], object]] = ContextVar("SHARE_DONE", default=lambda _: None)
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def race(runners: Sequence[Runner], looks: tuple[int, ...] | None = None) -> Sel
     def tell(more: int) -> None:
         nonlocal told
         told += more
-        TOLD.get()(told / (len(runners) * looks[-1]))
+        SHARE_DONE.get()(told / (len(runners) * looks[-1]))
 
     tell(0)
     for before, most in pairwise((0, *looks)):

@@ -33,7 +33,7 @@ HARD_KERNELS = ("squared-exponential", "matern-5/2")
 SMOOTHNESS = 2.5  #: ν of the Matérn kernel
 #: ζ by d: |h(x)| < h(0)/2 wherever |x| is at least that
 HALF_WIDTHS = {1: 0.4465, 2: 0.4950, 3: 0.5385}
-STEPS = 2048  #: of sums over [−1, 1]
+SLICES = 2048  #: of sums over [−1, 1]
 WIDTHS = np.geomspace(1e-3, 0.5, 500)  #: that are tried
 
 
@@ -69,7 +69,7 @@ def _marginal(dimension: int) -> tuple[Floats, Floats]:
     smooth and all its derivatives vanish at ±1, so that sums over equal steps are integrals, up to what
     frequencies of half the number of steps and beyond have.
     """
-    places = np.linspace(-1, 1, STEPS + 1)[1:-1]
+    places = np.linspace(-1, 1, SLICES + 1)[1:-1]
     square = 1 - places**2
     if dimension == 1:
         height = np.exp(-1 / square)
@@ -84,7 +84,7 @@ def _marginal(dimension: int) -> tuple[Floats, Floats]:
 def transform(at: Floats, dimension: int = 1) -> Floats:
     """Return h at distances from 0, largest there: the bump's Fourier transform, for |`at`| up to 900."""
     places, height = _marginal(dimension)
-    return np.cos(2 * pi * at[..., None] * places) @ height * (2 / STEPS)
+    return np.cos(2 * pi * at[..., None] * places) @ height * (2 / SLICES)
 
 
 @dataclass(frozen=True)
