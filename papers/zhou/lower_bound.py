@@ -94,7 +94,7 @@ class HardWorld(TrialWorld):
 
     def by_chance(self, seed: int) -> Floats:
         """Return largest mean − mean over the points."""
-        return np.full(self.rounds, self.people(seed).at_random)
+        return np.full(self.rounds, self.people(seed).at_random / self.rounds)
 
     def details(self, bandit: Any, seeds: Sequence[int], runs: Floats) -> dict[str, object]:
         """Return Theorem 1's orders, without their constants, and what was measured over the larger."""

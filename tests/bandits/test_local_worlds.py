@@ -283,6 +283,7 @@ def test_people_of_more_dimensions_are_offered_the_middles(dimension):
     subject = LocalPosterior(**given_)
     assert subject.prior.shape == (functions.count, functions.count)
     assert world.regrets(subject, 1).shape == (300,)
+    assert world.by_chance(1).sum() == pytest.approx(people.at_random)  # of all rounds
     details = world.details(subject, [1, 2], np.ones((2, 300)))
     assert details["rate"] == round(lower_rate(300, 1.0, 2.5, dimension).value, 2)
     with pytest.raises(InputError, match="dimension"):
