@@ -175,8 +175,8 @@ def run_file(
     from papers import experiment as papers
     from papers.experiment_file import read_experiment
 
-    with options.work():
-        asked = read_experiment(experiment, options.processes())
+    with reporting() as report, options.work():
+        asked = read_experiment(experiment, options.processes(), report)
     folder = out or Path("experiments") / asked.name
     folder.mkdir(parents=True, exist_ok=True)
     if options.store is None and usual_store() is None:

@@ -8,13 +8,18 @@ from fractions import Fraction
 from functools import partial
 from inspect import signature
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
+from audits.attack.runs import Progress, silent
 from audits.claim import NAME, as_written, inside
 from audits.subjects import catalogue
 from bandits.logged.arm_counts import least_sigma
 from bandits.logged_policy import LoggedPolicy
+from bandits.selection.forecasts import Selection
+from bandits.selection.rehearsals import SHARE_DONE
+from bandits.space.points import Space
 from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.relation import REPLACE_ONE
 from dpaccount.schemas.fields import keys
@@ -54,17 +59,40 @@ class ExperimentPlan:
     cells: tuple[Cell, ...]
 
 
-def read_experiment(path: Path, jobs: int | None = None) -> ExperimentPlan:
+class Choices:
+    """Makes the `total` choices of a file by rehearsals, at most `trials` a bandit; tells how far it is."""
+
+    def __init__(self, total: int, trials: int | None, progress: Progress) -> None:
+        self._total, self._trials, self._progress, self._made = total, trials, progress, 0
+
+    def best(self, world: TrialWorld, epsilon: Fraction, delta: Fraction) -> Selection:
+        """Return the bandit of least regret in rehearsals of this world."""
+        token = SHARE_DONE.set(self._tell)
+        try:
+            choice = world.rehearsed(epsilon, delta, self._trials)
+        finally:
+            SHARE_DONE.reset(token)
+        self._made += 1
+        self._tell(0.0)
+        return choice
+
+    def _tell(self, share: float) -> None:
+        # A race that ends early counts as whole: the pace, and so the time left, is that of such races.
+        percent = int(100 * (self._made + share) / self._total)
+        self._progress(f"choosing by rehearsals: {percent} of 100 percent")
+
+
+def read_experiment(path: Path, jobs: int | None = None, progress: Progress = silent) -> ExperimentPlan:
     """Return the experiment in a TOML file; raises `InputError` naming what is unknown or out of range.
 
-    What is to be chosen by rehearsals is chosen now, in `jobs` processes.
+    What is to be chosen by rehearsals is chosen now, in `jobs` processes, whatever the number of trials is.
     """
     top = _opened(path)
     first, trials = top["seed"].integer(0, 10**6) if "seed" in top else 0, top["trials"]
     seeds = range(first, first + trials.integer(2, MOST_TRIALS))
     rounds = top["rounds"].integer(2, MOST_ROUNDS) if "rounds" in top else None
     with workers(jobs):
-        cells = [cell for _, cell in _runs(top, rounds, path.parent)]
+        cells = [cell for _, cell in _runs(top, rounds, path.parent, None, progress)]
     _differ(cells, top["algorithm"])
     return ExperimentPlan(top["name"].text(), seeds, tuple(cells))
 
@@ -88,10 +116,12 @@ def _opened(path: Path) -> dict[str, Place]:
     return top
 
 
-def _rows_of_a_paper(path: Path, rounds: int) -> list[Cell]:
+def _rows_of_a_paper(
+    path: Path, rounds: int, /, *, trials: int | None = None, progress: Progress = silent
+) -> list[Cell]:
     """Return the cells of a table or figure, their rows as `row` has them, with what the paper prints."""
     top = _opened(path)
-    runs = _runs(top, rounds, path.parent)
+    runs = _runs(top, rounds, path.parent, trials, progress)
     said = [{**world.row, **cell.row} for world, cell in runs]
     columns = {key: _known(each, said) for key, each in _members(top["row"]).items()}
     rows = [{key: each.get(name) for key, name in columns.items()} for each in said]
@@ -147,17 +177,21 @@ def _name(entries: dict[str, Place], pattern: re.Pattern[str] = LABEL) -> str:
     return place.text()
 
 
-def _runs(top: dict[str, Place], rounds: int | None, folder: Path) -> list[tuple[TrialWorld, Cell]]:
+def _runs(
+    top: dict[str, Place], rounds: int | None, folder: Path, trials: int | None, progress: Progress
+) -> list[tuple[TrialWorld, Cell]]:
     """Return every run with its world, in the order of the file and of `order`."""
     runs: list[tuple[TrialWorld, Cell]] = []
     worlds = [(at, *made) for at in top["world"].items() for made in _worlds(at, rounds, folder)]
     known = {name for _, names, _ in worlds for name in names}
-    for at, names, world in worlds:
-        for each in top["algorithm"].items():
-            cells = _cells(each, world, at) if _there(each, known).intersection(names) else ()
-            runs += [(world, replace(cell, row={"world": names[1], **cell.row})) for cell in cells]
-            if len(runs) > MAX_EXPERIMENT_CELLS:
-                raise each.wrong(f"more than {MAX_EXPERIMENT_CELLS} runs of trials", "split the file")
+    pairs = [(*one, each) for one in worlds for each in top["algorithm"].items()]
+    pairs = [pair for pair in pairs if _there(pair[-1], known).intersection(pair[1])]
+    choices = Choices(sum(_rehearsals(each) for *_, each in pairs), trials, progress)
+    for at, names, world, each in pairs:
+        cells = _cells(each, world, at, choices)
+        runs += [(world, replace(cell, row={"world": names[1], **cell.row})) for cell in cells]
+        if len(runs) > MAX_EXPERIMENT_CELLS:
+            raise each.wrong(f"more than {MAX_EXPERIMENT_CELLS} runs of trials", "split the file")
     if not runs:
         raise top["world"].wrong("no world or no algorithm", "give a [[world]] and an [[algorithm]]")
     if len({world.summary.name for world, _ in runs}) > 1:
@@ -235,7 +269,17 @@ def _there(place: Place, names: set[str]) -> set[str]:
     return {one.text(*sorted(names)) for one in entries["worlds"].items()}
 
 
-def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
+def _rehearsals(place: Place) -> int:
+    """Return how many choices an algorithm's table asks for."""
+    if place.value["use"] != BY_REHEARSALS:
+        return 0
+    given = place.value.get("parameters", {})
+    return (
+        prod(len(each) for each in given.values() if isinstance(each, list)) if isinstance(given, dict) else 1
+    )
+
+
+def _cells(place: Place, world: TrialWorld, at: Place, choices: Choices) -> Iterator[Cell]:
     """Yield an algorithm's runs in a world: one for each combination of its listed parameters."""
     entries = place.table(*keys(AlgorithmTable))
     use, name, given = entries["use"].text(), _name(entries), entries.get("parameters", place)
@@ -243,7 +287,8 @@ def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
     if use in (BY_CHANCE, BY_REHEARSALS) or (own is not None and not isinstance(own, type)):
         place.table(("use",), ("name", "worlds", "parameters"))  # it promises nothing, and has no noise
         parameters = entries.get("parameters", Place({}, place.file, place.at, toml=True))
-        made = _rehearsed if use == BY_REHEARSALS else _without_a_bandit
+        rehearsed = partial(_rehearsed, choices)
+        made = rehearsed if use == BY_REHEARSALS else _without_a_bandit
         yield from made(parameters, world, use, name)
         return
     made_by = own or catalogue.find(use).made_by
@@ -267,12 +312,12 @@ def _cells(place: Place, world: TrialWorld, at: Place) -> Iterator[Cell]:
         yield cell
 
 
-def _rehearsed(given: Place, world: TrialWorld, use: str, name: str) -> Iterator[Cell]:
+def _rehearsed(choices: Choices, given: Place, world: TrialWorld, use: str, name: str) -> Iterator[Cell]:
     """Yield the run of what loses least in public rehearsals, for each ε and δ; a row has its name."""
     for one in _listed(_some(given.table(("epsilon", "delta")))):
         at = Place(one, given.file, given.at, toml=True)
         with given.placing():
-            choice = world.rehearsed(at.child("epsilon").positive(), at.child("delta").real(0, 1))
+            choice = choices.best(world, at.child("epsilon").positive(), at.child("delta").real(0, 1))
         named = choice.subject if name == use else f"{name}, {choice.subject}"
         made_by = catalogue.find(choice.subject).made_by
         cell = _cell(world, made_by, named, Place({**one, **choice.parameters}, at.file, at.at, toml=True))
@@ -320,8 +365,9 @@ def _cell(world: TrialWorld, made_by: type[Any], name: str, place: Place) -> Cel
         policy, delta = _policy(world, place)
         return Cell(row, partial(trial, replace(world, delta=delta), policy), subject=policy, delta=delta)
     known = {k: value for k, value in world.given(made_by).items() if k in made_by.__dataclass_fields__}
-    merged = {**world.chosen(made_by, place.value), **known}
-    bandit: Any = catalogue.make(made_by, Place(merged, place.file, place.at, toml=True))
+    made = {k: v for k, v in known.items() if isinstance(v, Space)}  # no file says them
+    merged = {**world.chosen(made_by, place.value), **{k: v for k, v in known.items() if k not in made}}
+    bandit: Any = catalogue.make(made_by, Place(merged, place.file, place.at, toml=True), given=made)
     cell = Cell(row, partial(trial, world, bandit), summary=world.summary)
     if getattr(bandit, "privacy", None) != "none":
         with place.placing():

@@ -46,10 +46,10 @@ class PeopleWorld(TrialWorld):
     candidates: int = 25
     dimension: int = 2
 
-    def rehearsed(self, epsilon: Fraction, delta: Fraction) -> Selection:
+    def rehearsed(self, epsilon: Fraction, delta: Fraction, trials: int | None = None) -> Selection:
         """Return the jointly private bandit of least regret on other people of this law."""
         shape = {"candidates": self.candidates, "dimension": self.dimension}
-        return choose("joint", epsilon, delta, self.rounds, **shape, laws=(WorldLaw(),))
+        return choose("joint", epsilon, delta, self.rounds, **shape, laws=(WorldLaw(),), trials=trials)
 
     def people(self, seed: int) -> People:
         """Return one trial's people."""
@@ -89,9 +89,9 @@ class SurfaceWorld(TrialWorld):
         """Return the surface."""
         return {"surface": self.surface}
 
-    def rehearsed(self, epsilon: Fraction, delta: Fraction) -> Selection:
+    def rehearsed(self, epsilon: Fraction, delta: Fraction, trials: int | None = None) -> Selection:
         """Return the bandit of least regret on functions drawn from the prior of these points."""
-        return choose("reward", epsilon, delta, self.rounds, space=self.surface)
+        return choose("reward", epsilon, delta, self.rounds, space=self.surface, trials=trials)
 
     def regrets(self, bandit: Any, seed: int) -> Floats:
         """Return max f − f at every point played."""

@@ -34,6 +34,7 @@ from papers.experiment_file import MOST_ROUNDS, MOST_TRIALS, read_reproduction
 from papers.reproduction import CUMULATIVE_REGRET, Cell, Reproduction
 
 PAPERS = Path(reproduction.__file__).parent  #: whose folders have files of tables and figures
+MANY_CURVES = 100  #: curves for whose legend no best place is looked for
 FAR = 200  #: where last values are further apart than this, a figure has a logarithmic axis
 
 
@@ -64,10 +65,12 @@ def reproduce(
     """Return the answer of `dpaccount reproduce` and, by cell, the curves [trials, rounds].
 
     `name`: one of `reproductions`.
-    `trials`, `rounds`: runs of every cell and rounds of a run; None: the reproduction's own.
+    `trials`, `rounds`: runs of every cell and rounds of a run; None: the reproduction's own.  What is
+        chosen by rehearsals is rehearsed at so many rounds, and with fewer trials than its own at most so
+        often, at least twice; the row's `because` says it.
     `jobs`: processes, if `joblib.parallel_config` sets no workers (`dpaccount.work.run`).
     `seed`: that of the first trial; the others follow.
-    `progress`: called as trials end.
+    `progress`: called as rehearsals and trials end.
     """
     started = time.perf_counter()
     study = find(name)
@@ -76,7 +79,8 @@ def reproduce(
         raise InputError(f"trials lie in 2 ... {MOST_TRIALS} and rounds in 32 ... {MOST_ROUNDS}")
     seeds = range(seed, seed + count)
     with workers(jobs):  # what cells compute beforehand enters their trials
-        cells = study.cells(horizon)
+        few = count if count < study.trials else None  # the published choice is that of the whole race
+        cells = study.cells(horizon, trials=few, progress=progress)
     rows, curves = [], {}
     for cell, runs, proved in zip(cells, *done(name, cells, seeds, jobs, progress), strict=True):
         curve = curves[_label(cell.row)] = cell.summary.curves(runs)
@@ -263,6 +267,7 @@ def drawn(folder: Path, title: str, measure: str, curves: dict[str, Floats]) -> 
     ends = [float(each[:, -1].mean()) for each in curves.values()]
     if min(ends) > 0 and max(ends) > FAR * min(ends):
         axes.set_yscale("log")
-    axes.legend(fontsize=6)
+    # Where hundreds of curves leave the most room takes long to find.
+    axes.legend(fontsize=6, loc="best" if len(curves) <= MANY_CURVES else "upper left")
     figure.savefig(folder / "regret.svg", metadata={"Date": None})
     plt.close(figure)

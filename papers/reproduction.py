@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from audits.attack.runs import Progress, silent
 from bandits.selection.forecasts import Selection
 from bandits.selection.rehearsals import proved
 from bandits.statistics.arrays import Floats
@@ -93,8 +94,11 @@ class TrialWorld:
         """Return parameters with what this world chooses of those left out."""
         return parameters
 
-    def rehearsed(self, epsilon: Fraction, delta: Fraction) -> Selection:
-        """Return the bandit of least regret in public rehearsals of worlds like this one."""
+    def rehearsed(self, epsilon: Fraction, delta: Fraction, trials: int | None = None) -> Selection:
+        """Return the bandit of least regret in public rehearsals of worlds like this one.
+
+        `trials`: rehearsals of each bandit at most (`bandits.selection.rehearsals.stages`).
+        """
         raise InputError("there are no rehearsals of this world", "name an algorithm")
 
     def regrets(self, bandit: Any, seed: int) -> Floats:
@@ -132,6 +136,16 @@ class Sentence:
 Judge = Callable[[list[dict[str, Any]]], list[Sentence]]
 
 
+class MakeCells(Protocol):
+    """Makes a table's or figure's cells; what is chosen by rehearsals is chosen then."""
+
+    def __call__(
+        self, rounds: int, /, *, trials: int | None = None, progress: Progress = silent
+    ) -> list[Cell]:
+        """Return the cells of `rounds`; `trials`: rehearsals of each bandit at most, None: all."""
+        ...
+
+
 @dataclass(frozen=True)
 class Reproduction:
     """A table or figure, how it is made by default, and what the paper leaves open."""
@@ -141,7 +155,7 @@ class Reproduction:
     trials: int
     rounds: int
     assumed: tuple[str, ...]
-    cells: Callable[[int], list[Cell]]
+    cells: MakeCells
     sentences: Judge | None = None
 
 

@@ -128,7 +128,7 @@ class Calibrated:
         raise NotImplementedError
 
 
-@lru_cache(maxsize=8)  # a subject is its class and parameters
+@lru_cache(maxsize=256)  # a subject is its class and parameters; a figure has some in several worlds
 def _calibrated(subject: Calibrated) -> Fraction:
     return least_sigma(lambda sigma: subject._sums(sigma, subject.delta), subject.epsilon, subject.delta)
 

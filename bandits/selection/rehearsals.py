@@ -6,6 +6,7 @@ Subjects that are behind by more than three standard errors of paired difference
 """
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -49,6 +50,9 @@ CELLS = 20  #: of a histogram, at most
 MAP_FEATURES = 512  #: where the default number of nodes would make many more, on more than three axes
 REHEARSED_NOISE = 0.1  #: standard deviation of rewards in rehearsals on a surface
 
+#: told, while a choice is made, which share of the rehearsals that it may need is done, 0 to 1
+SHARE_DONE: ContextVar[Callable[[float], object]] = ContextVar("SHARE_DONE", default=lambda _: None)
+
 
 @dataclass(frozen=True)
 class Runner:
@@ -65,7 +69,7 @@ class Runner:
 
 
 @lru_cache(maxsize=256)
-def choose(
+def choose(  # noqa: PLR0913
     privacy: str,
     epsilon: Fraction,
     delta: Fraction,
@@ -75,6 +79,7 @@ def choose(
     dimension: int = 2,
     space: Space | str | None = None,
     laws: tuple[WorldLaw, ...] = WORLD_LAWS,
+    trials: int | None = None,
 ) -> Selection:
     """Return the bandit of least mean regret in public rehearsals, for a kind of privacy, budget and horizon.
 
@@ -86,6 +91,7 @@ def choose(
     `candidates`, `dimension`: points of each person, and their coordinates, where there is no space.
     `space`: the points that are played; or the name of a surface, by default camelback.
     `laws`: those of the rehearsed worlds, taken in turn; a surface has worlds of its own.
+    `trials`: rehearsals of each bandit at most (`stages`), where what is chosen for has no more itself.
     Raises `InputError` for parameters that make no sense.
     """
     if epsilon <= 0 or not 0 < delta < 1 or rounds < 2 or not laws:
@@ -120,19 +126,38 @@ def choose(
         runners = _on_surface(space or "camelback", epsilon, delta, rounds)
     else:
         raise InputError("a surface is for public points", "give a space, or none")
-    selection = race(runners)
-    return replace(selection, because=f"{selection.because}{where}; not rehearsed: {left_out}")
+    looks = stages(trials)
+    selection = race(runners, looks)
+    few = f"; at most {looks[-1]} of each" if looks != STAGES else ""
+    return replace(selection, because=f"{selection.because}{where}{few}; not rehearsed: {left_out}")
 
 
-def race(runners: Sequence[Runner]) -> Selection:
+def stages(trials: int | None = None) -> tuple[int, ...]:
+    """Return after how many rehearsals of each subject a race is looked at, the last of which ends it.
+
+    They are `STAGES`, cut where the run that is chosen for has fewer `trials`, but at 2 at the least: with
+    less there is no standard error.  A run of so few trials cannot show what a longer race finds.
+    """
+    most = STAGES[-1] if trials is None else min(max(trials, 2), STAGES[-1])
+    return (*(each for each in STAGES if each < most), most)
+
+
+def race(runners: Sequence[Runner], looks: tuple[int, ...] | None = None) -> Selection:
     """Rehearse on the same worlds, in stages; return the runner of least mean regret among those left."""
-    left = list(runners)
+    left, looks, told = list(runners), looks or stages(), 0
     regrets: dict[str, list[float]] = {runner.label: [] for runner in runners}
-    for before, most in pairwise((0, *STAGES)):
+
+    def tell(more: int) -> None:
+        nonlocal told
+        told += more
+        SHARE_DONE.get()(told / (len(runners) * looks[-1]))
+
+    tell(0)
+    for before, most in pairwise((0, *looks)):
         seeds = range(FIRST_SEED + before, FIRST_SEED + most)
         plays = [(f"rehearse {runner.label}", partial(played, runner.play)) for runner in left]
         series = [Series(label, play, seeds, AT_ONCE) for label, play in plays]
-        for runner, done in zip(left, run(series), strict=True):
+        for runner, done in zip(left, run(series, tell), strict=True):
             regrets[runner.label] += done.tolist()
         # Differences are taken world by world: worlds differ more than bandits do, and their own luck
         # cancels.

@@ -2,16 +2,24 @@
 
 import hashlib
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from bandits.learning.features import squared_exponential
+from bandits.local_posterior import LocalPosterior
 from bandits.simulation.delays import FILES, FOLDER, delays
 from bandits.simulation.potential_rewards import PotentialRewards
+from bandits.statistics.kernels import at_distance
+from bandits.statistics.kernels import matrix as kernel_matrix
 from dpaccount.errors import InputError
 from papers.zhou import hard_functions as hard
+from papers.zhou.local_bounds import lower_rate
+from papers.zhou.lower_bound import HardWorld
 from papers.zhou.panels import kernel_function
 
 GRID = np.linspace(0, 1, 100)
@@ -107,39 +115,84 @@ def test_bounds_of_delays_do_not_read_the_rows_that_are_protected(name):
 FEW = {"bound": 1.0, "gap": 0.02}
 
 
-@pytest.mark.parametrize("kernel", hard.HARD_KERNELS)
-def test_densities_are_those_of_the_kernels(kernel):
-    frequencies = np.linspace(-80, 80, 200_001)
-    density = hard.spectral_density(kernel, 0.2, frequencies)
+#: more dimensions need longer kernels for a few functions, and wider gaps for many
+LENGTHS = {"squared-exponential": {1: 0.05, 2: 0.15, 3: 0.2}, "matern-5/2": {1: 0.2, 2: 0.5, 3: 0.6}}
+KERNELS = [(kernel, d) for kernel in hard.HARD_KERNELS for d in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(("kernel", "dimension"), KERNELS)
+def test_densities_are_those_of_the_kernels(kernel, dimension):
+    """The integral of S over all but one frequency is the density on a line, whose transform is the kernel."""
+    frequencies = np.linspace(-40, 40, 8001)
+    beside, weights = np.polynomial.legendre.leggauss(400)
+    if dimension == 1:
+        density = hard.spectral_density(kernel, 0.2, frequencies)
+    else:
+        radii = 10 * (1 + beside) / (1.02 - beside)  # to 1000
+        area = (
+            hard.sphere(dimension - 1) * radii ** (dimension - 2) * weights * 10 * 2.02 / (1.02 - beside) ** 2
+        )
+        lengths = np.hypot(frequencies[:, None], radii)
+        density = hard.spectral_density(kernel, 0.2, lengths, dimension) @ area
     for apart in (0.0, 0.13, 0.4):
         total = (density * np.cos(2 * np.pi * apart * frequencies)).sum() * (frequencies[1] - frequencies[0])
-        scaled = np.sqrt(5) * apart / 0.2
-        matern = (1 + scaled + scaled**2 / 3) * np.exp(-scaled)
-        expected = np.exp(-(apart**2) / 0.08) if kernel == "squared-exponential" else matern
-        assert total == pytest.approx(expected, abs=1e-6)
+        assert total == pytest.approx(at_distance(kernel, np.array(apart), 0.2), abs=1e-5)
 
 
-@pytest.mark.parametrize(("kernel", "lengthscale"), [("squared-exponential", 0.05), ("matern-5/2", 0.2)])
-def test_no_point_is_good_for_two_hard_functions(kernel, lengthscale):
-    made = hard.hard_functions(kernel, lengthscale, **FEW)
-    values = np.array([made.value(number, np.linspace(0, 1, 301)) for number in range(made.count)])
-    assert made.count == len(values) > 2
-    assert np.abs(values).max() <= 2 * made.gap * (1 + 1e-12)
-    assert values.max(axis=1) == pytest.approx(np.full(made.count, 2 * made.gap), rel=0.05)
-    assert ((values >= made.gap).sum(axis=0) <= 1).all()
-    (norm,) = hard.norms(kernel, lengthscale, made.gap, np.array([made.width]))
-    assert norm <= 1
-    # the norm of the interpolant on a grid is at most that of the function
-    points = np.linspace(0, 1, 40)[:, None]
-    distance = np.abs(points - points.T)
-    scaled = np.sqrt(5) * distance / lengthscale
-    matrix = (
-        squared_exponential(points, points, lengthscale)
-        if kernel == "squared-exponential"
-        else (1 + scaled + scaled**2 / 3) * np.exp(-scaled)
-    )
-    some = made.value(0, points[:, 0])
-    assert some @ np.linalg.solve(matrix + 1e-9 * np.eye(40), some) <= norm**2 + 1e-6
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@given(
+    st.sampled_from(hard.HARD_KERNELS), st.floats(0.5, 2), st.floats(0.01, 0.05), st.floats(0.5, 2), st.data()
+)
+@settings(max_examples=10)
+def test_hard_functions_have_the_norm_and_the_regions_that_the_proof_needs(
+    dimension, kernel, bound, gap, factor, data
+):
+    lengthscale = factor * LENGTHS[kernel][dimension]
+    given_ = {"bound": bound, "gap": gap, "dimension": dimension}
+    try:
+        made = hard.hard_functions(kernel, lengthscale, **given_)
+    except InputError:
+        assume(False)
+    (norm,) = hard.norms(kernel, lengthscale, gap, np.array([made.width]), dimension)
+    assert norm <= bound
+    number = data.draw(st.integers(0, made.count - 1))
+    # The norm of the interpolant on a grid is at most that of the function, and nearly attained on a fine one.
+    side = {1: 80, 2: 16, 3: 7}[dimension]
+    axes = np.meshgrid(*[np.linspace(0, 1, side)] * dimension, indexing="ij")
+    points = np.stack(axes, axis=-1).reshape(-1, dimension)
+    matrix = kernel_matrix(kernel, points, points, lengthscale) + 1e-10 * np.eye(len(points))
+    values = made.value(number, points)
+    assert np.abs(values).max() <= 2 * gap * (1 + 1e-12)
+    assert values @ np.linalg.solve(matrix, values) <= norm**2 * (1 + 1e-6)
+    # Every function is best at its own middle, below the gap at all others', and no point is good for two.
+    middles = made.middles()
+    assert len(middles) == made.count == int(1 / made.width) ** dimension
+    assert ((middles > 0) & (middles < 1)).all()
+    assert made.value(number, middles)[number] == pytest.approx(2 * gap)
+    seeded = np.random.default_rng(number)
+    here = middles[number] + made.width * seeded.uniform(-1, 1, (100, dimension))  # its cell, and beside it
+    own = np.abs(here - middles[number]).max(axis=1) < made.width / 2
+    assert (made.value(number, here)[~own] < gap).all()
+    others = seeded.integers(0, made.count, 12)
+    good = np.array([made.value(each, here) >= gap for each in np.unique([number, *others])])
+    assert (good.sum(axis=0) <= 1).all()
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_the_norm_is_attained_by_fine_grids(dimension):
+    """Of a bump in the middle of the cube: on all its points the quadratic form rises to the norm on R^d."""
+    kernel, lengthscale, gap = "matern-5/2", 0.6, 0.2
+    made = hard.HardFunctions(gap, 0.9 if dimension > 1 else 0.5, dimension)
+    (norm,) = hard.norms(kernel, lengthscale, gap, np.array([made.width]), dimension)
+    forms = []
+    for side in (4, 8) if dimension == 3 else (8, 24):
+        axes = np.meshgrid(*[np.linspace(-0.6, 1.6, side)] * dimension, indexing="ij")
+        points = np.stack(axes, axis=-1).reshape(-1, dimension)
+        matrix = kernel_matrix(kernel, points, points, lengthscale) + 1e-10 * np.eye(len(points))
+        values = made.value(0, points)
+        forms.append(values @ np.linalg.solve(matrix, values) / norm**2)
+    assert forms[0] < forms[1] <= 1 + 1e-6
+    assert forms[1] > 0.95  # the rest is beyond the grid
 
 
 def test_the_printed_width_is_wider_than_the_least_one():
@@ -148,17 +201,37 @@ def test_the_printed_width_is_wider_than_the_least_one():
     made = hard.hard_functions("squared-exponential", lengthscale, bound=1.0, gap=gap)
     height = hard.transform(np.zeros(1))[0]
     inside = np.log((2 * np.pi * lengthscale**2) ** 0.25 * height / (2 * gap))
-    printed = 2 * hard.HALF_WIDTH * np.pi * lengthscale / np.sqrt(inside)
+    printed = 2 * hard.HALF_WIDTHS[1] * np.pi * lengthscale / np.sqrt(inside)
     assert made.width < printed
     assert hard.norms("squared-exponential", lengthscale, gap, np.array([printed]))[0] <= 1
 
 
-def test_beyond_zeta_the_transform_is_below_half_its_height():
-    height = hard.transform(np.zeros(1))[0]
-    assert height == pytest.approx(0.443993816168)  # ∫ exp(−1/(1 − z²)) dz
-    heights = np.abs(hard.transform(np.linspace(hard.HALF_WIDTH, 12, 1001)))
-    assert heights.max() < height / 2
-    assert np.abs(hard.transform(np.linspace(12, 900, 1001))).max() < 1e-3 * height
+@pytest.mark.parametrize(
+    ("dimension", "volume"), [(1, 0.443993816168), (2, 0.466512393178), (3, 0.441088877)]
+)
+def test_beyond_zeta_the_transform_is_below_half_its_height(dimension, volume):
+    zeta, height = hard.HALF_WIDTHS[dimension], hard.transform(np.zeros(1), dimension)[0]
+    assert height == pytest.approx(volume)  # ∫ exp(−1/(1 − |z|²)) dz
+    heights = np.abs(hard.transform(np.linspace(zeta, 12, 1001), dimension))
+    assert heights.max() < height / 2 < hard.transform(np.array([zeta - 2e-4]), dimension)[0]
+    assert np.abs(hard.transform(np.linspace(12, 900, 1001), dimension)).max() < 1e-3 * height
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_lemma_2_sums_over_cells_do_not_rise_with_their_number(dimension):
+    """Σ over cells of the largest |f|, in units of the gap: what the lower bound's constant rests on."""
+    sums = []
+    for count in (4, 8):
+        made = hard.HardFunctions(0.1, 1 / (count + 1e-9), dimension)
+        side = (5 if dimension < 3 else 3) * count
+        axes = np.meshgrid(*[(np.arange(side) + 0.5) / side] * dimension, indexing="ij")
+        points = np.stack(axes, axis=-1).reshape(-1, dimension)
+        cells = (points / made.width).astype(int) @ (count ** np.arange(dimension)[::-1])
+        largest = np.zeros(made.count)
+        np.maximum.at(largest, cells, np.abs(made.value(made.count // 2, points)))
+        sums.append(largest.sum() / made.gap)
+    assert 2 < sums[0] < sums[1] < 1.25 * sums[0]
+    assert sums[1] < 6 * dimension
 
 
 @pytest.mark.statistical  # seeded; 29 points within five standard errors each: false alarm below 1e-4
@@ -197,3 +270,21 @@ def test_the_hardest_gap_falls_with_epsilon_and_rounds_and_keeps_the_conditions(
         found.size()  # law (11) is one
     assert made[0.5, 1000].gap > made[0.5, 10_000].gap > made[2.0, 10_000].gap
     assert made[0.5, 1000].gap > made[2.0, 1000].gap > made[2.0, 10_000].gap
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_people_of_more_dimensions_are_offered_the_middles(dimension):
+    world = HardWorld(rounds=300, kernel="matern-5/2", lengthscale=Fraction(1, 2), dimension=dimension)
+    given_ = world.given(LocalPosterior)
+    functions, people = world.functions, world.people(1)
+    assert len(world.places) == functions.count == len(people.means)
+    assert people.means.max() == pytest.approx(2 * functions.gap)
+    assert ((people.means >= functions.gap).sum()) == 1
+    subject = LocalPosterior(**given_)
+    assert subject.prior.shape == (functions.count, functions.count)
+    assert world.regrets(subject, 1).shape == (300,)
+    assert world.by_chance(1).sum() == pytest.approx(people.at_random)  # of all rounds
+    details = world.details(subject, [1, 2], np.ones((2, 300)))
+    assert details["rate"] == round(lower_rate(300, 1.0, 2.5, dimension).value, 2)
+    with pytest.raises(InputError, match="dimension"):
+        HardWorld(rounds=300, dimension=4)

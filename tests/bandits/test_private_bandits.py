@@ -616,40 +616,6 @@ def test_reproductions_are_listed_and_wrong_names_refused(capsys):
     assert run(["reproduce", "dubey2021-figure1", "--trials", "1"]) == 2
 
 
-@pytest.mark.slow
-def test_a_short_figure_has_checked_cells_beside_published_ones(tmp_path, monkeypatch):
-    monkeypatch.setattr(rehearsals, "STAGES", (2,))
-    answer, curves = reproduce.reproduce("dubey2021-figure2", trials=2, rounds=32)
-    assert answer["releasable"] is False
-    private = [row for row in answer["rows"] if row["proved"] is not None]
-    assert all(row["proved"]["checked"] for row in private)
-    assert {row["published"] for row in answer["rows"]} == {None}
-    for row in private:
-        if row["algorithm"] != "jdp-gp-ucb published":  # figure 2 has ours as chosen
-            assert row["proved"]["epsilon"] <= row["alpha"]
-            assert "public rehearsals" in row["because"]
-        else:
-            assert row["verdict"]["claim"] == "dubey-lemma2"
-    reproduce.write_out(tmp_path, answer, curves)
-    assert json.loads((tmp_path / "summary.json").read_text())["rows"] == answer["rows"]
-    assert (tmp_path / "regret.svg").read_text().lstrip().startswith("<?xml")
-    assert reproduce.table(answer).count("\n") > len(answer["rows"])
-
-
-@pytest.mark.nightly
-def test_a_short_table_1_has_the_published_calibration_beside_ours():
-    answer, _ = reproduce.reproduce("dubey2021-table1", trials=2, rounds=40)
-    rows = answer["rows"]
-    for algorithm in ("surface-gp-ucb published", "phased-posterior"):
-        private = [row for row in rows if row["algorithm"] == algorithm]
-        assert all(row["proved"]["checked"] and row["proved"]["epsilon"] <= row["alpha"] for row in private)
-        assert {(row["function"], row["alpha"]) for row in private if row["delta"] == 0.1} == {
-            (function, alpha) for function in TABLE1 for alpha in (10.0, 1.0, 0.1)
-        }
-    assert {row["delta"] for row in rows} == {None, 0.1, 1e-5, 1e-6}
-    assert {row["published"] for row in rows} == {None}  # the paper's numbers are of 10 000 rounds
-
-
 TABLE1 = {
     "camelback": {None: 519, 10 * ONE: 775, ONE: 1029, TENTH: 3324},
     "styblinski-tang-20": {None: 885, 10 * ONE: 1667, ONE: 2680, TENTH: 4493},

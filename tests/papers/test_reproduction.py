@@ -32,7 +32,9 @@ def steps(level, seed):
     return np.full(40, level + seed)
 
 
-def cells(rounds, summary=CUMULATIVE_REGRET):
+def cells(rounds, *, trials, progress, summary=CUMULATIVE_REGRET):
+    assert trials is None  # as many as its own
+
     def count(seeds, runs):
         return {"seeds": list(seeds), "shape": list(runs.shape)}
 

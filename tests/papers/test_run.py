@@ -1,6 +1,7 @@
 """`run`: every world with its bandits, common seeds, the same bytes after kills; a wrong file is one sentence."""
 
 import csv
+import itertools
 import json
 import random
 import re
@@ -10,20 +11,22 @@ import sys
 import time
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import parquet
 
+from audits.cli.options import paced
 from audits.subjects import catalogue
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.selection import rehearsals
 from bandits.simulation.simulated_people import WorldLaw
 from dpaccount.errors import InputError
-from papers.experiment_file import read_experiment, read_reproduction
+from papers.experiment_file import _opened, _runs, read_experiment, read_reproduction
 from papers.experiment_worlds import LogWorld, PeopleWorld, RewardsWorld, SurfaceWorld
 from papers.reproduce import PAPERS, certificate, reproduce, reproductions
 from papers.reproduction import noise_of, trial
@@ -111,7 +114,7 @@ def test_rows_are_those_of_the_bandits_by_themselves_and_pairs_have_common_seeds
     for row, values in zip(answer["rows"], by_row, strict=True):
         assert row["value"] == pytest.approx(np.mean(values), abs=1e-6)
         assert row["standard_error"] == pytest.approx(np.std(values, ddof=1) / 3**0.5, abs=1e-6)
-    assert [tuple(pair["rows"]) for pair in answer["pairs"]] == list(combinations(range(3), 2))
+    assert [tuple(pair["rows"]) for pair in answer["pairs"]] == list(itertools.combinations(range(3), 2))
     for pair in answer["pairs"]:
         apart = np.subtract(*(by_row[k] for k in reversed(pair["rows"])))
         assert pair["difference"] == pytest.approx(apart.mean(), abs=1e-6)
@@ -433,6 +436,48 @@ def test_what_loses_least_in_rehearsals_is_chosen_for_each_budget(tmp_path, monk
         assert isinstance(cell.subject, catalogue.find(choice.subject).made_by)
         assert {key: getattr(cell.subject, key) for key in choice.parameters} == choice.parameters
         assert cell.details((), None) == {"because": choice.because}
+
+
+@given(st.none() | st.integers(-1, 300))
+def test_a_race_is_as_short_as_the_run_that_it_chooses_for(trials):
+    looks = rehearsals.stages(trials)
+    assert looks == rehearsals.STAGES or trials is not None
+    assert looks[-1] == (96 if trials is None else min(max(trials, 2), 96))
+    assert set(looks[:-1]) == {each for each in rehearsals.STAGES if each < looks[-1]}
+
+
+def test_choices_tell_how_far_they_are_and_so_when_they_end(tmp_path):
+    """On a clock of 1 s a report, which no result depends on."""
+    told, clock = [], itertools.count()
+    step = paced(lambda: float(next(clock)))
+    text = SMALL.replace("phased-gp-ucb", "rehearsed").replace("candidates = 6", "candidates = 5")
+    (tmp_path / "chosen.toml").write_text(text)
+    place = _opened(tmp_path / "chosen.toml")
+    runs = _runs(place, 40, tmp_path, 1, told.append)
+    because = [cell.details((), None)["because"] for _, cell in runs[1:]]
+    assert all("; at most 2 of each; not rehearsed" in each for each in because)
+    percents = [
+        int(re.fullmatch("choosing by rehearsals: ([0-9]+) of 100 percent", each)[1]) for each in told
+    ]
+    assert percents == sorted(percents)
+    assert {0, 50, 100} <= set(percents)
+    shown = [step(each)[3] for each in told]
+    assert shown[0] is None
+    assert all(left > 0 for left in shown[2:-1] if left is not None)
+    assert sum(left is not None for left in shown) > len(shown) // 2
+
+
+def test_hard_functions_of_two_coordinates_bring_their_points(tmp_path):
+    text = lower_bound().replace('name = "matern"\n', 'name = "matern"\ndimension = 2\n')
+    (tmp_path / "two.toml").write_text(text.replace("rounds = 10_000", "rounds = 100"))
+    cells = read_experiment(tmp_path / "two.toml").cells
+    two = [cell for cell in cells if cell.row["world"].startswith("matern ") or cell.row["world"] == "matern"]
+    assert len(two) == 3
+    for cell in two:
+        world = cell.play.args[0]
+        assert cell.subject.points == world.functions.count == len(cell.subject.domain_points)
+        assert cell.subject.domain_points.dimension == 2
+        assert cell.play(0).shape == (100,)
 
 
 def test_a_curator_of_one_s_own_noise_is_proved_at_what_it_costs(dpaccount, tmp_path):

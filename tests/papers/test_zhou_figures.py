@@ -143,29 +143,6 @@ def test_rows_on_hard_functions_say_the_orders():
     assert hard[1.0] == hard[4.0] != hard[0.5]  # where privacy costs nothing it does not get easier
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["zhou2020-figure2", "zhou2020-figure3", "zhou2020-lower-bound"])
-def test_a_short_figure_of_zhou_has_a_checked_derivation_in_every_private_row(name, tmp_path):
-    answer, curves = reproduce.reproduce(name, trials=2, rounds=40)
-    private = [row for row in answer["rows"] if row["epsilon"] is not None]
-    assert private
-    for row in private:
-        assert row["proved"]["checked"]
-        assert row["proved"]["observer"] == "local"
-        assert row["proved"]["epsilon"] == pytest.approx(row["epsilon"])
-        assert row["proved"]["epsilon"] <= row["epsilon"]
-        assert row["proved"]["delta"] == 0
-    for row in answer["rows"]:
-        assert (row["published"], row["value"] > 0, row["random"] > 0) == (None, True, True)
-        assert row["proved"] is not None or row["epsilon"] is None
-    assert len(curves) == len(answer["rows"])
-    where = {"figure2": 8, "figure3": 8, "bound": 0}[name.rsplit("-", maxsplit=1)[-1]]
-    assert len(answer["sentences"]) == where
-    assert answer["releasable"] is False
-    assert "confirmed" in reproduce.table(answer) or not where
-    reproduce.write_out(tmp_path, answer, curves)
-
-
 @looped("name", ["figure2", "figure3", "lower-bound"])
 def test_our_channel_has_less_variance_than_laplace_noise_in_the_worst_case(name):
     """And of the two that ours may use, it is the one with less."""
