@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bandits.learning.arm_design import ArmDesign
+from bandits.arms.design import ArmDesign
+from bandits.arms.sums import Block
 from bandits.learning.arrivals import Actions, paid, replay
-from bandits.statistics.arm_sums import Block
 from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
@@ -25,7 +25,7 @@ from mechanisms.shared import accuracy
 from mechanisms.subject import Rows, View
 
 if TYPE_CHECKING:
-    from bandits.learning.arm_course import ArmCourse
+    from bandits.arms.course import ArmCourse
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class ArmPhases(ArmDesign):
 
     def course(self, noise: Noise, coins: int) -> "ArmCourse":
         """Return a run for people who come one by one."""
-        from bandits.learning.arm_course import ArmCourse
+        from bandits.arms.course import ArmCourse
 
         return ArmCourse(self, noise, coins)
 

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.logged.arm_counts import MOST_CELLS, most_steps
-from bandits.logged.reward_expressions import condition
 from bandits.statistics.arrays import Floats
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
@@ -240,6 +239,8 @@ def _reward(
     named = next((column for column in table.columns if column.name == text.strip()), None)
     others = [column for column in table.columns if column is not named]
     try:
+        from bandits.logged.reward_expressions import condition  # late: few logs have conditions
+
         read, met = condition(text, others, positions, len(arms))
     except InputError as error:
         if named is None:

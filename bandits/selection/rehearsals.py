@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from bandits.arm_phases import ArmPhases
+from bandits.arms.design import BELIEFS, FOR_REGRET
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
-from bandits.learning.arm_design import BELIEFS, FOR_REGRET
 from bandits.learning.features import RADIUS
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb

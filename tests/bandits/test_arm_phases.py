@@ -9,7 +9,7 @@ import pytest
 
 from audits.hypothesis_tests.replay import record, replay
 from bandits.arm_phases import ArmPhases
-from bandits.learning.arm_beliefs import PRIOR_VARIANCE, LinearBelief
+from bandits.arms.beliefs import PRIOR_VARIANCE, LinearBelief
 from bandits.learning.session import Session
 from bandits.learning.shuffled_bits import ShuffledBits
 from bandits.local_posterior import LocalPosterior

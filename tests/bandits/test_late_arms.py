@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.replay import record, replay
 from bandits.arm_phases import ArmPhases
-from bandits.learning.arm_course import ArmCourse
+from bandits.arms.course import ArmCourse
 from bandits.learning.releases import Rehearsed, proof_of
 from bandits.learning.session import Session
 from bandits.statistics.first_moments import CONTRIBUTION_BITS

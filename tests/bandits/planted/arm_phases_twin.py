@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from bandits.arm_phases import ArmPhases
-from bandits.learning.arm_course import ArmCourse
+from bandits.arms.course import ArmCourse
 from bandits.learning.shuffled_bits import ShuffledBits
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bandits.learning.arm_beliefs import REWARD_VARIANCE
-from bandits.learning.arm_design import ArmDesign
+from bandits.arms.beliefs import REWARD_VARIANCE
+from bandits.arms.design import ArmDesign
 from bandits.learning.arrivals import Actions, Answered, Course
 from bandits.statistics.arrays import Floats, Integers
 from dpaccount.noise.receipt import Noise

@@ -8,12 +8,12 @@ from typing import ClassVar, Final, Self
 
 import numpy as np
 
-from bandits.learning.arm_beliefs import ApartBelief, ArmBelief, LinearBelief
+from bandits.arms.beliefs import ApartBelief, ArmBelief, LinearBelief
+from bandits.arms.sums import ArmSums
 from bandits.learning.arrivals import Answered
 from bandits.learning.contextual import SEVERAL, Calibrated, together
 from bandits.learning.shuffled_bits import ShuffledBits
 from bandits.space.points import Space
-from bandits.statistics.arm_sums import ArmSums
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import one_of, target
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
