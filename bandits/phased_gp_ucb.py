@@ -2,13 +2,22 @@
 
 A person adds g·(y − ½), g = (.3, h)/‖(.3, h)‖, where h = P^½(φ − .8φ̄) is scaled to root mean
 square 1.  The mean feature that the phase's policy plays is φ̄, the posterior's covariance P:
-little is asked of what is known already.  The policy is the posterior's mean.  Row j releases
+little is asked of what is known already.  The policy is the posterior's mean, but public coins choose a
+share of people, .2/√t in a phase that begins with slot t, who are shown one of their candidates at random:
+φ̄ and second moments are of both.  Row j releases
 Σ_{b≤j} c_{j−b} X_b + N(0, s²I), X_b the sum of a phase, c the square root of the prefix sums.
 
 The posterior takes every row for a linear observation of the weights, and of a level that all rewards share:
 centring at ½ moves a sum the least, wherever the level is.  Second moments are never
 released:  Σgφᵀ and Σggᵀ of a phase are simulated, by the same policy on decision sets of the public
 domain.  Of late answers, that is the policy that chose their actions, and g of the phase in which they come.
+
+Why it forgets, and explores: the mean alone can lock in, where a world is one that its prior hardly has, such
+as low rewards with one narrow peak.  Weights, not the level, fit the low rewards of what it plays, and carry
+them to what it does not: at a peak of .9 it once expected −.4 ± .2.  Rows of what it plays, at .1, agree with
+it, so no check of their errors can tell, and its certainty grows.  So a row takes earlier ones for a power
+`KEPT` of their likelihood (as Grünwald & van Ommen 2017, arXiv 1412.3730, temper one), and what is not
+played returns to the prior; meanwhile a few people at random show the rest.
 """
 
 from dataclasses import dataclass
@@ -30,11 +39,13 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball
 from mechanisms.continual import factors
 
-WEIGHT_SPREAD = 0.5  #: of every weight before anything is learned, at a base rate of ½; in proportion to it
-LEVEL_SPREAD = 0.1  #: of the level about the base rate, in proportion to it too
+WEIGHT_SPREAD = 0.4  #: of every weight before anything is learned, at a base rate of ½; in proportion to it
+LEVEL_SPREAD = 0.2  #: of the level about the base rate, in proportion to it too
 REWARD_NOISE = 0.25  #: mean square of a centred reward, which is ±½
 STEADY = 0.3  #: of g's first entry, the same for all, where the others have root mean square 1
 CENTRED = 0.8  #: share of the policy's mean feature that is taken off
+KEPT = 0.87  #: power of earlier rows' likelihoods that a row leaves
+UNIFORM = 0.2  #: share of people shown a candidate at random, times √t, t a phase's first slot
 FIRST_PHASE = 8  #: people of a phase
 GROWTH = Fraction(1, 16)  #: of a phase over the people before it, where that is more
 SIMULATED = 400  #: people of the public domain in simulated second moments
@@ -112,8 +123,9 @@ def _public_people(of: contextual.PublicMap, size: int, candidates: int) -> Floa
 
 
 class PhaseBelief:
-    """A linear posterior that takes every row for an observation; the policy is its mean.
+    """A linear posterior that takes every row for an observation; the policy is its mean, for most people.
 
+    `uniform` is the share of a phase's people who are shown a candidate at random, by its first slot.
     Its first weight is the level less `base`, the others are those of features.
     `weights` [phases, phases] are those of the phases' sums in rows.
     """
@@ -126,7 +138,8 @@ class PhaseBelief:
         spreads = [LEVEL_SPREAD, *[WEIGHT_SPREAD] * subject.features.size]
         self._prior = (spread * np.array(spreads)) ** 2
         self._observed = LinearPosterior(len(self._prior))
-        self._phases: list[tuple[int, int, Floats]] = []  #: people before and after, what simulated ones play
+        #: people before and after, what simulated ones play, and their weights
+        self._phases: list[tuple[int, int, Floats, Floats]] = []
         self._shapes: list[Floats] = []  #: simulated Σg(1, φ)ᵀ of the answers of every phase
         self._spreads: list[Floats] = []  #: and Σggᵀ
         self._before = 0  #: people before this phase
@@ -152,12 +165,15 @@ class PhaseBelief:
         """Set the policy to the posterior's mean, and direct contributions at its uncertainty."""
         whole = self._observed.covariance(self._prior)
         self._mean: Floats = (whole @ self._observed.moment)[1:]
-        played = self._public[np.arange(len(self._public)), np.argmax(self._public @ self._mean, axis=1)]
-        self._centre: Floats = CENTRED * played.mean(axis=0)
+        self.uniform = UNIFORM / float(np.sqrt(self._before + 1))
+        best = self._public[np.arange(len(self._public)), np.argmax(self._public @ self._mean, axis=1)]
+        # Public candidates are in random order, so that the first one's is a choice at random.
+        self._played: Floats = np.concatenate([best, self._public[:, 0]])
+        self._chances: Floats = np.repeat([1 - self.uniform, self.uniform], len(best)) / len(best)
+        self._centre: Floats = CENTRED * (self._chances @ self._played)
         root = symmetric_root(whole[1:, 1:])
-        away = (played - self._centre) @ root
-        self._root: Floats = root / np.sqrt((away**2).sum(axis=1).mean())
-        self._played = played
+        away = (self._played - self._centre) @ root
+        self._root: Floats = root / np.sqrt(self._chances @ (away**2).sum(axis=1))
 
     def expected(self, first: int, last: int, people: int) -> float:
         """Return the expected number of answers from people (`first`, `last`] after `people` have asked."""
@@ -168,23 +184,23 @@ class PhaseBelief:
 
     def _simulate(self, people: int) -> None:
         """Add Σg(1, φ)ᵀ and Σggᵀ of the answers expected in the phase that ends after `people` have asked."""
-        self._phases.append((self._before, people, self._played))
+        self._phases.append((self._before, people, self._played, self._chances))
         shape, spread = np.zeros((2, len(self._prior), len(self._prior)))
-        for first, last, played in self._phases:
+        for first, last, played, chances in self._phases:
             # Late answers count in the phase in which they come, so every earlier phase adds what is still
             # expected of it.
             answers = self.expected(first, last, people) - self.expected(first, last, self._before)
             if answers >= LEAST_ANSWERS:
                 g = self.directions(played)
-                shape[:, 0] += answers * g.mean(axis=0)
-                shape[:, 1:] += answers / len(g) * (g.T @ played)
-                spread += answers / len(g) * (g.T @ g)
+                weighed = answers * chances * g.T
+                shape += np.column_stack([weighed.sum(axis=1), weighed @ played])
+                spread += weighed @ g
         self._shapes.append(shape)
         self._spreads.append(spread)
         self._before = people
 
     def learn(self, released: Integers, people: int) -> None:
-        """Take in the row r = Hw + N(0, s²I + .25Σc²ggᵀ), and begin the next phase."""
+        """Temper the rows before, take in r = Hw + N(0, s²I + .25Σc²ggᵀ), and begin the next phase."""
         self._simulate(people)
         weights = self._weights[len(self._shapes) - 1, : len(self._shapes)]
         shape = np.tensordot(weights, np.array(self._shapes), axes=1)
@@ -192,5 +208,6 @@ class PhaseBelief:
         error = self._variance * np.eye(len(spread)) + REWARD_NOISE * spread
         row = released / 2.0 ** (CONTRIBUTION_BITS + factors.WEIGHT_BITS)
         # Weights are about the base rate, but contributions are about ½, which moves a sum the least.
+        self._observed.temper(KEPT)
         self._observed.learn(shape, error, row - self._base * shape[:, 0])
         self._begin()

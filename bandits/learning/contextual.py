@@ -1,8 +1,9 @@
 """People with private decision sets: one row a person, served once each, in order.
 
 A person's row holds the coordinates of their candidates, then what each candidate would pay.  They are
-shown scores of their own candidates under what was released before, and ties fall by a coin of their
-own slot: no coin of one slot depends on another person's data.
+shown scores of their own candidates under what was released before, and ties fall by coins of their
+own slot, which also choose who is shown one at random, if a belief has a share of such people: no coin
+of one slot depends on another person's data.
 """
 
 from collections.abc import Callable, Iterable
@@ -353,7 +354,8 @@ class ContextualCourse(Course):
     def ask(self, context: Floats | None) -> Actions:
         """Return the place of the candidate that this person is shown; −1 if nothing is on offer.
 
-        Who is offered nothing adds nothing.
+        Who is offered nothing adds nothing.  A belief's share `uniform` of people, if it has one, is shown
+        one of what is on offer at random: their slots' coins choose both who and what.
         """
         # Coins are drawn before it is known what is on offer: else the coins of later slots would depend on
         # this person's context.
@@ -363,6 +365,9 @@ class ContextualCourse(Course):
         if offer is not None:
             phi = self._features(offer[0])
             best = pick(self._learner.scores(phi), ties)
+            # The largest of K coins says nothing of which it is, and its K-th power is uniform in [0, 1].
+            if ties.max() ** self.candidates < getattr(self._learner.belief, "uniform", 0.0):
+                best = pick(np.where(offer[1] == np.arange(self.candidates), 0.0, -np.inf), ties)
             # a copy: a view would keep the features of all candidates
             action, self._played[slot] = int(offer[1][best]), phi[best].copy()
         self._actions.append(action)

@@ -8,7 +8,8 @@ from bandits.statistics.arrays import Floats
 class LinearPosterior:
     """What is observed: J = ΣHᵀR⁻¹H, `information` [size, size], and h = ΣHᵀR⁻¹r, `moment` [size].
 
-    The prior N(0, Λ) is said when it is asked: the covariance is P = (Λ⁻¹ + J)⁻¹ and the mean Ph.
+    Tempered observations count for a power of their likelihood.  The prior N(0, Λ) is said when it is asked:
+    the covariance is P = (Λ⁻¹ + J)⁻¹ and the mean Ph.
     """
 
     def __init__(self, size: int) -> None:
@@ -20,6 +21,11 @@ class LinearPosterior:
         # Solving leaves it a little asymmetric, which would add up over many observations.
         self.information += (weighed[:, :-1] + weighed[:, :-1].T) / 2
         self.moment += weighed[:, -1]
+
+    def temper(self, kept: float) -> None:
+        """Take what was observed for this power of its likelihood: J and h fall in proportion."""
+        self.information *= kept
+        self.moment *= kept
 
     def covariance(self, variances: Floats) -> Floats:
         """Return P for a prior of independent weights of these variances; 0 keeps a weight at 0."""
