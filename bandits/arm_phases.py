@@ -34,7 +34,8 @@ class ArmPhases(ArmDesign):
 
     `law` is the noise of a block's sum: "laplace" of scale 1/`epsilon`, pure, or "gaussian" of
     deviation `sigma` (left out, the least that is proved to meet (`epsilon`, `delta`)).  A block
-    has `block` people at least, and no more than half of those that its arm has had, where that is more.
+    has `block` people at least, and no more than half of those that its arm has had, where that is more and
+    arms are "apart".
     With `delays` a record ends with a number more: how many people ask before this one answers, `rounds`
     or NaN for never.  In a session that is seen as it happens; the proof is the same.
     With `counts`, a share of ε, the number of answers of every arm is released at the end, with Laplace

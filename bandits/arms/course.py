@@ -36,7 +36,7 @@ class ArmCourse(Course):
         self.shuffled = subject.bits.size if self._fixed else 0
         self._belief = subject.prior()
         # all arms are tried where that takes a small part of the run
-        self._hope = min(subject.rounds / (TRIES * subject.arms * subject.first), 1.0)
+        self._hope = min(subject.rounds / (TRIES * subject.unknown * subject.first), 1.0)
         #: last person of a block, and what was learned of it
         self._learned: deque[tuple[int, int, int, float, float]] = deque()
         self._shown: list[int] = []

@@ -160,11 +160,15 @@ class ArmDesign(Calibrated):
     def first(self) -> int:
         """Return how many people the first block has, and every later one at least."""
         worth = BEST_WORTH if self.index == "top-two" else WORTH
-        unknown = self.arms if self._points is None else min(self.arms, self._points.dimension + 1)
         # As large as the noise asks for, but never so large that the run ends before every unknown mean is
         # tried twice.
-        first = min(worth * self.noise_deviation, self.rounds / (2 * unknown))
+        first = min(worth * self.noise_deviation, self.rounds / (2 * self.unknown))
         return max(ceil(first), self.block, 2 if self.law == "shuffled" else 1)
+
+    @property
+    def unknown(self) -> int:
+        """Return how many numbers all means follow from: those of arms, or of a linear function."""
+        return self.arms if self._points is None else min(self.arms, self._points.dimension + 1)
 
     @property
     def growth(self) -> Fraction:
@@ -176,7 +180,9 @@ class ArmDesign(Calibrated):
         if self.memory is not None:
             before = min(before, self.memory)
         most = int(self.growth * before)
-        return max(self.first, most if self.index == "top-two" else min(most, people // 2))
+        # A block tells of other arms too where means are linear, and has a proved error in a search.
+        apart = self._points is None and self.index != "top-two"
+        return max(self.first, min(most, people // 2) if apart else most)
 
     @property
     def most_sums(self) -> int:
