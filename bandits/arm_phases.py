@@ -86,10 +86,11 @@ class ArmPhases(ArmDesign):
         """Return intervals of the arms' mean rewards, all of which hold with probability `level`.
 
         Of rewards clipped to [0, 1] that have one mean an arm and are independent of the past, given the arm
-        and what is on offer.  Who does not answer counts with ½, or with `counts` not at all, if silence does
-        not depend on the reward; nor does who was shown another arm than their block's.  They hold although
-        arms are chosen by earlier sums, for a run that ends when released numbers say so.  Where late answers
-        count, they are of a run that has ended.
+        and what is on offer.  Who has not answered when the run ends counts with ½, which is right where such
+        people have one mean too; or with `counts` not at all, if silence and lateness do not depend on the
+        reward; nor does who was shown another arm than their block's.  They hold although arms are chosen by
+        earlier sums, for a run that ends when released numbers say so.  Where late answers count, they are of
+        a run that has ended.
         """
         low, high = self.statement.intervals(self.released(view), level, self.answers(view))
         of = "the arms' mean rewards" + (", of who answered" if self.counts else ", ½ without an answer")
@@ -128,12 +129,13 @@ class ArmPhases(ArmDesign):
     def report(self, view: View) -> dict[str, object]:
         """Return what an experiment asks: an arm with its error, and all that may be the best.
 
-        With a `memory` nothing is known, as arms have no one mean.  The chance that a wrong arm is
-        named with an error of α or less, at any time, is at most α.
+        With a `memory` nothing is known, as arms have no one mean, and with `counts` intervals alone.  The
+        chance that a wrong arm is named with an error of α or less, at any time, or at the end where late
+        answers count, is at most α; means are those of `accuracy`.
         """
-        if self.memory is not None:
+        if self.memory is not None or self.counts:
             return {}
-        evidence = self.statement.order(self.released(view))
+        evidence = self.statement.order(self.released(view), at_end=self.takes_late)
         arm, error = evidence.best()
         may_be = evidence.may_be_best(Fraction(1, 20))
         return {"best": arm, "error": error, "may_be_best": may_be}
@@ -154,12 +156,17 @@ class ArmPhases(ArmDesign):
         """
         if self.memory is not None:
             raise InputError("with a memory, arms have no one mean", "leave memory out")
+        public = getattr(view, "public", {})
         for name in ("arms", "ends", "sums", "uncounted"):
-            if name not in view.public:
+            if name not in public:
                 raise InputError(f"a view has no {name}", "give what `play`, or a session, shows to all")
-        played, ends, sums = (view.public[name].tolist() for name in ("arms", "ends", "sums"))
-        if self.takes_late and len(sums) != len(ends) + self.arms:
+        played, ends, sums = (public[name].tolist() for name in ("arms", "ends", "sums"))
+        if self.takes_late and len(sums) == len(ends):
             raise InputError("answers may still come, and would count", "end the run, and give what it shows")
+        late, counted = (self.arms, self.arms * bool(self.counts)) if self.takes_late else (0, 0)
+        found = len(sums) - len(ends), len(public.get("answers", ())), max(played, default=0) < self.arms
+        if found != (late, counted, True):
+            raise InputError("the view is of another bandit", "give one of a run of this one")
         uncounted, before = np.unique(view.public["uncounted"]), 0
         for last, released in zip(ends, sums, strict=False):  # the block under way has no sum yet
             others = int(np.diff(np.searchsorted(uncounted, (before + 1, last + 1)))[0])

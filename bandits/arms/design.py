@@ -89,9 +89,12 @@ class ArmDesign(Calibrated):
         one_of("belief", self.belief, BELIEFS)
         if self.delays and not self.takes_late:
             raise InputError("this bandit takes no late answers", "leave delays out")
-        if not 0 <= self.counts < 1 or (self.counts and not (self.takes_late and self.law == "laplace")):
-            right = "it is a share of ε below 1, with Laplace noise where late answers count"
-            raise InputError(f"counts is {float(self.counts):.6g}", right)
+        if type(self.delays) is not bool:
+            raise InputError(f"delays is {str(self.delays)[:40]}", "it is true or false")
+        fits = isinstance(self.counts, Fraction) and (self.counts == 0 or SMALLEST <= self.counts < 1)
+        if not fits or (self.counts and not (self.takes_late and self.law == "laplace")):
+            right = "it is a fraction, a share of ε below 1, with Laplace noise where late answers count"
+            raise InputError(f"counts is {str(self.counts)[:40]}", right)
         if not isinstance(self.level, Fraction) or not 0 < self.level <= 1:
             raise InputError(f"level is {str(self.level)[:40]}", "it is above 0, at most 1")
         self._check_noise()

@@ -44,11 +44,17 @@ class ArmSums:
             at = tilt**2 / 4 if self.bits else (tilt * scale) ** 2  # a fair coin's, at most
             yield tilt, (-log1p(-at) if self.law == "laplace" else at / 2) * (1 + 1e-9)
 
-    def order(self, blocks: Iterable[Block] = ()) -> ArmOrder:
-        """Return the evidence of these blocks on the arms' order."""
+    def order(self, blocks: Iterable[Block] = (), *, at_end: bool = False) -> ArmOrder:
+        """Return the evidence of these blocks on the arms' order.
+
+        With `at_end`, of all of them together: where answers may come in later sums, those of a block before
+        that are not yet what its people's rewards add up to.
+        """
         known = ArmOrder(self.arms, self.tilts(), 2.0**-CONTRIBUTION_BITS)
         for block in blocks:
-            known.add(*block)
+            known.add(*block, compare=not at_end)
+        if at_end:
+            known.compare()
         return known
 
     def intervals(

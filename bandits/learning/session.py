@@ -225,13 +225,17 @@ class Session:
             self._take(ticket, line)
         return ticket
 
+    @_alone
     def ask_many(self, people: int, context: ArrayLike | None = None) -> list[Ticket]:
         """Issue the tickets of the next `people` slots, who are offered the same; as `ask`, one by one.
 
-        Raises `InputError`, taking no slot, if fewer are left.
+        Raises `InputError`, taking no slot, if fewer are left, or if a batch's shuffled bits come between.
         """
-        if type(people) is not int or not 1 <= people <= self.slots - self.asked:
-            raise InputError(f"asked for {people} tickets", f"{self.slots - self.asked} slots are left")
+        left = self.slots - self.asked
+        if self._course.shuffled:
+            left = min(left, 1)
+        if type(people) is not int or not 1 <= people <= left:
+            raise InputError(f"asked for {str(people)[:40]} tickets", f"give a whole number, 1 to {left}")
         return [self.ask(context) for _ in range(people)]
 
     @_alone
@@ -285,6 +289,8 @@ class Session:
     @_alone
     def public(self) -> dict[str, NDArray[Any]]:
         """Return what everybody may see so far, without ending the session: a function of releases."""
+        if self._ended:
+            return dict(self.result().public)  # what an interrupted end did not release yet, too
         return dict(self._course.view().public)
 
     @_alone

@@ -6,7 +6,7 @@ All of it is public.  The digests of its files stand in the claim, so that anoth
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from math import inf, prod
@@ -145,13 +145,19 @@ def of_table(points: Any) -> Space:
     texts, which are categories.  Points of which only names are given are all equally far apart.  Raises
     `InputError` as for a file.
     """
-    if isinstance(points, Sequence) and not isinstance(points, str):
-        points = {CALLED: points, "point": points}
+    right = "give names, columns by name, or a data frame"
+    if isinstance(points, str | bytes):
+        raise InputError("these are no points", right)
     try:
+        if not isinstance(points, Mapping) and not hasattr(points, "columns"):
+            return _of_names([_written(name) for name in points])
         names = list(points.keys() if isinstance(points, Mapping) else points.columns)
-        cells = {str(name): [_written(cell) for cell in points[name]] for name in names}
+        header = [str(name).strip() for name in names]
+        if len(set(header)) < len(header):
+            raise InputError("a column has no name, or that of another", "name each once", "the table")
+        cells = {name: [*map(_written, points[key])] for name, key in zip(header, names, strict=True)}
     except (AttributeError, TypeError, KeyError):
-        raise InputError("these are no points", "give names, columns by name, or a data frame") from None
+        raise InputError("these are no points", right) from None
     if len({len(column) for column in cells.values()}) != 1:
         raise InputError("the columns are not of one length", "give a cell of each for every point")
     units = _units(cells, "the table")
@@ -159,9 +165,22 @@ def of_table(points: Any) -> Space:
     return replace(_of_columns(columns, units, {}, None, "the table"), source="a table")
 
 
+def _of_names(names: list[str]) -> Space:
+    """Return points that are values of one category, whatever the names look like."""
+    _enough(len(names), "the table")
+    called = _named(names, len(names), "the table")
+    axis = Axis("point", values=called)
+    points = np.array([axis.scaled(name)[0] for name in called])
+    return Space(called, points.tobytes(), (axis,), source="a table")
+
+
 def _written(cell: Any) -> str:
-    """Return a cell as a file has it; what is missing is empty, and refused where a number belongs."""
-    return "" if cell is None or cell != cell else str(cell).strip()  # noqa: PLR0124
+    """Return a cell as a file has it; what is missing, or no single value, is empty: refused for a number."""
+    try:
+        missing = cell is None or bool(cell != cell)  # noqa: PLR0124
+    except (TypeError, ValueError):
+        missing = True
+    return "" if missing else str(cell).strip()
 
 
 def _units(header: Iterable[str], where: Path | str) -> dict[str, str]:

@@ -42,11 +42,19 @@ class ArmOrder:
         self._people, self._noises, self._totals = (np.zeros(arms) for _ in range(3))
         self._beats = np.zeros((arms, arms))  #: log of the largest product so far that a beats b
 
-    def add(self, arm: int, people: int, total: float, noises: int = 1) -> None:
-        """Add a block of an arm: how many rewards, the sum of them and of noises, and how many these are."""
+    def add(self, arm: int, people: int, total: float, noises: int = 1, *, compare: bool = True) -> None:
+        """Add a block of an arm: how many rewards, the sum of them and of noises, and how many these are.
+
+        Without `compare` it is no evidence by itself, only together with what is added next.
+        """
         self._people[arm] += people
         self._noises[arm] += noises
         self._totals[arm] += total
+        if compare:
+            self.compare()
+
+    def compare(self) -> None:
+        """Take what was added so far for evidence."""
         leader = int(np.argmax(self._means()))
         others = self._worth_comparing(leader)
         if len(others):

@@ -9,7 +9,7 @@ from tests.bandits.dots import drawn_dots
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["bandits", "bandit-points", "sessions", "local-bandits"])
+@pytest.mark.parametrize("page", ["bandits", "sessions", "local-bandits"])
 def test_examples_run(root, page):
     failed, tried = doctest.testfile(
         str(root / "docs" / f"{page}.md"), module_relative=False, encoding="utf-8"

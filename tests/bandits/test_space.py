@@ -7,6 +7,7 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from audits.certificate.document import describe_subject
@@ -18,6 +19,7 @@ from bandits.learning import contextual
 from bandits.learning.contextual import in_ball
 from bandits.learning.session import Session
 from bandits.space.points import MAX_POINTS, Axis, grid, of_matrix
+from bandits.space.reading import of_table
 from bandits.space.reading import read as read_space
 from bandits.statistics import clipped_sums, first_moments, kernels
 from dpaccount.documents import parse_toml
@@ -559,3 +561,30 @@ def test_bandits_of_other_spaces_never_share_a_map(tmp_path):
     assert again.features is bandits[-1].features
     with pytest.raises(ValueError, match="read-only"):
         again.public_people[0] = 0  # what is shared is nobody's to change
+
+
+def test_points_from_python_are_those_of_a_file(tmp_path):
+    """Names, columns by name with a unit, a data frame: the same points as those read from a file."""
+    (tmp_path / "points.csv").write_text("name ,dose (mg),maker\na,50,A\nb,20.5,B\nc,30,A\n")
+    filed = space(tmp_path, points=(tmp_path / "points.csv").read_text())
+    columns = {"name ": ["a", "b", "c"], "dose (mg)": [50, 20.5, "30"], "maker": ["A", "B", "A"]}
+    for points in (columns, pd.DataFrame(columns)):
+        made = of_table(points)
+        assert (made.names, made.axes) == (filed.names, filed.axes)
+        assert (made.points == filed.points).all()
+    for names in (["10", "11", "20"], np.array(["10", "11", "20"]), pd.Series(["10", "11", "20"])):
+        made = of_table(names)
+        assert made.names == ("10", "11", "20")
+        apart = np.linalg.norm(made.points[:, None] - made.points, axis=2)
+        assert apart == pytest.approx(1 - np.eye(3))
+
+
+@looped(
+    "wrong",
+    ["abc", None, 5, ["a"], ["a", "a"], ["a", None], {}, {"x": [1, 2], "y": [1]}, {"x": [1, None]},
+     {"x": [1, pd.NA]}, {"x": [1, float("nan")]}, {1: [1, 2], "1": [7, 9]}, {"x": [np.array([1, 2]), 3]},
+     pd.DataFrame([[1, 2], [3, 4]], columns=["x", "x"])],
+)  # fmt: skip
+def test_what_are_no_points_is_one_sentence(wrong):
+    with pytest.raises(InputError):
+        of_table(wrong)
