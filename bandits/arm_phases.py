@@ -65,14 +65,12 @@ class ArmPhases(ArmDesign):
 
         def sent(first: int, chosen: list[Actions]) -> Floats:
             rewards = told(first, chosen)
-            block = len(course.sums)
-            return self.bits.sent(noise, "block", block, rewards, tosses).astype(np.float64)
+            return self.bits.sent(noise, "block", len(course.sums), rewards, tosses).astype(np.float64)
 
         # tosses round rewards to bits, apart from a rehearsal's noise
         told, course, tosses = paid(data), self.course(noise, coins), np.random.default_rng((coins, 17))
-        delays = np.where(np.isnan(data[:, -1]), self.rounds, data[:, -1]) if self.delays else None
-        late = None if delays is None else delays.astype(np.int64)
-        return replay(course, None, sent if self.law == "shuffled" else told, late)
+        delays = data[:, -1].astype(np.int64) if self.delays else None
+        return replay(course, None, sent if self.law == "shuffled" else told, delays)
 
     def course(self, noise: Noise, coins: int) -> "ArmCourse":
         """Return a run for people who come one by one."""
@@ -92,27 +90,29 @@ class ArmPhases(ArmDesign):
         earlier sums, for a run that ends when released numbers say so.  Where late answers count, they are of
         a run that has ended.
         """
-        low, high = self.statement.intervals(self.released(view), level, self.answers(view))
+        blocks = [*self.released(view)]
+        low, high = self.statement.intervals(blocks, level, self._answers(view, blocks))
         of = "the arms' mean rewards" + (", of who answered" if self.counts else ", ½ without an answer")
         return {"means": accuracy.interval(low, high, level, of)}
 
     def by_arm(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, list[Any]]:
         """Return columns for a data frame, with a row for every arm: people, noisy mean and interval.
 
-        `people` are who counted, `mean` is None of nobody, and not clipped; `low` and `high` are as in
-        `accuracy`.  With `counts`, `answers` has their noisy number, and a mean is of those who answered.
+        `people` is how many people counted.  `mean` is not clipped, and None for an arm without people.
+        `low` and `high` are as in `accuracy`.  With `counts`, `answers` is the noisy number of people who
+        answered, and means are of those people.
         """
-        blocks, told = [*self.released(view)], self.answers(view)
-        people, rest = np.zeros(self.arms, dtype=np.int64), np.zeros(self.arms)
-        for arm, counted, released, _ in blocks:
-            people[arm] += counted
-            rest[arm] += released - counted / 2
-        low, high = self.statement.intervals(blocks, level, told)
-        of = people if told is None else np.round(told[0], 1)
-        gain = self.bits.gain if self.law == "shuffled" else 1.0
+        statement, blocks = self.statement, [*self.released(view)]
+        told, (people, _, rest) = self._answers(view, blocks), statement.totals(blocks)
+        low, high = statement.intervals(blocks, level, told)
+        of, gain = people if told is None else np.round(told[0], 1), statement.gain
         means = [0.5 + part / n / gain if n >= 1 else None for part, n in zip(rest.tolist(), of, strict=True)]
         names = [*map(str, range(self.arms))] if self.space is None else [*self.space.names]
-        columns: dict[str, list[Any]] = {"arm": names, "people": people.tolist(), "mean": means}
+        columns: dict[str, list[Any]] = {
+            "arm": names,
+            "people": [*map(int, people)],
+            "mean": means,
+        }
         columns |= {"low": low.tolist(), "high": high.tolist()}
         return columns if told is None else columns | {"answers": of.tolist()}
 
@@ -140,14 +140,13 @@ class ArmPhases(ArmDesign):
         may_be = evidence.may_be_best(Fraction(1, 20))
         return {"best": arm, "error": error, "may_be_best": may_be}
 
-    def answers(self, view: View) -> tuple[Floats, float] | None:
+    def _answers(self, view: View, blocks: list[Block]) -> tuple[Floats, float] | None:
         """Return the noisy number of answers by arm, and the scale of its noise; None without `counts`."""
         if not self.counts:
             return None
-        counts = np.zeros(self.arms)
-        for arm, people, *_ in self.released(view):
-            counts[arm] += people / 2
-        return counts + np.asarray(view.public["answers"]) / 2, float(1 / (self.epsilon * self.counts))
+        people, *_ = self.statement.totals(blocks)
+        # what is released is half of those who answered less those who did not
+        return (people + np.asarray(view.public["answers"])) / 2, float(1 / (self.epsilon * self.counts))
 
     def released(self, view: View) -> Iterator[Block]:
         """Yield of every released sum its arm, the people counted, their noisy rewards, and its noises.
@@ -167,7 +166,7 @@ class ArmPhases(ArmDesign):
         found = len(sums) - len(ends), len(public.get("answers", ())), max(played, default=0) < self.arms
         if found != (late, counted, True):
             raise InputError("the view is of another bandit", "give one of a run of this one")
-        uncounted, before = np.unique(view.public["uncounted"]), 0
+        uncounted, before = np.unique(public["uncounted"]), 0
         for last, released in zip(ends, sums, strict=False):  # the block under way has no sum yet
             others = int(np.diff(np.searchsorted(uncounted, (before + 1, last + 1)))[0])
             people = last - before - others

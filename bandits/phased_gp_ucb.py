@@ -16,7 +16,7 @@ Why it forgets, and explores: the mean alone can lock in, where a world is one t
 as low rewards with one narrow peak.  Weights, not the level, fit the low rewards of what it plays, and carry
 them to what it does not: at a peak of .9 it once expected −.4 ± .2.  Rows of what it plays, at .1, agree with
 it, so no check of their errors can tell, and its certainty grows.  So a row takes earlier ones for a power
-`KEPT` of their likelihood (as Grünwald & van Ommen 2017, arXiv 1412.3730, temper one), and what is not
+`TEMPERED` of their likelihood (as Grünwald & van Ommen 2017, arXiv 1412.3730, temper one), and what is not
 played returns to the prior; meanwhile a few people at random show the rest.
 """
 
@@ -44,7 +44,7 @@ LEVEL_SPREAD = 0.2  #: of the level about the base rate, in proportion to it too
 REWARD_NOISE = 0.25  #: mean square of a centred reward, which is ±½
 STEADY = 0.3  #: of g's first entry, the same for all, where the others have root mean square 1
 CENTRED = 0.8  #: share of the policy's mean feature that is taken off
-KEPT = 0.87  #: power of earlier rows' likelihoods that a row leaves
+TEMPERED = 0.87  #: power of earlier rows' likelihoods that a row leaves
 UNIFORM = 0.2  #: share of people shown a candidate at random, times √t, t a phase's first slot
 FIRST_PHASE = 8  #: people of a phase
 GROWTH = Fraction(1, 16)  #: of a phase over the people before it, where that is more
@@ -208,6 +208,6 @@ class PhaseBelief:
         error = self._variance * np.eye(len(spread)) + REWARD_NOISE * spread
         row = released / 2.0 ** (CONTRIBUTION_BITS + factors.WEIGHT_BITS)
         # Weights are about the base rate, but contributions are about ½, which moves a sum the least.
-        self._observed.temper(KEPT)
+        self._observed.temper(TEMPERED)
         self._observed.learn(shape, error, row - self._base * shape[:, 0])
         self._begin()

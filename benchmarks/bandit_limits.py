@@ -150,7 +150,7 @@ ARMS = (
 
 
 def public_arms(seeds: range = range(90_000, 90_048)) -> Rows:
-    """Yield regret of `arm-phases` at pure ε, beside the same with next to no noise."""
+    """Yield regret of `arm-phases` at pure ε, beside the same with almost no noise."""
     for what, draw, epsilon, people, behind in ARMS:
         shares: tuple[list[float], list[float]] = ([], [])
         for seed in seeds:

@@ -56,9 +56,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if not late and test in nightly and item.get_closest_marker("slow"):
             case, share = kept[test], nightly[test]
             kept[test] += 1
-            late = (
-                share == 0 or case % share != case // share % share
-            )  # no parameter of a product is left out
+            # along a diagonal, so that no parameter of a product is left out
+            late = share == 0 or case % share != case // share % share
         if late:
             item.add_marker("nightly")
 

@@ -134,10 +134,10 @@ def scope(document: dict[str, Any]) -> Iterator[str]:
     steps = document["proved"]["derivation"]
     late = any(s["rule"] == "assume_rounds" and "participations" in s["with"] for s in steps)
     if late and family:  # a record that holds the time of its person's answer has one more number
+        # arms have a reward each; candidates have coordinates, too
         names = ("arms",) if "arms" in held else ("candidates", "dimension")
-        sizes = [exact_of(held[name], name) for name in names]
-        arms, dimension = (*sizes, 0)[:2]
-        if arms is None or dimension is None or len(seen["left"]) <= arms * (dimension + 1):
+        count, dimension = [*(exact_of(held[name], name) for name in names), Fraction(0)][:2]
+        if count is None or dimension is None or len(seen["left"]) <= count * (dimension + 1):
             yield NONE_LATE
 
 

@@ -1,8 +1,8 @@
 """What is believed of the arms' means: normal, for every arm apart or linear in its point.
 
 An arm's noisy sum over n people, less ½ each, is n(m − ½) plus an error: that of n rewards, and the noises of
-its blocks.  An answer may be late, and enter the sum of the arm's next block.  So an arm's blocks are taken
-together: all of its people stand beside all of its answers.
+its blocks.  A late answer enters the sum of the arm's next block.  So an arm's blocks are pooled: the number
+of all its people, and the sum of all its answers.
 """
 
 from typing import Final
@@ -55,8 +55,9 @@ class ArmBelief:
 class ApartBelief(ArmBelief):
     """Means about a level that the noisy sums themselves say (empirical Bayes).
 
-    Without it an arm that nobody was shown would be expected at ½, wherever all others are.  Their spread is
-    not learned: of many arms that are alike and one that is better, the better one would be taken for noise.
+    With a fixed level, an arm that has not been played would be expected to pay ½, whatever the others pay.
+    The spread is fixed: among many equal arms and one better arm, a learned spread takes the better arm for
+    noise.
     """
 
     def means(self) -> Floats:
@@ -71,8 +72,8 @@ class ApartBelief(ArmBelief):
     def draw(self, width: float, hope: float, coins: np.random.Generator) -> Floats:
         """Return a draw of the means, whose spread is `width` times the belief's.
 
-        With a `hope` of 1 an arm is taken for one of the better ones before it is known, and for ½ at
-        least: who was unlucky at first is tried again, and everyone once.  With 0 it is one like the others.
+        With a `hope` of 1, the prior mean is one spread above the level, and at least ½ for an arm that has
+        not been played: every arm is tried, and tried again after a bad start.  With 0, it is the level.
         """
         level, spread, precision, moment = self._posterior()
         hoped = hope * np.where(self._people > 0, spread, max(spread, 0.5 - level))

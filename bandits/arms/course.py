@@ -35,7 +35,7 @@ class ArmCourse(Course):
         self._coins = np.random.default_rng(coins)  # apart from the noise
         self.shuffled = subject.bits.size if self._fixed else 0
         self._belief = subject.prior()
-        # all arms are tried where that takes a small part of the run
+        # Every arm is tried if that takes a small part of the run.
         self._hope = min(subject.rounds / (TRIES * subject.unknown * subject.first), 1.0)
         #: last person of a block, and what was learned of it
         self._learned: deque[tuple[int, int, int, float, float]] = deque()
@@ -83,8 +83,8 @@ class ArmCourse(Course):
     def _scores(self) -> Floats:
         """Return one number for each arm, the largest of which is played, from public numbers."""
         if self._subject.index == "thompson":
-            # What is found last serves nobody, so draws narrow to the mean. Arms that change must be tried
-            # for ever: with a memory the spread stays.
+            # Exploration at the end pays off for nobody, so draws narrow to the mean. Arms that change must
+            # be explored throughout: with a memory, the spread stays.
             fading = sqrt(self._hope) * EXPLORE * (1 - len(self._shown) / self._subject.rounds)
             width = fading if self._subject.memory is None else EXPLORE / 2
             return self._belief.draw(width, self._hope, self._coins)

@@ -10,7 +10,7 @@ import numpy as np
 
 from bandits.arms.beliefs import ApartBelief, ArmBelief, LinearBelief
 from bandits.arms.sums import ArmSums
-from bandits.learning.arrivals import Answered
+from bandits.learning.arrivals import Answered, with_delays
 from bandits.learning.contextual import SEVERAL, Calibrated, together
 from bandits.learning.shuffled_bits import ShuffledBits
 from bandits.space.points import Space
@@ -87,10 +87,10 @@ class ArmDesign(Calibrated):
             raise InputError("top-two looks for one best arm", "leave memory out")
         one_of("index", self.index, INDICES)
         one_of("belief", self.belief, BELIEFS)
-        if self.delays and not self.takes_late:
-            raise InputError("this bandit takes no late answers", "leave delays out")
         if type(self.delays) is not bool:
             raise InputError(f"delays is {str(self.delays)[:40]}", "it is true or false")
+        if self.delays and not self.takes_late:
+            raise InputError("this bandit takes no late answers", "leave delays out")
         fits = isinstance(self.counts, Fraction) and (self.counts == 0 or SMALLEST <= self.counts < 1)
         if not fits or (self.counts and not (self.takes_late and self.law == "laplace")):
             right = "it is a fraction, a share of ε below 1, with Laplace noise where late answers count"
@@ -210,11 +210,9 @@ class ArmDesign(Calibrated):
 
     def domain(self) -> Domain:
         """Return one row per person: what each arm would pay, in [0, 1], NaN as ½; with `delays`, when."""
-        arms, late = self.arms, 1 if self.delays else 0
-        never = float(self.rounds)
-        low, high = (0.0,) * (arms + late), (1.0,) * arms + (never,) * late
-        nothing = (0.5,) * arms + (never,) * late
-        return Domain(self.rounds, low, high, (False,) * arms + (True,) * late, nothing)
+        arms = self.arms
+        plain = Domain(self.rounds, (0.0,) * arms, (1.0,) * arms, (False,) * arms, (0.5,) * arms)
+        return with_delays(plain) if self.delays else plain
 
     def proof(self, delta: Fraction) -> Theorem:
         """One clipped number a person, in one sum, whichever; everyone sees arms and sums."""

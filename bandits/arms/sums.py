@@ -31,6 +31,11 @@ class ArmSums:
     scale: float
     bits: ShuffledBits | None
 
+    @property
+    def gain(self) -> float:
+        """Return by how much what is summed moves with a reward, per unit."""
+        return self.bits.gain if self.bits else 1.0
+
     def tilts(self) -> Iterator[tuple[float, float]]:
         """Yield λ and ψ(λ): −ln(1 − λ²/ε²) or λ²σ²/2.
 
@@ -57,20 +62,25 @@ class ArmSums:
             known.compare()
         return known
 
+    def totals(self, blocks: Iterable[Block]) -> tuple[Floats, Floats, Floats]:
+        """Return by arm its people, its noises, and the noisy sum of its rewards less ½ each."""
+        people, noises, rest = (np.zeros(self.arms) for _ in range(3))
+        for arm, counted, released, noisy in blocks:
+            people[arm] += counted
+            noises[arm] += noisy
+            rest[arm] += released - counted / 2
+        return people, noises, rest
+
     def intervals(
         self, blocks: Iterable[Block], level: Fraction, told: tuple[Floats, float] | None = None
     ) -> tuple[Floats, Floats]:
         """Return both ends of intervals in [0, 1] of all arms' means, which hold together with `level`.
 
-        Without `told`, everybody's reward is in the sums; with it, of those who answered alone, the noisy
-        number of whom it is, with the scale of its Laplace noise.  The true numbers then lie between two
-        ends; n in the bound is the larger one, and a mean is the worst over both.
+        `told` is the noisy number of answers by arm, and the scale of its Laplace noise: means are then of
+        those who answered, their true number lies between two ends, and an interval is the worst over both.
+        Without it, everybody counts.
         """
-        people, noises, total = (np.zeros(self.arms) for _ in range(3))
-        for arm, counted, released, noisy in blocks:
-            people[arm] += counted
-            noises[arm] += noisy
-            total[arm] += released
+        people, noises, rest = self.totals(blocks)
         reach = np.full(self.arms, np.inf)
         missed = confidence.missed(level) / (1 if told is None else 2)
         fewest = most = people
@@ -83,7 +93,7 @@ class ArmSums:
         rarity = log(2 * TILTS * self.arms) + log(missed.denominator) - log(missed.numerator)
         for tilt, growth in self.tilts():
             reach = np.minimum(reach, (rarity + tilt**2 * most / 8 + growth * noises) / tilt)
-        gain, rest = self.bits.gain if self.bits else 1.0, total - people / 2
+        gain = self.gain
         # rewards are rounded to the grid, and what is above in floating point
         reach = reach * (1 + 1e-9) + most * 2.0**-CONTRIBUTION_BITS
         some, all_ = np.maximum(fewest, 1), np.maximum(most, 1)

@@ -28,6 +28,16 @@ Answered = NDArray[np.bool_]  #: by slot of a batch: whether its person answered
 TOLD = Domain(1, (-(2.0**20),), (2.0**20,), (False,))
 
 
+def with_delays(people: Domain) -> Domain:
+    """Return a domain whose records end with a number more: how many people ask before this one answers.
+
+    As many as there are, or NaN, means never.
+    """
+    never = float(people.rows)
+    low, high = (*people.low, 0.0), (*people.high, never)
+    return Domain(people.rows, low, high, (*people.integer, True), (*people.nothing, never))
+
+
 class Course(Protocol):
     """One run of a bandit over people in order; all that it learns passes through its noise."""
 

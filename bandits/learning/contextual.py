@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.learning.arrivals import Actions, Answered, Course, name_of, paid, replay
+from bandits.learning.arrivals import Actions, Answered, Course, name_of, paid, replay, with_delays
 from bandits.learning.features import RADIUS, Features, PrincipalFeatures, feature_map, kernel_of, principal
 from bandits.learning.nystrom import NystromFeatures
 from bandits.space.points import Space
@@ -300,10 +300,7 @@ class MomentBandit(Contextual):
     def domain(self) -> Domain:
         """Return one row per person: coordinates, what each candidate would pay, and with `delays` when."""
         plain = super().domain()
-        if not self.delays:
-            return plain
-        low, high, never = (*plain.low, 0.0), (*plain.high, float(self.rounds)), float(self.rounds)
-        return Domain(self.rounds, low, high, (*plain.integer, True), (*plain.nothing, never))
+        return with_delays(plain) if self.delays else plain
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""

@@ -166,7 +166,7 @@ def of_table(points: Any) -> Space:
 
 
 def _of_names(names: list[str]) -> Space:
-    """Return points that are values of one category, whatever the names look like."""
+    """Return points that have only names, even if these are numbers: all equally far apart."""
     _enough(len(names), "the table")
     called = _named(names, len(names), "the table")
     axis = Axis("point", values=called)

@@ -45,7 +45,7 @@ class ArmOrder:
     def add(self, arm: int, people: int, total: float, noises: int = 1, *, compare: bool = True) -> None:
         """Add a block of an arm: how many rewards, the sum of them and of noises, and how many these are.
 
-        Without `compare` it is no evidence by itself, only together with what is added next.
+        With `compare` false, the block is only added: call `compare` after the last one.
         """
         self._people[arm] += people
         self._noises[arm] += noises

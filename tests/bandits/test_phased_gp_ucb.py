@@ -9,10 +9,10 @@ import pytest
 from bandits.learning.contextual import OFF, in_ball
 from bandits.phased_gp_ucb import (
     CENTRED,
-    KEPT,
     LEVEL_SPREAD,
     REWARD_NOISE,
     STEADY,
+    TEMPERED,
     UNIFORM,
     WEIGHT_SPREAD,
     PhasedGpUcb,
@@ -102,7 +102,7 @@ def test_rows_are_the_square_root_of_the_prefix_sums_of_phases(told):
 def test_the_mean_is_that_of_all_rows_at_once(told):
     """One regression on all released rows, each with its own noise, in place of one row after another.
 
-    For every row after it, a row counts for a power `KEPT` of its likelihood once more.
+    For every row after it, a row counts for a power `TEMPERED` of its likelihood once more.
     """
     learner, noise, _ = told
     root = factors.sqrt_toeplitz(4) / 2.0**factors.WEIGHT_BITS
@@ -111,7 +111,7 @@ def test_the_mean_is_that_of_all_rows_at_once(told):
         shape = sum(root[place - b] * learner.belief._shapes[b] for b in range(place + 1))
         spread = sum(root[place - b] ** 2 * learner.belief._spreads[b] for b in range(place + 1))
         inverse = np.linalg.inv(np.eye(6) / 4 + REWARD_NOISE * spread)
-        inverse *= KEPT ** (3 - place)
+        inverse *= TEMPERED ** (3 - place)
         precision += shape.T @ inverse @ shape
         row = gave / 2.0 ** (CONTRIBUTION_BITS + factors.WEIGHT_BITS)
         moment += shape.T @ inverse @ (row + 0.1 * shape[:, 0])  # the base rate is .1 below ½
