@@ -206,10 +206,7 @@ class FunctionCourse(Course):
 
     def ask(self, context: Floats | None) -> Actions:
         """Return a uniform action for a learner, and the current best one for a served person."""
-        brought = np.asarray(context, dtype=np.float64).ravel()
-        cell = (
-            self._grid.cell(float(brought[0])) if self.space is None else int(self._grid.cell_of(brought)[0])
-        )
+        cell = self._grid.cell(np.asarray(context, dtype=np.float64).ravel())
         if len(self._actions) < self._rounds:
             action = self._uniform[len(self._actions)]
             self._places.append(cell * self._grid.actions + action)

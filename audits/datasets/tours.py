@@ -29,6 +29,7 @@ from mechanisms.subject import Domain, Rows
 SEED = 1  #: of datasets that are drawn
 UNITS = 100  #: number of rows that are changed, one by one
 FEW_VALUES = 16  #: number of values up to which walks lead to every value of an integer column
+EACH_WAITS, SOME_WAIT = 64, 8  #: rows each of which answers late, one by one; of more rows, how many do
 MARKED = 48  #: maximum number of walks to rows that share a mark
 CROWDS, TIES, MOST_TIES = 30, 6, 5  #: walks between two crowds, and to equal rows; the most of these
 TOTALS_TO = 200  #: whole totals of a column at which one row is changed
@@ -43,6 +44,23 @@ def star(domain: Domain, relation: str, base: str, unit: int, records: Rows) -> 
         yield _changed(
             left, relation, base, unit, *((record, low + high - record) if moves else (low, record))
         )
+
+
+def waiting(domain: Domain, relation: str) -> Iterator[Pair]:
+    """Yield pairs in which a row, before at the low end, answers as late as all others, who are at one end.
+
+    A column of delays, in rows, is a whole number for which "never" is as many as there are rows.
+    """
+    # Where no more answers may wait than there is room for, one drives out another person's.
+    columns = zip(domain.low, domain.high, domain.integer, domain.nothing, strict=True)
+    each = 1 if domain.rows <= EACH_WAITS else domain.rows // SOME_WAIT
+    for column in [c for c, of in enumerate(columns) if of == (0.0, domain.rows, True, domain.rows)]:
+        for delay in (domain.rows // 2, domain.rows // 4):
+            for others, end in (("low", domain.high), ("high", domain.low)):
+                record = np.array([[*end[:column], delay, *end[column + 1 :]]])
+                base = crowd(domain.rows, float(delay), column, others)
+                for unit in range(1, domain.rows - delay + 1, each):
+                    yield from star(domain, relation, base, unit, record)
 
 
 def by_unit(domain: Domain, relation: str, base: str, units: list[int]) -> Iterator[Pair]:

@@ -190,6 +190,8 @@ def search(  # noqa: PLR0913
             run_tours(judge, domain, each, marks, batch_boundaries(proved), seed)
         for step in stepping(domain, relation) if len(about) > 1 else ():
             judge.run_pair(step, seed)
+    if len(about) == 1:
+        judge.along(tours.waiting(domain, relation), seed)
     phases = Phase.generate, Phase.target, Phase.shrink
     pair = st.one_of(*(pairs(domain, each, marks.numbers) for each in about))
     coins = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from(named_coins(seed, marks.numbers)))

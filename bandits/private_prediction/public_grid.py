@@ -28,8 +28,50 @@ Places = NDArray[np.int64]
 MAX_PLACES = 4096  #: places of one grid
 
 
+class OfContexts:
+    """Public contexts: equal cells of [0, 1], or those of a `space`, to which people's own are rounded."""
+
+    contexts: int
+    space: Space | None
+
+    @property
+    def law(self) -> Space | None:
+        """Return the contexts that are declared, with their law; without any they are uniform on [0, 1]."""
+        return None if self.space is None else self.space.contexts
+
+    @property
+    def numbers(self) -> int:
+        """Return how many numbers a context has."""
+        return 1 if self.law is None else self.law.dimension
+
+    def cell_of(self, contexts: Floats) -> Places:
+        """Return the cell of every context; beyond [0, 1] it is the nearest, and NaN is in the first."""
+        if self.law is not None:
+            return np.array([self._nearest(row) for row in np.atleast_2d(contexts)], dtype=np.int64)
+        known = np.nan_to_num(np.asarray(contexts, dtype=np.float64), nan=0.0)
+        cells: Places = np.floor(np.clip(known, 0.0, 1.0) * self.contexts).astype(np.int64)
+        return np.minimum(cells, self.contexts - 1)
+
+    def _nearest(self, context: Floats) -> int:
+        """Return the declared context nearest to this one; of equally near ones the first."""
+        away = np.clip(np.nan_to_num(context, nan=0.0), 0.0, 1.0) - self.law.points  # type: ignore[union-attr]
+        return int(np.argmin((away**2).sum(axis=1)))
+
+    def cell(self, context: Floats) -> int:
+        """Return the cell of one context, [numbers], as `cell_of` does."""
+        if self.law is not None:
+            return self._nearest(context)
+        within = 0.0 if isnan(context[0]) else min(max(float(context[0]), 0.0), 1.0)
+        return min(int(within * self.contexts), self.contexts - 1)
+
+    def rows(self, count: int, low: tuple[float, ...], high: tuple[float, ...]) -> Domain:
+        """Return rows of a context, well beyond what is clipped, and numbers from `low` to `high`."""
+        low, high = (-0.5,) * self.numbers + low, (1.5,) * self.numbers + high
+        return Domain(count, low, high, (False,) * len(low))
+
+
 @dataclass(frozen=True)
-class PublicGrid:
+class PublicGrid(OfContexts):
     """`actions` points and `contexts` cells, both of equal width, and the kernel of their pairs."""
 
     actions: int
@@ -55,11 +97,6 @@ class PublicGrid:
         """Return the number of pairs of an action and a cell."""
         return self.actions * self.contexts
 
-    @property
-    def law(self) -> Space | None:
-        """Return the contexts that are declared, with their law; without any they are uniform on [0, 1]."""
-        return None if self.space is None else self.space.contexts
-
     def weights(self) -> Floats | None:
         """Return the chance of every place, actions being uniform; None if all are alike."""
         if self.law is None or not self.law.weights:
@@ -84,32 +121,9 @@ class PublicGrid:
         """Return the middles that actions stand for."""
         return (actions + 0.5) / self.actions
 
-    def cell_of(self, contexts: Floats) -> Places:
-        """Return the cell of every context; beyond [0, 1] it is the nearest, and NaN is in the first."""
-        if self.law is not None:
-            return np.array([self._nearest(row) for row in np.atleast_2d(contexts)], dtype=np.int64)
-        known = np.nan_to_num(np.asarray(contexts, dtype=np.float64), nan=0.0)
-        cells: Places = np.floor(np.clip(known, 0.0, 1.0) * self.contexts).astype(np.int64)
-        return np.minimum(cells, self.contexts - 1)
-
-    def _nearest(self, context: Floats) -> int:
-        """Return the declared context nearest to this one; of equally near ones the first."""
-        away = np.clip(np.nan_to_num(context, nan=0.0), 0.0, 1.0) - self.law.points  # type: ignore[union-attr]
-        return int(np.argmin((away**2).sum(axis=1)))
-
     def contexts_in(self, data: Floats) -> Floats:
         """Return the contexts of people's rows."""
         return data[:, 0] if self.law is None else data[:, : self.law.dimension]
-
-    @property
-    def numbers(self) -> int:
-        """Return how many numbers a context has."""
-        return 1 if self.law is None else self.law.dimension
-
-    def cell(self, context: float) -> int:
-        """Return the cell of one context, as `cell_of` does."""
-        within = 0.0 if isnan(context) else min(max(context, 0.0), 1.0)
-        return min(int(within * self.contexts), self.contexts - 1)
 
     def place_of(self, contexts: Floats, actions: Places) -> Places:
         """Return the place of contexts with actions."""
@@ -117,10 +131,8 @@ class PublicGrid:
 
     def people(self, count: int, bound: Fraction) -> Domain:
         """Return rows of a context and a reward for each action, both well beyond what is clipped."""
-        reach = 4 * float(bound)
-        low = (-0.5,) * self.numbers + (-reach,) * self.actions
-        high = (1.5,) * self.numbers + (reach,) * self.actions
-        return Domain(count, low, high, (False,) * len(low))
+        reach = (4 * float(bound),) * self.actions
+        return self.rows(count, tuple(-most for most in reach), reach)
 
     def gram(self) -> Floats:
         """Return the kernel matrix of all places."""

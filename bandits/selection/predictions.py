@@ -1,22 +1,32 @@
-"""Which subject to predict with: chosen from public quantities, with the reason.
+"""Which subject to predict or to serve with, on public contexts: chosen from public quantities, with the reason.
 
-The choice reads ε, δ, how many predictions are wanted, the grid and the horizon; never data.  Subjects are
-compared by the root mean square error of a predicted reward, each as its own public model forecasts it.
+The choice reads ε, δ, how many predictions are wanted, the grid and the horizon; never data.  For predictions,
+subjects are compared by the root mean square error of a predicted reward, each as its own public model
+forecasts it; for people who are all served, by regret in rehearsals, which also say how many should learn.
 """
 
 from fractions import Fraction
+from functools import lru_cache, partial
+from math import sqrt
+from typing import Any
 
 import numpy as np
 
+from bandits.context_histogram import ContextHistogram
 from bandits.function_release import FunctionRelease
 from bandits.private_prediction import covariance
-from bandits.private_prediction.function_learner import START, FunctionLearner
+from bandits.private_prediction.function_learner import MIN_EIGENVALUE_SHARE, START, FunctionLearner
 from bandits.private_prediction.predictor import MAX_PREDICTIONS, share
 from bandits.private_prediction.public_grid import PublicGrid
-from bandits.selection.forecasts import Selection
+from bandits.selection.forecasts import Selection, Value
+from bandits.selection.rehearsals import PROXY, Runner, proved, race, stages
 from dpaccount.errors import out_of_range
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
 
 SHORT = 8  #: rounds below which there is one phase
+LEARNING = (Fraction(1, 8), Fraction(1, 4), Fraction(1, 2))  #: shares of people who learn for a function
+FEWEST = 64  #: people who are all served
 
 
 def choose(
@@ -47,6 +57,56 @@ def choose(
     return Selection(
         name, {key: kind}, f"forecast error of a reward in units of its bound, {wanted}: {listed}"
     )
+
+
+@lru_cache(maxsize=64)
+def choose_serving(
+    grid: PublicGrid, people: int, epsilon: Fraction, delta: Fraction, trials: int | None = None
+) -> Selection:
+    """Return the subject of least mean regret of `people` who are all served, and how many of them learn.
+
+    `context-histogram` learns from everybody, `function-release` from `rounds` and serves others (`served`).
+    Rewards in [−1, 1] are expected, and functions of the grid's kernel.
+    `people`: at least 64; many are rehearsed by 1,024, with noise in proportion.
+    `trials`: rehearsals of each subject at most.
+    Raises `InputError` for parameters that make no sense.
+    """
+    if epsilon <= 0 or not 0 <= delta < 1 or people < FEWEST:
+        raise out_of_range(f"epsilon > 0, 0 <= delta < 1 and at least {FEWEST} people")
+    count = min(people, PROXY)
+    bigger = Fraction(float(epsilon) * sqrt(people / count)).limit_denominator(1000)
+    of = {"actions": grid.actions, "contexts": grid.contexts, "space": grid.space, "epsilon": bigger}
+    histogram = ContextHistogram(rounds=count, low=Fraction(-1), **of)  # type: ignore[arg-type]
+    runners = [Runner("context-histogram", {"rounds": people}, partial(_serving, grid, histogram))]
+    of |= {"kernel": grid.kernel, "lengthscale": grid.lengthscale}
+    for law in ("k-norm", "gaussian") if delta else ("k-norm",):
+        for share in LEARNING:
+            learn, each = int(share * count), int(share * people)
+            released = FunctionRelease(
+                rounds=learn, served=count - learn, law=law, delta=delta if law == "gaussian" else Fraction(0), **of
+            )  # type: ignore[arg-type]
+            said: dict[str, Value] = {"rounds": each, "served": people - each, "law": law}
+            runners.append(Runner("function-release", said, partial(_serving, grid, released)))
+    return race(runners, stages(trials))
+
+
+def _serving(grid: PublicGrid, subject: Any, seed: int) -> float:
+    """Return the share of uniform play's regret in a world of the kernel."""
+    rng = np.random.default_rng([seed, 7])
+    features = grid.features(MIN_EIGENVALUE_SHARE)
+    drawn = features.phi @ rng.normal(0, sqrt(START[0]), features.size)
+    means = np.clip(drawn, -1, 1).reshape(grid.contexts, grid.actions)
+    weights = grid.weights()
+    law = None if weights is None else weights.reshape(means.shape).sum(axis=1)
+    count = subject.domain().rows
+    cells = rng.choice(grid.contexts, count, p=law)
+    contexts = (cells[:, None] + 0.5) / grid.contexts if grid.law is None else grid.law.points[cells]
+    of = means[cells]
+    paid = np.where(rng.random(of.shape) < (1 + of) / 2, 1.0, -1.0)
+    noise = rehearse(proved(subject), Rehearsal(np.random.SeedSequence([seed, 3])))
+    played = subject.play(np.hstack([contexts, paid]), noise, seed).own["action"]
+    best = of.max(axis=1)
+    return float((best - of[np.arange(count), played]).sum() / (best - of.mean(axis=1)).sum())
 
 
 class _Forecast(FunctionLearner):

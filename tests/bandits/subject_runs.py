@@ -47,6 +47,15 @@ RULES = (
     {"rule": "permute-and-flip"},
 )
 BANDITS = {
+    "context-histogram": Runs(
+        "joint",
+        {"rounds": 24, "actions": 3, "contexts": 3},
+        [
+            PREDICTED[0],
+            {"rounds": 20, "actions": 4, "contexts": 5, "epsilon": 2, "delta": 0.001},
+            {"low": -1, "high": 2, "delays": True},
+        ],
+    ),
     "function-release": Runs(
         "joint",
         BOX | {"served": 2, "phases": 2},

@@ -178,6 +178,6 @@ def test_contexts_beyond_their_range_are_clipped():
     grid = PublicGrid(3, 4, "matern-5/2", Fraction(1, 5))
     assert grid.cell_of(np.array([-3.0, np.nan, 0.26, 1.0, np.inf])).tolist() == [0, 0, 1, 3, 3]
     for context in (-3.0, np.nan, 0.26, 0.75, 1.0, np.inf):
-        assert grid.cell(context) == grid.cell_of(np.array([context]))[0]
+        assert grid.cell(np.array([context])) == grid.cell_of(np.array([context]))[0]
     phi = grid.features(1e-9).phi
     assert np.allclose(phi @ phi.T, grid.gram(), atol=1e-6)

@@ -13,6 +13,7 @@ from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.search import search
 from audits.subjects.catalogue import entries, subject_made
 from bandits.arm_phases import ArmPhases
+from bandits.context_histogram import ContextHistogram
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.function_release import FunctionRelease
 from bandits.jdp_gp_ucb import JdpGpUcb
@@ -166,6 +167,8 @@ def test_a_person_in_two_batches_is_found_where_they_meet(stream):
         LocalGpUcb(rounds=10, candidates=2, nodes_per_axis=2, calibration="published"),
         *(made(**FEW, channel=channel) for made in (LdpGpUcb, LocalPosterior) for channel in CHANNELS),
         LdpCtlGpUcb(**FEW, rewards_within=Fraction(2)),
+        ContextHistogram(rounds=24, actions=3, contexts=3),
+        ContextHistogram(rounds=30, actions=2, contexts=4, delays=True),
         FunctionRelease(rounds=12, served=2, actions=3, contexts=3, sigma=Fraction(2)),
         FunctionRelease(rounds=12, served=2, actions=3, contexts=3, law="k-norm", phases=2),
         RangePredictor(rounds=8, predictions=2, actions=3, contexts=3),

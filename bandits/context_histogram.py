@@ -1,0 +1,246 @@
+"""Contextual bandit that learns while it serves: noisy sums of rewards by cell of contexts and by action.
+
+Phases of people are shown actions by what earlier phases released.  At its end, a phase releases one noisy
+sum for every action in every group of cells; groups are the finer, the more people it has.  A person's
+reward is in one of them, in the phase in which it is answered.  Which one it is follows from the own context,
+the own delay, the public coins of the own slot, and from earlier releases.  So along every history replacing
+a person takes at most ½ from one sum and adds ½ to one, and Laplace noise of scale 1/ε is pure ε for the whole
+run.  People see their own actions, which earlier releases and their own contexts tell: joint privacy.
+
+How many people of a group are shown an action is not released: its expectation under the public contexts
+stands in.
+"""
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, sqrt
+from typing import ClassVar, Final, Self
+
+import numpy as np
+
+from bandits.learning.arrivals import Actions, Answered, Course, paid, replay, with_delays
+from bandits.learning.contextual import SEVERAL, together
+from bandits.private_prediction.cell_belief import CellBelief
+from bandits.private_prediction.context_cells import ContextCells, PublicContexts, cells_of
+from bandits.space.points import Space
+from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
+from dpaccount.errors import InputError
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import (
+    REPLACE_ONE,
+    Cover,
+    Theorem,
+    assume_clipped,
+    assume_rounds,
+    assume_view,
+    billboard,
+    laplace,
+    stream_l1,
+)
+from dpaccount.proof.search import approximate
+from mechanisms.shared import grid
+from mechanisms.subject import Domain, Rows, View
+
+FIRST: Final = 8  #: people of the first phase for every action, in deviations of the noise
+GROWTH: Final = HALF  #: of a phase over the people before it
+FEWEST: Final = 8  #: people of a phase
+SHARPNESS: Final = 4  #: rewards of a group and action vary by 1/SHARPNESS of the noise's variance
+REACH: Final = 0.35  #: of the kernel over cells, in medians of their distances
+EXPLORE: Final = 0.1  #: the first draws spread by this much of the posterior's deviation, the last by none
+SMALLEST, LARGEST = Fraction(1, 10**6), 10**6  #: of epsilon
+
+
+@dataclass(frozen=True)
+class ContextHistogram:
+    """Show one of `actions` to each of `rounds` people; a row is a context and what each action would pay.
+
+    Rewards are clipped to [`low`, `high`], which are public, and NaN counts as their middle.  Contexts are
+    rounded to `contexts` cells of [0, 1]; with a `space`, actions are its points, and contexts those that it
+    declares, with their law.  A wrong law costs accuracy, never privacy.
+    With `delays` a record ends with a number more: how many people ask before this one answers, `rounds` or
+    NaN for never.  In a session that is seen as it happens; the proof is the same.
+    """
+
+    source: ClassVar[str] = "ours; Dwork et al. 2006 (histogram), Thompson 1933, Ward 1963 (cells)"
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+
+    rounds: int = 1024
+    actions: int = 8
+    contexts: int = 32
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(1)
+    epsilon: Fraction = Fraction(1)
+    delta: Fraction = Fraction(0)
+    delays: bool = False
+    space: Space | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.space is not None:
+            self.space.counts(self, "actions", len(self.space))
+            if self.space.contexts is not None:
+                self.space.counts(self, "contexts", len(self.space.contexts))
+        if not all(type(number) is int for number in (self.rounds, self.actions, self.contexts)):
+            raise InputError("rounds, actions and contexts are whole numbers")
+        if not 2 <= self.actions <= 1000 or not FEWEST <= self.rounds <= 10**6:
+            raise InputError(
+                f"actions is {self.actions} and rounds is {self.rounds}",
+                f"needed 2 ... 1000 actions and {FEWEST} ... 1000000 rounds",
+            )
+        if not isinstance(self.epsilon, Fraction) or not SMALLEST <= self.epsilon <= LARGEST:
+            raise InputError(f"epsilon is {str(self.epsilon)[:40]}", f"it lies in 1e-6 ... {LARGEST}")
+        if not isinstance(self.delta, Fraction) or not 0 <= self.delta < 1:
+            raise InputError(f"delta is {str(self.delta)[:40]}", "it is a fraction from 0, below 1")
+        if type(self.delays) is not bool:
+            raise InputError(f"delays is {str(self.delays)[:40]}", "it is true or false")
+        grid.spanned(self.low, self.high)
+        _ = self.public
+
+    # -------------------------------------------------------------- public constants
+
+    @cached_property
+    def public(self) -> PublicContexts:
+        """Return the contexts that are told apart at most."""
+        return PublicContexts(self.contexts, self.space)
+
+    @property
+    def cells(self) -> ContextCells:
+        """Return the cells of contexts, and their groups."""
+        return cells_of(self.public, REACH)
+
+    @cached_property
+    def batches(self) -> list[Cover]:
+        """Return the people of every phase."""
+        noise = sqrt(2) / float(self.epsilon)
+        first = min(ceil(FIRST * self.actions * noise), self.rounds // 4)
+        return together(self.rounds, max(first, FEWEST), GROWTH)
+
+    def groups(self, people: int) -> Integers:
+        """Return the group of every cell, of a phase of so many people."""
+        count = int(SHARPNESS * people * self.epsilon**2 / (8 * self.actions))
+        return self.cells.groups(max(count, 2))
+
+    def member(self, rounds: int) -> Self:
+        """Return this bandit on at most `rounds` people, who may be late, but on several phases of them."""
+        rounds = min(self.rounds, max(rounds, SEVERAL * FEWEST))
+        return replace(self, rounds=rounds, delays=True)
+
+    # -------------------------------------------------------------- data and proof
+
+    def domain(self) -> Domain:
+        """Return rows of a context and a reward for each action; with `delays`, when it is answered."""
+        low, high = float(self.low), float(self.high)
+        wide = high - low
+        ends = (low - wide,) * self.actions, (high + wide,) * self.actions
+        plain = self.public.rows(self.rounds, *ends)
+        return with_delays(plain) if self.delays else plain
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """One clipped number a person, in one sum, whichever; own actions read the sums: billboard."""
+        sums = len(self.batches) * len(self.cells) * self.actions
+        person = assume_clipped("phase", -HALF, HALF, REPLACE_ONE, "movement")
+        entered = assume_rounds("phase", sums, "movement", 2, sums)
+        leaf = laplace(stream_l1(person, entered), 1 / self.epsilon, grid.step(CONTRIBUTION_BITS), "phase")
+        return billboard(approximate(leaf, delta), assume_view("context-histogram", "others", "replay"))
+
+    # -------------------------------------------------------------- the run
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Serve every person once, in order; everyone sees the sums, a person their own action."""
+        contexts, rest = data[:, : self.public.numbers], data[:, self.public.numbers :]
+        delays = rest[:, -1].astype(np.int64) if self.delays else None
+        return replay(self.course(noise, coins), contexts, paid(rest[:, : self.actions]), delays)
+
+    def course(self, noise: Noise, coins: int) -> "HistogramCourse":
+        """Return a run for people who come one by one."""
+        return HistogramCourse(self, noise, coins)
+
+    def added(self, rewards: Floats) -> Integers:
+        """Return (clip(y, low, high) − low)/(high − low) − ½ of every reward, in grid units; NaN adds 0."""
+        low, high = float(self.low), float(self.high)
+        within = np.clip(np.where(np.isnan(rewards), (low + high) / 2, rewards), low, high)
+        return grid.clipped((within - low) / (high - low) - 0.5, -HALF, HALF, CONTRIBUTION_BITS)
+
+    def report(self, view: View) -> dict[str, object]:
+        """Return the best action of every context, and the guarantee's assumptions."""
+        return {
+            "best_action": np.asarray(view.public["values"]).argmax(axis=1).tolist(),
+            "privacy_rests_on": [
+                "rewards clipped to public bounds",
+                "each answer in one sum, of the phase in which it comes",
+                "phases that end by the number of people who have asked",
+            ],
+            "concern_utility_only": ["the law of contexts", "late and missing answers", "noise in rewards"],
+        }
+
+
+class HistogramCourse(Course):
+    """A run over people with a context each; their actions are shown to them alone.
+
+    No action uses the last phase's answers.
+    """
+
+    candidates, last_is_read, takes_late = 1, False, True
+
+    def __init__(self, subject: ContextHistogram, noise: Noise, coins: int) -> None:
+        public, low, high = subject.public, float(subject.low), float(subject.high)
+        self.batches, self.space = subject.batches, public.law
+        self.context = Domain(1, (-0.5,) * public.numbers, (1.5,) * public.numbers, (False,) * public.numbers)
+        self.reward = Domain(1, (low,), (high,), (False,), ((low + high) / 2,))
+        self._subject, self._noise, self._public, self._cells = subject, noise, public, subject.cells
+        self._belief = CellBelief(self._cells, subject.actions)
+        self._policy = np.random.default_rng([coins, 1])
+        # a coin of the own slot says which action it is, so that nobody's data move another's
+        self._slots: Floats = np.random.default_rng([coins, 2]).random(subject.rounds)
+        self._shown = np.full((len(self._cells), subject.actions), 1 / subject.actions)
+        self._groups = subject.groups(self.batches[0][1])
+        self._people: list[tuple[int, int]] = []  #: cell and action of everybody
+        self._late: list[tuple[int, float]] = []  #: slot and reward of answers that no sum has yet
+        self._sums: list[Integers] = []
+
+    def ask(self, context: Floats | None) -> Actions:
+        """Return an action drawn by the chances of the phase."""
+        brought = np.asarray(context, dtype=np.float64).ravel()
+        cell = int(self._cells.of[self._public.cell(brought)])
+        below = np.cumsum(self._shown[cell])
+        action = int(np.searchsorted(below, self._slots[len(self._people)] * below[-1], side="right"))
+        action = min(action, self._subject.actions - 1)
+        self._people.append((cell, action))
+        return np.array(action, dtype=np.int64)
+
+    def add_late(self, slot: int, reward: float) -> None:
+        """Keep an earlier phase's answer for the sum, at the end of this one, of its own cell and action."""
+        self._late.append((slot, reward))
+
+    def close(self, rewards: Floats, answered: Answered) -> None:
+        """Release the sums of the phase under way, learn from them, and choose the chances of the next."""
+        first, last = self.batches[len(self._sums)]
+        told = [(first + t, float(rewards[t])) for t in np.flatnonzero(answered).tolist()]
+        told, self._late = told + self._late, []
+        exact = np.zeros((int(self._groups.max()) + 1, self._subject.actions), dtype=np.int64)
+        if told:
+            cells, actions = np.array([self._people[slot - 1] for slot, _ in told]).T
+            added = self._subject.added(np.array([reward for _, reward in told]))
+            np.add.at(exact, (self._groups[cells], actions), added)
+        released = self._noise.noisy("phase", len(self._sums), exact.ravel())
+        self._sums.append(released)
+        sums, noise = released.reshape(exact.shape) / 2.0**CONTRIBUTION_BITS, 2 / float(self._subject.epsilon) ** 2
+        self._belief.learn(last - first + 1, self._shown, self._groups, sums, noise)
+        # exploration at the end pays off for nobody
+        self._shown = self._belief.chances(EXPLORE * (1 - last / self._subject.rounds), self._policy)
+        if last < self._subject.rounds:
+            _, until = self.batches[len(self._sums)]
+            self._groups = self._subject.groups(until - last)
+
+    def view(self) -> View:
+        """Return own actions, and for all the sums and the expected reward of every context and action."""
+        low, wide = float(self._subject.low), float(self._subject.high - self._subject.low)
+        return View(
+            own={"action": np.array([action for _, action in self._people], dtype=np.int64)},
+            public={
+                "sums": np.concatenate([*self._sums, np.zeros(0, dtype=np.int64)]).astype(np.int64),
+                "values": low + wide * self._belief.means()[self._cells.of],
+            },
+        )
