@@ -47,6 +47,7 @@ class Course(Protocol):
     space: Space | None = None  #: points that are offered; a context may say which of them are on offer
     uncounted: Container[int] = ()  #: slots whose answers are not learned from
     reward: Domain = TOLD  #: of an answer, as one row: a reward, or the numbers of a message
+    by_device: bool = False  #: whether a person's own device chooses, and answers with a noisy message
     last_is_read: bool = True  #: whether the last batch's sum is shown; else it is not computed
     shuffled: int = 0  #: minimum bits of a batch, if a session takes shuffled bits only; else 0
     takes_late: bool = False  #: whether an answer that comes after its own batch enters a later sum

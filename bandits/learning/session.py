@@ -44,6 +44,7 @@ from bandits.learning.contextual import on_offer
 from bandits.learning.releases import SECURE, Kept, Rehearsed, charged, configuration, proof_of, same_run
 from bandits.learning.shuffled_bits import in_order
 from bandits.learning.state import STATE
+from bandits.space.points import Space
 from bandits.statistics.arrays import Floats, as_row
 from dpaccount.documents import digest
 from dpaccount.errors import InputError
@@ -173,6 +174,23 @@ class Session:
         return len(self._tickets)
 
     @property
+    def points(self) -> Space:
+        """Return the public points of which a ticket shows one, by releases alone; an answer is one reward.
+
+        Raises `InputError` for a bandit without a `space`, or whose people bring candidates or have devices.
+        """
+        course = self._course
+        devices = course.shuffled or course.by_device
+        if course.space is None or course.context is not None or devices:
+            what = "this session does not show everybody the same points, for one reward"
+            raise InputError(what, "give a bandit with a space, whose people bring nothing")
+        return course.space
+
+    def answered(self, number: int) -> bool:
+        """Return whether a ticket has its answer: for the operator only."""
+        return number in self._rewards or number in self._late
+
+    @property
     def pending(self) -> list[int]:
         """Return the tickets whose missing answers would still count: for the operator only."""
         if self._ended:
@@ -252,7 +270,7 @@ class Session:
         if self._course.shuffled:
             raise InputError("this session takes no answer by itself", "tell a batch's shuffled bits")
         number = self.ticket(ticket.number if isinstance(ticket, Ticket) else ticket).number
-        if number in self._rewards or number in self._late:
+        if self.answered(number):
             raise InputError(f"ticket {number} has its answer", "a person answers once")
         answer = None if reward is None else self._told(reward)
         if answer is not None and not np.isnan(as_row(reward)).any():

@@ -193,6 +193,8 @@ def relative(reward: float, centre: float, clip: float) -> float:
 class RewardCourse(Course):
     """The server's run: a person is shown (point, centre, clip) in a row, and tells a message."""
 
+    by_device = True
+
     def __init__(self, subject: LocalRewards, learner: RewardLearner) -> None:
         self.batches = [(slot, slot) for slot in range(1, subject.rounds + 1)]
         most = TOLD.high[0] if subject.privacy == "none" else min(subject.by.largest, MAX_MESSAGE)

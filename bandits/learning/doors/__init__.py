@@ -1,0 +1,1 @@
+"""Ways in for users of other libraries."""
