@@ -2,10 +2,10 @@
 
 Phases of people are shown actions by what earlier phases released.  At its end, a phase releases one noisy
 sum for every action in every group of cells; groups are the finer, the more people it has.  A person's
-reward is in one of them, in the phase in which it is answered.  Which one it is follows from the own context,
-the own delay, the public coins of the own slot, and from earlier releases.  So along every history replacing
-a person takes at most ½ from one sum and adds ½ to one, and Laplace noise of scale 1/ε is pure ε for the whole
-run.  People see their own actions, which earlier releases and their own contexts tell: joint privacy.
+reward is in one of them, in the phase in which it is answered.  Which one it is follows from their own
+context, delay and public coin, and from earlier releases.  So along every history replacing a person takes at
+most ½ from one sum and adds ½ to one, and Laplace noise of scale 1/ε is pure ε for the whole run.  People see
+their own actions, which follow from earlier releases and their own context: joint privacy.
 
 How many people of a group are shown an action is not released: its expectation under the public contexts
 stands in.
@@ -15,14 +15,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, sqrt
-from typing import ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
-from bandits.learning.arrivals import Actions, Answered, Course, paid, replay, with_delays
+from bandits.learning.arrivals import paid, replay, with_delays
 from bandits.learning.contextual import SEVERAL, together
-from bandits.private_prediction.cell_belief import CellBelief
-from bandits.private_prediction.context_cells import ContextCells, PublicContexts, cells_of
+from bandits.private_prediction.public_grid import PublicContexts
 from bandits.space.points import Space
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
@@ -43,12 +42,15 @@ from dpaccount.proof.search import approximate
 from mechanisms.shared import grid
 from mechanisms.subject import Domain, Rows, View
 
-FIRST: Final = 8  #: people of the first phase for every action, in deviations of the noise
-GROWTH: Final = HALF  #: of a phase over the people before it
+if TYPE_CHECKING:
+    from bandits.private_prediction.context_cells import ContextCells
+    from bandits.private_prediction.histogram_course import HistogramCourse
+
+FIRST_WORTH: Final = 8  #: people of the first phase for every action, in deviations of the noise
+PHASE_GROWTH: Final = HALF  #: of a phase over the people before it
 FEWEST: Final = 8  #: people of a phase
 SHARPNESS: Final = 4  #: rewards of a group and action vary by 1/SHARPNESS of the noise's variance
-REACH: Final = 0.35  #: of the kernel over cells, in medians of their distances
-EXPLORE: Final = 0.1  #: the first draws spread by this much of the posterior's deviation, the last by none
+FEWEST_GROUPS: Final = 6  #: of cells
 SMALLEST, LARGEST = Fraction(1, 10**6), 10**6  #: of epsilon
 
 
@@ -106,21 +108,23 @@ class ContextHistogram:
         return PublicContexts(self.contexts, self.space)
 
     @property
-    def cells(self) -> ContextCells:
+    def cells(self) -> "ContextCells":
         """Return the cells of contexts, and their groups."""
-        return cells_of(self.public, REACH)
+        from bandits.private_prediction.context_cells import cells_of  # late: `list` imports every subject
+
+        return cells_of(self.public)
 
     @cached_property
     def batches(self) -> list[Cover]:
         """Return the people of every phase."""
         noise = sqrt(2) / float(self.epsilon)
-        first = min(ceil(FIRST * self.actions * noise), self.rounds // 4)
-        return together(self.rounds, max(first, FEWEST), GROWTH)
+        first = min(ceil(FIRST_WORTH * self.actions * noise), self.rounds // 4)
+        return together(self.rounds, max(first, FEWEST), PHASE_GROWTH)
 
     def groups(self, people: int) -> Integers:
         """Return the group of every cell, of a phase of so many people."""
         count = int(SHARPNESS * people * self.epsilon**2 / (8 * self.actions))
-        return self.cells.groups(max(count, 2))
+        return self.cells.groups(max(count, FEWEST_GROUPS))
 
     def member(self, rounds: int) -> Self:
         """Return this bandit on at most `rounds` people, who may be late, but on several phases of them."""
@@ -155,6 +159,8 @@ class ContextHistogram:
 
     def course(self, noise: Noise, coins: int) -> "HistogramCourse":
         """Return a run for people who come one by one."""
+        from bandits.private_prediction.histogram_course import HistogramCourse
+
         return HistogramCourse(self, noise, coins)
 
     def added(self, rewards: Floats) -> Integers:
@@ -174,73 +180,3 @@ class ContextHistogram:
             ],
             "concern_utility_only": ["the law of contexts", "late and missing answers", "noise in rewards"],
         }
-
-
-class HistogramCourse(Course):
-    """A run over people with a context each; their actions are shown to them alone.
-
-    No action uses the last phase's answers.
-    """
-
-    candidates, last_is_read, takes_late = 1, False, True
-
-    def __init__(self, subject: ContextHistogram, noise: Noise, coins: int) -> None:
-        public, low, high = subject.public, float(subject.low), float(subject.high)
-        self.batches, self.space = subject.batches, public.law
-        self.context = Domain(1, (-0.5,) * public.numbers, (1.5,) * public.numbers, (False,) * public.numbers)
-        self.reward = Domain(1, (low,), (high,), (False,), ((low + high) / 2,))
-        self._subject, self._noise, self._public, self._cells = subject, noise, public, subject.cells
-        self._belief = CellBelief(self._cells, subject.actions)
-        self._policy = np.random.default_rng([coins, 1])
-        # a coin of the own slot says which action it is, so that nobody's data move another's
-        self._slots: Floats = np.random.default_rng([coins, 2]).random(subject.rounds)
-        self._shown = np.full((len(self._cells), subject.actions), 1 / subject.actions)
-        self._groups = subject.groups(self.batches[0][1])
-        self._people: list[tuple[int, int]] = []  #: cell and action of everybody
-        self._late: list[tuple[int, float]] = []  #: slot and reward of answers that no sum has yet
-        self._sums: list[Integers] = []
-
-    def ask(self, context: Floats | None) -> Actions:
-        """Return an action drawn by the chances of the phase."""
-        brought = np.asarray(context, dtype=np.float64).ravel()
-        cell = int(self._cells.of[self._public.cell(brought)])
-        below = np.cumsum(self._shown[cell])
-        action = int(np.searchsorted(below, self._slots[len(self._people)] * below[-1], side="right"))
-        action = min(action, self._subject.actions - 1)
-        self._people.append((cell, action))
-        return np.array(action, dtype=np.int64)
-
-    def add_late(self, slot: int, reward: float) -> None:
-        """Keep an earlier phase's answer for the sum, at the end of this one, of its own cell and action."""
-        self._late.append((slot, reward))
-
-    def close(self, rewards: Floats, answered: Answered) -> None:
-        """Release the sums of the phase under way, learn from them, and choose the chances of the next."""
-        first, last = self.batches[len(self._sums)]
-        told = [(first + t, float(rewards[t])) for t in np.flatnonzero(answered).tolist()]
-        told, self._late = told + self._late, []
-        exact = np.zeros((int(self._groups.max()) + 1, self._subject.actions), dtype=np.int64)
-        if told:
-            cells, actions = np.array([self._people[slot - 1] for slot, _ in told]).T
-            added = self._subject.added(np.array([reward for _, reward in told]))
-            np.add.at(exact, (self._groups[cells], actions), added)
-        released = self._noise.noisy("phase", len(self._sums), exact.ravel())
-        self._sums.append(released)
-        sums, noise = released.reshape(exact.shape) / 2.0**CONTRIBUTION_BITS, 2 / float(self._subject.epsilon) ** 2
-        self._belief.learn(last - first + 1, self._shown, self._groups, sums, noise)
-        # exploration at the end pays off for nobody
-        self._shown = self._belief.chances(EXPLORE * (1 - last / self._subject.rounds), self._policy)
-        if last < self._subject.rounds:
-            _, until = self.batches[len(self._sums)]
-            self._groups = self._subject.groups(until - last)
-
-    def view(self) -> View:
-        """Return own actions, and for all the sums and the expected reward of every context and action."""
-        low, wide = float(self._subject.low), float(self._subject.high - self._subject.low)
-        return View(
-            own={"action": np.array([action for _, action in self._people], dtype=np.int64)},
-            public={
-                "sums": np.concatenate([*self._sums, np.zeros(0, dtype=np.int64)]).astype(np.int64),
-                "values": low + wide * self._belief.means()[self._cells.of],
-            },
-        )

@@ -16,19 +16,13 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
 from math import sqrt
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from bandits.learning.arrivals import Actions, Answered, Course, paid, replay
 from bandits.learning.contextual import Calibrated
-from bandits.private_prediction.function_learner import (
-    FIRST_SHARES,
-    MAX_K_NORM_NUMBERS,
-    MIN_EIGENVALUE_SHARE,
-    FunctionLearner,
-)
-from bandits.private_prediction.public_grid import Eigenfeatures, OnPublicGrid
+from bandits.private_prediction.public_grid import MIN_EIGENVALUE_SHARE, Eigenfeatures, OnPublicGrid
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.calibration import one_of, target
 from bandits.statistics.clipped_sums import CONTRIBUTION_BITS
@@ -51,7 +45,14 @@ from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Domain, Rows, View
 
+if TYPE_CHECKING:
+    from bandits.private_prediction.function_learner import FunctionLearner
+
 LAWS: Final = ("gaussian", "k-norm")
+#: most numbers that K-norm noise is drawn for: its sampler rejects the more proposals, the more there are
+MAX_K_NORM_NUMBERS: Final = 12
+#: shares of the people in all phases but the last, which has the rest, by the number of phases
+FIRST_SHARES: Final = {1: (), 2: (Fraction(1, 4),), 3: (Fraction(1, 8), Fraction(1, 4))}
 
 
 @dataclass(frozen=True)
@@ -194,8 +195,10 @@ class FunctionCourse(Course):
         self._sums: list[Integers] = []
         self._learner.begin(self._phases[0][1])
 
-    def learner(self, subject: FunctionRelease) -> FunctionLearner:
+    def learner(self, subject: FunctionRelease) -> "FunctionLearner":
         """Return the learner, which reads released sums."""
+        from bandits.private_prediction.function_learner import FunctionLearner
+
         return FunctionLearner(
             subject.features,
             subject.deviation,

@@ -1,7 +1,7 @@
-"""Private contexts of public data sets: `context-histogram` beside simple histograms and `function-release`.
+"""Private contexts of public data sets: `context-histogram` beside simple histograms.
 
-Digits, wine and cancer of scikit-learn 1.9.1: an action is a class, and pays 1 where it is the record's.  A third of
-the records is the public sample, without classes; people are drawn from the others.
+Digits, wine and cancer of scikit-learn 1.9.1: an action is a class, and pays 1 where it is the record's.  A
+third of the records is the public sample, without classes; people are drawn from the others.
 """
 
 from dataclasses import replace
@@ -12,7 +12,8 @@ from statistics import fmean
 import numpy as np
 
 from bandits.context_histogram import ContextHistogram
-from bandits.private_prediction.context_cells import PublicContexts, cells_of
+from bandits.private_prediction.context_cells import cells_of
+from bandits.private_prediction.public_grid import PublicContexts
 from bandits.space.points import Axis, Space
 from bandits.space.reading import of_table
 from benchmarks.chosen_bandits import regret_row
@@ -50,13 +51,19 @@ def offered(public: np.ndarray, actions: int) -> Space:
     return replace(of_table(list(range(actions))), contexts=Space(names, points.tobytes(), axes))
 
 
-def histogram(  # noqa: PLR0913
-    cells: int, law: str, public: np.ndarray, at: np.ndarray, rewards: np.ndarray, epsilon: Fraction, seed: int
+def histogram(
+    cells: int,
+    law: str,
+    public: np.ndarray,
+    at: np.ndarray,
+    rewards: np.ndarray,
+    epsilon: Fraction,
+    seed: int,
 ) -> np.ndarray:
     """Return the actions of uniform play for a quarter of the people, and then of the best by one release."""
     rng, (people, actions) = np.random.default_rng([seed, 3]), rewards.shape
     known = PublicContexts(len(np.unique(public, axis=0)), offered(public, actions))
-    tree = cells_of(known, 1.0)
+    tree = cells_of(known)
     cell = tree.groups(cells)[tree.of[known.cell_of(at)]]
     played, some = rng.integers(0, actions, people), people // 4
     sums = np.zeros((cells, actions))
@@ -78,9 +85,7 @@ def real_contexts(seeds: range = SEEDS) -> Rows:
             public, at, of = classes(name, people, seed)
             rewards = np.eye(of.max() + 1)[of]
             actions = rewards.shape[1]
-            bandit = ContextHistogram(
-                rounds=people, epsilon=epsilon, space=offered(public, actions)
-            )
+            bandit = ContextHistogram(rounds=people, epsilon=epsilon, space=offered(public, actions))
             noise = rehearse(bandit.proof(bandit.delta), Rehearsal(seed))
             played = bandit.play(np.hstack([at, rewards]), noise, seed).own["action"]
             chance = 1 - 1 / actions

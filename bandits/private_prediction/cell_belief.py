@@ -13,10 +13,10 @@ import numpy as np
 from bandits.private_prediction.context_cells import ContextCells
 from bandits.statistics.arrays import Floats, Integers
 
-SPREAD: Final = 0.25  #: deviation of an action's means over the cells, about the level
+CELL_SPREAD: Final = 0.25  #: deviation of an action's means over the cells, about the level
 LEVEL_SPREAD: Final = 0.25  #: of the level about ½
 REWARD_VARIANCE: Final = 0.25  #: of y − ½, and of who comes, at most
-DRAWS: Final = 64  #: of the posterior, by which chances of actions are counted
+POLICY_DRAWS: Final = 64  #: of the posterior, by which chances of actions are counted
 
 
 class CellBelief:
@@ -26,7 +26,7 @@ class CellBelief:
         self._chances = cells.chances
         count = len(cells)
         # a little of each cell's own, by which the factor exists
-        self._root = SPREAD * np.linalg.cholesky(cells.near + 1e-9 * np.eye(count))
+        self._root = CELL_SPREAD * np.linalg.cholesky(cells.near + 1e-9 * np.eye(count))
         self._information = np.zeros((actions, count, count))
         self._moment, self._people = np.zeros((actions, count)), np.zeros((actions, count))
         self._settle()
@@ -70,6 +70,6 @@ class CellBelief:
         """
         size = len(self._root)
         root = np.linalg.cholesky(self._covariance + 1e-12 * np.eye(size))
-        drawn = np.einsum("acd,nad->nac", root, coins.normal(size=(DRAWS, *self._means.shape)))
+        drawn = np.einsum("acd,nad->nac", root, coins.normal(size=(POLICY_DRAWS, *self._means.shape)))
         best = (self._means + width * drawn).argmax(axis=1)
         return np.stack([(best == action).mean(axis=0) for action in range(len(self._means))], axis=1)

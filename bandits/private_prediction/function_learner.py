@@ -14,7 +14,6 @@ slope, and the noise of r = Hθ + … is N·I + n v E[ggᵀ]; observed contexts 
 """
 
 from collections.abc import Callable
-from fractions import Fraction
 from math import log, sqrt
 from typing import Final
 
@@ -35,11 +34,6 @@ OWN_NOISE: Final = sqrt(0.1)  #: deviation of a reward about its mean, in units 
 SCALES: Final = (0.03, 0.1, 0.3, 1.0, 3.0)  #: s: mean square of f, in units of the bound squared
 POWERS: Final = (0.0, 0.5, 1.0)  #: p
 START: Final = (0.3, 1.0)  #: (s, p) before anything is released
-#: most numbers that K-norm noise is drawn for: its sampler rejects the more proposals, the more there are
-MAX_K_NORM_NUMBERS: Final = 12
-MIN_EIGENVALUE_SHARE: Final = 1e-3  #: features whose eigenvalue is below this share of the first are left out
-#: shares of the people in all phases but the last, which has the rest, by the number of phases
-FIRST_SHARES: Final = {1: (), 2: (Fraction(1, 4),), 3: (Fraction(1, 8), Fraction(1, 4))}
 SPAN: Final = (log(3), 0.5)  #: steps of ln s and p whose prior weight is e^(−½)
 
 

@@ -26,6 +26,7 @@ from mechanisms.subject import Domain
 
 Places = NDArray[np.int64]
 MAX_PLACES = 4096  #: places of one grid
+MIN_EIGENVALUE_SHARE = 1e-3  #: features whose eigenvalue is below this share of the first are left out
 
 
 class OfContexts:
@@ -68,6 +69,34 @@ class OfContexts:
         """Return rows of a context, well beyond what is clipped, and numbers from `low` to `high`."""
         low, high = (-0.5,) * self.numbers + low, (1.5,) * self.numbers + high
         return Domain(count, low, high, (False,) * len(low))
+
+
+@dataclass(frozen=True)
+class PublicContexts(OfContexts):
+    """`contexts` equal cells of [0, 1], or those of the `space`."""
+
+    contexts: int
+    space: Space | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse fewer than two contexts, and those without coordinates; raises `InputError`."""
+        if self.law is not None and self.law.alike:
+            raise InputError("a kernel matrix has no coordinates", "give contexts a file or a box")
+        if self.contexts < 2:
+            raise InputError(f"contexts is {self.contexts}", "give 2 at least, or take arm-phases")
+
+    @property
+    def points(self) -> Floats:
+        """Return the contexts' coordinates in [0, 1], [contexts, numbers]."""
+        if self.law is not None:
+            return self.law.points
+        return ((np.arange(self.contexts) + 0.5) / self.contexts)[:, None]
+
+    @property
+    def weights(self) -> Floats:
+        """Return the chance of every context."""
+        known = () if self.law is None else self.law.weights
+        return np.array(known or np.full(self.contexts, 1 / self.contexts))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""Which subject to predict or to serve with, on public contexts: chosen from public quantities, with the reason.
+"""Which subject to predict or to serve with: chosen from public quantities, with the reason.
 
-The choice reads ε, δ, how many predictions are wanted, the grid and the horizon; never data.  For predictions,
-subjects are compared by the root mean square error of a predicted reward, each as its own public model
-forecasts it; for people who are all served, by regret in rehearsals, which also say how many should learn.
+The choice reads ε, δ, how many predictions are wanted, the grid and the horizon; never data.  For
+predictions, subjects are compared by the root mean square error of a predicted reward, each as its own public
+model forecasts it; for people who are all served, by regret in rehearsals, which say how many should learn.
 """
 
 from fractions import Fraction
@@ -15,9 +15,9 @@ import numpy as np
 from bandits.context_histogram import ContextHistogram
 from bandits.function_release import FunctionRelease
 from bandits.private_prediction import covariance
-from bandits.private_prediction.function_learner import MIN_EIGENVALUE_SHARE, START, FunctionLearner
+from bandits.private_prediction.function_learner import START, FunctionLearner
 from bandits.private_prediction.predictor import MAX_PREDICTIONS, share
-from bandits.private_prediction.public_grid import PublicGrid
+from bandits.private_prediction.public_grid import MIN_EIGENVALUE_SHARE, PublicGrid
 from bandits.selection.forecasts import Selection, Value
 from bandits.selection.rehearsals import PROXY, Runner, proved, race, stages
 from dpaccount.errors import out_of_range
@@ -75,16 +75,20 @@ def choose_serving(
         raise out_of_range(f"epsilon > 0, 0 <= delta < 1 and at least {FEWEST} people")
     count = min(people, PROXY)
     bigger = Fraction(float(epsilon) * sqrt(people / count)).limit_denominator(1000)
-    of = {"actions": grid.actions, "contexts": grid.contexts, "space": grid.space, "epsilon": bigger}
-    histogram = ContextHistogram(rounds=count, low=Fraction(-1), **of)  # type: ignore[arg-type]
+    of: Any = {"actions": grid.actions, "contexts": grid.contexts, "space": grid.space, "epsilon": bigger}
+    histogram = ContextHistogram(rounds=count, low=Fraction(-1), **of)
     runners = [Runner("context-histogram", {"rounds": people}, partial(_serving, grid, histogram))]
     of |= {"kernel": grid.kernel, "lengthscale": grid.lengthscale}
     for law in ("k-norm", "gaussian") if delta else ("k-norm",):
-        for share in LEARNING:
-            learn, each = int(share * count), int(share * people)
+        for part in LEARNING:
+            learn, each = int(part * count), int(part * people)
             released = FunctionRelease(
-                rounds=learn, served=count - learn, law=law, delta=delta if law == "gaussian" else Fraction(0), **of
-            )  # type: ignore[arg-type]
+                rounds=learn,
+                served=count - learn,
+                law=law,
+                delta=delta if law == "gaussian" else Fraction(0),
+                **of,
+            )
             said: dict[str, Value] = {"rounds": each, "served": people - each, "law": law}
             runners.append(Runner("function-release", said, partial(_serving, grid, released)))
     return race(runners, stages(trials))

@@ -10,9 +10,9 @@ from audits.hypothesis_tests.replay import record
 from bandits.context_histogram import ContextHistogram
 from bandits.learning.releases import Rehearsed, proof_of
 from bandits.learning.session import Session
-from bandits.private_prediction.cell_belief import LEVEL_SPREAD, REWARD_VARIANCE, SPREAD, CellBelief
-from bandits.private_prediction.context_cells import MAX_CELLS, PublicContexts, cells_of
-from bandits.private_prediction.public_grid import PublicGrid
+from bandits.private_prediction.cell_belief import CELL_SPREAD, LEVEL_SPREAD, REWARD_VARIANCE, CellBelief
+from bandits.private_prediction.context_cells import MAX_CELLS, cells_of
+from bandits.private_prediction.public_grid import PublicContexts, PublicGrid
 from bandits.selection.predictions import choose_serving
 from bandits.space.reading import of_table
 from dpaccount.errors import InputError
@@ -91,7 +91,7 @@ def test_a_session_shows_what_play_shows_late_answers_and_a_restart_included(tmp
 
 @looped("contexts", [2, 3, 32, 100])
 def test_groups_of_cells_are_cuts_of_one_tree(contexts):
-    cells = cells_of(PublicContexts(contexts), 0.35)
+    cells = cells_of(PublicContexts(contexts))
     assert len(cells) == min(contexts, MAX_CELLS)
     assert set(cells.of) == set(range(len(cells)))
     assert cells.chances.sum() == pytest.approx(1)
@@ -114,9 +114,9 @@ def test_contexts_of_a_public_sample_weigh_as_often_as_they_are_there():
 
 def test_what_is_believed_is_the_posterior_of_the_linear_model():
     """Against the normal distribution of all means and the level together, conditioned in one piece."""
-    cells, actions, rng = cells_of(PublicContexts(5), 0.5), 2, np.random.default_rng(1)
+    cells, actions, rng = cells_of(PublicContexts(5)), 2, np.random.default_rng(1)
     belief, size = CellBelief(cells, actions), actions * len(cells)
-    prior = np.kron(np.eye(actions), SPREAD**2 * (cells.near + 1e-9 * np.eye(5))) + LEVEL_SPREAD**2
+    prior = np.kron(np.eye(actions), CELL_SPREAD**2 * (cells.near + 1e-9 * np.eye(5))) + LEVEL_SPREAD**2
     shapes, errors, seen = [], [], []
     for people_, count in ((60, 2), (90, 4)):
         groups, shown = cells.groups(count), rng.dirichlet(np.ones(actions), len(cells))

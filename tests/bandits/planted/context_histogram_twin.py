@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from bandits.context_histogram import ContextHistogram, HistogramCourse
+from bandits.context_histogram import ContextHistogram
+from bandits.private_prediction.histogram_course import HistogramCourse
 
 
 @dataclass(frozen=True)
