@@ -68,6 +68,11 @@ class Learner:
         """Return one score for each row of features."""
         return self.belief.scores(candidates)
 
+    def place(self, candidates: Floats, coins: Floats) -> int:
+        """Return which row is shown: that of the highest score, or what a belief with chances draws."""
+        drawn: Callable[[Floats, Floats], int] | None = getattr(self.belief, "drawn", None)
+        return pick(self.scores(candidates), coins) if drawn is None else drawn(candidates, coins)
+
     def add_late(self, features: Floats, reward: float) -> None:
         """Add the contribution of a person who was served in an earlier round."""
         self._sum = self._sum + self.belief.contribution(features, reward)
@@ -361,7 +366,7 @@ class ContextualCourse(Course):
         action, self._played[slot] = -1, None
         if offer is not None:
             phi = self._features(offer[0])
-            best = pick(self._learner.scores(phi), ties)
+            best = self._learner.place(phi, ties)
             # The largest of K coins says nothing of which it is, and its K-th power is uniform in [0, 1].
             if ties.max() ** self.candidates < getattr(self._learner.belief, "uniform", 0.0):
                 best = pick(np.where(offer[1] == np.arange(self.candidates), 0.0, -np.inf), ties)

@@ -23,7 +23,7 @@ from dpaccount.errors import InputError, out_of_range
 
 Kernel = Callable[[Floats, Floats], Floats]  #: points [n, d] and [m, d] ↦ [n, m]
 
-MAP_KERNELS: Final = (*kernels.POINT_KERNELS, "additive", "polynomial")
+MAP_KERNELS: Final = (*kernels.POINT_KERNELS, "additive", "linear", "polynomial")
 BASES: Final = ("chosen", "quadrature", "random-fourier", "nystrom", "cells")
 squared_exponential = partial(kernels.matrix, "squared-exponential")
 DEGREE = 3  #: of the polynomial kernel
@@ -172,6 +172,23 @@ class PolynomialFeatures:
         return len(self._powers)
 
 
+@dataclass(frozen=True)
+class LinearFeatures:
+    """A point's own coordinates, over `RADIUS`."""
+
+    dimension: int
+
+    def __call__(self, points: Floats) -> Floats:
+        """Return features of shape [..., d] for points of shape [..., d]."""
+        _coordinates(points, self.dimension)
+        return points / RADIUS
+
+    @property
+    def size(self) -> int:
+        """Return the number of features."""
+        return self.dimension
+
+
 def kernel_of(kernel: str, lengthscale: float) -> Kernel:
     """Return the kernel of a name in `MAP_KERNELS`; ``additive`` is the mean of one over each coordinate.
 
@@ -180,9 +197,11 @@ def kernel_of(kernel: str, lengthscale: float) -> Kernel:
     one_of("kernel", kernel, MAP_KERNELS)
     if not lengthscale > 0:
         raise InputError(f"lengthscale is {lengthscale:g}", "it is above 0")
-    if kernel == "polynomial":
+    if kernel in ("linear", "polynomial"):
         if lengthscale != 1:
-            raise InputError("a polynomial kernel has no length scale", "leave lengthscale at 1")
+            raise InputError(f"a {kernel} kernel has no length scale", "leave lengthscale at 1")
+        if kernel == "linear":
+            return lambda left, right: left @ right.T / RADIUS**2
         return lambda left, right: ((1 + left @ right.T / RADIUS**2) / 2) ** DEGREE
     if kernel == "additive":
         return partial(_additive, lengthscale)
@@ -226,6 +245,8 @@ def feature_map(
         return NystromFeatures(partial(_same_cell, per_axis), np.array([*product(centres, repeat=dimension)]))
     if kernel == "polynomial" and basis == "chosen":
         return PolynomialFeatures(dimension)
+    if kernel == "linear" and basis == "chosen":
+        return LinearFeatures(dimension)
     if basis == "nystrom" or (basis == "chosen" and "matern" in kernel):
         return NystromFeatures(exact, dictionary(_at_most(per_axis**dimension)))
     if kernel == "additive":

@@ -9,12 +9,15 @@ them.  Everything is in units of the train rows' noise, its standard deviation o
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandits.simulation.potential_rewards import PotentialRewards
 from bandits.statistics.arrays import Floats
 from dpaccount.errors import InputError
+
+if TYPE_CHECKING:
+    from bandits.simulation.potential_rewards import PotentialRewards
 
 FOLDER = Path(__file__).parent / "data"
 #: file and number of columns before the first point
@@ -53,8 +56,10 @@ class Delays:
         """Return v and c: the mean squares of train rewards, and of their noise (1 by the unit)."""
         return float((self.train**2).mean()), float(((self.train - self.train.mean(axis=0)) ** 2).mean())
 
-    def rewards(self, rounds: int, seed: int) -> PotentialRewards:
+    def rewards(self, rounds: int, seed: int) -> "PotentialRewards":
         """Return `rounds` people, each a test row drawn with replacement."""
+        from bandits.simulation.potential_rewards import PotentialRewards
+
         if rounds < 1:
             raise InputError(f"the horizon is {rounds}", "give at least 1 round")
         drawn = np.random.default_rng([seed, 13]).integers(0, len(self.test), rounds)

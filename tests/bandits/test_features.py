@@ -127,7 +127,7 @@ def test_eigenfeatures_are_the_fewest_that_err_so_little_and_no_longer_than_the_
 # ------------------------------------------------------------------ which kernel, by which features
 
 NONE = {(kernel, "quadrature") for kernel in MAP_KERNELS if "matern" in kernel or kernel == "polynomial"}
-NONE |= {("polynomial", "random-fourier")}
+NONE |= {("polynomial", "random-fourier"), ("linear", "random-fourier"), ("linear", "quadrature")}
 
 
 def public(count):
@@ -169,7 +169,7 @@ def test_every_kernel_has_features_that_approach_it_or_is_refused(kernel, basis)
     assert phi(POINTS.reshape(6, 10, 2)).reshape(60, -1) == pytest.approx(found)
 
 
-@looped("kernel", [kernel for kernel in MAP_KERNELS if kernel != "polynomial"])
+@looped("kernel", [kernel for kernel in MAP_KERNELS if kernel not in ("linear", "polynomial")])
 def test_more_random_features_err_less(kernel):
     exact = kernel_of(kernel, 0.7)(POINTS, POINTS)
     errors = []
@@ -192,6 +192,7 @@ def test_kernels_and_bases_that_there_are_not_are_refused():
         ("matern-5/2", "nystrom", 65, 1.0),
         ("additive", "chosen", 4, 0.0),
         ("polynomial", "chosen", 4, 2.0),
+        ("linear", "chosen", 4, 2.0),
     ):
         with pytest.raises(InputError):
             feature_map(*wrong, public)

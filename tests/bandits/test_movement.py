@@ -9,10 +9,12 @@ from scipy.stats import norm
 
 from audits.hypothesis_tests.replay import record, replay
 from bandits.jdp_gp_ucb import JdpGpUcb
+from bandits.learning.contextual import MomentBandit
 from bandits.local_gp_ucb import LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
+from bandits.phased_regression import PhasedRegression
 from bandits.statistics import continual_sums
 from dpaccount.noise.laws import law_of
 from dpaccount.noise.leaves import leaves
@@ -71,11 +73,12 @@ def test_who_shares_a_row_pays_for_all_rows_that_they_enter(stream, refresh, gro
     assert (farthest > 0).tolist() == [person < subject.ends[-1] for person in range(rounds)]
 
 
-@pytest.mark.parametrize("bandit", [MomentGpUcb, PhasedGpUcb, JdpGpUcb, LocalGpUcb])
+@pytest.mark.parametrize("bandit", [MomentGpUcb, PhasedGpUcb, PhasedRegression, JdpGpUcb, LocalGpUcb])
 def test_who_brings_nothing_or_less_moves_no_more_than_is_charged(bandit):
     """Neighbours whose candidates are NaN, one of them or both, while their rewards are turned."""
-    size = {} if bandit in (JdpGpUcb, LocalGpUcb) else {"size": 2}
-    subject = bandit(rounds=20, candidates=2, nodes_per_axis=2, delta=DELTA, **size)
+    size = {"size": 2} if issubclass(bandit, MomentBandit) else {}
+    phases = {"first": 2, "per_learner": 2} if bandit is PhasedRegression else {}
+    subject = bandit(rounds=20, candidates=2, nodes_per_axis=2, delta=DELTA, **size, **phases)
     domain, rng = subject.domain(), np.random.default_rng(2)
     people = rng.uniform(domain.low, domain.high, (20, 6))
     people[:, 4:] = rng.integers(0, 2, (20, 2))

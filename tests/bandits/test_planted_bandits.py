@@ -29,6 +29,7 @@ from bandits.logged_policy import LoggedPolicy
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
+from bandits.phased_regression import PhasedRegression
 from bandits.range_predictor import RangePredictor
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from bandits.usca import Usca
@@ -152,6 +153,7 @@ def test_a_person_in_two_batches_is_found_where_they_meet(stream):
         JdpGpUcb(rounds=12, candidates=3, nodes_per_axis=2, calibration="published", stream="honaker"),
         PhasedGpUcb(rounds=40, candidates=2, size=6, nodes_per_axis=3),
         Projections(rounds=40, candidates=2, size=6, nodes_per_axis=3, projections=3, refresh=8),
+        PhasedRegression(rounds=24, candidates=3, first=2, per_learner=2),
         DoublingGpUcb(rounds=12, candidates=3, nodes_per_axis=2, mode="carry"),
         DoublingGpUcb(rounds=12, candidates=3, nodes_per_axis=2, mode="restart"),
         LocalGpUcb(rounds=10, candidates=2, nodes_per_axis=2),

@@ -19,6 +19,7 @@ from bandits.moment_gp_ucb import MomentBelief, MomentGpUcb, contribution
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import WEIGHTS, PhasedPosterior
 from bandits.phased_posterior import Learner as PosteriorLearner
+from bandits.phased_regression import PhasedRegression
 from bandits.selection import forecasts, rehearsals
 from bandits.simulation.simulated_people import WORLD_LAWS, WorldLaw, simulated_people
 from bandits.space.points import grid, of_matrix
@@ -45,7 +46,11 @@ ONE, TENTH, SMALL = Fraction(1), Fraction(1, 10), Fraction(1, 10**6)
 
 
 @pytest.mark.parametrize(
-    "kind", [MomentGpUcb, PhasedGpUcb, JdpGpUcb, DoublingGpUcb, LocalGpUcb, PhasedPosterior, SurfaceGpUcb]
+    "kind",
+    [
+        *(MomentGpUcb, PhasedGpUcb, JdpGpUcb, DoublingGpUcb, PhasedRegression, LocalGpUcb, PhasedPosterior),
+        SurfaceGpUcb,
+    ],
 )
 @pytest.mark.parametrize("delta", [TENTH, SMALL])
 @pytest.mark.slow
@@ -395,6 +400,9 @@ WRONG = {
         {"growth": Fraction(2)}, {"calibration": "guess"}, {"stream": "sqrt-toeplitz"}, {"delta": Fraction(0)}],
     LocalGpUcb: [{"calibration": "guess"}],
     DoublingGpUcb: [{"mode": "half"}, {"rounds": 10**6}],
+    PhasedRegression: [
+        {"norm": Fraction(0)}, {"norm": Fraction(10**4)}, {"first": 0}, {"per_learner": -1}, {"per_learner": 10**4},
+        {"rounds": 10**10}, {"kernel": "squared-exponential", "nodes_per_axis": 20}, {"sigma": Fraction(0)}],
     SurfaceGpUcb: [
         {"kernel": "cosine"}, {"basis": "fourier"}, {"error": Fraction(1)}, {"surface": "branin"}, {"batch": 0},
         {"basis": "quadrature", "nodes_per_axis": 6}, {"rounds": 1}, {"rounds": 10**6}, {"calibration": "guess"},

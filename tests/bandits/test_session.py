@@ -26,6 +26,7 @@ from bandits.logged_policy import LoggedPolicy
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
+from bandits.phased_regression import PhasedRegression
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import BudgetError, InputError, LedgerError
 from dpaccount.ledger.entry import DRAWING, RELEASE
@@ -52,6 +53,7 @@ SERVED = [
     SurfaceGpUcb(rounds=43, batch=10, error=Fraction(1, 2)),
     SurfaceGpUcb(rounds=43, batch=10, error=Fraction(1, 2), calibration="published"),
     ArmPhases(rounds=60, arms=3),
+    PhasedRegression(**SMALL, first=1, per_learner=1),
 ]
 
 

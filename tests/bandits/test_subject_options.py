@@ -36,6 +36,7 @@ KERNELS = [
     {"kernel": "matern-5/2", "basis": "chosen", "nodes": "given"},
     {"kernel": "additive", "nodes": "remark-3"},
     {"kernel": "polynomial"},
+    {"kernel": "linear"},
     {"kernel": "squared-exponential", "basis": "cells", "nodes_per_axis": 2},
     *({"kernel": each} for each in PRODUCTS),
     {
@@ -86,6 +87,14 @@ RUNS = {
             *KERNELS,
             {"mode": "restart", **TARGET},
             {"mode": "carry", "sigma": 5, "shift": 3, "width": 0, "rounds": 9},
+        ],
+    ),
+    "phased-regression": (
+        *("joint", SMALL),
+        [
+            *KERNELS,
+            {"first": 2, "per_learner": 1, "rounds": 9, **TARGET},
+            {"norm": 2, "sigma": 3},
         ],
     ),
     "local-gp-ucb": (

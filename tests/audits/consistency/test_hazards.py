@@ -114,7 +114,8 @@ def test_every_size_that_the_checker_reads_is_that_of_the_tests():
         held = {name: str(value) for name, value in values_of(subject).items()}
         assert scope(entry.name, held, subject.domain().rows) == []
         assert bool(scope(entry.name, held, 1)) == bool({"rows", "rounds"} & held.keys())
-        assert hasattr(subject, "member") == (entry.name in hazards.EARLIER)
+        # certificates of newer ones say it themselves
+        assert hasattr(subject, "member") or entry.name not in hazards.EARLIER
 
 
 def promised(delta):

@@ -14,6 +14,7 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import CONTRIBUTION_BITS, WEIGHTS, PhasedPosterior
 from bandits.phased_posterior import Learner as BatchLearner
+from bandits.phased_regression import PhasedRegression
 from bandits.range_predictor import RangePredictor
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from bandits.usca import Usca
@@ -273,6 +274,7 @@ VARIANTS = {
     MomentGpUcb: {**CONTEXTUAL, "size": 6, "nodes_per_axis": 3},
     PhasedGpUcb: {**CONTEXTUAL, "rounds": 70, "size": 4, "sigma": Fraction(1)},
     JdpGpUcb: CONTEXTUAL,
+    PhasedRegression: {**CONTEXTUAL, "first": 2, "per_learner": 1},
     DoublingGpUcb: CONTEXTUAL,
     LocalGpUcb: CONTEXTUAL,
     PhasedPosterior: {"rounds": 150, "sigma": Fraction(1)},
