@@ -55,7 +55,7 @@ class ArmPhases(ArmDesign):
     balances N*² = ΣN² (You, Qin, Wang & Yang 2023).  Once an arm is named with an error of 1 − `level` or
     less, everybody is shown it; with a `level` of 1, all `rounds` are spent on the search (fixed budget).
     "adversarial" is for rewards that follow no law: written down before the run by an adversary, who does not
-    know its coins.  The expected regret is `against_adversary.regret` at most (`bandits.arms.adversary`).
+    know its `coins`.  The expected regret is `against_adversary.regret` at most (`bandits.arms.adversary`).
     With a `memory` (people), older rewards are forgotten, block by block: for arms whose
     means change.  Privacy costs the same for any `rounds`, which "thompson" and "adversarial" read.
     """

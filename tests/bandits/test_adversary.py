@@ -6,21 +6,23 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandits.arm_phases import ArmPhases
 from bandits.arms import adversary
 from bandits.arms.adversary import AgainstAdversary, Leader
+from bandits.learning.releases import Rehearsed, proof_of
 from bandits.learning.session import Session
 from bandits.space.points import grid
+from bandits.statistics.first_moments import CONTRIBUTION_BITS
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from tests.looped import looped
 
 BANDIT = ArmPhases(rounds=400, arms=3, index="adversarial")
-BITS = 4  #: of a coarse grid, on which all noise can be listed
+BITS = 3  #: of a coarse grid, on which all noise can be listed
 
 
 class Clipped(Leader):
@@ -69,6 +71,7 @@ def test_an_estimate_has_no_bias_and_is_bounded(size, scale):
         assert faults(Raw, size, scale) == {"reach", "square"}
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.floats(-1e4, 1e4), min_size=2, max_size=30),
     st.integers(2, 10**6), st.floats(0.01, 1e4),
@@ -88,6 +91,15 @@ def test_probabilities_are_the_least_of_losses_and_entropy(losses, rounds, scale
     if inside.any():
         assert np.ptp(level[inside]) <= scale_of
         assert (level >= level[inside].max() - scale_of).all()
+
+
+def test_a_thousand_arms_have_probabilities():
+    """Newton's steps end, wherever the losses are."""
+    rng, rates = np.random.default_rng(90_000), AgainstAdversary(1000, 10**6, 3, 1.0)
+    for spread in (0, 1e-9, 1.0, 1e3, 1e9):
+        leader = Leader(rates)
+        leader._losses = rng.normal(size=1000) * spread
+        assert leader._probabilities().min() >= rates.least * (1 - 1e-9)
 
 
 @looped("among", [None, [0, 2], [1, 2]])
@@ -154,7 +166,10 @@ def test_it_comes_back_to_an_arm_that_paid_nothing_at_first():
     assert found.mean() < subject.against_adversary.regret
 
 
-@given(st.integers(2, 1000), st.integers(2, 10**7), st.sampled_from([1, 3, 50]), st.floats(1e-3, 1e3))
+@looped(
+    "arms, rounds, size, scale",
+    [(2, 5000, 3, 1.0), (1000, 10**7, 1, 1e-3), (10, 999, 50, 90.0), (2, 4, 4, 1e3)],
+)
 def test_the_bound_is_the_formula_of_the_module(arms, rounds, size, scale):
     rates = AgainstAdversary(arms, rounds, size, scale)
     n, k, eta, b = -(-rounds // size), arms, rates.rate, scale / size
@@ -174,6 +189,38 @@ def test_nothing_is_said_of_one_mean():
             ask(view)
     with pytest.raises(InputError, match="no regret is proved"):
         replace(BANDIT, index="imed").against_adversary  # noqa: B018
+
+
+def test_a_session_is_the_replay(tmp_path, monkeypatch):
+    monkeypatch.setattr("dpaccount.work.journal.os.fsync", lambda _: None)
+    subject, paid = replace(BANDIT, rounds=60), late(60, 2)[:, [0, 1, 1]]
+    whole = subject.play(paid, Rehearsed(proof_of(subject), 3), 7).public
+    with Session.rehearse(subject, tmp_path / "state", 3, 7) as session:
+        for row in paid[:31]:
+            ticket = session.ask()
+            session.tell(ticket, row[ticket.action])
+    with Session.rehearse(subject, tmp_path / "state", 3, 7) as session:
+        for row in paid[31:]:
+            ticket = session.ask()
+            session.tell(ticket, row[ticket.action])
+        ended = session.result().public
+    assert all((ended[name] == whole[name]).all() for name in whole)
+
+
+def test_who_comes_first_says_among_which_arms_a_block_is_drawn():
+    """One of two equal arms is drawn with a chance of ½; those on offer to the second person change nothing."""
+    subject = replace(BANDIT, space=grid(3))
+    for coins in range(8):
+        course = subject.course(rehearse(subject.proof(Fraction(0)), Rehearsal(coins)), coins)
+        arm = int(course.ask(np.array([1.0, 2.0])))
+        for offered in (np.array([0.0]), None):
+            course.ask(offered)
+        course.close(np.ones(3), np.ones(3, dtype=bool))
+        rest = course.sums[0][0] / 2.0**CONTRIBUTION_BITS
+        losses = np.zeros(3)
+        losses[arm] = -2 * course._leader.estimate(rest)
+        assert arm in (1, 2)
+        assert course._leader._losses == pytest.approx(losses)
 
 
 def test_late_answers_are_refused(tmp_path):
