@@ -54,8 +54,10 @@ class ArmPhases(ArmDesign):
     (Garivier & Kaufmann 2016), or the arm of mean m*, or the one that is hardest to tell from it, whichever
     balances N*² = ΣN² (You, Qin, Wang & Yang 2023).  Once an arm is named with an error of 1 − `level` or
     less, everybody is shown it; with a `level` of 1, all `rounds` are spent on the search (fixed budget).
+    "adversarial" is for rewards that follow no law: written down before the run by an adversary, who does not
+    know its `coins`.  The expected regret is `against_adversary.regret` at most (`bandits.arms.adversary`).
     With a `memory` (people), older rewards are forgotten, block by block: for arms whose
-    means change.  Privacy costs the same for any `rounds`, which only "thompson" reads.
+    means change.  Privacy costs the same for any `rounds`, which "thompson" and "adversarial" read.
     """
 
     source: ClassVar[str] = "ours; Thompson 1933 on disjoint blocks, Dwork et al. 2006 (noise)"
@@ -129,11 +131,12 @@ class ArmPhases(ArmDesign):
     def report(self, view: View) -> dict[str, object]:
         """Return what an experiment asks: an arm with its error, and all that may be the best.
 
-        With a `memory` nothing is known, as arms have no one mean, and with `counts` intervals alone.  The
+        With a `memory`, or adversarial rewards, nothing is known, as arms have no one mean, and with `counts`
+        intervals alone.  The
         chance that a wrong arm is named with an error of α or less, at any time, or at the end where late
         answers count, is at most α; means are those of `accuracy`.
         """
-        if self.memory is not None or self.counts:
+        if not self.one_mean or self.counts:
             return {}
         evidence = self.statement.order(self.released(view), at_end=self.takes_late)
         arm, error = evidence.best()
@@ -153,8 +156,9 @@ class ArmPhases(ArmDesign):
 
         Shuffled bits stand for the rewards.
         """
-        if self.memory is not None:
-            raise InputError("with a memory, arms have no one mean", "leave memory out")
+        if not self.one_mean:
+            right = "leave memory out, and take an index of rewards that have a law"
+            raise InputError("with a memory, or adversarial rewards, arms have no one mean", right)
         public = getattr(view, "public", {})
         for name in ("arms", "ends", "sums", "uncounted"):
             if name not in public:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bandits.arms.adversary import Leader
 from bandits.arms.beliefs import REWARD_VARIANCE
 from bandits.arms.design import ArmDesign
 from bandits.learning.arrivals import Actions, Answered, Course
@@ -47,6 +48,8 @@ class ArmCourse(Course):
         self._answers = np.zeros(subject.arms, dtype=np.int64)  #: those who answered less those who did not
         self._told: list[Integers] = []  #: the same, with noise
         self._evidence = subject.statement.order() if subject.index == "top-two" else None
+        self._leader = Leader(subject.against_adversary) if subject.index == "adversarial" else None
+        self._offered: Floats | None = None  #: to the first person of the block under way; None says all arms
         self._begin()
 
     def _begin(self, among: Floats | None = None) -> None:
@@ -61,10 +64,12 @@ class ArmCourse(Course):
 
         What is on offer is public, and so is who is not counted.
         """
-        arm = self._of[-1]
+        arm, begins = self._of[-1], len(self._shown) + 1 == self.batches[-1][0]
+        if begins:
+            self._offered = context
         if context is not None and arm not in context:
             arm = self._best(context)
-            if len(self._shown) + 1 == self.batches[-1][0]:
+            if begins:
                 self._of[-1] = arm  # the block's first person, who says which arm it is
             else:
                 self.uncounted.add(len(self._shown) + 1)
@@ -82,6 +87,8 @@ class ArmCourse(Course):
 
     def _scores(self) -> Floats:
         """Return one number for each arm, the largest of which is played, from public numbers."""
+        if self._leader is not None:
+            return self._leader.scores(self._coins)
         if self._subject.index == "thompson":
             # Exploration at the end pays off for nobody, so draws narrow to the mean. Arms that change must
             # be explored throughout: with a memory, the spread stays.
@@ -128,6 +135,8 @@ class ArmCourse(Course):
             bits = self._subject.bits
             noise = len(slots) * (REWARD_VARIANCE + bits.variance) - people * REWARD_VARIANCE
             rest /= bits.gain
+        if self._leader is not None:
+            self._leader.learn(arm, rest, self._offered)
         self._learn(arm, people, rest, noise, last)
         self._closed += 1
         if last < self.slots:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, log, sqrt
-from typing import ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
@@ -38,13 +38,18 @@ from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Domain, shown
 
+if TYPE_CHECKING:
+    from bandits.arms.adversary import AgainstAdversary
+
 LAWS: Final = ("laplace", "gaussian", "shuffled")
 FOR_REGRET: Final = ("thompson", "imed")
-INDICES: Final = (*FOR_REGRET, "elimination", "top-two")
+INDICES: Final = (*FOR_REGRET, "elimination", "top-two", "adversarial")
 BELIEFS: Final = ("apart", "linear")
 #: of a block over the people before it, if the first block has fewer; the second for the best arm
 BLOCK_GROWTH, BEST_GROWTH = Fraction(1, 32), Fraction(1, 24)
 WORTH, BEST_WORTH = 6.0, 30.0  #: deviations of the noise that the first block has people for
+#: people of a block times ε, against an adversary: τv is least, and the bound is about 2τ√(2KBv)
+LEAST_NOISY = 2.31
 SMALLEST, LARGEST = Fraction(1, 2**20), 10**6  #: of ε and σ
 
 
@@ -101,6 +106,10 @@ class ArmDesign(Calibrated):
 
     def _check_noise(self) -> None:
         one_of("law", self.law, LAWS)
+        plain = self.law == "laplace" and self.belief == "apart" and self.memory is None
+        if self.index == "adversarial" and not plain:
+            right = 'law "laplace", belief "apart" and no memory'
+            raise InputError("the theorem of adversarial rewards is of Laplace noise and arms apart", right)
         for name in ("epsilon", "delta", "sigma"):
             number, smallest = getattr(self, name), 0 if name == "delta" else SMALLEST
             fits = isinstance(number, Fraction) and smallest <= number <= LARGEST
@@ -146,9 +155,27 @@ class ArmDesign(Calibrated):
         """Return whether an answer that is late enters the next block of its arm.
 
         Not if a shuffler shows a block's bits, as their number is seen; nor in a search for the best arm,
-        whose error is of people who have all answered.
+        whose error is of people who have all answered; nor where rewards are adversarial, as an estimate is
+        weighed by its own block's chance.
         """
-        return self.law != "shuffled" and self.index != "top-two"
+        return self.law != "shuffled" and self.index not in ("top-two", "adversarial")
+
+    @property
+    def one_mean(self) -> bool:
+        """Return whether an arm is taken to have one mean, in the whole run."""
+        return self.memory is None and self.index != "adversarial"
+
+    @property
+    def against_adversary(self) -> "AgainstAdversary":
+        """Return the rates of the index "adversarial", and what its expected regret is at most.
+
+        Raises `InputError` for any other, of which that is not proved.
+        """
+        if self.index != "adversarial":
+            raise InputError(f"of index {self.index} no regret is proved", 'take "adversarial"')
+        from bandits.arms.adversary import AgainstAdversary  # late: few runs have an adversary
+
+        return AgainstAdversary(self.arms, self.rounds, self.first, float(self.noise_scale))
 
     def member(self, rounds: int) -> Self:
         """Return this bandit on at most `rounds` people, who may be late, but on several blocks of them."""
@@ -162,6 +189,8 @@ class ArmDesign(Calibrated):
     @cached_property
     def first(self) -> int:
         """Return how many people the first block has, and every later one at least."""
+        if self.index == "adversarial":
+            return min(max(ceil(LEAST_NOISY * self.noise_scale), self.block), self.rounds)
         worth = BEST_WORTH if self.index == "top-two" else WORTH
         # As large as the noise asks for, but never so large that the run ends before every unknown mean is
         # tried twice.
@@ -180,6 +209,8 @@ class ArmDesign(Calibrated):
 
     def size(self, before: int, people: int) -> int:
         """Return the size of a block after `before` people, of whom its arm has had `people`."""
+        if self.index == "adversarial":
+            return self.first
         if self.memory is not None:
             before = min(before, self.memory)
         most = int(self.growth * before)

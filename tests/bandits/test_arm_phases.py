@@ -50,7 +50,7 @@ def run(subject, data, seed):
     return subject.play(data, rehearse(theorem, Rehearsal(seed)), seed)
 
 
-@pytest.mark.parametrize("noise", [{}, {"index": "elimination"}, GAUSSIAN])
+@pytest.mark.parametrize("noise", [{}, {"index": "elimination"}, {"index": "adversarial"}, GAUSSIAN])
 def test_a_person_moves_one_block_by_what_is_charged(noise):
     """Every person's rewards are turned, given the same releases: the largest loss is the charged one."""
     subject = ArmPhases(rounds=40, arms=3, **noise)

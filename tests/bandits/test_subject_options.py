@@ -112,6 +112,7 @@ RUNS = {
             {"index": "thompson", "memory": 20, "delays": True},
             {"index": "thompson", "counts": 0.1},
             {"index": "top-two", "level": 0.9},
+            {"index": "adversarial", "block": 4},
             {"space": OWN, "arms": 6, "index": "elimination"},
             {"space": OWN, "arms": 6, "belief": "linear"},
             {"belief": "apart", "law": "shuffled", "delta": 1e-3},
