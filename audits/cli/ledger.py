@@ -39,7 +39,7 @@ MEASURES = ("gdp", "pure", "approximate", "approximate-zcdp", "zcdp", "either")
 Digest = Annotated[str, Parameter(metavar="DIGEST")]
 
 
-def init(
+def init(  # noqa: PLR0913 - options
     url: Url,
     *,
     epsilon: Number,
@@ -47,6 +47,8 @@ def init(
     unit: Annotated[str, Parameter(metavar="UNITS")],
     relation: Annotated[str, Parameter(metavar="RELATION")],
     measure: Annotated[str, one_of(*MEASURES)] = "approximate",
+    life_epsilon: Number = None,
+    life_delta: Number = None,
     json_: Json = False,
 ) -> int:
     """Create a ledger with a budget; never replaces an existing one.
@@ -67,13 +69,25 @@ def init(
         replace-one, add-remove, or "bounded-row, radius R".
     measure
         Privacy measure used for composition; the default takes whatever `release` makes.
+    life_epsilon
+        A cap on all periods together, which no reset lifts.
+    life_delta
+        Its delta; by default that of the budget.
     """
     from audits.reports.terminal import shown
     from dpaccount.ledger import answers
     from dpaccount.ledger.ledger import init as create
 
-    budget = {"epsilon": required(epsilon, "--epsilon"), "delta": required(delta, "--delta")}
-    answer = create(url, **budget, unit=unit, relation=relation, measure=measure)
+    answer = create(
+        url,
+        epsilon=required(epsilon, "--epsilon"),
+        delta=required(delta, "--delta"),
+        unit=unit,
+        relation=relation,
+        measure=measure,
+        life_epsilon=number(life_epsilon, "--life-epsilon"),
+        life_delta=number(life_delta, "--life-delta"),
+    )
     show(answer, json_, lambda _: shown(answers.show(url)))
     next_step("dpaccount release CLAIM.toml, or dpaccount ledger charge")
     return 0

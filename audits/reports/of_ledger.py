@@ -149,6 +149,11 @@ def _words(report: Report) -> Iterator[str]:
         f"Over the ledger's life, with {_count(report, 'resets')}, a unit that was present throughout has"
         f" lost at most {_spent(report['guaranteed'])}. This is the guarantee."
     )
+    if "life_epsilon" in budget:
+        yield (
+            f"Life cap: no unit ever loses more than ε = {budget['life_epsilon']} at δ ="
+            f" {budget['life_delta']} by this ledger, whatever is reset."
+        )
     yield f"Replay: {replayed(report)}."
     if "only" in report:
         given = ", ".join(f"{name} {value}" for name, value in report["only"].items() if value is not None)

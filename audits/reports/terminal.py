@@ -63,7 +63,8 @@ def _scope_row(each: Report) -> list[str]:
     cap, unit = each["cap"], each["worst_unit"]
     spent, left = _ends(each["spent"], up=True), _ends(each["remaining"], up=False)
     limit = f"ε {cap['epsilon']}" + (f", δ {cap['delta']}" if cap.get("delta") not in (None, "0") else "")
-    if each["spent"]["epsilon"]["upper"] == 0 and not each["spent"].get("delta"):
+    unspent = each["spent"]["epsilon"]["upper"] == 0 and not each["spent"].get("delta")
+    if unspent and "life_remaining" not in each:
         left = limit  # as it was given: rounded down it would seem less
     share = float(each["spent"]["epsilon"]["upper"]) / max(float(Fraction(cap["epsilon"])), 1e-300)
     full = min(math.ceil(share * BAR), BAR) if share > 0 else 0

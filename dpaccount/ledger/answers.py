@@ -100,12 +100,15 @@ def _explained(shown: Answer) -> str:
     }.get(measure, "ε adds up")
     more = f"another charge of {room(shown['remaining'])} fits"
     sentence = f"charges cost ε {spent} of {limit}, and {more} ({sums})"
+    capped = ""
+    if "life_remaining" in shown:
+        most, left = shown["budget"]["life_epsilon"], room(shown["life_remaining"])
+        capped = f"; in its whole life a unit loses at most ε {most}, of which {left} is left"
     if not shown["resets"]:
-        return sentence
+        return sentence + capped
     life = in_digits(shown["life"]["epsilon"]["upper"], 4, up=True)
-    return (
-        f"since the last reset, {sentence}; over the ledger's life they cost ε {life}, which is the guarantee"
-    )
+    of_life = f"over the ledger's life they cost ε {life}, which is the guarantee"
+    return f"since the last reset, {sentence}; {of_life}{capped}"
 
 
 def room(remaining: Answer) -> str:

@@ -340,4 +340,6 @@ def refusal(over: Over | None) -> str | None:
             at = f"ε {named['epsilon']} and {at}"
             limit = f"ε {shown(budget.epsilon)} and {limit}"
     beyond = f"the budget's {limit}" if scope is None else f"the {limit} of the scope {scope}"
+    if scope == "":
+        beyond = f"the life cap's {limit}, which no reset lifts"
     return f"the charge would bring unit {unit} to {at}, beyond {beyond}"

@@ -57,18 +57,28 @@ _UNNAMED: Final = "unnamed "  #: prefix of the random key of a charge without a 
 
 
 def init(
-    url: str, *, epsilon: Exact, delta: Exact, unit: str, relation: str, measure: str = DEFAULT_MEASURE
+    url: str,
+    *,
+    epsilon: Exact,
+    delta: Exact,
+    unit: str,
+    relation: str,
+    measure: str = DEFAULT_MEASURE,
+    life_epsilon: Exact | None = None,
+    life_delta: Exact | None = None,
 ) -> dict[str, Any]:
     """Create a ledger at `url` with a budget and return what `Ledger.show` returns.
 
     0 <= `epsilon` <= 10^300 (10^6 for "either"), 0 <= `delta` < 1; `unit` names what is protected
-    ("person"), `relation` the adjacency, `measure` (one of `MEASURES`) how charges add up.  Raises
-    `LedgerError` if the ledger exists, `InputError` for an invalid budget.
+    ("person"), `relation` the adjacency, `measure` (one of `MEASURES`) how charges add up.  The budget
+    is that of a period, which a reset ends; `life_epsilon` and `life_delta` (by default `delta`) cap all
+    periods together, for ever.  Raises `LedgerError` if the ledger exists, `InputError` for an invalid
+    budget.
     """
-    limits = budget(epsilon, delta, unit, relation, measure)
+    limits = budget(epsilon, delta, unit, relation, measure, (life_epsilon, life_delta))
 
     def first(stamp: Mapping[str, str]) -> Entry:
-        body, root = entries.as_written({**limits.as_json(), **stamp}), nothing(limits.width).text
+        body, root = entries.as_written({**limits.as_origin(), **stamp}), nothing(limits.width).text
         return Entry(
             0, kinds.BUDGET, None, None, body, root, seal(ORIGIN, 0, kinds.BUDGET, None, None, body, root)
         )
@@ -110,9 +120,12 @@ class Ledger:
         unit: str,
         relation: str,
         measure: str = DEFAULT_MEASURE,
+        life_epsilon: Exact | None = None,
+        life_delta: Exact | None = None,
     ) -> "Ledger":
         """Create a ledger with a budget, as `init` does, and open it; raises as `init` does."""
-        init(url, epsilon=epsilon, delta=delta, unit=unit, relation=relation, measure=measure)
+        life = {"life_epsilon": life_epsilon, "life_delta": life_delta}
+        init(url, epsilon=epsilon, delta=delta, unit=unit, relation=relation, measure=measure, **life)
         return cls.open(url)
 
     @classmethod

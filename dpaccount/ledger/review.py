@@ -80,8 +80,11 @@ def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa
         "guaranteed": shown["life"],
         "replay": {"valid": bad is None, "first_bad": bad, "digests": True, "totals": replayed_all},
         "scopes": [
-            _standing(name, limits, tree, _costs(state, waiting, name))
-            for name, limits, tree in [(None, budget, state.period_tree()), *summary.scopes(state, budget)]
+            _standing(name, limits, tree, _costs(state, waiting, name), left)
+            for name, limits, tree, left in [
+                (None, budget, state.period_tree(), summary.room(budget, state)),
+                *((*one, None) for one in summary.scopes(state, budget)),
+            ]
         ],
         "units": units(budget, state.period_tree()),
         "reservations": _reservations(passed, waiting),
@@ -90,8 +93,13 @@ def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa
     }
 
 
-def _standing(name: str | None, budget: Budget, tree: SpentTree, reserved: list[list[Step]]) -> Report:
-    """Return the amounts of a scope (None: the ledger), at the unit that has spent most of it."""
+def _standing(
+    name: str | None, budget: Budget, tree: SpentTree, reserved: list[list[Step]], left: Amounts | None
+) -> Report:
+    """Return the amounts of a scope (None: the ledger), at the unit that has spent most of it.
+
+    `left` is what is left; None: under its own cap alone.
+    """
     unit = summary.worst_unit(budget, tree) or 1
     spent = tree.at(unit)
     later = sum_at(reserved, unit, budget.width)
@@ -105,7 +113,7 @@ def _standing(name: str | None, budget: Budget, tree: SpentTree, reserved: list[
         "committed": summary.amounts(budget, committed),
         "reserved": summary.amounts(budget, later),
         "spent": summary.amounts(budget, tree.root.peak),
-        "remaining": summary.amounts(budget, budget.room(tree.root.peak), up=False),
+        "remaining": summary.amounts(budget, left or budget.room(tree.root.peak), up=False),
     }
 
 

@@ -24,20 +24,30 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
     state = totals.state(rows.node)
     tree, year = state.period_tree(), state.year_tree(int(entries.now()[:4]))
     spent, life = tree.root.peak, amounts(budget, state.life.peak)
+    whole = budget.of_life
     return {
         "budget": budget.as_json(),
         "spent": amounts(budget, spent),
-        "remaining": amounts(budget, budget.room(spent), up=False),
+        "remaining": amounts(budget, room(budget, state), up=False),
         "worst_unit": worst_unit(budget, tree),
         "period": amounts(budget, spent),
         "year": life if year is None else amounts(budget, year.root.peak),
         "life": life,
+        **({"life_remaining": amounts(whole, whole.room(state.life.peak), up=False)} if whole else {}),
         "resets": rows.count(RESET),
         "scopes": [scope(*one) for one in scopes(state, budget)],
         "entries": rows.count(CHARGE) + rows.count(RESERVATION),
         "refused": rows.count(REFUSAL),
         "head": totals.at.digest,
     }
+
+
+def room(budget: Budget, state: State) -> Amounts:
+    """Return what a charge to every unit may cost: within the period's budget, and the life cap."""
+    limits, left = budget.of_life, budget.room(state.period_tree().root.peak)
+    if limits is None:
+        return left
+    return tuple(map(min, left, limits.room(state.life.peak)))
 
 
 def amounts(budget: Budget, spent: Amounts, *, up: bool = True) -> Shown:

@@ -34,6 +34,8 @@ class LedgerBudget(Struct, frozen=True):
     unit: str
     relation: RelationName
     measure: str
+    life_epsilon: Exact | Absent = UNSET
+    life_delta: Exact | Absent = UNSET
 
 
 class LedgerAnswer(Struct, frozen=True, kw_only=True):
@@ -46,6 +48,7 @@ class LedgerAnswer(Struct, frozen=True, kw_only=True):
     entries: Count
     refused: Count
     head: Digest
+    life_remaining: Amounts | Absent = UNSET
     explained: str | Absent = UNSET
 
 

@@ -13,6 +13,7 @@ from dpaccount.relation import RELATIONS, bounded_row, radius_of
 
 MAX_TEXT = 1000
 MAX_EPSILON = 10**300
+PERIOD = "period_"  #: before epsilon and delta in an entry 0 with a life cap
 DEFAULT_MEASURE = "approximate"  #: takes whatever `release` makes
 
 
@@ -25,6 +26,7 @@ class Budget:
     unit: str
     relation: str
     measure: Measure
+    life: tuple[Fraction, Fraction] | None = None  #: (ε, δ) of all periods together, which no reset lifts
 
     @property
     def width(self) -> int:
@@ -51,19 +53,44 @@ class Budget:
         limits = cap(epsilon, delta)
         return replace(self, epsilon=limits[0], delta=limits[1])
 
+    @property
+    def of_life(self) -> "Budget | None":
+        """Return the limits of all periods together; None without a life cap."""
+        return None if self.life is None else replace(self, epsilon=self.life[0], delta=self.life[1])
+
     def as_json(self) -> dict[str, str]:
-        """Return the budget as `show` prints it and entry 0 holds it."""
-        return {
-            "epsilon": shown(self.epsilon),
-            "delta": shown(self.delta),
-            "unit": self.unit,
-            "relation": self.relation,
-            "measure": self.measure.name,
-        }
+        """Return the budget as `show` prints it."""
+        limits = {"epsilon": self.epsilon, "delta": self.delta}
+        if self.life is not None:
+            limits |= {"life_epsilon": self.life[0], "life_delta": self.life[1]}
+        facts = {"unit": self.unit, "relation": self.relation, "measure": self.measure.name}
+        return {**{name: shown(limit) for name, limit in limits.items()}, **facts}
+
+    def as_origin(self) -> dict[str, str]:
+        """Return the budget as entry 0 holds it."""
+        facts = self.as_json()
+        if self.life is None:
+            return facts
+        # Under other names, a program that knows of no life cap refuses the ledger: it would exceed the cap.
+        return {PERIOD + name if name in ("epsilon", "delta") else name: facts[name] for name in facts}
 
 
-def budget(epsilon: Exact, delta: Exact, unit: str, relation: str, name: str) -> Budget:
-    """Return a budget in the measure `name`; raises `InputError` for values out of range."""
+def budget(
+    epsilon: Exact,
+    delta: Exact,
+    unit: str,
+    relation: str,
+    name: str,
+    life: tuple[Exact | None, Exact | None] = (None, None),
+) -> Budget:
+    """Return a budget in the measure `name`; raises `InputError` for values out of range.
+
+    `life` is the (ε, δ) of all periods together: no ε is no life cap, no δ is that of the period.
+    """
+    if life[0] is not None:
+        return _with_life(budget(epsilon, delta, unit, relation, name), life[0], life[1])
+    if life[1] is not None:
+        raise InputError("a life cap has no epsilon", "give --life-epsilon too")
     limits = exact_argument("epsilon", epsilon), exact_argument("delta", delta)
     proposed = Budget(*limits, one_line("unit", unit), relation, measure(name))
     if not 0 <= proposed.epsilon <= MAX_EPSILON:
@@ -85,6 +112,19 @@ def budget(epsilon: Exact, delta: Exact, unit: str, relation: str, name: str) ->
     return proposed
 
 
+def _with_life(period: Budget, epsilon: Exact, delta: Exact | None) -> Budget:
+    most = exact_argument("life epsilon", epsilon)
+    late = period.delta if delta is None else exact_argument("life delta", delta)
+    if most < period.epsilon or late < period.delta:
+        raise InputError(
+            "the life cap is below the budget, which could never be spent",
+            f"give at least ε {shown(period.epsilon)} and δ {shown(period.delta)}",
+        )
+    # what a budget may be, a life cap may
+    life = budget(most, late, period.unit, period.relation, period.measure.name)
+    return replace(period, life=(life.epsilon, life.delta))
+
+
 def measure(name: str) -> Measure:
     """Return the measure of this name; raises `InputError` for an unknown one."""
     if name == "rdp":
@@ -98,8 +138,12 @@ def read_budget(body: str) -> Budget:
     """Parse the body of entry 0; raises `ValueError` or `InputError` if it is damaged."""
     try:
         facts = msgspec.json.decode(body, type=dict[str, str])
-        epsilon, delta = _number(facts.pop("epsilon")), _number(facts.pop("delta"))
-        return budget(epsilon, delta, facts.pop("unit"), facts.pop("relation"), facts.pop("measure"))
+        life: tuple[Fraction | None, Fraction | None] = (None, None)
+        prefix = PERIOD if "life_epsilon" in facts else ""
+        if prefix:
+            life = _number(facts["life_epsilon"]), _number(facts["life_delta"])
+        epsilon, delta = (_number(facts[prefix + name]) for name in ("epsilon", "delta"))
+        return budget(epsilon, delta, facts["unit"], facts["relation"], facts["measure"], life)
     except (msgspec.MsgspecError, RecursionError, KeyError):
         raise ValueError("not a budget") from None
 

@@ -34,7 +34,8 @@ MOST_DEEP: Final = 16
 _WORD: Final = "[a-z0-9][a-z0-9._-]{0,63}"
 _SCOPE: Final = re.compile(f"{_WORD}(/{_WORD})*")
 Change = tuple[Amounts, list[Mark]]
-Over = tuple[str | None, Budget, int, Amounts]  #: a scope (None: the ledger), its limits, a unit, its sum
+#: a scope (None: the ledger; an empty name: the ledger's life), its limits, a unit, its sum
+Over = tuple[str | None, Budget, int, Amounts]
 FAN: Final = 32  #: groups, and buckets of each
 PERIOD, YEAR, SCOPES = 1, 2, 3  #: areas of trees; area 0 is the register, areas from 3 on are scopes
 MOST_AREAS: Final = 2**20  #: including the trees of the period and the year
@@ -314,11 +315,13 @@ class State:
         return record
 
     def over(self, budget: Budget, scope: str | None, sought: int | None = None) -> Over | None:
-        """Return which limit is exceeded, of the ledger, the scope or a scope above it; None if none is.
+        """Return which limit is exceeded, of the ledger, its life, or the scopes; None if none is.
 
         A search of more than `sought` nodes ends as if a unit had been found (`SpentTree.beyond`).
         """
         limited: list[tuple[str | None, Budget, SpentTree]] = [(None, budget, self.period_tree())]
+        if budget.of_life is not None and self.period is not None:  # before a reset, the period is the life
+            limited.append(("", budget.of_life, self.tree(None, self.life)))
         for name in lineage(scope):
             record = self.existing_scope(name)
             limited.append((name, budget.capped(record.epsilon, record.delta), self.scope_tree(record)))

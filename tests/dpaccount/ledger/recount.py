@@ -182,7 +182,11 @@ class Books:
         self.scopes, self.cohorts, self.reserved = {}, {}, {}
 
     def fits(self):
-        self._fit(self.period, self.budget["epsilon"], self.budget["delta"], "the budget")
+        capped = "life_epsilon" in self.budget
+        names = ("period_epsilon", "period_delta") if capped else ("epsilon", "delta")
+        self._fit(self.period, *(self.budget[name] for name in names), "the budget")
+        if capped:
+            self._fit(self.life, self.budget["life_epsilon"], self.budget["life_delta"], "the life cap")
         for name, scope in self.scopes.items():
             self._fit(scope["spent"], scope["epsilon"], scope["delta"], name)
 
