@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
-from bandits.learning.arrivals import paid, replay, with_delays
+from bandits.learning.arrivals import name_of, paid, replay, with_delays
 from bandits.learning.contextual import SEVERAL, together
 from bandits.private_prediction.public_grid import PublicContexts
 from bandits.space.points import Space
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 FIRST_WORTH: Final = 8  #: people of the first phase for every action, in deviations of the noise
 PHASE_GROWTH: Final = HALF  #: of a phase over the people before it
+MOST_ACTIONS: Final = 1000
 FEWEST: Final = 8  #: people of a phase
 SHARPNESS: Final = 4  #: rewards of a group and action vary by 1/SHARPNESS of the noise's variance
 FEWEST_GROUPS: Final = 6  #: of cells
@@ -86,10 +87,10 @@ class ContextHistogram:
                 self.space.counts(self, "contexts", len(self.space.contexts))
         if not all(type(number) is int for number in (self.rounds, self.actions, self.contexts)):
             raise InputError("rounds, actions and contexts are whole numbers")
-        if not 2 <= self.actions <= 1000 or not FEWEST <= self.rounds <= 10**6:
+        if not 2 <= self.actions <= MOST_ACTIONS or not FEWEST <= self.rounds <= 10**6:
             raise InputError(
                 f"actions is {self.actions} and rounds is {self.rounds}",
-                f"needed 2 ... 1000 actions and {FEWEST} ... 1000000 rounds",
+                f"needed 2 ... {MOST_ACTIONS} actions and {FEWEST} ... 1000000 rounds",
             )
         if not isinstance(self.epsilon, Fraction) or not SMALLEST <= self.epsilon <= LARGEST:
             raise InputError(f"epsilon is {str(self.epsilon)[:40]}", f"it lies in 1e-6 ... {LARGEST}")
@@ -97,6 +98,8 @@ class ContextHistogram:
             raise InputError(f"delta is {str(self.delta)[:40]}", "it is a fraction from 0, below 1")
         if type(self.delays) is not bool:
             raise InputError(f"delays is {str(self.delays)[:40]}", "it is true or false")
+        if not isinstance(self.low, Fraction) or not isinstance(self.high, Fraction):
+            raise InputError("low and high are fractions", "give the public bounds of a reward")
         grid.spanned(self.low, self.high)
         _ = self.public
 
@@ -147,7 +150,7 @@ class ContextHistogram:
         person = assume_clipped("phase", -HALF, HALF, REPLACE_ONE, "movement")
         entered = assume_rounds("phase", sums, "movement", 2, sums)
         leaf = laplace(stream_l1(person, entered), 1 / self.epsilon, grid.step(CONTRIBUTION_BITS), "phase")
-        return billboard(approximate(leaf, delta), assume_view("context-histogram", "others", "replay"))
+        return billboard(approximate(leaf, delta), assume_view(name_of(self), "others", "replay"))
 
     # -------------------------------------------------------------- the run
 

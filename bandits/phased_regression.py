@@ -114,6 +114,8 @@ class PhasedRegression(Contextual):
     def regret_bound(self) -> float:
         """Return a bound on the expected regret of all people, at most `rounds`·min(1, 2·`norm`).
 
+        It holds for points whose features have a norm of 1 at most, with the linear kernel a norm of 2 of
+        coordinates: longer ones are shortened in sums, and not where actions are chosen.
         It says something where it is below what choices at random lose.
         """
         from bandits.learning.elimination import DOUBT

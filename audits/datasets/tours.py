@@ -47,20 +47,25 @@ def star(domain: Domain, relation: str, base: str, unit: int, records: Rows) -> 
 
 
 def waiting(domain: Domain, relation: str) -> Iterator[Pair]:
-    """Yield pairs in which a row, before at the low end, answers as late as all others, who are at one end.
+    """Yield pairs in which a row, before at the low end, answers with all others, who are at one end.
 
-    A column of delays, in rows, is a whole number for which "never" is as many as there are rows.
+    All who come before a row answer when it comes.
     """
     # Where no more answers may wait than there is room for, one drives out another person's.
-    columns = zip(domain.low, domain.high, domain.integer, domain.nothing, strict=True)
     each = 1 if domain.rows <= EACH_WAITS else domain.rows // SOME_WAIT
-    for column in [c for c, of in enumerate(columns) if of == (0.0, domain.rows, True, domain.rows)]:
-        for delay in (domain.rows // 2, domain.rows // 4):
+    for column in delays(domain):
+        for row in (domain.rows // 2, 3 * domain.rows // 4):
+            until = ",".join(f"{row - before}.0" for before in range(row))
             for others, end in (("low", domain.high), ("high", domain.low)):
-                record = np.array([[*end[:column], delay, *end[column + 1 :]]])
-                base = crowd(domain.rows, float(delay), column, others)
-                for unit in range(1, domain.rows - delay + 1, each):
-                    yield from star(domain, relation, base, unit, record)
+                for unit in range(1, row + 1, each):
+                    record = np.array([[*end[:column], row - unit + 1, *end[column + 1 :]]])
+                    yield from star(domain, relation, f"series 0 {column} {until} {others}", unit, record)
+
+
+def delays(domain: Domain) -> list[int]:
+    """Return columns of delays, in rows: whole numbers of which as many as there are rows means never."""
+    columns = zip(domain.low, domain.high, domain.integer, domain.nothing, strict=True)
+    return [place for place, of in enumerate(columns) if of == (0.0, domain.rows, True, domain.rows)]
 
 
 def by_unit(domain: Domain, relation: str, base: str, units: list[int]) -> Iterator[Pair]:
@@ -192,8 +197,16 @@ def walks(domain: Domain, relation: str, marks: tuple[float, ...]) -> Iterator[W
             yield Walk(domain, relation, f"last of {rows} {base}", rows, fewer, leaving=True)
     some, mask = range(min(len(domain.low), 4) if len(domain.low) > 1 else 0), (1 << len(domain.low)) - 1
     ends = [(start, example) for example in given for start in ("low", "high", "uniform")]
-    ends += [("low", "high"), ("low", "uniform"), ("uniform", "high"), ("in turn", "falling")]
+    ends += [
+        ("low", "high"),
+        ("high", "low"),
+        ("low", "uniform"),
+        ("uniform", "high"),
+        ("in turn", "falling"),
+    ]
     ends += [("low", f"ends {1 << c}") for c in some] + [("high", f"ends {mask - (1 << c)}") for c in some]
+    at_once = [f"ends {mask - (1 << column)}" for column in delays(domain)]  # high, and nobody is late
+    ends += [pair for high in at_once for pair in (("low", high), (high, "low"))]
     for start, end in ends:
         yield Walk(domain, relation, f"first {{}} {end}, then {start}", rows)
     crowds = [(c, value) for c, values in enumerate(_values(domain)) for value in values]

@@ -105,9 +105,10 @@ class Limits:
 
     def kept(self, candidates: Floats, share: float = 1.0) -> Integers:
         """Return the places, at least one, of what no other is better than by a share of the width."""
-        apart = candidates[None, :, :] - candidates[:, None, :]
-        better = apart @ self.mean > share * np.linalg.norm(apart @ self.root, axis=-1)
-        return np.flatnonzero(~better.any(axis=1))
+        estimates, wide = candidates @ self.mean, candidates @ self.root
+        ways = zip(estimates, wide, strict=True)  # one by one: all pairs at once take much memory
+        gaps = ((estimates - mine) - share * np.linalg.norm(wide - away, axis=1) for mine, away in ways)
+        return np.flatnonzero([not (gap > 0).any() for gap in gaps])
 
 
 def design(candidates: Floats) -> Floats:

@@ -164,6 +164,11 @@ class Session:
     # -------------------------------------------------------------- what people see
 
     @property
+    def run(self) -> str:
+        """Return which run this is: another one for every state file, and the same after a restart."""
+        return str(self._journal.head["stream"])
+
+    @property
     def slots(self) -> int:
         """Return the maximum number of people: public."""
         return self._course.slots or self._course.batches[-1][1]

@@ -13,7 +13,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Final
 
-from dpaccount.documents import OWN, atomically, csv_text, using
+from dpaccount.documents import OWN, atomically, creating, csv_text, using
 from dpaccount.errors import InputError
 
 #: what costs are ↦ the reward of no cost
@@ -61,8 +61,11 @@ def to_table(
     own = HEADER if policy else HEADER[:-1]
     if not rows:
         raise InputError("the log has no records", "write a line for each", log)
-    with using(table, "name a file that can be written"):
-        atomically(table, csv_text([[*own, *features], *rows]), mode=OWN)
+    try:
+        with using(table, "name a file that can be written"), creating(table) as draft:
+            atomically(draft, csv_text([[*own, *features], *rows]), mode=OWN)
+    except FileExistsError:
+        raise InputError("there is a file of this name", "name a new one", table) from None
     return len(rows)
 
 
@@ -80,7 +83,7 @@ def _row(raw: bytes, best: int, declared: Mapping[str, str], policy: Policy | No
         raise InputError("the probability leaves [0, 1]", "write the chance of the logged action")
     found = _features(line.partition("|")[2], set(declared.values())) if declared else {}
     by_column = {column: float(found.get(name, 0)) for column, name in declared.items()}
-    given = [] if policy is None else [policy(action, by_column)]
+    given = [] if policy is None else [policy(action, {**by_column})]
     if not all(isinstance(each, Real) and 0 <= each <= 1 for each in given):  # neither is NaN
         raise InputError("the policy gives no chance in [0, 1]", "return that of the logged action")
     return [action, float(chance), float(earned), *map(float, given), *by_column.values()]
@@ -114,6 +117,8 @@ def _features(text: str, wanted: set[str]) -> dict[str, Fraction]:
             full = f"{name}^{feature}" if name else feature
             if full not in wanted:
                 continue
+            if not name and "^" in feature:  # it has the name of another namespace's feature
+                raise InputError("a declared feature has two meanings", "give no feature a name with ^")
             if full in found:
                 raise InputError("a declared feature appears twice", "write each once")
             found[full] = (_number(value) if valued else Fraction(1)) * (_number(weight) if colon else 1)

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.space.points import Space
+from bandits.space.points import MAX_POINTS, Space
 from bandits.statistics import kernels
 from bandits.statistics.arrays import Floats
 from bandits.statistics.axes import settled_eigh
@@ -82,8 +82,9 @@ class PublicContexts(OfContexts):
         """Refuse fewer than two contexts, and those without coordinates; raises `InputError`."""
         if self.law is not None and self.law.alike:
             raise InputError("a kernel matrix has no coordinates", "give contexts a file or a box")
-        if self.contexts < 2:
-            raise InputError(f"contexts is {self.contexts}", "give 2 at least, or take arm-phases")
+        if not 2 <= self.contexts <= MAX_POINTS:
+            right = f"give 2 to {MAX_POINTS}, or take arm-phases, which has none"
+            raise InputError(f"contexts is {self.contexts}", right)
 
     @property
     def points(self) -> Floats:

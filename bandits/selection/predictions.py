@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bandits.context_histogram import ContextHistogram
+from bandits.context_histogram import MOST_ACTIONS, ContextHistogram
 from bandits.function_release import FunctionRelease
 from bandits.private_prediction import covariance
 from bandits.private_prediction.function_learner import START, FunctionLearner
@@ -67,17 +67,19 @@ def choose_serving(
 
     `context-histogram` learns from everybody, `function-release` from `rounds` and serves others (`served`).
     Rewards in [−1, 1] are expected, and functions of the grid's kernel.
-    `people`: at least 64; many are rehearsed by 1,024, with noise in proportion.
+    `people`: 64 to 10⁶; many are rehearsed by 1,024, with noise in proportion.
     `trials`: rehearsals of each subject at most.
     Raises `InputError` for parameters that make no sense.
     """
-    if epsilon <= 0 or not 0 <= delta < 1 or people < FEWEST:
-        raise out_of_range(f"epsilon > 0, 0 <= delta < 1 and at least {FEWEST} people")
+    if epsilon <= 0 or not 0 <= delta < 1 or not FEWEST <= people <= 10**6:
+        raise out_of_range(f"epsilon > 0, 0 <= delta < 1 and {FEWEST} people to 1000000")
     count = min(people, PROXY)
-    bigger = Fraction(float(epsilon) * sqrt(people / count)).limit_denominator(1000)
+    bigger = Fraction(float(epsilon) * sqrt(people / count)).limit_denominator(10**9)
     of: Any = {"actions": grid.actions, "contexts": grid.contexts, "space": grid.space, "epsilon": bigger}
-    histogram = ContextHistogram(rounds=count, low=Fraction(-1), **of)
-    runners = [Runner("context-histogram", {"rounds": people}, partial(_serving, grid, histogram))]
+    runners = []
+    if grid.contexts > 1 and 1 < grid.actions <= MOST_ACTIONS:
+        histogram = ContextHistogram(rounds=count, low=Fraction(-1), **of)
+        runners.append(Runner("context-histogram", {"rounds": people}, partial(_serving, grid, histogram)))
     of |= {"kernel": grid.kernel, "lengthscale": grid.lengthscale}
     for law in ("k-norm", "gaussian") if delta else ("k-norm",):
         for part in LEARNING:

@@ -21,7 +21,7 @@ from bandits.arm_phases import ArmPhases
 from bandits.arms.design import BELIEFS, FOR_REGRET
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
-from bandits.learning.features import RADIUS
+from bandits.learning.features import MAX_MAP_FEATURES, RADIUS
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
@@ -48,6 +48,7 @@ MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal
 PROXY = 1024  #: rounds of a rehearsal in place of more
 CELLS = 20  #: of a histogram, at most
 MAP_FEATURES = 512  #: where the default number of nodes would make many more, on more than three axes
+FEW_FEATURES: dict[str, Value] = {"size": 10}  #: where there is little to learn, more cost noise
 REHEARSED_NOISE = 0.1  #: standard deviation of rewards in rehearsals on a surface
 
 #: told, while a choice is made, which share of the rehearsals that it may need is done, 0 to 1
@@ -107,6 +108,7 @@ def choose(  # noqa: PLR0913
     if privacy == "shuffled" and not isinstance(space, Space):
         raise InputError("a shuffler mixes bits about arms", "give a space, whose points are the arms")
     named = privacy == "reward" and not isinstance(space, Space)
+    asked = rounds
     longest = (10 if named else 1) * MAX_REHEARSED_ROUNDS
     where = "" if named else f" in worlds {', '.join(map(str, laws))} (as shares of uniform choices' regret)"
     left_out = "other laws and rates, late or missing answers, drift"
@@ -129,7 +131,10 @@ def choose(  # noqa: PLR0913
     looks = stages(trials)
     selection = race(runners, looks)
     few = f"; at most {looks[-1]} of each" if looks != STAGES else ""
-    return replace(selection, because=f"{selection.because}{where}{few}; not rehearsed: {left_out}")
+    # what a proxy of fewer people says in people is said of all of them
+    scaled = {n: int(v) * asked // rounds if n == "refresh" else v for n, v in selection.parameters.items()}
+    because = f"{selection.because}{where}{few}; not rehearsed: {left_out}"
+    return Selection(selection.subject, scaled, because)
 
 
 def stages(trials: int | None = None) -> tuple[int, ...]:
@@ -203,7 +208,8 @@ def baselines(rounds: int, dimension: int) -> list[dict[str, Value]]:
     phases: dict[str, Value] = {"stream": "separate", "growth": HALF, "refresh": max(rounds // 16, 1)}
     once: dict[str, Value] = {"growth": Fraction(3), "refresh": -(-rounds // 4)}
     cells: dict[str, Value] = {"basis": "cells", "nodes_per_axis": max(int(CELLS ** (1 / dimension)), 2)}
-    return [phases, {**phases, **once}, {**phases, **cells}]
+    histogram = [{**phases, **cells}] if 2**dimension <= MAX_MAP_FEATURES else []
+    return [phases, {**phases, **once}, *histogram]
 
 
 def _contextual(
@@ -225,10 +231,12 @@ def _contextual(
     if space is None and dimension > 3:
         few = {"nodes_per_axis": int(MAP_FEATURES ** (1 / dimension))}
     base = Fraction(fmean(law.base for law in laws)).limit_denominator(1000)
+    told: dict[str, Value] = {} if base == HALF else {"base": base}
+    linear: dict[str, Value] = {"kernel": "linear", "size": dimension}
     moments = [{**few, **each} for each in (quiet, *baselines(rounds, dimension))]
     kinds: list[tuple[str, type[Any], dict[str, Value]]] = [
         *(("moment-gp-ucb", MomentGpUcb, each) for each in moments),
-        ("phased-gp-ucb", PhasedGpUcb, few if base == HALF else {**few, "base": base}),
+        *(("phased-gp-ucb", PhasedGpUcb, {**few, **told, **each}) for each in ({}, FEW_FEATURES, linear)),
         ("jdp-gp-ucb", JdpGpUcb, {"stream": "honaker"}),
         ("doubling-gp-ucb", DoublingGpUcb, {}),
     ]

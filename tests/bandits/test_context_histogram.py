@@ -194,3 +194,10 @@ def test_the_selector_rehearses_both_and_says_how_many_people_learn():
 def test_what_makes_no_sense_is_refused(wrong, said):
     with pytest.raises(InputError, match=said):
         ContextHistogram(**wrong)
+
+
+def test_as_many_contexts_as_points_of_a_space_and_no_more():
+    with pytest.raises(InputError, match="contexts is 2001"):
+        ContextHistogram(contexts=2001)
+    with pytest.raises(InputError, match="low and high are fractions"):
+        ContextHistogram(low=None)

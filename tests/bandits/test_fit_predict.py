@@ -133,17 +133,31 @@ def test_what_has_lost_its_ticket_is_refused():
         for decisions in ([str(shown)], np.array([shown]), [0], [shown.ticket], shown, [None]):
             with pytest.raises(InputError, match="a decision has lost its ticket"):
                 mab.partial_fit(decisions, [1.0])
-        with pytest.raises(InputError, match="was shown another arm"):
+        with pytest.raises(InputError, match="is of another run"):
             mab.partial_fit([other], [1.0])
         for rewards in ([], [1.0, 0.0]):
             with pytest.raises(InputError, match="found 1 decisions and"):
                 mab.partial_fit([shown], rewards)
-        for rewards in (["x"], [[1.0]], 1.0, [1j], [10**400]):
-            with pytest.raises(InputError, match="a reward is no number"):
+        for rewards in (["x"], [[1.0]], 1.0, [1j]):
+            with pytest.raises(InputError, match="these are no decisions with their rewards"):
                 mab.partial_fit([shown], rewards)
         assert lines(session) == known
         copied = pickle.loads(pickle.dumps(copy.deepcopy(shown)))  # noqa: S301
-        assert mab.partial_fit([copied], [1.0]) == 1
+        assert mab.partial_fit([copied], [10**400]) == 1
+
+
+def test_a_decision_of_another_run_is_refused_even_for_the_same_ticket_and_arm():
+    with (
+        TemporaryDirectory() as one,
+        TemporaryDirectory() as two,
+        rehearsal(one) as session,
+        rehearsal(two) as other,
+    ):
+        shown, theirs = FitPredict(session).predict(), FitPredict(other).predict()
+        assert (shown, shown.ticket) == (theirs, theirs.ticket)
+        with pytest.raises(InputError, match="is of another run"):
+            FitPredict(other).partial_fit([shown], [1.0])
+        assert FitPredict(other).partial_fit([theirs], [1.0]) == 1
 
 
 def test_what_cannot_be_had_privately_is_one_sentence():

@@ -158,6 +158,24 @@ def test_asking_and_telling_by_hand(session):
     assert session.pending == []
 
 
+def test_two_studies_of_one_name_are_two(session):
+    sampler = PointSampler(session, TABLE)
+    one, two = (optuna.create_study(direction="maximize", study_name="s", sampler=sampler) for _ in range(2))
+    first, second = one.ask(), two.ask()
+    assert sampler.tell(first, 1.0)
+    assert session.pending == [2]
+    assert sampler.tell(second, 0.0)
+    assert session.pending == []
+
+
+@pytest.mark.parametrize("returned", [(0.73519, 0.73519), [0.73519, None], complex(0.73519), "0.73519", None])
+def test_what_failed_and_may_have_been_printed_ends_the_study(session, returned):
+    study = study_of(PointSampler(session, TABLE))
+    with pytest.raises((InputError, AssertionError)):  # Optuna hides some errors by one of its own
+        study.optimize(lambda _: returned, n_trials=3)
+    assert session.asked == 1
+
+
 def test_points_with_only_names_are_one_parameter(tmp_path):
     bandit = PhasedPosterior(rounds=150, sigma=Fraction(1), space=of_table(NAMES))
     with Session.rehearse(bandit, tmp_path / "state", seed=1) as session:

@@ -534,8 +534,8 @@ def test_privacy_is_spent_on_what_is_read():
     class Counting:
         told, belief = 0, None
 
-        def scores(self, candidates):
-            return candidates[:, 0]
+        def place(self, candidates, coins):
+            return int(candidates[:, 0].argmax())
 
         def tell(self, features, reward):
             self.told += 1

@@ -52,8 +52,8 @@ SERVED = [
     PhasedPosterior(rounds=400, sigma=Fraction(1), stream="correlated"),
     SurfaceGpUcb(rounds=43, batch=10, error=Fraction(1, 2)),
     SurfaceGpUcb(rounds=43, batch=10, error=Fraction(1, 2), calibration="published"),
-    ArmPhases(rounds=60, arms=3),
     PhasedRegression(**SMALL, first=1, per_learner=1),
+    ArmPhases(rounds=60, arms=3),
 ]
 
 
@@ -720,7 +720,7 @@ def run_with_kills(folder, people, bandit, times):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("bandit", "releases"), [("rows", 1249), ("phases", 7)])
+@pytest.mark.parametrize(("bandit", "releases"), [("rows", 1249), ("phases", 77)])
 def test_five_thousand_people_and_twenty_kills(bandit, releases, tmp_path):
     assert run_with_kills(tmp_path, 5000, bandit, 20) == releases
 

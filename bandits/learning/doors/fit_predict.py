@@ -18,6 +18,7 @@ by the arm alone nobody could see that a person is counted twice.
 """
 
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import NoReturn, SupportsFloat
 
 from bandits.learning.session import Session, Ticket
@@ -28,6 +29,7 @@ class ShownArm(str):
     """The name of the arm that one person was shown; `ticket` is that person's number, from 1."""
 
     ticket: int = 0  #: of none
+    run: str = ""
 
 
 class FitPredict:
@@ -65,10 +67,12 @@ class FitPredict:
         """
         _without(contexts)
         try:
-            told = [None if reward is None else float(reward) for reward in rewards]
-        except (TypeError, ValueError, OverflowError):
-            raise InputError("a reward is no number", "give a list of numbers, None for no answer") from None
-        tickets = [self._ticket(decision) for decision in decisions]
+            told = [None if reward is None else _number(reward) for reward in rewards]
+            shown = [*decisions]
+        except (TypeError, ValueError):
+            right = "give a list of decisions, and one of numbers, None for no answer"
+            raise InputError("these are no decisions with their rewards", right) from None
+        tickets = [self._ticket(decision) for decision in shown]
         if len(tickets) != len(told):
             raise InputError(f"found {len(tickets)} decisions and {len(told)} rewards", "give one for each")
         # All are checked before any is recorded: else a repeated call would be refused for its first half.
@@ -94,16 +98,23 @@ class FitPredict:
 
     def _named(self, ticket: Ticket) -> ShownArm:
         shown = ShownArm(self._session.name_of(ticket))
-        shown.ticket = ticket.number
+        shown.ticket, shown.run = ticket.number, self._session.run
         return shown
 
     def _ticket(self, decision: object) -> int:
         if not isinstance(decision, ShownArm):
             right = "give what predict returned, in a list, or mab.shown(ticket)"
             raise InputError("a decision has lost its ticket", right)
-        if self.shown(decision.ticket) != decision:
-            raise InputError(f"ticket {decision.ticket} was shown another arm", "give decisions of this run")
+        if decision.run != self._session.run or self.shown(decision.ticket) != decision:
+            raise InputError(f"ticket {decision.ticket} is of another run", "give decisions of this one")
         return decision.ticket
+
+
+def _number(reward: SupportsFloat) -> float:
+    try:
+        return float(reward)
+    except OverflowError:  # a whole number beyond all doubles is clamped like any other
+        return inf if reward > 0 else -inf  # type: ignore[operator]
 
 
 def _without(contexts: object) -> None:

@@ -39,12 +39,15 @@ class PointSampler(BaseSampler):  # type: ignore[misc]  # mypy skips optuna
         names = [name for name in getattr(points, "columns", points) if str(name).strip() != CALLED]
         self._columns = {str(name): list(points[name]) for name in names}
         self._session, self._names = session, space.names
-        self._tickets: dict[tuple[str, int], Ticket] = {}  #: by a study's name and a trial's number
+        #: by a trial; the study is kept too, so that no other one has its identity meanwhile
+        self._tickets: dict[tuple[int, int], tuple[Study, Ticket]] = {}
+        self._private: set[tuple[int, int]] = set()  #: trials whose rewards went to the session
 
     def private(self, objective: Callable[[Trial], float | None]) -> Callable[[Trial], NoReturn]:
         """Return an objective that gives the reward of `objective` to the session, and nothing to Optuna."""
 
         def told(trial: Trial) -> NoReturn:
+            self._private.add(_key(trial.study, trial.number))
             self.tell(trial, objective(trial))
             raise TrialPruned("its reward went to the session")
 
@@ -61,6 +64,7 @@ class PointSampler(BaseSampler):  # type: ignore[misc]  # mypy skips optuna
         point = self._point(ticket)
         if any(point.get(name) != value for name, value in trial.params.items()):
             raise InputError(f"trial {trial.number} has other parameters than it was shown", "enqueue none")
+        self._private.add(_key(trial.study, trial.number))
         return self._session.tell(ticket, reward)
 
     # -------------------------------------------------------------- what Optuna calls
@@ -71,7 +75,7 @@ class PointSampler(BaseSampler):  # type: ignore[misc]  # mypy skips optuna
             raise InputError("a session looks for the largest reward", 'create a study with "maximize"')
         if "fixed_params" in trial.system_attrs:
             raise InputError("the session chooses every point", "enqueue no trial")
-        self._tickets[study.study_name, trial.number] = self._session.ask()
+        self._tickets[_key(study, trial.number)] = study, self._session.ask()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Return nothing: parameters are read one by one from the trial's point."""
@@ -100,8 +104,9 @@ class PointSampler(BaseSampler):  # type: ignore[misc]  # mypy skips optuna
     def after_trial(
         self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
     ) -> None:
-        """Refuse a trial that told Optuna anything but its parameters."""
-        if values is None and not trial.intermediate_values and not trial.user_attrs:
+        """Refuse a trial that told Optuna anything but its parameters, or may have: failures are printed."""
+        failed = state == TrialState.FAIL and _key(study, trial.number) not in self._private
+        if values is None and not failed and not trial.intermediate_values and not trial.user_attrs:
             return
         if isinstance(values, list):  # the very list that Optuna stores, and prints, after this error
             values[:] = [0.0] * len(values)
@@ -112,10 +117,15 @@ class PointSampler(BaseSampler):  # type: ignore[misc]  # mypy skips optuna
 
     def _ticket(self, study: Study, number: int) -> Ticket:
         try:
-            return self._tickets[study.study_name, number]
+            return self._tickets[_key(study, number)][1]
         except KeyError:
             raise InputError(f"trial {number} is of another sampler", "tell the session") from None
 
     def _point(self, ticket: Ticket) -> Mapping[str, Any]:
         place = self._names.index(self._session.name_of(ticket) or "")
         return {name: cells[place] for name, cells in self._columns.items()}
+
+
+def _key(study: Study, number: int) -> tuple[int, int]:
+    """Return what tells a trial from those of all other studies, also of the same name."""
+    return id(study._storage), study._storage.get_trial_id_from_study_id_trial_number(study._study_id, number)
