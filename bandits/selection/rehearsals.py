@@ -48,7 +48,6 @@ MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal
 PROXY = 1024  #: rounds of a rehearsal in place of more
 CELLS = 20  #: of a histogram, at most
 MAP_FEATURES = 512  #: where the default number of nodes would make many more, on more than three axes
-FEW_FEATURES: dict[str, Value] = {"size": 10}  #: where there is little to learn, more cost noise
 REHEARSED_NOISE = 0.1  #: standard deviation of rewards in rehearsals on a surface
 
 #: told, while a choice is made, which share of the rehearsals that it may need is done, 0 to 1
@@ -231,12 +230,10 @@ def _contextual(
     if space is None and dimension > 3:
         few = {"nodes_per_axis": int(MAP_FEATURES ** (1 / dimension))}
     base = Fraction(fmean(law.base for law in laws)).limit_denominator(1000)
-    told: dict[str, Value] = {} if base == HALF else {"base": base}
-    linear: dict[str, Value] = {"kernel": "linear", "size": dimension}
     moments = [{**few, **each} for each in (quiet, *baselines(rounds, dimension))]
     kinds: list[tuple[str, type[Any], dict[str, Value]]] = [
         *(("moment-gp-ucb", MomentGpUcb, each) for each in moments),
-        *(("phased-gp-ucb", PhasedGpUcb, {**few, **told, **each}) for each in ({}, FEW_FEATURES, linear)),
+        ("phased-gp-ucb", PhasedGpUcb, few if base == HALF else {**few, "base": base}),
         ("jdp-gp-ucb", JdpGpUcb, {"stream": "honaker"}),
         ("doubling-gp-ucb", DoublingGpUcb, {}),
     ]
