@@ -59,9 +59,9 @@ SMALLEST, LARGEST = Fraction(1, 10**6), 10**6  #: of epsilon
 class ContextHistogram:
     """Show one of `actions` to each of `rounds` people; a row is a context and what each action would pay.
 
-    Rewards are clipped to [`low`, `high`], which are public, and NaN counts as their middle.  Contexts are
-    rounded to `contexts` cells of [0, 1]; with a `space`, actions are its points, and contexts those that it
-    declares, with their law.  A wrong law costs accuracy, never privacy.
+    Rewards are clipped to [`lowest`, `highest`], which are public, and NaN counts as their middle.  Contexts
+    are rounded to `contexts` cells of [0, 1]; with a `space`, actions are its points, and contexts those that it
+    declares, with their law and `dimension`.  A wrong law costs accuracy, never privacy.
     With `delays` a record ends with a number more: how many people ask before this one answers, `rounds` or
     NaN for never.  In a session that is seen as it happens; the proof is the same.
     """
@@ -69,14 +69,15 @@ class ContextHistogram:
     source: ClassVar[str] = "ours; Dwork et al. 2006 (histogram), Thompson 1933, Ward 1963 (cells)"
     status: ClassVar[str] = "sound"
     relation: ClassVar[str] = REPLACE_ONE
+    delta: ClassVar[Fraction] = Fraction(0)
 
     rounds: int = 1024
     actions: int = 8
     contexts: int = 32
-    low: Fraction = Fraction(0)
-    high: Fraction = Fraction(1)
+    dimension: int = 1
+    lowest: Fraction = Fraction(0)
+    highest: Fraction = Fraction(1)
     epsilon: Fraction = Fraction(1)
-    delta: Fraction = Fraction(0)
     delays: bool = False
     space: Space | None = field(default=None, kw_only=True)
 
@@ -85,6 +86,7 @@ class ContextHistogram:
             self.space.counts(self, "actions", len(self.space))
             if self.space.contexts is not None:
                 self.space.counts(self, "contexts", len(self.space.contexts))
+                self.space.counts(self, "dimension", self.space.contexts.dimension)
         if not all(type(number) is int for number in (self.rounds, self.actions, self.contexts)):
             raise InputError("rounds, actions and contexts are whole numbers")
         if not 2 <= self.actions <= MOST_ACTIONS or not FEWEST <= self.rounds <= 10**6:
@@ -94,14 +96,13 @@ class ContextHistogram:
             )
         if not isinstance(self.epsilon, Fraction) or not SMALLEST <= self.epsilon <= LARGEST:
             raise InputError(f"epsilon is {str(self.epsilon)[:40]}", f"it lies in 1e-6 ... {LARGEST}")
-        if not isinstance(self.delta, Fraction) or not 0 <= self.delta < 1:
-            raise InputError(f"delta is {str(self.delta)[:40]}", "it is a fraction from 0, below 1")
         if type(self.delays) is not bool:
             raise InputError(f"delays is {str(self.delays)[:40]}", "it is true or false")
-        if not isinstance(self.low, Fraction) or not isinstance(self.high, Fraction):
-            raise InputError("low and high are fractions", "give the public bounds of a reward")
-        grid.spanned(self.low, self.high)
-        _ = self.public
+        if not isinstance(self.lowest, Fraction) or not isinstance(self.highest, Fraction):
+            raise InputError("lowest and highest are fractions", "give the public bounds of a reward")
+        grid.spanned(self.lowest, self.highest)
+        if self.dimension != self.public.numbers:
+            raise InputError(f"dimension is {self.dimension}", f"a context has {self.public.numbers} numbers")
 
     # -------------------------------------------------------------- public constants
 
@@ -138,7 +139,7 @@ class ContextHistogram:
 
     def domain(self) -> Domain:
         """Return rows of a context and a reward for each action; with `delays`, when it is answered."""
-        low, high = float(self.low), float(self.high)
+        low, high = float(self.lowest), float(self.highest)
         wide = high - low
         ends = (low - wide,) * self.actions, (high + wide,) * self.actions
         plain = self.public.rows(self.rounds, *ends)
@@ -167,8 +168,8 @@ class ContextHistogram:
         return HistogramCourse(self, noise, coins)
 
     def added(self, rewards: Floats) -> Integers:
-        """Return (clip(y, low, high) − low)/(high − low) − ½ of every reward, in grid units; NaN adds 0."""
-        low, high = float(self.low), float(self.high)
+        """Return clipped rewards, from −½ (`lowest`) to ½ (`highest`), in grid units; NaN adds 0."""
+        low, high = float(self.lowest), float(self.highest)
         within = np.clip(np.where(np.isnan(rewards), (low + high) / 2, rewards), low, high)
         return grid.clipped((within - low) / (high - low) - 0.5, -HALF, HALF, CONTRIBUTION_BITS)
 

@@ -134,10 +134,18 @@ def scope(document: dict[str, Any]) -> Iterator[str]:
     steps = document["proved"]["derivation"]
     late = any(s["rule"] == "assume_rounds" and "participations" in s["with"] for s in steps)
     if late and family:  # a record that holds the time of its person's answer has one more number
-        # arms have a reward each; candidates have coordinates, too
-        names = ("arms",) if "arms" in held else ("candidates", "dimension")
+        # arms have a reward each, as have actions beside a context; candidates have coordinates, too
+        names = (
+            ("arms",) if "arms" in held else ("actions" if "actions" in held else "candidates", "dimension")
+        )
         count, dimension = [*(exact_of(held[name], name) for name in names), Fraction(0)][:2]
-        if count is None or dimension is None or len(seen["left"]) <= count * (dimension + 1):
+        each = 1 if "actions" in held else count  # how often a record has coordinates
+        if (
+            count is None
+            or each is None
+            or dimension is None
+            or len(seen["left"]) <= count + dimension * each
+        ):
             yield NONE_LATE
 
 

@@ -26,7 +26,7 @@ class HistogramCourse(Course):
     candidates, last_is_read, takes_late = 1, False, True
 
     def __init__(self, subject: "ContextHistogram", noise: Noise, coins: int) -> None:
-        public, low, high = subject.public, float(subject.low), float(subject.high)
+        public, low, high = subject.public, float(subject.lowest), float(subject.highest)
         self.batches, self.space = subject.batches, public.law
         self.context = Domain(1, (-0.5,) * public.numbers, (1.5,) * public.numbers, (False,) * public.numbers)
         self.reward = Domain(1, (low,), (high,), (False,), ((low + high) / 2,))
@@ -80,7 +80,7 @@ class HistogramCourse(Course):
 
     def view(self) -> View:
         """Return own actions, and for all the sums and the expected reward of every context and action."""
-        low, wide = float(self._subject.low), float(self._subject.high - self._subject.low)
+        low, wide = float(self._subject.lowest), float(self._subject.highest - self._subject.lowest)
         return View(
             own={"action": np.array([action for _, action in self._people], dtype=np.int64)},
             public={

@@ -78,7 +78,7 @@ def choose_serving(
     of: Any = {"actions": grid.actions, "contexts": grid.contexts, "space": grid.space, "epsilon": bigger}
     runners = []
     if grid.contexts > 1 and 1 < grid.actions <= MOST_ACTIONS:
-        histogram = ContextHistogram(rounds=count, low=Fraction(-1), **of)
+        histogram = ContextHistogram(rounds=count, lowest=Fraction(-1), **of)
         runners.append(Runner("context-histogram", {"rounds": people}, partial(_serving, grid, histogram)))
     of |= {"kernel": grid.kernel, "lengthscale": grid.lengthscale}
     for law in ("k-norm", "gaussian") if delta else ("k-norm",):

@@ -52,8 +52,8 @@ BANDITS = {
         {"rounds": 24, "actions": 3, "contexts": 3},
         [
             PREDICTED[0],
-            {"rounds": 20, "actions": 4, "contexts": 5, "epsilon": 2, "delta": 0.001},
-            {"low": -1, "high": 2, "delays": True},
+            {"rounds": 20, "actions": 4, "contexts": 5, "epsilon": 2},
+            {"lowest": -1, "highest": 2, "delays": True},
         ],
     ),
     "function-release": Runs(
