@@ -60,8 +60,8 @@ class ContextHistogram:
     """Show one of `actions` to each of `rounds` people; a row is a context and what each action would pay.
 
     Rewards are clipped to [`lowest`, `highest`], which are public, and NaN counts as their middle.  Contexts
-    are rounded to `contexts` cells of [0, 1]; with a `space`, actions are its points, and contexts those that it
-    declares, with their law and `dimension`.  A wrong law costs accuracy, never privacy.
+    are rounded to `contexts` cells of [0, 1]; with a `space`, actions are its points, and contexts those that
+    it declares, with their law and `dimension`.  A wrong law costs accuracy, never privacy.
     With `delays` a record ends with a number more: how many people ask before this one answers, `rounds` or
     NaN for never.  In a session that is seen as it happens; the proof is the same.
     """
