@@ -53,7 +53,7 @@ BANDITS = {
         [
             PREDICTED[0],
             {"rounds": 20, "actions": 4, "contexts": 5, "epsilon": 2},
-            {"lowest": -1, "highest": 2, "delays": True},
+            {"lowest": -1, "highest": 2, "delays": True, "dimension": 1},
         ],
     ),
     "function-release": Runs(
