@@ -132,9 +132,8 @@ class ArmPhases(ArmDesign):
         """Return what an experiment asks: an arm with its error, and all that may be the best.
 
         With a `memory`, or adversarial rewards, nothing is known, as arms have no one mean, and with `counts`
-        intervals alone.  The
-        chance that a wrong arm is named with an error of α or less, at any time, or at the end where late
-        answers count, is at most α; means are those of `accuracy`.
+        intervals alone.  The chance that a wrong arm is named with an error of α or less, at any time, or at
+        the end where late answers count, is at most α; means are those of `accuracy`.
         """
         if not self.one_mean or self.counts:
             return {}

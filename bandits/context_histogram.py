@@ -1,7 +1,7 @@
 """Contextual bandit that learns while it serves: noisy sums of rewards by cell of contexts and by action.
 
 Phases of people are shown actions by what earlier phases released.  At its end, a phase releases one noisy
-sum for every action in every group of cells; groups are the finer, the more people it has.  A person's
+sum for each action in each group of cells; the more people it has, the more groups there are.  A person's
 reward is in one of them, in the phase in which it is answered.  Which one it is follows from their own
 context, delay and public coin, and from earlier releases.  So along every history replacing a person takes at
 most ½ from one sum and adds ½ to one, and Laplace noise of scale 1/ε is pure ε for the whole run.  People see
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
-from bandits.learning.arrivals import name_of, paid, replay, with_delays
+from bandits.learning.arrivals import Actions, Answered, Course, name_of, paid, replay, with_delays
 from bandits.learning.contextual import SEVERAL, together
-from bandits.private_prediction.public_grid import PublicContexts
+from bandits.private_prediction.public_grid import PublicContexts, count_offers
 from bandits.space.points import Space
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
@@ -44,7 +44,6 @@ from mechanisms.subject import Domain, Rows, View
 
 if TYPE_CHECKING:
     from bandits.private_prediction.context_cells import ContextCells
-    from bandits.private_prediction.histogram_course import HistogramCourse
 
 FIRST_WORTH: Final = 8  #: people of the first phase for every action, in deviations of the noise
 PHASE_GROWTH: Final = HALF  #: of a phase over the people before it
@@ -52,6 +51,7 @@ MOST_ACTIONS: Final = 1000
 FEWEST: Final = 8  #: people of a phase
 SHARPNESS: Final = 4  #: rewards of a group and action vary by 1/SHARPNESS of the noise's variance
 FEWEST_GROUPS: Final = 6  #: of cells
+EXPLORE: Final = 0.1  #: the first draws spread by this much of the posterior's deviation, the last by none
 SMALLEST, LARGEST = Fraction(1, 10**6), 10**6  #: of epsilon
 
 
@@ -82,11 +82,9 @@ class ContextHistogram:
     space: Space | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.space is not None:
-            self.space.counts(self, "actions", len(self.space))
-            if self.space.contexts is not None:
-                self.space.counts(self, "contexts", len(self.space.contexts))
-                self.space.counts(self, "dimension", self.space.contexts.dimension)
+        count_offers(self, self.space)
+        if self.space is not None and self.space.contexts is not None:
+            self.space.counts(self, "dimension", self.space.contexts.dimension)
         if not all(type(number) is int for number in (self.rounds, self.actions, self.contexts)):
             raise InputError("rounds, actions and contexts are whole numbers")
         if not 2 <= self.actions <= MOST_ACTIONS or not FEWEST <= self.rounds <= 10**6:
@@ -108,7 +106,7 @@ class ContextHistogram:
 
     @cached_property
     def public(self) -> PublicContexts:
-        """Return the contexts that are told apart at most."""
+        """Return the public contexts."""
         return PublicContexts(self.contexts, self.space)
 
     @property
@@ -126,7 +124,7 @@ class ContextHistogram:
         return together(self.rounds, max(first, FEWEST), PHASE_GROWTH)
 
     def groups(self, people: int) -> Integers:
-        """Return the group of every cell, of a phase of so many people."""
+        """Return the group of every cell in a phase of `people`."""
         count = int(SHARPNESS * people * self.epsilon**2 / (8 * self.actions))
         return self.cells.groups(max(count, FEWEST_GROUPS))
 
@@ -163,8 +161,6 @@ class ContextHistogram:
 
     def course(self, noise: Noise, coins: int) -> "HistogramCourse":
         """Return a run for people who come one by one."""
-        from bandits.private_prediction.histogram_course import HistogramCourse
-
         return HistogramCourse(self, noise, coins)
 
     def added(self, rewards: Floats) -> Integers:
@@ -184,3 +180,75 @@ class ContextHistogram:
             ],
             "concern_utility_only": ["the law of contexts", "late and missing answers", "noise in rewards"],
         }
+
+
+class HistogramCourse(Course):
+    """A run over people with a context each; their actions are shown to them alone.
+
+    No action uses the last phase's answers.
+    """
+
+    candidates, last_is_read, takes_late = 1, False, True
+
+    def __init__(self, subject: ContextHistogram, noise: Noise, coins: int) -> None:
+        from bandits.private_prediction.cell_belief import CellBelief  # late, like the cells
+
+        public, low, high = subject.public, float(subject.lowest), float(subject.highest)
+        self.batches, self.space, self.context = subject.batches, public.law, public.rows(1, (), ())
+        self.reward = Domain(1, (low,), (high,), (False,), ((low + high) / 2,))
+        self._subject, self._noise, self._public, self._cells = subject, noise, public, subject.cells
+        self._belief = CellBelief(self._cells, subject.actions)
+        self._policy = np.random.default_rng([coins, 1])
+        # a coin of the own slot says which action it is, so that nobody's data move another's
+        self._slots: Floats = np.random.default_rng([coins, 2]).random(subject.rounds)
+        self._shown = np.full((len(self._cells), subject.actions), 1 / subject.actions)
+        self._groups = subject.groups(self.batches[0][1])
+        self._people: list[tuple[int, int]] = []  #: cell and action of everybody
+        self._late: list[tuple[int, float]] = []  #: slot and reward of answers that no sum has yet
+        self._sums: list[Integers] = []
+
+    def ask(self, context: Floats | None) -> Actions:
+        """Return an action drawn by the chances of the phase."""
+        brought = np.asarray(context, dtype=np.float64).ravel()
+        cell = int(self._cells.of[self._public.cell(brought)])
+        below = np.cumsum(self._shown[cell])
+        action = int(np.searchsorted(below, self._slots[len(self._people)] * below[-1], side="right"))
+        action = min(action, self._subject.actions - 1)
+        self._people.append((cell, action))
+        return np.array(action, dtype=np.int64)
+
+    def add_late(self, slot: int, reward: float) -> None:
+        """Keep an earlier phase's answer for the sum, at the end of this one, of its own cell and action."""
+        self._late.append((slot, reward))
+
+    def close(self, rewards: Floats, answered: Answered) -> None:
+        """Release the sums of the phase under way, learn from them, and choose the chances of the next."""
+        first, last = self.batches[len(self._sums)]
+        told = [(first + t, float(rewards[t])) for t in np.flatnonzero(answered).tolist()]
+        told, self._late = told + self._late, []
+        exact = np.zeros((int(self._groups.max()) + 1, self._subject.actions), dtype=np.int64)
+        if told:
+            cells, actions = np.array([self._people[slot - 1] for slot, _ in told]).T
+            added = self._subject.added(np.array([reward for _, reward in told]))
+            np.add.at(exact, (self._groups[cells], actions), added)
+        released = self._noise.noisy("phase", len(self._sums), exact.ravel())
+        self._sums.append(released)
+        sums = released.reshape(exact.shape) / 2.0**CONTRIBUTION_BITS
+        noise = 2 / float(self._subject.epsilon) ** 2
+        self._belief.learn(last - first + 1, self._shown, self._groups, sums, noise)
+        # exploration at the end pays off for nobody
+        self._shown = self._belief.chances(EXPLORE * (1 - last / self._subject.rounds), self._policy)
+        if last < self._subject.rounds:
+            _, until = self.batches[len(self._sums)]
+            self._groups = self._subject.groups(until - last)
+
+    def view(self) -> View:
+        """Return own actions, and for all the sums and the expected reward of every context and action."""
+        low, wide = float(self._subject.lowest), float(self._subject.highest - self._subject.lowest)
+        return View(
+            own={"action": np.array([action for _, action in self._people], dtype=np.int64)},
+            public={
+                "sums": np.concatenate([*self._sums, np.zeros(0, dtype=np.int64)]).astype(np.int64),
+                "values": low + wide * self._belief.means()[self._cells.of],
+            },
+        )

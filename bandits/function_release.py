@@ -179,8 +179,7 @@ class FunctionCourse(Course):
         served = [(subject.rounds + 1, subject.rounds + subject.served)] if subject.served else []
         self.batches = [*subject.covers(), *served]
         self.last_is_read = not served  # people who are only served do not contribute
-        numbers, self.space = subject.grid.numbers, subject.grid.law
-        self.context = Domain(1, (-0.5,) * numbers, (1.5,) * numbers, (False,) * numbers)
+        self.space, self.context = subject.grid.law, subject.grid.rows(1, (), ())
         reach = 4 * float(subject.bound)
         self.reward = Domain(1, (-reach,), (reach,), (False,))
         self._grid, self._noise, self._rounds = subject.grid, noise, subject.rounds

@@ -1,6 +1,6 @@
 """The limits that every certificate states first, and how its numbers are written."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -134,19 +134,21 @@ def scope(document: dict[str, Any]) -> Iterator[str]:
     steps = document["proved"]["derivation"]
     late = any(s["rule"] == "assume_rounds" and "participations" in s["with"] for s in steps)
     if late and family:  # a record that holds the time of its person's answer has one more number
-        # arms have a reward each, as have actions beside a context; candidates have coordinates, too
-        names = (
-            ("arms",) if "arms" in held else ("actions" if "actions" in held else "candidates", "dimension")
-        )
-        count, dimension = [*(exact_of(held[name], name) for name in names), Fraction(0)][:2]
-        each = 1 if "actions" in held else count  # how often a record has coordinates
-        if (
-            count is None
-            or each is None
-            or dimension is None
-            or len(seen["left"]) <= count + dimension * each
-        ):
+        numbers = numbers_of(held)
+        if numbers is None or len(seen["left"]) <= numbers:
             yield NONE_LATE
+
+
+def numbers_of(held: Mapping[str, Any]) -> Fraction | None:
+    """Return how many numbers a record has beside the time of its answer; None if that is not said."""
+    # Arms have a reward each, as have actions beside a context; candidates have coordinates each, too.
+    names = ("arms", "actions", "candidates", "dimension")
+    sizes = [exact_of(held.get(name, 0), name) for name in names]
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes) or held.keys().isdisjoint(names):
+        return None
+    arms, actions, candidates, dimension = known
+    return arms + actions + candidates + dimension * (candidates or 1)
 
 
 def unit_of_rows(document: dict[str, Any]) -> list[str]:

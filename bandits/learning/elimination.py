@@ -88,7 +88,7 @@ class Precision:
         return min((self.width(share, ridge), ridge) for share, ridge in ways)
 
 
-class Limits:
+class Widths:
     """An estimate of θ by one release, and how far it may be off in every direction."""
 
     def __init__(self, gram: Floats, moment: Floats, precision: Precision) -> None:
@@ -140,8 +140,8 @@ class RegressionBelief:
     def __init__(self, stages: list[tuple[int, bool]], precision: Callable[[int], Precision]) -> None:
         self._stages, self._precision, self._number = stages, precision, 0
         size = precision(1).size
-        self._limits: list[Limits] = []
-        self._last: Limits | None = None
+        self._limits: list[Widths] = []
+        self._last: Widths | None = None
         self._sum: Floats = np.zeros((size + 1, size + 1))
         self._mean: Floats = np.zeros(size)
 
@@ -182,7 +182,7 @@ class RegressionBelief:
         """Take the batch's sums; those who learned also make an estimate with its widths."""
         total, precision = released * GRID**2, self._precision(self._stages[self._number][0])
         if self.learning:
-            found = Limits(total[:-1, :-1], total[:-1, -1], precision)
+            found = Widths(total[:-1, :-1], total[:-1, -1], precision)
             # Most early ones say nothing of any candidates, which is seen once instead of for every person.
             self._limits += [found] if found.tells(1.0) else []
             self._last = found if found.tells(DOUBT) else None

@@ -38,7 +38,7 @@ class ContextCells:
 @lru_cache(maxsize=8)  # public, and the same in every run of a subject
 def cells_of(contexts: PublicContexts) -> ContextCells:
     """Return the cells of public contexts."""
-    points, weights = contexts.points, contexts.weights
+    points, weights = contexts.middles, contexts.chances
     cuts = _cuts(points)
     of = cuts[:, -1]
     chances = np.bincount(of, weights)

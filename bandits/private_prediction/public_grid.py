@@ -65,10 +65,31 @@ class OfContexts:
         within = 0.0 if isnan(context[0]) else min(max(float(context[0]), 0.0), 1.0)
         return min(int(within * self.contexts), self.contexts - 1)
 
+    @property
+    def middles(self) -> Floats:
+        """Return the declared contexts, or the middles of the cells, [contexts, numbers], in [0, 1]."""
+        if self.law is not None:
+            return self.law.points
+        return ((np.arange(self.contexts) + 0.5) / self.contexts)[:, None]
+
+    @property
+    def chances(self) -> Floats:
+        """Return the chance of every context."""
+        known = () if self.law is None else self.law.weights
+        return np.array(known or np.full(self.contexts, 1 / self.contexts))
+
     def rows(self, count: int, low: tuple[float, ...], high: tuple[float, ...]) -> Domain:
         """Return rows of a context, well beyond what is clipped, and numbers from `low` to `high`."""
         low, high = (-0.5,) * self.numbers + low, (1.5,) * self.numbers + high
         return Domain(count, low, high, (False,) * len(low))
+
+
+def count_offers(subject: object, space: Space | None) -> None:
+    """Set a subject's `actions` and `contexts` to its space's; raises `InputError` if it says others."""
+    if space is not None:
+        space.counts(subject, "actions", len(space))
+        if space.contexts is not None:
+            space.counts(subject, "contexts", len(space.contexts))
 
 
 @dataclass(frozen=True)
@@ -85,19 +106,6 @@ class PublicContexts(OfContexts):
         if not 2 <= self.contexts <= MAX_POINTS:
             right = f"give 2 to {MAX_POINTS}, or take arm-phases, which has none"
             raise InputError(f"contexts is {self.contexts}", right)
-
-    @property
-    def points(self) -> Floats:
-        """Return the contexts' coordinates in [0, 1], [contexts, numbers]."""
-        if self.law is not None:
-            return self.law.points
-        return ((np.arange(self.contexts) + 0.5) / self.contexts)[:, None]
-
-    @property
-    def weights(self) -> Floats:
-        """Return the chance of every context."""
-        known = () if self.law is None else self.law.weights
-        return np.array(known or np.full(self.contexts, 1 / self.contexts))
 
 
 @dataclass(frozen=True)
@@ -137,8 +145,7 @@ class PublicGrid(OfContexts):
         """Return (action, middle of the cell) of every place, of shape [places, 2], or those of a space."""
         cells, actions = np.divmod(np.arange(self.places), self.actions)
         middles = self.point_of(actions)[:, None] if self.space is None else self.space.points[actions]
-        there = (cells[:, None] + 0.5) / self.contexts if self.law is None else self.law.points[cells]
-        return np.concatenate([middles, there], axis=1)
+        return np.concatenate([middles, self.middles[cells]], axis=1)
 
     def exact_points(self) -> list[tuple[Fraction, ...]]:
         """Return `points` as rational numbers, for balls: doubles round the middles of cells."""
@@ -193,10 +200,7 @@ class OnPublicGrid:
     space: Space | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.space is not None:
-            self.space.counts(self, "actions", len(self.space))
-            if self.space.contexts is not None:
-                self.space.counts(self, "contexts", len(self.space.contexts))
+        count_offers(self, self.space)
         kernels.moderate("the bound of rewards", self.bound)
         _ = self.grid
 

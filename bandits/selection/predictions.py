@@ -5,6 +5,7 @@ predictions, subjects are compared by the root mean square error of a predicted 
 model forecasts it; for people who are all served, by regret in rehearsals, which say how many should learn.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import sqrt
@@ -19,10 +20,9 @@ from bandits.private_prediction.function_learner import START, FunctionLearner
 from bandits.private_prediction.predictor import MAX_PREDICTIONS, share
 from bandits.private_prediction.public_grid import MIN_EIGENVALUE_SHARE, PublicGrid
 from bandits.selection.forecasts import Selection, Value
-from bandits.selection.rehearsals import PROXY, Runner, proved, race, stages
+from bandits.selection.rehearsals import PROXY, Runner, noise_of, race, stages
+from bandits.simulation.simulated_people import People
 from dpaccount.errors import out_of_range
-from dpaccount.noise.receipt import rehearse
-from dpaccount.noise.samplers import Rehearsal
 
 SHORT = 8  #: rounds below which there is one phase
 LEARNING = (Fraction(1, 8), Fraction(1, 4), Fraction(1, 2))  #: shares of people who learn for a function
@@ -93,7 +93,9 @@ def choose_serving(
             )
             said: dict[str, Value] = {"rounds": each, "served": people - each, "law": law}
             runners.append(Runner("function-release", said, partial(_serving, grid, released)))
-    return race(runners, stages(trials))
+    selection = race(runners, stages(trials))
+    of_fewer = f" of {count} people at ε = {float(bigger):.3g}" if count < people else ""
+    return replace(selection, because=f"{selection.because}{of_fewer}")
 
 
 def _serving(grid: PublicGrid, subject: Any, seed: int) -> float:
@@ -102,17 +104,11 @@ def _serving(grid: PublicGrid, subject: Any, seed: int) -> float:
     features = grid.features(MIN_EIGENVALUE_SHARE)
     drawn = features.phi @ rng.normal(0, sqrt(START[0]), features.size)
     means = np.clip(drawn, -1, 1).reshape(grid.contexts, grid.actions)
-    weights = grid.weights()
-    law = None if weights is None else weights.reshape(means.shape).sum(axis=1)
-    count = subject.domain().rows
-    cells = rng.choice(grid.contexts, count, p=law)
-    contexts = (cells[:, None] + 0.5) / grid.contexts if grid.law is None else grid.law.points[cells]
-    of = means[cells]
-    paid = np.where(rng.random(of.shape) < (1 + of) / 2, 1.0, -1.0)
-    noise = rehearse(proved(subject), Rehearsal(np.random.SeedSequence([seed, 3])))
-    played = subject.play(np.hstack([contexts, paid]), noise, seed).own["action"]
-    best = of.max(axis=1)
-    return float((best - of[np.arange(count), played]).sum() / (best - of.mean(axis=1)).sum())
+    cells = rng.choice(grid.contexts, subject.domain().rows, p=grid.chances)
+    contexts, of = grid.middles[cells], means[cells]
+    people = People(contexts, of, np.where(rng.random(of.shape) < (1 + of) / 2, 1.0, -1.0))
+    view = subject.play(np.hstack([contexts, people.rewards]), noise_of(subject, seed), seed)
+    return people.share(np.asarray(view.own["action"]))
 
 
 class _Forecast(FunctionLearner):

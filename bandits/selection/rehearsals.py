@@ -131,9 +131,11 @@ def choose(  # noqa: PLR0913
     selection = race(runners, looks)
     few = f"; at most {looks[-1]} of each" if looks != STAGES else ""
     # what a proxy of fewer people says in people is said of all of them
-    scaled = {n: int(v) * asked // rounds if n == "refresh" else v for n, v in selection.parameters.items()}
+    parameters = dict(selection.parameters)
+    if "refresh" in parameters:
+        parameters["refresh"] = int(parameters["refresh"]) * asked // rounds
     because = f"{selection.because}{where}{few}; not rehearsed: {left_out}"
-    return Selection(selection.subject, scaled, because)
+    return Selection(selection.subject, parameters, because)
 
 
 def stages(trials: int | None = None) -> tuple[int, ...]:
@@ -189,7 +191,8 @@ def _behind(differences: Floats) -> bool:
     return float(np.mean(differences)) > 3 * error
 
 
-def _noise(subject: Any, seed: int) -> Noise:
+def noise_of(subject: Any, seed: int) -> Noise:
+    """Return the noise of a rehearsal: as large as the proof demands, from the seed."""
     return rehearse(proved(subject), Rehearsal(np.random.SeedSequence([seed, 3])))
 
 
@@ -246,7 +249,7 @@ def _contextual(
 def _on_people(subject: Any, laws: tuple[WorldLaw, ...], seed: int) -> float:
     law, offered = laws[seed % len(laws)], subject.offered
     people = law.people(subject.rounds, subject.candidates, subject.dimension, seed, offered)
-    view = subject.play(people.records(), _noise(subject, seed), seed)
+    view = subject.play(people.records(), noise_of(subject, seed), seed)
     return people.share(np.asarray(view.own["action"]))
 
 
@@ -280,7 +283,7 @@ def _on_arms(
 def _of_space(subject: Any, laws: tuple[WorldLaw, ...], seed: int) -> float:
     space = subject.space if subject.space.alike else subject.space.in_ball(RADIUS)
     people = laws[seed % len(laws)].people(subject.rounds, len(space), space.dimension, seed, space)
-    public = subject.play(people.rewards, _noise(subject, seed), seed).public
+    public = subject.play(people.rewards, noise_of(subject, seed), seed).public
     return people.share(np.asarray(public["arms"] if "arms" in public else public["points"][:, 0]))
 
 
@@ -297,7 +300,7 @@ def _on_drawn(subject: PhasedPosterior | SurfaceGpUcb, seed: int) -> float:
     known = replace(subject, sigma=subject.noise_scale)
     world = known.__dict__["world"] = drawn(subject.surface, rng)  # in place of the surface itself
     data = rng.normal(0, REHEARSED_NOISE, (subject.rounds, 1))
-    view = known.play(data, _noise(subject, seed), seed)
+    view = known.play(data, noise_of(subject, seed), seed)
     return float(world.regret(np.asarray(view.public["points"])).sum())
 
 

@@ -327,7 +327,7 @@ def refusal(over: Over | None) -> str | None:
     """Return why a charge that would exceed the limit `over` is refused; None if there is none."""
     if over is None:
         return None
-    scope, budget, unit, total = over
+    whose, budget, unit, total = over
     named = budget.named(total)
     sums = ", ".join(f"{name} {amount}" for name, amount in named.items())
     epsilon = printed(budget.measure.enclosure(total, budget.delta).upper, up=True)
@@ -339,7 +339,4 @@ def refusal(over: Over | None) -> str | None:
         if share == 1 and total[0] > budget.epsilon:
             at = f"ε {named['epsilon']} and {at}"
             limit = f"ε {shown(budget.epsilon)} and {limit}"
-    beyond = f"the budget's {limit}" if scope is None else f"the {limit} of the scope {scope}"
-    if scope == "":
-        beyond = f"the life cap's {limit}, which no reset lifts"
-    return f"the charge would bring unit {unit} to {at}, beyond {beyond}"
+    return f"the charge would bring unit {unit} to {at}, beyond {whose.format(limit)}"

@@ -73,19 +73,18 @@ def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa
     if bad is None and replayed_all:
         bad = first_bad(rows)
     waiting = list(open_reservations(state, lambda number: body_of(rows, number)))
+    standing = [
+        _standing(name, limits, tree, _costs(state, waiting, name))
+        for name, limits, tree in [(None, budget, state.period_tree()), *summary.scopes(state, budget)]
+    ]
+    standing[0]["remaining"] = shown["remaining"]  # under the life cap, too
     return {
         "schema": SCHEMA,
         **({} if only == EVERY else {"only": only.as_json()}),
         **{name: shown[name] for name in ("budget", "period", "year", "life")},
         "guaranteed": shown["life"],
         "replay": {"valid": bad is None, "first_bad": bad, "digests": True, "totals": replayed_all},
-        "scopes": [
-            _standing(name, limits, tree, _costs(state, waiting, name), left)
-            for name, limits, tree, left in [
-                (None, budget, state.period_tree(), summary.room(budget, state)),
-                *((*one, None) for one in summary.scopes(state, budget)),
-            ]
-        ],
+        "scopes": standing,
         "units": units(budget, state.period_tree()),
         "reservations": _reservations(passed, waiting),
         **passed.answers(),
@@ -93,13 +92,8 @@ def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa
     }
 
 
-def _standing(
-    name: str | None, budget: Budget, tree: SpentTree, reserved: list[list[Step]], left: Amounts | None
-) -> Report:
-    """Return the amounts of a scope (None: the ledger), at the unit that has spent most of it.
-
-    `left` is what is left; None: under its own cap alone.
-    """
+def _standing(name: str | None, budget: Budget, tree: SpentTree, reserved: list[list[Step]]) -> Report:
+    """Return the amounts of a scope (None: the ledger), at the unit that has spent most of it."""
     unit = summary.worst_unit(budget, tree) or 1
     spent = tree.at(unit)
     later = sum_at(reserved, unit, budget.width)
@@ -113,7 +107,7 @@ def _standing(
         "committed": summary.amounts(budget, committed),
         "reserved": summary.amounts(budget, later),
         "spent": summary.amounts(budget, tree.root.peak),
-        "remaining": summary.amounts(budget, left or budget.room(tree.root.peak), up=False),
+        "remaining": summary.amounts(budget, budget.room(tree.root.peak), up=False),
     }
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bandits.learning.contextual import in_ball
-from bandits.learning.elimination import OPTIMAL, Limits, Precision, RegressionBelief, design
+from bandits.learning.elimination import OPTIMAL, Precision, RegressionBelief, Widths, design
 from bandits.phased_regression import PhasedRegression
 from bandits.simulation.simulated_people import People
 from dpaccount.noise.receipt import rehearse
@@ -98,7 +98,7 @@ def off(seed, sigma, said):
     """Return the error of an estimate in its widths, and the mean of people's largest ones over its bound."""
     law, precision = Law(seed), Precision(20000, 3, said, 0.5, 9.0)
     total = law.told(20000, np.array([design(each) for each in law.sets]))[0] + law.noise(sigma)
-    limits = Limits(total[:-1, :-1], total[:-1, -1], precision)
+    limits = Widths(total[:-1, :-1], total[:-1, -1], precision)
     width = np.linalg.norm(law.sets @ limits.root, axis=-1).max(axis=1).mean()
     return np.linalg.norm(np.linalg.solve(limits.root, limits.mean - law.theta)), width / precision.best()[0]
 

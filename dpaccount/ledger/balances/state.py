@@ -34,8 +34,8 @@ MOST_DEEP: Final = 16
 _WORD: Final = "[a-z0-9][a-z0-9._-]{0,63}"
 _SCOPE: Final = re.compile(f"{_WORD}(/{_WORD})*")
 Change = tuple[Amounts, list[Mark]]
-#: a scope (None: the ledger; an empty name: the ledger's life), its limits, a unit, its sum
-Over = tuple[str | None, Budget, int, Amounts]
+#: whose limit it is, in words around it, the limits, a unit, its sum
+Over = tuple[str, Budget, int, Amounts]
 FAN: Final = 32  #: groups, and buckets of each
 PERIOD, YEAR, SCOPES = 1, 2, 3  #: areas of trees; area 0 is the register, areas from 3 on are scopes
 MOST_AREAS: Final = 2**20  #: including the trees of the period and the year
@@ -319,16 +319,18 @@ class State:
 
         A search of more than `sought` nodes ends as if a unit had been found (`SpentTree.beyond`).
         """
-        limited: list[tuple[str | None, Budget, SpentTree]] = [(None, budget, self.period_tree())]
+        limited = [("the budget's {}", budget, self.period_tree())]
         if budget.of_life is not None and self.period is not None:  # before a reset, the period is the life
-            limited.append(("", budget.of_life, self.tree(None, self.life)))
+            whose = "the life cap's {}, which no reset lifts"
+            limited.append((whose, budget.of_life, self.tree(None, self.life)))
         for name in lineage(scope):
             record = self.existing_scope(name)
-            limited.append((name, budget.capped(record.epsilon, record.delta), self.scope_tree(record)))
-        for which, limits, spent in limited:
+            whose = f"the {{}} of the scope {name}"
+            limited.append((whose, budget.capped(record.epsilon, record.delta), self.scope_tree(record)))
+        for whose, limits, spent in limited:
             excess = spent.beyond(limits.fits, sought)
             if excess is not None:
-                return which, limits, *excess
+                return whose, limits, *excess
         return None
 
     def spend(self, functions: Iterable[list[Step]], scope: str | None, *, back: bool = False) -> None:

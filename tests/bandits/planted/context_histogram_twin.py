@@ -6,8 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bandits.context_histogram import ContextHistogram
-from bandits.private_prediction.histogram_course import HistogramCourse
+from bandits.context_histogram import ContextHistogram, HistogramCourse
 
 
 @dataclass(frozen=True)
