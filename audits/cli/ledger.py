@@ -34,6 +34,7 @@ from audits.cli.options import (
 )
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
+from dpaccount.ledger.balances.budget import EVERY, NEVER
 
 MEASURES = ("gdp", "pure", "approximate", "approximate-zcdp", "zcdp", "either")
 Digest = Annotated[str, Parameter(metavar="DIGEST")]
@@ -251,12 +252,13 @@ def scope(
     *,
     epsilon: Number,
     delta: Number = None,
+    every: Annotated[str, one_of(*EVERY, NEVER)] | None = None,
     by: By | None = None,
     json_: Json = False,
 ) -> int:
     """Create a scope, or change its cap, never to less than is spent in it.
 
-    Example: `dpaccount ledger scope sqlite:///team.db team/analyst --epsilon .2`
+    Example: `dpaccount ledger scope sqlite:///team.db team/analyst --epsilon .2 --every month`
 
     Parameters
     ----------
@@ -266,15 +268,22 @@ def scope(
         Its cap: at least 0.
     delta
         Its cap: from 0 to 1 (default: the ledger's).
+    every
+        The cap holds anew every week, month or year (UTC); never ends that. The budget limits what a unit
+        loses in all of them.
     """
     from dpaccount.ledger import answers
 
-    limits = required(epsilon, "--epsilon"), number(delta, "--delta")
-    return answered(answers.arranged(url, lambda ledger: ledger.set_scope(name, *limits, by), say), json_)
+    limits = required(epsilon, "--epsilon"), number(delta, "--delta"), by
+    return answered(
+        answers.arranged(url, lambda ledger: ledger.set_scope(name, *limits, every=every), say), json_
+    )
 
 
-def cohort(url: LedgerUrl, name: Text, *units: Text, by: By | None = None, json_: Json = False) -> int:
-    """Name ranges of units; the mapping is immutable once charged.
+def cohort(
+    url: LedgerUrl, name: Text, *units: Text, grows: Flag = False, by: By | None = None, json_: Json = False
+) -> int:
+    """Name ranges of units; the mapping is immutable once charged, or can only grow.
 
     Example: `dpaccount ledger cohort sqlite:///team.db adults 1-500 801-900`
 
@@ -284,13 +293,17 @@ def cohort(url: LedgerUrl, name: Text, *units: Text, by: By | None = None, json_
         Its name.
     units
         Its units, such as 1-500.
+    grows
+        More units may be given to it later, such as everybody who has joined so far.
     """
     from dpaccount.ledger import answers
 
     covers = ranges_of(",".join(units) if units else None, "units")
     if covers is None:
         raise InputError("no units", "give ranges, such as 1-500 801-900")
-    return answered(answers.arranged(url, lambda ledger: ledger.name_cohort(name, covers, by), say), json_)
+    return answered(
+        answers.arranged(url, lambda ledger: ledger.name_cohort(name, covers, by, grows=grows), say), json_
+    )
 
 
 def reset(url: LedgerUrl, *, reason: Text, by: By | None = None, json_: Json = False) -> int:

@@ -10,7 +10,7 @@ from audits.reports.pictures import Bar, strips
 from audits.reports.sections import Block, Section, table_block
 from audits.reports.standards import POINTS, SILENT
 from audits.reports.tables import rounded
-from audits.reports.terminal import NAMES
+from audits.reports.terminal import NAMES, renewing
 from dpaccount.documents import csv_text
 from dpaccount.exact import to_digits
 from dpaccount.ledger.answers import room
@@ -166,7 +166,7 @@ def _scopes(scopes: list[Report]) -> Block:
         (
             one["scope"] or "(all)",
             f"{one['unit']} ({one['relation']})",
-            f"ε {one['cap']['epsilon']}, δ {one['cap']['delta']}",
+            f"ε {one['cap']['epsilon']}, δ {one['cap']['delta']}{renewing(one)}",
             str(one["worst_unit"]),
             *(_spent(one[name]) for name in ("committed", "reserved", "spent")),
             room(one["remaining"]),

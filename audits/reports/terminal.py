@@ -9,6 +9,7 @@ from typing import Any
 
 from dpaccount.documents import plain, text_table
 from dpaccount.exact import to_digits
+from dpaccount.ledger.answers import alone_costs
 from dpaccount.ledger.entry import CERTIFIED
 
 Report = dict[str, Any]
@@ -66,6 +67,7 @@ def _scope_row(each: Report) -> list[str]:
     unspent = each["spent"]["epsilon"]["upper"] == 0 and not each["spent"].get("delta")
     if unspent and "life_remaining" not in each:
         left = limit  # as it was given: rounded down it would seem less
+    limit += renewing(each)
     share = float(each["spent"]["epsilon"]["upper"]) / max(float(Fraction(cap["epsilon"])), 1e-300)
     full = min(math.ceil(share * BAR), BAR) if share > 0 else 0
     return [
@@ -78,12 +80,19 @@ def _scope_row(each: Report) -> list[str]:
     ]
 
 
+def renewing(scope: Report) -> str:
+    """Return how often the cap of a scope renews, and which week, month or year this is; or ""."""
+    return f" a {scope['every']} ({scope['period']})" if "every" in scope else ""
+
+
 def _ends(amounts: Report, *, up: bool) -> str:
     """Return ε and δ to four digits: of what is spent rounded up, of what is left rounded down.
 
     If no lower end is known of the ε that is left, these are the measure's amounts.
     """
     epsilon = amounts["epsilon"]["upper" if up else "lower"]
+    if epsilon is None:
+        epsilon = alone_costs(amounts)
     parts = [("ε", epsilon)]
     if "delta" in amounts and "rho" not in amounts:  # approximate zCDP has no δ that belongs to this ε
         parts.append(("δ", amounts["delta"]))

@@ -18,10 +18,11 @@ from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import Charge, RefusedError
+from dpaccount.ledger.summary import MOST_MORE
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
 from dpaccount.schemas.fields import BoundEnds
-from dpaccount.schemas.ledgers import ArrangedAnswer, ChargeAnswer, PartsAnswer
+from dpaccount.schemas.ledgers import ArrangedAnswer, ChargeAnswer, LargeCharge, PartsAnswer
 
 Answer = dict[str, Any]
 Say = Callable[[str], object]
@@ -35,13 +36,14 @@ def charged(url: str, place: Place, charge: Callable[[Ledger, Plan], Charge], sa
     refused; the user is responsible for the `assumptions`, if any.
     """
     plan = read_plan(place)
-    assumed = plan.assumptions()
+    assumed, causes = plan.assumptions(), list[LargeCharge]()
     with Ledger.open(url) as ledger:
         try:
             done = charge(ledger, plan)
         except RefusedError as refused:
             done = refused.charge
             say(str(refused))
+            causes = _causes(url, done, say)
     if done.known:
         say(f"entry {done.entry} charged this under the same key before; nothing more was charged")
     return ChargeAnswer(
@@ -53,7 +55,27 @@ def charged(url: str, place: Place, charge: Callable[[Ledger, Plan], Charge], sa
         done.reason,
         done.certificate or UNSET,
         assumed or UNSET,
+        causes or UNSET,
     )
+
+
+def _causes(url: str, refused: Charge, say: Say) -> list[LargeCharge]:
+    """Return and say which earlier charges took most of the limit that a refused charge exceeds."""
+    if refused.over is None:
+        return []
+    from dpaccount.ledger.review import largest  # an accepted charge needs no review
+
+    causes = [
+        LargeCharge(**{**one, "epsilon": BoundEnds(**one["epsilon"])}) for one in largest(url, refused.over)
+    ]
+    told = [
+        f"entry {one.entry} (ε {in_digits(one.epsilon.upper, 4, up=True)}, {one.purpose}"
+        + (f", by {one.by})" if one.by else ")")
+        for one in causes
+    ]
+    if told:
+        say(f"the largest charges of that unit there: {', '.join(told)}")
+    return causes
 
 
 def taken(url: str, key: str, take: Callable[[Ledger], tuple[int | None, Ranges]], say: Say) -> PartsAnswer:
@@ -100,15 +122,25 @@ def _explained(shown: Answer) -> str:
     }.get(measure, "ε adds up")
     more = f"another charge of {room(shown['remaining'])} fits"
     sentence = f"charges cost ε {spent} of {limit}, and {more} ({sums})"
-    capped = ""
+    capped = _again(shown)
     if "life_remaining" in shown:
         most, left = shown["budget"]["life_epsilon"], room(shown["life_remaining"])
-        capped = f"; in its whole life a unit loses at most ε {most}, of which {left} is left"
+        capped += f"; in its whole life a unit loses at most ε {most}, of which {left} is left"
     if not shown["resets"]:
         return sentence + capped
     life = in_digits(shown["life"]["epsilon"]["upper"], 4, up=True)
     of_life = f"over the ledger's life they cost ε {life}, which is the guarantee"
     return f"since the last reset, {sentence}; {of_life}{capped}"
+
+
+def _again(shown: Answer) -> str:
+    """Return how many charges like the last one fit, as the end of a sentence."""
+    if "more_like_last" not in shown:
+        return ""
+    entry, charges = (shown["more_like_last"][name] for name in ("entry", "charges"))
+    many = "no more charge" if not charges else f"{charges:,} more charge{'s' * (charges > 1)}"
+    least = "at least " if charges >= MOST_MORE else ""
+    return f"; {least}{many} like entry {entry} fit{'s' * (charges < 2)}"
 
 
 def room(remaining: Answer) -> str:
@@ -117,8 +149,21 @@ def room(remaining: Answer) -> str:
     epsilon = in_digits(remaining["epsilon"]["lower"], 4, up=False)
     if "pure" in left:
         return f"μ² {left['mu_squared']}, or ρ {left['rho']}, or pure ε {left['pure']}"
-    first = f"ρ {left['rho']}" if "rho" in left else f"ε {epsilon}"
+    first = f"ε {epsilon}"
+    if "rho" in left:
+        alone = alone_costs(remaining)
+        first = f"ρ {left['rho']}" + (f", by itself ε {in_digits(alone, 4, up=False)}," if alone else "")
     return f"{first} and δ {left['delta']}" if "delta" in left else first
+
+
+def alone_costs(remaining: Answer) -> float | None:
+    """Return the ε at the budget's δ that a ledger counts for ρ that is left, as the only charge; or None.
+
+    Not for approximate zCDP, where δ is spent, too.
+    """
+    upper = remaining["epsilon"]["upper"]
+    known = "rho" in remaining and "delta" not in remaining and isinstance(upper, float)
+    return upper * (1 - 1e-9) if known else None  # the ε that the ledger counts is known to 1e-12
 
 
 def exit_code(answer: Answer | Struct) -> int:

@@ -83,9 +83,9 @@ class Batch:
                 return replace(self._answer(request, None, str(error)), taken=True)
             return replace(self._answer(paid, known.number), known=True)
         state, facts = self._state(), self._facts(request)
-        reason = self._tried(state, request, facts)
+        reason, over = self._tried(state, request, facts)
         if dry_run:
-            return self._answer(request, None, reason)
+            return replace(self._answer(request, None, reason), over=over)
         if reason is None:
             kind, body = accepted(request, facts)
             if kind == RESERVATION:  # its open parts are recorded, too
@@ -97,7 +97,7 @@ class Batch:
             body = entries.as_written({**facts, "key": key, "reason": reason})
             entry = self._rows.append(REFUSAL, body, self.totals.text)
         self.totals = self.totals.next(entry)
-        return self._answer(request, entry.number, reason)
+        return replace(self._answer(request, entry.number, reason), over=over)
 
     def _joins(self, asked: list[Asked]) -> list[bool]:
         """Return which are charges with a bound, no cohort and a new key, each key once."""
@@ -109,11 +109,11 @@ class Batch:
         return joins
 
     def _accepted_together(self, run: list[Asked]) -> list[Charge] | None:
-        """Accept charges of one scope and year if all fit together; only the last gets a root."""
+        """Accept charges of one scope and day if all fit together; only the last gets a root."""
         state = self._state()
         all_facts = [self._facts(request) for request, _ in run]
         where = [convert(facts, Spending) for facts in all_facts]
-        if len({(one.scope, one.year) for one in where}) > 1:
+        if len({(one.scope, one.time[:10]) for one in where}) > 1:
             return None
         try:
             where[0].charge(state, [request.steps or [] for request, _ in run], self._bodies)
@@ -130,20 +130,21 @@ class Batch:
         state.nodes.keep(self._nodes)
         return charges
 
-    def _tried(self, state: State, request: Request, facts: dict[str, Any]) -> str | None:
-        """Add a request to `state`; return why it is refused, or None if it fits."""
+    def _tried(self, state: State, request: Request, facts: dict[str, Any]) -> tuple[str | None, Over | None]:
+        """Add a request to `state`; return why it is refused, and by which limit, or None if it fits."""
         if request.steps is None:
             able = " or ".join(request.takers)
             right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
-            return f"the charge has no bound in this ledger's measure, {self._budget.measure.name} ({right})"
+            measure = self._budget.measure.name
+            return f"the charge has no bound in this ledger's measure, {measure} ({right})", None
         try:
             convert(facts, Spending).charge(state, [request.steps], self._bodies)
         except TooLargeError:
             limit = shown(self._budget.epsilon)
-            return f"the charge would bring a unit beyond any budget, and the budget's ε is {limit}"
-        reason = refusal(state.over(self._budget, facts.get("scope"), SEARCHED))
+            return f"the charge would bring a unit beyond any budget, and the budget's ε is {limit}", None
+        over = state.over(self._budget, facts.get("scope"), SEARCHED)
         less = "; such plans add up to less in a ledger made with --measure gdp" if request.takers else ""
-        return reason and reason + less
+        return None if over is None else refusal(over) + less, over
 
     def store(self) -> Totals:
         """Store the balances after all accepted charges; return the totals."""
@@ -323,15 +324,14 @@ def _pays(paid: list[Part], costs: list[Part], width: int) -> bool:
     return True
 
 
-def refusal(over: Over | None) -> str | None:
-    """Return why a charge that would exceed the limit `over` is refused; None if there is none."""
-    if over is None:
-        return None
-    whose, budget, unit, total = over
+def refusal(over: Over) -> str:
+    """Return why a charge that would exceed the limit `over` is refused."""
+    whose, budget, unit, total = over[:4]
     named = budget.named(total)
     sums = ", ".join(f"{name} {amount}" for name, amount in named.items())
-    epsilon = printed(budget.measure.enclosure(total, budget.delta).upper, up=True)
-    at = sums if epsilon == "inf" else f"ε {epsilon} at δ {shown(budget.delta)} ({sums})"
+    epsilon = named.get("epsilon") or printed(budget.measure.enclosure(total, budget.delta).upper, up=True)
+    known = "" if [*named] == ["epsilon"] else f" ({sums})"
+    at = sums if epsilon == "inf" else f"ε {epsilon} at δ {shown(budget.delta)}{known}"
     limit = f"ε {shown(budget.epsilon)}" + (f" at δ {shown(budget.delta)}" if epsilon == "inf" else "")
     share = {"approximate": 1, "approximate-zcdp": 2}.get(budget.measure.name)  # of δ, which adds up
     if share and total[1] > budget.delta / share:

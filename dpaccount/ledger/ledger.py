@@ -28,7 +28,7 @@ from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import requests
 from dpaccount.ledger.balances import ranges
 from dpaccount.ledger.balances.bodies import formed
-from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, budget, one_line, write_limit
+from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, budget, one_line, renewal, write_limit
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.segment_tree import nothing
 from dpaccount.ledger.balances.state import cohort_name, scope_name
@@ -404,28 +404,42 @@ class Ledger:
     # -------------------------------------------------------------- for teams: one entry each
 
     def set_scope(
-        self, name: str, epsilon: Exact, delta: Exact | None = None, by: str | None = None
+        self,
+        name: str,
+        epsilon: Exact,
+        delta: Exact | None = None,
+        by: str | None = None,
+        *,
+        every: str | None = None,
     ) -> Entry:
         """Create the scope `name` ("team/ada" is below "team") or change its cap; return the entry.
 
         A charge in it must fit its cap (`epsilon`, `delta`; by default δ is the ledger's) and those
-        of all scopes above it.  Raises `BudgetError` for a cap below what is spent in it.
+        of all scopes above it.  `every` "week", "month" or "year" (UTC) the cap holds anew, "never"
+        it does not; None leaves that as it is.  A unit's loss in all of them is limited by the budget
+        alone.  Raises `BudgetError` for a cap below what is spent in it.
         """
         limits = {
             "epsilon": write_limit(exact_argument("epsilon", epsilon)),
             "delta": write_limit(self.budget.delta if delta is None else exact_argument("delta", delta)),
         }
-        return self._arrange(kinds.SCOPE, {"scope": scope_name(name), **limits}, by)
+        renews = {} if every is None else {"every": renewal(every)}
+        return self._arrange(kinds.SCOPE, {"scope": scope_name(name), **limits, **renews}, by)
 
     def check_scope(self, name: str) -> None:
         """Raise `InputError` if there is no such scope."""
         with self._store.reading() as rows:
             self._totals(rows).state(rows.node).existing_scope(scope_name(name))
 
-    def name_cohort(self, name: str, units: list[Cover], by: str | None = None) -> Entry:
-        """Define a cohort, as ranges of units; once charged it cannot change.  Return the entry."""
-        joined = ranges.joined(units)
-        return self._arrange(kinds.COHORT, {"cohort": cohort_name(name), "units": joined}, by)
+    def name_cohort(
+        self, name: str, units: list[Cover], by: str | None = None, *, grows: bool = False
+    ) -> Entry:
+        """Define a cohort, as ranges of units; once charged it cannot change.  Return the entry.
+
+        One that `grows` can be given more units then, such as everybody who has joined so far.
+        """
+        facts: dict[str, Any] = {"cohort": cohort_name(name), "units": ranges.joined(units)}
+        return self._arrange(kinds.COHORT, facts | ({"grows": True} if grows else {}), by)
 
     def units_of(self, name: str) -> list[Cover]:
         """Return a cohort's ranges of units; raises `InputError` if there is none."""

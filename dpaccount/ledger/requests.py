@@ -20,6 +20,7 @@ from dpaccount.exact import Enclosure
 from dpaccount.forks import cached_property, unforked
 from dpaccount.ledger.balances import ranges
 from dpaccount.ledger.balances.budget import Budget, one_line
+from dpaccount.ledger.balances.state import Over
 from dpaccount.ledger.balances.step_functions import LAST_UNIT, MOST_PARTS, Cover, Step, spent_on, total, zero
 from dpaccount.ledger.entry import CERTIFIED
 from dpaccount.plan.event_base import Event
@@ -80,7 +81,8 @@ class Charge:
 
     `spends` holds the amounts at the worst unit, or None if the measure has no bound.  `reason` is
     None unless it is refused; `known`: the key was charged before, and nothing is charged now; `taken`:
-    the key belongs to a different charge.  `certificate` is the digest that its entry names.
+    the key belongs to a different charge.  `certificate` is the digest that its entry names, and
+    `over` the limit that a refused one would exceed.
     """
 
     entry: int | None
@@ -91,6 +93,7 @@ class Charge:
     known: bool = False
     taken: bool = False
     certificate: str | None = None
+    over: Over | None = None
 
     @cached_property
     def epsilon(self) -> Enclosure:

@@ -13,9 +13,9 @@ from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import summary
 from dpaccount.ledger.balances import ranges as intervals
 from dpaccount.ledger.balances.bodies import ReservationBody, RoundsBody, open_reservations, read_body
-from dpaccount.ledger.balances.budget import Budget
+from dpaccount.ledger.balances.budget import Budget, calendar_period
 from dpaccount.ledger.balances.segment_tree import SpentTree
-from dpaccount.ledger.balances.state import State
+from dpaccount.ledger.balances.state import Over, Scope, State, lineage
 from dpaccount.ledger.balances.step_functions import Step, plus, zero
 from dpaccount.ledger.entry import CERTIFIED
 from dpaccount.ledger.journal.entries import body_of, budget_of, facts_of, first_entry, totals
@@ -28,6 +28,7 @@ SCHEMA: Final = "dpaccount/ledger-report/1"
 MOST: Final = 200  #: items in a list
 #: maximum groups of charges by (month, scope, who charged, purpose); the rest are grouped by month and scope
 TEAMS: Final = 1000
+SEARCHED: Final = 20_000  #: entries in which a refusal's causes are looked for
 REPLAYED: Final = 200_000  #: entries up to which balances are recomputed by default
 LISTS: Final = ("charged", "refused", "resets", "forfeits", "nodes", "marks")
 _CHARGED: Final = ("charged", ("purpose", "by", "scope", "key", *CERTIFIED))
@@ -55,6 +56,38 @@ def report(url: str, *, replay: bool | None = None, only: LogFilter = EVERY) -> 
         return _report(rows, replay, only)
 
 
+def largest(url: str, over: Over) -> list[Report]:
+    """Return the three charges that cost most of an exceeded limit, for the unit that exceeds it.
+
+    They are of the limit's period and scope, among the last `SEARCHED` entries; returned parts of
+    reservations are not deducted.
+    """
+    found: list[tuple[Fraction, int, Report]] = []
+    with closing(Store.open(url)) as store, store.reading() as rows:
+        budget = budget_of(first_entry(rows))
+        state = totals(rows, budget.width).state(rows.node)
+        record = None if over.scope is None else state.existing_scope(over.scope)
+        period = None if over.of_life else state.period
+        first = max(1 if period is None else period.entry, rows.head()[0] - SEARCHED)
+        for entry in rows.entries(first):
+            if entry.kind not in (kinds.CHARGE, kinds.RESERVATION, kinds.FORFEIT):
+                continue
+            body, facts = read_body(entry.kind, entry.body), facts_of(entry)
+            elsewhere = over.scope is not None and over.scope not in lineage(body.scope)
+            if elsewhere or (record is not None and _earlier(record, body.time)):
+                continue
+            cost = at_unit(spent_by(entry, budget.width), over.unit, zero(budget.width))
+            if any(cost):
+                line = {"entry": entry.number, **{name: facts.get(name) for name in ("purpose", "by")}}
+                line["epsilon"] = summary.amounts(budget, cost)["epsilon"]
+                found.append((summary.share(over.limits, cost), -entry.number, line))
+    return [line for _, _, line in sorted(found, key=lambda one: one[:2], reverse=True)[:3]]
+
+
+def _earlier(record: Scope, time: str) -> bool:
+    return bool(record.every) and calendar_period(record.every, time) < record.began
+
+
 def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa: FBT001
     origin = first_entry(rows)
     budget = budget_of(origin)
@@ -74,8 +107,11 @@ def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa
         bad = first_bad(rows)
     waiting = list(open_reservations(state, lambda number: body_of(rows, number)))
     standing = [
-        _standing(name, limits, tree, _costs(state, waiting, name))
-        for name, limits, tree in [(None, budget, state.period_tree()), *summary.scopes(state, budget)]
+        {**_standing(name, limits, tree, _costs(state, waiting, name)), **renews}
+        for name, limits, tree, renews in [
+            (None, budget, state.period_tree(), dict[str, str]()),
+            *summary.scopes(rows, state, budget),
+        ]
     ]
     standing[0]["remaining"] = shown["remaining"]  # under the life cap, too
     return {

@@ -3,20 +3,23 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.exact import shown
-from dpaccount.ledger.balances.budget import Budget
-from dpaccount.ledger.balances.segment_tree import SpentTree
+from dpaccount.ledger.balances.bodies import read_body, renew
+from dpaccount.ledger.balances.budget import Budget, period_name
+from dpaccount.ledger.balances.segment_tree import SpentTree, TooLargeError
 from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.balances.step_functions import zero
 from dpaccount.ledger.entry import CHARGE, REFUSAL, RESERVATION, RESET
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
+from dpaccount.ledger.journal.log import spent_by
 from dpaccount.ledger.stores.rows import Rows
 
 Shown = dict[str, Any]
+MOST_MORE: Final = 10**6  #: charges like the last one that are told apart
 
 
 def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
@@ -24,7 +27,7 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
     state = totals.state(rows.node)
     tree, year = state.period_tree(), state.year_tree(int(entries.now()[:4]))
     spent, life = tree.root.peak, amounts(budget, state.life.peak)
-    whole = budget.of_life
+    whole, again = budget.of_life, more_like_last(rows, totals, budget)
     return {
         "budget": budget.as_json(),
         "spent": amounts(budget, spent),
@@ -34,12 +37,45 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
         "year": life if year is None else amounts(budget, year.root.peak),
         "life": life,
         **({"life_remaining": amounts(whole, whole.room(state.life.peak), up=False)} if whole else {}),
+        **({} if again is None else {"more_like_last": again}),
         "resets": rows.count(RESET),
-        "scopes": [scope(*one) for one in scopes(state, budget)],
+        "scopes": [scope(*one) for one in scopes(rows, state, budget)],
         "entries": rows.count(CHARGE) + rows.count(RESERVATION),
         "refused": rows.count(REFUSAL),
         "head": totals.at.digest,
     }
+
+
+def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> Shown | None:
+    """Return how many charges like the last one still fit, each exactly as it was: its entry, their number.
+
+    None if nothing was charged, or it cost nothing.  The number is that up to `MOST_MORE`.
+    """
+    last = rows.last_spending()
+    steps = [] if last is None else spent_by(last, budget.width)
+    if last is None or not any(any(amounts) for _, amounts in steps):
+        return None
+    where = read_body(last.kind, last.body)
+
+    def fits(times: int) -> bool:
+        state = totals.state(rows.node)
+        scaled = [(unit, tuple(times * one for one in amounts)) for unit, amounts in steps]
+        renew(state, where.scope, entries.now(), lambda number: entries.body_of(rows, number))
+        try:
+            state.spend([scaled], where.scope)
+        except TooLargeError:
+            return False
+        return state.over(budget, where.scope) is None
+
+    low, high = 0, 1
+    while high < MOST_MORE and fits(high):
+        low, high = high, min(4 * high, MOST_MORE)
+    if low < high == MOST_MORE and fits(high):
+        low = high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return {"entry": last.number, "charges": low}
 
 
 def room(budget: Budget, state: State) -> Amounts:
@@ -56,23 +92,27 @@ def amounts(budget: Budget, spent: Amounts, *, up: bool = True) -> Shown:
     return {**budget.named(spent, up=up), "epsilon": cost(spent, budget.delta).as_amount()}
 
 
-def scopes(state: State, budget: Budget) -> Iterator[tuple[str, Budget, SpentTree]]:
-    """Yield the name, the limits and the tree of every scope, sorted by name."""
-    records = {name: record for name, record in state.register.items() if name.startswith("scope ")}
-    for name, record in sorted(records.items()):
-        yield (
-            name.removeprefix("scope "),
-            budget.capped(record.epsilon, record.delta),
-            state.scope_tree(record),
-        )
+def scopes(rows: Rows, state: State, budget: Budget) -> Iterator[tuple[str, Budget, SpentTree, Shown]]:
+    """Yield the name, the limits and the tree of every scope, sorted by name, as a charge now finds them.
+
+    The last says how often the cap renews, and which week, month or year this is.
+    """
+    names = [name for name, _ in state.register.items() if name.startswith("scope ")]
+    for name in sorted(one.removeprefix("scope ") for one in names):
+        renew(state, name, entries.now(), lambda number: entries.body_of(rows, number))
+        record = state.existing_scope(name)
+        renews = {"every": record.every, "period": period_name(record.every, record.began)}
+        limits = budget.capped(record.epsilon, record.delta)
+        yield name, limits, state.scope_tree(record), renews if record.every else {}
 
 
-def scope(name: str, limits: Budget, tree: SpentTree) -> Shown:
+def scope(name: str, limits: Budget, tree: SpentTree, renews: Shown) -> Shown:
     """Return a scope's cap, and what is spent in this period and remains under that cap alone."""
     spent = tree.root.peak
     return {
         "scope": name,
         "cap": cap(limits),
+        **renews,
         "spent": amounts(limits, spent),
         "remaining": amounts(limits, limits.room(spent), up=False),
         "worst_unit": worst_unit(limits, tree),

@@ -38,6 +38,22 @@ class LedgerBudget(Struct, frozen=True):
     life_delta: Exact | Absent = UNSET
 
 
+class MoreLikeLast(Struct, frozen=True):
+    """How many charges like that of an entry still fit (10^6: that many or more)."""
+
+    entry: Count
+    charges: Count
+
+
+class LargeCharge(Struct, frozen=True):
+    """A charge that took much of a limit, and what it cost the unit that would exceed it."""
+
+    entry: Count
+    purpose: str | None
+    by: str | None
+    epsilon: BoundEnds
+
+
 class LedgerAnswer(Struct, frozen=True, kw_only=True):
     """A ledger: budget, what the worst unit has spent, what remains."""
 
@@ -49,6 +65,7 @@ class LedgerAnswer(Struct, frozen=True, kw_only=True):
     refused: Count
     head: Digest
     life_remaining: Amounts | Absent = UNSET
+    more_like_last: MoreLikeLast | Absent = UNSET
     explained: str | Absent = UNSET
 
 
@@ -97,6 +114,7 @@ class ChargeAnswer(Struct, frozen=True):
     reason: str | None
     certificate: Digest | Absent = UNSET
     assumptions: list[str] | Absent = UNSET
+    largest: list[LargeCharge] | Absent = UNSET
     confirmed: Confirmed | Absent = UNSET
 
 

@@ -19,7 +19,7 @@ from dpaccount.exact import shown
 from dpaccount.ledger import entry as kinds
 from dpaccount.ledger.balances import ranges, segment_tree, step_functions
 from dpaccount.ledger.balances import state as records
-from dpaccount.ledger.balances.budget import Budget, one_line
+from dpaccount.ledger.balances.budget import Budget, calendar_period, one_line, renewal
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.state import State, change_of, cohort_name, lineage, scope_name
 from dpaccount.ledger.balances.step_functions import MOST_PARTS, Step
@@ -64,6 +64,18 @@ class Body(Signed, frozen=True, kw_only=True):
             state.add_year(change_of(reserved.costs(state.width, left), state.width))
 
 
+def renew(state: State, scope: str | None, time: str, bodies: Bodies) -> None:
+    """Begin the calendar periods that a charge at this time is the first of, in a scope and above.
+
+    As after a reset, only open reservations count as spent in them.
+    """
+    for name, number in state.to_renew(scope, time):
+        waiting = [one for one in open_reservations(state, bodies) if name in lineage(one[1].scope)]
+        state.renew_scope(name, number)
+        for _, reserved, left in waiting:
+            state.add_scope(name, change_of(reserved.costs(state.width, left), state.width))
+
+
 class Spending(Body, frozen=True):
     """An entry that spends, in a scope and for a cohort if any; `units` are those the cohort then had."""
 
@@ -77,6 +89,7 @@ class Spending(Body, frozen=True):
         A cohort's units freeze at its first charge, and a charge of units outside it is refused.
         """
         self.turn_year(state, bodies)
+        renew(state, self.scope, self.time, bodies)
         state.spend(functions, self.scope)
         if self.cohort is None:
             return
@@ -179,8 +192,10 @@ class RoundsBody(Body, frozen=True, kw_only=True):
             )
         if len(left) > MOST_RANGES:
             raise BudgetError(f"the open parts of entry {number} are in too many pieces; take them in order")
+        reserved = _reserved(record, number, bodies)
+        renew(state, reserved.scope, self.time, bodies)  # before they close: they count where drawn
         state.register.put(name, structs.replace(record, open=left) if left else None)
-        return _reserved(record, number, bodies)
+        return reserved
 
 
 class ReturnBody(RoundsBody, frozen=True, kw_only=True):
@@ -193,11 +208,12 @@ class ReturnBody(RoundsBody, frozen=True, kw_only=True):
 
 
 class ScopeBody(Body, frozen=True, kw_only=True):
-    """A scope and its cap."""
+    """A scope, its cap, and how often that renews (None: as before)."""
 
     scope: str
     epsilon: str
     delta: str
+    every: str | None = None
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Make the scope, or change its cap, which what is spent in it must fit."""
@@ -207,6 +223,7 @@ class ScopeBody(Body, frozen=True, kw_only=True):
                 raise InputError(f"there is no scope {above}", f"make it before {name}")
         capped = budget.capped(self.epsilon, self.delta)
         limits = {"epsilon": shown(capped.epsilon), "delta": shown(capped.delta)}
+        renew(state, name, self.time, bodies)
         record = state.scope(name)
         if record is None:
             made = state.register.get("scopes") or records.Scopes(0)
@@ -215,22 +232,27 @@ class ScopeBody(Body, frozen=True, kw_only=True):
                 raise InputError("the ledger has as many scopes as it can have", "use those that there are")
             state.register.put("scopes", records.Scopes(made.count + 1))
             nothing = segment_tree.nothing(state.width).text
-            record = records.Scope(area, state.period_number, nothing, **limits)
+            record = records.Scope(area, state.period_number, nothing, limits["epsilon"], limits["delta"])
         if state.scope_tree(record).beyond(capped.fits) is not None:
             raise BudgetError(
                 f"more is spent in the scope {name} than its new cap allows; nothing was changed"
             )
-        state.register.put(f"scope {name}", structs.replace(record, **limits))
+        every = record.every if self.every is None else renewal(self.every)
+        began = record.began
+        if every != record.every:  # what is spent so far counts in the period that it is
+            began = calendar_period(every, self.time)
+        state.register.put(f"scope {name}", structs.replace(record, **limits, every=every, began=began))
 
 
 class CohortBody(Body, frozen=True, kw_only=True):
-    """A name for ranges of units."""
+    """A name for ranges of units, which may grow when it was charged if it was made so."""
 
     cohort: str
     units: Ranges
+    grows: bool = False
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
-        """Give the name to these units, unless it was charged."""
+        """Give the name to these units; one that was charged may only grow, if it was made so."""
         name = f"cohort {cohort_name(self.cohort)}"
         units = ranges.read(self.units)
         if units[-1][1] > step_functions.LAST_UNIT or len(units) > MOST_RANGES:
@@ -238,9 +260,12 @@ class CohortBody(Body, frozen=True, kw_only=True):
                 "a cohort is too large", f"give at most {MOST_RANGES} ranges of units up to 2^63 - 2"
             )
         record = state.register.get(name)
-        if record is not None and record.charged:
+        charged = record is not None and record.charged
+        if charged and not record.grows:
             raise BudgetError(f"{name} was charged and cannot be changed; give the other units another name")
-        state.register.put(name, records.Cohort(units, charged=False))
+        if charged and not (self.grows and ranges.without(units, record.units) is not None):
+            raise BudgetError(f"{name} was charged and can only grow; name all of its units, and more")
+        state.register.put(name, records.Cohort(units, charged=charged, grows=self.grows))
 
 
 class ResetBody(Body, frozen=True, kw_only=True):

@@ -135,6 +135,7 @@ class Chain:
         self.at, self.budget, self.state, self._scratch, self._alone = at, budget, state, scratch, alone
         self._bodies: dict[int, str] = {}  #: of reservations, by entry
         self._kept: list[tuple[Entry, Formed]] = []
+        self._begun = set[tuple[str, int]]()  #: calendar periods of scopes that the batch begins
         self._taken = 0
 
     @classmethod
@@ -163,7 +164,7 @@ class Chain:
 
     def add_up(self) -> None:
         """Add the batch; its last root must match, and every limit must hold."""
-        kept, self._kept = self._kept, []
+        kept, self._kept, self._begun = self._kept, [], set()
         if not kept:
             return
         before = self.state.text
@@ -182,10 +183,13 @@ class Chain:
         self.state.keep(self._scratch)
 
     def _wait(self, entry: Entry, charge: Formed) -> None:
-        """Put a charge into the batch, whose charges are all of one year."""
+        """Put a charge into the batch, whose charges are of one year; what renews a cap begins another."""
         _, first = self._kept[0] if self._kept else (entry, charge)
-        if self.state.register.digest and first.where.year != charge.where.year:
+        turns = self.state.register.digest and first.where.year != charge.where.year
+        begins = {*self.state.to_renew(charge.where.scope, charge.where.time)} - self._begun
+        if turns or begins:
             self.add_up()
+            self._begun = begins
         if len(self._kept) > TOGETHER + MAX_CHARGES:
             raise ValueError  # no commit has more charges; the last has a root
         self._kept.append((entry, charge))

@@ -6,6 +6,7 @@ exactly; of others in 60 digits), that every mark and release has its charge, th
 and none of a reservation is drawn or returned twice.  Prints one JSON line of what it found; exits 1 where anything is wrong.
 """
 
+import datetime
 import hashlib
 import json
 import sqlite3
@@ -204,6 +205,22 @@ class Books:
         words = scope.split("/") if scope else []
         return [self.scopes["/".join(words[: n + 1])] for n in range(len(words))]
 
+    def calendar(self, every, facts):
+        day = datetime.date.fromisoformat(facts["time"][:10])
+        monday = day - datetime.timedelta(days=day.weekday())
+        return {"week": monday, "month": day.replace(day=1), "year": day.replace(month=1, day=1)}[every]
+
+    def renew(self, name, facts):
+        """Begin a week, month or year of a scope and of those above it, where the entry is the first of one."""
+        words = name.split("/") if name else []
+        for above in ("/".join(words[: n + 1]) for n in range(len(words))):
+            scope = self.scopes.get(above, {"every": ""})
+            if scope["every"] and (now := self.calendar(scope["every"], facts)) > scope["began"]:
+                scope.update(began=now, spent={})
+                for other, steps, left in self.open_parts():
+                    if f"{other}/".startswith(f"{above}/"):
+                        add(scope["spent"], steps, left, self.width)
+
     def spend(self, facts, steps, times):
         trees = [self.life, self.period, *(one["spent"] for one in self.lineage(facts.get("scope")))]
         for changes in [*trees, *([self.year] if self.label is not None else [])]:
@@ -228,6 +245,7 @@ class Books:
 
     def charge(self, facts):
         self.turn_year(facts)
+        self.renew(facts.get("scope"), facts)
         self.spend(facts, facts["steps"], 1)
         if facts.get("cohort"):
             units = self.cohorts[facts["cohort"]]["units"]
@@ -242,6 +260,7 @@ class Books:
         self.turn_year(facts)
         total = sum(count for count, _ in facts["parts"])
         check(total <= 10**6, "too many parts to count")
+        self.renew(facts.get("scope"), facts)
         for count, steps in facts["parts"]:
             self.spend(facts, steps, count)
         self.reserved[number] = {"facts": facts, "open": set(range(1, total + 1)), "body": sha(body.encode())}
@@ -249,6 +268,7 @@ class Books:
     def take(self, facts):
         self.turn_year(facts)
         reserved = self.reserved[facts["reservation"]]
+        self.renew(reserved["facts"].get("scope"), facts)
         for part in numbers_in(facts["parts"]):
             check(part in reserved["open"], f"part {part} was drawn or returned before")
             reserved["open"].remove(part)
@@ -266,14 +286,22 @@ class Books:
         self.fits()
         name = facts["scope"]
         self.lineage(name.rpartition("/")[0])
-        known = self.scopes.setdefault(name, {"area": 3 + len(self.scopes), "spent": {}})
+        self.renew(name, facts)
+        known = self.scopes.setdefault(name, {"area": 3 + len(self.scopes), "spent": {}, "every": ""})
         known.update(epsilon=facts["epsilon"], delta=facts["delta"])
+        every = {"never": ""}.get(facts.get("every"), facts.get("every", known["every"]))
+        if every != known["every"]:
+            known.update(every=every, began=self.calendar(every, facts) if every else None)
         self.fits()
 
     def cohort(self, facts):
         known = self.cohorts.get(facts["cohort"])
-        check(known is None or not known["charged"], "a charged cohort was changed")
-        self.cohorts[facts["cohort"]] = {"units": facts["units"], "charged": False}
+        charged, grows = known is not None and known["charged"], facts.get("grows", False)
+        if charged:
+            check(known.get("grows") and grows, "a charged cohort was changed")
+            check(set(numbers_in(known["units"])) <= set(numbers_in(facts["units"])), "a cohort shrank")
+        new = {"units": facts["units"], "charged": charged}
+        self.cohorts[facts["cohort"]] = new | ({"grows": True} if grows else {})
 
     def reset(self, number, facts):
         self.turn_year(facts)
@@ -309,6 +337,7 @@ class Books:
         for name, scope in self.scopes.items():
             record = stored.pop(f"scope {name}")
             check(all(record[key] == scope[key] for key in ("area", "epsilon", "delta")), name)
+            check(record.get("every", "") == scope["every"], f"how often {name} renews")
             stale = record["period"] != self.resets
             check(not stale or not any(map(any, scope["spent"].values())), f"{name} of an earlier period")
             if not stale:
