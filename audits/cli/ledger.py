@@ -34,7 +34,7 @@ from audits.cli.options import (
 )
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
-from dpaccount.ledger.balances.budget import EVERY, NEVER
+from dpaccount.ledger.balances.budget import NEVER, RENEWALS
 
 MEASURES = ("gdp", "pure", "approximate", "approximate-zcdp", "zcdp", "either")
 Digest = Annotated[str, Parameter(metavar="DIGEST")]
@@ -75,8 +75,8 @@ def init(  # noqa: PLR0913 - options
     life_delta
         Its delta; by default that of the budget.
     """
+    from audits.cli import answers
     from audits.reports.terminal import shown
-    from dpaccount.ledger import answers
     from dpaccount.ledger.ledger import init as create
 
     answer = create(
@@ -129,7 +129,7 @@ def charge(  # noqa: PLR0913 - options
     dry_run
         Report what would happen, and charge nothing.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
     from dpaccount.schemas.fields import Confirmed
 
     place, named, confirmed = parse_json(source(events), events), None, None
@@ -178,7 +178,7 @@ def reserve(
     scope
         It must fit the cap of this scope, and of all above it.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
 
     place, times = parse_json(source(events), events), whole(rounds, "--rounds")
     done = answers.charged(
@@ -214,7 +214,7 @@ def use(
     by
         Who draws.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
 
     if parts is not None and count is not None:
         raise InputError("--parts and --count name parts twice", "give one of them")
@@ -239,7 +239,7 @@ def release(
     by
         Who returns them.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
 
     wanted = ranges_of(parts, "--parts")
     done = answers.taken(url, key, lambda ledger: ledger.return_parts(key, wanted, by=by), say)
@@ -252,7 +252,7 @@ def scope(
     *,
     epsilon: Number,
     delta: Number = None,
-    every: Annotated[str, one_of(*EVERY, NEVER)] | None = None,
+    every: Annotated[str, one_of(*RENEWALS, NEVER)] | None = None,
     by: By | None = None,
     json_: Json = False,
 ) -> int:
@@ -272,7 +272,7 @@ def scope(
         The cap holds anew every week, month or year (UTC); never ends that. The budget limits what a unit
         loses in all of them.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
 
     limits = required(epsilon, "--epsilon"), number(delta, "--delta"), by
     return answered(
@@ -296,7 +296,7 @@ def cohort(
     grows
         More units may be given to it later, such as everybody who has joined so far.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
 
     covers = ranges_of(",".join(units) if units else None, "units")
     if covers is None:
@@ -316,7 +316,7 @@ def reset(url: LedgerUrl, *, reason: Text, by: By | None = None, json_: Json = F
     reason
         Why, in words.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
 
     return answered(answers.arranged(url, lambda ledger: ledger.reset(reason, by), say), json_)
 
@@ -345,7 +345,7 @@ def forfeit(
     nothing
         Nothing was lost, as in a planned move to another server.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
     from dpaccount.plan.plan_file import read_plan
 
     if (events is None) is not nothing:

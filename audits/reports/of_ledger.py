@@ -10,10 +10,9 @@ from audits.reports.pictures import Bar, strips
 from audits.reports.sections import Block, Section, table_block
 from audits.reports.standards import POINTS, SILENT
 from audits.reports.tables import rounded
-from audits.reports.terminal import NAMES, renewing
+from audits.reports.terminal import NAMES, renewing, room
 from dpaccount.documents import csv_text
 from dpaccount.exact import to_digits
-from dpaccount.ledger.answers import room
 from dpaccount.ledger.balances.step_functions import LAST_UNIT
 
 Report = dict[str, Any]

@@ -438,8 +438,9 @@ class Ledger:
 
         One that `grows` can be given more units then, such as everybody who has joined so far.
         """
-        facts: dict[str, Any] = {"cohort": cohort_name(name), "units": ranges.joined(units)}
-        return self._arrange(kinds.COHORT, facts | ({"grows": True} if grows else {}), by)
+        more = {"grows": True} if grows else {}
+        facts = {"cohort": cohort_name(name), "units": ranges.joined(units), **more}
+        return self._arrange(kinds.COHORT, facts, by)
 
     def units_of(self, name: str) -> list[Cover]:
         """Return a cohort's ranges of units; raises `InputError` if there is none."""

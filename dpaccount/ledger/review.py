@@ -12,23 +12,31 @@ from dpaccount.accounting.measures import Amounts
 from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import summary
 from dpaccount.ledger.balances import ranges as intervals
-from dpaccount.ledger.balances.bodies import ReservationBody, RoundsBody, open_reservations, read_body
+from dpaccount.ledger.balances.bodies import (
+    ReservationBody,
+    RoundsBody,
+    open_reservations,
+    read_body,
+    spent_by,
+)
 from dpaccount.ledger.balances.budget import Budget, calendar_period
 from dpaccount.ledger.balances.segment_tree import SpentTree
 from dpaccount.ledger.balances.state import Over, Scope, State, lineage
 from dpaccount.ledger.balances.step_functions import Step, plus, zero
 from dpaccount.ledger.entry import CERTIFIED
 from dpaccount.ledger.journal.entries import body_of, budget_of, facts_of, first_entry, totals
-from dpaccount.ledger.journal.log import EVERY, LogFilter, spent_by
+from dpaccount.ledger.journal.log import EVERY, LogFilter
 from dpaccount.ledger.journal.verify import BAD_ENTRY, Bad, first_bad
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.ledger.stores.store import Store
+from dpaccount.schemas.fields import BoundEnds
+from dpaccount.schemas.ledgers import LargeCharge
 
 SCHEMA: Final = "dpaccount/ledger-report/1"
 MOST: Final = 200  #: items in a list
 #: maximum groups of charges by (month, scope, who charged, purpose); the rest are grouped by month and scope
 TEAMS: Final = 1000
-SEARCHED: Final = 20_000  #: entries in which a refusal's causes are looked for
+LOOKED_AT: Final = 20_000  #: entries in which a refusal's causes are looked for
 REPLAYED: Final = 200_000  #: entries up to which balances are recomputed by default
 LISTS: Final = ("charged", "refused", "resets", "forfeits", "nodes", "marks")
 _CHARGED: Final = ("charged", ("purpose", "by", "scope", "key", *CERTIFIED))
@@ -56,19 +64,19 @@ def report(url: str, *, replay: bool | None = None, only: LogFilter = EVERY) -> 
         return _report(rows, replay, only)
 
 
-def largest(url: str, over: Over) -> list[Report]:
+def largest(url: str, over: Over) -> list[LargeCharge]:
     """Return the three charges that cost most of an exceeded limit, for the unit that exceeds it.
 
-    They are of the limit's period and scope, among the last `SEARCHED` entries; returned parts of
+    They are of the limit's period and scope, among the last `LOOKED_AT` entries; returned parts of
     reservations are not deducted.
     """
-    found: list[tuple[Fraction, int, Report]] = []
+    found: list[tuple[Fraction, int, LargeCharge]] = []
     with closing(Store.open(url)) as store, store.reading() as rows:
         budget = budget_of(first_entry(rows))
         state = totals(rows, budget.width).state(rows.node)
         record = None if over.scope is None else state.existing_scope(over.scope)
         period = None if over.of_life else state.period
-        first = max(1 if period is None else period.entry, rows.head()[0] - SEARCHED)
+        first = max(1 if period is None else period.entry, rows.head()[0] - LOOKED_AT)
         for entry in rows.entries(first):
             if entry.kind not in (kinds.CHARGE, kinds.RESERVATION, kinds.FORFEIT):
                 continue
@@ -78,8 +86,8 @@ def largest(url: str, over: Over) -> list[Report]:
                 continue
             cost = at_unit(spent_by(entry, budget.width), over.unit, zero(budget.width))
             if any(cost):
-                line = {"entry": entry.number, **{name: facts.get(name) for name in ("purpose", "by")}}
-                line["epsilon"] = summary.amounts(budget, cost)["epsilon"]
+                ends = BoundEnds(**budget.measure.enclosure(cost, budget.delta).as_amount())  # type: ignore[arg-type]
+                line = LargeCharge(entry.number, facts.get("purpose"), facts.get("by"), ends)
                 found.append((summary.share(over.limits, cost), -entry.number, line))
     return [line for _, _, line in sorted(found, key=lambda one: one[:2], reverse=True)[:3]]
 

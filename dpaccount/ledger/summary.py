@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.exact import shown
-from dpaccount.ledger.balances.bodies import read_body, renew
+from dpaccount.ledger.balances.bodies import read_body, renew, spent_by
 from dpaccount.ledger.balances.budget import Budget, period_name
 from dpaccount.ledger.balances.segment_tree import SpentTree, TooLargeError
 from dpaccount.ledger.balances.state import State
@@ -15,11 +15,10 @@ from dpaccount.ledger.balances.step_functions import zero
 from dpaccount.ledger.entry import CHARGE, REFUSAL, RESERVATION, RESET
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
-from dpaccount.ledger.journal.log import spent_by
 from dpaccount.ledger.stores.rows import Rows
+from dpaccount.schemas.ledgers import MOST_MORE
 
 Shown = dict[str, Any]
-MOST_MORE: Final = 10**6  #: charges like the last one that are told apart
 
 
 def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
@@ -37,7 +36,7 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
         "year": life if year is None else amounts(budget, year.root.peak),
         "life": life,
         **({"life_remaining": amounts(whole, whole.room(state.life.peak), up=False)} if whole else {}),
-        **({} if again is None else {"more_like_last": again}),
+        **({} if again is None else {"more_like_last": {"entry": again[0], "charges": again[1]}}),
         "resets": rows.count(RESET),
         "scopes": [scope(*one) for one in scopes(rows, state, budget)],
         "entries": rows.count(CHARGE) + rows.count(RESERVATION),
@@ -46,10 +45,10 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
     }
 
 
-def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> Shown | None:
-    """Return how many charges like the last one still fit, each exactly as it was: its entry, their number.
+def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> tuple[int, int] | None:
+    """Return the last charge's entry, and how many more like it fit, counted up to `MOST_MORE`.
 
-    None if nothing was charged, or it cost nothing.  The number is that up to `MOST_MORE`.
+    None if nothing was charged, or it cost nothing.
     """
     last = rows.last_spending()
     steps = [] if last is None else spent_by(last, budget.width)
@@ -75,7 +74,7 @@ def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> Shown | None:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    return {"entry": last.number, "charges": low}
+    return last.number, low
 
 
 def room(budget: Budget, state: State) -> Amounts:
@@ -92,7 +91,9 @@ def amounts(budget: Budget, spent: Amounts, *, up: bool = True) -> Shown:
     return {**budget.named(spent, up=up), "epsilon": cost(spent, budget.delta).as_amount()}
 
 
-def scopes(rows: Rows, state: State, budget: Budget) -> Iterator[tuple[str, Budget, SpentTree, Shown]]:
+def scopes(
+    rows: Rows, state: State, budget: Budget
+) -> Iterator[tuple[str, Budget, SpentTree, dict[str, str]]]:
     """Yield the name, the limits and the tree of every scope, sorted by name, as a charge now finds them.
 
     The last says how often the cap renews, and which week, month or year this is.
@@ -106,7 +107,7 @@ def scopes(rows: Rows, state: State, budget: Budget) -> Iterator[tuple[str, Budg
         yield name, limits, state.scope_tree(record), renews if record.every else {}
 
 
-def scope(name: str, limits: Budget, tree: SpentTree, renews: Shown) -> Shown:
+def scope(name: str, limits: Budget, tree: SpentTree, renews: dict[str, str]) -> Shown:
     """Return a scope's cap, and what is spent in this period and remains under that cap alone."""
     spent = tree.root.peak
     return {

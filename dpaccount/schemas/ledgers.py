@@ -38,8 +38,11 @@ class LedgerBudget(Struct, frozen=True):
     life_delta: Exact | Absent = UNSET
 
 
+MOST_MORE = 10**6  #: charges like the last one that are told apart
+
+
 class MoreLikeLast(Struct, frozen=True):
-    """How many charges like that of an entry still fit (10^6: that many or more)."""
+    """How many charges like that of an entry still fit (`MOST_MORE`: that many or more)."""
 
     entry: Count
     charges: Count

@@ -338,6 +338,14 @@ def parts_of(body: ReservationBody, width: int) -> list[Part]:
     return parts
 
 
+def spent_by(entry: kinds.Entry, width: int) -> list[Step]:
+    """Return what a charge, a forfeit or all parts of a reservation cost; raises `ValueError` for others."""
+    body = read_body(entry.kind, entry.body)
+    if entry.kind != kinds.RESERVATION:
+        return steps_of(body.steps, width)
+    return step_functions.total(body.costs(width, body.everything), width)
+
+
 class Formed(NamedTuple):
     """What a charge or forfeit adds to the balances, and the body of its entry."""
 

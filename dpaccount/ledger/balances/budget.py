@@ -16,7 +16,7 @@ from dpaccount.relation import RELATIONS, bounded_row, radius_of
 MAX_TEXT = 1000
 MAX_EPSILON = 10**300
 PERIOD = "period_"  #: before epsilon and delta in an entry 0 with a life cap
-EVERY: Final = ("week", "month", "year")  #: how often the cap of a scope may renew, in UTC
+RENEWALS: Final = ("week", "month", "year")  #: how often the cap of a scope may renew, in UTC
 NEVER: Final = "never"
 DEFAULT_MEASURE = "approximate"  #: takes whatever `release` makes
 
@@ -189,8 +189,8 @@ def _number(text: str) -> Fraction:
 
 def renewal(every: str) -> str:
     """Return how often a cap renews, "" for never; raises `InputError` for another word."""
-    if every not in (*EVERY, NEVER, ""):
-        raise InputError(f"a cap does not renew every {every!r}", f"give {', '.join(EVERY)} or {NEVER}")
+    if every not in (*RENEWALS, NEVER, ""):
+        raise InputError(f"a cap does not renew every {every!r}", f"give {', '.join(RENEWALS)} or {NEVER}")
     return "" if every == NEVER else every
 
 
@@ -210,7 +210,7 @@ def calendar_period(every: str, time: str) -> int:
 def period_name(every: str, number: int) -> str:
     """Return the name in ISO 8601 of a week, month or year.
 
-    >>> [period_name(every, calendar_period(every, "2027-01-03")) for every in EVERY]
+    >>> [period_name(every, calendar_period(every, "2027-01-03")) for every in RENEWALS]
     ['2026-W53', '2027-01', '2027']
     """
     if every == "week":

@@ -12,9 +12,8 @@ from dpaccount.documents import csv_text
 from dpaccount.errors import damaged
 from dpaccount.exact import shown
 from dpaccount.ledger.balances import ranges, step_functions
-from dpaccount.ledger.balances.bodies import read_body, steps_of
+from dpaccount.ledger.balances.bodies import read_body, spent_by
 from dpaccount.ledger.balances.budget import Budget
-from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import CERTIFIED, CHARGE, DRAWING, FORFEIT, RESERVATION, RETURN, ROUNDS, Entry
 from dpaccount.ledger.journal.entries import budget_of, check_linked, facts_of, first_entry
 from dpaccount.ledger.journal.verify import BAD_ENTRY
@@ -138,14 +137,6 @@ def in_decimal(value: Any) -> Any:
     top, bottom = int(match[1], 16), int(match[2], 16)
     long = max(top.bit_length(), bottom.bit_length()) > LONG
     return f"{top:#x}/{bottom:#x}" if long or not bottom else shown(Fraction(top, bottom))
-
-
-def spent_by(entry: Entry, width: int) -> list[Step]:
-    """Return what a charge, a forfeit or all parts of a reservation cost; raises `ValueError` for others."""
-    body = read_body(entry.kind, entry.body)
-    if entry.kind != RESERVATION:
-        return steps_of(body.steps, width)
-    return step_functions.total(body.costs(width, body.everything), width)
 
 
 def _parts(entry: Entry) -> str | None:

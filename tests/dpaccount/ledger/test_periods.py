@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from audits.cli import answers
 from dpaccount.errors import BudgetError, InputError
-from dpaccount.ledger import answers, review
-from dpaccount.ledger.balances.budget import EVERY, calendar_period, period_name
+from dpaccount.ledger import review
+from dpaccount.ledger.balances.budget import RENEWALS, calendar_period, period_name
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
@@ -40,7 +41,7 @@ def clock(monkeypatch):
     return at
 
 
-@given(day=st.dates(min_value=date(1, 1, 8), max_value=date(9999, 12, 20)), every=st.sampled_from(EVERY))
+@given(day=st.dates(min_value=date(1, 1, 8), max_value=date(9999, 12, 20)), every=st.sampled_from(RENEWALS))
 def test_a_period_is_the_days_of_one_name(day, every):
     """Against the calendar of the standard library: two days are of one period if and only if its name is the same."""
 
@@ -62,7 +63,7 @@ def test_a_period_is_the_days_of_one_name(day, every):
 @settings(max_examples=15, deadline=None)
 @given(
     days=st.lists(st.tuples(st.integers(-20, 60), st.integers(1, 3), st.booleans()), max_size=12),
-    every=st.sampled_from(EVERY),
+    every=st.sampled_from(RENEWALS),
 )
 def test_no_period_has_more_than_its_cap(tmp_path_factory, days, every):
     """A charge is accepted if and only if its period, by the latest clock so far, has room; verify agrees."""
@@ -211,6 +212,6 @@ def test_a_refusal_names_the_largest_charges_of_the_unit_in_the_limit(url, clock
     over = refused.value.charge.over
     assert (over.scope, over.unit) == ("team", 5)
     causes = review.largest(url, over)
-    assert [one["purpose"] for one in causes] == ["3 tenths", "2 tenths", "2 tenths"]
-    assert [one["entry"] for one in causes] == [4, 6, 7]
-    assert {one["by"] for one in causes} == {"ada"}
+    assert [one.purpose for one in causes] == ["3 tenths", "2 tenths", "2 tenths"]
+    assert [one.entry for one in causes] == [4, 6, 7]
+    assert {one.by for one in causes} == {"ada"}

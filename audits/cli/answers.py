@@ -18,7 +18,6 @@ from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import Charge, RefusedError
-from dpaccount.ledger.summary import MOST_MORE
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
 from dpaccount.schemas.fields import BoundEnds
@@ -65,9 +64,7 @@ def _causes(url: str, refused: Charge, say: Say) -> list[LargeCharge]:
         return []
     from dpaccount.ledger.review import largest  # an accepted charge needs no review
 
-    causes = [
-        LargeCharge(**{**one, "epsilon": BoundEnds(**one["epsilon"])}) for one in largest(url, refused.over)
-    ]
+    causes = largest(url, refused.over)
     told = [
         f"entry {one.entry} (ε {in_digits(one.epsilon.upper, 4, up=True)}, {one.purpose}"
         + (f", by {one.by})" if one.by else ")")
@@ -105,65 +102,11 @@ def arranged(url: str, arrange: Callable[[Ledger], Entry], say: Say) -> Arranged
 
 def show(url: str) -> Answer:
     """Return `Ledger.show`, and ``explained``: how ``spent`` and ``remaining`` relate, as text."""
+    from audits.reports.terminal import explained  # charges need no words of reports
+
     with Ledger.open(url) as ledger:
         shown = ledger.show()
-        return {**shown, "explained": _explained(shown)}
-
-
-def _explained(shown: Answer) -> str:
-    measure, limit = shown["budget"]["measure"], shown["budget"]["epsilon"]
-    spent = in_digits(shown["spent"]["epsilon"]["upper"], 4, up=True)
-    sums = {
-        "gdp": "μ² adds up, ε does not",
-        "zcdp": "ρ adds up",
-        "approximate-zcdp": "ρ and δ add up",
-        "either": "μ², ρ and ε each add up",
-        "approximate": "ε and δ add up",
-    }.get(measure, "ε adds up")
-    more = f"another charge of {room(shown['remaining'])} fits"
-    sentence = f"charges cost ε {spent} of {limit}, and {more} ({sums})"
-    capped = _again(shown)
-    if "life_remaining" in shown:
-        most, left = shown["budget"]["life_epsilon"], room(shown["life_remaining"])
-        capped += f"; in its whole life a unit loses at most ε {most}, of which {left} is left"
-    if not shown["resets"]:
-        return sentence + capped
-    life = in_digits(shown["life"]["epsilon"]["upper"], 4, up=True)
-    of_life = f"over the ledger's life they cost ε {life}, which is the guarantee"
-    return f"since the last reset, {sentence}; {of_life}{capped}"
-
-
-def _again(shown: Answer) -> str:
-    """Return how many charges like the last one fit, as the end of a sentence."""
-    if "more_like_last" not in shown:
-        return ""
-    entry, charges = (shown["more_like_last"][name] for name in ("entry", "charges"))
-    many = "no more charge" if not charges else f"{charges:,} more charge{'s' * (charges > 1)}"
-    least = "at least " if charges >= MOST_MORE else ""
-    return f"; {least}{many} like entry {entry} fit{'s' * (charges < 2)}"
-
-
-def room(remaining: Answer) -> str:
-    """Return as text the cost up to which another charge fits every unit, rounded down."""
-    left = {name: in_digits(amount, 4, up=False) for name, amount in remaining.items()}
-    epsilon = in_digits(remaining["epsilon"]["lower"], 4, up=False)
-    if "pure" in left:
-        return f"μ² {left['mu_squared']}, or ρ {left['rho']}, or pure ε {left['pure']}"
-    first = f"ε {epsilon}"
-    if "rho" in left:
-        alone = alone_costs(remaining)
-        first = f"ρ {left['rho']}" + (f", by itself ε {in_digits(alone, 4, up=False)}," if alone else "")
-    return f"{first} and δ {left['delta']}" if "delta" in left else first
-
-
-def alone_costs(remaining: Answer) -> float | None:
-    """Return the ε at the budget's δ that a ledger counts for ρ that is left, as the only charge; or None.
-
-    Not for approximate zCDP, where δ is spent, too.
-    """
-    upper = remaining["epsilon"]["upper"]
-    known = "rho" in remaining and "delta" not in remaining and isinstance(upper, float)
-    return upper * (1 - 1e-9) if known else None  # the ε that the ledger counts is known to 1e-12
+        return {**shown, "explained": explained(shown)}
 
 
 def exit_code(answer: Answer | Struct) -> int:
