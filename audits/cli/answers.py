@@ -15,7 +15,7 @@ from dpaccount.documents import Place
 from dpaccount.errors import BudgetError
 from dpaccount.exact import in_digits
 from dpaccount.ledger.balances.ranges import Ranges
-from dpaccount.ledger.entry import Entry
+from dpaccount.ledger.entry import REQUEST, Entry
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import Charge, RefusedError
 from dpaccount.plan.events import Plan
@@ -62,7 +62,7 @@ def _causes(url: str, refused: Charge, say: Say) -> list[LargeCharge]:
     """Return and say which earlier charges took most of the limit that a refused charge exceeds."""
     if refused.over is None:
         return []
-    from dpaccount.ledger.review import largest  # an accepted charge needs no review
+    from audits.reports.review import largest  # an accepted charge needs no review
 
     causes = largest(url, refused.over)
     told = [
@@ -97,7 +97,11 @@ def arranged(url: str, arrange: Callable[[Ledger], Entry], say: Say) -> Arranged
         except BudgetError as refused:
             say(str(refused))
             return ArrangedAnswer(accepted=False, entry=None, head=None, reason=str(refused))
-    return ArrangedAnswer(accepted=True, entry=entry.number, head=entry.digest, reason=None)
+    waits = None
+    if entry.kind == REQUEST:
+        waits = f"entry {entry.number} asks for it; another person approves it, then repeat this"
+        say(waits)
+    return ArrangedAnswer(waits is None, entry.number, entry.digest, waits)
 
 
 def show(url: str) -> Answer:

@@ -15,11 +15,13 @@ from audits.cli.options import (
     Flag,
     Json,
     LedgerUrl,
+    Name,
     Number,
     Source,
     Text,
     Url,
     answered,
+    day,
     lines,
     next_step,
     number,
@@ -35,6 +37,7 @@ from audits.cli.options import (
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import NEVER, RENEWALS
+from dpaccount.ledger.balances.rights import MAY
 
 MEASURES = ("gdp", "pure", "approximate", "approximate-zcdp", "zcdp", "either")
 Digest = Annotated[str, Parameter(metavar="DIGEST")]
@@ -419,29 +422,99 @@ def import_ledger(file: File, url: Url, *, json_: Json = False) -> int:
     return 0
 
 
-def grant(
-    url: Url, role: Text, *, read_only: bool = False, arrange: bool = False, json_: Json = False
+def grant(  # noqa: PLR0913 - options
+    url: Url,
+    name: Text,
+    *,
+    may: Annotated[list[str] | None, one_of(*MAY)] = None,
+    scope: Name | None = None,
+    until: Text | None = None,
+    by: By | None = None,
+    read_only: bool = False,
+    arrange: bool = False,
+    json_: Json = False,
 ) -> int:
-    """Allow a role of a PostgreSQL server to charge a ledger there, or with --read-only to read it.
+    """Let a person charge, ask, approve or arrange; or let a role of a PostgreSQL server use a ledger there.
 
-    Example: `dpaccount ledger grant "postgresql://owner@localhost/studies?ledger=clinic" ada`
+    Example: `dpaccount ledger grant sqlite:///team.db ada --may request --scope team --until 2027-06-30`
 
     Parameters
     ----------
     url
-        The ledger's URL, as its owner.
-    role
-        A role that the server knows.
+        The ledger's URL.
+    name
+        A person; without --may, --scope and --until on a server, a role that the server knows.
+    may
+        What the person may do there, besides what they may already (may be repeated; default: charge).
+    scope
+        Only in this scope and below.
+    until
+        The last day, such as 2027-06-30.
     read_only
-        Allow it to read only.
+        Allow the role to read only.
     arrange
-        Allow it also to make scopes, cohorts, resets and forfeits.
+        Allow the role also to make scopes, cohorts, resets, forfeits, grants and approvals.
     """
+    from audits.cli import answers
+    from dpaccount.ledger.stores.place import Address, address
     from dpaccount.ledger.stores.store import grant as give
 
-    give(url, role, read_only=read_only, arrange=arrange)
-    may = "read" if read_only else "charge and arrange" if arrange else "charge"
-    return answered({"role": role, "may": may}, json_)
+    chained = may or scope or until or isinstance(address(url), Address)
+    if chained and not (read_only or arrange):
+        rights, last = may or ["charge"], "" if until is None else str(day(until, "--until"))
+        return answered(
+            answers.arranged(
+                url, lambda one: one.grant(name, rights, scope=scope or "", until=last, by=by), say
+            ),
+            json_,
+        )
+
+    give(url, name, read_only=read_only, arrange=arrange)
+    allowed = "read" if read_only else "charge and arrange" if arrange else "charge"
+    return answered({"role": name, "may": allowed}, json_)
+
+
+def revoke(
+    url: LedgerUrl, name: Text, *, scope: Name | None = None, by: By | None = None, json_: Json = False
+) -> int:
+    """Take back what a person may do, in a scope or everywhere.
+
+    Example: `dpaccount ledger revoke sqlite:///team.db ada --by bo`
+
+    Parameters
+    ----------
+    name
+        The person.
+    scope
+        Only what was granted for this scope.
+    """
+    from audits.cli import answers
+    from dpaccount.ledger.balances.rights import EVERYWHERE
+
+    where = EVERYWHERE if scope is None else scope
+    return answered(answers.arranged(url, lambda one: one.grant(name, [], scope=where, by=by), say), json_)
+
+
+def approve(
+    url: LedgerUrl, entry: Number, *, refuse: Flag = False, by: By | None = None, json_: Json = False
+) -> int:
+    """Approve what another person asked for, who then repeats the command, once.
+
+    Example: `dpaccount ledger approve sqlite:///team.db 12 --by bo`
+
+    Parameters
+    ----------
+    entry
+        The entry that asks for it; `ledger show --json` lists those that wait.
+    refuse
+        Refuse it instead, or withdraw what you asked for.
+    """
+    from audits.cli import answers
+
+    number_of = whole(entry, "ENTRY") or 0
+    return answered(
+        answers.arranged(url, lambda one: one.approve(number_of, by, approved=not refuse), say), json_
+    )
 
 
 def verify(

@@ -175,8 +175,8 @@ def ledger_report(  # noqa: PLR0913 - options
         Recompute totals, too, if the ledger has more than 200,000 entries.
     """
     from audits.reports import of_ledger
+    from audits.reports.review import report as reported
     from dpaccount.ledger.journal.log import LogFilter
-    from dpaccount.ledger.review import report as reported
 
     only = LogFilter(day(since, "--since"), day(until, "--until"), by, scope)
     kind = "json" if json_ else format_

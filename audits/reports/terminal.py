@@ -4,7 +4,7 @@ They are apart from the pages of reports, so that a command that prints them imp
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -30,9 +30,19 @@ def shown(report: Report) -> str:
     head = ["scope", "cap", "spent", "left", "", "most-exposed unit"]
     about = f"{budget['unit']}, under {budget['relation']}, measure: {budget['measure']}"
     counted = f"charges {report['entries']}, refused {report['refused']}, resets {report['resets']}"
-    return (
-        f"{plain(about)}\n{text_table(head, rows)}\n{report['explained']}\n{counted}; head {report['head']}"
-    )
+    said = [plain(about), text_table(head, rows), report["explained"], *_people(report)]
+    return "\n".join([*said, f"{counted}; head {report['head']}"])
+
+
+def _people(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what people may do, and what they ask for, a line each."""
+    for one in report.get("people", ()):
+        where = f" in {one['scope']}" * bool(one["scope"]) + f" until {one['until']}" * bool(one["until"])
+        yield plain(f"{one['person']} may {one['may']}{where}")
+    for one in report.get("requests", ()):
+        about = ", ".join(f"{name} {one[name]}" for name in ("purpose", "scope", "reason") if name in one)
+        done = f"approved by {one['approved']}" if one["approved"] else "waits for an approval"
+        yield plain(f"entry {one['entry']}: {one['by']} asks for a {one['asks']} ({about}); {done}")
 
 
 def logged(lines: list[Report]) -> str:

@@ -26,14 +26,14 @@ from dpaccount.exact import Exact, exact_argument
 from dpaccount.forks import unforked
 from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import requests
-from dpaccount.ledger.balances import ranges
-from dpaccount.ledger.balances.bodies import formed
+from dpaccount.ledger.balances import ranges, rights
+from dpaccount.ledger.balances.bodies import formed, read_body
 from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, budget, one_line, renewal, write_limit
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.segment_tree import nothing
 from dpaccount.ledger.balances.state import cohort_name, scope_name
 from dpaccount.ledger.balances.step_functions import Cover, most
-from dpaccount.ledger.charging import Asked, Batch, Group, KeyTakenError, ToCharge
+from dpaccount.ledger.charging import Asked, Batch, Group, KeyTakenError, ToCharge, request_for
 from dpaccount.ledger.entry import ORIGIN, Entry, seal
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
@@ -266,6 +266,8 @@ class Ledger:
         return charge
 
     def _decide_all(self, pairs: list[Asked], *, dry_run: bool = False) -> list[Charge]:
+        if self._store.by is not None:
+            pairs = [(request.made_by(self._store.by), key) for request, key in pairs]
         for _, key in pairs:
             if key is not None:
                 one_line("key", key)
@@ -490,6 +492,29 @@ class Ledger:
         with self._store.reading() as rows:
             return self._left(rows, self._totals(rows), key)
 
+    def grant(
+        self,
+        person: str,
+        may: Sequence[str],
+        *,
+        scope: str = "",
+        until: str = "",
+        by: str | None = None,
+    ) -> Entry:
+        """Let a person do this, too, in a scope ("": everywhere) until a day; return the entry.
+
+        `may` is of "charge", "request", "approve" and "arrange" (`dpaccount.ledger.balances.rights`);
+        none of them takes all back there, and in the scope "*" everywhere.  The first grant names one
+        who may arrange.  Raises `BudgetError` where `by` may not; an entry of the kind "request" awaits
+        approval.
+        """
+        facts = {"person": person, "may": list(may), "scope": scope, "until": until}
+        return self._arrange(kinds.GRANT, facts, by)
+
+    def approve(self, request: int, by: str | None = None, *, approved: bool = True) -> Entry:
+        """Approve the request of an entry, for its author to make once, or refuse it; return the entry."""
+        return self._arrange(kinds.APPROVAL, {"request": request, "approved": approved}, by)
+
     def reset(self, reason: str, by: str | None = None) -> Entry:
         """Begin a period, in which only open parts of reservations are spent; return the entry.
 
@@ -577,10 +602,14 @@ class Ledger:
         return entry.number, [] if record is None else record.open
 
     def _append(self, rows: Rows, totals: Totals, kind: str, facts: dict[str, Any], by: str | None) -> Entry:
-        """Append an entry that changes the balances."""
+        """Append an entry that changes the balances, or asks for it if it takes two people."""
+        by = self._store.by if by is None else by
         user = {} if by is None else {"by": one_line("name of who asks", by)}
-        body = entries.as_written(entries.stamped({**facts, **user}, rows.stamp))
-        state = totals.state(rows.node)
+        made = entries.stamped({**facts, **user}, rows.stamp)
+        state, wanted = totals.state(rows.node), read_body(kind, entries.as_written(made))
+        if rights.people(state) is not None and wanted.takes_two(state) and not wanted.was_asked(state):
+            kind, made = kinds.REQUEST, request_for(kind, made, made)
+        body = entries.as_written(made)
         entries.apply(rows, state, self.budget, kind, body)
         state.keep(rows)
         return rows.append(kind, body, state.text)

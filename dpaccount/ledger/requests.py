@@ -66,6 +66,10 @@ class Request:
             return self
         return replace(self, facts={**self.facts, **named}, digest=digest([self.digest, named]))
 
+    def made_by(self, by: str) -> "Request":
+        """Return the same request by this person, unless it names one."""
+        return replace(self, facts={"by": one_line("name of who charges", by), **self.facts})
+
     def naming(self, certificate: Certificate | None) -> "Request":
         """Return the same request, whose entry names a certificate of what it costs."""
         if certificate is None:

@@ -5,14 +5,17 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from msgspec import structs
+
 from dpaccount.accounting.measures import Amounts
 from dpaccount.exact import shown
+from dpaccount.ledger.balances import rights
 from dpaccount.ledger.balances.bodies import read_body, renew, spent_by
 from dpaccount.ledger.balances.budget import Budget, period_name
 from dpaccount.ledger.balances.segment_tree import SpentTree, TooLargeError
-from dpaccount.ledger.balances.state import State
+from dpaccount.ledger.balances.state import Asked, State
 from dpaccount.ledger.balances.step_functions import zero
-from dpaccount.ledger.entry import CHARGE, REFUSAL, RESERVATION, RESET
+from dpaccount.ledger.entry import CHARGE, REFUSAL, RESERVATION
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
 from dpaccount.ledger.stores.rows import Rows
@@ -37,8 +40,9 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
         "life": life,
         **({"life_remaining": amounts(whole, whole.room(state.life.peak), up=False)} if whole else {}),
         **({} if again is None else {"more_like_last": {"entry": again[0], "charges": again[1]}}),
-        "resets": rows.count(RESET),
+        "resets": state.period_number,
         "scopes": [scope(*one) for one in scopes(rows, state, budget)],
+        **_people(rows, state),
         "entries": rows.count(CHARGE) + rows.count(RESERVATION),
         "refused": rows.count(REFUSAL),
         "head": totals.at.digest,
@@ -75,6 +79,40 @@ def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> tuple[int, int
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return last.number, low
+
+
+def _people(rows: Rows, state: State) -> dict[str, object]:
+    """Return what people may do and what is asked for; nothing of a ledger without rights."""
+    if rights.people(state) is None:
+        return {}
+    records = dict(state.register.items())
+    people = [
+        {"person": one.name, **structs.asdict(grant)}
+        for name, one in records.items()
+        if name.startswith("person ")
+        for grant in one.grants
+    ]
+    asked = [one for name, one in records.items() if name.startswith("asked ")]
+    return {
+        "people": sorted(people, key=lambda one: (one["person"], one["scope"], one["may"])),
+        "requests": [_request(rows, one) for one in sorted(asked, key=lambda one: one.entry)],
+    }
+
+
+def _request(rows: Rows, asked: Asked) -> dict[str, object]:
+    """Return who asks for what, and who has approved it (None: nobody yet)."""
+    entry = rows.entry(asked.entry)
+    facts = {} if entry is None else entries.facts_of(entry)
+    wanted = {name: facts.get("facts", {}).get(name) for name in ("purpose", "scope", "reason", "person")}
+    about = {name: value for name, value in wanted.items() if value is not None}
+    by = facts.get("by") or facts.get("role")
+    return {
+        "entry": asked.entry,
+        "by": by,
+        "asks": facts.get("asks"),
+        **about,
+        "approved": asked.approved or None,
+    }
 
 
 def room(budget: Budget, state: State) -> Amounts:

@@ -48,6 +48,24 @@ class MoreLikeLast(Struct, frozen=True):
     charges: Count
 
 
+class PersonGrant(Closed, frozen=True):
+    """A right of a person, in a scope ("": everywhere), until a day ("": without end)."""
+
+    person: str
+    may: str
+    scope: str
+    until: str
+
+
+class OpenRequest(Struct, frozen=True):
+    """What a person asks for, by its entry; who has approved it, null: nobody yet."""
+
+    entry: Count
+    by: str | None
+    asks: str
+    approved: str | None
+
+
 class LargeCharge(Struct, frozen=True):
     """A charge that took much of a limit, and what it cost the unit that would exceed it."""
 
@@ -69,6 +87,8 @@ class LedgerAnswer(Struct, frozen=True, kw_only=True):
     head: Digest
     life_remaining: Amounts | Absent = UNSET
     more_like_last: MoreLikeLast | Absent = UNSET
+    people: list[PersonGrant] | Absent = UNSET
+    requests: list[OpenRequest] | Absent = UNSET
     explained: str | Absent = UNSET
 
 

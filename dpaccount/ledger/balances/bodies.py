@@ -13,13 +13,13 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import structs
 
-from dpaccount.documents import sha256
-from dpaccount.errors import BudgetError, InputError, damaged
+from dpaccount.documents import canonical, sha256
+from dpaccount.errors import BudgetError, DpaccountError, InputError, damaged
 from dpaccount.exact import shown
 from dpaccount.ledger import entry as kinds
-from dpaccount.ledger.balances import ranges, segment_tree, step_functions
+from dpaccount.ledger.balances import ranges, rights, segment_tree, step_functions
 from dpaccount.ledger.balances import state as records
-from dpaccount.ledger.balances.budget import Budget, calendar_period, one_line, renewal
+from dpaccount.ledger.balances.budget import Budget, calendar_period, cap, one_line, renewal
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.state import State, change_of, cohort_name, lineage, scope_name
 from dpaccount.ledger.balances.step_functions import MOST_PARTS, Step
@@ -28,6 +28,8 @@ Written = list[tuple[int, str]]  #: steps as entries hold them: a first unit, am
 Part = tuple[int, list[Step]]  #: n equal parts of a reservation, and what each of them spends
 Bodies = Callable[[int], str]  #: returns the body of an entry, by its number
 
+#: kinds that a person asks for and another approves
+ASKED_FOR: Final = (kinds.CHARGE, kinds.RESERVATION, kinds.RESET, kinds.SCOPE, kinds.GRANT)
 MOST_RANGES: Final = 1000  #: of a cohort; pieces of a reservation's parts that are open
 
 
@@ -38,9 +40,10 @@ class Signed(msgspec.Struct, frozen=True):
 
 
 class Body(Signed, frozen=True, kw_only=True):
-    """Any entry that changes balances: `time` is its writer's clock, in ISO 8601."""
+    """Any entry that changes balances: `time` is its writer's clock, in ISO 8601, `by` who made it."""
 
     time: str
+    by: str | None = None
 
     @property
     def year(self) -> int:
@@ -50,6 +53,36 @@ class Body(Signed, frozen=True, kw_only=True):
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Change the balances as the entry with this number does."""
         raise NotImplementedError
+
+    def takes_two(self, state: State) -> bool:
+        """Return whether one person must ask for it and another approve, in a ledger with rights."""
+        return False
+
+    @property
+    def approver(self) -> tuple[str, str | None]:
+        """Return the right of who may approve it, and in which scope."""
+        return "arrange", None
+
+    @property
+    def asked(self) -> str:
+        """Return the name of the record of a request for it."""
+        members = structs.asdict(self)
+        what = {name: members[name] for name in members if name not in ("time", "by", "role")}
+        return rights.asked_name(self.by or self.role or "", [type(self).__name__, what])
+
+    def was_asked(self, state: State) -> bool:
+        """Return whether a request for it waits or is approved."""
+        return state.register.get(self.asked) is not None
+
+    def approval(self, state: State) -> str | None:
+        """Use up the approval of a request for it; return why there is none, "" if nobody asked."""
+        asked: records.Asked | None = state.register.get(self.asked)
+        if asked is None:
+            return ""
+        if not asked.approved:
+            return f"entry {asked.entry} asked for it, and nobody has approved it yet"
+        state.register.put(self.asked, None)
+        return None
 
     def turn_year(self, state: State, bodies: Bodies) -> None:
         """Begin a year, if the entry is of a later one, in which only open reservations count as spent."""
@@ -112,6 +145,20 @@ class Requested(Spending, frozen=True, kw_only=True):
     digest: Annotated[str, msgspec.Meta(pattern="^sha256:[0-9a-f]{64}$")]
     theorem: str | None = None
     events: int | None = None
+    purpose: str | None = None
+
+    @property
+    def approver(self) -> tuple[str, str | None]:
+        """Return the right of who may approve it, and in which scope."""
+        return "approve", self.scope
+
+    def permit(self, state: State) -> str | None:
+        """Return why the charge is not allowed, "" if it must be asked for; None if it is.
+
+        That uses up its approval, if it takes one.
+        """
+        reason = rights.denied(state, self.by, self.role, self.scope, self.time)
+        return self.approval(state) if reason == "" else reason
 
 
 class ChargeBody(Requested, frozen=True, kw_only=True):
@@ -164,6 +211,8 @@ class ReservationBody(Requested, frozen=True, kw_only=True):
         """Charge all parts, and note them as open."""
         if self.everything[0][1] > MOST_PARTS:
             raise InputError("the reservation has too many parts", "reserve at most 2^53")
+        if (reason := self.permit(state)) is not None:
+            raise BudgetError(reason or "another person must approve it")
         self.charge(state, list(self.costs(state.width, self.everything)), bodies)
         record = records.Reservation(sha256(bodies(number)), self.everything)
         state.register.put(f"reservation {number}", record)
@@ -193,6 +242,10 @@ class RoundsBody(Body, frozen=True, kw_only=True):
         if len(left) > MOST_RANGES:
             raise BudgetError(f"the open parts of entry {number} are in too many pieces; take them in order")
         reserved = _reserved(record, number, bodies)
+        if rights.acting(state, self.by, self.role) not in (None, reserved.by or reserved.role):
+            raise BudgetError(
+                f"entry {number} was reserved by {reserved.by or reserved.role}, who alone uses it"
+            )
         renew(state, reserved.scope, self.time, bodies)  # before they close: they count where drawn
         state.register.put(name, structs.replace(record, open=left) if left else None)
         return reserved
@@ -214,6 +267,15 @@ class ScopeBody(Body, frozen=True, kw_only=True):
     epsilon: str
     delta: str
     every: str | None = None
+
+    def takes_two(self, state: State) -> bool:
+        """Return whether the cap is raised, or renews otherwise than before."""
+        old = state.scope(scope_name(self.scope))
+        if old is None:
+            return False
+        before, after = cap(old.epsilon, old.delta), cap(self.epsilon, self.delta)
+        same = self.every is None or renewal(self.every) == old.every
+        return not same or any(new > most for new, most in zip(after, before, strict=True))
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Make the scope, or change its cap, which what is spent in it must fit."""
@@ -273,6 +335,10 @@ class ResetBody(Body, frozen=True, kw_only=True):
 
     reason: str
 
+    def takes_two(self, state: State) -> bool:
+        """Return True: after it all caps hold anew."""
+        return True
+
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Begin a period in which only open reservations count as spent."""
         one_line("reason", self.reason)
@@ -288,6 +354,96 @@ class ResetBody(Body, frozen=True, kw_only=True):
             state.add_period(change_of(reserved.costs(state.width, left), state.width), reserved.scope)
 
 
+class GrantBody(Body, frozen=True, kw_only=True):
+    """Gives a person rights in a scope ("": everywhere); without any takes all back there, in "*" all."""
+
+    person: str
+    may: list[str]
+    scope: str = ""
+    until: str = ""
+
+    def grants(self, state: State) -> list[records.Grant]:
+        """Return all grants of the person after it."""
+        new = rights.checked_grant(self.person, self.may, self.scope, self.until)
+        gone = [] if self.scope == rights.EVERYWHERE else rights.grants_of(state, self.person)
+        kept = (one for one in gone if one.scope != self.scope or (self.may and one.may not in self.may))
+        return [*kept, *new]
+
+    def takes_two(self, state: State) -> bool:
+        """Return whether it gives more than it takes, once there are two people to ask and approve."""
+        known, old = rights.people(state), rights.grants_of(state, self.person)
+        more = any(one not in old for one in self.grants(state))
+        return more and known is not None and len(known.arrangers) > 1
+
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Change what the person may do."""
+        if self.may and self.scope:
+            state.existing_scope(scope_name(self.scope))
+        known, grants = rights.people(state), self.grants(state)
+        arranges = any(one.may == "arrange" for one in grants)
+        before = [] if known is None else known.arrangers
+        after = [*(one for one in before if one != self.person), *([self.person] if arranges else [])]
+        if not after or len(after) < len(before) <= 2:
+            raise BudgetError("a ledger with rights has two people who may arrange; name another one first")
+        record = records.Person(self.person, grants) if grants else None
+        state.register.put(rights.record_of(self.person), record)
+        writer = (self.role or "") if known is None else known.writer
+        state.register.put("people", records.People(after, writer))
+
+
+class RequestBody(Body, frozen=True, kw_only=True):
+    """Asks for an entry: its kind, and the members of its body but who makes it and when."""
+
+    asks: str
+    facts: dict[str, object]
+
+    @property
+    def wanted(self) -> Body:
+        """Return what is asked for; raises `ValueError` for what nobody can ask for."""
+        if self.asks not in ASKED_FOR:
+            raise ValueError(f"nobody asks for a {self.asks}")
+        made = {**self.facts, "time": self.time, "by": self.by, "role": self.role}
+        body: Body = read_body(self.asks, canonical(made).decode())
+        return body
+
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Let the request wait for an approval."""
+        wanted, person = self.wanted, rights.acting(state, self.by, self.role)
+        may, where = wanted.approver
+        able = "request" if may == "approve" else may
+        if person is None or not rights.holds(state, person, able, where, self.time):
+            raise BudgetError(f"{person or 'nobody'} may not ask for this")
+        if wanted.was_asked(state):
+            raise BudgetError("the same is asked for already, and waits for an approval")
+        state.register.put(wanted.asked, records.Asked(number, sha256(bodies(number)), ""))
+
+
+class ApprovalBody(Body, frozen=True, kw_only=True):
+    """Approves a request, which who asked may then make once; or not, as who asked may say, too."""
+
+    request: int
+    approved: bool = True
+
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Note who approved it, or drop the request."""
+        try:
+            text = bodies(self.request)
+            asked: RequestBody = read_body(kinds.REQUEST, text)
+            wanted = asked.wanted
+        except (DpaccountError, ValueError):
+            raise BudgetError(f"entry {self.request} is no request") from None
+        record: records.Asked | None = state.register.get(wanted.asked)
+        if record is None or record != records.Asked(self.request, sha256(text), ""):
+            raise BudgetError(f"entry {self.request} is no request that waits")
+        person, own = rights.acting(state, self.by, self.role) or "", asked.by or asked.role
+        may, where = wanted.approver
+        if person == own and self.approved:
+            raise BudgetError(f"{person} asked for it, and another person must approve it")
+        if person != own and not rights.holds(state, person, may, where, self.time):
+            raise BudgetError(f"{person} may not approve entry {self.request}")
+        state.register.put(wanted.asked, structs.replace(record, approved=person) if self.approved else None)
+
+
 class DrawingBody(Signed, frozen=True, kw_only=True):
     """The first and the last draw of a charge that are marked."""
 
@@ -299,12 +455,15 @@ class ReleaseBody(msgspec.Struct, frozen=True):
 
 
 _TYPES: Final[dict[str, type[msgspec.Struct]]] = {
+    kinds.APPROVAL: ApprovalBody,
     kinds.CHARGE: ChargeBody,
     kinds.COHORT: CohortBody,
     kinds.DRAWING: DrawingBody,
     kinds.FORFEIT: ForfeitBody,
+    kinds.GRANT: GrantBody,
     kinds.REFUSAL: Signed,
     kinds.RELEASE: ReleaseBody,
+    kinds.REQUEST: RequestBody,
     kinds.RESERVATION: ReservationBody,
     kinds.RESET: ResetBody,
     kinds.RETURN: ReturnBody,
@@ -392,10 +551,21 @@ def apply(state: State, budget: Budget, kind: str, number: int, bodies: Bodies) 
     Raises `ValueError` for a body that no entry of this kind has.
     """
     body: Body = read_body(kind, bodies(number))
+    if kind in kinds.ARRANGING and kind != kinds.APPROVAL:
+        _check_arranges(state, body)
     if kind not in (kinds.SCOPE, kinds.COHORT):
         body.turn_year(state, bodies)
     body.apply(state, budget, number, bodies)
     return body
+
+
+def _check_arranges(state: State, body: Body) -> None:
+    """Refuse what whoever makes an entry may not arrange, or not alone."""
+    person = rights.acting(state, body.by, body.role)
+    if person is not None and not rights.holds(state, person, "arrange", None, body.time):
+        raise BudgetError(f"{person} may not arrange this ledger")
+    if person is not None and body.takes_two(state) and (reason := body.approval(state)) is not None:
+        raise BudgetError(reason or "that takes two people: one asks, and another approves")
 
 
 def open_reservations(state: State, bodies: Bodies) -> Iterator[tuple[int, ReservationBody, Ranges]]:

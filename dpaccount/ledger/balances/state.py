@@ -37,7 +37,10 @@ Change = tuple[Amounts, list[Mark]]
 FAN: Final = 32  #: groups, and buckets of each
 PERIOD, YEAR, SCOPES = 1, 2, 3  #: areas of trees; area 0 is the register, areas from 3 on are scopes
 MOST_AREAS: Final = 2**20  #: including the trees of the period and the year
-_NAME: Final = re.compile("period|year|scopes|reservation [1-9][0-9]{0,17}|(scope|cohort) [a-z0-9._/-]+")
+_NAME: Final = re.compile(
+    "period|year|scopes|people|reservation [1-9][0-9]{0,17}|(scope|cohort) [a-z0-9._/-]+"
+    "|(person|asked) [0-9a-f]{64}"
+)
 _LIFE: Final = "the life cap's {}, which no reset lifts"
 _NONE: Final = [""] * FAN  #: the digests of a row that is not there
 _Digests = Annotated[list[str], msgspec.Meta(min_length=FAN, max_length=FAN)]
@@ -109,6 +112,36 @@ class Scopes(Record, frozen=True):
     count: Annotated[int, msgspec.Meta(ge=0, lt=MOST_AREAS)]
 
 
+class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A right of a person in a scope ("": everywhere), until a day ("": without end)."""
+
+    may: str
+    scope: str
+    until: str
+
+
+class Person(Record, frozen=True):
+    """What a person may do."""
+
+    name: str
+    grants: list[Grant]
+
+
+class People(Record, frozen=True):
+    """Who may arrange, and the server's role that may name people as authors of entries."""
+
+    arrangers: list[str]
+    writer: str
+
+
+class Asked(Record, frozen=True):
+    """A request that waits, by its entry and the digest of its body, or who approved it."""
+
+    entry: _Count
+    body: str
+    approved: str
+
+
 class Year(Record, frozen=True):
     """The current year, and the root of its tree; None while that is the tree of the ledger's life."""
 
@@ -116,7 +149,7 @@ class Year(Record, frozen=True):
     root: str | None
 
 
-_Bucket = dict[str, Cohort | Period | Reservation | Scope | Scopes | Year]
+_Bucket = dict[str, Asked | Cohort | People | Period | Person | Reservation | Scope | Scopes | Year]
 
 
 class Nodes(Protocol):

@@ -19,7 +19,7 @@ from dpaccount.ledger.balances.budget import Budget, read_budget
 from dpaccount.ledger.balances.segment_tree import Opened
 from dpaccount.ledger.balances.state import Nodes, Overlay, State
 from dpaccount.ledger.balances.step_functions import Step
-from dpaccount.ledger.entry import BUDGET, CHANGING, CHARGE, RESERVATION, Entry
+from dpaccount.ledger.entry import BUDGET, CHANGING, CHARGE, REQUEST, RESERVATION, Entry
 from dpaccount.ledger.journal.entries import budget_of, check_linked, first_entry, totals
 from dpaccount.ledger.stores.rows import HIGHEST, LOWEST, MAX_CHARGES, TABLES, Rows, watched
 from dpaccount.ledger.stores.store import Store
@@ -199,7 +199,7 @@ class Chain:
         self.add_up()
         self._bodies[entry.number] = entry.body
         body = bodies.apply(self.state, self.budget, entry.kind, entry.number, self._body)
-        if entry.kind != RESERVATION:  # only reservations are read again
+        if entry.kind not in (REQUEST, RESERVATION):  # only these are read again
             del self._bodies[entry.number]
         if entry.root != self.state.text:
             raise Fault(entry.number)
@@ -208,13 +208,15 @@ class Chain:
 
     def _body(self, number: int) -> str:
         if number not in self._bodies:
-            raise ValueError(f"entry {number} is no reservation")
+            raise ValueError(f"entry {number} is no reservation or request")
         return self._bodies[number]
 
     def _adds(self, charges: list[tuple[Entry, Formed]]) -> bool:
         """Add charges; return whether they are allowed and lead to the root of the last of them."""
         wanted = charges[-1][0].root
         try:
+            if any(charge.where.permit(self.state) is not None for _, charge in charges):
+                return False
             for where, functions in together(charge for _, charge in charges):
                 where.charge(self.state, functions, self._body)
         except BAD_ENTRY:

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from audits.cli.app import run
-from audits.reports import standards
+from audits.reports import review, standards
 from dpaccount.errors import BudgetError
-from dpaccount.ledger import review
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Approximate, Plan, Pure, Relation
 from dpaccount.proof import REPLACE_ONE, assume_ball, assume_covers, discrete_gaussian, linear, nodes

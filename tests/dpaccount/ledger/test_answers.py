@@ -11,6 +11,7 @@ from msgspec import structs, to_builtins
 
 from audits.cli import answers
 from audits.reports import of_ledger
+from audits.reports.review import report
 from audits.reports.terminal import logged
 from dpaccount import proof
 from dpaccount.documents import parse_json
@@ -20,7 +21,6 @@ from dpaccount.ledger.journal.log import in_decimal, log, table
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
-from dpaccount.ledger.review import report
 from dpaccount.plan.events import Approximate, Plan, Pure, Zcdp
 from dpaccount.schemas.fields import BoundEnds
 from tests.looped import looped

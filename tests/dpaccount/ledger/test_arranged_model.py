@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from audits.reports import review
 from dpaccount.errors import BudgetError, InputError, LedgerError
-from dpaccount.ledger import review
 from dpaccount.ledger.journal import entries, export
 from dpaccount.ledger.journal import verify as verifying
 from dpaccount.ledger.journal.verify import verify

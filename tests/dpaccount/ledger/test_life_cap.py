@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits.cli import answers
+from audits.reports import review
 from audits.reports.of_ledger import html, nist
 from dpaccount.errors import DpaccountError, InputError
-from dpaccount.ledger import review
 from dpaccount.ledger.balances.budget import budget, read_budget
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal.verify import verify

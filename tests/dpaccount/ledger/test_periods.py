@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits.cli import answers
+from audits.reports import review
 from dpaccount.errors import BudgetError, InputError
-from dpaccount.ledger import review
 from dpaccount.ledger.balances.budget import RENEWALS, calendar_period, period_name
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.verify import verify
