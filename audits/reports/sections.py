@@ -382,6 +382,8 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
         rest += f" (on its own, ε ≤ {to_digits(as_exact(ends['upper']), up=True)} at δ = {budget['delta']})"
     if budget["measure"] not in ("pure", "approximate"):
         rest += f". In {budget['measure']}, the ε of several charges do not simply add up"
+    if "life_epsilon" in budget:
+        promised += f", in a period, and ε = {budget['life_epsilon']} in all of them"
     return [
         ("The ledger's budget", f"{promised} ({budget['relation']}, measure: {budget['measure']})"),
         ("Spent before this release", spent("before")),

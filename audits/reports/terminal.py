@@ -127,12 +127,15 @@ def explained(shown: Report) -> str:
     sentence = f"charges cost ε {spent} of {limit}, and {more} ({sums})"
     capped = _again(**shown["more_like_last"]) if "more_like_last" in shown else ""
     if "life_remaining" in shown:
-        most, left = shown["budget"]["life_epsilon"], room(shown["life_remaining"])
-        capped += f"; in its whole life a unit loses at most ε {most}, of which {left} is left"
+        most, late = (shown["budget"][f"life_{name}"] for name in ("epsilon", "delta"))
+        at = f" at δ {late}" if late != shown["budget"]["delta"] else ""
+        left = room(shown["life_remaining"])
+        capped += f"; in its whole life a unit loses at most ε {most}{at}, of which {left} is left"
     if not shown["resets"]:
         return sentence + capped
     life = in_digits(shown["life"]["epsilon"]["upper"], 4, up=True)
-    of_life = f"over the ledger's life they cost ε {life}, which is the guarantee"
+    late = f" and δ {in_digits(shown['life']['delta'], 4, up=True)}" if measure == "approximate" else ""
+    of_life = f"over the ledger's life they cost ε {life}{late}, which is the guarantee"
     return f"since the last reset, {sentence}; {of_life}{capped}"
 
 

@@ -36,7 +36,7 @@ from dpaccount.noise import process
 
 STAMPED: Final = ("time", "salt", "role", "server", "by")  #: members of a body that say who made it and when
 PATIENCE: Final = 0.5  #: seconds after which a waiting thread checks without a notification
-SEARCHED = 4096  #: maximum nodes searched for a unit that exceeds a limit
+SEARCHED = 2**15  #: maximum nodes searched for a unit that exceeds a limit
 SEARCHED_TOGETHER = 64  #: the same for charges that are decided together
 
 Asked = tuple[Request, str | None]  #: a request, and its key
@@ -378,4 +378,6 @@ def refusal(over: Over) -> str:
         if share == 1 and total[0] > budget.epsilon:
             at = f"ε {named['epsilon']} and {at}"
             limit = f"ε {shown(budget.epsilon)} and {limit}"
+    if not unit:  # of what is spent in different measures none says what one unit has spent
+        return f"too many units differ to tell that none comes beyond {whose.format(limit)}: the most is {at}"
     return f"the charge would bring unit {unit} to {at}, beyond {whose.format(limit)}"

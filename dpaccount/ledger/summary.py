@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from dpaccount.accounting.measures import Amounts
+from dpaccount.errors import damaged
 from dpaccount.exact import shown
 from dpaccount.ledger.balances import rights
 from dpaccount.ledger.balances.bodies import read_body, renew, spent_by
@@ -28,7 +29,9 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
     """Return the result of `Ledger.show`; `spent` and `remaining` are those of the period."""
     state = totals.state(rows.node)
     tree, year = state.period_tree(), state.year_tree(int(entries.now()[:4]))
-    spent, life = tree.root.peak, amounts(budget, state.life.peak)
+    if state.over(budget, None) is not None:
+        raise damaged("more is spent than the ledger's budget, or its life cap, allows")
+    spent, life = tree.root.peak, amounts(budget.of_life or budget, state.life.peak)
     whole, again = budget.of_life, more_like_last(rows, totals, budget)
     return {
         "budget": budget.as_json(),
@@ -36,7 +39,7 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
         "remaining": amounts(budget, room(budget, state), up=False),
         "worst_unit": worst_unit(budget, tree),
         "period": amounts(budget, spent),
-        "year": life if year is None else amounts(budget, year.root.peak),
+        "year": amounts(budget, state.life.peak if year is None else year.root.peak),
         "life": life,
         **({"life_remaining": amounts(whole, whole.room(state.life.peak), up=False)} if whole else {}),
         **({} if again is None else {"more_like_last": {"entry": again[0], "charges": again[1]}}),
@@ -124,9 +127,13 @@ def room(budget: Budget, state: State) -> Amounts:
 
 
 def amounts(budget: Budget, spent: Amounts, *, up: bool = True) -> Shown:
-    """Return amounts by name, and their ε at the budget's δ; rounded up, or if not `up` down."""
+    """Return amounts by name, and their ε at the budget's δ; rounded up, or if not `up` down.
+
+    Where δ itself adds up, and sums of several periods exceed the budget's, ε is that beside the sum of δ.
+    """
     cost = budget.measure.enclosure if up else budget.measure.left
-    return {**budget.named(spent, up=up), "epsilon": cost(spent, budget.delta).as_amount()}
+    beside = spent[1] if budget.measure.name == "approximate" else 0
+    return {**budget.named(spent, up=up), "epsilon": cost(spent, max(budget.delta, beside)).as_amount()}
 
 
 def scopes(

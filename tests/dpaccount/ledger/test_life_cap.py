@@ -16,7 +16,7 @@ from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
-from dpaccount.plan.events import Gaussian, Plan, Relation
+from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, Relation
 
 from .conftest import VALID, by_hand, plan, recounted
 
@@ -122,6 +122,74 @@ def test_a_charge_beyond_the_cap_by_another_program_is_found(tmp_path):
     assert not verify(url)["valid"]
     with pytest.raises(DpaccountError):
         Ledger.open(url)
+
+
+def test_what_a_life_costs_is_said_at_the_delta_of_its_cap(tmp_path):
+    """After two periods whose δ add up to more than one period's, and in GDP, whose ε depends on δ."""
+    for measure, event in (("approximate", approximate_event()), ("gdp", gaussian_event())):
+        url = f"sqlite:///{tmp_path}/{measure}.db"
+        delta = {"delta": Fraction(1, 10**6), "life_delta": Fraction(1, 10**5)}
+        init(url, **{**PURE, **delta, "measure": measure, "epsilon": 1, "life_epsilon": 3})
+        with Ledger.open(url) as ledger:
+            for _ in range(2):
+                ledger.charge_plan(event, "a")
+                ledger.reset("another period")
+            shown = ledger.show()
+            life, left = (shown[name]["epsilon"] for name in ("life", "life_remaining"))
+            assert life["upper"] <= 3
+            assert measure != "approximate" or (life["upper"], shown["life"]["delta"]) == pytest.approx((0.2, 1.2e-6))
+            assert 0 < left["lower"] <= 3
+        assert "inf" not in answers.show(url)["explained"]
+        assert "at δ 1e-05, of which" in answers.show(url)["explained"]
+
+
+def approximate_event():
+    return Plan(Relation.REPLACE_ONE, (Approximate(epsilon=Fraction(1, 10), delta=Fraction("6e-7")),))
+
+
+def gaussian_event():
+    return Plan(Relation.REPLACE_ONE, (Gaussian(sigma=6),))
+
+
+def test_balances_beyond_the_cap_are_shown_to_nobody_as_within_it(tmp_path, monkeypatch):
+    """Entries with valid digests that another program made, before anybody recomputes the totals."""
+    url = made(tmp_path, Fraction(3, 2))
+    with Ledger.open(url) as ledger:
+        ledger.charge_plan(plan("9/10"), "a")
+        ledger.reset("another period")
+        monkeypatch.setattr("dpaccount.ledger.balances.state.State.over", lambda *_: None)
+        ledger.charge_plan(plan("9/10"), "a")
+        monkeypatch.undo()
+        for said in (ledger.show, lambda: answers.show(url), lambda: review.report(url, replay=False)):
+            with pytest.raises(
+                DpaccountError, match="more is spent than the ledger's budget, or its life cap"
+            ):
+                said()
+
+
+def test_units_that_spent_in_different_measures_are_told_apart_or_it_is_said_that_they_cannot_be(tmp_path):
+    """Each of 300 units has spent little in one of two measures; none comes beyond the cap."""
+    url = made(tmp_path, Fraction(3, 2), measure="either", delta=Fraction(1, 10**6))
+    odd = tuple(Pure(epsilon=Fraction(7, 10), cover=(unit, unit)) for unit in range(1, 300, 2))
+    even = tuple(Gaussian(sigma=5, cover=(unit, unit)) for unit in range(2, 301, 2))
+    with Ledger.open(url) as ledger, pytest.MonkeyPatch.context() as patch:
+        ledger.charge_plan(Plan(Relation.REPLACE_ONE, odd), "a")
+        ledger.reset("another period")
+        patch.setattr("dpaccount.ledger.charging.SEARCHED", 100)
+        with pytest.raises(RefusedError, match="too many units differ to tell"):
+            ledger.charge_plan(Plan(Relation.REPLACE_ONE, even), "a")
+        patch.undo()
+        ledger.charge_plan(Plan(Relation.REPLACE_ONE, even), "a")
+        assert ledger.verify() == VALID
+
+
+def test_a_cap_beyond_any_loss_never_binds(tmp_path):
+    url = made(tmp_path, 10**300, measure="gdp", delta=Fraction(1, 10**6))
+    with Ledger.open(url) as ledger:
+        for _ in range(3):
+            ledger.charge_plan(gaussian_event(), "a")
+            ledger.reset("another period")
+        assert ledger.show()["remaining"]["epsilon"]["lower"] > 0.9
 
 
 def test_without_a_life_cap_entry_0_is_what_it_was():
