@@ -34,9 +34,9 @@ from audits.cli.options import (
     watching,
     whole,
 )
-from dpaccount.documents import parse_json
+from dpaccount.documents import parse_json, read_bytes, sha256
 from dpaccount.errors import InputError
-from dpaccount.ledger.balances.budget import NEVER, RENEWALS
+from dpaccount.ledger.balances.budget import NEVER, RENEWALS, one_line
 from dpaccount.ledger.balances.rights import MAY
 
 MEASURES = ("gdp", "pure", "approximate", "approximate-zcdp", "zcdp", "either")
@@ -53,6 +53,8 @@ def init(  # noqa: PLR0913 - options
     measure: Annotated[str, one_of(*MEASURES)] = "approximate",
     life_epsilon: Number = None,
     life_delta: Number = None,
+    dataset: Text | None = None,
+    declaration: File | None = None,
     json_: Json = False,
 ) -> int:
     """Create a ledger with a budget; never replaces an existing one.
@@ -77,6 +79,10 @@ def init(  # noqa: PLR0913 - options
         A cap on all periods together, which no reset lifts.
     life_delta
         Its delta; by default that of the budget.
+    dataset
+        The name of the data, in words.
+    declaration
+        A file that declares them, such as a claim with its columns and bounds: its digest is noted.
     """
     from audits.cli import answers
     from audits.reports.terminal import shown
@@ -91,6 +97,8 @@ def init(  # noqa: PLR0913 - options
         measure=measure,
         life_epsilon=number(life_epsilon, "--life-epsilon"),
         life_delta=number(life_delta, "--life-delta"),
+        dataset="" if dataset is None else one_line("dataset", dataset),
+        declaration="" if declaration is None else f"sha256:{sha256(read_bytes(declaration))}",
     )
     show(answer, json_, lambda _: shown(answers.show(url)))
     next_step("dpaccount release CLAIM.toml, or dpaccount ledger charge")

@@ -135,6 +135,9 @@ def _first(report: Report) -> tuple[Block, ...]:
 
 def _words(report: Report) -> Iterator[str]:
     budget, whole = report["budget"], report["scopes"][0]
+    if "dataset" in budget:
+        declared = f" (declared in {budget['declaration']})" if "declaration" in budget else ""
+        yield f"The data: {budget['dataset']}{declared}."
     yield (
         f"Who is protected: {budget['unit']}, under {budget['relation']}. Each may spend"
         f" ε = {budget['epsilon']} at δ = {budget['delta']} in a period (measure: {budget['measure']})."
@@ -152,6 +155,11 @@ def _words(report: Report) -> Iterator[str]:
         yield (
             f"Life cap: no unit ever loses more than ε = {budget['life_epsilon']} at δ ="
             f" {budget['life_delta']} by this ledger, whatever is reset."
+        )
+    for one in (scope for scope in report["scopes"] if "every" in scope):
+        yield (
+            f"The cap of {one['scope']} holds anew every {one['every']}: a unit may lose"
+            f" ε = {one['cap']['epsilon']} there in each, and in all of them no more than the budget."
         )
     yield f"Replay: {replayed(report)}."
     if "only" in report:

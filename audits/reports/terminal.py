@@ -28,7 +28,8 @@ def shown(report: Report) -> str:
     whole = {**report, "scope": "(all)", "cap": budget}
     rows = [_scope_row(each) for each in (whole, *report["scopes"])]
     head = ["scope", "cap", "spent", "left", "", "most-exposed unit"]
-    about = f"{budget['unit']}, under {budget['relation']}, measure: {budget['measure']}"
+    about = f"{budget['dataset']}: " if "dataset" in budget else ""
+    about += f"{budget['unit']}, under {budget['relation']}, measure: {budget['measure']}"
     counted = f"charges {report['entries']}, refused {report['refused']}, resets {report['resets']}"
     said = [plain(about), text_table(head, rows), report["explained"], *_people(report)]
     return "\n".join([*said, f"{counted}; head {report['head']}"])

@@ -16,6 +16,7 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from weakref import WeakValueDictionary
@@ -28,7 +29,7 @@ from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import requests
 from dpaccount.ledger.balances import ranges, rights
 from dpaccount.ledger.balances.bodies import formed, read_body
-from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, budget, one_line, renewal, write_limit
+from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, OF_DATA, budget, one_line, renewal, write_limit
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.segment_tree import nothing
 from dpaccount.ledger.balances.state import cohort_name, scope_name
@@ -56,7 +57,7 @@ Taken = tuple[int | None, Ranges]  #: the entry's number (None if no part was le
 _UNNAMED: Final = "unnamed "  #: prefix of the random key of a charge without a key
 
 
-def init(
+def init(  # noqa: PLR0913 - what entry 0 holds
     url: str,
     *,
     epsilon: Exact,
@@ -66,16 +67,23 @@ def init(
     measure: str = DEFAULT_MEASURE,
     life_epsilon: Exact | None = None,
     life_delta: Exact | None = None,
+    dataset: str = "",
+    declaration: str = "",
 ) -> dict[str, Any]:
     """Create a ledger at `url` with a budget and return what `Ledger.show` returns.
 
     0 <= `epsilon` <= 10^300 (10^6 for "either"), 0 <= `delta` < 1; `unit` names what is protected
     ("person"), `relation` the adjacency, `measure` (one of `MEASURES`) how charges add up.  The budget
     is that of a period, which a reset ends; `life_epsilon` and `life_delta` (by default `delta`) cap all
-    periods together, for ever.  Raises `LedgerError` if the ledger exists, `InputError` for an invalid
-    budget.
+    periods together, for ever.  `dataset` names the data, `declaration` is a digest of what is declared
+    of them: of rows it would be a fact about them.  Raises `LedgerError` if the ledger exists,
+    `InputError` for an invalid budget.
     """
     limits = budget(epsilon, delta, unit, relation, measure, (life_epsilon, life_delta))
+    for name, said in zip(OF_DATA, (dataset, declaration), strict=True):
+        if said:
+            one_line(name, said)
+    limits = replace(limits, dataset=dataset, declaration=declaration)
 
     def first(stamp: Mapping[str, str]) -> Entry:
         body, root = entries.as_written({**limits.as_origin(), **stamp}), nothing(limits.width).text
@@ -124,8 +132,16 @@ class Ledger:
         life_delta: Exact | None = None,
     ) -> "Ledger":
         """Create a ledger with a budget, as `init` does, and open it; raises as `init` does."""
-        life = {"life_epsilon": life_epsilon, "life_delta": life_delta}
-        init(url, epsilon=epsilon, delta=delta, unit=unit, relation=relation, measure=measure, **life)
+        init(
+            url,
+            epsilon=epsilon,
+            delta=delta,
+            unit=unit,
+            relation=relation,
+            measure=measure,
+            life_epsilon=life_epsilon,
+            life_delta=life_delta,
+        )
         return cls.open(url)
 
     @classmethod

@@ -132,7 +132,7 @@ def amounts(budget: Budget, spent: Amounts, *, up: bool = True) -> Shown:
     Where δ itself adds up, and sums of several periods exceed the budget's, ε is that beside the sum of δ.
     """
     cost = budget.measure.enclosure if up else budget.measure.left
-    beside = spent[1] if budget.measure.name == "approximate" else 0
+    beside = spent[1] if budget.measure.name == "approximate" else Fraction(0)
     return {**budget.named(spent, up=up), "epsilon": cost(spent, max(budget.delta, beside)).as_amount()}
 
 

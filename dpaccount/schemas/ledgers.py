@@ -36,6 +36,8 @@ class LedgerBudget(Struct, frozen=True):
     measure: str
     life_epsilon: Exact | Absent = UNSET
     life_delta: Exact | Absent = UNSET
+    dataset: str | Absent = UNSET
+    declaration: Digest | Absent = UNSET
 
 
 MOST_MORE = 10**6  #: charges like the last one that are told apart

@@ -18,6 +18,7 @@ MAX_EPSILON = 10**300
 PERIOD = "period_"  #: before epsilon and delta in an entry 0 with a life cap
 RENEWALS: Final = ("week", "month", "year")  #: how often the cap of a scope may renew, in UTC
 NEVER: Final = "never"
+OF_DATA: Final = ("dataset", "declaration")
 DEFAULT_MEASURE = "approximate"  #: takes whatever `release` makes
 
 
@@ -31,6 +32,8 @@ class Budget:
     relation: str
     measure: Measure
     life: tuple[Fraction, Fraction] | None = None  #: (ε, δ) of all periods together, which no reset lifts
+    dataset: str = ""  #: the name of the data that it is about
+    declaration: str = ""  #: the digest of what is declared of them, never of rows
 
     @property
     def width(self) -> int:
@@ -68,6 +71,7 @@ class Budget:
         if self.life is not None:
             limits |= {"life_epsilon": self.life[0], "life_delta": self.life[1]}
         facts = {"unit": self.unit, "relation": self.relation, "measure": self.measure.name}
+        facts |= {name: getattr(self, name) for name in OF_DATA if getattr(self, name)}
         return {**{name: shown(limit) for name, limit in limits.items()}, **facts}
 
     def as_origin(self) -> dict[str, str]:
@@ -147,7 +151,8 @@ def read_budget(body: str) -> Budget:
         if prefix:
             life = _number(facts["life_epsilon"]), _number(facts["life_delta"])
         epsilon, delta = (_number(facts[prefix + name]) for name in ("epsilon", "delta"))
-        return budget(epsilon, delta, facts["unit"], facts["relation"], facts["measure"], life)
+        read = budget(epsilon, delta, facts["unit"], facts["relation"], facts["measure"], life)
+        return replace(read, dataset=facts.get("dataset", ""), declaration=facts.get("declaration", ""))
     except (msgspec.MsgspecError, RecursionError, KeyError):
         raise ValueError("not a budget") from None
 

@@ -1,5 +1,6 @@
 """The life cap: what all periods together may cost a unit, which no reset lifts."""
 
+import hashlib
 import json
 from fractions import Fraction
 
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits.cli import answers
+from audits.cli.app import run
 from audits.reports import review
 from audits.reports.of_ledger import html, nist
 from dpaccount.errors import DpaccountError, InputError
@@ -137,7 +139,9 @@ def test_what_a_life_costs_is_said_at_the_delta_of_its_cap(tmp_path):
             shown = ledger.show()
             life, left = (shown[name]["epsilon"] for name in ("life", "life_remaining"))
             assert life["upper"] <= 3
-            assert measure != "approximate" or (life["upper"], shown["life"]["delta"]) == pytest.approx((0.2, 1.2e-6))
+            assert measure != "approximate" or (life["upper"], shown["life"]["delta"]) == pytest.approx(
+                (0.2, 1.2e-6)
+            )
             assert 0 < left["lower"] <= 3
         assert "inf" not in answers.show(url)["explained"]
         assert "at δ 1e-05, of which" in answers.show(url)["explained"]
@@ -235,3 +239,22 @@ def test_what_makes_no_sense_is_refused_and_makes_no_ledger(tmp_path, life, said
     with pytest.raises(InputError, match=said):
         init(url, **PURE, epsilon=1, **life)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_ledger_says_which_data_it_is_about_and_not_a_word_of_them(tmp_path, capsys):
+    url, declared = f"sqlite:///{tmp_path}/budget.db", tmp_path / "claim.toml"
+    declared.write_text("[data]\n")
+    terms = ["--epsilon", "1", "--delta", "0", "--unit", "one patient", "--relation", "replace-one"]
+    assert (
+        run(["ledger", "init", url, *terms, "--dataset", "visits 2026", "--declaration", str(declared)]) == 0
+    )
+    assert "visits 2026: one patient" in capsys.readouterr().out
+    digest = f"sha256:{hashlib.sha256(declared.read_bytes()).hexdigest()}"
+    with Ledger.open(url) as ledger:
+        assert ledger.show()["budget"]["declaration"] == digest
+        assert (ledger.budget.dataset, ledger.verify()) == ("visits 2026", VALID)
+    report = review.report(url)
+    assert f"The data: visits 2026 (declared in {digest})." in html({**report, "nist": nist(report)}, "a")
+    assert run(["ledger", "init", f"sqlite:///{tmp_path}/b.db", *terms, "--dataset", "a\nb"]) == 2
+    assert run(["ledger", "init", f"sqlite:///{tmp_path}/b.db", *terms, "--declaration", "none.toml"]) == 2
+    assert not (tmp_path / "b.db").exists()
