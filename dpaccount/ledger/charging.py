@@ -224,8 +224,7 @@ class ToCharge:
             facts = [request.facts for request, _ in self.requests]
             scopes = {f"scope {name}" for one in facts for name in lineage(one.get("scope"))}
             cohorts = {f"cohort {one['cohort']}" for one in facts if "cohort" in one}
-            people = {rights.record_of(one["by"]) for one in facts if "by" in one}
-            nodes |= rows_of({"period", "year", "people", *scopes, *cohorts, *people})
+            nodes |= rows_of({"period", "year", "people", *scopes, *cohorts})
         return nodes
 
     def fails(self, error: Exception) -> None:

@@ -86,18 +86,13 @@ def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> tuple[int, int
 
 def _people(rows: Rows, state: State) -> dict[str, object]:
     """Return what people may do and what is asked for; nothing of a ledger without rights."""
-    if rights.people(state) is None:
+    known = rights.people(state)
+    if known is None:
         return {}
-    records = dict(state.register.items())
-    people = [
-        {"person": one.name, **structs.asdict(grant)}
-        for name, one in records.items()
-        if name.startswith("person ")
-        for grant in one.grants
-    ]
-    asked = [one for name, one in records.items() if name.startswith("asked ")]
+    people = sorted(known.grants, key=lambda one: (one.person, one.scope, one.may))
+    asked = (one for name, one in state.register.items() if name.startswith("asked "))
     return {
-        "people": sorted(people, key=lambda one: (one["person"], one["scope"], one["may"])),
+        "people": [structs.asdict(one) for one in people],
         "requests": [_request(rows, one) for one in sorted(asked, key=lambda one: one.entry)],
     }
 

@@ -362,33 +362,35 @@ class GrantBody(Body, frozen=True, kw_only=True):
     scope: str = ""
     until: str = ""
 
-    def grants(self, state: State) -> list[records.Grant]:
-        """Return all grants of the person after it."""
+    def grants(self, before: list[records.Grant]) -> list[records.Grant]:
+        """Return all grants after it."""
         new = rights.checked_grant(self.person, self.may, self.scope, self.until)
-        gone = [] if self.scope == rights.EVERYWHERE else rights.grants_of(state, self.person)
-        kept = (one for one in gone if one.scope != self.scope or (self.may and one.may not in self.may))
+        where = self.scope == rights.EVERYWHERE
+        kept = [
+            one
+            for one in before
+            if one.person != self.person
+            or not (where or one.scope == self.scope)
+            or (self.may and one.may not in self.may)
+        ]
         return [*kept, *new]
 
     def takes_two(self, state: State) -> bool:
         """Return whether it gives more than it takes, once there are two people to ask and approve."""
-        known, old = rights.people(state), rights.grants_of(state, self.person)
-        more = any(one not in old for one in self.grants(state))
-        return more and known is not None and len(known.arrangers) > 1
+        known = rights.people(state)
+        if known is None or len(known.arrangers) < 2:
+            return False
+        return any(one not in known.grants for one in self.grants(known.grants))
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Change what the person may do."""
         if self.may and self.scope:
             state.existing_scope(scope_name(self.scope))
-        known, grants = rights.people(state), self.grants(state)
-        arranges = any(one.may == "arrange" for one in grants)
-        before = [] if known is None else known.arrangers
-        after = [*(one for one in before if one != self.person), *([self.person] if arranges else [])]
-        if not after or len(after) < len(before) <= 2:
+        before = rights.people(state) or records.People([], self.role or "")
+        after = structs.replace(before, grants=self.grants(before.grants))
+        if len(after.arrangers) < min(2, max(1, len(before.arrangers))):
             raise BudgetError("a ledger with rights has two people who may arrange; name another one first")
-        record = records.Person(self.person, grants) if grants else None
-        state.register.put(rights.record_of(self.person), record)
-        writer = (self.role or "") if known is None else known.writer
-        state.register.put("people", records.People(after, writer))
+        state.register.put("people", after)
 
 
 class RequestBody(Body, frozen=True, kw_only=True):

@@ -30,28 +30,19 @@ def people(state: State) -> People | None:
     return found
 
 
-def record_of(person: str) -> str:
-    """Return the name of a person's record, which holds no text of strangers."""
-    return f"person {digest(person)[7:]}"
-
-
 def asked_name(person: str, what: object) -> str:
     """Return the name of the record of what a person asked for."""
     return f"asked {digest([person, what])[7:]}"
 
 
-def grants_of(state: State, person: str) -> list[Grant]:
-    """Return all grants of a person, expired ones too."""
-    found = state.register.get(record_of(person))
-    return [] if found is None else list(found.grants)
-
-
 def holds(state: State, person: str, may: str, scope: str | None, time: str) -> bool:
     """Return whether a person has a right in a scope (None: the whole ledger) at a time."""
-    places = ["", *lineage(scope)]
+    known, places = people(state), ["", *lineage(scope)]
     return any(
-        one.may == may and one.scope in places and (not one.until or time[:10] <= one.until)
-        for one in grants_of(state, person)
+        (one.person, one.may) == (person, may)
+        and one.scope in places
+        and (not one.until or time[:10] <= one.until)
+        for one in ([] if known is None else known.grants)
     )
 
 
@@ -92,4 +83,4 @@ def checked_grant(person: str, may: list[str], scope: str, until: str) -> list[G
         raise InputError("who may arrange may do so everywhere and for ever", "give no scope and no end")
     if until:
         date.fromisoformat(until)
-    return [Grant(one, scope, until) for one in may]
+    return [Grant(person, one, scope, until) for one in may]

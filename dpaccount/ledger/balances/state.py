@@ -38,8 +38,7 @@ FAN: Final = 32  #: groups, and buckets of each
 PERIOD, YEAR, SCOPES = 1, 2, 3  #: areas of trees; area 0 is the register, areas from 3 on are scopes
 MOST_AREAS: Final = 2**20  #: including the trees of the period and the year
 _NAME: Final = re.compile(
-    "period|year|scopes|people|reservation [1-9][0-9]{0,17}|(scope|cohort) [a-z0-9._/-]+"
-    "|(person|asked) [0-9a-f]{64}"
+    "period|year|scopes|people|reservation [1-9][0-9]{0,17}|(scope|cohort) [a-z0-9._/-]+|asked [0-9a-f]{64}"
 )
 _LIFE: Final = "the life cap's {}, which no reset lifts"
 _NONE: Final = [""] * FAN  #: the digests of a row that is not there
@@ -115,23 +114,22 @@ class Scopes(Record, frozen=True):
 class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A right of a person in a scope ("": everywhere), until a day ("": without end)."""
 
+    person: str
     may: str
     scope: str
     until: str
 
 
-class Person(Record, frozen=True):
-    """What a person may do."""
-
-    name: str
-    grants: list[Grant]
-
-
 class People(Record, frozen=True):
-    """Who may arrange, and the server's role that may name people as authors of entries."""
+    """What people may do, and the server's role that may name people as authors of entries."""
 
-    arrangers: list[str]
+    grants: list[Grant]
     writer: str
+
+    @property
+    def arrangers(self) -> set[str]:
+        """Return who may arrange."""
+        return {one.person for one in self.grants if one.may == "arrange"}
 
 
 class Asked(Record, frozen=True):
@@ -149,7 +147,7 @@ class Year(Record, frozen=True):
     root: str | None
 
 
-_Bucket = dict[str, Asked | Cohort | People | Period | Person | Reservation | Scope | Scopes | Year]
+_Bucket = dict[str, Asked | Cohort | People | Period | Reservation | Scope | Scopes | Year]
 
 
 class Nodes(Protocol):

@@ -419,14 +419,8 @@ class Books:
             check(year["year"] == self.label and (year["root"] is None) == self.whole_life, "year")
             if year["root"] is not None:
                 self._same(2, year["root"], nodes, self.year, seen)
-        if self.people is not None:
-            check(set(stored.pop("people")["arrangers"]) == self.people, "who may arrange")
-        held = [stored.pop(name) for name in list(stored) if name.startswith("person ")]
-        granted = [
-            (one["name"], *map(grant.get, ("may", "scope", "until")))
-            for one in held
-            for grant in one["grants"]
-        ]
+        held = stored.pop("people", {"grants": []})["grants"]
+        granted = [tuple(map(one.get, ("person", "may", "scope", "until"))) for one in held]
         check(len(granted) == len(set(granted)) and set(granted) == self.grants, "rights")
         asked = [stored.pop(name) for name in list(stored) if name.startswith("asked ")]
         waiting = [
