@@ -137,7 +137,8 @@ def _of_rights(kind: str, facts: Mapping[str, Any]) -> str:
         return f"asks for a {facts.get('asks')}"
     if kind == APPROVAL:
         return f"{'approves' if facts.get('approved') else 'refuses'} entry {facts.get('request')}"
-    may = ", ".join(map(str, facts.get("may", ()))) or "nothing"
+    rights = facts.get("may")
+    may = ", ".join(map(str, rights if isinstance(rights, list) else ())) or "nothing"
     where, until = facts.get("scope"), facts.get("until")
     place = (f" in {where}" if where else "") + (f" until {until}" if until else "")
     return f"{facts.get('person')} may {may}{place}"
