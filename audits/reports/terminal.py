@@ -64,7 +64,7 @@ def _log_row(line: Report) -> list[str]:
     covered = "all" if line["first"] is None else f"{line['first']} to {line['last']}"
     return [
         str(line["entry"]),
-        (line["time"] or "")[:16].replace("T", " "),
+        str(line["time"] or "")[:16].replace("T", " "),
         str(SAID.get(line["kind"], line["kind"])),
         ", ".join(f"{NAMES.get(name, name)} {_up(amount)}" for name, amount in spends),
         covered if spends else "",

@@ -106,7 +106,8 @@ def _line(entry: Entry, budget: Budget) -> Line:
     spending = entry.kind in (CHARGE, FORFEIT, RESERVATION)
     try:
         parts, steps = _parts(entry), spent_by(entry, budget.width) if spending else []
-    except BAD_ENTRY:
+        plan = in_decimal(facts.get("plan"))
+    except (*BAD_ENTRY, RecursionError):  # who writes the file may nest a plan deeply
         raise damaged(f"entry {entry.number} is damaged") from None
     if spending:
         spends = budget.named(step_functions.most(steps, budget.width))
@@ -125,7 +126,7 @@ def _line(entry: Entry, budget: Budget) -> Line:
         "spends": spends,
         "first": first,
         "last": last,
-        "plan": in_decimal(facts.get("plan")),
+        "plan": plan,
         **{name: facts.get(name) for name in CERTIFIED},
         "head": entry.digest,
     }
