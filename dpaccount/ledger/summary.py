@@ -20,6 +20,7 @@ from dpaccount.ledger.entry import CHARGE, REFUSAL, REQUEST, RESERVATION
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
 from dpaccount.ledger.stores.rows import Rows
+from dpaccount.numerics.bisection import least_integer
 from dpaccount.schemas.ledgers import MOST_MORE
 
 Shown = dict[str, Any]
@@ -77,15 +78,7 @@ def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> tuple[int, int
             return False
         return state.over(budget, where.scope) is None
 
-    low, high = 0, 1
-    while high < MOST_MORE and fits(high):
-        low, high = high, min(4 * high, MOST_MORE)
-    if low < high == MOST_MORE and fits(high):
-        low = high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return last.number, low
+    return last.number, least_integer(lambda times: not fits(times), 0, MOST_MORE + 1) - 1
 
 
 def _people(rows: Rows, state: State, budget: Budget) -> dict[str, object]:
