@@ -27,7 +27,7 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.selection.forecasts import Selection, Value, quietest
-from bandits.simulation.simulated_people import WORLD_LAWS, WorldLaw
+from bandits.simulation.simulated_people import PAPER, WORLD_LAWS, WorldLaw
 from bandits.simulation.surfaces import Surface, surface
 from bandits.space.points import Space
 from bandits.statistics.additive_model import SCALES
@@ -48,6 +48,7 @@ AT_ONCE = 8  #: rehearsals that are done and kept together
 FIRST_SEED = 18_000_000  #: rehearsals' worlds are no reproduction's
 MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal
 PROXY = 1024  #: rounds of a rehearsal in place of more
+MOST_PAPER_AXES = 4  #: on which the paper's worlds are drawn in time, if there are other laws
 CELLS = 20  #: of a histogram, at most
 MAP_FEATURES = 512  #: where the default number of nodes would make many more, on more than three axes
 MATRIX_FEATURES = 128  #: of bandits that release a matrix of them, there
@@ -109,6 +110,8 @@ def choose(  # noqa: PLR0913
         raise InputError(f"privacy is {privacy[:40]!r}", "known: joint, reward, shuffled, local")
     if privacy == "shuffled" and not isinstance(space, Space):
         raise InputError("a shuffler mixes bits about arms", "give a space, whose points are the arms")
+    if space is None and dimension > MOST_PAPER_AXES:
+        laws = tuple(law for law in laws if law.kernel != PAPER) or laws
     named = privacy == "reward" and not isinstance(space, Space)
     asked = rounds
     longest = (10 if named else 1) * MAX_REHEARSED_ROUNDS

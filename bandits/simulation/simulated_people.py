@@ -1,6 +1,8 @@
 """Simulated people for contextual kernel bandits, as records that a neighbour can replace."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -51,8 +53,9 @@ def simulated_people(rounds: int, candidates: int, dimension: int, seed: int) ->
     """Return people drawn as described in `People`, candidates in random order."""
     if rounds < 1 or candidates < 2 or not 1 <= dimension <= 5:
         raise out_of_range("rounds >= 1, candidates >= 2 and a dimension of 1 ... 5")
-    rng = np.random.default_rng(seed)
-    pool, value = _pool_with_good_points(rng, dimension)
+    pool, value, state = _pool_with_good_points(seed, dimension)
+    rng = np.random.default_rng()
+    rng.bit_generator.state = state  # people are drawn with the coins that the pool left
     good, poor = np.flatnonzero(value >= 0.8), np.flatnonzero(value <= 0.6)
     chosen = np.column_stack([rng.choice(good, (rounds, 1)), rng.choice(poor, (rounds, candidates - 1))])
     # The good point must not always come first: a policy that breaks exact ties by order would find it
@@ -127,12 +130,14 @@ WORLD_LAWS: Final = (
 )
 
 
-def _pool_with_good_points(rng: np.random.Generator, dimension: int) -> tuple[Floats, Floats]:
-    """Redraw the function until enough of a pool reaches .8 (about one in a hundred does).
+@lru_cache(maxsize=32)  # of a stage of rehearsals: it takes longer than a run, on more than three axes
+def _pool_with_good_points(seed: int, dimension: int) -> tuple[Floats, Floats, Mapping[str, object]]:
+    """Redraw the function until enough of a pool reaches .8 (about one in a hundred does); and the coins left.
 
     Of five exponential variables divided by their sum, four are uniform in the simplex; with random
     signs they are uniform in the ℓ1 ball.
     """
+    rng = np.random.default_rng(seed)
     while True:
         centres = in_ball(rng, 4, dimension)
         parts = rng.exponential(size=5)
@@ -142,4 +147,4 @@ def _pool_with_good_points(rng: np.random.Generator, dimension: int) -> tuple[Fl
         pool = in_ball(rng, 4000, dimension)
         value = squared_exponential(pool, centres, 1.0) @ coefficients
         if (value >= 0.8).sum() >= 20:
-            return pool, value
+            return pool, value, rng.bit_generator.state
