@@ -51,7 +51,7 @@ PROXY = 1024  #: rounds of a rehearsal in place of more
 MOST_PAPER_AXES = 4  #: on which the paper's worlds are drawn in time, if there are other laws
 CELLS = 20  #: of a histogram, at most
 MAP_FEATURES = 512  #: where the default number of nodes would make many more, on more than three axes
-MATRIX_FEATURES = 128  #: of bandits that release a matrix of them, there
+MATRIX_FEATURES = 64  #: of bandits that release a matrix of them, there
 REHEARSED_NOISE = 0.1  #: standard deviation of rewards in rehearsals on a surface
 
 #: told, while a choice is made, which share of the rehearsals that it may need is done, 0 to 1

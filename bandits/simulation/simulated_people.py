@@ -111,9 +111,9 @@ class WorldLaw:
         """Return people of a world drawn by this law; with a `space`, all of them have its points."""
         if self.kernel == PAPER and space is None:
             return simulated_people(rounds, candidates, dimension, seed)
-        rng = np.random.default_rng([seed, 6])
-        pool = in_ball(rng, POOL, dimension) if space is None else space.points
-        value = self.means(pool, rng)
+        pool, value, state = _drawn_world(self, dimension, seed, space)
+        rng = np.random.default_rng()
+        rng.bit_generator.state = state
         if space is None:
             chosen = rng.integers(0, POOL, (rounds, candidates))
         else:
@@ -128,6 +128,16 @@ WORLD_LAWS: Final = (
     WorldLaw("squared-exponential", 2.0),
     WorldLaw(LINEAR),
 )
+
+
+@lru_cache(maxsize=64)  # of a stage of rehearsals, in which all subjects have the same worlds
+def _drawn_world(
+    law: WorldLaw, dimension: int, seed: int, space: Space | None
+) -> tuple[Floats, Floats, Mapping[str, object]]:
+    """Return a world's points, the chances at them, and the coins left."""
+    rng = np.random.default_rng([seed, 6])
+    pool = in_ball(rng, POOL, dimension) if space is None else space.points
+    return pool, law.means(pool, rng), rng.bit_generator.state
 
 
 @lru_cache(maxsize=32)  # of a stage of rehearsals: it takes longer than a run, on more than three axes
