@@ -228,7 +228,7 @@ def baselines(rounds: int, dimension: int) -> list[dict[str, Value]]:
 
 
 def _models(dimension: int) -> list[dict[str, Value]]:
-    """Return what `phased-gp-ucb` may believe of rewards: where there is less to learn, less noise is in it."""
+    """Return what `phased-gp-ucb` may believe of rewards: of fewer features less noise is learned."""
     few: dict[str, Value] = {"size": 10}
     return [{}, few, {**few, "lengthscale": Fraction(2)}, {"kernel": "linear", "size": dimension}]
 

@@ -142,10 +142,10 @@ def _drawn_world(
 
 @lru_cache(maxsize=32)  # of a stage of rehearsals: it takes longer than a run, on more than three axes
 def _pool_with_good_points(seed: int, dimension: int) -> tuple[Floats, Floats, Mapping[str, object]]:
-    """Redraw the function until enough of a pool reaches .8 (about one in a hundred does); and the coins left.
+    """Redraw the function until enough of a pool reaches .8 (about one in a hundred does).
 
     Of five exponential variables divided by their sum, four are uniform in the simplex; with random
-    signs they are uniform in the ℓ1 ball.
+    signs they are uniform in the ℓ1 ball.  The coins that are left come third.
     """
     rng = np.random.default_rng(seed)
     while True:
