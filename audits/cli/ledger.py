@@ -1,8 +1,9 @@
 """`dpaccount ledger …`: a durable budget, its charges, and what a team arranges in it."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from msgspec import convert
@@ -37,10 +38,21 @@ from audits.cli.options import (
 from dpaccount.documents import parse_json, read_bytes, sha256
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import NEVER, RENEWALS, one_line
-from dpaccount.ledger.balances.rights import MAY
+from dpaccount.ledger.balances.rights import EVERYWHERE, MAY
+
+if TYPE_CHECKING:
+    from dpaccount.ledger.entry import Entry
+    from dpaccount.ledger.ledger import Ledger
 
 MEASURES = ("gdp", "pure", "approximate", "approximate-zcdp", "zcdp", "either")
 Digest = Annotated[str, Parameter(metavar="DIGEST")]
+
+
+def _arranged(url: str, arrange: "Callable[[Ledger], Entry]", as_json: bool) -> int:  # noqa: FBT001
+    """Arrange something in a ledger, print the answer, and return the exit code."""
+    from audits.cli import answers
+
+    return answered(answers.arranged(url, arrange, say), as_json)
 
 
 def init(  # noqa: PLR0913 - options
@@ -280,15 +292,11 @@ def scope(
     delta
         Its cap: from 0 to 1 (default: the ledger's).
     every
-        The cap holds anew every week, month or year (UTC); never ends that. The budget limits what a unit
-        loses in all of them.
+        The cap holds anew every week, month or year (UTC), which is fixed when the scope is made. The budget
+        limits what a unit loses in all of them.
     """
-    from audits.cli import answers
-
     limits = required(epsilon, "--epsilon"), number(delta, "--delta"), by
-    return answered(
-        answers.arranged(url, lambda ledger: ledger.set_scope(name, *limits, every=every), say), json_
-    )
+    return _arranged(url, lambda ledger: ledger.set_scope(name, *limits, every=every), json_)
 
 
 def cohort(
@@ -307,14 +315,10 @@ def cohort(
     grows
         More units may be given to it later, such as everybody who has joined so far.
     """
-    from audits.cli import answers
-
     covers = ranges_of(",".join(units) if units else None, "units")
     if covers is None:
         raise InputError("no units", "give ranges, such as 1-500 801-900")
-    return answered(
-        answers.arranged(url, lambda ledger: ledger.name_cohort(name, covers, by, grows=grows), say), json_
-    )
+    return _arranged(url, lambda ledger: ledger.name_cohort(name, covers, by, grows=grows), json_)
 
 
 def reset(url: LedgerUrl, *, reason: Text, by: By | None = None, json_: Json = False) -> int:
@@ -327,9 +331,7 @@ def reset(url: LedgerUrl, *, reason: Text, by: By | None = None, json_: Json = F
     reason
         Why, in words.
     """
-    from audits.cli import answers
-
-    return answered(answers.arranged(url, lambda ledger: ledger.reset(reason, by), say), json_)
+    return _arranged(url, lambda ledger: ledger.reset(reason, by), json_)
 
 
 def forfeit(
@@ -356,13 +358,12 @@ def forfeit(
     nothing
         Nothing was lost, as in a planned move to another server.
     """
-    from audits.cli import answers
     from dpaccount.plan.plan_file import read_plan
 
     if (events is None) is not nothing:
         raise InputError("state once what was lost", "give its events, or --nothing")
     lost = None if events is None else read_plan(parse_json(source(events), events))
-    return answered(answers.arranged(url, lambda ledger: ledger.forfeit(lost, reason, by), say), json_)
+    return _arranged(url, lambda ledger: ledger.forfeit(lost, reason, by), json_)
 
 
 def repair(url: LedgerUrl, *, head: Digest | None = None, json_: Json = False) -> int:
@@ -463,18 +464,14 @@ def grant(  # noqa: PLR0913 - options
     arrange
         Allow the role also to make scopes, cohorts, resets, forfeits, grants and approvals.
     """
-    from audits.cli import answers
     from dpaccount.ledger.stores.place import Address, address
     from dpaccount.ledger.stores.store import grant as give
 
     chained = may or scope or until or isinstance(address(url), Address)
     if chained and not (read_only or arrange):
         rights, last = may or ["charge"], "" if until is None else str(day(until, "--until"))
-        return answered(
-            answers.arranged(
-                url, lambda one: one.grant(name, rights, scope=scope or "", until=last, by=by), say
-            ),
-            json_,
+        return _arranged(
+            url, lambda one: one.grant(name, rights, scope=scope or "", until=last, by=by), json_
         )
 
     give(url, name, read_only=read_only, arrange=arrange)
@@ -496,11 +493,8 @@ def revoke(
     scope
         Only what was granted for this scope.
     """
-    from audits.cli import answers
-    from dpaccount.ledger.balances.rights import EVERYWHERE
-
     where = EVERYWHERE if scope is None else scope
-    return answered(answers.arranged(url, lambda one: one.grant(name, [], scope=where, by=by), say), json_)
+    return _arranged(url, lambda ledger: ledger.grant(name, [], scope=where, by=by), json_)
 
 
 def approve(
@@ -517,12 +511,8 @@ def approve(
     refuse
         Refuse it instead, or withdraw what you asked for.
     """
-    from audits.cli import answers
-
-    number_of = whole(entry, "ENTRY") or 0
-    return answered(
-        answers.arranged(url, lambda one: one.approve(number_of, by, approved=not refuse), say), json_
-    )
+    asked = whole(entry, "ENTRY") or 0
+    return _arranged(url, lambda ledger: ledger.approve(asked, by, approved=not refuse), json_)
 
 
 def verify(

@@ -88,7 +88,8 @@ class Batch:
         state, facts = self._state(), self._facts(request)
         asks, over = convert(facts, Spending), None
         reason = denied = rights.denied(state, asks.by, asks.role, asks.scope, asks.time)
-        if not denied:  # who may not charge is not told what others spent
+        # Who may not charge is not told what others spent.
+        if not denied:
             reason, over = self._tried(state, request, facts)
         kind, body = (REFUSAL, "") if reason else accepted(request, facts)
         if not reason and denied is not None:

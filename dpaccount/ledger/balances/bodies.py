@@ -429,7 +429,8 @@ class GrantBody(Body, frozen=True, kw_only=True):
         if len(after.arrangers) < min(2, max(1, len(before.arrangers))):
             raise BudgetError("a ledger with rights has two people who may arrange; name another one first")
         state.register.put("people", structs.replace(after, latest=self.time[:10]))
-        for name, one in list(state.register.items()):  # what a leaver asked for is not waiting for a return
+        # Who comes back must not find an approval of before.
+        for name, one in list(state.register.items()):
             if isinstance(one, records.Asked) and one.by == self.person and not self.may:
                 state.register.put(name, None)
 
