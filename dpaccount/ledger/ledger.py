@@ -632,7 +632,11 @@ class Ledger:
         except ValueError as error:
             raise InputError(f"that makes no {kind}", str(error)) from None
         state = totals.state(rows.node)
-        if rights.people(state) is not None and wanted.takes_two(state) and not wanted.was_asked(state):
+        if (
+            rights.people(state) is not None
+            and wanted.takes_two(state)
+            and not state.register.get(wanted.asked)
+        ):
             kind, made = kinds.REQUEST, request_for(kind, made, made)
         body = entries.as_written(made)
         entries.apply(rows, state, self.budget, kind, body)

@@ -74,10 +74,6 @@ class Body(Signed, frozen=True, kw_only=True):
         what = {name: members[name] for name in members if name not in ("time", "by", "role")}
         return rights.asked_name(self.by or self.role or "", [type(self).__name__, what])
 
-    def was_asked(self, state: State) -> bool:
-        """Return whether a request for it waits or is approved."""
-        return state.register.get(self.asked) is not None
-
     def approval(self, state: State) -> str | None:
         """Use up the approval of a request for it; return why there is none, "" if nobody asked."""
         asked: records.Asked | None = state.register.get(self.asked)
@@ -458,7 +454,7 @@ class RequestBody(Body, frozen=True, kw_only=True):
         if person is None or not rights.holds(state, person, able, where, self.time):
             raise BudgetError(f"{person or 'nobody'} may not ask for this")
         wanted.check(state)
-        if wanted.was_asked(state):
+        if state.register.get(wanted.asked) is not None:
             raise BudgetError("the same is asked for already, and waits for an approval")
         state.register.put(wanted.asked, records.Asked(number, sha256(bodies(number)), person, ""))
 

@@ -1,7 +1,7 @@
 """The log of a ledger: one line per entry, with who charged what, why, and how much."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
@@ -101,7 +101,8 @@ def _line(entry: Entry, budget: Budget) -> Line:
     facts = facts_of(entry)
     members = {name: facts.get(name) for name in ("time", "purpose", "by", "role", "reason")}
     if entry.kind in (GRANT, REQUEST, APPROVAL):
-        members["reason"] = _of_rights(entry.kind, facts)
+        said = {name: facts[name] for name in OF_RIGHTS if facts.get(name) not in (None, "", [])}
+        members["reason"] = ", ".join(f"{name} {str(each).strip('[]')}" for name, each in said.items())
     first = last = spends = None
     spending = entry.kind in (CHARGE, FORFEIT, RESERVATION)
     try:
@@ -132,19 +133,8 @@ def _line(entry: Entry, budget: Budget) -> Line:
     }
 
 
-def _of_rights(kind: str, facts: Mapping[str, Any]) -> str:
-    """Return in words what a person may do, asks for, or approves."""
-    if kind == REQUEST:
-        return f"asks for a {facts.get('asks')}"
-    if kind == APPROVAL:
-        return f"{'approves' if facts.get('approved') else 'refuses'} entry {facts.get('request')}"
-    rights = facts.get("may")
-    may = ", ".join(map(str, rights if isinstance(rights, list) else ())) or "nothing"
-    where, until = facts.get("scope"), facts.get("until")
-    place = (f" in {where}" if where else "") + (f" until {until}" if until else "")
-    return f"{facts.get('person')} may {may}{place}"
-
-
+#: members of entries about rights
+OF_RIGHTS: Final = ("person", "may", "until", "asks", "request", "approved")
 _WRITTEN = re.compile(r"(-?[0-9a-f]+)/([0-9a-f]+)", re.ASCII)  #: an exact number in an entry, in hexadecimal
 LONG = 4000  #: bits above which a number stays hexadecimal
 

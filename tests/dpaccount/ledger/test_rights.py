@@ -413,7 +413,7 @@ def test_balances_can_be_repaired_and_the_log_says_who(url):
     assert repair(url)["repaired"] == ["balances"]
     assert verify(url) == VALID
     said = {line["reason"] for line in log(url)}
-    assert {"bo may approve", "cy may request in team", "asks for a charge"} <= said
+    assert {"person bo, may 'approve'", "person cy, may 'request'", "asks charge"} <= said
 
 
 def test_by_the_commands(url, tmp_path, capsys):
