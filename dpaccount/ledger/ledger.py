@@ -16,12 +16,13 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from secrets import token_hex
+from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from weakref import WeakValueDictionary
 
 from dpaccount.documents import collector_paused
-from dpaccount.errors import InputError, LedgerError, damaged
+from dpaccount.errors import BudgetError, InputError, LedgerError, damaged
 from dpaccount.exact import Exact, exact_argument
 from dpaccount.forks import unforked
 from dpaccount.ledger import entry as kinds
@@ -38,22 +39,21 @@ from dpaccount.ledger.entry import ORIGIN, Entry, seal
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
 from dpaccount.ledger.requests import Charge, RefusedError, Request
-from dpaccount.ledger.stores.place import address
+from dpaccount.ledger.stores.place import address, served
 from dpaccount.ledger.stores.rows import MAX_CHARGES, Prefetch, Rows, again, begin
 from dpaccount.ledger.stores.store import Store, create
 from dpaccount.noise import process
 from dpaccount.plan.events import Plan
 
 if TYPE_CHECKING:  # a charge of a plan draws no noise, and imports nothing of it
-    from dpaccount.ledger.streamed_receipt import After, ResumableReceipt
+    from dpaccount.ledger.streamed_receipt import After, Draw, KeptPart, ResumableReceipt
     from dpaccount.noise.proved import Proved
     from dpaccount.noise.receipt import Receipt
     from dpaccount.proof import Theorem
 
-AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead; a crash spends at most these
+SERVED: Final = "dpaccount.ledger.remote"  #: builds on this module, which so can import it by name alone
 T = TypeVar("T")
 Taken = tuple[int | None, Ranges]  #: the entry's number (None if no part was left), and its parts
-_UNNAMED: Final = "unnamed "  #: prefix of the random key of a charge without a key
 
 
 def init(
@@ -108,7 +108,7 @@ class Ledger:
     def __init__(self, store: Store, origin: Entry) -> None:
         self.budget = entries.budget_of(origin)
         self._store, self._origin = store, origin
-        self._known = _Known(self._commit, self._store.place.held)
+        self._known = self._nothing_known()
 
     @classmethod
     def create(
@@ -130,7 +130,13 @@ class Ledger:
 
     @classmethod
     def open(cls, url: str) -> "Ledger":
-        """Open an existing ledger; raises `LedgerError` if it is missing, damaged or not a ledger."""
+        """Open an existing ledger; raises `LedgerError` if it is missing, damaged or not a ledger.
+
+        That of a service, https://…, is asked with the token in the variable DPACCOUNT_TOKEN.
+        """
+        if served(url):
+            opened: Ledger = import_module(SERVED).RemoteLedger(url)
+            return opened
         return again(lambda: cls._opened(url))
 
     @classmethod
@@ -178,14 +184,31 @@ class Ledger:
         `RefusedError` (nothing was charged), `InputError` for another relation or a wrong cover,
         `LedgerError` for a key in use, `ReceiptError` for noise that cannot be drawn, or was.
         """
-        name = _UNNAMED + token_hex(16) if key is None else key
+        name = entries.unnamed() if key is None else key
+        paid = self._paid(theorem, purpose, cover, name, reads=reads, scope=scope)
+        return self._receipt(*paid, fresh=key is None)
+
+    def charge_theorem(
+        self,
+        theorem: "Theorem",
+        purpose: str,
+        cover: Cover | None = None,
+        key: str | None = None,
+        *,
+        reads: int | None = None,
+        scope: str | None = None,
+        by: str | None = None,
+        dry_run: bool = False,
+    ) -> Charge:
+        """Charge as `charge` does, `by` somebody, without a receipt: the noise is drawn elsewhere."""
         request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
-        return self._receipt(*self._paid(theorem, request, name), fresh=key is None)
+        if by is not None:
+            request = replace(request, facts={**request.facts, "by": one_line("name of who charges", by)})
+        return self._decide(request, key, dry_run=dry_run)
 
     def decision(self, theorem: "Theorem", purpose: str, cover: Cover | None, scope: str | None) -> Charge:
         """Return what `charge` would decide, with its entry's amounts; nothing is written."""
-        request = requests.of_theorem(self.budget, theorem, purpose, cover).within(scope)
-        return self._decide(request, None, dry_run=True)
+        return self.charge_theorem(theorem, purpose, cover, None, scope=scope, dry_run=True)
 
     def charge_in_parts(
         self,
@@ -203,12 +226,20 @@ class Ledger:
         """
         with unforked():  # a fork must not inherit half an import
             from dpaccount.ledger.streamed_receipt import ResumableReceipt
-        request = requests.of_theorem(self.budget, theorem, purpose, cover).within(scope)
-        paid = self._paid(theorem, request, key)
-        return ResumableReceipt(self._store, self._totals, *paid, after)
+        return ResumableReceipt(self, *self._paid(theorem, purpose, cover, key, scope=scope), after)
 
-    def _paid(self, theorem: "Theorem", request: Request, key: str) -> tuple["Proved", int]:
+    def _paid(
+        self,
+        theorem: "Theorem",
+        purpose: str,
+        cover: Cover | None,
+        key: str,
+        *,
+        reads: int | None = None,
+        scope: str | None = None,
+    ) -> tuple["Proved", int]:
         """Charge a theorem; return it prepared for drawing, and the entry's number."""
+        request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
         with unforked():  # a fork must not inherit half an import
             from dpaccount.noise.receipt import prepared
 
@@ -304,8 +335,7 @@ class Ledger:
             receipt = known.receipts.get(entry)
             if receipt is None:
                 if not fresh:
-                    with self._store.reading() as rows:
-                        known.seen[entry] = entries.check_undrawn(rows, entry)
+                    known.seen[entry] = self.check_undrawn(entry)
                 receipt = issue(proved, entry, lambda draws, most: self._mark(entry, draws, most))
                 known.receipts[entry] = receipt
             return receipt
@@ -313,8 +343,11 @@ class Ledger:
     def _own(self) -> _Known:
         """Return this process's cache, which is new after a fork."""
         if self._known.process != process.identity():
-            self._known = _Known(self._commit, self._store.place.held)
+            self._known = self._nothing_known()
         return self._known
+
+    def _nothing_known(self) -> _Known:
+        return _Known(self._commit, self._store.place.held)
 
     def _totals(self, rows: Rows, *, anywhere: bool = False) -> Totals:
         """Return the totals at the end of the chain; raises `LedgerError` if they were changed.
@@ -336,10 +369,10 @@ class Ledger:
 
     # -------------------------------------------------------------- releases
 
-    def run_state(self, key: str) -> entries.RunState:
-        """Return the state of this key's run (kept, charged, being drawn, lost) from one snapshot.
+    def run_state(self, key: int | str) -> entries.RunState:
+        """Return the state of a charge's run (kept, charged, being drawn, lost), in one snapshot.
 
-        Raises `LedgerError` if an entry of the run was changed in the file.
+        It is named by its entry or key.  Raises `LedgerError` if an entry of the run was changed in the file.
         """
         with self._store.reading() as rows:
             return entries.run_state(rows, key)
@@ -359,6 +392,17 @@ class Ledger:
     def release_with(self, digest: str) -> dict[str, Any] | None:
         """Return the kept release whose document has this digest; None if there is none."""
         return next((body for _, body in self.releases(digest) if body.get("digest") == digest), None)
+
+    def asked_by(self, charge: int | str) -> tuple[int, str | None, str | None] | None:
+        """Return number, person and scope of a charge or reservation, or of a mark's charge; or None."""
+        with self._store.reading() as rows:
+            entry = rows.entry(charge) if isinstance(charge, int) else rows.keyed(charge)
+            while entry is not None and entry.kind == kinds.DRAWING:  # of the charge that it marks
+                entry = rows.entry(entry.about or 0)
+            if entry is None or entry.kind not in (kinds.CHARGE, kinds.RESERVATION):
+                return None
+            facts = entries.facts_of(entry)
+        return entry.number, facts.get("by"), facts.get("scope")
 
     def paid(self, charge: int | str) -> Charge:
         """Return what an entry charged, given its number or key, with the head after it.
@@ -386,12 +430,38 @@ class Ledger:
             if draws <= marked_to:
                 return
             # The first few are marked one by one, many ahead: a crash spends what is marked and not drawn.
-            upto, seen = max(draws, min(most, draws + draws // AHEAD)), known.seen.get(entry)
-            # Only one mark can refer to the one before: another process, or a copy of this one, is refused.
-            mark = self._commit_alone(
-                lambda rows, totals: entries.marked(rows, totals.text, entry, before, seen, (draws, upto))
-            )
-            known.marks[entry] = mark.number, upto
+            upto = entries.upto(draws, most)
+            known.marks[entry] = self.mark(entry, (draws, upto), before, known.seen.get(entry)), upto
+
+    def mark(
+        self, entry: int, draws: tuple[int, int], before: int | None = None, seen: int | None = None
+    ) -> int:
+        """Mark these draws of a charge durably, after its mark `before` (None: the first); return the mark.
+
+        The charge was undrawn up to the entry `seen`.  Raises `ReceiptError` if another run marked it.
+        """
+        # Only one mark can refer to the one before: another process, or a copy of this one, is refused.
+        return self._commit_alone(
+            lambda rows, totals: entries.marked(rows, totals.text, entry, before, seen, draws)
+        ).number
+
+    def check_undrawn(self, entry: int) -> int:
+        """Return the last entry; raises `ReceiptError` if drawing for the charge `entry` began."""
+        with self._store.reading() as rows:
+            return entries.check_undrawn(rows, entry)
+
+    def parts_of(self, entry: int) -> "list[KeptPart]":
+        """Return the parts of a charge that are drawn and kept, in the order of drawing."""
+        from dpaccount.ledger.streamed_receipt import kept_parts
+
+        with self._store.reading() as rows:
+            return kept_parts(rows, entry)
+
+    def keep_part(self, entry: int, last: int, count: int, draw: "Draw") -> int:
+        """Mark part `count` of a charge, after its mark `last`, and keep what `draw` returns, as one."""
+        from dpaccount.ledger.streamed_receipt import keep
+
+        return self._commit_alone(lambda rows, totals: keep(rows, totals, entry, (last, count), draw))
 
     def keep_release(self, charge: int | str, body: dict[str, Any]) -> None:
         """Store the release `body` (JSON) of a charge, durably; call it before showing the release.
@@ -545,8 +615,17 @@ class Ledger:
             taken = which(left) if parts is None else ranges.joined(parts)
             if not taken:
                 return None, []
-            facts = {"reservation": number, "parts": taken, "process": process.name()}
-            return self._append(rows, totals, kind, facts, by).number, taken
+            parts_taken = [list(one) for one in taken]  # as JSON reads them
+            facts = {"reservation": number, "parts": parts_taken, "process": process.name()}
+            try:
+                return self._append(rows, totals, kind, facts, by).number, taken
+            except BudgetError:  # perhaps by this very request, whose answer was lost
+                if not process.stands_for():
+                    raise
+                for one in rows.entries(number):
+                    if one.kind == kind and facts.items() <= entries.facts_of(one).items():
+                        return one.number, taken
+                raise
 
         return self._commit_alone(take)
 

@@ -21,6 +21,7 @@ from dpaccount.ledger.entry import CERTIFIED
 from dpaccount.ledger.journal.entries import body_of, budget_of, facts_of, first_entry, totals
 from dpaccount.ledger.journal.log import EVERY, LogFilter, spent_by
 from dpaccount.ledger.journal.verify import BAD_ENTRY, Bad, first_bad
+from dpaccount.ledger.stores.place import served
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.ledger.stores.store import Store
 
@@ -51,6 +52,10 @@ def report(url: str, *, replay: bool | None = None, only: LogFilter = EVERY) -> 
     Entries that `only` chooses are listed; sums, scopes and the replay are of the whole ledger.
     `replay`: whether to recompute balances too; by default up to `REPLAYED` entries.
     """
+    if served(url):
+        from dpaccount.ledger.stores.link import Link
+
+        return dict(Link(url).ask("GET", "report", replay=replay, **only.as_json()))
     with closing(Store.open(url)) as store, store.checked(every=True) as rows:
         return _report(rows, replay, only)
 

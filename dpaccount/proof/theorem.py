@@ -10,7 +10,7 @@ from dataclasses import InitVar, dataclass
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from dpaccount.checker.curves import Approximate, Pure, as_json
 from dpaccount.checker.documents import BROKEN, Rejected, Work
@@ -162,6 +162,25 @@ def write(theorem: Theorem) -> list[dict[str, Any]]:
             body = {"rule": part.rule, "from": before, "with": given, "gives": as_wire(known.fact)}
             steps[known.digest] = {**body, "digest": known.digest}
     return list(steps.values())
+
+
+def read(steps: object) -> Theorem:
+    """Return the theorem that a written derivation ends in, every step inferred anew.
+
+    Raises `RuleError` with what the checker says where a step does not follow.
+    """
+    with unforked():
+        from dpaccount.checker.derivation import inferred as infer_all
+    try:
+        known = infer_all(steps)
+    except Rejected as why:
+        raise RuleError(f"the derivation is refused: {why}") from None
+    done: list[Theorem] = []
+    for written, each in zip(cast(Any, steps), known, strict=True):
+        premises = tuple(done[k] for k in written["from"])
+        own = each._replace(drawn=MappingProxyType(dict(each.drawn)))
+        done.append(Theorem(written["rule"], premises, written["with"], own, _SEAL))
+    return done[-1]
 
 
 def walk(theorem: Theorem) -> Iterator[Theorem]:

@@ -7,11 +7,11 @@ each new entry is verified, one by one.  Balances that a charge reads must match
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from secrets import token_hex
-from typing import Any
+from typing import Any, Final
 
 from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, InputError, LedgerError, ReceiptError, damaged
@@ -25,6 +25,8 @@ from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.noise import process
+
+AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead; a crash spends at most these
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,7 @@ class RunState:
     charged: bool = False
     drawing: bool = False
     lost: bool = False
+    process: str = field(default="", compare=False)  #: who began to draw, if no release was kept
 
 
 def stamped(facts: Mapping[str, Any], stamp: Mapping[str, str]) -> dict[str, Any]:
@@ -217,6 +220,8 @@ def marked(
     rows: Rows, root: str, entry: int, before: int | None, seen: int | None, draws: tuple[int, int]
 ) -> Entry:
     """Mark draws of a charge, after its mark `before`; raises `ReceiptError` if another run drew."""
+    if (known := marked_before(rows, entry if before is None else before, draws)) is not None:
+        return known
     if before is None:
         check_undrawn(rows, entry, seen)
     elif rows.about(before, kinds.DRAWING) is not None:
@@ -224,6 +229,24 @@ def marked(
     # A mark is about the mark before it, and the tables allow one about each: of two runs one is refused.
     body = as_written(mark_of(*draws, rows.stamp))
     return rows.append(kinds.DRAWING, body, root, about=entry if before is None else before)
+
+
+def unnamed() -> str:
+    """Return a random key, of a charge without a key."""
+    return f"unnamed {token_hex(16)}"
+
+
+def upto(draws: int, most: int) -> int:
+    """Return up to which draw to mark, before draw number `draws` of `most`: the first few one by one."""
+    return max(draws, min(most, draws + draws // AHEAD))
+
+
+def marked_before(rows: Rows, about: int, draws: tuple[int, int]) -> Entry | None:
+    """Return the mark that this same request of a client wrote before, its answer lost; or None."""
+    client = process.stands_for()
+    mark = rows.about(about, kinds.DRAWING) if client else None
+    facts = {} if mark is None else facts_of(mark)
+    return mark if (facts.get("process"), facts.get("draws")) == (client, list(draws)) else None
 
 
 def mark_of(first: int, last: int, stamp: Mapping[str, str]) -> dict[str, Any]:
@@ -239,9 +262,9 @@ def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:
     return rows.append(kinds.RELEASE, text, root, about=entry.number)
 
 
-def run_state(rows: Rows, key: str) -> RunState:
-    """Return the state of this key's run; raises `LedgerError` if an entry of it was changed."""
-    charge = rows.keyed(key)
+def run_state(rows: Rows, key: int | str) -> RunState:
+    """Return the state of the run of an entry or key; raises `LedgerError` if an entry of it was changed."""
+    charge = rows.entry(key) if isinstance(key, int) else rows.keyed(key)
     if charge is None:
         return RunState()
     kept, begun = (rows.about(charge.number, kind) for kind in (kinds.RELEASE, kinds.DRAWING))
@@ -253,8 +276,8 @@ def run_state(rows: Rows, key: str) -> RunState:
     if begun is None:
         return RunState(charged=True, lost=kinds.FORFEIT in check_linked(rows, charge.number)[1])
     who = str(facts_of(begun).get("process", ""))
-    drawing = bool(who) and who != process.name() and process.running(who) is not False
-    return RunState(charged=True, drawing=drawing, lost=not drawing)
+    drawing = process.may_run(who)
+    return RunState(charged=True, drawing=drawing, lost=not drawing, process=who)
 
 
 def check_unchanged(rows: Rows, entry: Entry) -> None:

@@ -18,6 +18,7 @@ from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import CERTIFIED, CHARGE, DRAWING, FORFEIT, RESERVATION, RETURN, ROUNDS, Entry
 from dpaccount.ledger.journal.entries import budget_of, check_linked, facts_of, first_entry
 from dpaccount.ledger.journal.verify import BAD_ENTRY
+from dpaccount.ledger.stores.place import served
 from dpaccount.ledger.stores.store import Store
 
 Line = dict[str, Any]
@@ -66,6 +67,10 @@ def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
     ``spends`` has the amounts of a charge at its worst unit, rounded up; ``first`` and ``last`` are
     the units that it covers (null: all).  Raises `LedgerError` if the chain is broken.
     """
+    if served(url):
+        from dpaccount.ledger.stores.link import Link
+
+        return Link(url).pages("log", **chosen.as_json())
     with closing(Store.open(url)) as store, store.reading() as rows:
         check_linked(rows, 0)
         budget = budget_of(first_entry(rows))

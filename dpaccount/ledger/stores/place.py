@@ -76,6 +76,11 @@ class ServerAddress:
         return self.name
 
 
+def served(url: str) -> bool:
+    """Return whether a ledger's URL is that of a service."""
+    return url.startswith(("http://", "https://"))
+
+
 def address(url: str) -> Address | ServerAddress:
     """Parse a ledger's URL or ``.db`` path; no `InputError` repeats it: it may hold a password."""
     scheme, separator, rest = url.partition("://")
