@@ -1,4 +1,4 @@
-"""Finds the packages `mechanisms`, `audits`, `bandits`, `papers` and `service`, and never in place of a project's own.
+"""Finds `mechanisms`, `audits`, `bandits`, `papers` and `service`, and never in place of a project's own.
 
 The names are common words.  A wheel therefore keeps them beside this module, in a folder that is not on
 `sys.path`, and `import dpaccount` calls `install`.  In a source tree they stand beside this file too.  Every

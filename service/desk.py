@@ -219,7 +219,7 @@ class Desk:
         if not allowed(token.person, token, asked.what, scope):
             where = "outside its scope" if scope is None else f"in the scope {scope}"
             raise NotAllowedError(
-                403, f"this token does not allow to {asked.what} {where}; ask for one that does"
+                403, f"this token does not allow {asked.path} {where}; ask for one that does"
             )
         return owner
 

@@ -46,8 +46,11 @@ class RemoteLedger(Ledger):
         self._known = self._nothing_known()
         try:
             self.budget = _budget(**self._get("show")["budget"])
-        except (KeyError, TypeError):
-            raise LedgerError("what answers there is no service of a ledger; give the URL of one") from None
+        except BaseException as error:
+            self._link.close()
+            if isinstance(error, KeyError | TypeError):
+                raise LedgerError("what answers there is no service of a ledger; give its URL") from None
+            raise
 
     def close(self) -> None:
         """Close the connections."""

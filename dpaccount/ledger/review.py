@@ -55,7 +55,8 @@ def report(url: str, *, replay: bool | None = None, only: LogFilter = EVERY) -> 
     if served(url):
         from dpaccount.ledger.stores.link import Link
 
-        return dict(Link(url).ask("GET", "report", replay=replay, **only.as_json()))
+        with closing(Link(url)) as link:
+            return dict(link.ask("GET", "report", replay=replay, **only.as_json()))
     with closing(Store.open(url)) as store, store.checked(every=True) as rows:
         return _report(rows, replay, only)
 

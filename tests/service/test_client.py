@@ -325,7 +325,7 @@ def test_commands_work_through_a_service(served, dpaccount, tmp_path):
         (("reserve", url, "plan.json", "--key", "may", "--rounds", "5"), 0, "True"),
         (("use", url, "may", "--count", "2"), 0, "True"),
         (("release", url, "may"), 0, "(3, 5)"),
-        (("use", url, "may"), 0, "parts"),
+        (("use", url, "may"), 1, "only 0 are open"),
         (("log", url, "--json"), 0, '"by": "ada"'),
         (("log", url, "--by", "bob", "--json"), 0, "[]"),
         (("verify", url, "--json"), 0, '"valid": true'),
@@ -338,7 +338,7 @@ def test_commands_work_through_a_service(served, dpaccount, tmp_path):
         done = dpaccount("ledger", *words)
         assert done[0] == code, (words, done)
         assert out in done[1], (words, done)
-        assert (code == 0) or done[2].startswith("error: "), done
+        assert code != 2 or "error: " in done[2], done
     (tmp_path / "much.json").write_text(plan(2).to_json())
     assert dpaccount("ledger", "charge", url, "much.json")[0] == 1
 

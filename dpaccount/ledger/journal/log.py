@@ -70,7 +70,8 @@ def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
     if served(url):
         from dpaccount.ledger.stores.link import Link
 
-        return Link(url).pages("log", **chosen.as_json())
+        with closing(Link(url)) as link:
+            return link.pages("log", **chosen.as_json())
     with closing(Store.open(url)) as store, store.reading() as rows:
         check_linked(rows, 0)
         budget = budget_of(first_entry(rows))

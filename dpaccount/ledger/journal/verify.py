@@ -62,7 +62,8 @@ def verify(
     if served(url):
         from dpaccount.ledger.stores.link import Link
 
-        return dict(Link(url).ask("GET", "verify", head=head, since=since, first=first))
+        with closing(Link(url)) as link:
+            return dict(link.ask("GET", "verify", head=head, since=since, first=first))
     known = head if first is None else first if head in (None, since) else None
     with closing(Store.open(url)) as store, store.checked(every=True) as rows:
         if since is None:
