@@ -1,6 +1,7 @@
 """The commands `serve` and `token`."""
 
 import json
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -59,6 +60,8 @@ def serve(
         # Its own log would quote requests: the service writes a line for each.
         limits: Any = {"limit_concurrency": MOST, "timeout_graceful_shutdown": 90, "log_level": "critical"}
         config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, **limits)
+        # It stops in order, and then raises the signal again.
+        signal.signal(signal.SIGTERM, lambda *_: None)
         try:
             uvicorn.Server(config).run(sockets=[place])
         finally:

@@ -2,13 +2,17 @@
 
 import http.client
 import json
+import os
+import random
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,7 @@ from service.web import Service
 from tests.dpaccount.ledger.conftest import BUDGET
 from tests.dpaccount.ledger.postgres import PostgresServer
 
+NUMBERS = count(1)
 PEOPLE = {
     "ada": {},
     "bob": {},
@@ -97,20 +102,26 @@ class ServiceProcess:
 
     def __init__(self, served: Served, port: int = 0) -> None:
         self.served, self.port = served, port
+        self.log = served.file.with_name(f"service {next(NUMBERS)}.log")
         self.begin()
 
     def begin(self) -> None:
         words = ["--ledger", self.served.ledger, "--port", str(self.port), "--tokens", str(self.served.file)]
         code = "from dpaccount_packages import command; command()"
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", code, "serve", *words], stderr=subprocess.PIPE, text=True
-        )
-        first = self.process.stderr.readline()
-        self.port = json.loads(first)["port"]
-        self.lines: list[str] = []
-        threading.Thread(
-            target=lambda pipe: self.lines.extend(pipe), args=(self.process.stderr,), daemon=True
-        ).start()
+        with self.log.open("ab") as log:
+            before = log.tell()
+            self.process = subprocess.Popen([sys.executable, "-c", code, "serve", *words], stderr=log)
+        end = time.monotonic() + 120
+        while b"\n" not in (said := self.log.read_bytes()[before:]):
+            assert self.process.poll() is None, said.decode()
+            assert time.monotonic() < end, "it does not begin"
+            time.sleep(0.01)
+        self.port = json.loads(said.partition(b"\n")[0])["port"]
+
+    @property
+    def lines(self) -> list[str]:
+        """Return what all that were begun said."""
+        return self.log.read_text().splitlines()
 
     def end(self, how: int = signal.SIGTERM) -> int:
         self.process.send_signal(how)
@@ -142,13 +153,28 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 class CuttingProxy:
-    """Passes connections on, and cuts some: before the request arrives, or before its answer is back."""
+    """Passes connections on, and cuts some: before the request arrives, before its answer is back, or at any time."""
 
-    def __init__(self, ports: list[int], every: int = 5) -> None:
-        self.ports, self.every, self.count = ports, every, 0
+    def __init__(self, ports: list[int], every: int = 5, life: float | None = None) -> None:
+        self.ports, self.every, self.life, self.count = ports, every, life, 0
         self.place = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.port = self.place.getsockname()[1]
+        self.process = None
+
+    def in_thread(self) -> "CuttingProxy":
         threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def in_process(self) -> "CuttingProxy":
+        """Pass on in a forked process: clients that are forked later hold none of its connections."""
+        self.process = os.fork()
+        if not self.process:
+            try:
+                self._accept()
+            finally:
+                os._exit(1)
+        self.place.close()
+        return self
 
     def _accept(self) -> None:
         while True:
@@ -161,30 +187,40 @@ class CuttingProxy:
 
     def _pass(self, client: socket.socket, number: int) -> None:
         """Pass bytes on; of each `every` connections one is cut after its request, one within its request."""
-        with (
-            client,
-            suppress(OSError),
-            socket.create_connection(("127.0.0.1", self.ports[number % len(self.ports)])) as there,
-        ):
+        port = self.ports[number % len(self.ports)]
+        with client, suppress(OSError), socket.create_connection(("127.0.0.1", port)) as there:
             cut = {1: "answer", 2: "request"}.get(number % self.every)
             if cut == "request":
                 there.sendall(client.recv(150))
+                self._end(client, there)
                 return
+            if self.life is not None:
+                timer = threading.Timer(
+                    random.Random(number).uniform(0, self.life), self._end, (client, there)
+                )
+                timer.daemon = True
+                timer.start()
             back = threading.Thread(target=self._copy, args=(there, client, cut == "answer"), daemon=True)
             back.start()
             self._copy(client, there, cut=False)
             back.join()
 
-    @staticmethod
-    def _copy(one: socket.socket, other: socket.socket, cut: bool) -> None:
+    def _copy(self, one: socket.socket, other: socket.socket, cut: bool) -> None:
         with suppress(OSError):
             while chunk := one.recv(65536):
                 if cut:  # the service did it, and nobody hears
                     break
                 other.sendall(chunk)
-        for end in (one, other):
+        self._end(one, other)
+
+    @staticmethod
+    def _end(*ends: socket.socket) -> None:
+        for end in ends:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self.place.close()
+        if self.process:
+            os.kill(self.process, signal.SIGKILL)
+            os.waitpid(self.process, 0)

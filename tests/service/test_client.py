@@ -245,7 +245,7 @@ def test_a_service_that_is_away_is_waited_for_and_then_told(served, monkeypatch)
 def test_a_lost_answer_is_asked_again_and_found(served, monkeypatch):
     """Of five connections one is cut before its answer is back, one within its request."""
     monkeypatch.setattr(link, "FIRST_PAUSE", 0.001)
-    proxy = CuttingProxy([served.port])
+    proxy = CuttingProxy([served.port]).in_thread()
     # a new connection for every request, so that many are cut
     monkeypatch.setattr(link.Pool, "keep", lambda self, one, _: one.close())
     with closing(proxy), Ledger.open(f"http://127.0.0.1:{proxy.port}") as ledger:
@@ -273,7 +273,7 @@ def test_a_lost_answer_is_asked_again_and_found(served, monkeypatch):
 
 def test_a_reset_whose_answer_is_lost_is_not_asked_again(served, monkeypatch):
     monkeypatch.setenv("DPACCOUNT_TOKEN", served.secrets["officer"])
-    proxy = CuttingProxy([served.port], every=2)  # after its request, and every other within it
+    proxy = CuttingProxy([served.port], every=2).in_thread()  # after its request, and every other within it
     monkeypatch.setattr(link, "FIRST_PAUSE", 0.001)
     with closing(proxy), Ledger.open(served.url) as ledger:
         ledger._link._port, proxy.count = proxy.port, 0
