@@ -19,8 +19,14 @@ from dpaccount.errors import DpaccountError, InputError, LedgerError
 from dpaccount.ledger.balances.budget import one_line
 from dpaccount.ledger.balances.state import lineage, scope_name
 
-ARRANGING: Final = ("scope", "cohort", "reset", "forfeit")  #: what only a token made with --arrange may ask
-WHOLE: Final = ("cohort", "reset", "forfeit", "report")  #: what concerns all scopes
+ARRANGING: Final = (
+    "scope",
+    "cohort",
+    "grant",
+    "reset",
+    "forfeit",
+)  #: what only a token with --arrange may ask
+WHOLE: Final = ("cohort", "grant", "approve", "reset", "forfeit", "report")  #: what concerns all scopes
 _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, person TEXT NOT NULL, scope TEXT, until TEXT,"
     " arrange INTEGER NOT NULL, digest TEXT NOT NULL UNIQUE)"
@@ -48,7 +54,10 @@ class Token:
 
 
 def allowed(person: str, token: Token, what: str, scope: str | None) -> bool:
-    """Return whether a person with this token may ask for `what` in a scope (None: in the whole ledger)."""
+    """Return whether a person with this token may ask for `what` in a scope (None: in the whole ledger).
+
+    What the person may is for the ledger to say, whose entries are made by that person: this is asked before.
+    """
     if person != token.person or (what in ARRANGING and not token.arrange):
         return False
     return token.scope is None or (what not in WHOLE and token.scope in lineage(scope))

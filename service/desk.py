@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Optional
 from msgspec import UNSET, Meta, Raw, Struct, defstruct, to_builtins
 
 from audits.cli.options import day
+from audits.reports.review import report
 from dpaccount import proof
 from dpaccount.documents import canonical, parse_json
 from dpaccount.errors import InputError, LedgerError
@@ -18,7 +19,6 @@ from dpaccount.ledger.journal.log import LogFilter, log
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import Charge
-from dpaccount.ledger.review import report
 from dpaccount.noise.process import standing_for
 from dpaccount.plan.plan_file import read_plan
 from dpaccount.schemas.fields import BoundEnds, Closed, Count, Digest, Exact, Positive
@@ -69,17 +69,18 @@ Events = Annotated[Raw, Meta(description="A plan, as `dpaccount schema events` s
 Proof = Annotated[list[Any], Meta(description="A derivation, as certificates hold it: it is inferred anew.")]
 #: what the members of requests are, by name: parameters of `Ledger`'s methods
 MEMBERS: Final[dict[str, Any]] = {
-    **dict.fromkeys(("by", "cohort", "key", "name", "process", "purpose", "reason", "scope", "text"), Line),
-    **dict.fromkeys(("before", "count", "entry", "last", "rounds"), Positive),
+    **dict.fromkeys(("by", "cohort", "every", "key", "name", "person", "process"), Line),
+    **dict.fromkeys(("purpose", "reason", "scope", "text"), Line),
+    **dict.fromkeys(("before", "count", "entry", "last", "request", "rounds"), Positive),
     **dict.fromkeys(("since", "until"), str),
     **dict.fromkeys(("cover", "draws"), tuple[Positive, Positive]),
     **dict.fromkeys(("parts", "units"), Ranges),
     **dict.fromkeys(("delta", "epsilon"), Exact),
     **dict.fromkeys(("first", "head"), Digest),
-    **dict.fromkeys(("dry_run", "replay"), bool),
+    **dict.fromkeys(("approved", "dry_run", "grows", "replay"), bool),
     **dict.fromkeys(("lost", "plan"), Events),
     **{"after": int, "body": dict[str, Any], "certificate": tuple[Digest, Exact], "draw": DrawnPart},
-    **{"reads": Count, "theorem": Proof},
+    **{"may": list[Line], "reads": Count, "theorem": Proof},
 }
 CHOSEN: Final = "since until by scope"
 
@@ -115,7 +116,9 @@ class Asked:
     def members(self) -> type[Struct]:
         """Return the structure of its members."""
         members: list[Any] = [(name, MEMBERS[name]) for name in self.needs.split()]
-        members += [(name, Optional[MEMBERS[name]], None) for name in self.may.split()]  # noqa: UP045
+        for name in self.may.split():  # what is kept as it is read cannot be null, too
+            kind = MEMBERS[name] if MEMBERS[name] is Events else Optional[MEMBERS[name]]  # noqa: UP045
+            members.append((name, kind, None))
         title = "".join(word.title() for word in self.call.split("_"))
         return defstruct(f"{title}Members", members, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
@@ -138,8 +141,10 @@ ASKED: Final = (
     Asked("GET", "release", "keep", "run_state", "key", "", Any),
     Asked("PUT", "release", "keep", "keep_release", "body", "entry key"),
     Asked("GET", "releases", "read", "releases", "text", "", list[tuple[int, Any]]),
-    Asked("POST", "scopes", "scope", "set_scope", "name epsilon", "delta", Any),
-    Asked("POST", "cohorts", "cohort", "name_cohort", "name units", "", Any),
+    Asked("POST", "scopes", "scope", "set_scope", "name epsilon", "delta every", Any),
+    Asked("POST", "cohorts", "cohort", "name_cohort", "name units", "grows", Any),
+    Asked("POST", "grants", "grant", "grant", "person may", "scope until", Any),
+    Asked("POST", "approvals", "approve", "approve", "request", "approved", Any),
     Asked("POST", "reset", "reset", "reset", "reason", "", Any),
     Asked("POST", "forfeit", "forfeit", "forfeit", "reason", "lost", Any),
     Asked("GET", "show", "read", "show", "", "", LedgerAnswer),
@@ -263,6 +268,10 @@ class Desk:
     def _show(self, token: Token) -> Any:
         shown = self.ledger.show()
         seen = [one for one in shown["scopes"] if allowed(token.person, token, "read", one["scope"])]
+        if token.scope is not None:  # of others' rights and requests it says nothing
+            for name, whose in (("people", "person"), ("requests", "by")):
+                if name in shown:
+                    shown[name] = [one for one in shown[name] if one[whose] == token.person]
         return {**shown, "scopes": seen}
 
     def _log(self, token: Token, after: int = -1, scope: str | None = None, **chosen: str) -> Any:

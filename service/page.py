@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
+from audits.reports.review import report
 from dpaccount import __version__
 from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.ledger import Ledger
-from dpaccount.ledger.review import report
 from service.desk import ASKED, Asked, ServedCharge
 
 OTHERS = {"log": log, "report": report}  #: what is asked of a ledger and is no method of `Ledger`

@@ -496,7 +496,8 @@ def _release_entry(
 def _budget_around(before: Mapping[str, Any], after: Mapping[str, Any]) -> BudgetAround:
     """Return a ledger's budget, what is left, and what all had spent before and after a charge."""
     spent = {"before": before["spent"]["epsilon"], "after": after["spent"]["epsilon"]}
-    held = {name: after["budget"][name] for name in ("epsilon", "delta", "relation", "unit", "measure")}
+    names = ("epsilon", "delta", "relation", "unit", "measure", "life_epsilon")
+    held = {name: after["budget"][name] for name in names if name in after["budget"]}
     left = {name: amount for name, amount in after["remaining"].items() if name != "epsilon"}
     as_json = json.dumps({**held, **spent, "rest": after["remaining"]["epsilon"], "left": left})
     return convert(json.loads(as_json), BudgetAround)  # amounts are of a class of their own

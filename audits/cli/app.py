@@ -84,6 +84,8 @@ LEDGER_COMMANDS = {
     "repair": "ledger:repair",
     "forfeit": "ledger:forfeit",
     "grant": "ledger:grant",
+    "revoke": "ledger:revoke",
+    "approve": "ledger:approve",
 }
 WORK_COMMANDS = {"list": "work:work_list", "prune": "work:work_prune"}
 

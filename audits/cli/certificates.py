@@ -241,8 +241,8 @@ def _says_charge(claim: "Claim", *, again: bool) -> bool:
     from audits.api.dispatch import runs_apart
     from audits.certificate import make, release
     from audits.certificate.summary import cost_of
+    from audits.reports.terminal import room
     from audits.subjects.catalogue import subject_of
-    from dpaccount.ledger.answers import room
 
     with release.paying_ledger(claim) as ledger:
         shown = ledger.show()

@@ -15,11 +15,13 @@ from audits.cli.options import (
     Flag,
     Json,
     LedgerUrl,
+    Name,
     Number,
     Source,
     Text,
     Url,
     answered,
+    day,
     lines,
     next_step,
     number,
@@ -32,8 +34,10 @@ from audits.cli.options import (
     watching,
     whole,
 )
-from dpaccount.documents import parse_json
+from dpaccount.documents import parse_json, read_bytes, sha256
 from dpaccount.errors import InputError
+from dpaccount.ledger.balances.budget import NEVER, RENEWALS, one_line
+from dpaccount.ledger.balances.rights import MAY
 
 MEASURES = ("gdp", "pure", "approximate", "approximate-zcdp", "zcdp", "either")
 Digest = Annotated[str, Parameter(metavar="DIGEST")]
@@ -49,6 +53,8 @@ def init(  # noqa: PLR0913 - options
     measure: Annotated[str, one_of(*MEASURES)] = "approximate",
     life_epsilon: Number = None,
     life_delta: Number = None,
+    dataset: Text | None = None,
+    declaration: File | None = None,
     json_: Json = False,
 ) -> int:
     """Create a ledger with a budget; never replaces an existing one.
@@ -73,9 +79,13 @@ def init(  # noqa: PLR0913 - options
         A cap on all periods together, which no reset lifts.
     life_delta
         Its delta; by default that of the budget.
+    dataset
+        The name of the data, in words.
+    declaration
+        A file that declares them, such as a claim with its columns and bounds: its digest is noted.
     """
+    from audits.cli import answers
     from audits.reports.terminal import shown
-    from dpaccount.ledger import answers
     from dpaccount.ledger.ledger import init as create
 
     answer = create(
@@ -87,6 +97,8 @@ def init(  # noqa: PLR0913 - options
         measure=measure,
         life_epsilon=number(life_epsilon, "--life-epsilon"),
         life_delta=number(life_delta, "--life-delta"),
+        dataset="" if dataset is None else one_line("dataset", dataset),
+        declaration="" if declaration is None else f"sha256:{sha256(read_bytes(declaration))}",
     )
     show(answer, json_, lambda _: shown(answers.show(url)))
     next_step("dpaccount release CLAIM.toml, or dpaccount ledger charge")
@@ -128,7 +140,7 @@ def charge(  # noqa: PLR0913 - options
     dry_run
         Report what would happen, and charge nothing.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
     from dpaccount.schemas.fields import Confirmed
 
     place, named, confirmed = parse_json(source(events), events), None, None
@@ -177,7 +189,7 @@ def reserve(
     scope
         It must fit the cap of this scope, and of all above it.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
 
     place, times = parse_json(source(events), events), whole(rounds, "--rounds")
     done = answers.charged(
@@ -213,7 +225,7 @@ def use(
     by
         Who draws.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
 
     if parts is not None and count is not None:
         raise InputError("--parts and --count name parts twice", "give one of them")
@@ -238,7 +250,7 @@ def release(
     by
         Who returns them.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
 
     wanted = ranges_of(parts, "--parts")
     done = answers.taken(url, key, lambda ledger: ledger.return_parts(key, wanted, by=by), say)
@@ -251,12 +263,13 @@ def scope(
     *,
     epsilon: Number,
     delta: Number = None,
+    every: Annotated[str, one_of(*RENEWALS, NEVER)] | None = None,
     by: By | None = None,
     json_: Json = False,
 ) -> int:
     """Create a scope, or change its cap, never to less than is spent in it.
 
-    Example: `dpaccount ledger scope sqlite:///team.db team/analyst --epsilon .2`
+    Example: `dpaccount ledger scope sqlite:///team.db team/analyst --epsilon .2 --every month`
 
     Parameters
     ----------
@@ -266,15 +279,22 @@ def scope(
         Its cap: at least 0.
     delta
         Its cap: from 0 to 1 (default: the ledger's).
+    every
+        The cap holds anew every week, month or year (UTC); never ends that. The budget limits what a unit
+        loses in all of them.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
 
-    limits = required(epsilon, "--epsilon"), number(delta, "--delta")
-    return answered(answers.arranged(url, lambda ledger: ledger.set_scope(name, *limits, by), say), json_)
+    limits = required(epsilon, "--epsilon"), number(delta, "--delta"), by
+    return answered(
+        answers.arranged(url, lambda ledger: ledger.set_scope(name, *limits, every=every), say), json_
+    )
 
 
-def cohort(url: LedgerUrl, name: Text, *units: Text, by: By | None = None, json_: Json = False) -> int:
-    """Name ranges of units; the mapping is immutable once charged.
+def cohort(
+    url: LedgerUrl, name: Text, *units: Text, grows: Flag = False, by: By | None = None, json_: Json = False
+) -> int:
+    """Name ranges of units; the mapping is immutable once charged, or can only grow.
 
     Example: `dpaccount ledger cohort sqlite:///team.db adults 1-500 801-900`
 
@@ -284,13 +304,17 @@ def cohort(url: LedgerUrl, name: Text, *units: Text, by: By | None = None, json_
         Its name.
     units
         Its units, such as 1-500.
+    grows
+        More units may be given to it later, such as everybody who has joined so far.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
 
     covers = ranges_of(",".join(units) if units else None, "units")
     if covers is None:
         raise InputError("no units", "give ranges, such as 1-500 801-900")
-    return answered(answers.arranged(url, lambda ledger: ledger.name_cohort(name, covers, by), say), json_)
+    return answered(
+        answers.arranged(url, lambda ledger: ledger.name_cohort(name, covers, by, grows=grows), say), json_
+    )
 
 
 def reset(url: LedgerUrl, *, reason: Text, by: By | None = None, json_: Json = False) -> int:
@@ -303,7 +327,7 @@ def reset(url: LedgerUrl, *, reason: Text, by: By | None = None, json_: Json = F
     reason
         Why, in words.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
 
     return answered(answers.arranged(url, lambda ledger: ledger.reset(reason, by), say), json_)
 
@@ -332,7 +356,7 @@ def forfeit(
     nothing
         Nothing was lost, as in a planned move to another server.
     """
-    from dpaccount.ledger import answers
+    from audits.cli import answers
     from dpaccount.plan.plan_file import read_plan
 
     if (events is None) is not nothing:
@@ -406,29 +430,99 @@ def import_ledger(file: File, url: Url, *, json_: Json = False) -> int:
     return 0
 
 
-def grant(
-    url: Url, role: Text, *, read_only: bool = False, arrange: bool = False, json_: Json = False
+def grant(  # noqa: PLR0913 - options
+    url: Url,
+    name: Text,
+    *,
+    may: Annotated[list[str] | None, one_of(*MAY)] = None,
+    scope: Name | None = None,
+    until: Text | None = None,
+    by: By | None = None,
+    read_only: bool = False,
+    arrange: bool = False,
+    json_: Json = False,
 ) -> int:
-    """Allow a role of a PostgreSQL server to charge a ledger there, or with --read-only to read it.
+    """Let a person charge, ask, approve or arrange; or let a role of a PostgreSQL server use a ledger there.
 
-    Example: `dpaccount ledger grant "postgresql://owner@localhost/studies?ledger=clinic" ada`
+    Example: `dpaccount ledger grant sqlite:///team.db ada --may request --scope team --until 2027-06-30`
 
     Parameters
     ----------
     url
-        The ledger's URL, as its owner.
-    role
-        A role that the server knows.
+        The ledger's URL.
+    name
+        A person; without --may, --scope and --until on a server, a role that the server knows.
+    may
+        What the person may do there, besides what they may already (may be repeated; default: charge).
+    scope
+        Only in this scope and below.
+    until
+        The last day, such as 2027-06-30.
     read_only
-        Allow it to read only.
+        Allow the role to read only.
     arrange
-        Allow it also to make scopes, cohorts, resets and forfeits.
+        Allow the role also to make scopes, cohorts, resets, forfeits, grants and approvals.
     """
+    from audits.cli import answers
+    from dpaccount.ledger.stores.place import Address, address
     from dpaccount.ledger.stores.store import grant as give
 
-    give(url, role, read_only=read_only, arrange=arrange)
-    may = "read" if read_only else "charge and arrange" if arrange else "charge"
-    return answered({"role": role, "may": may}, json_)
+    chained = may or scope or until or isinstance(address(url), Address)
+    if chained and not (read_only or arrange):
+        rights, last = may or ["charge"], "" if until is None else str(day(until, "--until"))
+        return answered(
+            answers.arranged(
+                url, lambda one: one.grant(name, rights, scope=scope or "", until=last, by=by), say
+            ),
+            json_,
+        )
+
+    give(url, name, read_only=read_only, arrange=arrange)
+    allowed = "read" if read_only else "charge and arrange" if arrange else "charge"
+    return answered({"role": name, "may": allowed}, json_)
+
+
+def revoke(
+    url: LedgerUrl, name: Text, *, scope: Name | None = None, by: By | None = None, json_: Json = False
+) -> int:
+    """Take back what a person may do, in a scope or everywhere.
+
+    Example: `dpaccount ledger revoke sqlite:///team.db ada --by bo`
+
+    Parameters
+    ----------
+    name
+        The person.
+    scope
+        Only what was granted for this scope.
+    """
+    from audits.cli import answers
+    from dpaccount.ledger.balances.rights import EVERYWHERE
+
+    where = EVERYWHERE if scope is None else scope
+    return answered(answers.arranged(url, lambda one: one.grant(name, [], scope=where, by=by), say), json_)
+
+
+def approve(
+    url: LedgerUrl, entry: Number, *, refuse: Flag = False, by: By | None = None, json_: Json = False
+) -> int:
+    """Approve what another person asked for, who then repeats the command, once.
+
+    Example: `dpaccount ledger approve sqlite:///team.db 12 --by bo`
+
+    Parameters
+    ----------
+    entry
+        The entry that asks for it; `ledger show --json` lists those that wait.
+    refuse
+        Refuse it instead, or withdraw what you asked for.
+    """
+    from audits.cli import answers
+
+    number_of = whole(entry, "ENTRY") or 0
+    return answered(
+        answers.arranged(url, lambda one: one.approve(number_of, by, approved=not refuse), say), json_
+    )
 
 
 def verify(

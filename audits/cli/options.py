@@ -329,7 +329,7 @@ def ranges_of(text: str | None, option: str) -> list[tuple[int, int]] | None:
 
 def answered(answer: dict[str, Any] | Struct, json_: Json) -> int:
     """Print a ledger's answer; return its exit code."""
-    from dpaccount.ledger import answers
+    from audits.cli import answers
 
     show(answer, json_, lines)
     return answers.exit_code(answer)

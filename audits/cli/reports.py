@@ -80,7 +80,7 @@ def report(  # noqa: PLR0913 - options
         raise InputError(f"{option} is drawn on pages, and --format is {kind}", "leave one of them out")
     today = None
     if ledger is not None:
-        from dpaccount.ledger import answers
+        from audits.cli import answers
 
         today = answers.show(ledger)
     text_of = partial(_text, kind, today, [_part(each) for each in named])
@@ -94,8 +94,8 @@ def show_ledger(url: LedgerUrl, *, json_: Json = False) -> int:
 
     Example: `dpaccount ledger show sqlite:///team.db`
     """
+    from audits.cli import answers
     from audits.reports.terminal import shown
-    from dpaccount.ledger import answers
 
     show(answers.show(url), json_, shown)
     return 0
@@ -175,8 +175,8 @@ def ledger_report(  # noqa: PLR0913 - options
         Recompute totals, too, if the ledger has more than 200,000 entries.
     """
     from audits.reports import of_ledger
+    from audits.reports.review import report as reported
     from dpaccount.ledger.journal.log import LogFilter
-    from dpaccount.ledger.review import report as reported
 
     only = LogFilter(day(since, "--since"), day(until, "--until"), by, scope)
     kind = "json" if json_ else format_

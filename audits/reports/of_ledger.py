@@ -10,10 +10,9 @@ from audits.reports.pictures import Bar, strips
 from audits.reports.sections import Block, Section, table_block
 from audits.reports.standards import POINTS, SILENT
 from audits.reports.tables import rounded
-from audits.reports.terminal import NAMES
+from audits.reports.terminal import NAMES, renewing, room
 from dpaccount.documents import csv_text
 from dpaccount.exact import to_digits
-from dpaccount.ledger.answers import room
 from dpaccount.ledger.balances.step_functions import LAST_UNIT
 
 Report = dict[str, Any]
@@ -136,6 +135,9 @@ def _first(report: Report) -> tuple[Block, ...]:
 
 def _words(report: Report) -> Iterator[str]:
     budget, whole = report["budget"], report["scopes"][0]
+    if "dataset" in budget:
+        declared = f" (declared in {budget['declaration']})" if "declaration" in budget else ""
+        yield f"The data: {budget['dataset']}{declared}."
     yield (
         f"Who is protected: {budget['unit']}, under {budget['relation']}. Each may spend"
         f" ε = {budget['epsilon']} at δ = {budget['delta']} in a period (measure: {budget['measure']})."
@@ -154,6 +156,11 @@ def _words(report: Report) -> Iterator[str]:
             f"Life cap: no unit ever loses more than ε = {budget['life_epsilon']} at δ ="
             f" {budget['life_delta']} by this ledger, whatever is reset."
         )
+    for one in (scope for scope in report["scopes"] if "every" in scope):
+        yield (
+            f"The cap of {one['scope']} holds anew every {one['every']}: a unit may lose"
+            f" ε = {one['cap']['epsilon']} there in each, and in all of them no more than the budget."
+        )
     yield f"Replay: {replayed(report)}."
     if "only" in report:
         given = ", ".join(f"{name} {value}" for name, value in report["only"].items() if value is not None)
@@ -166,7 +173,7 @@ def _scopes(scopes: list[Report]) -> Block:
         (
             one["scope"] or "(all)",
             f"{one['unit']} ({one['relation']})",
-            f"ε {one['cap']['epsilon']}, δ {one['cap']['delta']}",
+            f"ε {one['cap']['epsilon']}, δ {one['cap']['delta']}{renewing(one)}",
             str(one["worst_unit"]),
             *(_spent(one[name]) for name in ("committed", "reserved", "spent")),
             room(one["remaining"]),

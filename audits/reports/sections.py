@@ -17,6 +17,7 @@ from audits.consistency.releases import unchecked
 from audits.reports import pictures
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
 from audits.reports.tables import released_tables
+from audits.reports.terminal import room
 from audits.reports.verified import programs
 from audits.reports.words import (
     NOT_COVERED,
@@ -41,7 +42,6 @@ from audits.reports.words import (
 )
 from dpaccount.checker.facts import ANYONE
 from dpaccount.exact import as_exact, to_digits
-from dpaccount.ledger.answers import room
 from dpaccount.schemas.certificate import Certificate
 from dpaccount.schemas.fields import titles
 
@@ -382,6 +382,8 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
         rest += f" (on its own, ε ≤ {to_digits(as_exact(ends['upper']), up=True)} at δ = {budget['delta']})"
     if budget["measure"] not in ("pure", "approximate"):
         rest += f". In {budget['measure']}, the ε of several charges do not simply add up"
+    if "life_epsilon" in budget:
+        promised += f", in a period, and ε = {budget['life_epsilon']} in all of them"
     return [
         ("The ledger's budget", f"{promised} ({budget['relation']}, measure: {budget['measure']})"),
         ("Spent before this release", spent("before")),

@@ -4,12 +4,14 @@ They are apart from the pages of reports, so that a command that prints them imp
 """
 
 import math
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from dpaccount.documents import plain, text_table
-from dpaccount.exact import to_digits
+from dpaccount.exact import in_digits, to_digits
 from dpaccount.ledger.entry import CERTIFIED
+from dpaccount.schemas.ledgers import MOST_MORE
 
 Report = dict[str, Any]
 LONGEST_KEY = 20  #: characters of a key that is shown
@@ -26,11 +28,22 @@ def shown(report: Report) -> str:
     whole = {**report, "scope": "(all)", "cap": budget}
     rows = [_scope_row(each) for each in (whole, *report["scopes"])]
     head = ["scope", "cap", "spent", "left", "", "most-exposed unit"]
-    about = f"{budget['unit']}, under {budget['relation']}, measure: {budget['measure']}"
+    about = f"{budget['dataset']}: " if "dataset" in budget else ""
+    about += f"{budget['unit']}, under {budget['relation']}, measure: {budget['measure']}"
     counted = f"charges {report['entries']}, refused {report['refused']}, resets {report['resets']}"
-    return (
-        f"{plain(about)}\n{text_table(head, rows)}\n{report['explained']}\n{counted}; head {report['head']}"
-    )
+    said = [plain(about), text_table(head, rows), report["explained"], *_people(report)]
+    return "\n".join([*said, f"{counted}; head {report['head']}"])
+
+
+def _people(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what people may do, and what they ask for, a line each."""
+    for one in report.get("people", ()):
+        where = f" in {one['scope']}" * bool(one["scope"]) + f" until {one['until']}" * bool(one["until"])
+        yield plain(f"{one['person']} may {one['may']}{where}")
+    for one in report.get("requests", ()):
+        about = ", ".join(f"{name} {one[name]}" for name in ("purpose", "scope", "reason") if name in one)
+        done = f"approved by {one['approved']}" if one["approved"] else "waits for an approval"
+        yield plain(f"entry {one['entry']}: {one['by']} asks for a {one['asks']} ({about}); {done}")
 
 
 def logged(lines: list[Report]) -> str:
@@ -66,6 +79,7 @@ def _scope_row(each: Report) -> list[str]:
     unspent = each["spent"]["epsilon"]["upper"] == 0 and not each["spent"].get("delta")
     if unspent and "life_remaining" not in each:
         left = limit  # as it was given: rounded down it would seem less
+    limit += renewing(each)
     share = float(each["spent"]["epsilon"]["upper"]) / max(float(Fraction(cap["epsilon"])), 1e-300)
     full = min(math.ceil(share * BAR), BAR) if share > 0 else 0
     return [
@@ -78,15 +92,79 @@ def _scope_row(each: Report) -> list[str]:
     ]
 
 
+def renewing(scope: Mapping[str, object]) -> str:
+    """Return how often the cap of a scope renews, and which week, month or year this is; or ""."""
+    return f" a {scope['every']} ({scope['period']})" if "every" in scope else ""
+
+
 def _ends(amounts: Report, *, up: bool) -> str:
     """Return ε and δ to four digits: of what is spent rounded up, of what is left rounded down.
 
     If no lower end is known of the ε that is left, these are the measure's amounts.
     """
     epsilon = amounts["epsilon"]["upper" if up else "lower"]
+    if epsilon is None:
+        epsilon = alone_costs(amounts)
     parts = [("ε", epsilon)]
     if "delta" in amounts and "rho" not in amounts:  # approximate zCDP has no δ that belongs to this ε
         parts.append(("δ", amounts["delta"]))
     if epsilon is None:
         parts = [(NAMES[name], amount) for name, amount in amounts.items() if name != "epsilon"]
     return ", ".join(f"{name} {to_digits(value, up=up, digits=4)}" for name, value in parts)
+
+
+def explained(shown: Report) -> str:
+    """Return in words how what is spent, what is left and the budget relate."""
+    measure, limit = shown["budget"]["measure"], shown["budget"]["epsilon"]
+    spent = in_digits(shown["spent"]["epsilon"]["upper"], 4, up=True)
+    sums = {
+        "gdp": "μ² adds up, ε does not",
+        "zcdp": "ρ adds up",
+        "approximate-zcdp": "ρ and δ add up",
+        "either": "μ², ρ and ε each add up",
+        "approximate": "ε and δ add up",
+    }.get(measure, "ε adds up")
+    more = f"another charge of {room(shown['remaining'])} fits"
+    sentence = f"charges cost ε {spent} of {limit}, and {more} ({sums})"
+    capped = _again(**shown["more_like_last"]) if "more_like_last" in shown else ""
+    if "life_remaining" in shown:
+        most, late = (shown["budget"][f"life_{name}"] for name in ("epsilon", "delta"))
+        at = f" at δ {late}" if late != shown["budget"]["delta"] else ""
+        left = room(shown["life_remaining"])
+        capped += f"; in its whole life a unit loses at most ε {most}{at}, of which {left} is left"
+    if not shown["resets"]:
+        return sentence + capped
+    life = in_digits(shown["life"]["epsilon"]["upper"], 4, up=True)
+    late = f" and δ {in_digits(shown['life']['delta'], 4, up=True)}" if measure == "approximate" else ""
+    of_life = f"over the ledger's life they cost ε {life}{late}, which is the guarantee"
+    return f"since the last reset, {sentence}; {of_life}{capped}"
+
+
+def _again(entry: int, charges: int) -> str:
+    """Return how many charges like the last one fit, as the end of a sentence."""
+    many = "no more charge" if not charges else f"{charges:,} more charge{'s' * (charges > 1)}"
+    least = "at least " if charges >= MOST_MORE else ""
+    return f"; {least}{many} like entry {entry} fit{'s' * (charges < 2)}"
+
+
+def room(remaining: Report) -> str:
+    """Return as text the cost up to which another charge fits every unit, rounded down."""
+    left = {name: in_digits(amount, 4, up=False) for name, amount in remaining.items()}
+    epsilon = in_digits(remaining["epsilon"]["lower"], 4, up=False)
+    if "pure" in left:
+        return f"μ² {left['mu_squared']}, or ρ {left['rho']}, or pure ε {left['pure']}"
+    first = f"ε {epsilon}"
+    if "rho" in left:
+        alone = alone_costs(remaining)
+        first = f"ρ {left['rho']}" + (f", by itself ε {in_digits(alone, 4, up=False)}," if alone else "")
+    return f"{first} and δ {left['delta']}" if "delta" in left else first
+
+
+def alone_costs(remaining: Mapping[str, Any]) -> float | None:
+    """Return the ε at the budget's δ that a ledger counts for ρ that is left, as the only charge; or None.
+
+    Not for approximate zCDP, where δ is spent, too.
+    """
+    upper = remaining["epsilon"]["upper"]
+    known = "rho" in remaining and "delta" not in remaining and isinstance(upper, float)
+    return upper * (1 - 1e-9) if known else None  # the ε that the ledger counts is known to 1e-12

@@ -240,6 +240,8 @@ def _mu2_of_pure(epsilon: Fraction) -> Fraction:
 
 def _gdp_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
     mu2 = total[0], total[0]
+    if epsilon > LARGE and delta and gaussian.epsilon_bound(delta, total[0]) <= epsilon:
+        return True  # at such an ε the curve itself cannot be told from 0
     return at_most(lambda bits: gaussian.delta_plain(epsilon, mu2, bits), delta)
 
 

@@ -9,9 +9,10 @@ thread waits forever, is charged twice, or gets a wrong result.
 """
 
 import copy
+import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
@@ -21,20 +22,21 @@ from msgspec import convert
 
 from dpaccount.errors import LedgerError, damaged
 from dpaccount.exact import printed, shown
-from dpaccount.ledger.balances import step_functions
-from dpaccount.ledger.balances.bodies import Part, Spending, formed, parts_of
+from dpaccount.ledger.balances import rights, step_functions
+from dpaccount.ledger.balances.bodies import Part, Spending, formed, parts_of, read_body
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.segment_tree import Opened, TooLargeError, marks_of, read_by, remember
 from dpaccount.ledger.balances.state import Over, Overlay, State, lineage, rows_of
-from dpaccount.ledger.entry import CERTIFIED, CHARGE, REFUSAL, RESERVATION, Entry
+from dpaccount.ledger.entry import CERTIFIED, CHARGE, REFUSAL, REQUEST, RESERVATION, Entry
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
 from dpaccount.ledger.requests import Charge, Request
 from dpaccount.ledger.stores.rows import MAX_CHARGES, Rows, again
 from dpaccount.noise import process
 
+STAMPED: Final = ("time", "salt", "role", "server", "by")  #: members of a body that say who made it and when
 PATIENCE: Final = 0.5  #: seconds after which a waiting thread checks without a notification
-SEARCHED = 4096  #: maximum nodes searched for a unit that exceeds a limit
+SEARCHED = 2**15  #: maximum nodes searched for a unit that exceeds a limit
 SEARCHED_TOGETHER = 64  #: the same for charges that are decided together
 
 Asked = tuple[Request, str | None]  #: a request, and its key
@@ -79,15 +81,26 @@ class Batch:
         if known is not None:
             try:
                 paid = same_charge(self._rows, known, request, self._budget.width)
+                if rights.people(self._state()) is not None and paid.facts.get("by") != request.facts.get(
+                    "by"
+                ):
+                    raise KeyTakenError(
+                        f"entry {known.number} with this key is another person's; use a new key"
+                    )
             except KeyTakenError as error:
                 return replace(self._answer(request, None, str(error)), taken=True)
             return replace(self._answer(paid, known.number), known=True)
         state, facts = self._state(), self._facts(request)
-        reason = self._tried(state, request, facts)
+        over, kind, body = None, *accepted(request, facts)
+        reason = None if rights.people(state) is None else read_body(kind, body).permit(state)
+        asks = reason == ""
+        if not reason:  # who may not charge is not told what others spent
+            reason, over = self._tried(state, request, facts)
+        if reason is None and asks:
+            return self._ask(request, kind, facts, body, dry_run=dry_run)
         if dry_run:
-            return self._answer(request, None, reason)
+            return replace(self._answer(request, None, reason), over=over)
         if reason is None:
-            kind, body = accepted(request, facts)
             if kind == RESERVATION:  # its open parts are recorded, too
                 state = self._state()
                 entries.apply(self._rows, state, self._budget, kind, body)
@@ -97,7 +110,24 @@ class Batch:
             body = entries.as_written({**facts, "key": key, "reason": reason})
             entry = self._rows.append(REFUSAL, body, self.totals.text)
         self.totals = self.totals.next(entry)
-        return self._answer(request, entry.number, reason)
+        return replace(self._answer(request, entry.number, reason), over=over)
+
+    def _ask(
+        self, request: Request, kind: str, facts: Mapping[str, object], body: str, *, dry_run: bool
+    ) -> Charge:
+        """Write down that a charge which takes an approval is asked for."""
+        what = "another person who may approve it must do so first"
+        if dry_run:
+            return self._answer(request, None, what)
+        asked = entries.as_written(request_for(kind, facts, json.loads(body)))
+        state = self._state()
+        entries.apply(self._rows, state, self._budget, REQUEST, asked)
+        entry = self._rows.append(REQUEST, asked, state.text)
+        state.nodes.keep(self._nodes)
+        self.totals = self.totals.next(entry)
+        return self._answer(
+            request, entry.number, f"entry {entry.number} asks for it; {what}, then repeat this"
+        )
 
     def _joins(self, asked: list[Asked]) -> list[bool]:
         """Return which are charges with a bound, no cohort and a new key, each key once."""
@@ -109,11 +139,13 @@ class Batch:
         return joins
 
     def _accepted_together(self, run: list[Asked]) -> list[Charge] | None:
-        """Accept charges of one scope and year if all fit together; only the last gets a root."""
+        """Accept charges of one scope and day if all fit together; only the last gets a root."""
         state = self._state()
+        if rights.people(state) is not None:
+            return None
         all_facts = [self._facts(request) for request, _ in run]
         where = [convert(facts, Spending) for facts in all_facts]
-        if len({(one.scope, one.year) for one in where}) > 1:
+        if len({(one.scope, one.time[:10]) for one in where}) > 1:
             return None
         try:
             where[0].charge(state, [request.steps or [] for request, _ in run], self._bodies)
@@ -130,20 +162,21 @@ class Batch:
         state.nodes.keep(self._nodes)
         return charges
 
-    def _tried(self, state: State, request: Request, facts: dict[str, Any]) -> str | None:
-        """Add a request to `state`; return why it is refused, or None if it fits."""
+    def _tried(self, state: State, request: Request, facts: dict[str, Any]) -> tuple[str | None, Over | None]:
+        """Add a request to `state`; return why it is refused, and by which limit, or None if it fits."""
         if request.steps is None:
             able = " or ".join(request.takers)
             right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
-            return f"the charge has no bound in this ledger's measure, {self._budget.measure.name} ({right})"
+            measure = self._budget.measure.name
+            return f"the charge has no bound in this ledger's measure, {measure} ({right})", None
         try:
             convert(facts, Spending).charge(state, [request.steps], self._bodies)
         except TooLargeError:
             limit = shown(self._budget.epsilon)
-            return f"the charge would bring a unit beyond any budget, and the budget's ε is {limit}"
-        reason = refusal(state.over(self._budget, facts.get("scope"), SEARCHED))
+            return f"the charge would bring a unit beyond any budget, and the budget's ε is {limit}", None
+        over = state.over(self._budget, facts.get("scope"), SEARCHED)
         less = "; such plans add up to less in a ledger made with --measure gdp" if request.takers else ""
-        return reason and reason + less
+        return None if over is None else refusal(over) + less, over
 
     def store(self) -> Totals:
         """Store the balances after all accepted charges; return the totals."""
@@ -191,7 +224,7 @@ class ToCharge:
             facts = [request.facts for request, _ in self.requests]
             scopes = {f"scope {name}" for one in facts for name in lineage(one.get("scope"))}
             cohorts = {f"cohort {one['cohort']}" for one in facts if "cohort" in one}
-            nodes |= rows_of({"period", "year", *scopes, *cohorts})
+            nodes |= rows_of({"period", "year", "people", *scopes, *cohorts})
         return nodes
 
     def fails(self, error: Exception) -> None:
@@ -277,6 +310,12 @@ class Group:
                 job.done = True
 
 
+def request_for(kind: str, facts: Mapping[str, object], body: Mapping[str, object]) -> dict[str, object]:
+    """Return the body that asks for an entry of this kind, by who would make it."""
+    own = {name: facts[name] for name in STAMPED if name in facts}
+    return {**own, "asks": kind, "facts": {name: body[name] for name in body if name not in STAMPED}}
+
+
 def accepted(request: Request, facts: dict[str, Any]) -> tuple[str, str]:
     """Return kind and body of the entry of an accepted request, a charge or a reservation."""
     if request.parts is None:
@@ -323,15 +362,14 @@ def _pays(paid: list[Part], costs: list[Part], width: int) -> bool:
     return True
 
 
-def refusal(over: Over | None) -> str | None:
-    """Return why a charge that would exceed the limit `over` is refused; None if there is none."""
-    if over is None:
-        return None
-    whose, budget, unit, total = over
+def refusal(over: Over) -> str:
+    """Return why a charge that would exceed the limit `over` is refused."""
+    whose, budget, unit, total = over[:4]
     named = budget.named(total)
     sums = ", ".join(f"{name} {amount}" for name, amount in named.items())
-    epsilon = printed(budget.measure.enclosure(total, budget.delta).upper, up=True)
-    at = sums if epsilon == "inf" else f"ε {epsilon} at δ {shown(budget.delta)} ({sums})"
+    epsilon = named.get("epsilon") or printed(budget.measure.enclosure(total, budget.delta).upper, up=True)
+    known = "" if [*named] == ["epsilon"] else f" ({sums})"
+    at = sums if epsilon == "inf" else f"ε {epsilon} at δ {shown(budget.delta)}{known}"
     limit = f"ε {shown(budget.epsilon)}" + (f" at δ {shown(budget.delta)}" if epsilon == "inf" else "")
     share = {"approximate": 1, "approximate-zcdp": 2}.get(budget.measure.name)  # of δ, which adds up
     if share and total[1] > budget.delta / share:
@@ -339,4 +377,6 @@ def refusal(over: Over | None) -> str | None:
         if share == 1 and total[0] > budget.epsilon:
             at = f"ε {named['epsilon']} and {at}"
             limit = f"ε {shown(budget.epsilon)} and {limit}"
+    if not unit:  # of what is spent in different measures none says what one unit has spent
+        return f"too many units differ to tell that none comes beyond {whose.format(limit)}: the most is {at}"
     return f"the charge would bring unit {unit} to {at}, beyond {whose.format(limit)}"

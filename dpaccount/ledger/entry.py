@@ -2,7 +2,8 @@
 
 A ledger is a list of entries, numbered from 0.  Entry 0 is the budget.  The others are charges and
 refusals; a charge's marks that drawing began and that its release is kept; scopes, cohorts, resets
-and forfeits; reservations, and marks that parts of them were drawn or returned.  The last entry of
+and forfeits; reservations, and marks that parts of them were drawn or returned; what people may do, what
+they ask for and what is approved.  The last entry of
 a commit holds the root of all balances, so the next charge that reads a changed balance detects it.
 A copy of the head (the last digest) elsewhere detects any later change; without one, an attacker
 who rewrites every entry, all balances and the head leaves no trace.
@@ -26,11 +27,21 @@ ROUNDS: Final = "rounds"  #: parts of a reservation are drawn
 RETURN: Final = "return"
 RESET: Final = "reset"
 FORFEIT: Final = "forfeit"  #: charges what may have been lost; undrawn charges close
+GRANT: Final = "grant"  #: what a person may do in a scope; nothing, if it is revoked
+REQUEST: Final = "request"
+APPROVAL: Final = "approval"  #: of a request, or that it is refused
 
-ARRANGING: Final = (SCOPE, COHORT, RESET, FORFEIT)  #: kinds that a server lets only some roles write
+ARRANGING: Final = (
+    SCOPE,
+    COHORT,
+    RESET,
+    FORFEIT,
+    GRANT,
+    APPROVAL,
+)  #: kinds that a server lets only some roles write
 TAKING: Final = (RESERVATION, ROUNDS, RETURN)
 MOVING: Final = (*TAKING, RESET)  #: kinds that always change the register
-CHANGING: Final = (CHARGE, *TAKING, *ARRANGING)  #: kinds that change the state
+CHANGING: Final = (CHARGE, REQUEST, *TAKING, *ARRANGING)  #: kinds that change the state
 KINDS: Final = (BUDGET, REFUSAL, DRAWING, RELEASE, *CHANGING)  #: every kind that there is
 
 #: facts of a charge: a certificate's digest, the ε that it confirms

@@ -27,14 +27,14 @@ from dpaccount.exact import Exact, exact_argument
 from dpaccount.forks import unforked
 from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import requests
-from dpaccount.ledger.balances import ranges
-from dpaccount.ledger.balances.bodies import formed
-from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, budget, one_line, write_limit
+from dpaccount.ledger.balances import ranges, rights
+from dpaccount.ledger.balances.bodies import formed, read_body
+from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, OF_DATA, budget, one_line, renewal, write_limit
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.segment_tree import nothing
 from dpaccount.ledger.balances.state import cohort_name, scope_name
 from dpaccount.ledger.balances.step_functions import Cover, most
-from dpaccount.ledger.charging import Asked, Batch, Group, KeyTakenError, ToCharge
+from dpaccount.ledger.charging import Asked, Batch, Group, KeyTakenError, ToCharge, request_for
 from dpaccount.ledger.entry import ORIGIN, Entry, seal
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
@@ -56,7 +56,7 @@ T = TypeVar("T")
 Taken = tuple[int | None, Ranges]  #: the entry's number (None if no part was left), and its parts
 
 
-def init(
+def init(  # noqa: PLR0913 - what entry 0 holds
     url: str,
     *,
     epsilon: Exact,
@@ -66,16 +66,23 @@ def init(
     measure: str = DEFAULT_MEASURE,
     life_epsilon: Exact | None = None,
     life_delta: Exact | None = None,
+    dataset: str = "",
+    declaration: str = "",
 ) -> dict[str, Any]:
     """Create a ledger at `url` with a budget and return what `Ledger.show` returns.
 
     0 <= `epsilon` <= 10^300 (10^6 for "either"), 0 <= `delta` < 1; `unit` names what is protected
     ("person"), `relation` the adjacency, `measure` (one of `MEASURES`) how charges add up.  The budget
     is that of a period, which a reset ends; `life_epsilon` and `life_delta` (by default `delta`) cap all
-    periods together, for ever.  Raises `LedgerError` if the ledger exists, `InputError` for an invalid
-    budget.
+    periods together, for ever.  `dataset` names the data, `declaration` is a digest of what is declared
+    of them: of rows it would be a fact about them.  Raises `LedgerError` if the ledger exists,
+    `InputError` for an invalid budget.
     """
     limits = budget(epsilon, delta, unit, relation, measure, (life_epsilon, life_delta))
+    for name, said in zip(OF_DATA, (dataset, declaration), strict=True):
+        if said:
+            one_line(name, said)
+    limits = replace(limits, dataset=dataset, declaration=declaration)
 
     def first(stamp: Mapping[str, str]) -> Entry:
         body, root = entries.as_written({**limits.as_origin(), **stamp}), nothing(limits.width).text
@@ -124,8 +131,16 @@ class Ledger:
         life_delta: Exact | None = None,
     ) -> "Ledger":
         """Create a ledger with a budget, as `init` does, and open it; raises as `init` does."""
-        life = {"life_epsilon": life_epsilon, "life_delta": life_delta}
-        init(url, epsilon=epsilon, delta=delta, unit=unit, relation=relation, measure=measure, **life)
+        init(
+            url,
+            epsilon=epsilon,
+            delta=delta,
+            unit=unit,
+            relation=relation,
+            measure=measure,
+            life_epsilon=life_epsilon,
+            life_delta=life_delta,
+        )
         return cls.open(url)
 
     @classmethod
@@ -202,9 +217,7 @@ class Ledger:
     ) -> Charge:
         """Charge as `charge` does, `by` somebody, without a receipt: the noise is drawn elsewhere."""
         request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
-        if by is not None:
-            request = replace(request, facts={**request.facts, "by": one_line("name of who charges", by)})
-        return self._decide(request, key, dry_run=dry_run)
+        return self._decide(request if by is None else request.made_by(by), key, dry_run=dry_run)
 
     def decision(self, theorem: "Theorem", purpose: str, cover: Cover | None, scope: str | None) -> Charge:
         """Return what `charge` would decide, with its entry's amounts; nothing is written."""
@@ -297,6 +310,8 @@ class Ledger:
         return charge
 
     def _decide_all(self, pairs: list[Asked], *, dry_run: bool = False) -> list[Charge]:
+        if self._store.by is not None:
+            pairs = [(request.made_by(self._store.by), key) for request, key in pairs]
         for _, key in pairs:
             if key is not None:
                 one_line("key", key)
@@ -474,28 +489,43 @@ class Ledger:
     # -------------------------------------------------------------- for teams: one entry each
 
     def set_scope(
-        self, name: str, epsilon: Exact, delta: Exact | None = None, by: str | None = None
+        self,
+        name: str,
+        epsilon: Exact,
+        delta: Exact | None = None,
+        by: str | None = None,
+        *,
+        every: str | None = None,
     ) -> Entry:
         """Create the scope `name` ("team/ada" is below "team") or change its cap; return the entry.
 
         A charge in it must fit its cap (`epsilon`, `delta`; by default δ is the ledger's) and those
-        of all scopes above it.  Raises `BudgetError` for a cap below what is spent in it.
+        of all scopes above it.  `every` "week", "month" or "year" (UTC) the cap holds anew, "never"
+        it does not; None leaves that as it is.  A unit's loss in all of them is limited by the budget
+        alone.  Raises `BudgetError` for a cap below what is spent in it.
         """
         limits = {
             "epsilon": write_limit(exact_argument("epsilon", epsilon)),
             "delta": write_limit(self.budget.delta if delta is None else exact_argument("delta", delta)),
         }
-        return self._arrange(kinds.SCOPE, {"scope": scope_name(name), **limits}, by)
+        renews = {} if every is None else {"every": renewal(every)}
+        return self._arrange(kinds.SCOPE, {"scope": scope_name(name), **limits, **renews}, by)
 
     def check_scope(self, name: str) -> None:
         """Raise `InputError` if there is no such scope."""
         with self._store.reading() as rows:
             self._totals(rows).state(rows.node).existing_scope(scope_name(name))
 
-    def name_cohort(self, name: str, units: list[Cover], by: str | None = None) -> Entry:
-        """Define a cohort, as ranges of units; once charged it cannot change.  Return the entry."""
-        joined = ranges.joined(units)
-        return self._arrange(kinds.COHORT, {"cohort": cohort_name(name), "units": joined}, by)
+    def name_cohort(
+        self, name: str, units: list[Cover], by: str | None = None, *, grows: bool = False
+    ) -> Entry:
+        """Define a cohort, as ranges of units; once charged it cannot change.  Return the entry.
+
+        One that `grows` can be given more units then, such as everybody who has joined so far.
+        """
+        more = {"grows": True} if grows else {}
+        facts = {"cohort": cohort_name(name), "units": ranges.joined(units), **more}
+        return self._arrange(kinds.COHORT, facts, by)
 
     def units_of(self, name: str) -> list[Cover]:
         """Return a cohort's ranges of units; raises `InputError` if there is none."""
@@ -544,6 +574,29 @@ class Ledger:
         """Return a reservation's entry number and its open parts: neither drawn nor returned."""
         with self._store.reading() as rows:
             return self._left(rows, self._totals(rows), key)
+
+    def grant(
+        self,
+        person: str,
+        may: Sequence[str],
+        *,
+        scope: str = "",
+        until: str = "",
+        by: str | None = None,
+    ) -> Entry:
+        """Let a person do this, too, in a scope ("": everywhere) until a day; return the entry.
+
+        `may` is of "charge", "request", "approve" and "arrange" (`dpaccount.ledger.balances.rights`);
+        none of them takes all back there, and in the scope "*" everywhere.  The first grant names one
+        who may arrange.  Raises `BudgetError` where `by` may not; an entry of the kind "request" awaits
+        approval.
+        """
+        facts = {"person": person, "may": list(may), "scope": scope, "until": until}
+        return self._arrange(kinds.GRANT, facts, by)
+
+    def approve(self, request: int, by: str | None = None, *, approved: bool = True) -> Entry:
+        """Approve the request of an entry, for its author to make once, or refuse it; return the entry."""
+        return self._arrange(kinds.APPROVAL, {"request": request, "approved": approved}, by)
 
     def reset(self, reason: str, by: str | None = None) -> Entry:
         """Begin a period, in which only open parts of reservations are spent; return the entry.
@@ -641,10 +694,14 @@ class Ledger:
         return entry.number, [] if record is None else record.open
 
     def _append(self, rows: Rows, totals: Totals, kind: str, facts: dict[str, Any], by: str | None) -> Entry:
-        """Append an entry that changes the balances."""
+        """Append an entry that changes the balances, or asks for it if it takes two people."""
+        by = self._store.by if by is None else by
         user = {} if by is None else {"by": one_line("name of who asks", by)}
-        body = entries.as_written(entries.stamped({**facts, **user}, rows.stamp))
-        state = totals.state(rows.node)
+        made = entries.stamped({**facts, **user}, rows.stamp)
+        state, wanted = totals.state(rows.node), read_body(kind, entries.as_written(made))
+        if rights.people(state) is not None and wanted.takes_two(state) and not wanted.was_asked(state):
+            kind, made = kinds.REQUEST, request_for(kind, made, made)
+        body = entries.as_written(made)
         entries.apply(rows, state, self.budget, kind, body)
         state.keep(rows)
         return rows.append(kind, body, state.text)

@@ -5,6 +5,7 @@ what it draws.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 
 ERRORS: Final = {"budget": BudgetError, "input": InputError, "key": KeyTakenError, "receipt": ReceiptError}
 PATHS: Final = {
-    **{kinds.SCOPE: "scopes", kinds.COHORT: "cohorts", kinds.RESET: "reset"},
+    **{kinds.SCOPE: "scopes", kinds.COHORT: "cohorts", kinds.GRANT: "grants", kinds.APPROVAL: "approvals"},
+    kinds.RESET: "reset",
     **{kinds.ROUNDS: "draw", kinds.RETURN: "return"},
 }
 
@@ -45,7 +47,7 @@ class RemoteLedger(Ledger):
         self._link = Link(url)
         self._known = self._nothing_known()
         try:
-            self.budget = _budget(**self._get("show")["budget"])
+            self.budget = _budget(dict(self._get("show")["budget"]))
         except BaseException as error:
             self._link.close()
             if isinstance(error, KeyError | TypeError):
@@ -173,8 +175,8 @@ class RemoteLedger(Ledger):
     # -------------------------------------------------------------- for teams
 
     def _arrange(self, kind: str, facts: Mapping[str, object], by: str | None) -> Entry:
-        named = {"name" if what in ("scope", "cohort") else what: fact for what, fact in facts.items()}
-        return Entry(**self._post(PATHS[kind], named, by, again=kind != kinds.RESET))
+        named = {"name" if what == kind else what: fact for what, fact in facts.items() if fact != ""}
+        return Entry(**self._post(PATHS[kind], named, by, again=False))
 
     def forfeit(self, lost: Plan | None, reason: str, by: str | None = None) -> Entry:
         """Charge an upper bound of what was lost."""
@@ -216,10 +218,10 @@ class RemoteLedger(Ledger):
         return self._get("verify")
 
 
-def _budget(
-    *, measure: str, life_epsilon: str | None = None, life_delta: str | None = None, **named: str
-) -> Budget:
-    return budget(**named, name=measure, life=(life_epsilon, life_delta))
+def _budget(told: dict[str, str]) -> Budget:
+    of_life = told.pop("life_epsilon", None), told.pop("life_delta", None)
+    dataset, declaration, name = told.pop("dataset", ""), told.pop("declaration", ""), told.pop("measure")
+    return replace(budget(**told, name=name, life=of_life), dataset=dataset, declaration=declaration)
 
 
 def _request() -> str:

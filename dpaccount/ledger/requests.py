@@ -20,6 +20,7 @@ from dpaccount.exact import Enclosure
 from dpaccount.forks import cached_property, unforked
 from dpaccount.ledger.balances import ranges
 from dpaccount.ledger.balances.budget import Budget, one_line
+from dpaccount.ledger.balances.state import Over
 from dpaccount.ledger.balances.step_functions import LAST_UNIT, MOST_PARTS, Cover, Step, spent_on, total, zero
 from dpaccount.ledger.entry import CERTIFIED
 from dpaccount.plan.event_base import Event
@@ -65,6 +66,10 @@ class Request:
             return self
         return replace(self, facts={**self.facts, **named}, digest=digest([self.digest, named]))
 
+    def made_by(self, by: str) -> "Request":
+        """Return the same request by this person, unless it names one."""
+        return replace(self, facts={"by": one_line("name of who charges", by), **self.facts})
+
     def naming(self, certificate: Certificate | None) -> "Request":
         """Return the same request, whose entry names a certificate of what it costs."""
         if certificate is None:
@@ -80,7 +85,8 @@ class Charge:
 
     `spends` holds the amounts at the worst unit, or None if the measure has no bound.  `reason` is
     None unless it is refused; `known`: the key was charged before, and nothing is charged now; `taken`:
-    the key belongs to a different charge.  `certificate` is the digest that its entry names.
+    the key belongs to a different charge.  `certificate` is the digest that its entry names, and
+    `over` the limit that a refused one would exceed.
     """
 
     entry: int | None
@@ -91,6 +97,7 @@ class Charge:
     known: bool = False
     taken: bool = False
     certificate: str | None = None
+    over: Over | None = None
 
     @cached_property
     def epsilon(self) -> Enclosure:

@@ -5,16 +5,22 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from msgspec import structs
+
 from dpaccount.accounting.measures import Amounts
+from dpaccount.errors import damaged
 from dpaccount.exact import shown
-from dpaccount.ledger.balances.budget import Budget
-from dpaccount.ledger.balances.segment_tree import SpentTree
-from dpaccount.ledger.balances.state import State
+from dpaccount.ledger.balances import rights
+from dpaccount.ledger.balances.bodies import read_body, renew, spent_by
+from dpaccount.ledger.balances.budget import Budget, period_name
+from dpaccount.ledger.balances.segment_tree import SpentTree, TooLargeError
+from dpaccount.ledger.balances.state import Asked, State
 from dpaccount.ledger.balances.step_functions import zero
-from dpaccount.ledger.entry import CHARGE, REFUSAL, RESERVATION, RESET
+from dpaccount.ledger.entry import CHARGE, REFUSAL, RESERVATION
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
 from dpaccount.ledger.stores.rows import Rows
+from dpaccount.schemas.ledgers import MOST_MORE
 
 Shown = dict[str, Any]
 
@@ -23,22 +29,87 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
     """Return the result of `Ledger.show`; `spent` and `remaining` are those of the period."""
     state = totals.state(rows.node)
     tree, year = state.period_tree(), state.year_tree(int(entries.now()[:4]))
-    spent, life = tree.root.peak, amounts(budget, state.life.peak)
-    whole = budget.of_life
+    if state.over(budget, None) is not None:
+        raise damaged("more is spent than the ledger's budget, or its life cap, allows")
+    spent, life = tree.root.peak, amounts(budget.of_life or budget, state.life.peak)
+    whole, again = budget.of_life, more_like_last(rows, totals, budget)
     return {
         "budget": budget.as_json(),
         "spent": amounts(budget, spent),
         "remaining": amounts(budget, room(budget, state), up=False),
         "worst_unit": worst_unit(budget, tree),
         "period": amounts(budget, spent),
-        "year": life if year is None else amounts(budget, year.root.peak),
+        "year": amounts(budget, state.life.peak if year is None else year.root.peak),
         "life": life,
         **({"life_remaining": amounts(whole, whole.room(state.life.peak), up=False)} if whole else {}),
-        "resets": rows.count(RESET),
-        "scopes": [scope(*one) for one in scopes(state, budget)],
+        **({} if again is None else {"more_like_last": {"entry": again[0], "charges": again[1]}}),
+        "resets": state.period_number,
+        "scopes": [scope(*one) for one in scopes(rows, state, budget)],
+        **_people(rows, state),
         "entries": rows.count(CHARGE) + rows.count(RESERVATION),
         "refused": rows.count(REFUSAL),
         "head": totals.at.digest,
+    }
+
+
+def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> tuple[int, int] | None:
+    """Return the last charge's entry, and how many more like it fit, counted up to `MOST_MORE`.
+
+    None if nothing was charged, or it cost nothing.
+    """
+    last = rows.last_spending()
+    steps = [] if last is None else spent_by(last, budget.width)
+    if last is None or not any(any(amounts) for _, amounts in steps):
+        return None
+    where = read_body(last.kind, last.body)
+
+    def fits(times: int) -> bool:
+        state = totals.state(rows.node)
+        scaled = [(unit, tuple(times * one for one in amounts)) for unit, amounts in steps]
+        renew(state, where.scope, entries.now(), lambda number: entries.body_of(rows, number))
+        try:
+            state.spend([scaled], where.scope)
+        except TooLargeError:
+            return False
+        return state.over(budget, where.scope) is None
+
+    low, high = 0, 1
+    while high < MOST_MORE and fits(high):
+        low, high = high, min(4 * high, MOST_MORE)
+    if low < high == MOST_MORE and fits(high):
+        low = high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return last.number, low
+
+
+def _people(rows: Rows, state: State) -> dict[str, object]:
+    """Return what people may do and what is asked for; nothing of a ledger without rights."""
+    known = rights.people(state)
+    if known is None:
+        return {}
+    people = sorted(known.grants, key=lambda one: (one.person, one.scope, one.may))
+    asked = (one for name, one in state.register.items() if name.startswith("asked "))
+    return {
+        "people": [structs.asdict(one) for one in people],
+        "requests": [_request(rows, one) for one in sorted(asked, key=lambda one: one.entry)],
+    }
+
+
+def _request(rows: Rows, asked: Asked) -> dict[str, object]:
+    """Return who asks for what, and who has approved it (None: nobody yet)."""
+    entry = rows.entry(asked.entry)
+    facts = {} if entry is None else entries.facts_of(entry)
+    wanted = {name: facts.get("facts", {}).get(name) for name in ("purpose", "scope", "reason", "person")}
+    about = {name: value for name, value in wanted.items() if value is not None}
+    by = facts.get("by") or facts.get("role")
+    return {
+        "entry": asked.entry,
+        "by": by,
+        "asks": facts.get("asks"),
+        **about,
+        "approved": asked.approved or None,
     }
 
 
@@ -51,28 +122,38 @@ def room(budget: Budget, state: State) -> Amounts:
 
 
 def amounts(budget: Budget, spent: Amounts, *, up: bool = True) -> Shown:
-    """Return amounts by name, and their ε at the budget's δ; rounded up, or if not `up` down."""
+    """Return amounts by name, and their ε at the budget's δ; rounded up, or if not `up` down.
+
+    Where δ itself adds up, and sums of several periods exceed the budget's, ε is that beside the sum of δ.
+    """
     cost = budget.measure.enclosure if up else budget.measure.left
-    return {**budget.named(spent, up=up), "epsilon": cost(spent, budget.delta).as_amount()}
+    beside = spent[1] if budget.measure.name == "approximate" else Fraction(0)
+    return {**budget.named(spent, up=up), "epsilon": cost(spent, max(budget.delta, beside)).as_amount()}
 
 
-def scopes(state: State, budget: Budget) -> Iterator[tuple[str, Budget, SpentTree]]:
-    """Yield the name, the limits and the tree of every scope, sorted by name."""
-    records = {name: record for name, record in state.register.items() if name.startswith("scope ")}
-    for name, record in sorted(records.items()):
-        yield (
-            name.removeprefix("scope "),
-            budget.capped(record.epsilon, record.delta),
-            state.scope_tree(record),
-        )
+def scopes(
+    rows: Rows, state: State, budget: Budget
+) -> Iterator[tuple[str, Budget, SpentTree, dict[str, str]]]:
+    """Yield the name, the limits and the tree of every scope, sorted by name, as a charge now finds them.
+
+    The last says how often the cap renews, and which week, month or year this is.
+    """
+    names = [name for name, _ in state.register.items() if name.startswith("scope ")]
+    for name in sorted(one.removeprefix("scope ") for one in names):
+        renew(state, name, entries.now(), lambda number: entries.body_of(rows, number))
+        record = state.existing_scope(name)
+        renews = {"every": record.every, "period": period_name(record.every, record.began)}
+        limits = budget.capped(record.epsilon, record.delta)
+        yield name, limits, state.scope_tree(record), renews if record.every else {}
 
 
-def scope(name: str, limits: Budget, tree: SpentTree) -> Shown:
+def scope(name: str, limits: Budget, tree: SpentTree, renews: dict[str, str]) -> Shown:
     """Return a scope's cap, and what is spent in this period and remains under that cap alone."""
     spent = tree.root.peak
     return {
         "scope": name,
         "cap": cap(limits),
+        **renews,
         "spent": amounts(limits, spent),
         "remaining": amounts(limits, limits.room(spent), up=False),
         "worst_unit": worst_unit(limits, tree),

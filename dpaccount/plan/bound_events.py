@@ -7,7 +7,7 @@ from flint import arb
 
 from dpaccount.errors import InputError
 from dpaccount.exact import exact_argument, shown
-from dpaccount.numerics.closed.group_privacy import chained
+from dpaccount.forks import unforked
 from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.plan.event_base import (
     NO_OFFSET,
@@ -40,6 +40,8 @@ class Approximate(Event):
 
     def for_group(self, k: int) -> Event:
         """Return (kε, δ(e^{kε} − 1)/(e^ε − 1)) (Vadhan 2017)."""
+        with unforked():  # charges of single units do not need it
+            from dpaccount.numerics.closed.group_privacy import chained
         return replace(self, epsilon=k * self.epsilon, delta=chained(self.epsilon, self.delta, k))
 
 

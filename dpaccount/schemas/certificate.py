@@ -191,6 +191,7 @@ class BudgetAround(Closed, frozen=True):
     after: EpsilonEnds
     rest: EpsilonEnds
     left: AmountsLeft | Absent = UNSET  #: older certificates have none
+    life_epsilon: Number | Absent = UNSET  #: of a life cap, which may leave less than the budget
 
 
 class MadeRelease(Closed, frozen=True):

@@ -36,6 +36,45 @@ class LedgerBudget(Struct, frozen=True):
     measure: str
     life_epsilon: Exact | Absent = UNSET
     life_delta: Exact | Absent = UNSET
+    dataset: str | Absent = UNSET
+    declaration: Digest | Absent = UNSET
+
+
+MOST_MORE = 10**6  #: charges like the last one that are told apart
+
+
+class MoreLikeLast(Struct, frozen=True):
+    """How many charges like that of an entry still fit (`MOST_MORE`: that many or more)."""
+
+    entry: Count
+    charges: Count
+
+
+class PersonGrant(Closed, frozen=True):
+    """A right of a person, in a scope ("": everywhere), until a day ("": without end)."""
+
+    person: str
+    may: str
+    scope: str
+    until: str
+
+
+class OpenRequest(Struct, frozen=True):
+    """What a person asks for, by its entry; who has approved it, null: nobody yet."""
+
+    entry: Count
+    by: str | None
+    asks: str
+    approved: str | None
+
+
+class LargeCharge(Struct, frozen=True):
+    """A charge that took much of a limit, and what it cost the unit that would exceed it."""
+
+    entry: Count
+    purpose: str | None
+    by: str | None
+    epsilon: BoundEnds
 
 
 class LedgerAnswer(Struct, frozen=True, kw_only=True):
@@ -49,6 +88,9 @@ class LedgerAnswer(Struct, frozen=True, kw_only=True):
     refused: Count
     head: Digest
     life_remaining: Amounts | Absent = UNSET
+    more_like_last: MoreLikeLast | Absent = UNSET
+    people: list[PersonGrant] | Absent = UNSET
+    requests: list[OpenRequest] | Absent = UNSET
     explained: str | Absent = UNSET
 
 
@@ -97,6 +139,7 @@ class ChargeAnswer(Struct, frozen=True):
     reason: str | None
     certificate: Digest | Absent = UNSET
     assumptions: list[str] | Absent = UNSET
+    largest: list[LargeCharge] | Absent = UNSET
     confirmed: Confirmed | Absent = UNSET
 
 

@@ -12,9 +12,8 @@ import pytest
 from audits import consistency
 from audits.certificate.document import unsealed
 from audits.claim import read_claim
-from audits.cli import run
+from audits.cli import answers, run
 from dpaccount.errors import InputError
-from dpaccount.ledger import answers
 from papers.kharkovskii import published_certificate as published
 from papers.kharkovskii.curate import Order, _out_of_bounds, _validated_numbers, curate
 from papers.kharkovskii.po_curator import PoCurator

@@ -40,7 +40,7 @@ def as_told(charge):
     return charge.spends, charge.reason, charge.known, charge.epsilon, charge.budget
 
 
-def test_it_answers_as_a_ledger_of_ones_own(served, remote, tmp_path):
+def test_it_answers_as_a_ledger_of_ones_own(served, remote, tmp_path, monkeypatch):
     """The same requests to both: the same decisions, amounts, sentences and kinds of errors."""
     own = Ledger.create(
         f"sqlite:///{tmp_path}/own.db",
@@ -92,9 +92,26 @@ def test_it_answers_as_a_ledger_of_ones_own(served, remote, tmp_path):
         lambda one: {**one.show(), "head": None, "worst_unit": None},
         lambda one: one.verify(),
     ]
+    arranging: list[Callable[[Ledger], object]] = [
+        lambda one: one.set_scope("team/ada", "1/10", every="week").kind,
+        lambda one: one.set_scope("team/ada", Fraction(1, 10**9), 0).kind,
+        lambda one: one.set_scope("team", "1/1000"),
+        lambda one: one.name_cohort("adults", [(1, 9), (20, 30)], grows=True).kind,
+        lambda one: one.charge_plan(plan("1/10000"), "adults", "adults", cohort="adults").entry is None,
+        lambda one: one.reset("a new study").kind,
+        lambda one: one.forfeit(plan("1/1000"), "moved").kind,
+        lambda one: one.forfeit(None, "moved").kind,
+        lambda one: one.grant("officer", ["arrange"]).kind,
+    ]
     with own:
         for number, act in enumerate(acts):
             assert outcome(act, own) == outcome(act, remote), number
+        monkeypatch.setenv("DPACCOUNT_TOKEN", served.secrets["officer"])
+        with Ledger.open(served.url) as officer:
+            for number, act in enumerate(arranging):
+                assert outcome(act, own) == outcome(act, officer), number
+            asked = officer.grant("bo", ["charge"], scope="team", until="2030-01-31")
+            assert outcome(lambda one: one.approve(asked.number), officer) == "BudgetError"
 
 
 def outcome(act, ledger):

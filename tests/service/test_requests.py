@@ -279,6 +279,45 @@ def test_only_a_token_for_that_arranges(served):
     assert (status, low["kind"], one_sentence(low)) == (409, "budget", True)
 
 
+def test_rights_in_the_chain_and_approvals_hold_for_the_persons_of_tokens(served):
+    """A token lets a person ask; whether the person may is the ledger's own right, once there is one."""
+    _, served.secrets["chief"] = served.tokens.add("chief", None, None, arrange=True)
+    ask = served.ask
+    assert ask("POST", "/v1/grants", {"person": "chief", "may": ["arrange"]})[0] == 403
+    assert ask("POST", "/v1/grants", {"person": "chief", "may": ["arrange"]}, "chief")[0] == 200
+    assert ask("POST", "/v1/grants", {"person": "officer", "may": ["arrange", "approve"]}, "chief")[0] == 200
+    granted = ask("POST", "/v1/grants", {"person": "ada", "may": ["request"], "scope": "team"}, "chief")[1]
+    assert granted["kind"] == "request"
+    assert ask("POST", "/v1/approvals", {"request": granted["number"]}, "chief")[0] == 409
+    assert ask("POST", "/v1/approvals", {"request": granted["number"]}, "eve")[0] == 403
+    assert ask("POST", "/v1/approvals", {"request": granted["number"]}, "officer")[0] == 200
+    assert (
+        ask("POST", "/v1/grants", {"person": "ada", "may": ["request"], "scope": "team"}, "chief")[1]["kind"]
+        == "grant"
+    )
+    # bob's token allows any charge, and bob has no right; ada's charge waits for an approval, of just that
+    assert ask("POST", "/v1/charges", charge(key="b", scope="team"), "bob")[0] == 409
+    assert ask("POST", "/v1/charges", charge(key="a"))[0] == 409
+    status, waits = ask("POST", "/v1/charges", charge(key="a", scope="team"))
+    assert (status, waits["kind"], "asks for it" in waits["error"]) == (409, "refused", True)
+    request = waits["charge"]["entry"]
+    assert ask("POST", "/v1/approvals", {"request": request})[0] == 409
+    assert ask("POST", "/v1/approvals", {"request": request}, "officer")[0] == 200
+    assert ask("POST", "/v1/charges", charge("1/50", key="c", scope="team"))[0] == 409  # another one
+    assert ask("POST", "/v1/charges", charge(key="a", scope="team"))[0] == 200
+    assert ask("POST", "/v1/charges", charge(key="a", scope="team"))[1]["already_charged"] is True
+    # a replayed approval, and a new charge by the old one
+    status, answer = ask("POST", "/v1/approvals", {"request": request}, "officer")
+    assert (status in (400, 409), one_sentence(answer)) == (True, True)
+    assert ask("POST", "/v1/charges", charge(key="d", scope="team"))[0] == 409
+    assert entries(served) == 1
+    shown = ask("GET", "/v1/show")[1]
+    assert {one["person"] for one in shown["people"]} == {"ada", "chief", "officer"}
+    assert len(shown["requests"]) == 2
+    assert ask("GET", "/v1/show", person="eve")[1]["people"] == []
+    assert recounted(served.ledger)
+
+
 def test_what_another_person_charged_is_theirs(served):
     """Draws, marks, releases, parts and returns, by entry, by key, and by a mark of another's chain."""
     mine = served.ask("POST", "/v1/theorem-charges", of_theorem(pure("1/100"), "mine"))[1]["entry"]

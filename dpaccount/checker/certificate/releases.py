@@ -73,7 +73,12 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], paid: list[Fac
         cost = cost if allowed == 0 or within else pure[0]
         least_after = before + cost if everyone else max(before, cost)
         ensure(after + slack >= least_after, "less is spent than before and by the charge together")
-        ensure(abs(after + rest - whole) <= slack, "what is spent and what is left are not the whole budget")
+        capped = exact_of(budget.get("life_epsilon", "0"), "life_epsilon")
+        ensure(not capped or capped >= whole, "the life cap is below the budget")
+        least = -whole if capped else -slack  # a life cap may leave less
+        ensure(
+            least <= after + rest - whole <= slack, "what is spent and what is left are not the whole budget"
+        )
         ensure(max(widths) <= slack, "sums are known, and an end of the budget is not")
     else:
         check_measure(budget["measure"], after, delta, curves)

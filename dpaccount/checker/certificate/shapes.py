@@ -171,7 +171,8 @@ CLAIM = closed(
 ENDS = closed({"lower": either(amount()), "upper": amount(endless=True)})
 SPENDABLE = {"epsilon": amount(), "delta": amount(), "relation": written(relation.NEIGHBOURS)}
 HELD = {**SPENDABLE, "unit": TEXT, "measure": TEXT, "before": ENDS, "after": ENDS, "rest": ENDS}
-BUDGET = closed(HELD, {"left": closed({}, dict.fromkeys(("mu_squared", "rho", "pure", "delta"), amount()))})
+LEFT = closed({}, dict.fromkeys(("mu_squared", "rho", "pure", "delta"), amount()))
+BUDGET = closed(HELD, {"left": LEFT, "life_epsilon": amount()})
 RELEASE = closed(
     {
         **{"report": tabled(anything), "ledger_entry": COUNT, "noise": written(("secure",))},

@@ -13,13 +13,13 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import structs
 
-from dpaccount.documents import sha256
-from dpaccount.errors import BudgetError, InputError, damaged
+from dpaccount.documents import canonical, sha256
+from dpaccount.errors import BudgetError, DpaccountError, InputError, damaged
 from dpaccount.exact import shown
 from dpaccount.ledger import entry as kinds
-from dpaccount.ledger.balances import ranges, segment_tree, step_functions
+from dpaccount.ledger.balances import ranges, rights, segment_tree, step_functions
 from dpaccount.ledger.balances import state as records
-from dpaccount.ledger.balances.budget import Budget, one_line
+from dpaccount.ledger.balances.budget import Budget, calendar_period, cap, one_line, renewal
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.state import State, change_of, cohort_name, lineage, scope_name
 from dpaccount.ledger.balances.step_functions import MOST_PARTS, Step
@@ -28,6 +28,8 @@ Written = list[tuple[int, str]]  #: steps as entries hold them: a first unit, am
 Part = tuple[int, list[Step]]  #: n equal parts of a reservation, and what each of them spends
 Bodies = Callable[[int], str]  #: returns the body of an entry, by its number
 
+#: kinds that a person asks for and another approves
+ASKED_FOR: Final = (kinds.CHARGE, kinds.RESERVATION, kinds.RESET, kinds.SCOPE, kinds.GRANT)
 MOST_RANGES: Final = 1000  #: of a cohort; pieces of a reservation's parts that are open
 
 
@@ -38,9 +40,10 @@ class Signed(msgspec.Struct, frozen=True):
 
 
 class Body(Signed, frozen=True, kw_only=True):
-    """Any entry that changes balances: `time` is its writer's clock, in ISO 8601."""
+    """Any entry that changes balances: `time` is its writer's clock, in ISO 8601, `by` who made it."""
 
     time: str
+    by: str | None = None
 
     @property
     def year(self) -> int:
@@ -50,6 +53,36 @@ class Body(Signed, frozen=True, kw_only=True):
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Change the balances as the entry with this number does."""
         raise NotImplementedError
+
+    def takes_two(self, state: State) -> bool:
+        """Return whether one person must ask for it and another approve, in a ledger with rights."""
+        return False
+
+    @property
+    def approver(self) -> tuple[str, str | None]:
+        """Return the right of who may approve it, and in which scope."""
+        return "arrange", None
+
+    @property
+    def asked(self) -> str:
+        """Return the name of the record of a request for it."""
+        members = structs.asdict(self)
+        what = {name: members[name] for name in members if name not in ("time", "by", "role")}
+        return rights.asked_name(self.by or self.role or "", [type(self).__name__, what])
+
+    def was_asked(self, state: State) -> bool:
+        """Return whether a request for it waits or is approved."""
+        return state.register.get(self.asked) is not None
+
+    def approval(self, state: State) -> str | None:
+        """Use up the approval of a request for it; return why there is none, "" if nobody asked."""
+        asked: records.Asked | None = state.register.get(self.asked)
+        if asked is None:
+            return ""
+        if not asked.approved:
+            return f"entry {asked.entry} asked for it, and nobody has approved it yet"
+        state.register.put(self.asked, None)
+        return None
 
     def turn_year(self, state: State, bodies: Bodies) -> None:
         """Begin a year, if the entry is of a later one, in which only open reservations count as spent."""
@@ -62,6 +95,18 @@ class Body(Signed, frozen=True, kw_only=True):
         state.register.put("year", records.Year(self.year, nothing))
         for _, reserved, left in waiting:
             state.add_year(change_of(reserved.costs(state.width, left), state.width))
+
+
+def renew(state: State, scope: str | None, time: str, bodies: Bodies) -> None:
+    """Begin the calendar periods that a charge at this time is the first of, in a scope and above.
+
+    As after a reset, only open reservations count as spent in them.
+    """
+    for name, number in state.to_renew(scope, time):
+        waiting = [one for one in open_reservations(state, bodies) if name in lineage(one[1].scope)]
+        state.renew_scope(name, number)
+        for _, reserved, left in waiting:
+            state.add_scope(name, change_of(reserved.costs(state.width, left), state.width))
 
 
 class Spending(Body, frozen=True):
@@ -77,6 +122,7 @@ class Spending(Body, frozen=True):
         A cohort's units freeze at its first charge, and a charge of units outside it is refused.
         """
         self.turn_year(state, bodies)
+        renew(state, self.scope, self.time, bodies)
         state.spend(functions, self.scope)
         if self.cohort is None:
             return
@@ -99,6 +145,20 @@ class Requested(Spending, frozen=True, kw_only=True):
     digest: Annotated[str, msgspec.Meta(pattern="^sha256:[0-9a-f]{64}$")]
     theorem: str | None = None
     events: int | None = None
+    purpose: str | None = None
+
+    @property
+    def approver(self) -> tuple[str, str | None]:
+        """Return the right of who may approve it, and in which scope."""
+        return "approve", self.scope
+
+    def permit(self, state: State) -> str | None:
+        """Return why the charge is not allowed, "" if it must be asked for; None if it is.
+
+        That uses up its approval, if it takes one.
+        """
+        reason = rights.denied(state, self.by, self.role, self.scope, self.time)
+        return self.approval(state) if reason == "" else reason
 
 
 class ChargeBody(Requested, frozen=True, kw_only=True):
@@ -151,6 +211,8 @@ class ReservationBody(Requested, frozen=True, kw_only=True):
         """Charge all parts, and note them as open."""
         if self.everything[0][1] > MOST_PARTS:
             raise InputError("the reservation has too many parts", "reserve at most 2^53")
+        if (reason := self.permit(state)) is not None:
+            raise BudgetError(reason or "another person must approve it")
         self.charge(state, list(self.costs(state.width, self.everything)), bodies)
         record = records.Reservation(sha256(bodies(number)), self.everything)
         state.register.put(f"reservation {number}", record)
@@ -179,8 +241,14 @@ class RoundsBody(Body, frozen=True, kw_only=True):
             )
         if len(left) > MOST_RANGES:
             raise BudgetError(f"the open parts of entry {number} are in too many pieces; take them in order")
+        reserved = _reserved(record, number, bodies)
+        if rights.acting(state, self.by, self.role) not in (None, reserved.by or reserved.role):
+            raise BudgetError(
+                f"entry {number} was reserved by {reserved.by or reserved.role}, who alone uses it"
+            )
+        renew(state, reserved.scope, self.time, bodies)  # before they close: they count where drawn
         state.register.put(name, structs.replace(record, open=left) if left else None)
-        return _reserved(record, number, bodies)
+        return reserved
 
 
 class ReturnBody(RoundsBody, frozen=True, kw_only=True):
@@ -193,11 +261,21 @@ class ReturnBody(RoundsBody, frozen=True, kw_only=True):
 
 
 class ScopeBody(Body, frozen=True, kw_only=True):
-    """A scope and its cap."""
+    """A scope, its cap, and how often that renews (None: as before)."""
 
     scope: str
     epsilon: str
     delta: str
+    every: str | None = None
+
+    def takes_two(self, state: State) -> bool:
+        """Return whether the cap is raised, or renews otherwise than before."""
+        old = state.scope(scope_name(self.scope))
+        if old is None:
+            return False
+        before, after = cap(old.epsilon, old.delta), cap(self.epsilon, self.delta)
+        same = self.every is None or renewal(self.every) == old.every
+        return not same or any(new > most for new, most in zip(after, before, strict=True))
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Make the scope, or change its cap, which what is spent in it must fit."""
@@ -207,6 +285,7 @@ class ScopeBody(Body, frozen=True, kw_only=True):
                 raise InputError(f"there is no scope {above}", f"make it before {name}")
         capped = budget.capped(self.epsilon, self.delta)
         limits = {"epsilon": shown(capped.epsilon), "delta": shown(capped.delta)}
+        renew(state, name, self.time, bodies)
         record = state.scope(name)
         if record is None:
             made = state.register.get("scopes") or records.Scopes(0)
@@ -215,22 +294,27 @@ class ScopeBody(Body, frozen=True, kw_only=True):
                 raise InputError("the ledger has as many scopes as it can have", "use those that there are")
             state.register.put("scopes", records.Scopes(made.count + 1))
             nothing = segment_tree.nothing(state.width).text
-            record = records.Scope(area, state.period_number, nothing, **limits)
+            record = records.Scope(area, state.period_number, nothing, limits["epsilon"], limits["delta"])
         if state.scope_tree(record).beyond(capped.fits) is not None:
             raise BudgetError(
                 f"more is spent in the scope {name} than its new cap allows; nothing was changed"
             )
-        state.register.put(f"scope {name}", structs.replace(record, **limits))
+        every = record.every if self.every is None else renewal(self.every)
+        began = record.began
+        if every != record.every:  # what is spent so far counts in the period that it is
+            began = calendar_period(every, self.time)
+        state.register.put(f"scope {name}", structs.replace(record, **limits, every=every, began=began))
 
 
 class CohortBody(Body, frozen=True, kw_only=True):
-    """A name for ranges of units."""
+    """A name for ranges of units, which may grow when it was charged if it was made so."""
 
     cohort: str
     units: Ranges
+    grows: bool = False
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
-        """Give the name to these units, unless it was charged."""
+        """Give the name to these units; one that was charged may only grow, if it was made so."""
         name = f"cohort {cohort_name(self.cohort)}"
         units = ranges.read(self.units)
         if units[-1][1] > step_functions.LAST_UNIT or len(units) > MOST_RANGES:
@@ -238,15 +322,22 @@ class CohortBody(Body, frozen=True, kw_only=True):
                 "a cohort is too large", f"give at most {MOST_RANGES} ranges of units up to 2^63 - 2"
             )
         record = state.register.get(name)
-        if record is not None and record.charged:
+        charged = record is not None and record.charged
+        if charged and not record.grows:
             raise BudgetError(f"{name} was charged and cannot be changed; give the other units another name")
-        state.register.put(name, records.Cohort(units, charged=False))
+        if charged and not (self.grows and ranges.without(units, record.units) is not None):
+            raise BudgetError(f"{name} was charged and can only grow; name all of its units, and more")
+        state.register.put(name, records.Cohort(units, charged=charged, grows=self.grows))
 
 
 class ResetBody(Body, frozen=True, kw_only=True):
     """The beginning of a period in which nothing is spent yet."""
 
     reason: str
+
+    def takes_two(self, state: State) -> bool:
+        """Return True: after it all caps hold anew."""
+        return True
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Begin a period in which only open reservations count as spent."""
@@ -263,6 +354,98 @@ class ResetBody(Body, frozen=True, kw_only=True):
             state.add_period(change_of(reserved.costs(state.width, left), state.width), reserved.scope)
 
 
+class GrantBody(Body, frozen=True, kw_only=True):
+    """Gives a person rights in a scope ("": everywhere); without any takes all back there, in "*" all."""
+
+    person: str
+    may: list[str]
+    scope: str = ""
+    until: str = ""
+
+    def grants(self, before: list[records.Grant]) -> list[records.Grant]:
+        """Return all grants after it."""
+        new = rights.checked_grant(self.person, self.may, self.scope, self.until)
+        where = self.scope == rights.EVERYWHERE
+        kept = [
+            one
+            for one in before
+            if one.person != self.person
+            or not (where or one.scope == self.scope)
+            or (self.may and one.may not in self.may)
+        ]
+        return [*kept, *new]
+
+    def takes_two(self, state: State) -> bool:
+        """Return whether it gives more than it takes, once there are two people to ask and approve."""
+        known = rights.people(state)
+        if known is None or len(known.arrangers) < 2:
+            return False
+        return any(one not in known.grants for one in self.grants(known.grants))
+
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Change what the person may do."""
+        if self.may and self.scope:
+            state.existing_scope(scope_name(self.scope))
+        before = rights.people(state) or records.People([], self.role or "")
+        after = structs.replace(before, grants=self.grants(before.grants))
+        if len(after.arrangers) < min(2, max(1, len(before.arrangers))):
+            raise BudgetError("a ledger with rights has two people who may arrange; name another one first")
+        state.register.put("people", after)
+
+
+class RequestBody(Body, frozen=True, kw_only=True):
+    """Asks for an entry: its kind, and the members of its body but who makes it and when."""
+
+    asks: str
+    facts: dict[str, object]
+
+    @property
+    def wanted(self) -> Body:
+        """Return what is asked for; raises `ValueError` for what nobody can ask for."""
+        if self.asks not in ASKED_FOR:
+            raise ValueError(f"nobody asks for a {self.asks}")
+        made = {**self.facts, "time": self.time, "by": self.by, "role": self.role}
+        body: Body = read_body(self.asks, canonical(made).decode())
+        return body
+
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Let the request wait for an approval."""
+        wanted, person = self.wanted, rights.acting(state, self.by, self.role)
+        may, where = wanted.approver
+        able = "request" if may == "approve" else may
+        if person is None or not rights.holds(state, person, able, where, self.time):
+            raise BudgetError(f"{person or 'nobody'} may not ask for this")
+        if wanted.was_asked(state):
+            raise BudgetError("the same is asked for already, and waits for an approval")
+        state.register.put(wanted.asked, records.Asked(number, sha256(bodies(number)), ""))
+
+
+class ApprovalBody(Body, frozen=True, kw_only=True):
+    """Approves a request, which who asked may then make once; or not, as who asked may say, too."""
+
+    request: int
+    approved: bool = True
+
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Note who approved it, or drop the request."""
+        try:
+            text = bodies(self.request)
+            asked: RequestBody = read_body(kinds.REQUEST, text)
+            wanted = asked.wanted
+        except (DpaccountError, ValueError):
+            raise BudgetError(f"entry {self.request} is no request") from None
+        record: records.Asked | None = state.register.get(wanted.asked)
+        if record is None or record != records.Asked(self.request, sha256(text), ""):
+            raise BudgetError(f"entry {self.request} is no request that waits")
+        person, own = rights.acting(state, self.by, self.role) or "", asked.by or asked.role
+        may, where = wanted.approver
+        if person == own and self.approved:
+            raise BudgetError(f"{person} asked for it, and another person must approve it")
+        if person != own and not rights.holds(state, person, may, where, self.time):
+            raise BudgetError(f"{person} may not approve entry {self.request}")
+        state.register.put(wanted.asked, structs.replace(record, approved=person) if self.approved else None)
+
+
 class DrawingBody(Signed, frozen=True, kw_only=True):
     """The first and the last draw of a charge that are marked."""
 
@@ -274,12 +457,15 @@ class ReleaseBody(msgspec.Struct, frozen=True):
 
 
 _TYPES: Final[dict[str, type[msgspec.Struct]]] = {
+    kinds.APPROVAL: ApprovalBody,
     kinds.CHARGE: ChargeBody,
     kinds.COHORT: CohortBody,
     kinds.DRAWING: DrawingBody,
     kinds.FORFEIT: ForfeitBody,
+    kinds.GRANT: GrantBody,
     kinds.REFUSAL: Signed,
     kinds.RELEASE: ReleaseBody,
+    kinds.REQUEST: RequestBody,
     kinds.RESERVATION: ReservationBody,
     kinds.RESET: ResetBody,
     kinds.RETURN: ReturnBody,
@@ -311,6 +497,14 @@ def parts_of(body: ReservationBody, width: int) -> list[Part]:
     if not parts or any(count < 1 for count, _ in parts):
         raise ValueError("not the parts of a reservation")
     return parts
+
+
+def spent_by(entry: kinds.Entry, width: int) -> list[Step]:
+    """Return what a charge, a forfeit or all parts of a reservation cost; raises `ValueError` for others."""
+    body = read_body(entry.kind, entry.body)
+    if entry.kind != kinds.RESERVATION:
+        return steps_of(body.steps, width)
+    return step_functions.total(body.costs(width, body.everything), width)
 
 
 class Formed(NamedTuple):
@@ -359,10 +553,21 @@ def apply(state: State, budget: Budget, kind: str, number: int, bodies: Bodies) 
     Raises `ValueError` for a body that no entry of this kind has.
     """
     body: Body = read_body(kind, bodies(number))
+    if kind in kinds.ARRANGING and kind != kinds.APPROVAL:
+        _check_arranges(state, body)
     if kind not in (kinds.SCOPE, kinds.COHORT):
         body.turn_year(state, bodies)
     body.apply(state, budget, number, bodies)
     return body
+
+
+def _check_arranges(state: State, body: Body) -> None:
+    """Refuse what whoever makes an entry may not arrange, or not alone."""
+    person = rights.acting(state, body.by, body.role)
+    if person is not None and not rights.holds(state, person, "arrange", None, body.time):
+        raise BudgetError(f"{person} may not arrange this ledger")
+    if person is not None and body.takes_two(state) and (reason := body.approval(state)) is not None:
+        raise BudgetError(reason or "that takes two people: one asks, and another approves")
 
 
 def open_reservations(state: State, bodies: Bodies) -> Iterator[tuple[int, ReservationBody, Ranges]]:

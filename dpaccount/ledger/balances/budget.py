@@ -1,7 +1,9 @@
 """The budget of a ledger, and the text of its entry 0."""
 
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from fractions import Fraction
+from typing import Final
 
 import msgspec
 
@@ -14,6 +16,9 @@ from dpaccount.relation import RELATIONS, bounded_row, radius_of
 MAX_TEXT = 1000
 MAX_EPSILON = 10**300
 PERIOD = "period_"  #: before epsilon and delta in an entry 0 with a life cap
+RENEWALS: Final = ("week", "month", "year")  #: how often the cap of a scope may renew, in UTC
+NEVER: Final = "never"
+OF_DATA: Final = ("dataset", "declaration")
 DEFAULT_MEASURE = "approximate"  #: takes whatever `release` makes
 
 
@@ -27,6 +32,8 @@ class Budget:
     relation: str
     measure: Measure
     life: tuple[Fraction, Fraction] | None = None  #: (ε, δ) of all periods together, which no reset lifts
+    dataset: str = ""  #: the name of the data that it is about
+    declaration: str = ""  #: the digest of what is declared of them, never of rows
 
     @property
     def width(self) -> int:
@@ -64,6 +71,7 @@ class Budget:
         if self.life is not None:
             limits |= {"life_epsilon": self.life[0], "life_delta": self.life[1]}
         facts = {"unit": self.unit, "relation": self.relation, "measure": self.measure.name}
+        facts |= {name: getattr(self, name) for name in OF_DATA if getattr(self, name)}
         return {**{name: shown(limit) for name, limit in limits.items()}, **facts}
 
     def as_origin(self) -> dict[str, str]:
@@ -143,7 +151,8 @@ def read_budget(body: str) -> Budget:
         if prefix:
             life = _number(facts["life_epsilon"]), _number(facts["life_delta"])
         epsilon, delta = (_number(facts[prefix + name]) for name in ("epsilon", "delta"))
-        return budget(epsilon, delta, facts["unit"], facts["relation"], facts["measure"], life)
+        read = budget(epsilon, delta, facts["unit"], facts["relation"], facts["measure"], life)
+        return replace(read, dataset=facts.get("dataset", ""), declaration=facts.get("declaration", ""))
     except (msgspec.MsgspecError, RecursionError, KeyError):
         raise ValueError("not a budget") from None
 
@@ -181,3 +190,35 @@ def _number(text: str) -> Fraction:
         return Fraction(text) if "/" in text else read_number(text)
     except ZeroDivisionError:
         raise ValueError(f"not a number: {text!r}") from None
+
+
+def renewal(every: str) -> str:
+    """Return how often a cap renews, "" for never; raises `InputError` for another word."""
+    if every not in (*RENEWALS, NEVER, ""):
+        raise InputError(f"a cap does not renew every {every!r}", f"give {', '.join(RENEWALS)} or {NEVER}")
+    return "" if every == NEVER else every
+
+
+def calendar_period(every: str, time: str) -> int:
+    """Return the number of the week, month or year of a time in ISO 8601; `ValueError` for no time.
+
+    >>> calendar_period("month", "2026-12-31") + 1 == calendar_period("month", "2027-01-01")
+    True
+    """
+    if not every:
+        return 0
+    day = date.fromisoformat(time[:10])
+    months = 12 * day.year + day.month - 1
+    return {"week": (day.toordinal() - 1) // 7, "month": months, "year": day.year}[every]
+
+
+def period_name(every: str, number: int) -> str:
+    """Return the name in ISO 8601 of a week, month or year.
+
+    >>> [period_name(every, calendar_period(every, "2027-01-03")) for every in RENEWALS]
+    ['2026-W53', '2027-01', '2027']
+    """
+    if every == "week":
+        year, week, _ = (date.min + timedelta(days=7 * number)).isocalendar()
+        return f"{year:04}-W{week:02}"
+    return f"{number // 12:04}-{number % 12 + 1:02}" if every == "month" else f"{number:04}"

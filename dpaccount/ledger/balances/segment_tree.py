@@ -230,8 +230,8 @@ class SpentTree:
         """Return the first unit whose amounts do not fit, and its amounts; None if those of every unit fit.
 
         `fits` must be monotone: amounts below some that fit also fit.  After `most` nodes the
-        search stops at a range of units whose component-wise maximum does not fit, and returns its
-        first unit and that.
+        search stops at a range of units whose component-wise maximum does not fit, and returns unit 0
+        and that.
         """
         height, level, seen = self.root.height, self.root.everyone.amounts, 0
         waiting = [(1 << (HEIGHT - height), height, 0, level, self.root.edge)]
@@ -240,8 +240,10 @@ class SpentTree:
             worst, seen = plus(level, edge.top.amounts), seen + 1
             if fits(worst):
                 continue
-            if not edge.digest or seen == most:
+            if not edge.digest:
                 return max(low, 1), worst
+            if most is not None and seen >= most:
+                return 0, worst
             left, right = self._halves(node, edge.digest)
             level, middle = plus(level, edge.mark.amounts), low + (1 << (height - 1))
             waiting.append((2 * node + 1, height - 1, middle, level, right))

@@ -15,7 +15,7 @@ read.  To read or change a record takes three rows, however many there are.
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Annotated, Any, Final, Protocol, cast
+from typing import Annotated, Any, Final, NamedTuple, Protocol, cast
 
 import msgspec
 from msgspec import structs
@@ -23,7 +23,7 @@ from msgspec import structs
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import DpaccountError, InputError
 from dpaccount.ledger.balances import ranges, segment_tree, step_functions
-from dpaccount.ledger.balances.budget import Budget, cap
+from dpaccount.ledger.balances.budget import Budget, calendar_period, cap
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.segment_tree import Mark, Opened, Root, SpentTree, changed, text_digest
 from dpaccount.ledger.balances.step_functions import Step, negative
@@ -34,12 +34,13 @@ MOST_DEEP: Final = 16
 _WORD: Final = "[a-z0-9][a-z0-9._-]{0,63}"
 _SCOPE: Final = re.compile(f"{_WORD}(/{_WORD})*")
 Change = tuple[Amounts, list[Mark]]
-#: whose limit it is, in words around it, the limits, a unit, its sum
-Over = tuple[str, Budget, int, Amounts]
 FAN: Final = 32  #: groups, and buckets of each
 PERIOD, YEAR, SCOPES = 1, 2, 3  #: areas of trees; area 0 is the register, areas from 3 on are scopes
 MOST_AREAS: Final = 2**20  #: including the trees of the period and the year
-_NAME: Final = re.compile("period|year|scopes|reservation [1-9][0-9]{0,17}|(scope|cohort) [a-z0-9._/-]+")
+_NAME: Final = re.compile(
+    "period|year|scopes|people|reservation [1-9][0-9]{0,17}|(scope|cohort) [a-z0-9._/-]+|asked [0-9a-f]{64}"
+)
+_LIFE: Final = "the life cap's {}, which no reset lifts"
 _NONE: Final = [""] * FAN  #: the digests of a row that is not there
 _Digests = Annotated[list[str], msgspec.Meta(min_length=FAN, max_length=FAN)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
@@ -49,11 +50,12 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     """What is stored under a name, whose first word is its kind; checked when it is read."""
 
 
-class Cohort(Record, frozen=True):
-    """A cohort's units, and whether they were charged and are fixed by that."""
+class Cohort(Record, frozen=True, omit_defaults=True):
+    """A cohort's units, and whether they were charged: then they are fixed, or if it `grows`, none leaves."""
 
     units: Ranges
     charged: bool
+    grows: bool = False
 
     def __post_init__(self) -> None:
         ranges.read(self.units)
@@ -77,23 +79,65 @@ class Reservation(Record, frozen=True):
         ranges.read(self.open)
 
 
-class Scope(Record, frozen=True):
-    """A scope's area, the period that its root is of, and its cap."""
+class Scope(Record, frozen=True, omit_defaults=True):
+    """A scope's area, the period that its root is of, its cap, and how often that renews.
+
+    `began` is the week, month or year that its root is of (`calendar_period`).
+    """
 
     area: Annotated[int, msgspec.Meta(ge=SCOPES, lt=MOST_AREAS)]
     period: _Count
     root: str
     epsilon: str
     delta: str
+    every: Annotated[str, msgspec.Meta(pattern="^(week|month|year)?$")] = ""
+    began: _Count = 0
 
     def __post_init__(self) -> None:
         cap(self.epsilon, self.delta)
+
+    def renewed(self, time: str) -> int | None:
+        """Return the calendar period that begins if something is charged at this time; None if none does.
+
+        None where a clock goes back: what was renewed stays so.
+        """
+        number = calendar_period(self.every, time)
+        return number if number > self.began else None
 
 
 class Scopes(Record, frozen=True):
     """How many scopes there are."""
 
     count: Annotated[int, msgspec.Meta(ge=0, lt=MOST_AREAS)]
+
+
+class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A right of a person in a scope ("": everywhere), until a day ("": without end)."""
+
+    person: str
+    may: str
+    scope: str
+    until: str
+
+
+class People(Record, frozen=True):
+    """What people may do, and the server's role that may name people as authors of entries."""
+
+    grants: list[Grant]
+    writer: str
+
+    @property
+    def arrangers(self) -> set[str]:
+        """Return who may arrange."""
+        return {one.person for one in self.grants if one.may == "arrange"}
+
+
+class Asked(Record, frozen=True):
+    """A request that waits, by its entry and the digest of its body, or who approved it."""
+
+    entry: _Count
+    body: str
+    approved: str
 
 
 class Year(Record, frozen=True):
@@ -103,7 +147,7 @@ class Year(Record, frozen=True):
     root: str | None
 
 
-_Bucket = dict[str, Cohort | Period | Reservation | Scope | Scopes | Year]
+_Bucket = dict[str, Asked | Cohort | People | Period | Reservation | Scope | Scopes | Year]
 
 
 class Nodes(Protocol):
@@ -150,6 +194,17 @@ class Overlay:
             nodes.drop(low, high)
         nodes.put(self.changed)
         self.changed, self._gone = {}, []
+
+
+class Over(NamedTuple):
+    """A limit that is exceeded: whose it is, in words around it, the limits, a unit, and its sum."""
+
+    whose: str
+    limits: Budget
+    unit: int
+    total: Amounts
+    scope: str | None  #: None: of the ledger
+    of_life: bool = False
 
 
 class Register:
@@ -319,18 +374,19 @@ class State:
 
         A search of more than `sought` nodes ends as if a unit had been found (`SpentTree.beyond`).
         """
-        limited = [("the budget's {}", budget, self.period_tree())]
+        limited: list[tuple[str, Budget, SpentTree, str | None]]
+        limited = [("the budget's {}", budget, self.period_tree(), None)]
         if budget.of_life is not None and self.period is not None:  # before a reset, the period is the life
-            whose = "the life cap's {}, which no reset lifts"
-            limited.append((whose, budget.of_life, self.tree(None, self.life)))
+            limited.append((_LIFE, budget.of_life, self.tree(None, self.life), None))
         for name in lineage(scope):
             record = self.existing_scope(name)
-            whose = f"the {{}} of the scope {name}"
-            limited.append((whose, budget.capped(record.epsilon, record.delta), self.scope_tree(record)))
-        for whose, limits, spent in limited:
+            whose = f"the {{}}{' a ' * bool(record.every)}{record.every} of the scope {name}"
+            limits = budget.capped(record.epsilon, record.delta)
+            limited.append((whose, limits, self.scope_tree(record), name))
+        for whose, limits, spent, scope_of in limited:
             excess = spent.beyond(limits.fits, sought)
             if excess is not None:
-                return whose, limits, *excess
+                return Over(whose, limits, *excess, scope_of, of_life=whose == _LIFE)
         return None
 
     def spend(self, functions: Iterable[list[Step]], scope: str | None, *, back: bool = False) -> None:
@@ -361,10 +417,28 @@ class State:
             root = self._added(PERIOD, self.period_tree(), change)
             self.register.put("period", structs.replace(period, root=root.text))
         for name in lineage(scope):
-            record = self.existing_scope(name)
-            root = self._added(record.area, self.scope_tree(record), change)
-            new = structs.replace(record, period=self.period_number, root=root.text)
-            self.register.put(f"scope {name}", new)
+            self.add_scope(name, change)
+
+    def add_scope(self, name: str, change: Change) -> None:
+        """Add marks to the tree of one scope."""
+        record = self.existing_scope(name)
+        root = self._added(record.area, self.scope_tree(record), change)
+        self.register.put(f"scope {name}", structs.replace(record, period=self.period_number, root=root.text))
+
+    def renew_scope(self, name: str, number: int) -> None:
+        """Begin a calendar period of a scope, in which nothing is spent yet."""
+        record, nothing = self.existing_scope(name), segment_tree.nothing(self.width).text
+        self.drop(record.area, record.area)
+        new = structs.replace(record, period=self.period_number, root=nothing, began=number)
+        self.register.put(f"scope {name}", new)
+
+    def to_renew(self, scope: str | None, time: str) -> list[tuple[str, int]]:
+        """Return the scopes, of one and those above it, of which a charge at this time begins a period."""
+        if not self.register.digest:
+            return []
+        known = [(name, self.scope(name)) for name in lineage(scope)]
+        begun = [(name, None if record is None else record.renewed(time)) for name, record in known]
+        return [(name, number) for name, number in begun if number is not None]
 
     def drop(self, first: int, last: int) -> None:
         """Delete the nodes of these areas."""

@@ -1,7 +1,7 @@
 """The log of a ledger: one line per entry, with who charged what, why, and how much."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
@@ -12,10 +12,21 @@ from dpaccount.documents import csv_text
 from dpaccount.errors import damaged
 from dpaccount.exact import shown
 from dpaccount.ledger.balances import ranges, step_functions
-from dpaccount.ledger.balances.bodies import read_body, steps_of
+from dpaccount.ledger.balances.bodies import read_body, spent_by
 from dpaccount.ledger.balances.budget import Budget
-from dpaccount.ledger.balances.step_functions import Step
-from dpaccount.ledger.entry import CERTIFIED, CHARGE, DRAWING, FORFEIT, RESERVATION, RETURN, ROUNDS, Entry
+from dpaccount.ledger.entry import (
+    APPROVAL,
+    CERTIFIED,
+    CHARGE,
+    DRAWING,
+    FORFEIT,
+    GRANT,
+    REQUEST,
+    RESERVATION,
+    RETURN,
+    ROUNDS,
+    Entry,
+)
 from dpaccount.ledger.journal.entries import budget_of, check_linked, facts_of, first_entry
 from dpaccount.ledger.journal.verify import BAD_ENTRY
 from dpaccount.ledger.stores.place import served
@@ -95,6 +106,8 @@ def table(lines: Iterable[Line]) -> str:
 def _line(entry: Entry, budget: Budget) -> Line:
     facts = facts_of(entry)
     members = {name: facts.get(name) for name in ("time", "purpose", "by", "role", "reason")}
+    if entry.kind in (GRANT, REQUEST, APPROVAL):
+        members["reason"] = _of_rights(entry.kind, facts)
     first = last = spends = None
     spending = entry.kind in (CHARGE, FORFEIT, RESERVATION)
     try:
@@ -112,7 +125,7 @@ def _line(entry: Entry, budget: Budget) -> Line:
         **members,
         "key": key,
         "about": facts.get("reservation", entry.about),
-        "scope": facts.get("scope"),
+        "scope": facts.get("scope") or None,
         "cohort": facts.get("cohort"),
         "parts": parts,
         "spends": spends,
@@ -122,6 +135,18 @@ def _line(entry: Entry, budget: Budget) -> Line:
         **{name: facts.get(name) for name in CERTIFIED},
         "head": entry.digest,
     }
+
+
+def _of_rights(kind: str, facts: Mapping[str, Any]) -> str:
+    """Return in words what a person may do, asks for, or approves."""
+    if kind == REQUEST:
+        return f"asks for a {facts.get('asks')}"
+    if kind == APPROVAL:
+        return f"{'approves' if facts.get('approved') else 'refuses'} entry {facts.get('request')}"
+    may = ", ".join(map(str, facts.get("may", ()))) or "nothing"
+    where, until = facts.get("scope"), facts.get("until")
+    place = (f" in {where}" if where else "") + (f" until {until}" if until else "")
+    return f"{facts.get('person')} may {may}{place}"
 
 
 _WRITTEN = re.compile(r"(-?[0-9a-f]+)/([0-9a-f]+)", re.ASCII)  #: an exact number in an entry, in hexadecimal
@@ -144,14 +169,6 @@ def in_decimal(value: Any) -> Any:
     top, bottom = int(match[1], 16), int(match[2], 16)
     long = max(top.bit_length(), bottom.bit_length()) > LONG
     return f"{top:#x}/{bottom:#x}" if long or not bottom else shown(Fraction(top, bottom))
-
-
-def spent_by(entry: Entry, width: int) -> list[Step]:
-    """Return what a charge, a forfeit or all parts of a reservation cost; raises `ValueError` for others."""
-    body = read_body(entry.kind, entry.body)
-    if entry.kind != RESERVATION:
-        return steps_of(body.steps, width)
-    return step_functions.total(body.costs(width, body.everything), width)
 
 
 def _parts(entry: Entry) -> str | None:

@@ -19,7 +19,7 @@ from dpaccount.ledger.balances.budget import Budget, read_budget
 from dpaccount.ledger.balances.segment_tree import Opened
 from dpaccount.ledger.balances.state import Nodes, Overlay, State
 from dpaccount.ledger.balances.step_functions import Step
-from dpaccount.ledger.entry import BUDGET, CHANGING, CHARGE, RESERVATION, Entry
+from dpaccount.ledger.entry import BUDGET, CHANGING, CHARGE, REQUEST, RESERVATION, Entry
 from dpaccount.ledger.journal.entries import budget_of, check_linked, first_entry, totals
 from dpaccount.ledger.stores.place import served
 from dpaccount.ledger.stores.rows import HIGHEST, LOWEST, MAX_CHARGES, TABLES, Rows, watched
@@ -141,6 +141,7 @@ class Chain:
         self.at, self.budget, self.state, self._scratch, self._alone = at, budget, state, scratch, alone
         self._bodies: dict[int, str] = {}  #: of reservations, by entry
         self._kept: list[tuple[Entry, Formed]] = []
+        self._begun = set[tuple[str, int]]()  #: calendar periods of scopes that the batch begins
         self._taken = 0
 
     @classmethod
@@ -169,7 +170,7 @@ class Chain:
 
     def add_up(self) -> None:
         """Add the batch; its last root must match, and every limit must hold."""
-        kept, self._kept = self._kept, []
+        kept, self._kept, self._begun = self._kept, [], set()
         if not kept:
             return
         before = self.state.text
@@ -188,10 +189,13 @@ class Chain:
         self.state.keep(self._scratch)
 
     def _wait(self, entry: Entry, charge: Formed) -> None:
-        """Put a charge into the batch, whose charges are all of one year."""
+        """Put a charge into the batch, whose charges are of one year; what renews a cap begins another."""
         _, first = self._kept[0] if self._kept else (entry, charge)
-        if self.state.register.digest and first.where.year != charge.where.year:
+        turns = self.state.register.digest and first.where.year != charge.where.year
+        begins = {*self.state.to_renew(charge.where.scope, charge.where.time)} - self._begun
+        if turns or begins:
             self.add_up()
+            self._begun = begins
         if len(self._kept) > TOGETHER + MAX_CHARGES:
             raise ValueError  # no commit has more charges; the last has a root
         self._kept.append((entry, charge))
@@ -201,7 +205,7 @@ class Chain:
         self.add_up()
         self._bodies[entry.number] = entry.body
         body = bodies.apply(self.state, self.budget, entry.kind, entry.number, self._body)
-        if entry.kind != RESERVATION:  # only reservations are read again
+        if entry.kind not in (REQUEST, RESERVATION):  # only these are read again
             del self._bodies[entry.number]
         if entry.root != self.state.text:
             raise Fault(entry.number)
@@ -210,13 +214,15 @@ class Chain:
 
     def _body(self, number: int) -> str:
         if number not in self._bodies:
-            raise ValueError(f"entry {number} is no reservation")
+            raise ValueError(f"entry {number} is no reservation or request")
         return self._bodies[number]
 
     def _adds(self, charges: list[tuple[Entry, Formed]]) -> bool:
         """Add charges; return whether they are allowed and lead to the root of the last of them."""
         wanted = charges[-1][0].root
         try:
+            if any(charge.where.permit(self.state) is not None for _, charge in charges):
+                return False
             for where, functions in together(charge for _, charge in charges):
                 where.charge(self.state, functions, self._body)
         except BAD_ENTRY:

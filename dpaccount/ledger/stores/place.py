@@ -33,7 +33,7 @@ LAYERED: Final = ("overlay", "overlayfs", "aufs")
 LOGS: Final = ("-wal", "-shm", "-journal")  #: suffixes of SQLite's files next to a database
 LOCKS: Final = ("-next", "-line")  #: suffixes of the lock files of the next and the current writer
 BESIDE: Final = (*LOGS, *LOCKS)
-FILE_OPTIONS: Final = {"shared": "trusted", "witness": ".*"}  #: with the form of each
+FILE_OPTIONS: Final = {"shared": "trusted", "witness": ".*", "by": ".+"}  #: with the form of each
 FILE_HINT: Final = "write it as sqlite:///file.db"
 SCHEMES: Final = ("postgresql", "postgresql+psycopg")
 SERVER_HINT: Final = "write it as postgresql://user@host/database?ledger=name"
@@ -50,6 +50,7 @@ class Address:
     path: Path
     trusted: bool = False
     witness: Path | None = None
+    by: str | None = None  #: who makes entries
 
     @property
     def resolved(self) -> Path:
@@ -64,6 +65,7 @@ class ServerAddress:
     name: str
     parameters: dict[str, str] = field(repr=False)
     witness: Path | None = None
+    by: str | None = None  #: who makes entries
 
     @property
     def schema(self) -> str:
@@ -101,11 +103,12 @@ def address(url: str) -> Address | ServerAddress:
     _check_name(Path(name))
     if any("\ud800" <= one <= "\udfff" for one in name):
         raise InputError("the name of the ledger's file is no text", "give it another name")
-    options = _options(query, FILE_OPTIONS, "it may end in ?shared=trusted or ?witness=FILE")
+    options = _options(query, FILE_OPTIONS, "it may end in ?shared=trusted, ?witness=FILE or ?by=NAME")
     witness = options.get("witness")
     if witness is not None and (not witness or "\0" in witness):
         raise InputError("the ledger's URL names no witness", "write ?witness=FILE")
-    return Address(Path(name), "shared" in options, None if witness is None else Path(witness))
+    noted = None if witness is None else Path(witness)
+    return Address(Path(name), "shared" in options, noted, options.get("by"))
 
 
 def server_address(url: str) -> ServerAddress:
@@ -114,16 +117,17 @@ def server_address(url: str) -> ServerAddress:
     if re.search(r"[\x00-\x20\x7f#]|%00|%(?![0-9A-Fa-f]{2})", rest):
         raise InputError("the ledger's URL cannot be read", SERVER_HINT)
     place, _, query = rest.partition("?")
-    allowed = f"it may have ledger, witness, and of its connection {', '.join(_SECURITY)}, each once"
-    wants = _options(query, dict.fromkeys(("ledger", "witness", *_SECURITY), ".+"), allowed)
-    witness = wants.pop("witness", None)
+    allowed = f"it may have ledger, witness, by, and of its connection {', '.join(_SECURITY)}, each once"
+    wants = _options(query, dict.fromkeys(("ledger", "witness", "by", *_SECURITY), ".+"), allowed)
+    witness, by = wants.pop("witness", None), wants.pop("by", None)
     name = wants.pop("ledger", "")
     if not _NAME.fullmatch(name):
         raise InputError(
             "the ledger's URL names no ledger",
             "end it in ?ledger=name (a small letter, then small letters, digits and underscores, at most 50)",
         )
-    return ServerAddress(name, {**_parameters(place), **wants}, None if witness is None else Path(witness))
+    noted = None if witness is None else Path(witness)
+    return ServerAddress(name, {**_parameters(place), **wants}, noted, by)
 
 
 def _options(query: str, allowed: dict[str, str], right: str) -> dict[str, str]:

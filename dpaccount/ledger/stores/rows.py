@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Final, Protocol, TypeVar
 
 from dpaccount.errors import LedgerError, damaged
-from dpaccount.ledger.entry import ORIGIN, RELEASE, Entry, seal
+from dpaccount.ledger.entry import CHARGE, ORIGIN, RELEASE, RESERVATION, Entry, seal
 
 TABLES: Final = (
     "CREATE TABLE ledger (format TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, head TEXT NOT NULL)",
@@ -162,6 +162,11 @@ class Rows:
     def before_releases(self) -> Entry | None:
         """Return the last entry that is not a release (releases record no server), or None."""
         return self._first(f"{self.select} WHERE kind <> ? ORDER BY number DESC LIMIT 1", RELEASE)
+
+    def last_spending(self) -> Entry | None:
+        """Return the last charge or reservation, or None."""
+        query = f"{self.select} WHERE kind IN (?, ?) ORDER BY number DESC LIMIT 1"
+        return self._first(query, CHARGE, RESERVATION)
 
     def unlawful(self) -> int | None:
         """Return the first entry whose role lacked the right to write it; files have no roles."""

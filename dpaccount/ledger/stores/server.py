@@ -40,7 +40,7 @@ from dpaccount.noise import process
 
 #: kinds whose number must be in the table arrangements, writable by roles that may arrange only;
 #: the server records the transaction of both rows: a number inserted by another one does not count
-ARRANGES: Final[LiteralString] = "kind IN ('scope', 'cohort', 'reset', 'forfeit')"
+ARRANGES: Final[LiteralString] = "kind IN ('scope', 'cohort', 'reset', 'forfeit', 'grant', 'approval')"
 _UNREGISTERED: Final = (
     f"e.{ARRANGES} AND NOT EXISTS (SELECT FROM arrangements a WHERE a.number = e.number AND a.made = e.made)"
 )

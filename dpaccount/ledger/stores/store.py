@@ -48,7 +48,7 @@ class Store:
         self.place: Database | LedgerServer = (
             _server(where) if isinstance(where, ServerAddress) else Database(where)
         )
-        self.witness = Witness(where.witness)
+        self.witness, self.by = Witness(where.witness), where.by
 
     @classmethod
     def open(cls, url: str) -> "Store":

@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from audits.certificate.sign import checkpoint, noted
+from audits.cli import answers
 from dpaccount.errors import InputError, LedgerError
-from dpaccount.ledger import answers
 from dpaccount.ledger.entry import ORIGIN, seal
 from dpaccount.ledger.journal import verify as verifying
 from dpaccount.ledger.journal.verify import verify

@@ -269,7 +269,7 @@ def test_what_may_be_lost_is_said_once(run, tmp_path):
 
 
 def test_rights_are_those_of_a_server(run):
-    for more in ([], ["--arrange"], ["--read-only"]):
+    for more in (["--arrange"], ["--read-only"]):
         code, out, err = run("grant", "team.db", "ada", *more)
         assert (code, out, err.count("\n")) == (2, "", 1)
     assert "both" in run("grant", "team.db", "ada", "--arrange", "--read-only")[2]

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from audits.claim import read_claim
-from audits.cli import run
+from audits.cli import answers, run
 from audits.subjects.catalogue import subject_of
-from dpaccount.ledger import answers
 
 
 def test_the_example_is_a_claim_about_the_unit_of_its_rows(root):

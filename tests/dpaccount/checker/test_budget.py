@@ -188,3 +188,20 @@ def test_what_an_unused_ledger_has_left_is_accepted_and_far_more_is_not(measure,
             check_left({name: 100 * most}, epsilon, delta)  # the costs of ρ and of μ² differ at a large δ
         with pytest.raises(Rejected, match=f"more {name} is left"):
             check_left({name: -most}, epsilon, delta)
+
+
+def test_a_life_cap_may_leave_less_than_the_budget_and_never_more():
+    ends = lambda value: {"lower": value, "upper": value}  # noqa: E731
+    capped = {**BUDGET, "life_epsilon": "6"}
+    for rest in (3.0, 1.0, 0.0):
+        assert accepted(noting({**capped, "rest": ends(rest)}))
+    assert not accepted(
+        noting({**BUDGET, "rest": ends(1.0)})
+    )  # without one, what is left is all that is not spent
+    for wrong_one in (
+        {"rest": ends(4.0)},
+        {"life_epsilon": "4"},
+        {"life_epsilon": "much"},
+        {"rest": ends(-1.0)},
+    ):
+        assert not accepted(noting({**capped, **wrong_one}))

@@ -6,6 +6,7 @@ exactly; of others in 60 digits), that every mark and release has its charge, th
 and none of a reservation is drawn or returned twice.  Prints one JSON line of what it found; exits 1 where anything is wrong.
 """
 
+import datetime
 import hashlib
 import json
 import sqlite3
@@ -14,6 +15,7 @@ from decimal import Decimal, getcontext
 from fractions import Fraction
 
 getcontext().prec = 60
+STAMPED = ("time", "salt", "role", "server", "by")  # what a request for an entry leaves out
 WIDTHS = {"approximate": 2, "approximate-zcdp": 2, "either": 3}  # numbers that a measure adds up, if several
 
 
@@ -180,6 +182,11 @@ class Books:
         self.life, self.period, self.year, self.label, self.resets = {}, {}, {}, None, 0
         self.reset_entry = None
         self.scopes, self.cohorts, self.reserved = {}, {}, {}
+        self.grants, self.people, self.requests = (
+            set(),
+            None,
+            {},
+        )  # of (person, right, scope, until); by entry
 
     def fits(self):
         capped = "life_epsilon" in self.budget
@@ -203,6 +210,102 @@ class Books:
     def lineage(self, scope):
         words = scope.split("/") if scope else []
         return [self.scopes["/".join(words[: n + 1])] for n in range(len(words))]
+
+    def may(self, facts, right, scope=None):
+        """Say whether who makes an entry has a right in a scope; in a ledger without rights everybody has."""
+        words = scope.split("/") if scope else []
+        places = ["", *("/".join(words[: n + 1]) for n in range(len(words)))]
+        day = facts["time"][:10]
+        return self.people is None or any(
+            (who, may) == (facts.get("by"), right) and where in places and day <= (until or "9999")
+            for who, may, where, until in self.grants
+        )
+
+    def approved(self, kind, facts):
+        """Use up the approval of a request for an entry, which must be just as it is."""
+        plain = lambda all_: {one: all_[one] for one in all_ if one not in STAMPED and all_[one] is not None}  # noqa: E731
+        found = [
+            number
+            for number, one in self.requests.items()
+            if (one["asks"], one["by"]) == (kind, facts["by"]) and plain(one["facts"]) == plain(facts)
+        ]
+        check(len(found) == 1 and self.requests[found[0]]["approved"], f"{facts['by']} had no approval")
+        del self.requests[found[0]]
+
+    def allowed(self, number, kind, facts, body):
+        """Check that who made an entry might."""
+        if kind in ("charge", "reservation") and not self.may(facts, "charge", facts.get("scope")):
+            check(self.may(facts, "request", facts.get("scope")), f"{facts.get('by')} may not charge")
+            self.approved(kind, facts)
+        if kind in ("rounds", "return") and self.people is not None:
+            check(self.reserved[facts["reservation"]]["facts"].get("by") == facts["by"], "parts of another")
+        if kind in ("scope", "cohort", "reset", "forfeit", "grant"):
+            check(self.may(facts, "arrange"), f"{facts.get('by')} may not arrange")
+        if self.people is not None and kind in ("reset", "scope", "grant") and self.takes_two(kind, facts):
+            self.approved(kind, facts)
+        if kind == "grant":
+            self.grant(facts)
+        if kind == "request":
+            charges = facts["asks"] in ("charge", "reservation")
+            scope = facts["facts"].get("scope") if charges else None
+            check(self.may(facts, "request" if charges else "arrange", scope), "a request by nobody")
+            self.requests[number] = {
+                **facts,
+                "charges": charges,
+                "scope": scope,
+                "body": body,
+                "approved": "",
+            }
+        if kind == "approval":
+            asked = self.requests[facts["request"]]
+            same = asked["by"] == facts["by"]
+            able = self.may(facts, "approve" if asked["charges"] else "arrange", asked["scope"])
+            check(
+                not asked["approved"] and (able or same) and not (same and facts["approved"]), "an approval"
+            )
+            asked["approved"] = facts["by"]
+            if not facts["approved"]:
+                del self.requests[facts["request"]]
+
+    def takes_two(self, kind, facts):
+        if kind == "scope":
+            old = self.scopes.get(facts["scope"])
+            every = {"never": "", None: old and old["every"]}.get(facts.get("every"), facts.get("every"))
+            more = old and any(Fraction(facts[one]) > Fraction(old[one]) for one in ("epsilon", "delta"))
+            return bool(old) and (more or every != old["every"])
+        new = (
+            {(facts["person"], one, facts["scope"], facts["until"]) for one in facts["may"]}
+            if kind == "grant"
+            else set()
+        )
+        return kind == "reset" or (len(self.people) > 1 and not new <= self.grants)
+
+    def grant(self, facts):
+        who, may, scope = facts["person"], facts["may"], facts["scope"]
+        gone = {
+            one for one in self.grants
+            if one[0] == who and (scope == "*" or (one[2] == scope and (not may or one[1] in may)))
+        }  # fmt: skip
+        self.grants = (self.grants - gone) | {(who, one, scope, facts["until"]) for one in may}
+        now = {one[0] for one in self.grants if one[1] == "arrange"}
+        check(now and len(now) >= min(2, len(self.people or ())), "nobody who may arrange")
+        self.people = now
+
+    def calendar(self, every, facts):
+        day = datetime.date.fromisoformat(facts["time"][:10])
+        monday = day - datetime.timedelta(days=day.weekday())
+        return {"week": monday, "month": day.replace(day=1), "year": day.replace(month=1, day=1)}[every]
+
+    def renew(self, name, facts):
+        """Begin a week, month or year of a scope and of those above it, where the entry is the first of one."""
+        words = name.split("/") if name else []
+        for above in ("/".join(words[: n + 1]) for n in range(len(words))):
+            scope = self.scopes.get(above, {"every": ""})
+            if scope["every"] and (now := self.calendar(scope["every"], facts)) > scope["began"]:
+                scope.update(began=now, spent={})
+                for other, steps, left in self.open_parts():
+                    if f"{other}/".startswith(f"{above}/"):
+                        add(scope["spent"], steps, left, self.width)
 
     def spend(self, facts, steps, times):
         trees = [self.life, self.period, *(one["spent"] for one in self.lineage(facts.get("scope")))]
@@ -228,6 +331,7 @@ class Books:
 
     def charge(self, facts):
         self.turn_year(facts)
+        self.renew(facts.get("scope"), facts)
         self.spend(facts, facts["steps"], 1)
         if facts.get("cohort"):
             units = self.cohorts[facts["cohort"]]["units"]
@@ -242,6 +346,7 @@ class Books:
         self.turn_year(facts)
         total = sum(count for count, _ in facts["parts"])
         check(total <= 10**6, "too many parts to count")
+        self.renew(facts.get("scope"), facts)
         for count, steps in facts["parts"]:
             self.spend(facts, steps, count)
         self.reserved[number] = {"facts": facts, "open": set(range(1, total + 1)), "body": sha(body.encode())}
@@ -249,6 +354,7 @@ class Books:
     def take(self, facts):
         self.turn_year(facts)
         reserved = self.reserved[facts["reservation"]]
+        self.renew(reserved["facts"].get("scope"), facts)
         for part in numbers_in(facts["parts"]):
             check(part in reserved["open"], f"part {part} was drawn or returned before")
             reserved["open"].remove(part)
@@ -266,14 +372,22 @@ class Books:
         self.fits()
         name = facts["scope"]
         self.lineage(name.rpartition("/")[0])
-        known = self.scopes.setdefault(name, {"area": 3 + len(self.scopes), "spent": {}})
+        self.renew(name, facts)
+        known = self.scopes.setdefault(name, {"area": 3 + len(self.scopes), "spent": {}, "every": ""})
         known.update(epsilon=facts["epsilon"], delta=facts["delta"])
+        every = {"never": ""}.get(facts.get("every"), facts.get("every", known["every"]))
+        if every != known["every"]:
+            known.update(every=every, began=self.calendar(every, facts) if every else None)
         self.fits()
 
     def cohort(self, facts):
         known = self.cohorts.get(facts["cohort"])
-        check(known is None or not known["charged"], "a charged cohort was changed")
-        self.cohorts[facts["cohort"]] = {"units": facts["units"], "charged": False}
+        charged, grows = known is not None and known["charged"], facts.get("grows", False)
+        if charged:
+            check(known.get("grows") and grows, "a charged cohort was changed")
+            check(set(numbers_in(known["units"])) <= set(numbers_in(facts["units"])), "a cohort shrank")
+        new = {"units": facts["units"], "charged": charged}
+        self.cohorts[facts["cohort"]] = new | ({"grows": True} if grows else {})
 
     def reset(self, number, facts):
         self.turn_year(facts)
@@ -305,10 +419,22 @@ class Books:
             check(year["year"] == self.label and (year["root"] is None) == self.whole_life, "year")
             if year["root"] is not None:
                 self._same(2, year["root"], nodes, self.year, seen)
+        held = stored.pop("people", {"grants": []})["grants"]
+        granted = [tuple(map(one.get, ("person", "may", "scope", "until"))) for one in held]
+        check(len(granted) == len(set(granted)) and set(granted) == self.grants, "rights")
+        asked = [stored.pop(name) for name in list(stored) if name.startswith("asked ")]
+        waiting = [
+            (number, sha(one["body"].encode()), one["approved"]) for number, one in self.requests.items()
+        ]
+        check(
+            sorted((one["entry"], one["body"], one["approved"]) for one in asked) == sorted(waiting),
+            "requests",
+        )
         check(stored.pop("scopes", {"count": 0}) == {"count": len(self.scopes)}, "number of scopes")
         for name, scope in self.scopes.items():
             record = stored.pop(f"scope {name}")
             check(all(record[key] == scope[key] for key in ("area", "epsilon", "delta")), name)
+            check(record.get("every", "") == scope["every"], f"how often {name} renews")
             stale = record["period"] != self.resets
             check(not stale or not any(map(any, scope["spent"].values())), f"{name} of an earlier period")
             if not stale:
@@ -348,6 +474,8 @@ def recount(file):
         facts = json.loads(body)
         counts[kind] = counts.get(kind, 0) + 1
         kinds[number] = kind
+        if books is not None:
+            books.allowed(number, kind, facts, body)
         if kind == "budget":
             books = Books(facts)
         elif kind in ("charge", "reservation"):
@@ -370,7 +498,7 @@ def recount(file):
             check(about not in values, f"two releases of {about}")
             values[about] = body
         else:
-            check(kind == "refusal", f"entry {number} of an unknown kind")
+            check(kind in ("refusal", "grant", "request", "approval"), f"entry {number} of an unknown kind")
     check((last, head) == (number, digest), "head")
     top = books.agree(root, nodes)
     return {"counts": counts, "keys": keys, "last": last, "head": head, "peak": [str(one) for one in top]}

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from msgspec import structs, to_builtins
 
+from audits.cli import answers
 from audits.reports import of_ledger
+from audits.reports.review import report
 from audits.reports.terminal import logged
 from dpaccount import proof
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.exact import Amount
-from dpaccount.ledger import answers
 from dpaccount.ledger.journal.log import in_decimal, log, table
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
-from dpaccount.ledger.review import report
 from dpaccount.plan.events import Approximate, Plan, Pure, Zcdp
 from dpaccount.schemas.fields import BoundEnds
 from tests.looped import looped
@@ -64,7 +64,7 @@ def test_a_charge_answers_as_the_contract_prints_it(url):
     assert answer.epsilon.lower == pytest.approx(1, abs=1e-9)
     shown = answers.show(url)
     names = {"budget", "spent", "remaining", "worst_unit", "entries", "refused", "head", "explained"}
-    names |= {"period", "year", "life", "resets", "scopes"}
+    names |= {"period", "year", "life", "resets", "scopes", "more_like_last"}
     assert set(shown) == names
     assert shown["head"] == answer.head
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
@@ -152,7 +152,8 @@ def test_what_is_spent_and_what_remains_are_explained(url):
     charge(url, place(GAUSSIAN))
     shown = answers.show(url)
     match = re.fullmatch(
-        r"charges cost ε (.*) of 1, and another charge of ε (.*) fits \(μ² adds up, ε does not\)",
+        r"charges cost ε (.*) of 1, and another charge of ε (.*) fits \(μ² adds up, ε does not\);"
+        r" \d more charges like entry 1 fit",
         shown["explained"],
     )
     assert match
@@ -168,7 +169,7 @@ def test_what_is_spent_and_what_remains_are_explained(url):
             "approximate", Approximate(epsilon="1/4", delta="1e-6"), "ε 0.75 and δ 0",
             Approximate(epsilon="3/4", delta=0), Approximate(epsilon="1/10", delta="1e-9"),
         ),
-        ("zcdp", Zcdp(rho="1/1000"), r"ρ 0\.02\d+", Zcdp(rho="22/1000"), Pure(epsilon="1/3")),
+        ("zcdp", Zcdp(rho="1/1000"), r"ρ 0\.02\d+, by itself ε 0\.97\d+,", Zcdp(rho="22/1000"), Pure(epsilon="1/3")),
         (
             "either", Zcdp(rho="1/1000"), r"μ² 0, or ρ 0\.02\d+, or pure ε 0",
             Zcdp(rho="20/1000"), Pure(epsilon="1/3"),

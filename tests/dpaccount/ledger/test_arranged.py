@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from audits.reports import review
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, ReceiptError
-from dpaccount.ledger import review
 from dpaccount.ledger.balances import bodies
 from dpaccount.ledger.balances.bodies import ReturnBody, steps_of
 from dpaccount.ledger.balances.state import Cohort, Period, Scopes, change_of

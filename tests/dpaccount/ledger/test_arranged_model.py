@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from audits.reports import review
 from dpaccount.errors import BudgetError, InputError, LedgerError
-from dpaccount.ledger import review
 from dpaccount.ledger.journal import entries, export
 from dpaccount.ledger.journal import verify as verifying
 from dpaccount.ledger.journal.verify import verify
@@ -65,16 +65,47 @@ class Team(RuleBasedStateMachine):
         nothing = dict.fromkeys(range(1, UNITS + 2), Fraction(0))
         self.nothing, self.life, self.period = nothing, dict(nothing), dict(nothing)
         self.caps: dict[str, Fraction] = {}
+        self.renews: dict[str, tuple[str, int]] = {}  #: how often, and the month or year that it is
         self.spent: dict[str, dict[int, Fraction]] = {}
         self.cohorts: dict[str, tuple[set[int], bool]] = {}
+        self.growing: set[str] = set()
         self.reserved: list[dict] = []
         self.keys: dict[str, tuple] = {}
         self.heads: list[str] = []
         self.resets = self.accepted = self.refused = 0
-        #: the clock, the year that is counted (None: no reset yet), and its sums (None: those of the life)
-        self.clock, self.label, self.year = 2030, None, None
+        #: months, the year that is counted (None: no reset yet), and its sums (None: those of the life)
+        self.months, self.label, self.year = 12 * 2030 + 5, None, None
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(entries, "now", lambda: f"{self.clock}-06-01T00:00:00+00:00")
+        time = "{:04}-{:02}-01T00:00:00+00:00"
+        self.patch.setattr(entries, "now", lambda: time.format(self.clock, self.months % 12 + 1))
+
+    @property
+    def clock(self):
+        """The year that it is."""
+        return self.months // 12
+
+    def now(self, every):
+        return {"month": self.months, "year": self.clock, "never": 0}[every]
+
+    def fresh(self, name):
+        """Return what counts as spent in a scope if something is charged there now."""
+        every, began = self.renews.get(name, ("never", 0))
+        if name not in self.spent or self.now(every) <= began:
+            return self.spent.get(name, self.nothing)
+        tree = dict(self.nothing)
+        for reserved in self.reserved:
+            for part in reserved["open"] if name in self.lineage(reserved["scope"]) else ():
+                for unit, size in reserved["parts"][part - 1].items():
+                    tree[unit] += size
+        return tree
+
+    def renew(self, scope):
+        """Begin the months and years of a scope and those above it that a charge now is the first of."""
+        for name in self.lineage(scope):
+            if name in self.spent:
+                self.spent[name] = self.fresh(name)
+                every, began = self.renews[name]
+                self.renews[name] = every, max(began, self.now(every))
 
     def made(self) -> str:
         """Make a ledger, and return its URL."""
@@ -112,7 +143,7 @@ class Team(RuleBasedStateMachine):
     def exceeded(self, costs, scope):
         """Return what a refusal says of the first limit that costs exceed, and the first unit; None if they fit."""
         limits = [("the budget's", self.period, Fraction(1))]
-        limits += [(f"of the scope {one}", self.spent[one], self.caps[one]) for one in self.lineage(scope)]
+        limits += [(f"of the scope {one}", self.fresh(one), self.caps[one]) for one in self.lineage(scope)]
         for name, tree, cap in limits:
             for unit in sorted(tree):
                 if tree[unit] + costs.get(unit, 0) > cap:
@@ -143,6 +174,7 @@ class Team(RuleBasedStateMachine):
         fits = self.tries(over is None, ask, over or ())
         self.accepted, self.refused = self.accepted + fits, self.refused + (not fits)
         if fits:
+            self.renew(scope)
             self.add((self.life, self.period), costs, scope)
         return fits
 
@@ -195,11 +227,12 @@ class Team(RuleBasedStateMachine):
             self.accepted, self.refused = self.accepted + (over is None), self.refused + (over is not None)
             if over is None:
                 self.turn()
+                self.renew(scope)
                 self.add((self.life, self.period), costs, scope)
 
-    @rule(years=st.sampled_from((0, 0, 1, -1, 5, -5)))
-    def move_clock(self, years):
-        self.clock += years
+    @rule(months=st.sampled_from((0, 1, 1, -1, 12, -12, 60, -60)))
+    def move_clock(self, months):
+        self.months += months
 
     @rule(size=sizes, name=names, scope=scopes)
     def charge_cohort(self, size, name, scope):
@@ -212,28 +245,38 @@ class Team(RuleBasedStateMachine):
         if self.pays(costs, scope, lambda: self.ledger.charge_plan(plan, "x", cohort=name, scope=scope)):
             self.cohorts[name] = self.cohorts[name][0], True
 
-    @rule(name=names, cover=covers.filter(bool), apart=st.booleans())
-    def name_cohort(self, name, cover, apart):
+    @rule(name=names, cover=covers.filter(bool), apart=st.booleans(), grows=st.booleans())
+    def name_cohort(self, name, cover, apart, grows):
         members = set(range(cover[0], cover[1] + 1)) - (
             {sum(cover) // 2} if apart and cover[0] < cover[1] else set()
         )
         units = [(unit, unit) for unit in members]
-        fits = not self.cohorts.get(name, (members, False))[1]
-        says = ("was charged and cannot be changed",)
-        if self.tries(fits, lambda: self.ledger.name_cohort(name, units), says, turns=False):
-            self.cohorts[name] = members, False
+        known, charged = self.cohorts.get(name, (set(), False))
+        grew = name in self.growing and grows and known <= members
+        says = ("was charged and can",)
+        if self.tries(
+            not charged or grew,
+            lambda: self.ledger.name_cohort(name, units, grows=grows),
+            says,
+            turns=False,
+        ):
+            self.cohorts[name] = members, charged
+            self.growing = self.growing | {name} if grows else self.growing - {name}
 
-    @rule(scope=scopes.filter(bool), cap=sizes)
-    def set_scope(self, scope, cap):
+    @rule(scope=scopes.filter(bool), cap=sizes, every=st.sampled_from((None, "month", "year", "never")))
+    def set_scope(self, scope, cap, every=None):
         if not self.known(scope.rpartition("/")[0]):
             with pytest.raises(InputError):
                 self.ledger.set_scope(scope, cap)
             return
-        spent = self.spent.get(scope, self.nothing)
-        fits, says = max(spent.values()) <= cap, (f"more is spent in the scope {scope}",)
-        if self.tries(fits, lambda: self.ledger.set_scope(scope, cap), says, turns=False):
+        fits, says = max(self.fresh(scope).values()) <= cap, (f"more is spent in the scope {scope}",)
+        if self.tries(fits, lambda: self.ledger.set_scope(scope, cap, every=every), says, turns=False):
+            self.renew(scope)
             self.caps[scope] = cap
             self.spent.setdefault(scope, dict(self.nothing))
+            before, began = self.renews.get(scope, ("never", 0))
+            every = every or before
+            self.renews[scope] = every, (began if every == before else self.now(every))
 
     @rule(
         sizes=st.lists(st.tuples(sizes, covers), min_size=1, max_size=3),
@@ -276,6 +319,7 @@ class Team(RuleBasedStateMachine):
                 act(reserved["key"], spans)
             return
         if self.tries(set(parts) <= reserved["open"], lambda: act(reserved["key"], spans), ("not open",)):
+            self.renew(reserved["scope"])
             self.taken(reserved, parts, back)
 
     @rule(which=st.integers(0, 4))
@@ -283,6 +327,7 @@ class Team(RuleBasedStateMachine):
         if which < len(self.reserved):
             reserved = self.reserved[which]
             if self.tries(bool(reserved["open"]), lambda: self.ledger.draw_parts(reserved["key"])):
+                self.renew(reserved["scope"])
                 self.taken(reserved, [min(reserved["open"])], False)
 
     @rule(which=st.integers(0, 4))
@@ -291,6 +336,7 @@ class Team(RuleBasedStateMachine):
             reserved = self.reserved[which]
             if self.ledger.return_parts(reserved["key"])[1]:
                 self.turn()
+                self.renew(reserved["scope"])
             self.taken(reserved, sorted(reserved["open"]), True)
 
     def taken(self, reserved, parts, back):
@@ -356,7 +402,7 @@ class Team(RuleBasedStateMachine):
         assert max(self.period.values()) <= 1
         assert [one["scope"] for one in shown["scopes"]] == sorted(self.spent)
         for one in (shown, *shown["scopes"]):
-            tree = self.spent[one["scope"]] if "scope" in one else self.period
+            tree = self.fresh(one["scope"]) if "scope" in one else self.period
             most = max(tree.values())
             assert one["spent"]["epsilon"]["upper"] == pytest.approx(float(most))
             least = min(unit for unit, spent in tree.items() if spent == most)

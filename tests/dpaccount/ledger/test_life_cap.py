@@ -1,5 +1,6 @@
 """The life cap: what all periods together may cost a unit, which no reset lifts."""
 
+import hashlib
 import json
 from fractions import Fraction
 
@@ -7,15 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from audits.cli import answers
+from audits.cli.app import run
+from audits.reports import review
 from audits.reports.of_ledger import html, nist
 from dpaccount.errors import DpaccountError, InputError
-from dpaccount.ledger import answers, review
 from dpaccount.ledger.balances.budget import budget, read_budget
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
-from dpaccount.plan.events import Gaussian, Plan, Relation
+from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, Relation
 
 from .conftest import VALID, by_hand, plan, recounted
 
@@ -123,6 +126,76 @@ def test_a_charge_beyond_the_cap_by_another_program_is_found(tmp_path):
         Ledger.open(url)
 
 
+def test_what_a_life_costs_is_said_at_the_delta_of_its_cap(tmp_path):
+    """After two periods whose δ add up to more than one period's, and in GDP, whose ε depends on δ."""
+    for measure, event in (("approximate", approximate_event()), ("gdp", gaussian_event())):
+        url = f"sqlite:///{tmp_path}/{measure}.db"
+        delta = {"delta": Fraction(1, 10**6), "life_delta": Fraction(1, 10**5)}
+        init(url, **{**PURE, **delta, "measure": measure, "epsilon": 1, "life_epsilon": 3})
+        with Ledger.open(url) as ledger:
+            for _ in range(2):
+                ledger.charge_plan(event, "a")
+                ledger.reset("another period")
+            shown = ledger.show()
+            life, left = (shown[name]["epsilon"] for name in ("life", "life_remaining"))
+            assert life["upper"] <= 3
+            assert measure != "approximate" or (life["upper"], shown["life"]["delta"]) == pytest.approx(
+                (0.2, 1.2e-6)
+            )
+            assert 0 < left["lower"] <= 3
+        assert "inf" not in answers.show(url)["explained"]
+        assert "at δ 1e-05, of which" in answers.show(url)["explained"]
+
+
+def approximate_event():
+    return Plan(Relation.REPLACE_ONE, (Approximate(epsilon=Fraction(1, 10), delta=Fraction("6e-7")),))
+
+
+def gaussian_event():
+    return Plan(Relation.REPLACE_ONE, (Gaussian(sigma=6),))
+
+
+def test_balances_beyond_the_cap_are_shown_to_nobody_as_within_it(tmp_path, monkeypatch):
+    """Entries with valid digests that another program made, before anybody recomputes the totals."""
+    url = made(tmp_path, Fraction(3, 2))
+    with Ledger.open(url) as ledger:
+        ledger.charge_plan(plan("9/10"), "a")
+        ledger.reset("another period")
+        monkeypatch.setattr("dpaccount.ledger.balances.state.State.over", lambda *_: None)
+        ledger.charge_plan(plan("9/10"), "a")
+        monkeypatch.undo()
+        for said in (ledger.show, lambda: answers.show(url), lambda: review.report(url, replay=False)):
+            with pytest.raises(
+                DpaccountError, match="more is spent than the ledger's budget, or its life cap"
+            ):
+                said()
+
+
+def test_units_that_spent_in_different_measures_are_told_apart_or_it_is_said_that_they_cannot_be(tmp_path):
+    """Each of 300 units has spent little in one of two measures; none comes beyond the cap."""
+    url = made(tmp_path, Fraction(3, 2), measure="either", delta=Fraction(1, 10**6))
+    odd = tuple(Pure(epsilon=Fraction(7, 10), cover=(unit, unit)) for unit in range(1, 300, 2))
+    even = tuple(Gaussian(sigma=5, cover=(unit, unit)) for unit in range(2, 301, 2))
+    with Ledger.open(url) as ledger, pytest.MonkeyPatch.context() as patch:
+        ledger.charge_plan(Plan(Relation.REPLACE_ONE, odd), "a")
+        ledger.reset("another period")
+        patch.setattr("dpaccount.ledger.charging.SEARCHED", 100)
+        with pytest.raises(RefusedError, match="too many units differ to tell"):
+            ledger.charge_plan(Plan(Relation.REPLACE_ONE, even), "a")
+        patch.undo()
+        ledger.charge_plan(Plan(Relation.REPLACE_ONE, even), "a")
+        assert ledger.verify() == VALID
+
+
+def test_a_cap_beyond_any_loss_never_binds(tmp_path):
+    url = made(tmp_path, 10**300, measure="gdp", delta=Fraction(1, 10**6))
+    with Ledger.open(url) as ledger:
+        for _ in range(3):
+            ledger.charge_plan(gaussian_event(), "a")
+            ledger.reset("another period")
+        assert ledger.show()["remaining"]["epsilon"]["lower"] > 0.9
+
+
 def test_without_a_life_cap_entry_0_is_what_it_was():
     plain = budget(1, 0, "person", "replace-one", "pure")
     assert plain.as_origin() == plain.as_json()
@@ -166,3 +239,22 @@ def test_what_makes_no_sense_is_refused_and_makes_no_ledger(tmp_path, life, said
     with pytest.raises(InputError, match=said):
         init(url, **PURE, epsilon=1, **life)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_ledger_says_which_data_it_is_about_and_not_a_word_of_them(tmp_path, capsys):
+    url, declared = f"sqlite:///{tmp_path}/budget.db", tmp_path / "claim.toml"
+    declared.write_text("[data]\n")
+    terms = ["--epsilon", "1", "--delta", "0", "--unit", "one patient", "--relation", "replace-one"]
+    assert (
+        run(["ledger", "init", url, *terms, "--dataset", "visits 2026", "--declaration", str(declared)]) == 0
+    )
+    assert "visits 2026: one patient" in capsys.readouterr().out
+    digest = f"sha256:{hashlib.sha256(declared.read_bytes()).hexdigest()}"
+    with Ledger.open(url) as ledger:
+        assert ledger.show()["budget"]["declaration"] == digest
+        assert (ledger.budget.dataset, ledger.verify()) == ("visits 2026", VALID)
+    report = review.report(url)
+    assert f"The data: visits 2026 (declared in {digest})." in html({**report, "nist": nist(report)}, "a")
+    assert run(["ledger", "init", f"sqlite:///{tmp_path}/b.db", *terms, "--dataset", "a\nb"]) == 2
+    assert run(["ledger", "init", f"sqlite:///{tmp_path}/b.db", *terms, "--declaration", "none.toml"]) == 2
+    assert not (tmp_path / "b.db").exists()

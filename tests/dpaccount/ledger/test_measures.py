@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audits.cli import answers
 from audits.cli.ledger import init as command
 from dpaccount import proof
 from dpaccount.accounting.gdp_of_plan import mu_squared as composed
 from dpaccount.accounting.measures import MEASURES, MOST_NEAR, NEAR_WEIGHT
 from dpaccount.errors import BudgetError, InputError
-from dpaccount.ledger import answers
 from dpaccount.ledger.balances.budget import measure
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal.log import log

@@ -12,23 +12,32 @@ from dpaccount.accounting.measures import Amounts
 from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import summary
 from dpaccount.ledger.balances import ranges as intervals
-from dpaccount.ledger.balances.bodies import ReservationBody, RoundsBody, open_reservations, read_body
-from dpaccount.ledger.balances.budget import Budget
+from dpaccount.ledger.balances.bodies import (
+    ReservationBody,
+    RoundsBody,
+    open_reservations,
+    read_body,
+    spent_by,
+)
+from dpaccount.ledger.balances.budget import Budget, calendar_period
 from dpaccount.ledger.balances.segment_tree import SpentTree
-from dpaccount.ledger.balances.state import State
+from dpaccount.ledger.balances.state import Over, Scope, State, lineage
 from dpaccount.ledger.balances.step_functions import Step, plus, zero
 from dpaccount.ledger.entry import CERTIFIED
 from dpaccount.ledger.journal.entries import body_of, budget_of, facts_of, first_entry, totals
-from dpaccount.ledger.journal.log import EVERY, LogFilter, spent_by
+from dpaccount.ledger.journal.log import EVERY, LogFilter
 from dpaccount.ledger.journal.verify import BAD_ENTRY, Bad, first_bad
 from dpaccount.ledger.stores.place import served
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.ledger.stores.store import Store
+from dpaccount.schemas.fields import BoundEnds
+from dpaccount.schemas.ledgers import LargeCharge
 
 SCHEMA: Final = "dpaccount/ledger-report/1"
 MOST: Final = 200  #: items in a list
 #: maximum groups of charges by (month, scope, who charged, purpose); the rest are grouped by month and scope
 TEAMS: Final = 1000
+LOOKED_AT: Final = 20_000  #: entries in which a refusal's causes are looked for
 REPLAYED: Final = 200_000  #: entries up to which balances are recomputed by default
 LISTS: Final = ("charged", "refused", "resets", "forfeits", "nodes", "marks")
 _CHARGED: Final = ("charged", ("purpose", "by", "scope", "key", *CERTIFIED))
@@ -61,6 +70,38 @@ def report(url: str, *, replay: bool | None = None, only: LogFilter = EVERY) -> 
         return _report(rows, replay, only)
 
 
+def largest(url: str, over: Over) -> list[LargeCharge]:
+    """Return the three charges that cost most of an exceeded limit, for the unit that exceeds it.
+
+    They are of the limit's period and scope, among the last `LOOKED_AT` entries; returned parts of
+    reservations are not deducted.
+    """
+    found: list[tuple[Fraction, int, LargeCharge]] = []
+    with closing(Store.open(url)) as store, store.reading() as rows:
+        budget = budget_of(first_entry(rows))
+        state = totals(rows, budget.width).state(rows.node)
+        record = None if over.scope is None else state.existing_scope(over.scope)
+        period = None if over.of_life else state.period
+        first = max(1 if period is None else period.entry, rows.head()[0] - LOOKED_AT)
+        for entry in rows.entries(first):
+            if entry.kind not in (kinds.CHARGE, kinds.RESERVATION, kinds.FORFEIT):
+                continue
+            body, facts = read_body(entry.kind, entry.body), facts_of(entry)
+            elsewhere = over.scope is not None and over.scope not in lineage(body.scope)
+            if elsewhere or (record is not None and _earlier(record, body.time)):
+                continue
+            cost = at_unit(spent_by(entry, budget.width), over.unit, zero(budget.width))
+            if any(cost):
+                ends = BoundEnds(**budget.measure.enclosure(cost, budget.delta).as_amount())  # type: ignore[arg-type]
+                line = LargeCharge(entry.number, facts.get("purpose"), facts.get("by"), ends)
+                found.append((summary.share(over.limits, cost), -entry.number, line))
+    return [line for _, _, line in sorted(found, key=lambda one: one[:2], reverse=True)[:3]]
+
+
+def _earlier(record: Scope, time: str) -> bool:
+    return bool(record.every) and calendar_period(record.every, time) < record.began
+
+
 def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa: FBT001
     origin = first_entry(rows)
     budget = budget_of(origin)
@@ -80,8 +121,11 @@ def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa
         bad = first_bad(rows)
     waiting = list(open_reservations(state, lambda number: body_of(rows, number)))
     standing = [
-        _standing(name, limits, tree, _costs(state, waiting, name))
-        for name, limits, tree in [(None, budget, state.period_tree()), *summary.scopes(state, budget)]
+        {**_standing(name, limits, tree, _costs(state, waiting, name)), **renews}
+        for name, limits, tree, renews in [
+            (None, budget, state.period_tree(), dict[str, str]()),
+            *summary.scopes(rows, state, budget),
+        ]
     ]
     standing[0]["remaining"] = shown["remaining"]  # under the life cap, too
     return {

@@ -15,13 +15,13 @@ from dpaccount.documents import Place
 from dpaccount.errors import BudgetError
 from dpaccount.exact import in_digits
 from dpaccount.ledger.balances.ranges import Ranges
-from dpaccount.ledger.entry import Entry
+from dpaccount.ledger.entry import REQUEST, Entry
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import Charge, RefusedError
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
 from dpaccount.schemas.fields import BoundEnds
-from dpaccount.schemas.ledgers import ArrangedAnswer, ChargeAnswer, PartsAnswer
+from dpaccount.schemas.ledgers import ArrangedAnswer, ChargeAnswer, LargeCharge, PartsAnswer
 
 Answer = dict[str, Any]
 Say = Callable[[str], object]
@@ -35,13 +35,14 @@ def charged(url: str, place: Place, charge: Callable[[Ledger, Plan], Charge], sa
     refused; the user is responsible for the `assumptions`, if any.
     """
     plan = read_plan(place)
-    assumed = plan.assumptions()
+    assumed, causes = plan.assumptions(), list[LargeCharge]()
     with Ledger.open(url) as ledger:
         try:
             done = charge(ledger, plan)
         except RefusedError as refused:
             done = refused.charge
             say(str(refused))
+            causes = _causes(url, done, say)
     if done.known:
         say(f"entry {done.entry} charged this under the same key before; nothing more was charged")
     return ChargeAnswer(
@@ -53,7 +54,25 @@ def charged(url: str, place: Place, charge: Callable[[Ledger, Plan], Charge], sa
         done.reason,
         done.certificate or UNSET,
         assumed or UNSET,
+        causes or UNSET,
     )
+
+
+def _causes(url: str, refused: Charge, say: Say) -> list[LargeCharge]:
+    """Return and say which earlier charges took most of the limit that a refused charge exceeds."""
+    if refused.over is None:
+        return []
+    from audits.reports.review import largest  # an accepted charge needs no review
+
+    causes = largest(url, refused.over)
+    told = [
+        f"entry {one.entry} (ε {in_digits(one.epsilon.upper, 4, up=True)}, {one.purpose}"
+        + (f", by {one.by})" if one.by else ")")
+        for one in causes
+    ]
+    if told:
+        say(f"the largest charges of that unit there: {', '.join(told)}")
+    return causes
 
 
 def taken(url: str, key: str, take: Callable[[Ledger], tuple[int | None, Ranges]], say: Say) -> PartsAnswer:
@@ -78,47 +97,20 @@ def arranged(url: str, arrange: Callable[[Ledger], Entry], say: Say) -> Arranged
         except BudgetError as refused:
             say(str(refused))
             return ArrangedAnswer(accepted=False, entry=None, head=None, reason=str(refused))
-    return ArrangedAnswer(accepted=True, entry=entry.number, head=entry.digest, reason=None)
+    waits = None
+    if entry.kind == REQUEST:
+        waits = f"entry {entry.number} asks for it; another person approves it, then repeat this"
+        say(waits)
+    return ArrangedAnswer(waits is None, entry.number, entry.digest, waits)
 
 
 def show(url: str) -> Answer:
     """Return `Ledger.show`, and ``explained``: how ``spent`` and ``remaining`` relate, as text."""
+    from audits.reports.terminal import explained  # charges need no words of reports
+
     with Ledger.open(url) as ledger:
         shown = ledger.show()
-        return {**shown, "explained": _explained(shown)}
-
-
-def _explained(shown: Answer) -> str:
-    measure, limit = shown["budget"]["measure"], shown["budget"]["epsilon"]
-    spent = in_digits(shown["spent"]["epsilon"]["upper"], 4, up=True)
-    sums = {
-        "gdp": "μ² adds up, ε does not",
-        "zcdp": "ρ adds up",
-        "approximate-zcdp": "ρ and δ add up",
-        "either": "μ², ρ and ε each add up",
-        "approximate": "ε and δ add up",
-    }.get(measure, "ε adds up")
-    more = f"another charge of {room(shown['remaining'])} fits"
-    sentence = f"charges cost ε {spent} of {limit}, and {more} ({sums})"
-    capped = ""
-    if "life_remaining" in shown:
-        most, left = shown["budget"]["life_epsilon"], room(shown["life_remaining"])
-        capped = f"; in its whole life a unit loses at most ε {most}, of which {left} is left"
-    if not shown["resets"]:
-        return sentence + capped
-    life = in_digits(shown["life"]["epsilon"]["upper"], 4, up=True)
-    of_life = f"over the ledger's life they cost ε {life}, which is the guarantee"
-    return f"since the last reset, {sentence}; {of_life}{capped}"
-
-
-def room(remaining: Answer) -> str:
-    """Return as text the cost up to which another charge fits every unit, rounded down."""
-    left = {name: in_digits(amount, 4, up=False) for name, amount in remaining.items()}
-    epsilon = in_digits(remaining["epsilon"]["lower"], 4, up=False)
-    if "pure" in left:
-        return f"μ² {left['mu_squared']}, or ρ {left['rho']}, or pure ε {left['pure']}"
-    first = f"ρ {left['rho']}" if "rho" in left else f"ε {epsilon}"
-    return f"{first} and δ {left['delta']}" if "delta" in left else first
+        return {**shown, "explained": explained(shown)}
 
 
 def exit_code(answer: Answer | Struct) -> int:

@@ -1,0 +1,86 @@
+"""Who may do what in a ledger.
+
+A ledger is free until its first grant, which names a person who may arrange.  From then on every entry that
+changes balances names the person who makes it, and whom a right of the time of the entry allows it:
+
+- ``charge``: charge, and reserve, in a scope and below;
+- ``request``: do so there, each time after somebody who may ``approve`` there has approved just that;
+- ``arrange``: make scopes, cohorts and forfeits, lower caps, withdraw rights.  Resets, raised caps and new
+  rights take two: one asks, another approves.
+
+The chain verifies that.  Who somebody is, is for the service or the keeper of the file to know; on a server
+the role that made the first grant may name people, and every other role acts for itself.
+"""
+
+from datetime import date
+from typing import Final
+
+from dpaccount.documents import digest
+from dpaccount.errors import InputError
+from dpaccount.ledger.balances.budget import one_line
+from dpaccount.ledger.balances.state import Grant, People, State, lineage
+
+MAY: Final = ("charge", "request", "approve", "arrange")
+EVERYWHERE: Final = "*"  #: the scope of a revocation of all grants
+
+
+def people(state: State) -> People | None:
+    """Return who may arrange; None of a ledger without rights."""
+    found: People | None = state.register.get("people")
+    return found
+
+
+def asked_name(person: str, what: object) -> str:
+    """Return the name of the record of what a person asked for."""
+    return f"asked {digest([person, what])[7:]}"
+
+
+def holds(state: State, person: str, may: str, scope: str | None, time: str) -> bool:
+    """Return whether a person has a right in a scope (None: the whole ledger) at a time."""
+    known, places = people(state), ["", *lineage(scope)]
+    return any(
+        (one.person, one.may) == (person, may)
+        and one.scope in places
+        and (not one.until or time[:10] <= one.until)
+        for one in ([] if known is None else known.grants)
+    )
+
+
+def acting(state: State, by: str | None, role: str | None) -> str | None:
+    """Return who makes an entry, None in a ledger without rights; raises `InputError` for nobody."""
+    known = people(state)
+    if known is None:
+        return None
+    person = by or role
+    if not person:
+        raise InputError(
+            "the ledger has rights, and the entry names nobody", "give --by, or ?by=NAME in its URL"
+        )
+    if role is not None and role not in (known.writer, person):
+        raise InputError(
+            f"the role {role} cannot act for {person}", "connect as that person, or ask the service"
+        )
+    return person
+
+
+def denied(state: State, by: str | None, role: str | None, scope: str | None, time: str) -> str | None:
+    """Return why a person may not charge in a scope, "" if they may after an approval; None if they may."""
+    person = acting(state, by, role)
+    if person is None or holds(state, person, "charge", scope, time):
+        return None
+    if holds(state, person, "request", scope, time):
+        return ""
+    where = "the whole ledger" if scope is None else f"the scope {scope}"
+    return f"{person} may not charge {where}"
+
+
+def checked_grant(person: str, may: list[str], scope: str, until: str) -> list[Grant]:
+    """Return the grants; raises `InputError` or `ValueError` for some that make no sense."""
+    one_line("name of a person", person)
+    if not set(may) <= {*MAY} or len(set(may)) < len(may) or (may and scope == EVERYWHERE):
+        raise InputError(f"{', '.join(may)} are no rights", f"give some of {', '.join(MAY)}, each once")
+    if "arrange" in may and (scope or until):
+        raise InputError("who may arrange may do so everywhere and for ever", "give no scope and no end")
+    if until:
+        date.fromisoformat(until)
+    return [Grant(person, one, scope, until) for one in may]

@@ -1,0 +1,217 @@
+"""Caps that hold anew every week, month or year, cohorts that grow, and what is said to be left."""
+
+from datetime import date, timedelta
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audits.cli import answers
+from audits.reports import review
+from dpaccount.errors import BudgetError, InputError
+from dpaccount.ledger.balances.budget import RENEWALS, calendar_period, period_name
+from dpaccount.ledger.journal import entries
+from dpaccount.ledger.journal.verify import verify
+from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.requests import RefusedError
+from dpaccount.plan.events import Gaussian, Plan, Relation
+
+from .conftest import VALID, by_hand, plan, recounted
+
+PURE = {"unit": "person", "relation": "replace-one", "measure": "pure", "epsilon": 100, "delta": 0}
+TENTH = Fraction(1, 10)
+
+
+@pytest.fixture
+def url(tmp_path):
+    url = f"sqlite:///{tmp_path}/budget.db"
+    init(url, **PURE)
+    return url
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Set the clock by calling it with a day."""
+
+    def at(day):
+        monkeypatch.setattr(entries, "now", lambda: f"{day}T12:00:00+00:00")
+
+    at("2026-12-01")
+    return at
+
+
+@given(day=st.dates(min_value=date(1, 1, 8), max_value=date(9999, 12, 20)), every=st.sampled_from(RENEWALS))
+def test_a_period_is_the_days_of_one_name(day, every):
+    """Against the calendar of the standard library: two days are of one period if and only if its name is the same."""
+
+    def name(one):
+        year, week, _ = one.isocalendar()
+        return {"week": f"{year:04}-W{week:02}", "month": f"{one:%m}", "year": ""}[every], one.year * (
+            every != "week"
+        )
+
+    later = day + timedelta(days=1)
+    before, after = calendar_period(every, day.isoformat()), calendar_period(every, later.isoformat())
+    assert after - before == (name(day) != name(later))
+    if every == "week":
+        assert period_name(every, before) == name(day)[0]
+    else:
+        assert day.isoformat().startswith(period_name(every, before))
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    days=st.lists(st.tuples(st.integers(-20, 60), st.integers(1, 3), st.booleans()), max_size=12),
+    every=st.sampled_from(RENEWALS),
+)
+def test_no_period_has_more_than_its_cap(tmp_path_factory, days, every):
+    """A charge is accepted if and only if its period, by the latest clock so far, has room; verify agrees."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('periods')}/budget.db"
+    init(url, **PURE)
+    day, latest, spent = date(2026, 12, 30), None, {}
+    with pytest.MonkeyPatch.context() as patch, Ledger.open(url) as ledger:
+        patch.setattr(entries, "now", lambda: f"{day}T12:00:00+00:00")
+        ledger.set_scope("team", 3 * TENTH, every=every)
+        latest = calendar_period(every, day.isoformat())
+        for more, tenths, many in days:
+            day += timedelta(days=more)
+            now = max(latest, calendar_period(every, day.isoformat()))
+            fits = spent.get(now, 0) + tenths <= 3
+            decided = ledger.charge_many([(plan(tenths * TENTH), "a", None)] * (1 + many), scope="team")
+            assert (decided[0].reason is None) == fits
+            for one in decided:
+                if one.reason is None:
+                    latest = now
+                    spent[now] = spent.get(now, 0) + tenths
+        assert max(spent.values(), default=0) <= 3
+        assert ledger.verify() == VALID
+        [shown] = ledger.show()["scopes"]
+        now = max(latest, calendar_period(every, day.isoformat()))
+        assert shown["spent"]["epsilon"]["upper"] == pytest.approx(spent.get(now, 0) / 10)
+        assert (shown["every"], shown["period"]) == (every, period_name(every, now))
+    assert recounted(url)
+
+
+def test_a_month_begins_again_and_a_clock_that_goes_back_renews_nothing(url, clock):
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", 2 * TENTH, every="month")
+        ledger.charge_plan(plan(2 * TENTH), "a", scope="team")
+        with pytest.raises(RefusedError, match=r"beyond the ε 0\.2 a month of the scope team"):
+            ledger.charge_plan(plan(TENTH), "b", scope="team")
+        clock("2027-01-01")
+        ledger.charge_plan(plan(2 * TENTH), "c", scope="team")
+        clock("2026-12-31")  # nothing is left, neither of December nor of January
+        with pytest.raises(RefusedError):
+            ledger.charge_plan(plan(TENTH), "d", scope="team")
+        assert ledger.show()["life"]["epsilon"]["upper"] == 0.4
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_open_parts_count_in_each_month_and_drawn_ones_where_they_are_drawn(url, clock):
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", 4 * TENTH, every="month")
+        ledger.reserve_plan(plan(TENTH), "weeks", "k", rounds=4, scope="team")
+        ledger.draw_parts("k", count=2)
+        clock("2027-01-05")
+        ledger.draw_parts("k")  # one in January, and one is still open
+        with pytest.raises(RefusedError):
+            ledger.charge_plan(plan(3 * TENTH), "a", scope="team")
+        ledger.charge_plan(plan(2 * TENTH), "a", scope="team")
+        clock("2027-02-05")
+        ledger.return_parts("k")
+        ledger.charge_plan(plan(4 * TENTH), "a", scope="team")
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_how_often_a_cap_renews_can_change_and_never_lifts_what_is_spent_now(url, clock):
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", TENTH, every="month")
+        ledger.charge_plan(plan(TENTH), "a", scope="team")
+        for every in ("week", "year", "never", "month", None):
+            ledger.set_scope("team", TENTH, every=every)
+            with pytest.raises(RefusedError):
+                ledger.charge_plan(plan(TENTH), "b", scope="team")
+        clock("2027-01-01")
+        with pytest.raises(InputError, match="week, month, year or never"):
+            ledger.set_scope("team", TENTH, every="day")
+        ledger.set_scope("team", TENTH, every="never")  # in January, where nothing is spent yet
+        ledger.charge_plan(plan(TENTH), "c", scope="team")
+        clock("2028-01-01")
+        with pytest.raises(RefusedError):
+            ledger.charge_plan(plan(TENTH), "d", scope="team")
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_a_cap_that_renews_without_saying_so_is_found(url, clock):
+    """Whoever writes the file can make a charge's time later, or how often a cap renews: then no digest fits."""
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", TENTH, every="year")
+    by_hand(url, "UPDATE entries SET body = replace(body, 'year', 'week') WHERE number = 1")
+    assert not verify(url)["valid"]
+
+
+def test_a_cohort_may_grow_if_it_was_made_so_and_never_loses_a_unit(url):
+    with Ledger.open(url) as ledger:
+        ledger.name_cohort("so-far", [(1, 10)], grows=True)
+        ledger.charge_plan(plan(TENTH), "a", cohort="so-far")
+        ledger.name_cohort("so-far", [(1, 20)], grows=True)
+        ledger.charge_plan(plan(TENTH), "b", cohort="so-far")
+        for units, grows in (([(1, 19)], True), ([(2, 30)], True), ([(1, 30)], False)):
+            with pytest.raises(BudgetError, match="can only grow"):
+                ledger.name_cohort("so-far", units, grows=grows)
+        ledger.name_cohort("fixed", [(1, 10)])
+        ledger.charge_plan(plan(TENTH), "c", cohort="fixed")
+        with pytest.raises(BudgetError, match="cannot be changed"):
+            ledger.name_cohort("fixed", [(1, 20)], grows=True)
+        assert ledger.units_of("so-far") == [(1, 20)]
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+@pytest.mark.parametrize("measure", ["pure", "approximate", "gdp", "zcdp", "approximate-zcdp", "either"])
+@pytest.mark.parametrize("size", [2, 5])
+def test_as_many_charges_like_the_last_one_fit_as_is_said(tmp_path, measure, size):
+    """Until one is refused, in every measure; covers, scopes and the life cap count."""
+    url = f"sqlite:///{tmp_path}/budget.db"
+    delta = 0 if measure == "pure" else Fraction(1, 10**6)
+    terms = {"epsilon": 2, "delta": delta, "measure": measure, "life_epsilon": Fraction(9, 4)}
+    init(url, **{**PURE, **terms})
+    event = plan(Fraction(1, size), (3, 9))
+    if measure not in ("pure", "approximate"):
+        event = Plan(Relation.REPLACE_ONE, (Gaussian(sigma=10 * size, cover=(3, 9)),))
+    with Ledger.open(url) as ledger:
+        assert "more_like_last" not in ledger.show()
+        ledger.set_scope("team", Fraction(3, 2))
+        ledger.charge_plan(plan(Fraction(1, 3), (9, 12)), "another")
+        ledger.reset("a period")
+        first = ledger.charge_plan(event, "a", scope="team")
+        said = ledger.show()["more_like_last"]
+        assert (said["entry"], said["charges"] > 0) == (first.entry, True)
+        for _ in range(said["charges"]):
+            ledger.charge_plan(event, "a", scope="team")
+        assert ledger.show()["more_like_last"]["charges"] == 0
+        with pytest.raises(RefusedError):
+            ledger.charge_plan(event, "a", scope="team")
+    assert "no more charge like entry" in answers.show(url)["explained"]
+
+
+def test_a_refusal_names_the_largest_charges_of_the_unit_in_the_limit(url, clock):
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", 1, every="month")
+        ledger.charge_plan(plan(TENTH * 9), "last month", scope="team")
+        clock("2027-01-01")
+        for tenths, units in ((1, (1, 9)), (3, (5, 5)), (5, (9, 9)), (2, (5, 7)), (2, (5, 5))):
+            ledger.charge_plan(plan(tenths * TENTH, units), f"{tenths} tenths", by="ada", scope="team")
+        ledger.charge_plan(plan(9), "elsewhere")
+        with pytest.raises(RefusedError) as refused:
+            ledger.charge_plan(plan(TENTH * 4, (5, 6)), "too much", scope="team")
+    over = refused.value.charge.over
+    assert (over.scope, over.unit) == ("team", 5)
+    causes = review.largest(url, over)
+    assert [one.purpose for one in causes] == ["3 tenths", "2 tenths", "2 tenths"]
+    assert [one.entry for one in causes] == [4, 6, 7]
+    assert {one.by for one in causes} == {"ada"}

@@ -1,0 +1,427 @@
+"""Who may charge, ask, approve and arrange: against a plain model, and attempts by people who may not."""
+
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audits.cli.app import run
+from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError
+from dpaccount.ledger.journal import entries, export
+from dpaccount.ledger.journal.log import log
+from dpaccount.ledger.journal.verify import repair, verify
+from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.requests import RefusedError
+
+from .conftest import VALID, by_hand, plan, pure, recounted
+
+PURE = {"unit": "person", "relation": "replace-one", "measure": "pure", "epsilon": 9, "delta": 0}
+SCOPES = (None, "team", "team/a", "other")
+PEOPLE = ("ada", "bo", "cy", "di")
+TODAY, LATER = "2026-12-01", "2027-06-01"
+
+
+@pytest.fixture
+def url(tmp_path):
+    return made(tmp_path)
+
+
+def made(folder):
+    url = f"sqlite:///{folder}/budget.db"
+    init(url, **PURE)
+    with Ledger.open(url) as ledger:
+        for scope in SCOPES[1:]:
+            ledger.set_scope(scope, 5)
+    return url
+
+
+def governed(url):
+    """Let ada and bo arrange, bo approve everywhere, cy ask in team, and di charge in team/a."""
+    with Ledger.open(url) as ledger:
+        ledger.grant("ada", ["arrange"], by="ada")
+        ledger.grant("bo", ["approve"], by="ada")
+        ledger.grant("cy", ["request"], scope="team", by="ada")
+        ledger.grant("di", ["charge"], scope="team/a", by="ada")
+        ledger.grant("bo", ["arrange"], by="ada")
+    return url
+
+
+def twice(first, second, act):
+    """Let one ask for what takes two people, another approve it, and the first do it."""
+    entry = act(first)
+    assert entry.kind == "request"
+    second(entry.number)
+    return act(first)
+
+
+class Team:
+    """A ledger, and what people may do and asked for, in the plainest way; each method tries an act."""
+
+    def __init__(self, ledger):
+        self.ledger, self.day, self.cap = ledger, TODAY, 5
+        self.grants = {
+            ("ada", "arrange", "", "9"), ("bo", "arrange", "", "9"), ("bo", "approve", "", "9"),
+            ("cy", "request", "team", "9"), ("di", "charge", "team/a", "9"),
+        }  # fmt: skip
+        self.asked = {}  # (person, what) to [entry, who approved, right of who may, scope]
+
+    def holds(self, person, right, scope=None):
+        places = {"", scope or "", (scope or "").split("/")[0]}
+        return any(
+            (who, may) == (person, right) and where in places and self.day <= until
+            for who, may, where, until in self.grants
+        )
+
+    def clock(self, day, *_):
+        self.day = day
+
+    def charge(self, person, scope, size):
+        what, fits = (person, ("charge", scope, size)), self.holds(person, "charge", scope)
+        may_ask, asked = not fits and self.holds(person, "request", scope), self.asked.get(what)
+
+        def ask():
+            self.ledger.charge_plan(plan(Fraction(size, 1000)), "x", by=person, scope=scope)
+
+        if fits or (may_ask and asked and asked[1]):
+            ask()
+            if not fits:
+                del self.asked[what]
+            return
+        with pytest.raises(RefusedError) as refused:
+            ask()
+        said = ("asked for it" if asked else "asks for it") if may_ask else "may not charge"
+        assert said in str(refused.value)
+        if may_ask and not asked:
+            self.asked[what] = [refused.value.charge.entry, None, "approve", scope]
+
+    def approve(self, person, which, approved):
+        waiting = sorted(self.asked.items(), key=lambda one: one[1][0])
+        if which >= len(waiting):
+            return
+        what, (number, done, right, scope) = waiting[which]
+        own, able = what[0] == person, self.holds(person, right, scope)
+        if done or (own and approved) or not (own or able):
+            with pytest.raises(BudgetError):
+                self.ledger.approve(number, person, approved=approved)
+            return
+        self.ledger.approve(number, person, approved=approved)
+        if approved:
+            self.asked[what][1] = person
+        else:
+            del self.asked[what]
+
+    def arrange(self, person, what, act, *, two=True):
+        """Try what takes one or two people who may arrange; return whether it was done."""
+        asked = self.asked.get((person, what)) if two else [0, "nobody"]
+        if not self.holds(person, "arrange"):
+            with pytest.raises(BudgetError, match="may not"):
+                act()
+        elif asked is None:
+            entry = act()
+            assert entry.kind == "request"
+            self.asked[person, what] = [entry.number, None, "arrange", None]
+        elif asked[1] is None:
+            with pytest.raises(BudgetError, match="nobody has approved it yet"):
+                act()
+        else:
+            assert act().kind != "request"
+            self.asked.pop((person, what), None)
+            return True
+        return False
+
+    def grant(self, person, whom, which):
+        right, scope, until = GRANTS[which]
+        new = (whom, right, scope, until or "9")
+
+        def give():
+            return self.ledger.grant(whom, [right], scope=scope, until=until, by=person)
+
+        if self.arrange(person, ("grant", new), give, two=new not in self.grants):
+            self.grants = {one for one in self.grants if one[:3] != new[:3]} | {new}
+
+    def revoke(self, person, whom, scope):
+        left = {one for one in self.grants if one[0] != whom or scope not in ("*", one[2])}
+        arrangers = [{who for who, may, *_ in all_ if may == "arrange"} for all_ in (left, self.grants)]
+        few = len(arrangers[0]) < len(arrangers[1]) <= 2
+        if not self.holds(person, "arrange") or few:
+            with pytest.raises(BudgetError):
+                self.ledger.grant(whom, [], scope=scope, by=person)
+            return
+        self.ledger.grant(whom, [], scope=scope, by=person)
+        self.grants = left
+
+    def reset(self, person, *_):
+        self.arrange(person, "reset", lambda: self.ledger.reset("x", by=person))
+
+    def cap_of(self, person, cap, _):
+        act = lambda: self.ledger.set_scope("other", cap, by=person)  # noqa: E731
+        if self.arrange(person, ("cap", cap), act, two=cap > self.cap):
+            self.cap = cap
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("charge"), st.sampled_from(PEOPLE), st.sampled_from(SCOPES), st.integers(1, 2)),
+        st.tuples(st.just("approve"), st.sampled_from(PEOPLE), st.integers(0, 3), st.booleans()),
+        st.tuples(st.just("grant"), st.sampled_from(PEOPLE), st.sampled_from(PEOPLE), st.integers(0, 9)),
+        st.tuples(st.just("revoke"), st.sampled_from(PEOPLE), st.sampled_from(PEOPLE), st.sampled_from(("", "team", "*"))),
+        st.tuples(st.just("reset"), st.sampled_from(PEOPLE), st.just(0), st.just(0)),
+        st.tuples(st.just("cap_of"), st.sampled_from(PEOPLE), st.sampled_from((4, 5, 6)), st.just(0)),
+        st.tuples(st.just("clock"), st.sampled_from((TODAY, LATER)), st.just(0), st.just(0)),
+    ),
+    max_size=25,
+)  # fmt: skip
+GRANTS = [("charge", "team", ""), ("request", "", ""), ("request", "team/a", TODAY), ("approve", "team", "")]
+GRANTS += [("approve", "", LATER), ("arrange", "", ""), ("charge", "", TODAY), ("request", "other", "")]
+GRANTS += [("charge", "team/a", LATER), ("approve", "other", TODAY)]
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(steps=STEPS)
+def test_everything_is_allowed_just_where_the_plain_rules_allow_it(tmp_path_factory, steps):
+    url = governed(made(tmp_path_factory.mktemp("rights")))
+    with pytest.MonkeyPatch.context() as patch, Ledger.open(url) as ledger:
+        team = Team(ledger)
+        patch.setattr(entries, "now", lambda: f"{team.day}T12:00:00+00:00")
+        for kind, *what in steps:
+            getattr(team, kind)(*what)
+        shown = ledger.show()
+        held = {(one["person"], one["may"], one["scope"], one["until"] or "9") for one in shown["people"]}
+        assert held == team.grants
+        waiting = sorted(one[0] for one in team.asked.values())
+        assert [one["entry"] for one in shown["requests"]] == waiting
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def attempts(ledger):
+    """Yield what cy, who may ask for charges in team, is not to do, by name."""
+    one = plan("1/100")
+    for scope in (None, "other"):
+        yield f"charge in {scope}", lambda scope=scope: ledger.charge_plan(one, "x", by="cy", scope=scope)
+        yield (
+            f"reserve in {scope}",
+            lambda scope=scope: ledger.reserve_plan(one, "x", "k", by="cy", scope=scope),
+        )
+        yield f"many in {scope}", lambda scope=scope: refused(ledger, scope)
+    for scope in ("team", "team/a"):
+        yield f"charge in {scope}", lambda scope=scope: ledger.charge_plan(one, "x", by="cy", scope=scope)
+        yield (
+            f"reserve in {scope}",
+            lambda scope=scope: ledger.reserve_plan(one, "x", "k", by="cy", scope=scope),
+        )
+    yield "a cohort", lambda: ledger.name_cohort("c", [(1, 2)], by="cy")
+    yield "a scope", lambda: ledger.set_scope("team/b", 1, by="cy")
+    yield "a lower cap", lambda: ledger.set_scope("team", 1, by="cy")
+    yield "a raised cap", lambda: ledger.set_scope("team", 6, by="cy")
+    yield "a renewal", lambda: ledger.set_scope("team", 5, by="cy", every="week")
+    yield "a reset", lambda: ledger.reset("x", by="cy")
+    yield "a forfeit", lambda: ledger.forfeit(one, "x", by="cy")
+    yield "nothing lost", lambda: ledger.forfeit(None, "x", by="cy")
+    for right in ("charge", "request", "approve", "arrange"):
+        yield f"grant itself {right}", lambda right=right: ledger.grant("cy", [right], by="cy")
+        yield f"grant another {right}", lambda right=right: ledger.grant("eve", [right], by="cy")
+    for who in PEOPLE:
+        yield f"revoke {who}", lambda who=who: ledger.grant(who, [], scope="*", by="cy")
+    for number in range(13):
+        yield f"approve {number}", lambda number=number: ledger.approve(number, "cy")
+    for by in (None, "eve", "", "cy ", "CY"):
+        yield f"as {by!r}", lambda by=by: ledger.charge_plan(one, "x", by=by, scope="team")
+    yield "parts of another", lambda: ledger.draw_parts("di's", by="cy")
+    yield "return another's", lambda: ledger.return_parts("di's", by="cy")
+    yield "another's key", lambda: ledger.charge_plan(one, "x", "key", by="cy", scope="team/a")
+    yield "a theorem", lambda: ledger.charge(pure("1/100"), "x", scope="team")
+
+
+def refused(ledger, scope):
+    [one] = ledger.charge_many([(plan("1/100"), "x", None)], scope=scope)
+    raise RefusedError(one.reason, one)
+
+
+def test_no_attempt_of_somebody_with_a_right_for_one_scope_changes_anything(url):
+    """More than fifty: none spends, arranges, or gives a right."""
+    governed(url)
+    with Ledger.open(url) as ledger:
+        ledger.charge_plan(plan("1/100"), "x", "key", by="di", scope="team/a")
+        ledger.reserve_plan(plan("1/100"), "x", "di's", rounds=3, by="di", scope="team/a")
+        before = ledger.show()
+        tried = 0
+        for name, act in attempts(ledger):
+            with pytest.raises((BudgetError, InputError, LedgerError)):
+                act()
+            after = ledger.show()
+            tried += 1
+            for same in ("spent", "life", "people", "resets", "entries"):
+                assert after[same] == before[same], name
+            caps = [
+                [(one["scope"], one["cap"], one.get("every")) for one in each["scopes"]]
+                for each in (before, after)
+            ]
+            assert caps[0] == caps[1], name
+        assert tried >= 50
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_a_charge_is_asked_for_approved_and_made_once(url):
+    governed(url)
+    with Ledger.open(url) as ledger:
+
+        def charge(size="1/10", purpose="x", **more):
+            return ledger.charge_plan(plan(size), purpose, by="cy", scope="team", **more)
+
+        with pytest.raises(RefusedError, match="asks for it") as asked:
+            charge()
+        number = asked.value.charge.entry
+        with pytest.raises(RefusedError, match="nobody has approved it yet"):
+            charge()
+        with pytest.raises(BudgetError, match="another person must approve it"):
+            ledger.approve(number, "cy")
+        ledger.approve(number, "bo")
+        for other in ({"size": "1/5"}, {"purpose": "y"}):  # what was approved, and nothing else
+            with pytest.raises(RefusedError, match="asks for it"):
+                charge(**other)
+        done = charge(key="k")
+        assert charge(key="k").known
+        assert charge(key="k").entry == done.entry
+        with pytest.raises(RefusedError, match="asks for it"):  # it was used up
+            charge()
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_an_approval_of_a_theorem_lets_who_asked_draw(url):
+    """Noise is drawn only after the approved charge; the URL says who asks."""
+    governed(url)
+    with Ledger.open(f"{url}?by=cy") as ledger:
+        with pytest.raises(RefusedError, match="asks for it") as asked:
+            ledger.charge(pure("1/10"), "x", scope="team")
+        with Ledger.open(f"{url}?by=bo") as other:
+            other.approve(asked.value.charge.entry)
+        receipt = ledger.charge(pure("1/10"), "x", scope="team")
+        assert receipt.noisy("noise", 0, [7]).shape == (1,)
+        assert ledger.verify() == VALID
+
+
+def test_what_takes_two_is_done_by_two(url):
+    governed(url)
+    with Ledger.open(url) as ledger:
+        approve = lambda number: ledger.approve(number, "bo")  # noqa: E731
+        assert twice("ada", approve, lambda who: ledger.reset("new data", by=who)).kind == "reset"
+        assert twice("ada", approve, lambda who: ledger.set_scope("team", 6, by=who)).kind == "scope"
+        assert (
+            twice("ada", approve, lambda who: ledger.set_scope("team", 6, by=who, every="month")).kind
+            == "scope"
+        )
+        assert twice("ada", approve, lambda who: ledger.grant("eve", ["charge"], by=who)).kind == "grant"
+        assert ledger.set_scope("team", 5, by="ada").kind == "scope"  # lower, by one
+        assert ledger.grant("eve", [], by="bo").kind == "grant"
+        with pytest.raises(BudgetError, match="two people who may arrange"):
+            ledger.grant("ada", [], by="bo")
+        assert ledger.show()["resets"] == 1
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_a_right_ends_on_its_day_and_a_leaver_keeps_none(url, monkeypatch):
+    governed(url)
+    day = [TODAY]
+    monkeypatch.setattr(entries, "now", lambda: f"{day[0]}T23:59:59+00:00")
+    with Ledger.open(url) as ledger:
+        give = lambda who: ledger.grant("eve", ["charge"], scope="other", until=TODAY, by=who)  # noqa: E731
+        twice("ada", lambda number: ledger.approve(number, "bo"), give)
+        ledger.charge_plan(plan("1/10"), "x", by="eve", scope="other")
+        day[0] = "2026-12-02"
+        with pytest.raises(RefusedError, match="eve may not charge the scope other"):
+            ledger.charge_plan(plan("1/10"), "x", by="eve", scope="other")
+        ledger.charge_plan(plan("1/10"), "x", by="di", scope="team/a")
+        ledger.grant("di", [], scope="*", by="bo")
+        with pytest.raises(RefusedError, match="di may not charge"):
+            ledger.charge_plan(plan("1/10"), "x", by="di", scope="team/a")
+        assert ledger.verify() == VALID
+
+
+@pytest.mark.parametrize(
+    ("grant", "said"),
+    [
+        ({"person": "bo", "may": ["charge"]}, "name another one first"),
+        ({"person": "bo", "may": ["arrange"], "scope": "team"}, "everywhere and for ever"),
+        ({"person": "bo", "may": ["arrange"], "until": LATER}, "everywhere and for ever"),
+        ({"person": "bo", "may": ["read"]}, "read are no rights"),
+        ({"person": "b\no", "may": ["arrange"]}, "not a line of text"),
+        (
+            {"person": "bo", "may": ["arrange", "charge"], "scope": "none"},
+            "there is no scope none|everywhere",
+        ),
+    ],
+)
+def test_a_grant_that_makes_no_sense_is_refused(url, grant, said):
+    with Ledger.open(url) as ledger:
+        with pytest.raises(DpaccountError, match=said):
+            ledger.grant(**grant, by="ada")
+        assert "people" not in ledger.show()
+        ledger.charge_plan(plan("1/10"), "x")  # the ledger is free as before
+
+
+def test_who_writes_the_file_cannot_make_an_approval_up(url, tmp_path):
+    """Entries that a person without the right made, with valid digests, are found by `verify` and by import."""
+    governed(url)
+    with Ledger.open(url) as ledger, pytest.MonkeyPatch.context() as patch:
+        with pytest.raises(RefusedError) as asked:
+            ledger.charge_plan(plan("1/10"), "x", by="cy", scope="team")
+        patch.setattr("dpaccount.ledger.balances.rights.holds", lambda *_: True)
+        ledger.approve(asked.value.charge.entry, "eve")
+        ledger.charge_plan(plan("1/10"), "x", by="cy", scope="team")
+    assert verify(url)["first_bad"] == asked.value.charge.entry + 1
+    (tmp_path / "lines").write_bytes(b"".join(export.lines(url)))
+    with pytest.raises(DpaccountError):
+        export.imported(tmp_path / "lines", f"sqlite:///{tmp_path}/copy.db")
+
+
+def test_a_charge_that_was_not_allowed_is_found(url):
+    governed(url)
+    with Ledger.open(url) as ledger, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpaccount.ledger.balances.rights.denied", lambda *_: None)
+        number = ledger.charge_plan(plan("1/10"), "x", by="eve", scope="team").entry
+    assert verify(url)["first_bad"] == number
+
+
+def test_balances_can_be_repaired_and_the_log_says_who(url):
+    governed(url)
+    with Ledger.open(url) as ledger, pytest.raises(RefusedError):
+        ledger.charge_plan(plan("1/10"), "x", by="cy", scope="team")
+    by_hand(url, "DELETE FROM nodes")
+    assert repair(url)["repaired"] == ["balances"]
+    assert verify(url) == VALID
+    said = {line["reason"] for line in log(url)}
+    assert {"bo may approve", "cy may request in team", "asks for a charge"} <= said
+
+
+def test_by_the_commands(url, tmp_path, capsys):
+    file = tmp_path / "plan.json"
+    event = {"event": "pure", "epsilon": "1/10"}
+    file.write_text(
+        json.dumps({"schema": "dpaccount/events/1", "relation": "replace-one", "events": [event]})
+    )
+    for person in ("ada", "bo"):
+        assert run(["ledger", "grant", url, person, "--may", "arrange", "--by", "ada"]) == 0
+    grant = ["ledger", "grant", url, "cy", "--scope", "team", "--until", "2999-01-01", "--by", "ada"]
+    assert run(grant) == 1  # it waits
+    capsys.readouterr()
+    assert run(["ledger", "show", url, "--json"]) == 0
+    [waits] = json.loads(capsys.readouterr().out)["requests"]
+    assert run(["ledger", "approve", url, str(waits["entry"]), "--by", "ada"]) == 1
+    assert run(["ledger", "approve", url, str(waits["entry"]), "--by", "bo"]) == 0
+    assert run(grant) == 0
+    charge = ["ledger", "charge", url, str(file), "--scope", "team"]
+    assert run([*charge, "--by", "cy"]) == 0
+    assert run([*charge, "--by", "di"]) == 1
+    assert run(charge) == 2  # names nobody
+    assert "give --by" in capsys.readouterr().err
+    assert run(["ledger", "revoke", url, "cy", "--by", "bo"]) == 0
+    assert run([*charge, "--by", "cy"]) == 1
+    assert run(["ledger", "show", url]) == 0
+    assert "bo may arrange" in capsys.readouterr().out
