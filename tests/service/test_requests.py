@@ -3,6 +3,7 @@
 import http.client
 import json
 import re
+import socket
 import time
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -476,6 +477,11 @@ def test_the_page_and_the_document_describe_every_request(served):
     page = got.read().decode()
     link.close()
     assert got.headers["Content-Security-Policy"] == "default-src 'none'"
+    link.request("GET", "/v1/show")
+    got = link.getresponse()
+    got.read()
+    assert (got.headers["Cache-Control"], got.headers["X-Content-Type-Options"]) == ("no-store", "nosniff")
+    assert got.headers["WWW-Authenticate"] == "Bearer"
     assert all(f"{method.upper()} {path}" in page for method, path in described)
     # answers follow their schemas
     served.ask("POST", "/v1/reservations", charge(key="may", rounds=3))
@@ -513,3 +519,16 @@ def test_sums_are_exact(served):
     assert [Fraction(one) for one in spends] == [Fraction(1, 10)]
     assert served.ask("POST", "/v1/charges", charge("1/10", "9"))[0] == 200
     assert served.ask("POST", "/v1/charges", charge("1/1000000", "10"))[0] == 409
+
+
+def test_it_opens_no_connection(served, monkeypatch):
+    """Whatever a request names, the service goes nowhere."""
+    asked, connect = set(), socket.socket.connect
+    monkeypatch.setattr(socket.socket, "connect", lambda one, to: (asked.add(to), connect(one, to))[1])
+    url = "http://169.254.169.254/latest"
+    for name in ("purpose", "key", "scope", "cohort", "plan"):
+        served.ask("POST", "/v1/charges", {**charge(), name: url})
+    served.ask("POST", "/v1/theorem-charges", {**of_theorem(pure("1/100")), "theorem": [url]})
+    for query in (f"release?key={url}", f"log?by={url}", f"releases?text={url}", f"verify?head={url}"):
+        served.ask("GET", f"/v1/{query}")
+    assert asked == {("127.0.0.1", served.port)}
