@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -136,8 +136,15 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server_thread: Serve
     with Ledger.open(url) as ledger:
         ledger.set_scope("team", "9/10")
         ledger.set_scope("team/eve", "1/2")
-    one = Served(tmp_path, url)
-    monkeypatch.setenv("DPACCOUNT_TOKEN", one.secrets["ada"])
+    with put(server_thread, tmp_path, url) as one:
+        monkeypatch.setenv("DPACCOUNT_TOKEN", one.secrets["ada"])
+        yield one
+
+
+@contextmanager
+def put(server_thread: ServerThread, folder: Path, url: str) -> Iterator[Served]:
+    """Serve a ledger in the thread."""
+    one = Served(folder, url)
     one.desk, one.port = Desk(url), server_thread.port
     server_thread.application = Service(one.desk, one.tokens).application()
     yield one
