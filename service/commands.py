@@ -48,10 +48,7 @@ def serve(
 
     if served(ledger):
         raise InputError("--ledger is a service already", "give a file or a database")
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server(
-        (host, whole(port, "--port", 0, 65535) or 0), family=family, backlog=2048
-    ) as place:
+    with listening(host, whole(port, "--port", 0, 65535) or 0) as place:
         known = Tokens(tokens)
         known.listed()  # refuses a file that is none
         desk = Desk(ledger)
@@ -67,6 +64,14 @@ def serve(
         finally:
             desk.ledger.close()
     return 0
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens there; answers over its connections are not held back for more to send."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    place = socket.create_server((host, port), family=family, backlog=2048)
+    place.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return place
 
 
 token = App(name="token", help="Tokens of persons for dpaccount serve.")

@@ -21,6 +21,7 @@ import uvicorn
 
 from dpaccount.ledger.ledger import Ledger, init
 from service.access import Tokens
+from service.commands import listening
 from service.desk import Desk
 from service.web import Service
 from tests.dpaccount.ledger.conftest import BUDGET
@@ -75,7 +76,7 @@ class ServerThread:
         async def asked(scope: Any, receive: Any, send: Any) -> None:
             await self.application(scope, receive, send)
 
-        self.place = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.place = listening("127.0.0.1", 0)
         self.port = self.place.getsockname()[1]
         self.server = uvicorn.Server(
             uvicorn.Config(asked, log_config=None, log_level="critical", lifespan="off")
