@@ -19,13 +19,7 @@ from dpaccount.errors import DpaccountError, InputError, LedgerError
 from dpaccount.ledger.balances.budget import one_line
 from dpaccount.ledger.balances.state import lineage, scope_name
 
-ARRANGING: Final = (
-    "scope",
-    "cohort",
-    "grant",
-    "reset",
-    "forfeit",
-)  #: what only a token with --arrange may ask
+ARRANGING: Final = ("scope", "cohort", "grant", "reset", "forfeit")  #: for tokens made with --arrange
 WHOLE: Final = ("cohort", "grant", "approve", "reset", "forfeit", "report")  #: what concerns all scopes
 _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, person TEXT NOT NULL, scope TEXT, until TEXT,"
@@ -112,6 +106,5 @@ class Tokens:
             with closing(sqlite3.connect(place, uri=True)) as database, database:
                 yield database
         except sqlite3.Error as error:
-            raise LedgerError(
-                f"{self._file.name} is no file of tokens ({error}); see `dpaccount token`"
-            ) from None
+            what = f"{self._file.name} is no file of tokens ({error}); see `dpaccount token`"
+            raise LedgerError(what) from None

@@ -122,5 +122,5 @@ def list_tokens(file: File) -> int:
     """
     for one in Tokens(file).listed():
         told = {name: value for name, value in vars(one).items() if name != "digest"}
-        show(told, as_json=True, person=str)
+        show({**told, "arrange": bool(one.arrange)}, as_json=True, person=str)
     return 0

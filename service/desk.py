@@ -21,22 +21,16 @@ from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import Charge
 from dpaccount.noise.process import standing_for
 from dpaccount.plan.plan_file import read_plan
+from dpaccount.schemas import ledgers as answers
 from dpaccount.schemas.fields import BoundEnds, Closed, Count, Digest, Exact, Positive
-from dpaccount.schemas.ledgers import (
-    ChargeAnswer,
-    LedgerAnswer,
-    LedgerReport,
-    LoggedEntry,
-    Ranges,
-    Verification,
-)
+from dpaccount.schemas.ledgers import Ranges
 from service.access import NotAllowedError, Token, allowed
 
 PAGE: Final = 1000  #: entries of a page of the log
 KNOWN: Final = 100_000  #: charges and marks whose person is remembered
 
 
-class ServedCharge(ChargeAnswer, frozen=True, kw_only=True):
+class ServedCharge(answers.ChargeAnswer, frozen=True, kw_only=True):
     """A decided charge; `spends` are the exact amounts at its worst unit."""
 
     spends: list[Exact] | None
@@ -60,7 +54,7 @@ class EntryAnswer(Struct, frozen=True):
 class LogPage(Struct, frozen=True):
     """Entries, and after which to ask for more (null: these are the last)."""
 
-    entries: list[LoggedEntry]
+    entries: list[answers.LoggedEntry]
     next: int | None
 
 
@@ -83,6 +77,9 @@ MEMBERS: Final[dict[str, Any]] = {
     **{"may": list[Line], "reads": Count, "theorem": Proof},
 }
 CHOSEN: Final = "since until by scope"
+OWN: Final = ("draw", "keep")  #: what is asked about a charge that the person made
+SLOW: Final = ("log", "report", "verify", "releases")  #: what reads the whole ledger
+UNSIGNED: Final = ("mark", "keep_part")  #: what is written about a charge, which says whose it is
 
 
 @dataclass(frozen=True)
@@ -96,21 +93,6 @@ class Asked:
     needs: str = ""
     may: str = ""
     answer: Any = EntryAnswer
-
-    @property
-    def own(self) -> bool:
-        """Return whether it is about a charge that the person made."""
-        return self.what in ("draw", "keep")
-
-    @property
-    def slow(self) -> bool:
-        """Return whether it reads the whole ledger."""
-        return self.call in ("log", "report", "verify", "releases")
-
-    @property
-    def signed(self) -> bool:
-        """Return whether the entry says who asked."""
-        return self.method == "POST" and self.path not in ("marks", "parts")
 
     @cached_property
     def members(self) -> type[Struct]:
@@ -147,10 +129,10 @@ ASKED: Final = (
     Asked("POST", "approvals", "approve", "approve", "request", "approved", Any),
     Asked("POST", "reset", "reset", "reset", "reason", "", Any),
     Asked("POST", "forfeit", "forfeit", "forfeit", "reason", "lost", Any),
-    Asked("GET", "show", "read", "show", "", "", LedgerAnswer),
+    Asked("GET", "show", "read", "show", "", "", answers.LedgerAnswer),
     Asked("GET", "log", "read", "log", "", f"after {CHOSEN}", LogPage),
-    Asked("GET", "report", "report", "report", "", f"replay {CHOSEN}", LedgerReport),
-    Asked("GET", "verify", "read", "verify", "", "head since first", Verification),
+    Asked("GET", "report", "report", "report", "", f"replay {CHOSEN}", answers.LedgerReport),
+    Asked("GET", "verify", "read", "verify", "", "head since first", answers.Verification),
 )  # fmt: skip
 
 
@@ -175,6 +157,8 @@ class Desk:
             given[name] = read_plan(parse_json(bytes(given[name]), name))
         if asked.call == "forfeit":
             given.setdefault("lost", None)
+        if asked.call == "grant":
+            day(given.get("until"), "until")
         if "theorem" in given:
             with self._checker:
                 given["theorem"] = proof.read(given["theorem"])
@@ -184,9 +168,10 @@ class Desk:
         with standing_for(client):
             if (own := getattr(self, f"_{asked.call}", None)) is not None:
                 return own(token, **given)
-            by = {"by": token.person} if asked.signed else {}
-            done = getattr(self.ledger, asked.call)(**given, **by)
-        if owner is not None and asked.call in ("mark", "keep_part"):
+            if asked.method == "POST" and asked.call not in UNSIGNED:
+                given["by"] = token.person
+            done = getattr(self.ledger, asked.call)(**given)
+        if owner is not None and asked.call in UNSIGNED:
             self._remember(done, owner)
         return self._told(token, done)
 
@@ -207,7 +192,7 @@ class Desk:
     def _checked(self, token: Token, asked: Asked, given: dict[str, Any]) -> "Owner | None":
         """Return whose charge a request is about, if it is about one that was made."""
         owner, scope = None, given.get("name" if asked.what == "scope" else "scope")
-        if asked.own:
+        if asked.what in OWN:
             charge = given.get("entry", given.get("key"))
             if charge is None:
                 raise InputError("no charge is named", "give its entry or its key")
@@ -216,6 +201,8 @@ class Desk:
             number, by, scope = owner = self._owner(charge)
             if by != token.person:
                 raise NotAllowedError(403, f"entry {number} is another person's, who alone may use it")
+            if number != given.get("entry", number):
+                raise NotAllowedError(404, f"entry {given['entry']} is no charge but a mark of one")
             for mark in {"before", "last"} & given.keys():
                 if self._owner(given[mark]) != owner:
                     raise InputError(f"entry {given[mark]} is no mark of entry {number}", "give its last one")
@@ -224,7 +211,7 @@ class Desk:
         if not allowed(token.person, token, asked.what, scope):
             where = "outside its scope" if scope is None else f"in the scope {scope}"
             raise NotAllowedError(
-                403, f"this token does not allow {asked.path} {where}; ask for one that does"
+                403, f"the token does not allow {asked.path} {where}; ask for one that does"
             )
         return owner
 

@@ -24,14 +24,12 @@ from dpaccount.exact import Amount
 from dpaccount.ledger.charging import KeyTakenError
 from dpaccount.ledger.requests import RefusedError
 from service.access import NotAllowedError, Token, Tokens
-from service.desk import ASKED, Asked, Desk, told
+from service.desk import ASKED, SLOW, Asked, Desk, told
 from service.page import ErrorAnswer, openapi, page
 
 MAX_BODY: Final = 8_000_000  #: bytes
 BODY_SECONDS: Final = 30.0  #: for which a body is waited for
-THREADS: Final = (
-    32  #: requests that are done at once; others wait, and those that read all are done one by one
-)
+THREADS: Final = 32  #: requests that are done at once; others wait
 Line = dict[str, object]  #: of the log
 STATUS: Final[list[tuple[type[Exception], int, str]]] = [
     (RefusedError, 409, "refused"),
@@ -57,20 +55,17 @@ class Service:
     def application(self) -> Starlette:
         """Return what uvicorn serves."""
         document = openapi()
-        text = page(document)
-        routes = [
-            Route(f"/v1/{asked.path}", partial(self._answer, asked), methods=[asked.method])
-            for asked in ASKED
-        ]
-        routes += [
-            Route(
-                "/", lambda _: HTMLResponse(text, headers={"Content-Security-Policy": "default-src 'none'"})
-            ),
-            Route("/openapi.json", lambda _: JSONResponse(document)),
-            Route("/health", lambda _: JSONResponse({"alive": True})),
-            Route("/ready", self._ready),
-        ]
-        return Starlette(routes=routes, exception_handlers={HTTPException: _nowhere})
+        described = HTMLResponse(page(document), headers={"Content-Security-Policy": "default-src 'none'"})
+        routes = [Route(f"/v1/{one.path}", partial(self._answer, one), methods=[one.method]) for one in ASKED]
+        fixed = {
+            "/": described,
+            "/openapi.json": JSONResponse(document),
+            "/health": JSONResponse({"alive": True}),
+        }
+        routes += [Route(path, partial(_same, answer)) for path, answer in fixed.items()]
+        return Starlette(
+            routes=[*routes, Route("/ready", self._ready)], exception_handlers={HTTPException: _nowhere}
+        )
 
     async def _answer(self, asked: Asked, request: Request) -> Response:
         line, begun = _line(asked.call), time.monotonic()
@@ -78,11 +73,8 @@ class Service:
             # Before its body is read: a stranger's is not.
             token = await self._in_thread(self._tokens.of, request.headers.get("authorization", ""))
             line["person"] = token.person
-            raw = await _body(request)
-            status, body = (
-                200,
-                await self._in_thread(self._done, token, asked, request, raw, line, slow=asked.slow),
-            )
+            given, slow = (token, asked, request, await _body(request), line), asked.call in SLOW
+            status, body = 200, await self._in_thread(self._done, *given, slow=slow)
         except Exception as error:
             status, body = _failed(error, line, writes=asked.method != "GET")
         return _logged(line, status, body, begun)
@@ -142,9 +134,7 @@ def _failed(error: Exception, line: Line, *, writes: bool) -> tuple[int, bytes]:
         # Its own text may quote data.
         last = traceback.extract_tb(error.__traceback__)[-1]
         line["error"] = f"{type(error).__name__} in line {last.lineno} of {last.name}"
-        sentence = (
-            f"something unexpected happened, and request {line['request']} is in the log; ask its reader"
-        )
+        sentence = f"something unexpected happened; request {line['request']} is in the log for its reader"
     charge = told(error.charge) if isinstance(error, RefusedError) else None
     line["entry"] = charge and charge.entry
     return status, _written(ErrorAnswer(sentence or "the request was cut", kind, charge))
@@ -167,6 +157,10 @@ def _logged(line: Line, status: int, body: bytes, begun: float) -> Response:
     if status in (401, 408, 413):  # the body was not read to its end, and may have none
         headers |= {"Connection": "close", "WWW-Authenticate": "Bearer"}
     return Response(body, status, headers, "application/json")
+
+
+async def _same(answer: Response, _: Request) -> Response:
+    return answer
 
 
 def _nowhere(_: Request, error: Exception) -> Response:

@@ -4,7 +4,6 @@ The service decides, writes, and infers every theorem anew; this process draws, 
 what it draws.
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from secrets import token_hex
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
 ERRORS: Final = {"budget": BudgetError, "input": InputError, "key": KeyTakenError, "receipt": ReceiptError}
 PATHS: Final = {
     **{kinds.SCOPE: "scopes", kinds.COHORT: "cohorts", kinds.GRANT: "grants", kinds.APPROVAL: "approvals"},
-    kinds.RESET: "reset",
-    **{kinds.ROUNDS: "draw", kinds.RETURN: "return"},
+    **{kinds.RESET: "reset", kinds.ROUNDS: "draw", kinds.RETURN: "return"},
 }
 
 
@@ -77,12 +75,10 @@ class RemoteLedger(Ledger):
     def _get(self, path: str, **given: Any) -> Any:
         return self._ask("GET", path, **given)
 
-    def _post(
-        self, path: str, asked: Mapping[str, object], by: str | None = None, *, again: bool = True
-    ) -> Any:
-        if by is not None or asked.get("by") is not None:
+    def _post(self, path: str, *, again: bool = True, **asked: Any) -> Any:
+        if asked.get("by") is not None:
             raise InputError("a service knows from the token who asks", "leave `by` out")
-        told = {name: one for name, one in asked.items() if one is not None}
+        told = {name: one for name, one in asked.items() if one not in (None, "")}
         return self._ask("POST", path, told, again=again)
 
     def _charge(self, told: Any) -> Charge:
@@ -90,34 +86,32 @@ class RemoteLedger(Ledger):
         of = told["entry"], told["head"], spends, self.budget, told["reason"], told["already_charged"]
         return Charge(*of, certificate=told.get("certificate"))
 
-    # -------------------------------------------------------------- charges: asked again, found by their keys
-
     def charge_theorem(
         self,
         theorem: "Theorem",
         purpose: str,
         cover: Cover | None = None,
         key: str | None = None,
-        **options: Any,
+        **more: Any,
     ) -> Charge:
         """Charge a theorem without a receipt."""
         from dpaccount.proof import write
 
         reach = None if cover is None else [int(end) for end in cover]
-        name = entries.unnamed() if key is None else key
-        asked = {"theorem": write(theorem), "purpose": purpose, "cover": reach, "key": name}
-        return self._charge(self._post("theorem-charges", {**asked, **options}))
+        return self._charged(
+            "theorem-charges", key, theorem=write(theorem), purpose=purpose, cover=reach, **more
+        )
 
-    def charge_plan(self, plan: Plan, purpose: str, key: str | None = None, **options: Any) -> Charge:
+    def charge_plan(self, plan: Plan, purpose: str, key: str | None = None, **more: Any) -> Charge:
         """Charge a plan."""
-        name = entries.unnamed() if key is None else key
-        asked = {"plan": plan.as_json(), "purpose": purpose, "key": name}
-        return self._charge(self._post("charges", {**asked, **options}))
+        return self._charged("charges", key, plan=plan.as_json(), purpose=purpose, **more)
 
-    def reserve_plan(self, plan: Plan, purpose: str, key: str, **options: Any) -> Charge:
+    def reserve_plan(self, plan: Plan, purpose: str, key: str, **more: Any) -> Charge:
         """Charge a plan whose parts are drawn or returned later."""
-        asked = {"plan": plan.as_json(), "purpose": purpose, "key": key}
-        return self._charge(self._post("reservations", {**asked, **options}))
+        return self._charged("reservations", key, plan=plan.as_json(), purpose=purpose, **more)
+
+    def _charged(self, path: str, key: str | None, **asked: Any) -> Charge:
+        return self._charge(self._post(path, key=entries.unnamed() if key is None else key, **asked))
 
     def _paid(self, theorem: "Theorem", *asked: Any, **options: Any) -> tuple["Proved", int]:
         with unforked():  # a fork must not inherit half an import
@@ -130,16 +124,12 @@ class RemoteLedger(Ledger):
         """Return what an entry charged."""
         return self._charge(self._get("charge", **_which(charge)))
 
-    # -------------------------------------------------------------- draws and releases
-
     def run_state(self, key: int | str) -> RunState:
         """Return the state of this key's run; only this machine knows whether a process of it still runs."""
         told = self._get("release", key=key)
         who = told["process"].rpartition(" ")[0]  # without the request's name
-        if who:
-            told["drawing"] = process.may_run(who)
-            told["lost"] = not told["drawing"]
-        return RunState(**{**told, "process": who})
+        runs = {"drawing": process.may_run(who), "lost": not process.may_run(who)} if who else {}
+        return RunState(**{**told, **runs, "process": who})
 
     def releases(self, text: str) -> list[tuple[int, Any]]:
         """Return this person's kept releases whose JSON has this text in it, each after its charge."""
@@ -157,8 +147,8 @@ class RemoteLedger(Ledger):
         self, entry: int, draws: tuple[int, int], before: int | None = None, seen: int | None = None
     ) -> int:
         """Have draws of a charge marked."""
-        asked = {"entry": entry, "before": before, "draws": draws, "process": _request()}
-        return int(self._post("marks", asked)["entry"])
+        told = self._post("marks", entry=entry, before=before, draws=draws, process=_request())
+        return int(told["entry"])
 
     def parts_of(self, entry: int) -> "list[KeptPart]":
         """Return the parts of a charge that are drawn and kept."""
@@ -169,19 +159,17 @@ class RemoteLedger(Ledger):
 
     def keep_part(self, entry: int, last: int, count: int, draw: "Draw") -> int:
         """Have a part of a charge marked and kept: refused if another process drew meanwhile."""
-        asked = {"entry": entry, "last": last, "count": count, "draw": draw(), "process": _request()}
-        return int(self._post("parts", asked)["entry"])
+        told = self._post("parts", entry=entry, last=last, count=count, draw=draw(), process=_request())
+        return int(told["entry"])
 
-    # -------------------------------------------------------------- for teams
-
-    def _arrange(self, kind: str, facts: Mapping[str, object], by: str | None) -> Entry:
-        named = {"name" if what == kind else what: fact for what, fact in facts.items() if fact != ""}
-        return Entry(**self._post(PATHS[kind], named, by, again=False))
+    def _arrange(self, kind: str, facts: Any, by: str | None) -> Entry:
+        named = {"name" if what == kind else what: fact for what, fact in facts.items()}
+        return Entry(**self._post(PATHS[kind], again=False, by=by, **named))
 
     def forfeit(self, lost: Plan | None, reason: str, by: str | None = None) -> Entry:
         """Charge an upper bound of what was lost."""
-        asked = {"reason": reason, "lost": None if lost is None else lost.as_json()}
-        return Entry(**self._post("forfeit", asked, by, again=False))
+        plan = None if lost is None else lost.as_json()
+        return Entry(**self._post("forfeit", again=False, by=by, reason=reason, lost=plan))
 
     def check_scope(self, name: str) -> None:
         """Raise `InputError` if there is no such scope."""
@@ -192,22 +180,18 @@ class RemoteLedger(Ledger):
         """Return a reservation's entry number and its open parts."""
         return _taken(self._get(f"reservations/{quote(key, safe='')}"))
 
-    def _take(
-        self, kind: str, key: str, parts: Ranges | None, which: Callable[[Ranges], Ranges], by: str | None
-    ) -> Taken:
+    def _take(self, kind: str, key: str, parts: Ranges | None, which: Any, by: str | None) -> Taken:
         while True:
             # Chosen here: if the answer is lost, the same parts are asked for again.
             taken = which(self.open_parts(key)[1]) if parts is None else parts
             if not taken:
                 return None, []
-            asked = {"parts": taken, "process": _request()}
+            path = f"reservations/{quote(key, safe='')}/{PATHS[kind]}"
             try:
-                return _taken(self._post(f"reservations/{quote(key, safe='')}/{PATHS[kind]}", asked, by))
+                return _taken(self._post(path, parts=taken, process=_request(), by=by))
             except BudgetError:  # others took them meanwhile
                 if parts is not None:
                     raise
-
-    # -------------------------------------------------------------- answers
 
     def show(self) -> Any:
         """Return the budget, and what is spent and left."""
