@@ -2,11 +2,13 @@
 
 import http.client
 import json
+import random
 import re
 import socket
 import time
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from urllib.parse import urlencode
 
 import pytest
 
@@ -532,3 +534,78 @@ def test_it_opens_no_connection(served, monkeypatch):
     for query in (f"release?key={url}", f"log?by={url}", f"releases?text={url}", f"verify?head={url}"):
         served.ask("GET", f"/v1/{query}")
     assert asked == {("127.0.0.1", served.port)}
+
+
+ODD = [
+    *(
+        None,
+        True,
+        -1,
+        0,
+        1,
+        3,
+        10**30,
+        1.5,
+        1e308,
+        "",
+        "x",
+        "a/b",
+        "../x",
+        "\x00",
+        "\ud800",
+        "é" * 400,
+        "2026-13-01",
+    ),
+    *("1e-400", "1/0", "1e999999", "nan", "sha256:" + "0" * 64, "*", "team", "one", "may", "2030-01-31"),
+    *([], [[]], [[1, 2]], [[2, 1]], [1, 2], [[0, 0]], [[1, 2**70]], ["charge"], {}, {"a": []}),
+]
+
+
+@looped("seed", range(4))
+def test_no_member_of_any_value_is_unexpected(served, seed):
+    """Right members with an odd one among them: never 500, always one sentence, and the chain stays as it was."""
+    dice = random.Random(seed)
+    served.ask("POST", "/v1/charges", charge(key="one"))
+    served.ask("POST", "/v1/reservations", charge(key="may", rounds=5))
+    right = {
+        **{
+            "plan": plan("1/1000").as_json(),
+            "lost": plan("1/1000").as_json(),
+            "theorem": proof.write(pure("1/1000")),
+        },
+        **{
+            "purpose": "x",
+            "reason": "x",
+            "process": "p 1",
+            "name": "team",
+            "epsilon": "9/10",
+            "units": [[1, 3]],
+        },
+        **{
+            "parts": [[1, 1]],
+            "draws": [1, 1],
+            "entry": 3,
+            "last": 3,
+            "count": 1,
+            "request": 3,
+            "person": "ada",
+        },
+        **{"draw": {"part": ["noisy", "noise", 0], "value": [1], "after": ""}, "body": {"a": 1}, "text": "a"},
+        **{"may": ["charge"]},
+    }
+    for turn in range(150):
+        asked = dice.choice(ASKED)
+        members = {name: right.get(name, f"key {seed} {turn}") for name in asked.needs.split()}
+        names = [*asked.needs.split(), *asked.may.split()]
+        for name in dice.sample(names, min(len(names), dice.choice([1, 1, 2]))):
+            members[name] = dice.choice(ODD)
+        path = f"/v1/{asked.path.replace('{key:path}', dice.choice(['may', 'one', 'none', '%00', '..']))}"
+        if asked.method == "GET":
+            query = {name: str(one).encode(errors="replace") for name, one in members.items()}
+            status, answer = served.ask("GET", f"{path}?{urlencode(query)}", person="officer")
+        else:
+            status, answer = served.ask(asked.method, path, members, dice.choice(["ada", "officer"]))
+        assert status in (200, 400, 403, 404, 409, 503), (asked.call, members, answer)
+        assert status == 200 or one_sentence(answer), (asked.call, members, answer)
+    assert served.ask("GET", "/v1/verify")[1]["valid"] is True
+    assert recounted(served.ledger)
