@@ -41,7 +41,10 @@ def _people(report: Mapping[str, Any]) -> Iterator[str]:
         where = f" in {one['scope']}" * bool(one["scope"]) + f" until {one['until']}" * bool(one["until"])
         yield plain(f"{one['person']} may {one['may']}{where}")
     for one in report.get("requests", ()):
-        about = ", ".join(f"{name} {one[name]}" for name in ("purpose", "scope", "reason") if name in one)
+        names = ("purpose", "scope", "reason", "person")
+        about = ", ".join(f"{name} {one[name]}" for name in names if name in one)
+        if "epsilon" in one:
+            about += f", ε {in_digits(one['epsilon']['upper'], 4, up=True)}"
         done = f"approved by {one['approved']}" if one["approved"] else "waits for an approval"
         yield plain(f"entry {one['entry']}: {one['by']} asks for a {one['asks']} ({about}); {done}")
 

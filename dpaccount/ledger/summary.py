@@ -10,13 +10,13 @@ from msgspec import structs
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import damaged
 from dpaccount.exact import shown
-from dpaccount.ledger.balances import rights
-from dpaccount.ledger.balances.bodies import read_body, renew, spent_by
+from dpaccount.ledger.balances import rights, step_functions
+from dpaccount.ledger.balances.bodies import RequestBody, Requested, read_body, renew, spends, spent_by
 from dpaccount.ledger.balances.budget import Budget, period_name
 from dpaccount.ledger.balances.segment_tree import SpentTree, TooLargeError
 from dpaccount.ledger.balances.state import Asked, State
 from dpaccount.ledger.balances.step_functions import zero
-from dpaccount.ledger.entry import CHARGE, REFUSAL, RESERVATION
+from dpaccount.ledger.entry import CHARGE, REFUSAL, REQUEST, RESERVATION
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
 from dpaccount.ledger.stores.rows import Rows
@@ -45,7 +45,7 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
         **({} if again is None else {"more_like_last": {"entry": again[0], "charges": again[1]}}),
         "resets": state.period_number,
         "scopes": [scope(*one) for one in scopes(rows, state, budget)],
-        **_people(rows, state),
+        **_people(rows, state, budget),
         "entries": rows.count(CHARGE) + rows.count(RESERVATION),
         "refused": rows.count(REFUSAL),
         "head": totals.at.digest,
@@ -84,7 +84,7 @@ def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> tuple[int, int
     return last.number, low
 
 
-def _people(rows: Rows, state: State) -> dict[str, object]:
+def _people(rows: Rows, state: State, budget: Budget) -> dict[str, object]:
     """Return what people may do and what is asked for; nothing of a ledger without rights."""
     known = rights.people(state)
     if known is None:
@@ -93,22 +93,26 @@ def _people(rows: Rows, state: State) -> dict[str, object]:
     asked = (one for name, one in state.register.items() if name.startswith("asked "))
     return {
         "people": [structs.asdict(one) for one in people],
-        "requests": [_request(rows, one) for one in sorted(asked, key=lambda one: one.entry)],
+        "requests": [_request(rows, budget, one) for one in sorted(asked, key=lambda one: one.entry)],
     }
 
 
-def _request(rows: Rows, asked: Asked) -> dict[str, object]:
-    """Return who asks for what, and who has approved it (None: nobody yet)."""
-    entry = rows.entry(asked.entry)
-    facts = {} if entry is None else entries.facts_of(entry)
-    wanted = {name: facts.get("facts", {}).get(name) for name in ("purpose", "scope", "reason", "person")}
-    about = {name: value for name, value in wanted.items() if value is not None}
-    by = facts.get("by") or facts.get("role")
+def _request(rows: Rows, budget: Budget, asked: Asked) -> dict[str, object]:
+    """Return who asks for what, its cost if it is a charge, and who has approved it (None: nobody yet)."""
+    body: RequestBody = read_body(REQUEST, entries.body_of(rows, asked.entry))
+    wanted, cost = body.wanted, {}
+    if isinstance(wanted, Requested):
+        most = step_functions.most(spends(wanted, budget.width), budget.width)
+        cost = {"epsilon": budget.measure.enclosure(most, budget.delta).as_amount()}
+    said = {name: getattr(wanted, name, None) for name in ("purpose", "scope", "reason", "person")}
+    about = {name: value for name, value in said.items() if value is not None}
+    by = body.by or body.role
     return {
         "entry": asked.entry,
         "by": by,
-        "asks": facts.get("asks"),
+        "asks": body.asks,
         **about,
+        **cost,
         "approved": asked.approved or None,
     }
 

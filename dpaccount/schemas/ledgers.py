@@ -66,6 +66,7 @@ class OpenRequest(Struct, frozen=True):
     by: str | None
     asks: str
     approved: str | None
+    epsilon: BoundEnds | Absent = UNSET
 
 
 class LargeCharge(Struct, frozen=True):

@@ -501,10 +501,14 @@ def parts_of(body: ReservationBody, width: int) -> list[Part]:
 
 def spent_by(entry: kinds.Entry, width: int) -> list[Step]:
     """Return what a charge, a forfeit or all parts of a reservation cost; raises `ValueError` for others."""
-    body = read_body(entry.kind, entry.body)
-    if entry.kind != kinds.RESERVATION:
-        return steps_of(body.steps, width)
-    return step_functions.total(body.costs(width, body.everything), width)
+    return spends(read_body(entry.kind, entry.body), width)
+
+
+def spends(body: Any, width: int) -> list[Step]:
+    """Return the amounts of the body of a charge, a forfeit or a reservation."""
+    if isinstance(body, ReservationBody):
+        return step_functions.total(body.costs(width, body.everything), width)
+    return steps_of(body.steps, width)
 
 
 class Formed(NamedTuple):
