@@ -188,6 +188,61 @@ def test_two_hundred_clients_at_once_are_served_in_turn(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("where", ["file", "postgresql"])
+def test_thousands_of_charges_while_services_are_killed_and_connections_cut(
+    request, where, tmp_path, monkeypatch
+):
+    """Every key is charged once, whoever asks and however often; half of the keys are asked for by all threads."""
+    url = (
+        f"sqlite:///{tmp_path}/budget.db"
+        if where == "file"
+        else request.getfixturevalue("postgres").url("many")
+    )
+    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    served = Served(tmp_path, url)
+    monkeypatch.setenv("DPACCOUNT_TOKEN", served.secrets["ada"])
+    running = [ServiceProcess(served) for _ in range(2)]
+    proxy = CuttingProxy([one.port for one in running], every=40, life=3).in_process()
+    told, gate, refused, restarts = dict[str, int](), threading.Lock(), set[str](), 0
+
+    def charging(number):
+        with Ledger.open(f"http://127.0.0.1:{proxy.port}") as ledger:
+            for turn in range(50):
+                for key in (f"{number} {turn}", f"shared {turn}"):
+                    try:
+                        entry = ledger.charge_plan(plan("1/2600"), "a charge", key).entry
+                    except BudgetError:
+                        refused.add(key)
+                    else:
+                        with gate:
+                            assert told.setdefault(key, entry) == entry
+
+    with ThreadPoolExecutor(52) as pool:
+        threads = [pool.submit(charging, number) for number in range(52)]
+        while not all(one.done() for one in threads):
+            time.sleep(1.5)
+            running[restarts % 2].end(signal.SIGKILL)
+            running[restarts % 2].begin()
+            restarts += 1
+        for one in threads:
+            one.result()
+    proxy.close()
+    assert [one.end() for one in running] == [0, 0]
+    with Ledger.open(url) as own:
+        shown = own.show()
+        assert {key: own.paid(key).entry for key in told} == told
+    if where == "postgresql":
+        copied(request.getfixturevalue("postgres"), url, tmp_path / "budget.db")
+    assert recounted(f"sqlite:///{tmp_path}/budget.db")
+    print(
+        f"{where}: {52 * 100} requests, {shown['entries']} charges, {shown['refused']} refusals, {restarts} kills"
+    )
+    # 2,600 of 2,650 keys fit, not one more and not one fewer
+    assert (shown["entries"], len(told), len(refused - {*told})) == (2600, 2600, 50)
+    assert restarts > 1
+
+
+@pytest.mark.slow
 def test_what_a_service_has_begun_it_ends_before_it_stops(tmp_path, monkeypatch):
     """SIGTERM while threads charge: every answer is there, and the process ends by itself."""
     url = f"sqlite:///{tmp_path}/budget.db"
