@@ -28,6 +28,7 @@ from service.desk import ASKED, SLOW, Asked, Desk, told
 from service.page import ErrorAnswer, openapi, page
 
 MAX_BODY: Final = 8_000_000  #: bytes
+READY_SECONDS: Final = 5.0  #: after which a ledger is not ready
 BODY_SECONDS: Final = 30.0  #: for which a body is waited for
 THREADS: Final = 32  #: requests that are done at once; others wait
 Line = dict[str, object]  #: of the log
@@ -50,7 +51,7 @@ class Service:
 
     def __init__(self, desk: Desk, tokens: Tokens) -> None:
         self._desk, self._tokens = desk, tokens
-        self._quick, self._slow = ThreadPoolExecutor(THREADS), ThreadPoolExecutor(1)
+        self._quick, self._slow, self._probe = map(ThreadPoolExecutor, (THREADS, 1, 1))
 
     def application(self) -> Starlette:
         """Return what uvicorn serves."""
@@ -79,13 +80,20 @@ class Service:
             status, body = _failed(error, line, writes=asked.method != "GET")
         return _logged(line, status, body, begun)
 
-    async def _ready(self, request: Request) -> Response:
-        line, begun, body = _line("ready"), time.monotonic(), b'{"ready": true}'
+    async def _ready(self, _: Request) -> Response:
+        line, begun, look = _line("ready"), time.monotonic(), self._desk.ledger.asked_by
         try:
-            await self._in_thread(self._desk.ledger.asked_by, 0)
+            # Apart from requests: a ledger that is away is waited for, and probes would take all threads.
+            async with asyncio.timeout(READY_SECONDS):
+                await asyncio.get_running_loop().run_in_executor(self._probe, look, 0)
         except Exception as error:
-            return _logged(line, *_failed(error, line, writes=False), begun)
-        return Response(body, media_type="application/json")
+            late = (
+                NotAllowedError(503, "the ledger does not answer")
+                if isinstance(error, TimeoutError)
+                else error
+            )
+            return _logged(line, *_failed(late, line, writes=False), begun)
+        return JSONResponse({"ready": True})
 
     async def _in_thread(self, act: Callable[..., Any], *given: object, slow: bool = False) -> Any:
         pool = self._slow if slow else self._quick

@@ -56,8 +56,9 @@ class RemoteLedger(Ledger):
         """Close the connections."""
         self._link.close()
 
+    # What is not done below would read a file or a database that is not here.
     @property
-    def _store(self) -> NoReturn:  # type: ignore[override] # of whatever is not done below
+    def _store(self) -> NoReturn:  # type: ignore[override]
         raise LedgerError("a service does not do this; see its page, /")
 
     def _nothing_known(self) -> _Known:

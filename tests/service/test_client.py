@@ -61,6 +61,7 @@ def test_it_answers_as_a_ledger_of_ones_own(served, remote, tmp_path, monkeypatc
         lambda one: as_told(one.charge_plan(plan("3/5"), "c", scope="team/eve", dry_run=True)),
         lambda one: one.charge_plan(plan(3), "d"),
         lambda one: one.charge_plan(plan(), "d\n"),
+        lambda one: one.charge_plan(plan(), "d\ud800"),
         lambda one: one.charge_plan(plan(), "d", scope="nowhere"),
         lambda one: one.charge_plan(plan(), "d", cohort="nobody"),
         lambda one: one.charge_plan(Plan(Relation.ADD_REMOVE, plan().events), "d"),

@@ -425,6 +425,11 @@ def test_a_ledger_that_is_gone_is_503_and_its_charge_is_found_later(served, tmp_
 
 def test_a_ledger_that_cannot_be_read_is_not_ready(served, monkeypatch):
     assert served.ask("GET", "/ready")[0] == 200
+    monkeypatch.setattr(web, "READY_SECONDS", 0.05)
+    monkeypatch.setattr(Rows, "entry", lambda *_: time.sleep(0.2))
+    status, answer = served.ask("GET", "/ready")
+    assert (status, one_sentence(answer)) == (503, True)
+    monkeypatch.setattr(web, "READY_SECONDS", 5)
     monkeypatch.setattr(Rows, "entry", lambda *_: 1 / 0)
     assert served.ask("GET", "/ready")[0] == 500
     assert served.ask("GET", "/health")[0] == 200

@@ -42,7 +42,8 @@ class Link:
             self._host, self._port = parts.hostname or "", parts.port
         except ValueError:
             raise InputError("the service's URL cannot be read", HINT) from None
-        if parts.username is not None or parts.password is not None:  # no message repeats them
+        # No message repeats what may be a password.
+        if parts.username is not None or parts.password is not None:
             raise InputError("the service's URL has a name or a password", f"set {TOKEN} to a token")
         if not self._host or parts.query or parts.fragment or not url.isprintable():
             raise InputError("the service's URL cannot be read", HINT)
@@ -67,7 +68,8 @@ class Link:
         """
         query = urlencode({name: value for name, value in given.items() if value is not None})
         target = f"{self._path}{path}" + (f"?{query}" if query else "")
-        text = None if body is None else json.dumps(body, ensure_ascii=False).encode()
+        # In ASCII: what is no text is for the service to refuse, not for an encoder here.
+        text = None if body is None else json.dumps(body).encode()
         end, pause = time.monotonic() + AGAIN_SECONDS, FIRST_PAUSE
         while True:
             status, answer = self._once(method, target, text)
