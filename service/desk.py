@@ -1,9 +1,16 @@
 """What may be asked of the service: methods of `Ledger`, whose parameters are the members of requests."""
 
+import os
 import threading
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import islice
+from multiprocessing import get_context, parent_process
+from pickle import dumps
+from signal import SIG_IGN, SIGINT, signal
 from typing import Annotated, Any, Final, Optional
 
 from msgspec import UNSET, Meta, Raw, Struct, defstruct, to_builtins
@@ -24,6 +31,7 @@ from dpaccount.plan.plan_file import read_plan
 from dpaccount.schemas import ledgers as answers
 from dpaccount.schemas.fields import BoundEnds, Closed, Count, Digest, Exact, Positive
 from dpaccount.schemas.ledgers import Ranges
+from dpaccount_packages import called
 from service.access import NotAllowedError, Token, allowed
 
 PAGE: Final = 1000  #: entries of a page of the log
@@ -262,15 +270,15 @@ class Desk:
         return {**shown, "scopes": seen}
 
     def _log(self, token: Token, after: int = -1, scope: str | None = None, **chosen: str) -> Any:
-        lines = log(self._url, _filter(scope or token.scope, **chosen))
+        lines = _apart(log, self._url, _filter(scope or token.scope, **chosen))
         page = list(islice((one for one in lines if one["entry"] > after), PAGE + 1))
         return {"entries": page[:PAGE], "next": page[PAGE - 1]["entry"] if page[PAGE:] else None}
 
     def _report(self, _: Token, replay: bool | None = None, scope: str | None = None, **chosen: str) -> Any:  # noqa: FBT001
-        return report(self._url, replay=replay, only=_filter(scope, **chosen))
+        return _apart(report, self._url, replay=replay, only=_filter(scope, **chosen))
 
     def _verify(self, _: Token, **heads: str) -> Any:
-        return verify(self._url, **heads)
+        return _apart(verify, self._url, **heads)
 
 
 Owner = tuple[int, str | None, str | None]  #: the entry of a charge or reservation, its person, its scope
@@ -294,3 +302,28 @@ def _filter(
     scope: str | None, since: str | None = None, until: str | None = None, by: str | None = None
 ) -> LogFilter:
     return LogFilter(day(since, "since"), day(until, "until"), by, scope)
+
+
+@cache
+def _reader() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_attend)
+
+
+def _attend() -> None:
+    """Leave Ctrl-C to the service, and end when it was killed."""
+    signal(SIGINT, SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent_process(),), daemon=True).start()
+
+
+def _end_with(service: Any) -> None:
+    service.join()
+    os._exit(1)
+
+
+def _apart(what: Callable[..., Any], *given: object, **named: object) -> Any:
+    """Return what reads a whole ledger, from another process: in this one, charges would wait for it."""
+    try:
+        return _reader().submit(called, dumps(partial(what, *given, **named))).result()
+    except BrokenProcessPool:
+        _reader.cache_clear()
+        raise LedgerError("the process that reads the ledger ended; ask again") from None

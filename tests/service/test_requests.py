@@ -15,7 +15,7 @@ import pytest
 from dpaccount import proof
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.stores.rows import Rows
-from service import web
+from service import desk, web
 from service.desk import ASKED
 from service.page import openapi
 from tests.dpaccount.ledger.conftest import discrete_gaussian, plan, pure, recounted
@@ -614,3 +614,14 @@ def test_no_member_of_any_value_is_unexpected(served, seed):
         assert status == 200 or one_sentence(answer), (asked.call, members, answer)
     assert served.ask("GET", "/v1/verify")[1]["valid"] is True
     assert recounted(served.ledger)
+
+
+def test_a_reader_that_ends_is_replaced(served):
+    """The whole ledger is read in another process; if that is killed, its request is 503 and the next one is not."""
+    assert served.ask("GET", "/v1/verify")[0] == 200
+    (reader,) = desk._reader()._processes.values()
+    reader.kill()
+    reader.join()
+    statuses = [served.ask("GET", "/v1/verify")[0] for _ in range(3)]
+    assert statuses in ([503, 200, 200], [200, 200, 200])
+    assert served.ask("POST", "/v1/charges", charge())[0] == 200
