@@ -15,15 +15,18 @@ from dpaccount.ledger.balances import ranges as intervals
 from dpaccount.ledger.balances.bodies import (
     ReservationBody,
     RoundsBody,
+    ScopeBody,
+    Spending,
     open_reservations,
     read_body,
     spent_by,
 )
 from dpaccount.ledger.balances.budget import Budget, calendar_period
 from dpaccount.ledger.balances.segment_tree import SpentTree
-from dpaccount.ledger.balances.state import Over, Scope, State, lineage
+from dpaccount.ledger.balances.state import Over, State, lineage
 from dpaccount.ledger.balances.step_functions import Step, plus, zero
 from dpaccount.ledger.entry import CERTIFIED
+from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import body_of, budget_of, facts_of, first_entry, totals
 from dpaccount.ledger.journal.log import EVERY, LogFilter
 from dpaccount.ledger.journal.verify import BAD_ENTRY, Bad, first_bad
@@ -73,33 +76,40 @@ def report(url: str, *, replay: bool | None = None, only: LogFilter = EVERY) -> 
 def largest(url: str, over: Over) -> list[LargeCharge]:
     """Return the three charges that cost most of an exceeded limit, for the unit that exceeds it.
 
-    They are of the limit's period and scope, among the last `LOOKED_AT` entries; returned parts of
-    reservations are not deducted.
+    They are of the limit's period and scope, among the last `LOOKED_AT` entries, and reservations of before
+    with open parts; returned parts are not deducted.
     """
     found: list[tuple[Fraction, int, LargeCharge]] = []
+    reserved: dict[int, str | None] = {}  #: scopes of reservations, by entry
     with closing(Store.open(url)) as store, store.reading() as rows:
         budget = budget_of(first_entry(rows))
         state = totals(rows, budget.width).state(rows.node)
         record = None if over.scope is None else state.existing_scope(over.scope)
-        period = None if over.of_life else state.period
-        first = max(1 if period is None else period.entry, rows.head()[0] - LOOKED_AT)
+        period, now = None if over.of_life else state.period, 0
+        first = max(1, rows.head()[0] - LOOKED_AT)
         for entry in rows.entries(first):
-            if entry.kind not in (kinds.CHARGE, kinds.RESERVATION, kinds.FORFEIT):
-                continue
-            body, facts = read_body(entry.kind, entry.body), facts_of(entry)
-            elsewhere = over.scope is not None and over.scope not in lineage(body.scope)
-            if elsewhere or (record is not None and _earlier(record, body.time)):
+            body = read_body(entry.kind, entry.body)
+            scope = reserved.get(getattr(body, "reservation", 0), getattr(body, "scope", None))
+            if entry.kind == kinds.RESERVATION:
+                reserved[entry.number] = scope
+            inside = over.scope is None or over.scope in lineage(scope or None)
+            begins = period is not None and entry.number == period.entry
+            if record is not None and inside and isinstance(body, Spending | RoundsBody | ScopeBody):
+                begins |= (at := calendar_period(record.every, body.time)) > now
+                now = max(now, at)
+            if begins:  # what was charged before counts no more, but for open parts
+                found = [one for one in found if state.register.get(f"reservation {-one[1]}") is not None]
+            if entry.kind not in (kinds.CHARGE, kinds.RESERVATION, kinds.FORFEIT) or not inside:
                 continue
             cost = at_unit(spent_by(entry, budget.width), over.unit, zero(budget.width))
             if any(cost):
-                ends = BoundEnds(**budget.measure.enclosure(cost, budget.delta).as_amount())  # type: ignore[arg-type]
+                ends = BoundEnds(**budget.measure.enclosure(cost, budget.delta).as_amount())  # type: ignore[arg-type] # an upper end is always there
+                facts = facts_of(entry)
                 line = LargeCharge(entry.number, facts.get("purpose"), facts.get("by"), ends)
                 found.append((summary.share(over.limits, cost), -entry.number, line))
+        if record is not None and calendar_period(record.every, entries.now()) > now:
+            found = [one for one in found if state.register.get(f"reservation {-one[1]}") is not None]
     return [line for _, _, line in sorted(found, key=lambda one: one[:2], reverse=True)[:3]]
-
-
-def _earlier(record: Scope, time: str) -> bool:
-    return bool(record.every) and calendar_period(record.every, time) < record.began
 
 
 def _report(rows: Rows, replay: bool | None, only: LogFilter) -> Report:  # noqa: FBT001

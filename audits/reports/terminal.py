@@ -35,16 +35,17 @@ def shown(report: Report) -> str:
     return "\n".join([*said, f"{counted}; head {report['head']}"])
 
 
+def _said(value: object) -> str:
+    return ", ".join(map(_said, value)) if isinstance(value, list) else in_digits(value, 4, up=True)
+
+
 def _people(report: Mapping[str, Any]) -> Iterator[str]:
     """Yield what people may do, and what they ask for, a line each."""
     for one in report.get("people", ()):
         where = f" in {one['scope']}" * bool(one["scope"]) + f" until {one['until']}" * bool(one["until"])
         yield plain(f"{one['person']} may {one['may']}{where}")
     for one in report.get("requests", ()):
-        names = ("purpose", "scope", "reason", "person")
-        about = ", ".join(f"{name} {one[name]}" for name in names if name in one)
-        if "epsilon" in one:
-            about += f", ε {in_digits(one['epsilon']['upper'], 4, up=True)}"
+        about = ", ".join(f"{NAMES.get(name, name)} {_said(each)}" for name, each in one["wants"].items())
         done = f"approved by {one['approved']}" if one["approved"] else "waits for an approval"
         yield plain(f"entry {one['entry']}: {one['by']} asks for a {one['asks']} ({about}); {done}")
 
@@ -63,7 +64,7 @@ def _log_row(line: Report) -> list[str]:
     covered = "all" if line["first"] is None else f"{line['first']} to {line['last']}"
     return [
         str(line["entry"]),
-        (line["time"] or "")[:16].replace("T", " "),
+        str(line["time"] or "")[:16].replace("T", " "),
         str(SAID.get(line["kind"], line["kind"])),
         ", ".join(f"{NAMES.get(name, name)} {_up(amount)}" for name, amount in spends),
         covered if spends else "",

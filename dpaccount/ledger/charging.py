@@ -81,12 +81,7 @@ class Batch:
         if known is not None:
             try:
                 paid = same_charge(self._rows, known, request, self._budget.width)
-                if rights.people(self._state()) is not None and paid.facts.get("by") != request.facts.get(
-                    "by"
-                ):
-                    raise KeyTakenError(
-                        f"entry {known.number} with this key is another person's; use a new key"
-                    )
+                self._check_person(known, self._facts(request))
             except KeyTakenError as error:
                 return replace(self._answer(request, None, str(error)), taken=True)
             return replace(self._answer(paid, known.number), known=True)
@@ -111,6 +106,16 @@ class Batch:
             entry = self._rows.append(REFUSAL, body, self.totals.text)
         self.totals = self.totals.next(entry)
         return replace(self._answer(request, entry.number, reason), over=over)
+
+    def _check_person(self, known: Entry, facts: Mapping[str, Any]) -> None:
+        """Refuse the key of another person, or of one who may not charge any more."""
+        asks, paid = convert(facts, Spending), entries.facts_of(known)
+        person, owner = asks.by or asks.role, paid.get("by") or paid.get("role")
+        reason = rights.denied(self._state(), asks.by, asks.role, asks.scope, asks.time)
+        if rights.people(self._state()) is not None and owner not in (None, person):
+            reason = f"entry {known.number} with this key is another person's; use a new key"
+        if reason:
+            raise KeyTakenError(reason)
 
     def _ask(
         self, request: Request, kind: str, facts: Mapping[str, object], body: str, *, dry_run: bool

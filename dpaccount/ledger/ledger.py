@@ -501,8 +501,8 @@ class Ledger:
 
         A charge in it must fit its cap (`epsilon`, `delta`; by default δ is the ledger's) and those
         of all scopes above it.  `every` "week", "month" or "year" (UTC) the cap holds anew, "never"
-        it does not; None leaves that as it is.  A unit's loss in all of them is limited by the budget
-        alone.  Raises `BudgetError` for a cap below what is spent in it.
+        it does not, which is fixed when the scope is made (None: as it is).  A unit's loss in
+        all of them is limited by the budget alone.  Raises `BudgetError` for a cap below what is spent in it.
         """
         limits = {
             "epsilon": write_limit(exact_argument("epsilon", epsilon)),
@@ -596,6 +596,8 @@ class Ledger:
 
     def approve(self, request: int, by: str | None = None, *, approved: bool = True) -> Entry:
         """Approve the request of an entry, for its author to make once, or refuse it; return the entry."""
+        if type(request) is not int or not 0 < request < 2**63:
+            raise InputError(f"{request!r} is no entry", "give the number of one that asks")
         return self._arrange(kinds.APPROVAL, {"request": request, "approved": approved}, by)
 
     def reset(self, reason: str, by: str | None = None) -> Entry:
@@ -698,7 +700,11 @@ class Ledger:
         by = self._store.by if by is None else by
         user = {} if by is None else {"by": one_line("name of who asks", by)}
         made = entries.stamped({**facts, **user}, rows.stamp)
-        state, wanted = totals.state(rows.node), read_body(kind, entries.as_written(made))
+        try:
+            wanted = read_body(kind, entries.as_written(made))
+        except ValueError as error:
+            raise InputError(f"that makes no {kind}", str(error)) from None
+        state = totals.state(rows.node)
         if rights.people(state) is not None and wanted.takes_two(state) and not wanted.was_asked(state):
             kind, made = kinds.REQUEST, request_for(kind, made, made)
         body = entries.as_written(made)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from msgspec import structs
 
@@ -23,6 +23,8 @@ from dpaccount.ledger.stores.rows import Rows
 from dpaccount.schemas.ledgers import MOST_MORE
 
 Shown = dict[str, Any]
+#: members of what is asked for that say nothing to who approves it
+_UNSAID: Final = ("time", "by", "role", "digest", "theorem", "events", "steps", "parts")
 
 
 def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
@@ -61,7 +63,9 @@ def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> tuple[int, int
     steps = [] if last is None else spent_by(last, budget.width)
     if last is None or not any(any(amounts) for _, amounts in steps):
         return None
-    where = read_body(last.kind, last.body)
+    where, state = read_body(last.kind, last.body), totals.state(rows.node)
+    if where.cohort is not None and state.cohort(where.cohort).units != where.units:
+        return None  # the next one is charged to more units
 
     def fits(times: int) -> bool:
         state = totals.state(rows.node)
@@ -98,23 +102,21 @@ def _people(rows: Rows, state: State, budget: Budget) -> dict[str, object]:
 
 
 def _request(rows: Rows, budget: Budget, asked: Asked) -> dict[str, object]:
-    """Return who asks for what, its cost if it is a charge, and who has approved it (None: nobody yet)."""
+    """Return who asks for what, and who has approved it (None: nobody yet).
+
+    ``wants`` has all that an approval holds for, and of a charge its ε at the budget's δ.
+    """
     body: RequestBody = read_body(REQUEST, entries.body_of(rows, asked.entry))
-    wanted, cost = body.wanted, {}
+    wanted = body.wanted
+    wants = {name: value for name, value in structs.asdict(wanted).items() if name not in _UNSAID and value}
     if isinstance(wanted, Requested):
-        most = step_functions.most(spends(wanted, budget.width), budget.width)
-        cost = {"epsilon": budget.measure.enclosure(most, budget.delta).as_amount()}
-    said = {name: getattr(wanted, name, None) for name in ("purpose", "scope", "reason", "person")}
-    about = {name: value for name, value in said.items() if value is not None}
-    by = body.by or body.role
-    return {
-        "entry": asked.entry,
-        "by": by,
-        "asks": body.asks,
-        **about,
-        **cost,
-        "approved": asked.approved or None,
-    }
+        steps = spends(wanted, budget.width)
+        if steps and not any(steps[-1][1]):
+            wants["units"] = [steps[0][0], steps[-1][0] - 1]
+        most = step_functions.most(steps, budget.width)
+        wants["epsilon"] = budget.measure.enclosure(most, budget.delta).as_amount()["upper"]
+    who = {"by": body.by or body.role, "approved": asked.approved or None}
+    return {"entry": asked.entry, "asks": body.asks, **who, "wants": wants}
 
 
 def room(budget: Budget, state: State) -> Amounts:

@@ -66,7 +66,7 @@ class OpenRequest(Struct, frozen=True):
     by: str | None
     asks: str
     approved: str | None
-    epsilon: BoundEnds | Absent = UNSET
+    wants: AnyMembers
 
 
 class LargeCharge(Struct, frozen=True):

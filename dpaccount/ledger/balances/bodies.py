@@ -7,8 +7,9 @@ same code writes entries and verifies them.  An entry that the balances do not a
 """
 
 from collections.abc import Callable, Iterator
+from datetime import date
 from itertools import pairwise
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, ClassVar, Final, NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -81,6 +82,8 @@ class Body(Signed, frozen=True, kw_only=True):
             return ""
         if not asked.approved:
             return f"entry {asked.entry} asked for it, and nobody has approved it yet"
+        if not rights.holds(state, asked.approved, *self.approver, self.time):
+            return f"entry {asked.entry} was approved by {asked.approved}, who may not do so any more"
         state.register.put(self.asked, None)
         return None
 
@@ -146,6 +149,8 @@ class Requested(Spending, frozen=True, kw_only=True):
     theorem: str | None = None
     events: int | None = None
     purpose: str | None = None
+    certificate: str | None = None
+    confirmed: str | None = None
 
     @property
     def approver(self) -> tuple[str, str | None]:
@@ -178,7 +183,8 @@ class ForfeitBody(Spending, frozen=True, kw_only=True):
         one_line("reason", self.reason)
         self.charge(state, [steps_of(self.steps, state.width)], bodies)
         # not refunded: whoever had the lost entries may have drawn these parts
-        for entry, _, _ in list(open_reservations(state, bodies)):
+        for entry, reserved, _ in list(open_reservations(state, bodies)):
+            renew(state, reserved.scope, self.time, bodies)  # before they close: they count in this period
             state.register.put(f"reservation {entry}", None)
         if state.over(budget, None) is not None:
             raise BudgetError(
@@ -242,17 +248,29 @@ class RoundsBody(Body, frozen=True, kw_only=True):
         if len(left) > MOST_RANGES:
             raise BudgetError(f"the open parts of entry {number} are in too many pieces; take them in order")
         reserved = _reserved(record, number, bodies)
-        if rights.acting(state, self.by, self.role) not in (None, reserved.by or reserved.role):
-            raise BudgetError(
-                f"entry {number} was reserved by {reserved.by or reserved.role}, who alone uses it"
-            )
+        self.check_uses(state, number, reserved)
         renew(state, reserved.scope, self.time, bodies)  # before they close: they count where drawn
         state.register.put(name, structs.replace(record, open=left) if left else None)
         return reserved
 
+    #: a right with which parts of others can be taken, too
+    others: ClassVar[str] = ""
+
+    def check_uses(self, state: State, number: int, reserved: ReservationBody) -> None:
+        """Refuse who did not reserve the parts, or may not charge or request there any more."""
+        person, owner = rights.acting(state, self.by, self.role, self.time), reserved.by or reserved.role
+        if person is None or (self.others and rights.holds(state, person, self.others, None, self.time)):
+            return
+        if owner not in (None, person):
+            raise BudgetError(f"entry {number} was reserved by {owner}, who alone uses it")
+        if rights.denied(state, self.by, self.role, reserved.scope, self.time):
+            raise BudgetError(f"{person} may not charge there any more")
+
 
 class ReturnBody(RoundsBody, frozen=True, kw_only=True):
-    """Parts of a reservation that are returned."""
+    """Parts of a reservation that are returned, of a leaver by who may arrange."""
+
+    others: ClassVar[str] = "arrange"
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Close the parts, and take back what they cost."""
@@ -261,7 +279,7 @@ class ReturnBody(RoundsBody, frozen=True, kw_only=True):
 
 
 class ScopeBody(Body, frozen=True, kw_only=True):
-    """A scope, its cap, and how often that renews (None: as before)."""
+    """A scope, its cap, and how often that renews, which is fixed when it is made (None: as it is)."""
 
     scope: str
     epsilon: str
@@ -269,13 +287,12 @@ class ScopeBody(Body, frozen=True, kw_only=True):
     every: str | None = None
 
     def takes_two(self, state: State) -> bool:
-        """Return whether the cap is raised, or renews otherwise than before."""
+        """Return whether the cap is raised."""
         old = state.scope(scope_name(self.scope))
         if old is None:
             return False
         before, after = cap(old.epsilon, old.delta), cap(self.epsilon, self.delta)
-        same = self.every is None or renewal(self.every) == old.every
-        return not same or any(new > most for new, most in zip(after, before, strict=True))
+        return any(new > most for new, most in zip(after, before, strict=True))
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Make the scope, or change its cap, which what is spent in it must fit."""
@@ -294,16 +311,18 @@ class ScopeBody(Body, frozen=True, kw_only=True):
                 raise InputError("the ledger has as many scopes as it can have", "use those that there are")
             state.register.put("scopes", records.Scopes(made.count + 1))
             nothing = segment_tree.nothing(state.width).text
-            record = records.Scope(area, state.period_number, nothing, limits["epsilon"], limits["delta"])
+            every = renewal(self.every or "")
+            began = calendar_period(every, self.time)
+            caps = limits["epsilon"], limits["delta"]
+            record = records.Scope(area, state.period_number, nothing, *caps, every, began)
+        elif self.every is not None and renewal(self.every) != record.every:
+            # the tree holds what was spent since the last renewal, which no other period begins with
+            raise InputError(f"how often the cap of {name} renews cannot change", "make another scope")
         if state.scope_tree(record).beyond(capped.fits) is not None:
             raise BudgetError(
                 f"more is spent in the scope {name} than its new cap allows; nothing was changed"
             )
-        every = record.every if self.every is None else renewal(self.every)
-        began = record.began
-        if every != record.every:  # what is spent so far counts in the period that it is
-            began = calendar_period(every, self.time)
-        state.register.put(f"scope {name}", structs.replace(record, **limits, every=every, began=began))
+        state.register.put(f"scope {name}", structs.replace(record, **limits))
 
 
 class CohortBody(Body, frozen=True, kw_only=True):
@@ -362,32 +381,35 @@ class GrantBody(Body, frozen=True, kw_only=True):
     scope: str = ""
     until: str = ""
 
-    def grants(self, before: list[records.Grant]) -> list[records.Grant]:
-        """Return all grants after it."""
-        new = rights.checked_grant(self.person, self.may, self.scope, self.until)
-        where = self.scope == rights.EVERYWHERE
-        kept = [
+    def grants(self, state: State) -> list[records.Grant]:
+        """Return all grants after it; raises `InputError` if it takes what is not there."""
+        if self.may and self.scope:
+            state.existing_scope(scope_name(self.scope))
+        new, known = rights.checked_grant(self.person, self.may, self.scope, self.until), rights.people(state)
+        before = [] if known is None else known.grants
+        gone = [
             one
             for one in before
-            if one.person != self.person
-            or not (where or one.scope == self.scope)
-            or (self.may and one.may not in self.may)
+            if one.person == self.person
+            and self.scope in (one.scope, rights.EVERYWHERE)
+            and (not self.may or one.may in self.may)
         ]
-        return [*kept, *new]
+        if not new and not gone:
+            raise InputError(f"{self.person} has no right there", "see `dpaccount ledger show`")
+        return [*(one for one in before if one not in gone), *new]
 
     def takes_two(self, state: State) -> bool:
-        """Return whether it gives more than it takes, once there are two people to ask and approve."""
-        known = rights.people(state)
+        """Return whether it gives more than there was, once there are two people to ask and approve."""
+        known, after = rights.people(state), self.grants(state)
         if known is None or len(known.arrangers) < 2:
             return False
-        return any(one not in known.grants for one in self.grants(known.grants))
+        return any(not any(one.within(old) for old in known.grants) for one in after)
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Change what the person may do."""
-        if self.may and self.scope:
-            state.existing_scope(scope_name(self.scope))
-        before = rights.people(state) or records.People([], self.role or "")
-        after = structs.replace(before, grants=self.grants(before.grants))
+        serves = self.role if self.by not in (None, self.role) else None  # it names others: a service's role
+        before = rights.people(state) or records.People([], serves or "")
+        after = structs.replace(before, grants=self.grants(state))
         if len(after.arrangers) < min(2, max(1, len(before.arrangers))):
             raise BudgetError("a ledger with rights has two people who may arrange; name another one first")
         state.register.put("people", after)
@@ -410,11 +432,13 @@ class RequestBody(Body, frozen=True, kw_only=True):
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Let the request wait for an approval."""
-        wanted, person = self.wanted, rights.acting(state, self.by, self.role)
+        wanted, person = self.wanted, rights.acting(state, self.by, self.role, self.time)
         may, where = wanted.approver
         able = "request" if may == "approve" else may
         if person is None or not rights.holds(state, person, able, where, self.time):
             raise BudgetError(f"{person or 'nobody'} may not ask for this")
+        if isinstance(wanted, GrantBody):
+            wanted.grants(state)  # who approves it must not find that it makes no sense
         if wanted.was_asked(state):
             raise BudgetError("the same is asked for already, and waits for an approval")
         state.register.put(wanted.asked, records.Asked(number, sha256(bodies(number)), ""))
@@ -437,7 +461,7 @@ class ApprovalBody(Body, frozen=True, kw_only=True):
         record: records.Asked | None = state.register.get(wanted.asked)
         if record is None or record != records.Asked(self.request, sha256(text), ""):
             raise BudgetError(f"entry {self.request} is no request that waits")
-        person, own = rights.acting(state, self.by, self.role) or "", asked.by or asked.role
+        person, own = rights.acting(state, self.by, self.role, self.time) or "", asked.by or asked.role
         may, where = wanted.approver
         if person == own and self.approved:
             raise BudgetError(f"{person} asked for it, and another person must approve it")
@@ -531,7 +555,7 @@ def formed(entry: kinds.Entry, width: int) -> Formed:
     if entry.author == "" or not 0 <= (entry.about or 0) < entry.number:
         raise ValueError("its role may not write it, or not about that entry")
     body = read_body(entry.kind, entry.body)
-    if entry.author is not None and getattr(body, "role", None) not in (None, entry.author):
+    if entry.author is not None and isinstance(body, Signed) and body.role != entry.author:
         raise ValueError(f"it names another role than {entry.author}, who wrote it")
     steps: list[Step] = []
     if isinstance(body, Requested) and body.theorem is None and body.events is None:
@@ -546,8 +570,8 @@ def formed(entry: kinds.Entry, width: int) -> Formed:
             raise ValueError("it names two reservations")
     elif isinstance(body, DrawingBody) and not 1 <= body.draws[0] <= body.draws[1]:
         raise ValueError("no draws are marked")
-    if isinstance(body, Body) and body.year < 1:
-        raise ValueError("it has no year")
+    if isinstance(body, Body):
+        date.fromisoformat(body.time[:10])
     return Formed(steps, body)
 
 
@@ -567,7 +591,7 @@ def apply(state: State, budget: Budget, kind: str, number: int, bodies: Bodies) 
 
 def _check_arranges(state: State, body: Body) -> None:
     """Refuse what whoever makes an entry may not arrange, or not alone."""
-    person = rights.acting(state, body.by, body.role)
+    person = rights.acting(state, body.by, body.role, body.time)
     if person is not None and not rights.holds(state, person, "arrange", None, body.time):
         raise BudgetError(f"{person} may not arrange this ledger")
     if person is not None and body.takes_two(state) and (reason := body.approval(state)) is not None:

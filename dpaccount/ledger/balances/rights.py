@@ -15,6 +15,8 @@ the role that made the first grant may name people, and every other role acts fo
 from datetime import date
 from typing import Final
 
+from msgspec import structs
+
 from dpaccount.documents import digest
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import one_line
@@ -37,17 +39,21 @@ def asked_name(person: str, what: object) -> str:
 
 def holds(state: State, person: str, may: str, scope: str | None, time: str) -> bool:
     """Return whether a person has a right in a scope (None: the whole ledger) at a time."""
-    known, places = people(state), ["", *lineage(scope)]
+    known = people(state)
+    if known is None:
+        return False
+    places, day = ["", *lineage(scope)], max(time[:10], known.latest)
     return any(
-        (one.person, one.may) == (person, may)
-        and one.scope in places
-        and (not one.until or time[:10] <= one.until)
-        for one in ([] if known is None else known.grants)
+        (one.person, one.may) == (person, may) and one.scope in places and (not one.until or day <= one.until)
+        for one in known.grants
     )
 
 
-def acting(state: State, by: str | None, role: str | None) -> str | None:
-    """Return who makes an entry, None in a ledger without rights; raises `InputError` for nobody."""
+def acting(state: State, by: str | None, role: str | None, time: str) -> str | None:
+    """Return who makes an entry, None in a ledger without rights; raises `InputError` for nobody.
+
+    Its day is noted if it is the latest: a right that has ended does not live again by a clock set back.
+    """
     known = people(state)
     if known is None:
         return None
@@ -60,12 +66,14 @@ def acting(state: State, by: str | None, role: str | None) -> str | None:
         raise InputError(
             f"the role {role} cannot act for {person}", "connect as that person, or ask the service"
         )
+    if time[:10] > known.latest:
+        state.register.put("people", structs.replace(known, latest=time[:10]))
     return person
 
 
 def denied(state: State, by: str | None, role: str | None, scope: str | None, time: str) -> str | None:
     """Return why a person may not charge in a scope, "" if they may after an approval; None if they may."""
-    person = acting(state, by, role)
+    person = acting(state, by, role, time)
     if person is None or holds(state, person, "charge", scope, time):
         return None
     if holds(state, person, "request", scope, time):
@@ -81,6 +89,10 @@ def checked_grant(person: str, may: list[str], scope: str, until: str) -> list[G
         raise InputError(f"{', '.join(may)} are no rights", f"give some of {', '.join(MAY)}, each once")
     if "arrange" in may and (scope or until):
         raise InputError("who may arrange may do so everywhere and for ever", "give no scope and no end")
-    if until:
-        date.fromisoformat(until)
+    try:
+        written = date.fromisoformat(until).isoformat() if until else ""
+    except (TypeError, ValueError):
+        written = None
+    if written != until:
+        raise InputError(f"{until!r} is no day", "write it as 2027-06-30")
     return [Grant(person, one, scope, until) for one in may]

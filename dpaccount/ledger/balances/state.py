@@ -119,12 +119,18 @@ class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scope: str
     until: str
 
+    def within(self, other: "Grant") -> bool:
+        """Return whether another grant gives this one, too."""
+        same = (self.person, self.may, self.scope) == (other.person, other.may, other.scope)
+        return same and (not other.until or (bool(self.until) and self.until <= other.until))
+
 
 class People(Record, frozen=True):
     """What people may do, and the server's role that may name people as authors of entries."""
 
     grants: list[Grant]
     writer: str
+    latest: str = ""  #: the latest day of an entry by one of them
 
     @property
     def arrangers(self) -> set[str]:

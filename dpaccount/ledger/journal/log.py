@@ -112,7 +112,8 @@ def _line(entry: Entry, budget: Budget) -> Line:
     spending = entry.kind in (CHARGE, FORFEIT, RESERVATION)
     try:
         parts, steps = _parts(entry), spent_by(entry, budget.width) if spending else []
-    except BAD_ENTRY:
+        plan = in_decimal(facts.get("plan"))
+    except (*BAD_ENTRY, RecursionError):  # who writes the file may nest a plan deeply
         raise damaged(f"entry {entry.number} is damaged") from None
     if spending:
         spends = budget.named(step_functions.most(steps, budget.width))
@@ -131,7 +132,7 @@ def _line(entry: Entry, budget: Budget) -> Line:
         "spends": spends,
         "first": first,
         "last": last,
-        "plan": in_decimal(facts.get("plan")),
+        "plan": plan,
         **{name: facts.get(name) for name in CERTIFIED},
         "head": entry.digest,
     }
@@ -143,7 +144,8 @@ def _of_rights(kind: str, facts: Mapping[str, Any]) -> str:
         return f"asks for a {facts.get('asks')}"
     if kind == APPROVAL:
         return f"{'approves' if facts.get('approved') else 'refuses'} entry {facts.get('request')}"
-    may = ", ".join(map(str, facts.get("may", ()))) or "nothing"
+    rights = facts.get("may")
+    may = ", ".join(map(str, rights if isinstance(rights, list) else ())) or "nothing"
     where, until = facts.get("scope"), facts.get("until")
     place = (f" in {where}" if where else "") + (f" until {until}" if until else "")
     return f"{facts.get('person')} may {may}{place}"

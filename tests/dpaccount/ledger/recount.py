@@ -15,6 +15,7 @@ from decimal import Decimal, getcontext
 from fractions import Fraction
 
 getcontext().prec = 60
+ARRANGED = ("scope", "cohort", "reset", "forfeit", "grant", "request", "approval")
 STAMPED = ("time", "salt", "role", "server", "by")  # what a request for an entry leaves out
 WIDTHS = {"approximate": 2, "approximate-zcdp": 2, "either": 3}  # numbers that a measure adds up, if several
 
@@ -182,11 +183,8 @@ class Books:
         self.life, self.period, self.year, self.label, self.resets = {}, {}, {}, None, 0
         self.reset_entry = None
         self.scopes, self.cohorts, self.reserved = {}, {}, {}
-        self.grants, self.people, self.requests = (
-            set(),
-            None,
-            {},
-        )  # of (person, right, scope, until); by entry
+        self.grants, self.people, self.requests = set(), None, {}  # (person, right, scope, until); by entry
+        self.latest, self.writer = "", ""  # day of an entry by one of them; the role that may name people
 
     def fits(self):
         capped = "life_epsilon" in self.budget
@@ -211,84 +209,90 @@ class Books:
         words = scope.split("/") if scope else []
         return [self.scopes["/".join(words[: n + 1])] for n in range(len(words))]
 
-    def may(self, facts, right, scope=None):
-        """Say whether who makes an entry has a right in a scope; in a ledger without rights everybody has."""
+    def may(self, who, right, scope=None):
+        """Say whether somebody has a right in a scope; in a ledger without rights everybody has."""
         words = scope.split("/") if scope else []
         places = ["", *("/".join(words[: n + 1]) for n in range(len(words)))]
-        day = facts["time"][:10]
         return self.people is None or any(
-            (who, may) == (facts.get("by"), right) and where in places and day <= (until or "9999")
-            for who, may, where, until in self.grants
+            (one, may) == (who, right) and where in places and self.latest <= (until or "9999")
+            for one, may, where, until in self.grants
         )
 
-    def approved(self, kind, facts):
+    def approved(self, who, kind, facts):
         """Use up the approval of a request for an entry, which must be just as it is."""
         plain = lambda all_: {one: all_[one] for one in all_ if one not in STAMPED and all_[one] is not None}  # noqa: E731
         found = [
             number
             for number, one in self.requests.items()
-            if (one["asks"], one["by"]) == (kind, facts["by"]) and plain(one["facts"]) == plain(facts)
+            if (one["asks"], one["who"]) == (kind, who) and plain(one["facts"]) == plain(facts)
         ]
-        check(len(found) == 1 and self.requests[found[0]]["approved"], f"{facts['by']} had no approval")
-        del self.requests[found[0]]
+        check(len(found) == 1 and self.requests[found[0]]["approved"], f"{who} had no approval")
+        asked = self.requests.pop(found[0])
+        right = "approve" if asked["charges"] else "arrange"
+        check(self.may(asked["approved"], right, asked["scope"]), "an approval of somebody without the right")
 
     def allowed(self, number, kind, facts, body):
         """Check that who made an entry might."""
-        if kind in ("charge", "reservation") and not self.may(facts, "charge", facts.get("scope")):
-            check(self.may(facts, "request", facts.get("scope")), f"{facts.get('by')} may not charge")
-            self.approved(kind, facts)
+        who, role = facts.get("by") or facts.get("role"), facts.get("role")
+        if self.people is not None and kind in ("charge", "reservation", "rounds", "return", *ARRANGED):
+            check(who and role in (None, self.writer, who), f"entry {number} by nobody")
+            self.latest = max(self.latest, facts["time"][:10])
+        if kind in ("charge", "reservation") and not self.may(who, "charge", facts.get("scope")):
+            check(self.may(who, "request", facts.get("scope")), f"{who} may not charge")
+            self.approved(who, kind, facts)
         if kind in ("rounds", "return") and self.people is not None:
-            check(self.reserved[facts["reservation"]]["facts"].get("by") == facts["by"], "parts of another")
+            reserved = self.reserved[facts["reservation"]]["facts"]
+            own = (reserved.get("by") or reserved.get("role")) in (None, who)
+            own = own and any(self.may(who, one, reserved.get("scope")) for one in ("charge", "request"))
+            check(own or (kind == "return" and self.may(who, "arrange")), "parts of another")
         if kind in ("scope", "cohort", "reset", "forfeit", "grant"):
-            check(self.may(facts, "arrange"), f"{facts.get('by')} may not arrange")
+            check(self.may(who, "arrange"), f"{who} may not arrange")
         if self.people is not None and kind in ("reset", "scope", "grant") and self.takes_two(kind, facts):
-            self.approved(kind, facts)
-        if kind == "grant":
-            self.grant(facts)
+            self.approved(who, kind, facts)
+        {"grant": self.grant, "approval": self.approval}.get(kind, lambda *_: None)(facts, who)
         if kind == "request":
             charges = facts["asks"] in ("charge", "reservation")
             scope = facts["facts"].get("scope") if charges else None
-            check(self.may(facts, "request" if charges else "arrange", scope), "a request by nobody")
-            self.requests[number] = {
-                **facts,
-                "charges": charges,
-                "scope": scope,
-                "body": body,
-                "approved": "",
-            }
-        if kind == "approval":
-            asked = self.requests[facts["request"]]
-            same = asked["by"] == facts["by"]
-            able = self.may(facts, "approve" if asked["charges"] else "arrange", asked["scope"])
-            check(
-                not asked["approved"] and (able or same) and not (same and facts["approved"]), "an approval"
-            )
-            asked["approved"] = facts["by"]
-            if not facts["approved"]:
-                del self.requests[facts["request"]]
+            check(self.may(who, "request" if charges else "arrange", scope), "a request by nobody")
+            more = {"who": who, "charges": charges, "scope": scope, "body": body, "approved": ""}
+            self.requests[number] = {**facts, **more}
+
+    def approval(self, facts, who):
+        asked = self.requests[facts["request"]]
+        same = asked["who"] == who
+        able = self.may(who, "approve" if asked["charges"] else "arrange", asked["scope"])
+        check(not asked["approved"] and (able or same) and not (same and facts["approved"]), "an approval")
+        asked["approved"] = who
+        if not facts["approved"]:
+            del self.requests[facts["request"]]
 
     def takes_two(self, kind, facts):
         if kind == "scope":
             old = self.scopes.get(facts["scope"])
-            every = {"never": "", None: old and old["every"]}.get(facts.get("every"), facts.get("every"))
-            more = old and any(Fraction(facts[one]) > Fraction(old[one]) for one in ("epsilon", "delta"))
-            return bool(old) and (more or every != old["every"])
-        new = (
-            {(facts["person"], one, facts["scope"], facts["until"]) for one in facts["may"]}
-            if kind == "grant"
-            else set()
-        )
-        return kind == "reset" or (len(self.people) > 1 and not new <= self.grants)
+            return bool(old) and any(
+                Fraction(facts[one]) > Fraction(old[one]) for one in ("epsilon", "delta")
+            )
+        new = facts["may"] if kind == "grant" else []
+        had = {
+            may
+            for who, may, where, until in self.grants
+            if (who, where) == (facts.get("person"), facts.get("scope"))
+            and (until or "9999") >= (facts.get("until") or "9999")
+        }
+        return kind == "reset" or (len(self.people) > 1 and not set(new) <= had)
 
-    def grant(self, facts):
+    def grant(self, facts, _):
         who, may, scope = facts["person"], facts["may"], facts["scope"]
         gone = {
             one for one in self.grants
-            if one[0] == who and (scope == "*" or (one[2] == scope and (not may or one[1] in may)))
+            if one[0] == who and scope in ("*", one[2]) and (not may or one[1] in may)
         }  # fmt: skip
+        check(may or gone, "nothing was revoked")
         self.grants = (self.grants - gone) | {(who, one, scope, facts["until"]) for one in may}
         now = {one[0] for one in self.grants if one[1] == "arrange"}
         check(now and len(now) >= min(2, len(self.people or ())), "nobody who may arrange")
+        if self.people is None and facts.get("by") not in (None, facts.get("role")):
+            self.writer = facts.get("role") or ""
         self.people = now
 
     def calendar(self, every, facts):
@@ -373,11 +377,12 @@ class Books:
         name = facts["scope"]
         self.lineage(name.rpartition("/")[0])
         self.renew(name, facts)
-        known = self.scopes.setdefault(name, {"area": 3 + len(self.scopes), "spent": {}, "every": ""})
+        every = {"never": ""}.get(facts.get("every"), facts.get("every"))
+        began = self.calendar(every, facts) if every else None
+        new = {"area": 3 + len(self.scopes), "spent": {}, "every": every or "", "began": began}
+        known = self.scopes.setdefault(name, new)
         known.update(epsilon=facts["epsilon"], delta=facts["delta"])
-        every = {"never": ""}.get(facts.get("every"), facts.get("every", known["every"]))
-        if every != known["every"]:
-            known.update(every=every, began=self.calendar(every, facts) if every else None)
+        check(every in (None, known["every"]), f"how often {name} renews was changed")
         self.fits()
 
     def cohort(self, facts):
@@ -404,6 +409,9 @@ class Books:
     def forfeit(self, facts):
         self.charge(facts)
         for reserved in self.reserved.values():
+            if reserved["open"]:
+                self.renew(reserved["facts"].get("scope"), facts)
+        for reserved in self.reserved.values():
             reserved["open"] = set()
 
     def agree(self, root, nodes):
@@ -419,7 +427,12 @@ class Books:
             check(year["year"] == self.label and (year["root"] is None) == self.whole_life, "year")
             if year["root"] is not None:
                 self._same(2, year["root"], nodes, self.year, seen)
-        held = stored.pop("people", {"grants": []})["grants"]
+        people = {"latest": "", **stored.pop("people", {"grants": [], "writer": ""})}
+        check(
+            (people["writer"], people["latest"]) == (self.writer, self.latest),
+            "who writes, and the latest day",
+        )
+        held = people["grants"]
         granted = [tuple(map(one.get, ("person", "may", "scope", "until"))) for one in held]
         check(len(granted) == len(set(granted)) and set(granted) == self.grants, "rights")
         asked = [stored.pop(name) for name in list(stored) if name.startswith("asked ")]
@@ -475,6 +488,8 @@ def recount(file):
         counts[kind] = counts.get(kind, 0) + 1
         kinds[number] = kind
         if books is not None:
+            if kind in ("grant", "request", "approval"):
+                books.turn_year(facts)
             books.allowed(number, kind, facts, body)
         if kind == "budget":
             books = Books(facts)

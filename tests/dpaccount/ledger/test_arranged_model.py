@@ -46,11 +46,11 @@ def event(size, cover) -> Pure:
 class Team(RuleBasedStateMachine):
     """A ledger and what each of a few units has spent; unit UNITS + 1 stands for all further ones."""
 
-    @initialize(arranged=st.booleans(), cap=sizes)
-    def begin(self, arranged: bool, cap: Fraction) -> None:
+    @initialize(arranged=st.booleans(), cap=sizes, every=st.sampled_from((None, "month", "year")))
+    def begin(self, arranged: bool, cap: Fraction, every: str | None) -> None:
         self.make()
         if arranged:  # else most of the time goes by before there is anything
-            self.set_scope("a", cap)
+            self.set_scope("a", cap, every)
             self.set_scope("a/b", Fraction(1))
             self.charge_in("a/b", "k")
             self.reset(0)
@@ -269,14 +269,17 @@ class Team(RuleBasedStateMachine):
             with pytest.raises(InputError):
                 self.ledger.set_scope(scope, cap)
             return
+        before = self.renews.get(scope, ("never", 0))[0]
+        if scope in self.spent and every not in (None, before):
+            with pytest.raises(InputError, match="renews cannot change"):
+                self.ledger.set_scope(scope, cap, every=every)
+            return
         fits, says = max(self.fresh(scope).values()) <= cap, (f"more is spent in the scope {scope}",)
         if self.tries(fits, lambda: self.ledger.set_scope(scope, cap, every=every), says, turns=False):
             self.renew(scope)
             self.caps[scope] = cap
             self.spent.setdefault(scope, dict(self.nothing))
-            before, began = self.renews.get(scope, ("never", 0))
-            every = every or before
-            self.renews[scope] = every, (began if every == before else self.now(every))
+            self.renews.setdefault(scope, (every or "never", self.now(every or "never")))
 
     @rule(
         sizes=st.lists(st.tuples(sizes, covers), min_size=1, max_size=3),
@@ -372,6 +375,9 @@ class Team(RuleBasedStateMachine):
             self.fits(costs, None), lambda: self.ledger.forfeit(lost, "x"), ("begin a new ledger",)
         ):
             self.add((self.life, self.period), costs, None)
+            for reserved in self.reserved:
+                if reserved["open"]:
+                    self.renew(reserved["scope"])
             for reserved in self.reserved:
                 reserved["open"] = set()
 

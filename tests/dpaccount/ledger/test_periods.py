@@ -126,22 +126,34 @@ def test_open_parts_count_in_each_month_and_drawn_ones_where_they_are_drawn(url,
     assert recounted(url)
 
 
-def test_how_often_a_cap_renews_can_change_and_never_lifts_what_is_spent_now(url, clock):
+def test_how_often_a_cap_renews_is_fixed_when_the_scope_is_made(url, clock):
+    """The tree of a scope holds what was spent since the last renewal, and no other period begins with that."""
     with Ledger.open(url) as ledger:
         ledger.set_scope("team", TENTH, every="month")
+        ledger.set_scope("plain", TENTH)
         ledger.charge_plan(plan(TENTH), "a", scope="team")
-        for every in ("week", "year", "never", "month", None):
+        for every in ("week", "year", "never", "day"):
+            with pytest.raises(InputError, match=r"cannot change|week, month, year or never"):
+                ledger.set_scope("team", TENTH, every=every)
+        with pytest.raises(InputError, match="cannot change"):
+            ledger.set_scope("plain", TENTH, every="week")
+        for every in (None, "month"):
             ledger.set_scope("team", TENTH, every=every)
             with pytest.raises(RefusedError):
                 ledger.charge_plan(plan(TENTH), "b", scope="team")
-        clock("2027-01-01")
-        with pytest.raises(InputError, match="week, month, year or never"):
-            ledger.set_scope("team", TENTH, every="day")
-        ledger.set_scope("team", TENTH, every="never")  # in January, where nothing is spent yet
-        ledger.charge_plan(plan(TENTH), "c", scope="team")
-        clock("2028-01-01")
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_parts_that_a_forfeit_closes_count_in_the_month_in_which_it_closes_them(url, clock):
+    """They may have been drawn by then."""
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", 1, every="month")
+        ledger.reserve_plan(plan(TENTH), "weeks", "k", rounds=9, scope="team")
+        clock("2027-01-15")
+        ledger.forfeit(None, "moved")
         with pytest.raises(RefusedError):
-            ledger.charge_plan(plan(TENTH), "d", scope="team")
+            ledger.charge_plan(plan(2 * TENTH), "a", scope="team")
         assert ledger.verify() == VALID
     assert recounted(url)
 
@@ -215,3 +227,30 @@ def test_a_refusal_names_the_largest_charges_of_the_unit_in_the_limit(url, clock
     assert [one.purpose for one in causes] == ["3 tenths", "2 tenths", "2 tenths"]
     assert [one.entry for one in causes] == [4, 6, 7]
     assert {one.by for one in causes} == {"ada"}
+
+
+def test_a_new_months_refusal_names_nothing_of_the_month_before_but_what_is_open(url, clock):
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", 1, every="month")
+        ledger.reserve_plan(plan(TENTH), "open", "k", rounds=3, scope="team")
+        ledger.charge_plan(plan(6 * TENTH), "December", scope="team")
+        clock("2027-01-01")
+        for _ in range(2):
+            with pytest.raises(RefusedError) as refused:
+                ledger.charge_plan(plan(8 * TENTH), "too much", scope="team")
+            named = [one.purpose for one in review.largest(url, refused.value.charge.over)]
+            assert named == ["open"]
+        ledger.charge_plan(plan(5 * TENTH), "January", scope="team")
+        clock("2026-12-31")  # January goes on
+        with pytest.raises(RefusedError) as refused:
+            ledger.charge_plan(plan(8 * TENTH), "too much", scope="team")
+    assert [one.purpose for one in review.largest(url, refused.value.charge.over)] == ["January", "open"]
+
+
+def test_no_number_is_said_where_a_cohort_has_grown_since(url):
+    with Ledger.open(url) as ledger:
+        ledger.name_cohort("so-far", [(1, 10)], grows=True)
+        ledger.charge_plan(plan(TENTH), "a", cohort="so-far")
+        assert ledger.show()["more_like_last"]["charges"] == 999
+        ledger.name_cohort("so-far", [(1, 20)], grows=True)
+        assert "more_like_last" not in ledger.show()

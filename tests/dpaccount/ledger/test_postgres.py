@@ -23,6 +23,7 @@ from dpaccount.ledger.journal.export import lines as export
 from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.requests import RefusedError
 from dpaccount.ledger.stores import rows, server, sqlite_file
 from dpaccount.ledger.stores.place import server_address
 from dpaccount.ledger.stores.store import grant
@@ -519,7 +520,8 @@ def entered(connection, kind: str, facts: dict) -> None:
     """Add an entry of this kind to the end of the chain by hand, as who holds the rows' rights can."""
     last, head = connection.execute("SELECT last, head FROM ledger").fetchone()
     [root] = connection.execute("SELECT root FROM entries WHERE number = %s", (last,)).fetchone()
-    body = entries.as_written({**facts, "time": entries.now()})
+    [role] = connection.execute("SELECT session_user").fetchone()
+    body = entries.as_written({"role": role, **facts, "time": entries.now()})
     digest = seal(head, last + 1, kind, None, None, body, root)
     row = (last + 1, kind, body, root, digest)
     connection.execute("INSERT INTO entries (number, kind, body, root, digest) VALUES (%s,%s,%s,%s,%s)", row)
@@ -535,7 +537,7 @@ ARRANGED = {
 }
 
 
-@pytest.mark.parametrize("kind", ARRANGING)
+@pytest.mark.parametrize("kind", ARRANGED)
 def test_who_may_charge_may_not_arrange(ledger, team, postgres, roles, kind):
     """Not by the program, and not by hand: then nobody goes on, before a later charge or after it."""
     act, facts = ARRANGED[kind]
@@ -565,6 +567,41 @@ def test_who_may_charge_may_not_arrange(ledger, team, postgres, roles, kind):
             with Ledger.open(one) as late, pytest.raises(LedgerError, match="entry 3 arranges the ledger"):
                 late.charge_plan(plan("1/100"), "z")
     assert verify(team)["first_bad"] == 3
+
+
+def test_in_a_ledger_with_rights_a_role_acts_for_itself_and_the_first_ones_for_whom_it_names(
+    ledger, team, postgres, roles
+):
+    """A role that is no person acts for nobody, by the program or with its name left out; its entries are found."""
+    assert {*ARRANGING} == {*ARRANGED, "grant", "approval"}
+    ledger.set_scope("team", 1)
+    for person, may in (("ada", "arrange"), ("charger", "charge"), ("bo", "arrange")):
+        ledger.grant(person, [may], scope="team" if may == "charge" else "", by="ada")
+    grant(team, "charger")
+    grant(team, "reader")
+    with Ledger.open(as_role(team, "charger")) as theirs, Ledger.open(as_role(team, "reader")) as others:
+        theirs.charge_plan(plan("1/100"), "x", "key", scope="team")  # for the person of its name
+        for by in ("ada", "bo", "eve"):
+            with pytest.raises(InputError, match=f"the role charger cannot act for {by}"):
+                theirs.charge_plan(plan("1/100"), "x", by=by, scope="team")
+        with pytest.raises(RefusedError, match="reader may not charge"):
+            others.charge_plan(plan("1/100"), "x", scope="team")
+        with pytest.raises(LedgerError, match="another person's"):
+            others.charge_plan(plan("1/100"), "x", "key", scope="team")
+        with pytest.raises(BudgetError, match="may not ask for this"):
+            theirs.reset("x")
+        assert verify(team) == VALID
+        with pytest.MonkeyPatch.context() as patch:  # a client that leaves its role out
+            patch.setattr(entries, "stamped", nameless(entries.stamped))
+            others.charge_plan(plan("1/100"), "x", by="charger", scope="team")
+        with pytest.raises(LedgerError, match="names another role than reader"):
+            theirs.charge_plan(plan("1/100"), "x", scope="team")
+    assert verify(team)["first_bad"] is not None
+
+
+def nameless(stamped):
+    """Return a stamp that names no role."""
+    return lambda facts, stamp: {name: one for name, one in stamped(facts, stamp).items() if name != "role"}
 
 
 def test_who_may_arrange_does_and_its_entries_are_lawful_ever_after(ledger, team, postgres, roles, tmp_path):

@@ -60,7 +60,7 @@ class Team:
     """A ledger, and what people may do and asked for, in the plainest way; each method tries an act."""
 
     def __init__(self, ledger):
-        self.ledger, self.day, self.cap = ledger, TODAY, 5
+        self.ledger, self.day, self.cap, self.latest = ledger, TODAY, 5, ""
         self.grants = {
             ("ada", "arrange", "", "9"), ("bo", "arrange", "", "9"), ("bo", "approve", "", "9"),
             ("cy", "request", "team", "9"), ("di", "charge", "team/a", "9"),
@@ -68,11 +68,15 @@ class Team:
         self.asked = {}  # (person, what) to [entry, who approved, right of who may, scope]
 
     def holds(self, person, right, scope=None):
-        places = {"", scope or "", (scope or "").split("/")[0]}
+        places, day = {"", scope or "", (scope or "").split("/")[0]}, max(self.day, self.latest)
         return any(
-            (who, may) == (person, right) and where in places and self.day <= until
+            (who, may) == (person, right) and where in places and day <= until
             for who, may, where, until in self.grants
         )
+
+    def seen(self):
+        """Note the day of an entry: no right that has ended since lives again by a clock set back."""
+        self.latest = max(self.latest, self.day)
 
     def clock(self, day, *_):
         self.day = day
@@ -80,21 +84,25 @@ class Team:
     def charge(self, person, scope, size):
         what, fits = (person, ("charge", scope, size)), self.holds(person, "charge", scope)
         may_ask, asked = not fits and self.holds(person, "request", scope), self.asked.get(what)
+        stale = asked and asked[1] and not self.holds(asked[1], "approve", scope)
 
         def ask():
             self.ledger.charge_plan(plan(Fraction(size, 1000)), "x", by=person, scope=scope)
 
-        if fits or (may_ask and asked and asked[1]):
+        if fits or (may_ask and asked and asked[1] and not stale):
             ask()
+            self.seen()
             if not fits:
                 del self.asked[what]
             return
         with pytest.raises(RefusedError) as refused:
             ask()
         said = ("asked for it" if asked else "asks for it") if may_ask else "may not charge"
+        said = "may not do so any more" if may_ask and stale else said
         assert said in str(refused.value)
         if may_ask and not asked:
             self.asked[what] = [refused.value.charge.entry, None, "approve", scope]
+            self.seen()
 
     def approve(self, person, which, approved):
         waiting = sorted(self.asked.items(), key=lambda one: one[1][0])
@@ -107,6 +115,7 @@ class Team:
                 self.ledger.approve(number, person, approved=approved)
             return
         self.ledger.approve(number, person, approved=approved)
+        self.seen()
         if approved:
             self.asked[what][1] = person
         else:
@@ -120,13 +129,18 @@ class Team:
                 act()
         elif asked is None:
             entry = act()
+            self.seen()
             assert entry.kind == "request"
             self.asked[person, what] = [entry.number, None, "arrange", None]
         elif asked[1] is None:
             with pytest.raises(BudgetError, match="nobody has approved it yet"):
                 act()
+        elif asked[1] != "nobody" and not self.holds(asked[1], "arrange"):
+            with pytest.raises(BudgetError, match="may not do so any more"):
+                act()
         else:
             assert act().kind != "request"
+            self.seen()
             self.asked.pop((person, what), None)
             return True
         return False
@@ -135,21 +149,24 @@ class Team:
         right, scope, until = GRANTS[which]
         new = (whom, right, scope, until or "9")
 
+        old = any(one[:3] == new[:3] and one[3] >= new[3] for one in self.grants)
+
         def give():
             return self.ledger.grant(whom, [right], scope=scope, until=until, by=person)
 
-        if self.arrange(person, ("grant", new), give, two=new not in self.grants):
+        if self.arrange(person, ("grant", new), give, two=not old):
             self.grants = {one for one in self.grants if one[:3] != new[:3]} | {new}
 
     def revoke(self, person, whom, scope):
         left = {one for one in self.grants if one[0] != whom or scope not in ("*", one[2])}
         arrangers = [{who for who, may, *_ in all_ if may == "arrange"} for all_ in (left, self.grants)]
         few = len(arrangers[0]) < len(arrangers[1]) <= 2
-        if not self.holds(person, "arrange") or few:
-            with pytest.raises(BudgetError):
+        if not self.holds(person, "arrange") or few or left == self.grants:
+            with pytest.raises((BudgetError, InputError)):
                 self.ledger.grant(whom, [], scope=scope, by=person)
             return
         self.ledger.grant(whom, [], scope=scope, by=person)
+        self.seen()
         self.grants = left
 
     def reset(self, person, *_):
@@ -312,10 +329,6 @@ def test_what_takes_two_is_done_by_two(url):
         approve = lambda number: ledger.approve(number, "bo")  # noqa: E731
         assert twice("ada", approve, lambda who: ledger.reset("new data", by=who)).kind == "reset"
         assert twice("ada", approve, lambda who: ledger.set_scope("team", 6, by=who)).kind == "scope"
-        assert (
-            twice("ada", approve, lambda who: ledger.set_scope("team", 6, by=who, every="month")).kind
-            == "scope"
-        )
         assert twice("ada", approve, lambda who: ledger.grant("eve", ["charge"], by=who)).kind == "grant"
         assert ledger.set_scope("team", 5, by="ada").kind == "scope"  # lower, by one
         assert ledger.grant("eve", [], by="bo").kind == "grant"
@@ -425,3 +438,91 @@ def test_by_the_commands(url, tmp_path, capsys):
     assert run([*charge, "--by", "cy"]) == 1
     assert run(["ledger", "show", url]) == 0
     assert "bo may arrange" in capsys.readouterr().out
+
+
+def test_a_right_that_has_ended_does_not_live_again_by_a_clock_set_back(url, monkeypatch):
+    governed(url)
+    day = [TODAY]
+    monkeypatch.setattr(entries, "now", lambda: f"{day[0]}T00:00:00+00:00")
+    with Ledger.open(url) as ledger:
+        give = lambda who: ledger.grant("eve", ["charge"], until="2026-12-05", by=who)  # noqa: E731
+        twice("ada", lambda number: ledger.approve(number, "bo"), give)
+        for wrong in ("20261205", "2026-W49-6", "soon"):
+            with pytest.raises(InputError):
+                ledger.grant("eve", ["charge"], until=wrong, by="ada")
+        day[0] = "2026-12-20"
+        ledger.charge_plan(plan("1/10"), "x", by="di", scope="team/a")
+        day[0] = "2026-12-04"
+        with pytest.raises(RefusedError, match="eve may not charge"):
+            ledger.charge_plan(plan("1/10"), "x", by="eve")
+        assert ledger.grant("eve", [], scope="*", by="ada").kind == "grant"
+        with pytest.raises(InputError, match="no right there"):  # a name that was misspelt, perhaps
+            ledger.grant("eva", [], scope="*", by="ada")
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_a_leaver_uses_no_parts_and_who_may_arrange_returns_them(url):
+    with Ledger.open(url) as ledger:
+        ledger.reserve_plan(plan("1/10"), "before there were rights", "old", rounds=2, scope="team/a")
+    governed(url)
+    with Ledger.open(url) as ledger:
+        ledger.reserve_plan(plan("1/10"), "x", "di's", rounds=3, by="di", scope="team/a")
+        ledger.draw_parts("di's", by="di")
+        ledger.draw_parts("old", by="di")
+        ledger.grant("di", [], scope="*", by="bo")
+        for act in (ledger.draw_parts, ledger.return_parts):
+            for key in ("di's", "old"):
+                with pytest.raises(BudgetError, match="di may not charge there any more"):
+                    act(key, by="di")
+        for key in ("di's", "old"):
+            ledger.return_parts(key, by="ada")
+        assert ledger.show()["spent"]["epsilon"]["upper"] == 0.2
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_a_key_serves_only_who_has_it_and_only_while_they_may_charge(url):
+    governed(url)
+    with Ledger.open(url) as ledger:
+        made = ledger.charge_plan(plan("1/10"), "x", "key", by="di", scope="team/a")
+        assert ledger.charge_plan(plan("1/10"), "x", "key", by="di", scope="team/a").entry == made.entry
+        with pytest.raises(LedgerError, match="another person's"):
+            ledger.charge_plan(plan("1/10"), "x", "key", by="cy", scope="team/a")
+        with pytest.raises(InputError, match="names nobody"):
+            ledger.charge_plan(plan("1/10"), "x", "key", scope="team/a")
+        ledger.grant("di", [], scope="*", by="bo")
+        with pytest.raises(LedgerError, match="di may not charge"):
+            ledger.charge_plan(plan("1/10"), "x", "key", by="di", scope="team/a")
+
+
+def test_who_approves_sees_all_that_it_holds_for(url, capsys):
+    governed(url)
+    with Ledger.open(url) as ledger:
+        with pytest.raises(RefusedError):
+            ledger.charge_plan(plan("1/10", (3, 7)), "ages", by="cy", scope="team")
+        ledger.grant("cy", ["arrange"], by="ada")
+        ledger.set_scope("team", 7, by="ada")
+        with pytest.raises(InputError, match="there is no scope none"):
+            ledger.grant("cy", ["charge"], scope="none", by="ada")
+    assert run(["ledger", "show", url]) == 0
+    said = capsys.readouterr().out
+    assert "cy asks for a charge (scope team, purpose ages, units 3, 7, ε 0.1); waits" in said
+    assert "ada asks for a grant (person cy, may arrange); waits" in said
+    assert "ada asks for a scope (scope team, ε 7, δ 0); waits" in said
+
+
+def test_an_approval_ends_with_the_right_of_who_gave_it(url):
+    governed(url)
+    with Ledger.open(url) as ledger:
+        with pytest.raises(RefusedError) as asked:
+            ledger.charge_plan(plan("1/10"), "x", by="cy", scope="team")
+        give = lambda who: ledger.grant("eve", ["approve"], by=who)  # noqa: E731
+        twice("ada", lambda number: ledger.approve(number, "bo"), give)
+        ledger.approve(asked.value.charge.entry, "eve")
+        ledger.grant("eve", [], scope="*", by="ada")
+        with pytest.raises(RefusedError, match="eve, who may not do so any more"):
+            ledger.charge_plan(plan("1/10"), "x", by="cy", scope="team")
+        for number in (-1, 0, 2**63, True, "1"):
+            with pytest.raises((InputError, BudgetError)):
+                ledger.approve(number, "bo")
