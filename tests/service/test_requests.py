@@ -348,6 +348,10 @@ def test_what_another_person_charged_is_theirs(served):
     ):
         answer = served.ask(method, f"/v1/{path}", body, "bob")
         assert (answer[0], one_sentence(answer[1])) == (status, True), (path, body, answer)
+    # but who may arrange returns what a leaver has not drawn, and draws none of it
+    asked = {"parts": [[1, 1]], "process": "p"}
+    assert served.ask("POST", "/v1/reservations/may/draw", asked, "officer")[0] == 403
+    assert served.ask("POST", "/v1/reservations/may/return", asked, "officer")[0] == 200
     assert served.ask("PUT", "/v1/release", {"key": "mine", "body": {"answer": 7}})[0] == 200
     assert served.ask("GET", "/v1/releases?text=answer")[1] == [[mine, {"answer": 7}]]
     assert served.ask("GET", "/v1/releases?text=answer", person="bob")[1] == []
@@ -616,6 +620,7 @@ def test_no_member_of_any_value_is_unexpected(served, seed):
     assert recounted(served.ledger)
 
 
+@pytest.mark.slow
 def test_a_reader_that_ends_is_replaced(served):
     """The whole ledger is read in another process; if that is killed, its request is 503 and the next one is not."""
     assert served.ask("GET", "/v1/verify")[0] == 200
