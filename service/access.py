@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass
 from datetime import UTC, date, datetime
-from hmac import compare_digest
 from pathlib import Path
 from secrets import token_hex, token_urlsafe
 from typing import Final
@@ -19,8 +18,8 @@ from dpaccount.errors import DpaccountError, InputError, LedgerError
 from dpaccount.ledger.balances.budget import one_line
 from dpaccount.ledger.balances.state import lineage, scope_name
 
-ARRANGING: Final = ("scope", "cohort", "grant", "reset", "forfeit")  #: for tokens made with --arrange
-WHOLE: Final = ("cohort", "grant", "approve", "reset", "forfeit", "report")  #: what concerns all scopes
+#: what is asked: of all scopes; only with tokens made with --arrange
+WHOLE, ARRANGING = ("arrange", "approve"), ("arrange", "scope")
 _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, person TEXT NOT NULL, scope TEXT, until TEXT,"
     " arrange INTEGER NOT NULL, digest TEXT NOT NULL UNIQUE)"
@@ -28,7 +27,7 @@ _TABLE: Final = (
 
 
 class NotAllowedError(DpaccountError):
-    """A request that is not answered; `status` is 401, 403 or 404."""
+    """A request that is not answered, with its status."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -46,15 +45,11 @@ class Token:
     arrange: bool
     digest: str
 
-
-def allowed(person: str, token: Token, what: str, scope: str | None) -> bool:
-    """Return whether a person with this token may ask for `what` in a scope (None: in the whole ledger).
-
-    What the person may is for the ledger to say, whose entries are made by that person: this is asked before.
-    """
-    if person != token.person or (what in ARRANGING and not token.arrange):
-        return False
-    return token.scope is None or (what not in WHOLE and token.scope in lineage(scope))
+    def allows(self, what: str, scope: str | None) -> bool:
+        """Return whether it may ask for `what` in a scope (None: all); rights are for the ledger to say."""
+        if what in ARRANGING and not self.arrange:
+            return False
+        return self.scope is None or (what not in WHOLE and self.scope in lineage(scope))
 
 
 class Tokens:
@@ -89,12 +84,12 @@ class Tokens:
     def of(self, header: str) -> Token:
         """Return the token of a request; raises `NotAllowedError` for none, and for one that has expired."""
         kind, _, secret = header.partition(" ")
-        digest = sha256(secret.encode("latin-1", "replace"))
+        asked = (sha256(secret.encode("latin-1", "replace")),)
         with self._opened("ro") as database:
-            found = database.execute("SELECT * FROM tokens WHERE digest = ?", (digest,)).fetchone()
-        token = None if found is None else Token(*found)
-        if kind.lower() != "bearer" or token is None or not compare_digest(token.digest, digest):
+            found = database.execute("SELECT * FROM tokens WHERE digest = ?", asked).fetchone()
+        if kind.lower() != "bearer" or found is None:
             raise NotAllowedError(401, "the token is unknown or revoked; give one of `dpaccount token add`")
+        token = Token(*found)
         if token.until is not None and datetime.now(UTC).date().isoformat() > token.until:
             raise NotAllowedError(401, f"the token ended on {token.until}; ask for another")
         return token

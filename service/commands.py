@@ -10,22 +10,14 @@ from typing import Annotated, Any, Final
 from cyclopts import App, Parameter
 
 from audits.cli.options import File, Flag, Text, Whole, day, say, show, whole
-from dpaccount.errors import InputError
-from dpaccount.ledger.stores.place import served
 from service.access import Tokens
 
 TOKENS = Path("tokens.db")
 MOST: Final = 1000  #: connections at once; another is asked to come again
-LedgerOption = Annotated[str, Parameter(metavar="URL")]
+Url = Annotated[str, Parameter(metavar="URL")]
 
 
-def serve(
-    *,
-    ledger: LedgerOption,
-    port: Whole,
-    host: Text = "127.0.0.1",
-    tokens: File = TOKENS,
-) -> int:
+def serve(*, ledger: Url, port: Whole, host: Text = "127.0.0.1", tokens: File = TOKENS) -> int:
     """Serve a ledger over HTTP to holders of tokens, as its only writer.
 
     Example: `dpaccount serve --ledger sqlite:///team.db --port 8080 --tokens tokens.db`
@@ -46,8 +38,6 @@ def serve(
     from service.desk import Desk
     from service.web import Service
 
-    if served(ledger):
-        raise InputError("--ledger is a service already", "give a file or a database")
     with listening(host, whole(port, "--port", 0, 65535) or 0) as place:
         known = Tokens(tokens)
         known.listed()  # refuses a file that is none

@@ -5,7 +5,7 @@ import json
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
@@ -24,7 +24,7 @@ from dpaccount.exact import Amount
 from dpaccount.ledger.charging import KeyTakenError
 from dpaccount.ledger.requests import RefusedError
 from service.access import NotAllowedError, Token, Tokens
-from service.desk import ASKED, SLOW, Asked, Desk, told
+from service.desk import ASKED, Asked, Desk, told
 from service.page import ErrorAnswer, openapi, page
 
 MAX_BODY: Final = 8_000_000  #: bytes
@@ -32,16 +32,16 @@ READY_SECONDS: Final = 5.0  #: after which a ledger is not ready
 BODY_SECONDS: Final = 30.0  #: for which a body is waited for
 THREADS: Final = 32  #: requests that are done at once; others wait
 Line = dict[str, object]  #: of the log
-STATUS: Final[list[tuple[type[Exception], int, str]]] = [
+Act = Callable[[Line, Request], Awaitable[bytes]]
+STATUS: Final[list[tuple[Any, int, str | None]]] = [
     (RefusedError, 409, "refused"),
     (BudgetError, 409, "budget"),
     (KeyTakenError, 409, "key"),
     (ReceiptError, 409, "receipt"),
-    (InputError, 400, "input"),
-    (RuleError, 400, "input"),
-    (msgspec.MsgspecError, 400, "input"),
-    (RecursionError, 400, "input"),
-    (OverflowError, 400, "input"),
+    (LedgerError, 503, "ledger"),
+    (TimeoutError, 503, None),
+    (ClientDisconnect, 400, None),
+    ((InputError, RuleError, msgspec.MsgspecError, RecursionError, OverflowError), 400, "input"),
 ]
 SAFE: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
@@ -51,53 +51,36 @@ class Service:
 
     def __init__(self, desk: Desk, tokens: Tokens) -> None:
         self._desk, self._tokens = desk, tokens
-        self._quick, self._slow, self._probe = map(ThreadPoolExecutor, (THREADS, 1, 1))
+        self._threads, self._probe = ThreadPoolExecutor(THREADS), ThreadPoolExecutor(1)
 
     def application(self) -> Starlette:
         """Return what uvicorn serves."""
         document = openapi()
-        described = HTMLResponse(page(document), headers={"Content-Security-Policy": "default-src 'none'"})
-        routes = [Route(f"/v1/{one.path}", partial(self._answer, one), methods=[one.method]) for one in ASKED]
-        fixed = {
-            "/": described,
-            "/openapi.json": JSONResponse(document),
-            "/health": JSONResponse({"alive": True}),
-        }
-        routes += [Route(path, partial(_same, answer)) for path, answer in fixed.items()]
-        return Starlette(
-            routes=[*routes, Route("/ready", self._ready)], exception_handlers={HTTPException: _nowhere}
-        )
+        policy = {"Content-Security-Policy": "default-src 'none'"}
+        described = HTMLResponse(page(document["paths"]), headers=policy)
+        routes = [
+            Route("/", described),
+            Route("/openapi.json", JSONResponse(document)),
+            Route("/health", JSONResponse({"alive": True})),
+            Route("/ready", partial(_answered, "ready", self._ready)),
+        ]
+        for one in ASKED:
+            answer = partial(_answered, one.call, partial(self._answer, one))
+            routes.append(Route(f"/v1/{one.path}", answer, methods=[one.method]))
+        return Starlette(routes=routes, exception_handlers={HTTPException: _nowhere})
 
-    async def _answer(self, asked: Asked, request: Request) -> Response:
-        line, begun = _line(asked.call), time.monotonic()
-        try:
-            # Before its body is read: a stranger's is not.
-            token = await self._in_thread(self._tokens.of, request.headers.get("authorization", ""))
-            line["person"] = token.person
-            given, slow = (token, asked, request, await _body(request), line), asked.call in SLOW
-            status, body = 200, await self._in_thread(self._done, *given, slow=slow)
-        except Exception as error:
-            status, body = _failed(error, line, writes=asked.method != "GET")
-        return _logged(line, status, body, begun)
+    async def _answer(self, asked: Asked, line: Line, request: Request) -> bytes:
+        run = partial(asyncio.get_running_loop().run_in_executor, self._threads)
+        # Before its body is read: a stranger's is not.
+        token = await run(self._tokens.of, request.headers.get("authorization", ""))
+        line["person"] = token.person
+        return await run(self._done, token, asked, request, await _body(request), line)
 
-    async def _ready(self, _: Request) -> Response:
-        line, begun, look = _line("ready"), time.monotonic(), self._desk.ledger.asked_by
-        try:
-            # Apart from requests: a ledger that is away is waited for, and probes would take all threads.
-            async with asyncio.timeout(READY_SECONDS):
-                await asyncio.get_running_loop().run_in_executor(self._probe, look, 0)
-        except Exception as error:
-            late = (
-                NotAllowedError(503, "the ledger does not answer")
-                if isinstance(error, TimeoutError)
-                else error
-            )
-            return _logged(line, *_failed(late, line, writes=False), begun)
-        return JSONResponse({"ready": True})
-
-    async def _in_thread(self, act: Callable[..., Any], *given: object, slow: bool = False) -> Any:
-        pool = self._slow if slow else self._quick
-        return await asyncio.get_running_loop().run_in_executor(pool, act, *given)
+    async def _ready(self, _line: Line, _: Request) -> bytes:
+        # Apart from requests: a ledger that is away is waited for, and probes would take all threads.
+        look = asyncio.get_running_loop().run_in_executor(self._probe, self._desk.ledger.run_state, "")
+        await asyncio.wait_for(look, READY_SECONDS)
+        return b'{"ready": true}'
 
     def _done(self, token: Token, asked: Asked, request: Request, raw: bytes, line: Line) -> bytes:
         if asked.method == "GET":
@@ -109,34 +92,43 @@ class Service:
         return _written(done)
 
 
+async def _answered(what: str, act: Act, request: Request) -> Response:
+    """Return the answer or the error of a request, with its line in the log."""
+    begun, moment = time.monotonic(), datetime.now(UTC).isoformat(timespec="milliseconds")
+    line: Line = {"time": moment, "request": token_hex(8), "person": None, "what": what, "entry": None}
+    try:
+        status, body = 200, await act(line, request)
+    except Exception as error:
+        status, body = _failed(error, line, request.method)
+    line |= {"status": status, "ms": round(1000 * (time.monotonic() - begun), 1)}
+    sys.stderr.write(f"{json.dumps(line)}\n")
+    headers = {**SAFE, "X-Request-Id": str(line["request"])}
+    if status in (401, 413, 503):  # the body was not read to its end, and may have none
+        headers |= {"Connection": "close", "WWW-Authenticate": "Bearer"}
+    return Response(body, status, headers, "application/json")
+
+
 async def _body(request: Request) -> bytes:
     """Return the body; raises `NotAllowedError` for one that is too large, before more than that is held."""
     body, stated = bytearray(), request.headers.get("content-length", "")
     large = NotAllowedError(413, f"the body has more than {MAX_BODY} bytes; ask for less at once")
     if stated.isdecimal() and int(stated) > MAX_BODY:
         raise large
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > MAX_BODY:
-                    raise large
-    except TimeoutError:
-        raise NotAllowedError(408, "the body did not come in time; nothing was done") from None
+    async with asyncio.timeout(BODY_SECONDS):
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY:
+                raise large
     return bytes(body)
 
 
-def _failed(error: Exception, line: Line, *, writes: bool) -> tuple[int, bytes]:
+def _failed(error: Exception, line: Line, method: str) -> tuple[int, bytes]:
     """Return the status and the sentence of an error."""
-    if isinstance(error, NotAllowedError | ClientDisconnect):
-        status = getattr(error, "status", 400)
-        kind = "input" if status in (400, 404, 413) else None
-    elif isinstance(error, LedgerError) and not isinstance(error, KeyTakenError):
-        status, kind = 503, "ledger"
-    else:
-        status, kind = next(((s, k) for of, s, k in STATUS if isinstance(error, of)), (500, None))
-    sentence = str(error)
-    if status == 503 and writes:
+    status, kind = next(((s, k) for of, s, k in STATUS if isinstance(error, of)), (500, None))
+    if isinstance(error, NotAllowedError):
+        status, kind = error.status, "input" if error.status == 413 else None
+    sentence = str(error) or "the request or the ledger did not come in time"
+    if status == 503 and method != "GET":
         sentence += "; if it was done nevertheless, asking again with the same key finds it"
     elif status == 500:
         # Its own text may quote data.
@@ -145,7 +137,7 @@ def _failed(error: Exception, line: Line, *, writes: bool) -> tuple[int, bytes]:
         sentence = f"something unexpected happened; request {line['request']} is in the log for its reader"
     charge = told(error.charge) if isinstance(error, RefusedError) else None
     line["entry"] = charge and charge.entry
-    return status, _written(ErrorAnswer(sentence or "the request was cut", kind, charge))
+    return status, _written(ErrorAnswer(sentence, kind, charge))
 
 
 def _written(answer: object) -> bytes:
@@ -153,24 +145,5 @@ def _written(answer: object) -> bytes:
     return json.dumps(builtins, ensure_ascii=False, allow_nan=False).encode()
 
 
-def _line(what: str) -> Line:
-    time_of = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return {"time": time_of, "request": token_hex(8), "person": None, "what": what, "entry": None}
-
-
-def _logged(line: Line, status: int, body: bytes, begun: float) -> Response:
-    line |= {"status": status, "ms": round(1000 * (time.monotonic() - begun), 1)}
-    sys.stderr.write(f"{json.dumps(line)}\n")
-    headers = {**SAFE, "X-Request-Id": str(line["request"])}
-    if status in (401, 408, 413):  # the body was not read to its end, and may have none
-        headers |= {"Connection": "close", "WWW-Authenticate": "Bearer"}
-    return Response(body, status, headers, "application/json")
-
-
-async def _same(answer: Response, _: Request) -> Response:
-    return answer
-
-
-def _nowhere(_: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    return JSONResponse({"error": "no such request; the page / describes all"}, status)
+def _nowhere(_: Request, error: Any) -> Response:
+    return JSONResponse({"error": "no such request; the page / describes all"}, error.status_code)

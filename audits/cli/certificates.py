@@ -260,7 +260,9 @@ def _says_charge(claim: "Claim", *, again: bool) -> bool:
         if isinstance(proved, str):
             say(f"{start} nothing, as nothing is proved; {left}")
             return True
-        charge = ledger.decision(proved.theorem, claim.name, proved.units, claim.scope)
+        charge = ledger.charge_theorem(
+            proved.theorem, claim.name, proved.units, scope=claim.scope, dry_run=True
+        )
         say(f"{start} at most {cost_of(charge)}; {left}")
         return True
 

@@ -30,7 +30,6 @@ from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import body_of, budget_of, facts_of, first_entry, totals
 from dpaccount.ledger.journal.log import EVERY, LogFilter
 from dpaccount.ledger.journal.verify import BAD_ENTRY, Bad, first_bad
-from dpaccount.ledger.stores.place import served
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.ledger.stores.store import Store
 from dpaccount.schemas.fields import BoundEnds
@@ -64,11 +63,6 @@ def report(url: str, *, replay: bool | None = None, only: LogFilter = EVERY) -> 
     Entries that `only` chooses are listed; sums, scopes and the replay are of the whole ledger.
     `replay`: whether to recompute balances too; by default up to `REPLAYED` entries.
     """
-    if served(url):
-        from dpaccount.ledger.stores.link import Link
-
-        with closing(Link(url)) as link:
-            return dict(link.ask("GET", "report", replay=replay, **only.as_json()))
     with closing(Store.open(url)) as store, store.checked(every=True) as rows:
         return _report(rows, replay, only)
 

@@ -18,11 +18,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from weakref import WeakValueDictionary
 
 from dpaccount.documents import collector_paused
-from dpaccount.errors import BudgetError, InputError, LedgerError, damaged
+from dpaccount.errors import InputError, LedgerError, damaged
 from dpaccount.exact import Exact, exact_argument
 from dpaccount.forks import unforked
 from dpaccount.ledger import entry as kinds
@@ -46,14 +47,18 @@ from dpaccount.noise import process
 from dpaccount.plan.events import Plan
 
 if TYPE_CHECKING:  # a charge of a plan draws no noise, and imports nothing of it
-    from dpaccount.ledger.streamed_receipt import After, Draw, KeptPart, ResumableReceipt
+    from dpaccount.ledger.streamed_receipt import After, ResumableReceipt
     from dpaccount.noise.proved import Proved
     from dpaccount.noise.receipt import Receipt
     from dpaccount.proof import Theorem
 
-SERVED: Final = "dpaccount.ledger.remote"  #: builds on this module, which so can import it by name alone
+AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead; a crash spends at most these
+MOST_MARKS: Final = 10_000  #: that are followed to their charge; a receipt makes fewer than 400
+SERVED: Final = "dpaccount.service_client"  #: builds on this module, which so can import it by name alone
 T = TypeVar("T")
+Selection = Callable[[Ranges], Ranges]
 Taken = tuple[int | None, Ranges]  #: the entry's number (None if no part was left), and its parts
+_UNNAMED: Final = "unnamed "  #: prefix of the random key of a charge without a key
 
 
 def init(  # noqa: PLR0913 - what entry 0 holds
@@ -115,7 +120,7 @@ class Ledger:
     def __init__(self, store: Store, origin: Entry) -> None:
         self.budget = entries.budget_of(origin)
         self._store, self._origin = store, origin
-        self._known = self._nothing_known()
+        self._known = _Known(self._commit, lambda: self._store.place.held())  # noqa: PLW0108 - a client has none
 
     @classmethod
     def create(
@@ -150,8 +155,7 @@ class Ledger:
         That of a service, https://…, is asked with the token in the variable DPACCOUNT_TOKEN.
         """
         if served(url):
-            opened: Ledger = import_module(SERVED).RemoteLedger(url)
-            return opened
+            return import_module(SERVED).RemoteLedger(url)
         return again(lambda: cls._opened(url))
 
     @classmethod
@@ -199,7 +203,7 @@ class Ledger:
         `RefusedError` (nothing was charged), `InputError` for another relation or a wrong cover,
         `LedgerError` for a key in use, `ReceiptError` for noise that cannot be drawn, or was.
         """
-        name = entries.unnamed() if key is None else key
+        name = _UNNAMED + token_hex(16) if key is None else key
         paid = self._paid(theorem, purpose, cover, name, reads=reads, scope=scope)
         return self._receipt(*paid, fresh=key is None)
 
@@ -215,13 +219,9 @@ class Ledger:
         by: str | None = None,
         dry_run: bool = False,
     ) -> Charge:
-        """Charge as `charge` does, `by` somebody, without a receipt: the noise is drawn elsewhere."""
+        """Charge as `charge` does, without a receipt, `by` a name for the log; a `dry_run` only decides."""
         request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
         return self._decide(request if by is None else request.made_by(by), key, dry_run=dry_run)
-
-    def decision(self, theorem: "Theorem", purpose: str, cover: Cover | None, scope: str | None) -> Charge:
-        """Return what `charge` would decide, with its entry's amounts; nothing is written."""
-        return self.charge_theorem(theorem, purpose, cover, None, scope=scope, dry_run=True)
 
     def charge_in_parts(
         self,
@@ -239,25 +239,16 @@ class Ledger:
         """
         with unforked():  # a fork must not inherit half an import
             from dpaccount.ledger.streamed_receipt import ResumableReceipt
-        return ResumableReceipt(self, *self._paid(theorem, purpose, cover, key, scope=scope), after)
+        paid = self._paid(theorem, purpose, cover, key, scope=scope)
+        return ResumableReceipt(self._store, self._totals, *paid, after)
 
-    def _paid(
-        self,
-        theorem: "Theorem",
-        purpose: str,
-        cover: Cover | None,
-        key: str,
-        *,
-        reads: int | None = None,
-        scope: str | None = None,
-    ) -> tuple["Proved", int]:
+    def _paid(self, theorem: "Theorem", *asked: Any, **options: Any) -> tuple["Proved", int]:
         """Charge a theorem; return it prepared for drawing, and the entry's number."""
-        request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
         with unforked():  # a fork must not inherit half an import
             from dpaccount.noise.receipt import prepared
 
             proved = prepared(theorem)  # raises before the charge if noise cannot be drawn
-        return proved, self._decide(request, key, dry_run=False).entry or 0
+        return proved, self.charge_theorem(theorem, *asked, **options).entry or 0
 
     def charge_plan(
         self,
@@ -350,7 +341,8 @@ class Ledger:
             receipt = known.receipts.get(entry)
             if receipt is None:
                 if not fresh:
-                    known.seen[entry] = self.check_undrawn(entry)
+                    with self._store.reading() as rows:
+                        known.seen[entry] = entries.check_undrawn(rows, entry)
                 receipt = issue(proved, entry, lambda draws, most: self._mark(entry, draws, most))
                 known.receipts[entry] = receipt
             return receipt
@@ -358,11 +350,8 @@ class Ledger:
     def _own(self) -> _Known:
         """Return this process's cache, which is new after a fork."""
         if self._known.process != process.identity():
-            self._known = self._nothing_known()
+            self._known = _Known(self._commit, lambda: self._store.place.held())  # noqa: PLW0108 - as above
         return self._known
-
-    def _nothing_known(self) -> _Known:
-        return _Known(self._commit, self._store.place.held)
 
     def _totals(self, rows: Rows, *, anywhere: bool = False) -> Totals:
         """Return the totals at the end of the chain; raises `LedgerError` if they were changed.
@@ -408,14 +397,18 @@ class Ledger:
         """Return the kept release whose document has this digest; None if there is none."""
         return next((body for _, body in self.releases(digest) if body.get("digest") == digest), None)
 
-    def asked_by(self, charge: int | str) -> tuple[int, str | None, str | None] | None:
-        """Return number, person and scope of a charge or reservation, or of a mark's charge; or None."""
+    def asked_by(self, charge: int | str) -> tuple[int, str | None, str | None]:
+        """Return number, person and scope of a charge or reservation, or of the charge of a mark."""
         with self._store.reading() as rows:
             entry = rows.entry(charge) if isinstance(charge, int) else rows.keyed(charge)
-            while entry is not None and entry.kind == kinds.DRAWING:  # of the charge that it marks
-                entry = rows.entry(entry.about or 0)
+            for _ in range(MOST_MARKS):
+                if entry is None or entry.kind != kinds.DRAWING:
+                    break
+                entry = rows.entry(entry.about or 0)  # of the charge that it marks
             if entry is None or entry.kind not in (kinds.CHARGE, kinds.RESERVATION):
-                return None
+                raise InputError(
+                    f"{charge!r} is not the key of a reservation or charge", "give one, or its entry"
+                )
             facts = entries.facts_of(entry)
         return entry.number, facts.get("by"), facts.get("scope")
 
@@ -445,38 +438,20 @@ class Ledger:
             if draws <= marked_to:
                 return
             # The first few are marked one by one, many ahead: a crash spends what is marked and not drawn.
-            upto = entries.upto(draws, most)
+            upto = max(draws, min(most, draws + draws // AHEAD))
             known.marks[entry] = self.mark(entry, (draws, upto), before, known.seen.get(entry)), upto
 
     def mark(
-        self, entry: int, draws: tuple[int, int], before: int | None = None, seen: int | None = None
+        self, entry: int, draws: Cover, before: int | None = None, seen: int | None = None, run: str = ""
     ) -> int:
-        """Mark these draws of a charge durably, after its mark `before` (None: the first); return the mark.
+        """Mark draws of a charge, undrawn up to the entry `seen`, after its mark `before`; return the mark.
 
-        The charge was undrawn up to the entry `seen`.  Raises `ReceiptError` if another run marked it.
+        `run` names who draws ("": this process): the same mark of the same run may come twice.
         """
         # Only one mark can refer to the one before: another process, or a copy of this one, is refused.
         return self._commit_alone(
-            lambda rows, totals: entries.marked(rows, totals.text, entry, before, seen, draws)
+            lambda rows, totals: entries.marked(rows, totals.text, entry, before, seen, draws, run)
         ).number
-
-    def check_undrawn(self, entry: int) -> int:
-        """Return the last entry; raises `ReceiptError` if drawing for the charge `entry` began."""
-        with self._store.reading() as rows:
-            return entries.check_undrawn(rows, entry)
-
-    def parts_of(self, entry: int) -> "list[KeptPart]":
-        """Return the parts of a charge that are drawn and kept, in the order of drawing."""
-        from dpaccount.ledger.streamed_receipt import kept_parts
-
-        with self._store.reading() as rows:
-            return kept_parts(rows, entry)
-
-    def keep_part(self, entry: int, last: int, count: int, draw: "Draw") -> int:
-        """Mark part `count` of a charge, after its mark `last`, and keep what `draw` returns, as one."""
-        from dpaccount.ledger.streamed_receipt import keep
-
-        return self._commit_alone(lambda rows, totals: keep(rows, totals, entry, (last, count), draw))
 
     def keep_release(self, charge: int | str, body: dict[str, Any]) -> None:
         """Store the release `body` (JSON) of a charge, durably; call it before showing the release.
@@ -513,8 +488,8 @@ class Ledger:
 
     def check_scope(self, name: str) -> None:
         """Raise `InputError` if there is no such scope."""
-        with self._store.reading() as rows:
-            self._totals(rows).state(rows.node).existing_scope(scope_name(name))
+        if scope_name(name) not in [one["scope"] for one in self.show()["scopes"]]:
+            raise InputError(f"there is no scope {name}", "see `dpaccount ledger show`")
 
     def name_cohort(
         self, name: str, units: list[Cover], by: str | None = None, *, grows: bool = False
@@ -552,7 +527,7 @@ class Ledger:
         return self._decide(request, one_line("key", key), dry_run=dry_run)
 
     def draw_parts(
-        self, key: str, parts: Ranges | None = None, *, count: int = 1, by: str | None = None
+        self, key: str, parts: Ranges | None = None, *, count: int = 1, by: str | None = None, run: str = ""
     ) -> Taken:
         """Mark parts of a reservation as drawn, durably: `parts`, or the first `count` open ones.
 
@@ -561,14 +536,16 @@ class Ledger:
         """
         if type(count) is not int or count < 1:
             raise InputError(f"{count!r} parts cannot be drawn", "ask for a whole number of at least 1")
-        return self._take(kinds.ROUNDS, key, parts, lambda left: ranges.first_of(left, count), by)
+        return self._take(kinds.ROUNDS, key, parts, lambda left: ranges.first_of(left, count), by, run)
 
-    def return_parts(self, key: str, parts: Ranges | None = None, *, by: str | None = None) -> Taken:
+    def return_parts(
+        self, key: str, parts: Ranges | None = None, *, by: str | None = None, run: str = ""
+    ) -> Taken:
         """Refund `parts` of a reservation, by default all open ones; they cannot be drawn any more.
 
         Returns entry and parts.  Raises `BudgetError` if one was drawn or returned before.
         """
-        return self._take(kinds.RETURN, key, parts, lambda left: left, by)
+        return self._take(kinds.RETURN, key, parts, lambda left: left, by, run)
 
     def open_parts(self, key: str) -> tuple[int, Ranges]:
         """Return a reservation's entry number and its open parts: neither drawn nor returned."""
@@ -663,24 +640,20 @@ class Ledger:
         )
 
     def _take(
-        self, kind: str, key: str, parts: Ranges | None, which: Callable[[Ranges], Ranges], by: str | None
+        self, kind: str, key: str, parts: Ranges | None, which: Selection, by: str | None, run: str
     ) -> Taken:
         def take(rows: Rows, totals: Totals) -> Taken:
             number, left = self._left(rows, totals, key, own=True)
             taken = which(left) if parts is None else ranges.joined(parts)
             if not taken:
                 return None, []
-            parts_taken = [list(one) for one in taken]  # as JSON reads them
-            facts = {"reservation": number, "parts": parts_taken, "process": process.name()}
-            try:
-                return self._append(rows, totals, kind, facts, by).number, taken
-            except BudgetError:  # perhaps by this very request, whose answer was lost
-                if not process.stands_for():
-                    raise
-                for one in rows.entries(number):
+            listed = [list(one) for one in taken]  # as JSON reads them
+            facts = {"reservation": number, "parts": listed, "process": run or process.name()}
+            if run and ranges.without(left, taken) is None:
+                for one in rows.entries(number):  # perhaps this very request came before
                     if one.kind == kind and facts.items() <= entries.facts_of(one).items():
                         return one.number, taken
-                raise
+            return self._append(rows, totals, kind, facts, by).number, taken
 
         return self._commit_alone(take)
 

@@ -13,7 +13,7 @@ a charge is drawn by a receipt or in parts, never both.
 import json
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from dpaccount.ledger.entry import DRAWING, FORFEIT, RELEASE
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
 from dpaccount.ledger.stores.rows import Rows, again
+from dpaccount.ledger.stores.store import Store
 from dpaccount.noise import process
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, issue
@@ -29,18 +30,6 @@ from dpaccount.noise.samplers import Integers
 
 Name = list[Any]  #: how, key and part, as JSON values
 After = Callable[[], str]  #: returns the caller's position in its state file, at a draw
-Draw = Callable[[], Any]  #: returns a drawn part as it is kept: its name, value and position
-KeptPart = tuple[int, Name, Integers, str]  #: its mark, its name, its value, and the position
-
-
-class Parts(Protocol):
-    """A ledger that keeps the parts of a charge: `Ledger` says what these do."""
-
-    def parts_of(self, entry: int) -> list[KeptPart]:
-        """Return the parts that are kept."""
-
-    def keep_part(self, entry: int, last: int, count: int, draw: Draw) -> int:
-        """Keep a part that is drawn."""
 
 
 class ResumableReceipt(Noise):
@@ -54,15 +43,18 @@ class ResumableReceipt(Noise):
 
     releasable = True
 
-    def __init__(self, parts: Parts, proved: Proved, entry: int, after: After = str) -> None:
+    def __init__(
+        self, store: Store, totals: Callable[[Rows], Totals], proved: Proved, entry: int, after: After = str
+    ) -> None:
         self.entry = entry
         self.after: list[str] = []
-        self._now, self._parts = after, parts
+        self._now = after
+        self._store, self._totals = store, totals
         self._receipt = issue(proved, entry, lambda _drawn, _most: None)  # marked here instead
         self._process, self._gate = process.identity(), threading.Lock()
         self._kept: dict[str, Integers] = {}
         self._last = entry
-        for number, name, value, place in again(lambda: parts.parts_of(entry)):
+        for number, name, value, place in again(self._line):
             self._recall(number, name, value)
             self.after.append(place)
 
@@ -95,15 +87,35 @@ class ResumableReceipt(Noise):
         """Mark, draw and keep in one transaction; the value is not returned before the commit."""
         drawn: list[Integers] = []
 
-        def draw() -> Any:
-            # A retry after a cut connection keeps the value: drawn again, a part could have two.
-            if not drawn:
-                drawn.append(getattr(self._receipt, how)(key, part, given))
-            return {"part": name, "value": drawn[0].tolist(), "after": self._now()}
+        def write() -> int:
+            with self._store.writing() as rows:
+                totals = self._totals(rows)
+                if totals.forfeited > self.entry:
+                    raise entries.forfeited(self.entry)
+                if rows.about(self._last, DRAWING) is not None:
+                    raise ReceiptError(
+                        f"another process draws from entry {self.entry}; let it end, then open this anew"
+                    )
+                count = len(self._kept) + 1
+                mark = entries.as_written(entries.mark_of(count, count, rows.stamp))
+                marked = rows.append(DRAWING, mark, totals.text, about=self._last)
+                # A retry after a cut connection keeps the value: drawn again, a part could have two.
+                if not drawn:
+                    drawn.append(getattr(self._receipt, how)(key, part, given))
+                kept = {"part": name, "value": drawn[0].tolist(), "after": self._now()}
+                rows.append(RELEASE, entries.as_written(kept), totals.text, about=marked.number)
+                return marked.number
 
-        self._last = self._parts.keep_part(self.entry, self._last, len(self._kept) + 1, draw)
+        self._last = again(write)
         self._kept[_text(name)] = drawn[0]
         return drawn[0].copy()
+
+    def _line(self) -> list[tuple[int, Name, Integers, str]]:
+        with self._store.reading() as rows:
+            entries.own_charge(rows, self.entry)
+            if FORFEIT in entries.check_linked(rows, self.entry)[1]:
+                raise entries.forfeited(self.entry)
+            return list(_line(rows, self.entry))
 
     def _recall(self, number: int, name: Name, value: Integers) -> None:
         """Restore a kept part: the receipt counts it and will not draw it again."""
@@ -114,33 +126,7 @@ class ResumableReceipt(Noise):
         self._kept[_text(name)], self._last = value, number
 
 
-def keep(rows: Rows, totals: Totals, entry: int, place: tuple[int, int], draw: Draw) -> int:
-    """Mark a part of a charge, after its mark and by its number in `place`, and keep it; return its mark."""
-    last, count = place
-    if totals.forfeited > entry:
-        raise entries.forfeited(entry)
-    known = entries.marked_before(rows, last, (count, count))
-    if known is not None:
-        kept = rows.about(known.number, RELEASE)
-        if kept is not None and kept.body == entries.as_written(draw()):
-            return known.number
-    if rows.about(last, DRAWING) is not None:
-        raise ReceiptError(f"another process draws from entry {entry}; let it end, then open this anew")
-    mark = entries.as_written(entries.mark_of(count, count, rows.stamp))
-    marked = rows.append(DRAWING, mark, totals.text, about=last)
-    rows.append(RELEASE, entries.as_written(draw()), totals.text, about=marked.number)
-    return marked.number
-
-
-def kept_parts(rows: Rows, entry: int) -> list[KeptPart]:
-    """Return the parts of a charge that are kept; raises `ReceiptError` if a run that keeps none drew it."""
-    entries.own_charge(rows, entry)
-    if FORFEIT in entries.check_linked(rows, entry)[1]:
-        raise entries.forfeited(entry)
-    return list(_line(rows, entry))
-
-
-def _line(rows: Rows, entry: int) -> Iterator[KeptPart]:
+def _line(rows: Rows, entry: int) -> Iterator[tuple[int, Name, Integers, str]]:
     """Yield mark, name, value and position of every kept part, in the order of drawing."""
     marks = {(one.kind, one.about): one for one in rows.entries(entry) if one.kind in (DRAWING, RELEASE)}
     mark = marks.get((DRAWING, entry))

@@ -2,8 +2,7 @@
 
 import os
 import platform
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar, copy_context
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +13,6 @@ from dpaccount.errors import ReceiptError
 _FORKS: list[int] = []  #: this process and its ancestors since the first fork
 #: whether this is a task, which may be repeated and so must not charge a ledger or draw a release
 IN_TASK = ContextVar("in a task", default=False)
-_CLIENT = ContextVar("for a client", default="")
 _Result = TypeVar("_Result")
 
 
@@ -46,23 +44,8 @@ def identity() -> tuple[int, int]:
 
 
 def name() -> str:
-    """Return a globally unique name of this process: machine, pid and start time; or whom it stands for."""
-    return _CLIENT.get() or _name(os.getpid())
-
-
-@contextmanager
-def standing_for(client: str) -> Iterator[None]:
-    """Write marks within for a client: its process, and its request, which may come twice."""
-    token = _CLIENT.set(client)
-    try:
-        yield
-    finally:
-        _CLIENT.reset(token)
-
-
-def stands_for() -> str:
-    """Return whom this process stands for; "" if for itself."""
-    return _CLIENT.get()
+    """Return a globally unique name of this process: machine, pid and start time."""
+    return _name(os.getpid())
 
 
 def may_run(process: str) -> bool:

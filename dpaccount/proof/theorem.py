@@ -10,7 +10,7 @@ from dataclasses import InitVar, dataclass
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpaccount.checker.curves import Approximate, Pure, as_json
 from dpaccount.checker.documents import BROKEN, Rejected, Work
@@ -164,7 +164,7 @@ def write(theorem: Theorem) -> list[dict[str, Any]]:
     return list(steps.values())
 
 
-def read(steps: object) -> Theorem:
+def read(steps: Any) -> Theorem:
     """Return the theorem that a written derivation ends in, every step inferred anew.
 
     Raises `RuleError` with what the checker says where a step does not follow.
@@ -176,7 +176,7 @@ def read(steps: object) -> Theorem:
     except Rejected as why:
         raise RuleError(f"the derivation is refused: {why}") from None
     done: list[Theorem] = []
-    for written, each in zip(cast(Any, steps), known, strict=True):
+    for written, each in zip(steps, known, strict=True):
         premises = tuple(done[k] for k in written["from"])
         own = each._replace(drawn=MappingProxyType(dict(each.drawn)))
         done.append(Theorem(written["rule"], premises, written["with"], own, _SEAL))

@@ -11,13 +11,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpaccount import service_client as client
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger.charging import KeyTakenError
 from dpaccount.ledger.journal.entries import RunState
 from dpaccount.ledger.ledger import Ledger
-from dpaccount.ledger.remote import RemoteLedger
 from dpaccount.ledger.requests import RefusedError
-from dpaccount.ledger.stores import link, rows
+from dpaccount.ledger.stores import rows
 from dpaccount.noise import process
 from dpaccount.plan.events import Gaussian, Laplace, Plan, SampledWithoutReplacement
 from dpaccount.relation import Relation
@@ -67,7 +67,7 @@ def test_it_answers_as_a_ledger_of_ones_own(served, remote, tmp_path, monkeypatc
         lambda one: one.charge_plan(Plan(Relation.ADD_REMOVE, plan().events), "d"),
         lambda one: one.charge_plan(Plan(Relation.REPLACE_ONE, (Gaussian(sigma=10),)), "d"),
         lambda one: as_told(one.charge_plan(nothing, "nothing", "nothing")),
-        lambda one: as_told(one.decision(pure("1/50"), "e", (1, 5), "team")),
+        lambda one: as_told(one.charge_theorem(pure("1/50"), "e", (1, 5), scope="team", dry_run=True)),
         lambda one: as_told(one.charge_theorem(pure("1/50"), "e", (1, 5), "e", scope="team")),
         lambda one: one.charge_theorem(pure("1/50"), "e", (5, 1), "f"),
         lambda one: one.charge(pure("1/50"), "e", (5, 6), "g", reads=3),
@@ -87,11 +87,9 @@ def test_it_answers_as_a_ledger_of_ones_own(served, remote, tmp_path, monkeypatc
         lambda one: one.keep_release("a", {"answer": 0.1}),
         lambda one: one.release("a"),
         lambda one: one.release("e"),
-        lambda one: [body for _, body in one.releases("answer")],
         lambda one: one.run_state("a"),
         lambda one: one.run_state("never"),
         lambda one: {**one.show(), "head": None, "worst_unit": None},
-        lambda one: one.verify(),
     ]
     arranging: list[Callable[[Ledger], object]] = [
         lambda one: one.set_scope("team/ada", "1/10", every="week").kind,
@@ -100,8 +98,6 @@ def test_it_answers_as_a_ledger_of_ones_own(served, remote, tmp_path, monkeypatc
         lambda one: one.name_cohort("adults", [(1, 9), (20, 30)], grows=True).kind,
         lambda one: one.charge_plan(plan("1/10000"), "adults", "adults", cohort="adults").entry is None,
         lambda one: one.reset("a new study").kind,
-        lambda one: one.forfeit(plan("1/1000"), "moved").kind,
-        lambda one: one.forfeit(None, "moved").kind,
         lambda one: one.grant("officer", ["arrange"]).kind,
     ]
     with own:
@@ -136,8 +132,10 @@ def test_noise_is_drawn_here_after_its_mark_is_there(served, remote):
         receipt.noisy("noise", 0, VALUES)
     # of this process, and not kept: lost, as in a file of its own
     assert remote.run_state("one") == RunState(charged=True, lost=True)
-    with Ledger.open(served.url) as later, pytest.raises(ReceiptError):
-        later.charge(pure("1/100"), "a sum", (1, 9), "one")
+    with Ledger.open(served.url) as later:
+        again = later.charge(pure("1/100"), "a sum", (1, 9), "one")
+        with pytest.raises(ReceiptError):
+            again.noisy("noise", 0, VALUES)
     remote.keep_release("one", {"value": int(value[0])})
     assert remote.release("one") == {"value": int(value[0])}
     assert recounted(served.ledger)
@@ -161,21 +159,6 @@ def test_one_charge_is_drawn_by_one_run(served, remote):
     # marked ahead: fewer marks than draws
     marks = [one for one in served.ask("GET", "/v1/log")[1]["entries"] if one["kind"] == "drawing"]
     assert 8 < len(marks) < 30
-
-
-def test_a_stream_goes_on_where_another_process_left_it(served, remote):
-    first = remote.charge_in_parts(stream(4), "a stream", None, "one", lambda: "here")
-    values = [first.noisy("noise", part, VALUES).tolist() for part in range(2)]
-    with Ledger.open(served.url) as other:
-        second = other.charge_in_parts(stream(4), "a stream", None, "one")
-        assert (len(second), second.after) == (2, ["here", "here"])
-        assert [second.noisy("noise", part, VALUES).tolist() for part in range(2)] == values
-        third = second.noisy("noise", 2, VALUES)
-        with pytest.raises(ReceiptError):  # the first did not see it
-            first.noisy("noise", 2, VALUES)
-    with Ledger.open(served.ledger) as own:
-        assert own.parts_of(second.entry)[2][2] == third
-    assert recounted(served.ledger)
 
 
 @looped(
@@ -210,7 +193,9 @@ def test_urls_and_tokens_that_are_refused_before_anything_is_sent(monkeypatch, u
 def test_http_to_another_host_only_if_it_is_asked_for(monkeypatch):
     monkeypatch.setenv("DPACCOUNT_TOKEN", "dpa_x")
     monkeypatch.setenv("DPACCOUNT_INSECURE", "1")
-    link.Link("http://example.com").close()
+    monkeypatch.setattr(socket, "create_connection", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        Ledger.open("http://example.com")
 
 
 def answering(*answers: bytes) -> socket.socket:
@@ -244,7 +229,7 @@ def answering(*answers: bytes) -> socket.socket:
 def test_what_is_no_service_is_an_error_in_one_sentence(monkeypatch, answer):
     """A redirect is not followed: the token would go elsewhere."""
     monkeypatch.setenv("DPACCOUNT_TOKEN", "dpa_x")
-    monkeypatch.setattr(link, "AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr(client, "AGAIN_SECONDS", 0.1)
     with closing(answering(*[answer] * 5)) as place, pytest.raises(LedgerError) as error:
         Ledger.open(f"http://127.0.0.1:{place.getsockname()[1]}")
     assert "\n" not in str(error.value)
@@ -253,7 +238,7 @@ def test_what_is_no_service_is_an_error_in_one_sentence(monkeypatch, answer):
 def test_a_service_that_is_away_is_waited_for_and_then_told(served, monkeypatch):
     with closing(socket.create_server(("127.0.0.1", 0))) as place:
         port = place.getsockname()[1]
-    monkeypatch.setattr(link, "AGAIN_SECONDS", 0.3)
+    monkeypatch.setattr(client, "AGAIN_SECONDS", 0.3)
     began = time.monotonic()
     with pytest.raises(LedgerError, match="does not answer"):
         Ledger.open(f"http://127.0.0.1:{port}")
@@ -262,10 +247,8 @@ def test_a_service_that_is_away_is_waited_for_and_then_told(served, monkeypatch)
 
 def test_a_lost_answer_is_asked_again_and_found(served, monkeypatch):
     """Of five connections one is cut before its answer is back, one within its request."""
-    monkeypatch.setattr(link, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
     proxy = CuttingProxy([served.port]).in_thread()
-    # a new connection for every request, so that many are cut
-    monkeypatch.setattr(link.Pool, "keep", lambda self, one, _: one.close())
     with closing(proxy), Ledger.open(f"http://127.0.0.1:{proxy.port}") as ledger:
         for number in range(6):
             key = f"key {number}"
@@ -278,24 +261,22 @@ def test_a_lost_answer_is_asked_again_and_found(served, monkeypatch):
         drawn = [ledger.draw_parts("may")[1] for _ in range(20)]
         assert drawn == [[(part, part)] for part in range(1, 21)]
         assert ledger.return_parts("may", [(30, 40)])[1] == [(30, 40)]
-        parts = ledger.charge_in_parts(stream(9), "a stream", None, "stream")
-        values = [parts.noisy("noise", part, VALUES).tolist() for part in range(9)]
-        again = ledger.charge_in_parts(stream(9), "a stream", None, "stream")
-        assert [again.noisy("noise", part, VALUES).tolist() for part in range(9)] == values
-    assert proxy.count > 60
+        receipt = ledger.charge(stream(9), "a stream", None, "stream")
+        for part in range(9):
+            receipt.noisy("noise", part, VALUES)
+    assert proxy.count > 50
     lines = served.ask("GET", "/v1/log")[1]["entries"]
     kinds = [one["kind"] for one in lines]
-    assert (kinds.count("charge"), kinds.count("drawing"), kinds.count("rounds")) == (13, 15, 20)
+    assert (kinds.count("charge"), kinds.count("drawing"), kinds.count("rounds")) == (13, 14, 20)
     assert recounted(served.ledger)
 
 
 def test_a_reset_whose_answer_is_lost_is_not_asked_again(served, monkeypatch):
     monkeypatch.setenv("DPACCOUNT_TOKEN", served.secrets["officer"])
     proxy = CuttingProxy([served.port], every=2).in_thread()  # after its request, and every other within it
-    monkeypatch.setattr(link, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
     with closing(proxy), Ledger.open(served.url) as ledger:
-        ledger._link._port, proxy.count = proxy.port, 0
-        ledger._link.close()
+        ledger._connect, proxy.count = client._service(f"http://127.0.0.1:{proxy.port}"), 0
         with pytest.raises(LedgerError, match="see the log"):
             ledger.reset("a new study")
     assert served.ask("GET", "/v1/show")[1]["resets"] == 1
@@ -311,10 +292,12 @@ def test_errors_are_those_of_a_ledger(served, remote):
         remote.charge(pure("1/100"), "other", None, "much")
     with pytest.raises(BudgetError):
         remote.charge(pure("1/2"), "more", None, "still more")
-    with pytest.raises(InputError, match="token"):
+    with pytest.raises(InputError, match="`by`"):
         remote.charge_plan(plan(), "by", by="bob")
     with pytest.raises(LedgerError, match="does not do this"):
         remote.charge_many([(plan(), "a", None)])
+    with pytest.raises(LedgerError, match="sessions draw in parts and need the ledger itself"):
+        remote.charge_in_parts(stream(4), "a stream", None, "parts")
 
 
 def test_a_plan_arrives_as_it_was(served, remote):
@@ -344,10 +327,9 @@ def test_commands_work_through_a_service(served, dpaccount, tmp_path):
         (("use", url, "may", "--count", "2"), 0, "True"),
         (("release", url, "may"), 0, "(3, 5)"),
         (("use", url, "may"), 1, "only 0 are open"),
-        (("log", url, "--json"), 0, '"by": "ada"'),
-        (("log", url, "--by", "bob", "--json"), 0, "[]"),
-        (("verify", url, "--json"), 0, '"valid": true'),
-        (("report", url, "--json"), 0, '"valid": true'),
+        (("log", url), 2, ""),
+        (("verify", url), 2, ""),
+        (("report", url), 2, ""),
         (("charge", url, "plan.json", "--certificate", "cost.json", "--json"), 0, '"certificate": "sha256:'),
         (("scope", url, "team/bob", "--epsilon", ".1"), 2, ""),
         (("export", url), 2, ""),
@@ -364,7 +346,7 @@ def test_commands_work_through_a_service(served, dpaccount, tmp_path):
 def test_it_is_no_pickle_and_says_what_it_does_not_do(remote):
     import pickle
 
-    assert isinstance(remote, RemoteLedger)
+    assert isinstance(remote, client.RemoteLedger)
     with pytest.raises(LedgerError):
         pickle.dumps(remote)
     with pytest.raises(LedgerError, match="page"):
@@ -373,4 +355,4 @@ def test_it_is_no_pickle_and_says_what_it_does_not_do(remote):
 
 def test_long_waits_are_those_of_a_ledger():
     """The client waits for longer than the service for its ledger; both ask again for a minute."""
-    assert link.SECONDS > rows.AGAIN_SECONDS
+    assert client.SECONDS > rows.AGAIN_SECONDS

@@ -8,7 +8,7 @@ from audits.claim import read_claim
 from dpaccount.documents import canonical
 from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.ledger import Ledger
-from dpaccount.ledger.remote import RemoteLedger
+from dpaccount.service_client import RemoteLedger
 from tests.audits.certificate.test_release import people, run, written
 from tests.dpaccount.ledger.conftest import recounted
 

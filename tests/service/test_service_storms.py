@@ -270,28 +270,6 @@ def test_what_a_service_has_begun_it_ends_before_it_stops(tmp_path, monkeypatch)
     assert recounted(url)
 
 
-@pytest.mark.slow
-def test_a_service_that_is_killed_leaves_no_process(tmp_path):
-    url = f"sqlite:///{tmp_path}/budget.db"
-    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
-    served = Served(tmp_path, url)
-    service = ServiceProcess(served)
-    served.port = service.port
-    assert served.ask("GET", "/v1/verify")[1]["valid"] is True
-    (child,) = children(service.process.pid)
-    service.end(signal.SIGKILL)
-    end = time.monotonic() + 60
-    while Path(f"/proc/{child}").exists():
-        assert time.monotonic() < end, "the reader goes on"
-        time.sleep(0.05)
-
-
-def children(process: int) -> list[int]:
-    """Return the processes that a process began, but for the one that tracks its resources."""
-    of = "".join(one.read_text() for one in Path(f"/proc/{process}/task").glob("*/children")).split()
-    return [int(one) for one in of if "spawn_main" in Path(f"/proc/{one}/cmdline").read_text()]
-
-
 def test_a_port_that_is_taken_and_files_that_are_none(dpaccount, tmp_path):
     import socket
 

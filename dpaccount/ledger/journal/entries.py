@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from secrets import token_hex
-from typing import Any, Final
+from typing import Any
 
 from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, InputError, LedgerError, ReceiptError, damaged
@@ -25,8 +25,6 @@ from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.noise import process
-
-AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead; a crash spends at most these
 
 
 @dataclass(frozen=True)
@@ -217,41 +215,26 @@ def forfeited(entry: int) -> ReceiptError:
 
 
 def marked(
-    rows: Rows, root: str, entry: int, before: int | None, seen: int | None, draws: tuple[int, int]
+    rows: Rows, root: str, entry: int, before: int | None, seen: int | None, draws: tuple[int, int], run: str
 ) -> Entry:
     """Mark draws of a charge, after its mark `before`; raises `ReceiptError` if another run drew."""
-    if (known := marked_before(rows, entry if before is None else before, draws)) is not None:
-        return known
+    about = entry if before is None else before
+    found = rows.about(about, kinds.DRAWING)
+    facts = {} if found is None else facts_of(found)
+    if found is not None and run and (facts.get("process"), facts.get("draws")) == (run, list(draws)):
+        return found  # this very request came before
     if before is None:
         check_undrawn(rows, entry, seen)
-    elif rows.about(before, kinds.DRAWING) is not None:
+    elif found is not None:
         raise ReceiptError(f"entry {entry} is drawn by another run; make a new charge")
     # A mark is about the mark before it, and the tables allow one about each: of two runs one is refused.
-    body = as_written(mark_of(*draws, rows.stamp))
-    return rows.append(kinds.DRAWING, body, root, about=entry if before is None else before)
+    body = as_written(mark_of(*draws, rows.stamp, run))
+    return rows.append(kinds.DRAWING, body, root, about=about)
 
 
-def unnamed() -> str:
-    """Return a random key, of a charge without a key."""
-    return f"unnamed {token_hex(16)}"
-
-
-def upto(draws: int, most: int) -> int:
-    """Return up to which draw to mark, before draw number `draws` of `most`: the first few one by one."""
-    return max(draws, min(most, draws + draws // AHEAD))
-
-
-def marked_before(rows: Rows, about: int, draws: tuple[int, int]) -> Entry | None:
-    """Return the mark that this same request of a client wrote before, its answer lost; or None."""
-    client = process.stands_for()
-    mark = rows.about(about, kinds.DRAWING) if client else None
-    facts = {} if mark is None else facts_of(mark)
-    return mark if (facts.get("process"), facts.get("draws")) == (client, list(draws)) else None
-
-
-def mark_of(first: int, last: int, stamp: Mapping[str, str]) -> dict[str, Any]:
+def mark_of(first: int, last: int, stamp: Mapping[str, str], run: str = "") -> dict[str, Any]:
     """Return the body of the entry that marks these draws."""
-    return stamped({"process": process.name(), "draws": [first, last]}, stamp)
+    return stamped({"process": run or process.name(), "draws": [first, last]}, stamp)
 
 
 def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:

@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from itertools import islice
 from typing import Any, Final
 
 from dpaccount.documents import csv_text
@@ -29,7 +30,6 @@ from dpaccount.ledger.entry import (
 )
 from dpaccount.ledger.journal.entries import budget_of, check_linked, facts_of, first_entry
 from dpaccount.ledger.journal.verify import BAD_ENTRY
-from dpaccount.ledger.stores.place import served
 from dpaccount.ledger.stores.store import Store
 
 Line = dict[str, Any]
@@ -70,6 +70,7 @@ class LogFilter:
 
 
 EVERY = LogFilter()
+PAGE: Final = 1000  #: entries of a page
 
 
 def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
@@ -78,11 +79,6 @@ def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
     ``spends`` has the amounts of a charge at its worst unit, rounded up; ``first`` and ``last`` are
     the units that it covers (null: all).  Raises `LedgerError` if the chain is broken.
     """
-    if served(url):
-        from dpaccount.ledger.stores.link import Link
-
-        with closing(Link(url)) as link:
-            return link.pages("log", **chosen.as_json())
     with closing(Store.open(url)) as store, store.reading() as rows:
         check_linked(rows, 0)
         budget = budget_of(first_entry(rows))
@@ -92,6 +88,13 @@ def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
                 line["about"] = charge_of[line["entry"]] = charge_of.get(line["about"], line["about"])
             lines += [line] if chosen.has(line) else []
         return lines
+
+
+def page(url: str, after: int) -> list[Line]:
+    """Return the lines of up to `PAGE` entries after entry `after`; a mark is about the mark before it."""
+    with closing(Store.open(url)) as store, store.reading() as rows:
+        budget = budget_of(first_entry(rows))
+        return [_line(entry, budget) for entry in islice(rows.entries(after + 1), PAGE)]
 
 
 def table(lines: Iterable[Line]) -> str:

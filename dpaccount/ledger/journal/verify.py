@@ -21,7 +21,6 @@ from dpaccount.ledger.balances.state import Nodes, Overlay, State
 from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import BUDGET, CHANGING, CHARGE, REQUEST, RESERVATION, Entry
 from dpaccount.ledger.journal.entries import budget_of, check_linked, first_entry, totals
-from dpaccount.ledger.stores.place import served
 from dpaccount.ledger.stores.rows import HIGHEST, LOWEST, MAX_CHARGES, TABLES, Rows, watched
 from dpaccount.ledger.stores.store import Store
 
@@ -59,11 +58,6 @@ def verify(
     ``totals``, ``file`` (the database's own structure) or ``noted head``.  Every line of a witness
     in the URL must be on the chain.
     """
-    if served(url):
-        from dpaccount.ledger.stores.link import Link
-
-        with closing(Link(url)) as link:
-            return dict(link.ask("GET", "verify", head=head, since=since, first=first))
     known = head if first is None else first if head in (None, since) else None
     with closing(Store.open(url)) as store, store.checked(every=True) as rows:
         if since is None:
