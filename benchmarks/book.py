@@ -55,8 +55,8 @@ LIBRARIES = ("numpy", "scipy", "python-flint", "opendp", "pyarrow", "psycopg")
 INTRODUCTION = """\
 # Benchmarks
 
-`make bench PEERS=FOLDER` measures all rows, writes them to `docs/benchmarks.json`, and summarises them
-here. `python -m benchmarks.book --help` says how to install the peers into FOLDER.
+`make bench PEERS=FOLDER` measures all rows (`docs/benchmarks.json`) and writes this page.
+`python -m benchmarks.book --help` says how to install the peers.
 
 Each row compares ours with a peer, or with the minimum that such work takes. A time is the shortest of
 three runs (of one, above two seconds); for testers, the number is the smallest of three sample sizes
@@ -117,9 +117,7 @@ def page(book: dict[str, Any]) -> str:
     told = [INTRODUCTION, f"This run: {said}; load {loads[0]} to {loads[-1]}, {whole} s in all.\n"]
     if book["long"]:
         told.append("It was made with `--long`, at the largest sizes.\n")
-    told.append(
-        "![Ours over the other in every row, by part, on a logarithmic scale](pictures/benchmarks.svg)\n"
-    )
+    told.append("![The ratio of every row, by part](pictures/benchmarks.svg)\n")
     told.append(HEAD)
     lacks = []
     for name, part in book["parts"].items():

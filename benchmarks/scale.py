@@ -263,9 +263,9 @@ def measured(name: str) -> dict[str, Any]:
 INTRODUCTION = """\
 # How cost grows with size
 
-`make scale` writes this page from its measurements in `docs/scale.json`: processor seconds of one core
-and peak memory. Each size runs in its own process; start-up and the generation of data are not counted.
-The exponent is that of the last decade (1: ten times the size takes ten times as long).
+`make scale` measures processor seconds of one core and peak memory (`docs/scale.json`), and writes this
+page. Each size has its own process; start-up and the generation of data are not counted. The exponent is
+that of the last decade (1: linear).
 """
 
 HEAD = """\

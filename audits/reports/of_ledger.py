@@ -149,7 +149,8 @@ def _words(report: Report) -> Iterator[str]:
     )
     yield (
         f"Over the ledger's life, with {_count(report, 'resets')}, a unit that was present throughout has"
-        f" lost at most {_spent(report['guaranteed'])}. This is the guarantee."
+        f" lost at most {_spent(report['guaranteed'])} at δ = {budget.get('life_delta', budget['delta'])}."
+        " This is the guarantee."
     )
     if "life_epsilon" in budget:
         yield (

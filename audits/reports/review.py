@@ -74,25 +74,33 @@ def largest(url: str, over: Over) -> list[LargeCharge]:
     with open parts; returned parts are not deducted.
     """
     found: list[tuple[Fraction, int, LargeCharge]] = []
-    reserved: dict[int, str | None] = {}  #: scopes of reservations, by entry
+    reserved: dict[int, tuple[str | None, int]] = {}  #: scope and number of open parts of reservations
+
+    def open_ones() -> list[tuple[Fraction, int, LargeCharge]]:
+        return [one for one in found if reserved.get(-one[1], (None, 0))[1] > 0]
+
     with closing(Store.open(url)) as store, store.reading() as rows:
         budget = budget_of(first_entry(rows))
         state = totals(rows, budget.width).state(rows.node)
         record = None if over.scope is None else state.existing_scope(over.scope)
         period, now = None if over.of_life else state.period, 0
-        first = max(1, rows.head()[0] - LOOKED_AT)
-        for entry in rows.entries(first):
+        for entry in rows.entries(max(1, rows.head()[0] - LOOKED_AT)):
             body = read_body(entry.kind, entry.body)
-            scope = reserved.get(getattr(body, "reservation", 0), getattr(body, "scope", None))
-            if entry.kind == kinds.RESERVATION:
-                reserved[entry.number] = scope
+            about = getattr(body, "reservation", 0)
+            scope = reserved[about][0] if about in reserved else getattr(body, "scope", None)
             inside = over.scope is None or over.scope in lineage(scope or None)
             begins = period is not None and entry.number == period.entry
             if record is not None and inside and isinstance(body, Spending | RoundsBody | ScopeBody):
                 begins |= (at := calendar_period(record.every, body.time)) > now
                 now = max(now, at)
             if begins:  # what was charged before counts no more, but for open parts
-                found = [one for one in found if state.register.get(f"reservation {-one[1]}") is not None]
+                found = open_ones()
+            if about in reserved:
+                reserved[about] = scope, reserved[about][1] - intervals.count(body.parts)
+            if entry.kind == kinds.FORFEIT:
+                reserved = {number: (of, 0) for number, (of, _) in reserved.items()}
+            if entry.kind == kinds.RESERVATION:
+                reserved[entry.number] = scope, body.everything[0][1]
             if entry.kind not in (kinds.CHARGE, kinds.RESERVATION, kinds.FORFEIT) or not inside:
                 continue
             cost = at_unit(spent_by(entry, budget.width), over.unit, zero(budget.width))
@@ -102,7 +110,7 @@ def largest(url: str, over: Over) -> list[LargeCharge]:
                 line = LargeCharge(entry.number, facts.get("purpose"), facts.get("by"), ends)
                 found.append((summary.share(over.limits, cost), -entry.number, line))
         if record is not None and calendar_period(record.every, entries.now()) > now:
-            found = [one for one in found if state.register.get(f"reservation {-one[1]}") is not None]
+            found = open_ones()
     return [line for _, _, line in sorted(found, key=lambda one: one[:2], reverse=True)[:3]]
 
 

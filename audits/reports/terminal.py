@@ -140,7 +140,8 @@ def explained(shown: Report) -> str:
         return sentence + capped
     life = in_digits(shown["life"]["epsilon"]["upper"], 4, up=True)
     late = f" and δ {in_digits(shown['life']['delta'], 4, up=True)}" if measure == "approximate" else ""
-    of_life = f"over the ledger's life they cost ε {life}{late}, which is the guarantee"
+    at = late or f" at δ {shown['budget'].get('life_delta', shown['budget']['delta'])}"
+    of_life = f"over the ledger's life they cost ε {life}{at}, which is the guarantee"
     return f"since the last reset, {sentence}; {of_life}{capped}"
 
 

@@ -2,7 +2,8 @@
 
 The choice reads the privacy asked for, the horizon and what is private; never data.  Worlds are drawn by
 public laws, or from the public prior of a surface, and rehearsals have the noise that the proof demands.
-Subjects that are behind by more than three standard errors of paired differences leave the race.
+Subjects that are behind by more than three standard errors of paired differences leave the race, and so does
+the worse half of each stage: subjects that are close to each other would take most of its time.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +27,7 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.selection.forecasts import Selection, Value, quietest
-from bandits.simulation.simulated_people import WORLD_LAWS, WorldLaw
+from bandits.simulation.simulated_people import PAPER, WORLD_LAWS, WorldLaw
 from bandits.simulation.surfaces import Surface, surface
 from bandits.space.points import Space
 from bandits.statistics.additive_model import SCALES
@@ -42,12 +43,15 @@ from dpaccount.work.run import Series, run
 Play = Callable[[int], float]  #: number of a rehearsal ↦ its regret
 
 STAGES = (8, 32, 96)  #: rehearsals of each subject that is left, before the race is looked at
+FINALISTS = 3  #: subjects in the last stage at least, if nobody is surely ahead
 AT_ONCE = 8  #: rehearsals that are done and kept together
 FIRST_SEED = 18_000_000  #: rehearsals' worlds are no reproduction's
 MAX_REHEARSED_ROUNDS = 4096  #: rounds of a rehearsal
 PROXY = 1024  #: rounds of a rehearsal in place of more
+MOST_PAPER_AXES = 4  #: on which the paper's worlds are drawn in time, if there are other laws
 CELLS = 20  #: of a histogram, at most
 MAP_FEATURES = 512  #: where the default number of nodes would make many more, on more than three axes
+MATRIX_FEATURES = 64  #: of bandits that release a matrix of them, there
 REHEARSED_NOISE = 0.1  #: standard deviation of rewards in rehearsals on a surface
 
 #: told, while a choice is made, which share of the rehearsals that it may need is done, 0 to 1
@@ -106,6 +110,8 @@ def choose(  # noqa: PLR0913
         raise InputError(f"privacy is {privacy[:40]!r}", "known: joint, reward, shuffled, local")
     if privacy == "shuffled" and not isinstance(space, Space):
         raise InputError("a shuffler mixes bits about arms", "give a space, whose points are the arms")
+    if space is None and dimension > MOST_PAPER_AXES:
+        laws = tuple(law for law in laws if law.kernel != PAPER) or laws
     named = privacy == "reward" and not isinstance(space, Space)
     asked = rounds
     longest = (10 if named else 1) * MAX_REHEARSED_ROUNDS
@@ -152,14 +158,21 @@ def race(runners: Sequence[Runner], looks: tuple[int, ...] | None = None) -> Sel
     """Rehearse on the same worlds, in stages; return the runner of least mean regret among those left."""
     left, looks, told = list(runners), looks or stages(), 0
     regrets: dict[str, list[float]] = {runner.label: [] for runner in runners}
+    parts = [*pairwise((0, *looks))]
+    fields = [max(len(runners) >> stage, min(FINALISTS, len(runners))) for stage in range(len(parts))]
+    whole = sum(field * (most - before) for field, (before, most) in zip(fields, parts, strict=True))
 
     def tell(more: int) -> None:
         nonlocal told
         told += more
-        SHARE_DONE.get()(told / (len(runners) * looks[-1]))
+        SHARE_DONE.get()(told / whole)
+
+    def mean_of(runner: Runner) -> float:
+        return float(np.mean(regrets[runner.label]))
 
     tell(0)
-    for before, most in pairwise((0, *looks)):
+    for field, (before, most) in zip(fields, parts, strict=True):
+        left = sorted(left, key=mean_of)[:field] if before else left
         seeds = range(FIRST_SEED + before, FIRST_SEED + most)
         plays = [(f"rehearse {runner.label}", partial(played, runner.play)) for runner in left]
         series = [Series(label, play, seeds, AT_ONCE) for label, play in plays]
@@ -167,11 +180,11 @@ def race(runners: Sequence[Runner], looks: tuple[int, ...] | None = None) -> Sel
             regrets[runner.label] += done.tolist()
         # Differences are taken world by world: worlds differ more than bandits do, and their own luck
         # cancels.
-        best = np.array(min((regrets[r.label] for r in left), key=lambda each: float(np.mean(each))))
+        best = np.array(regrets[min(left, key=mean_of).label])
         left = [runner for runner in left if not _behind(np.array(regrets[runner.label]) - best)]
         if len(left) == 1:
             break
-    winner = min(left, key=lambda runner: float(np.mean(regrets[runner.label])))
+    winner = min(left, key=mean_of)
     listed = ", ".join(
         f"{label} {np.mean(each):.4g} ± {np.std(each, ddof=1) / sqrt(len(each)):.2g}"
         for label, each in sorted(regrets.items(), key=lambda item: float(np.mean(item[1])))
@@ -214,6 +227,12 @@ def baselines(rounds: int, dimension: int) -> list[dict[str, Value]]:
     return [phases, {**phases, **once}, *histogram]
 
 
+def _models(dimension: int) -> list[dict[str, Value]]:
+    """Return what `phased-gp-ucb` may believe of rewards: of fewer features less noise is learned."""
+    few: dict[str, Value] = {"size": 10}
+    return [{}, few, {**few, "lengthscale": Fraction(2)}, {"kernel": "linear", "size": dimension}]
+
+
 def _contextual(
     epsilon: Fraction,
     delta: Fraction,
@@ -230,15 +249,19 @@ def _contextual(
     quiet = quietest(epsilon, delta, rounds, MomentGpUcb.size).parameters
     dimension = dimension if space is None else space.dimension
     few: dict[str, Value] = {}
+    fewer: dict[str, Value] = {}
     if space is None and dimension > 3:
         few = {"nodes_per_axis": int(MAP_FEATURES ** (1 / dimension))}
+        fewer = {"nodes_per_axis": int(MATRIX_FEATURES ** (1 / dimension))}
     base = Fraction(fmean(law.base for law in laws)).limit_denominator(1000)
+    told: dict[str, Value] = {} if base == HALF else {"base": base}
     moments = [{**few, **each} for each in (quiet, *baselines(rounds, dimension))]
+    phased = [{**few, **told, **each} for each in _models(dimension)]
     kinds: list[tuple[str, type[Any], dict[str, Value]]] = [
         *(("moment-gp-ucb", MomentGpUcb, each) for each in moments),
-        ("phased-gp-ucb", PhasedGpUcb, few if base == HALF else {**few, "base": base}),
-        ("jdp-gp-ucb", JdpGpUcb, {"stream": "honaker"}),
-        ("doubling-gp-ucb", DoublingGpUcb, {}),
+        *(("phased-gp-ucb", PhasedGpUcb, each) for each in phased),
+        ("jdp-gp-ucb", JdpGpUcb, {**fewer, "stream": "honaker"}),
+        ("doubling-gp-ucb", DoublingGpUcb, fewer),
     ]
     return [
         Runner(name, parameters, partial(_on_people, kind(**common, **parameters), laws))

@@ -1,6 +1,8 @@
 """Simulated people for contextual kernel bandits, as records that a neighbour can replace."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -51,8 +53,9 @@ def simulated_people(rounds: int, candidates: int, dimension: int, seed: int) ->
     """Return people drawn as described in `People`, candidates in random order."""
     if rounds < 1 or candidates < 2 or not 1 <= dimension <= 5:
         raise out_of_range("rounds >= 1, candidates >= 2 and a dimension of 1 ... 5")
-    rng = np.random.default_rng(seed)
-    pool, value = _pool_with_good_points(rng, dimension)
+    pool, value, state = _pool_with_good_points(seed, dimension)
+    rng = np.random.default_rng()
+    rng.bit_generator.state = state  # people are drawn with the coins that the pool left
     good, poor = np.flatnonzero(value >= 0.8), np.flatnonzero(value <= 0.6)
     chosen = np.column_stack([rng.choice(good, (rounds, 1)), rng.choice(poor, (rounds, candidates - 1))])
     # The good point must not always come first: a policy that breaks exact ties by order would find it
@@ -108,9 +111,9 @@ class WorldLaw:
         """Return people of a world drawn by this law; with a `space`, all of them have its points."""
         if self.kernel == PAPER and space is None:
             return simulated_people(rounds, candidates, dimension, seed)
-        rng = np.random.default_rng([seed, 6])
-        pool = in_ball(rng, POOL, dimension) if space is None else space.points
-        value = self.means(pool, rng)
+        pool, value, state = _drawn_world(self, dimension, seed, space)
+        rng = np.random.default_rng()
+        rng.bit_generator.state = state
         if space is None:
             chosen = rng.integers(0, POOL, (rounds, candidates))
         else:
@@ -127,12 +130,24 @@ WORLD_LAWS: Final = (
 )
 
 
-def _pool_with_good_points(rng: np.random.Generator, dimension: int) -> tuple[Floats, Floats]:
+@lru_cache(maxsize=64)  # of a stage of rehearsals, in which all subjects have the same worlds
+def _drawn_world(
+    law: WorldLaw, dimension: int, seed: int, space: Space | None
+) -> tuple[Floats, Floats, Mapping[str, object]]:
+    """Return a world's points, the chances at them, and the coins left."""
+    rng = np.random.default_rng([seed, 6])
+    pool = in_ball(rng, POOL, dimension) if space is None else space.points
+    return pool, law.means(pool, rng), rng.bit_generator.state
+
+
+@lru_cache(maxsize=32)  # of a stage of rehearsals: it takes longer than a run, on more than three axes
+def _pool_with_good_points(seed: int, dimension: int) -> tuple[Floats, Floats, Mapping[str, object]]:
     """Redraw the function until enough of a pool reaches .8 (about one in a hundred does).
 
     Of five exponential variables divided by their sum, four are uniform in the simplex; with random
-    signs they are uniform in the ℓ1 ball.
+    signs they are uniform in the ℓ1 ball.  The coins that are left come third.
     """
+    rng = np.random.default_rng(seed)
     while True:
         centres = in_ball(rng, 4, dimension)
         parts = rng.exponential(size=5)
@@ -142,4 +157,4 @@ def _pool_with_good_points(rng: np.random.Generator, dimension: int) -> tuple[Fl
         pool = in_ball(rng, 4000, dimension)
         value = squared_exponential(pool, centres, 1.0) @ coefficients
         if (value >= 0.8).sum() >= 20:
-            return pool, value
+            return pool, value, rng.bit_generator.state

@@ -86,13 +86,15 @@ class Batch:
                 return replace(self._answer(request, None, str(error)), taken=True)
             return replace(self._answer(paid, known.number), known=True)
         state, facts = self._state(), self._facts(request)
-        over, kind, body = None, *accepted(request, facts)
-        reason = None if rights.people(state) is None else read_body(kind, body).permit(state)
-        asks = reason == ""
-        if not reason:  # who may not charge is not told what others spent
+        asks, over = convert(facts, Spending), None
+        reason = denied = rights.denied(state, asks.by, asks.role, asks.scope, asks.time)
+        if not denied:  # who may not charge is not told what others spent
             reason, over = self._tried(state, request, facts)
-        if reason is None and asks:
-            return self._ask(request, kind, facts, body, dry_run=dry_run)
+        kind, body = (REFUSAL, "") if reason else accepted(request, facts)
+        if not reason and denied is not None:
+            reason = read_body(kind, body).approval(state)
+            if reason == "":
+                return self._ask(request, kind, facts, body, dry_run=dry_run)
         if dry_run:
             return replace(self._answer(request, None, reason), over=over)
         if reason is None:

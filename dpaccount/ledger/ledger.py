@@ -611,7 +611,10 @@ class Ledger:
         from dpaccount.ledger.summary import shown_at  # no charge needs it
 
         with self._store.reading() as rows:
-            return shown_at(rows, self._totals(rows), self.budget)
+            try:
+                return shown_at(rows, self._totals(rows), self.budget)
+            except ValueError as error:  # an entry that a client did not write
+                raise damaged(f"an entry cannot be read ({error})") from None
 
     def verify(self) -> dict[str, Any]:
         """Recompute the hash chain and the balances: ``{"valid", "first_bad"}``.

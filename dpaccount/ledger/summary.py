@@ -11,7 +11,15 @@ from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import damaged
 from dpaccount.exact import shown
 from dpaccount.ledger.balances import rights, step_functions
-from dpaccount.ledger.balances.bodies import RequestBody, Requested, read_body, renew, spends, spent_by
+from dpaccount.ledger.balances.bodies import (
+    RequestBody,
+    Requested,
+    ReservationBody,
+    read_body,
+    renew,
+    spends,
+    spent_by,
+)
 from dpaccount.ledger.balances.budget import Budget, period_name
 from dpaccount.ledger.balances.segment_tree import SpentTree, TooLargeError
 from dpaccount.ledger.balances.state import Asked, State
@@ -20,9 +28,11 @@ from dpaccount.ledger.entry import CHARGE, REFUSAL, REQUEST, RESERVATION
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
 from dpaccount.ledger.stores.rows import Rows
+from dpaccount.numerics.bisection import least_integer
 from dpaccount.schemas.ledgers import MOST_MORE
 
 Shown = dict[str, Any]
+LOOKED_AT: Final = 4096  #: nodes in which a unit beyond the budget is looked for, before anything is shown
 #: members of what is asked for that say nothing to who approves it
 _UNSAID: Final = ("time", "by", "role", "digest", "theorem", "events", "steps", "parts")
 
@@ -31,7 +41,8 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
     """Return the result of `Ledger.show`; `spent` and `remaining` are those of the period."""
     state = totals.state(rows.node)
     tree, year = state.period_tree(), state.year_tree(int(entries.now()[:4]))
-    if state.over(budget, None) is not None:
+    over = state.over(budget, None, LOOKED_AT)
+    if over is not None and over.unit:
         raise damaged("more is spent than the ledger's budget, or its life cap, allows")
     spent, life = tree.root.peak, amounts(budget.of_life or budget, state.life.peak)
     whole, again = budget.of_life, more_like_last(rows, totals, budget)
@@ -77,15 +88,7 @@ def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> tuple[int, int
             return False
         return state.over(budget, where.scope) is None
 
-    low, high = 0, 1
-    while high < MOST_MORE and fits(high):
-        low, high = high, min(4 * high, MOST_MORE)
-    if low < high == MOST_MORE and fits(high):
-        low = high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return last.number, low
+    return last.number, least_integer(lambda times: not fits(times), 0, MOST_MORE + 1) - 1
 
 
 def _people(rows: Rows, state: State, budget: Budget) -> dict[str, object]:
@@ -111,7 +114,9 @@ def _request(rows: Rows, budget: Budget, asked: Asked) -> dict[str, object]:
     wants = {name: value for name, value in structs.asdict(wanted).items() if name not in _UNSAID and value}
     if isinstance(wanted, Requested):
         steps = spends(wanted, budget.width)
-        if steps and not any(steps[-1][1]):
+        if isinstance(wanted, ReservationBody):
+            wants["rounds"] = wanted.everything[0][1]
+        if "units" not in wants and steps and not any(steps[-1][1]):
             wants["units"] = [steps[0][0], steps[-1][0] - 1]
         most = step_functions.most(steps, budget.width)
         wants["epsilon"] = budget.measure.enclosure(most, budget.delta).as_amount()["upper"]

@@ -289,6 +289,25 @@ def test_subjects_rehearse_until_one_is_ahead():
     rehearsals.race([rehearsals.Runner("a", {}, even), rehearsals.Runner("b", {}, lambda s: 1 - even(s))])
 
 
+def test_a_race_of_equals_halves_its_field_and_tells_how_far_it_is():
+    """Nobody is surely ahead: the worse half of twelve leaves, then all but three, and the best one wins."""
+    played, told = dict.fromkeys(range(12), 0), []
+
+    def runner(k):
+        def play(seed):
+            played[k] += 1
+            return k / 1000 + (seed + k) % 7
+
+        return rehearsals.Runner(f"r{k}", {}, play)
+
+    token = rehearsals.SHARE_DONE.set(told.append)
+    choice = rehearsals.race([runner(k) for k in range(12)], (7, 14, 28))  # means over sevens are k/1000 + 3
+    rehearsals.SHARE_DONE.reset(token)
+    assert choice.subject == "r0"
+    assert [*played.values()] == [28] * 3 + [14] * 3 + [7] * 6
+    assert (told[0], told[-1], told) == (0, 1, sorted(told))
+
+
 UNSEEN = (
     *WORLD_LAWS, WorldLaw("matern-3/2", 1.0, 0.8), WorldLaw("matern-3/2", 1.0, 0.06), WorldLaw("unrelated"),
 )  # fmt: skip
@@ -341,6 +360,11 @@ def test_the_selector_knows_kinds_of_privacy(monkeypatch):
     assert "moment-gp-ucb separate 3 6 " in short.because  # one release, then nothing is learned
     assert "; not rehearsed: other laws and rates, late or missing answers, drift" in short.because
     assert "moment-gp-ucb separate 1/2 1 cells 4 " in short.because  # a histogram
+    many = rehearsals.choose("joint", ONE, TENTH, 24, candidates=3, dimension=5)
+    assert "in worlds matern-3/2" in many.because  # on five axes the paper's are too rare
+    assert {"phased-gp-ucb 3 linear 5", "doubling-gp-ucb 2"} <= {
+        each.rsplit(" ", 3)[0] for each in raced(many)
+    }
     far = rehearsals.choose("joint", ONE, TENTH, 10**6, candidates=3)
     assert "of 1024 people at ε = 31.2 " in far.because
     own = rehearsals.choose("reward", ONE, TENTH, 60, space=grid(4), laws=(WorldLaw("unrelated", base=0.8),))

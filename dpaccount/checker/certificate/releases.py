@@ -59,6 +59,8 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], paid: list[Fac
     slack = SUM_ROUNDING * (whole if plain else whole + 1)
     ensure(before <= after + slack, "less is spent after the charge than before")
     ensure(max(after, rest) <= whole + slack, "more is spent, or left, than the whole budget")
+    capped = exact_of(budget.get("life_epsilon", "0"), "life_epsilon")
+    ensure(not capped or capped >= whole, "the life cap is below the budget")
     if everyone and cost * NOTICED >= before:
         ensure(cost == 0 or before < after, "something is charged, and nothing was spent")
     ensure(plain or budget["measure"] in ("gdp", "zcdp", NEAR, "either"), "the ledger has no known measure")
@@ -73,8 +75,6 @@ def check_budget(budget: dict[str, Any], promise: dict[str, Any], paid: list[Fac
         cost = cost if allowed == 0 or within else pure[0]
         least_after = before + cost if everyone else max(before, cost)
         ensure(after + slack >= least_after, "less is spent than before and by the charge together")
-        capped = exact_of(budget.get("life_epsilon", "0"), "life_epsilon")
-        ensure(not capped or capped >= whole, "the life cap is below the budget")
         least = -whole if capped else -slack  # a life cap may leave less
         ensure(
             least <= after + rest - whole <= slack, "what is spent and what is left are not the whole budget"

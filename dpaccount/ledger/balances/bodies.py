@@ -59,6 +59,9 @@ class Body(Signed, frozen=True, kw_only=True):
         """Return whether one person must ask for it and another approve, in a ledger with rights."""
         return False
 
+    def check(self, state: State) -> None:
+        """Raise `InputError` or `ValueError` for what could never be done: nobody is asked to approve it."""
+
     @property
     def approver(self) -> tuple[str, str | None]:
         """Return the right of who may approve it, and in which scope."""
@@ -151,6 +154,10 @@ class Requested(Spending, frozen=True, kw_only=True):
     purpose: str | None = None
     certificate: str | None = None
     confirmed: str | None = None
+
+    def check(self, state: State) -> None:
+        """Raise `ValueError` for malformed amounts."""
+        spends(self, state.width)
 
     @property
     def approver(self) -> tuple[str, str | None]:
@@ -286,6 +293,13 @@ class ScopeBody(Body, frozen=True, kw_only=True):
     delta: str
     every: str | None = None
 
+    def check(self, state: State) -> None:
+        """Raise `InputError` if it changes how often the cap renews."""
+        old = state.scope(scope_name(self.scope))
+        if old is not None and self.every is not None and renewal(self.every) != old.every:
+            # the tree holds what was spent since the last renewal, which no other period begins with
+            raise InputError(f"how often the cap of {self.scope} renews cannot change", "make another scope")
+
     def takes_two(self, state: State) -> bool:
         """Return whether the cap is raised."""
         old = state.scope(scope_name(self.scope))
@@ -297,6 +311,7 @@ class ScopeBody(Body, frozen=True, kw_only=True):
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Make the scope, or change its cap, which what is spent in it must fit."""
         name = scope_name(self.scope)
+        self.check(state)
         for above in lineage(name)[:-1]:
             if state.scope(above) is None:
                 raise InputError(f"there is no scope {above}", f"make it before {name}")
@@ -315,9 +330,6 @@ class ScopeBody(Body, frozen=True, kw_only=True):
             began = calendar_period(every, self.time)
             caps = limits["epsilon"], limits["delta"]
             record = records.Scope(area, state.period_number, nothing, *caps, every, began)
-        elif self.every is not None and renewal(self.every) != record.every:
-            # the tree holds what was spent since the last renewal, which no other period begins with
-            raise InputError(f"how often the cap of {name} renews cannot change", "make another scope")
         if state.scope_tree(record).beyond(capped.fits) is not None:
             raise BudgetError(
                 f"more is spent in the scope {name} than its new cap allows; nothing was changed"
@@ -398,6 +410,10 @@ class GrantBody(Body, frozen=True, kw_only=True):
             raise InputError(f"{self.person} has no right there", "see `dpaccount ledger show`")
         return [*(one for one in before if one not in gone), *new]
 
+    def check(self, state: State) -> None:
+        """Raise `InputError` for a grant that makes no sense."""
+        self.grants(state)
+
     def takes_two(self, state: State) -> bool:
         """Return whether it gives more than there was, once there are two people to ask and approve."""
         known, after = rights.people(state), self.grants(state)
@@ -412,7 +428,10 @@ class GrantBody(Body, frozen=True, kw_only=True):
         after = structs.replace(before, grants=self.grants(state))
         if len(after.arrangers) < min(2, max(1, len(before.arrangers))):
             raise BudgetError("a ledger with rights has two people who may arrange; name another one first")
-        state.register.put("people", after)
+        state.register.put("people", structs.replace(after, latest=self.time[:10]))
+        for name, one in list(state.register.items()):  # what a leaver asked for is not waiting for a return
+            if isinstance(one, records.Asked) and one.by == self.person and not self.may:
+                state.register.put(name, None)
 
 
 class RequestBody(Body, frozen=True, kw_only=True):
@@ -437,21 +456,20 @@ class RequestBody(Body, frozen=True, kw_only=True):
         able = "request" if may == "approve" else may
         if person is None or not rights.holds(state, person, able, where, self.time):
             raise BudgetError(f"{person or 'nobody'} may not ask for this")
-        if isinstance(wanted, GrantBody):
-            wanted.grants(state)  # who approves it must not find that it makes no sense
+        wanted.check(state)
         if wanted.was_asked(state):
             raise BudgetError("the same is asked for already, and waits for an approval")
-        state.register.put(wanted.asked, records.Asked(number, sha256(bodies(number)), ""))
+        state.register.put(wanted.asked, records.Asked(number, sha256(bodies(number)), person, ""))
 
 
 class ApprovalBody(Body, frozen=True, kw_only=True):
-    """Approves a request, which who asked may then make once; or not, as who asked may say, too."""
+    """Approves a request, which who asked may then make once; or drops it, as who asked may, too."""
 
     request: int
     approved: bool = True
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
-        """Note who approved it, or drop the request."""
+        """Note who approved it, or drop the request, approved or not."""
         try:
             text = bodies(self.request)
             asked: RequestBody = read_body(kinds.REQUEST, text)
@@ -459,8 +477,14 @@ class ApprovalBody(Body, frozen=True, kw_only=True):
         except (DpaccountError, ValueError):
             raise BudgetError(f"entry {self.request} is no request") from None
         record: records.Asked | None = state.register.get(wanted.asked)
-        if record is None or record != records.Asked(self.request, sha256(text), ""):
+        if record is None or (record.entry, record.body) != (self.request, sha256(text)):
             raise BudgetError(f"entry {self.request} is no request that waits")
+        if (
+            self.approved
+            and record.approved
+            and rights.holds(state, record.approved, *wanted.approver, self.time)
+        ):
+            raise BudgetError(f"entry {self.request} is approved, and was not made yet")
         person, own = rights.acting(state, self.by, self.role, self.time) or "", asked.by or asked.role
         may, where = wanted.approver
         if person == own and self.approved:
@@ -570,8 +594,8 @@ def formed(entry: kinds.Entry, width: int) -> Formed:
             raise ValueError("it names two reservations")
     elif isinstance(body, DrawingBody) and not 1 <= body.draws[0] <= body.draws[1]:
         raise ValueError("no draws are marked")
-    if isinstance(body, Body):
-        date.fromisoformat(body.time[:10])
+    if isinstance(body, Body) and date.fromisoformat(body.time[:10]).isoformat() != body.time[:10]:
+        raise ValueError("it has no day")
     return Formed(steps, body)
 
 

@@ -52,7 +52,8 @@ def holds(state: State, person: str, may: str, scope: str | None, time: str) -> 
 def acting(state: State, by: str | None, role: str | None, time: str) -> str | None:
     """Return who makes an entry, None in a ledger without rights; raises `InputError` for nobody.
 
-    Its day is noted if it is the latest: a right that has ended does not live again by a clock set back.
+    Its day is noted if it is the latest: a right that ended before a charge does not live again by a clock
+    that is set back after it.  A grant sets that day anew, after a clock that was ahead.
     """
     known = people(state)
     if known is None:
@@ -87,6 +88,8 @@ def checked_grant(person: str, may: list[str], scope: str, until: str) -> list[G
     one_line("name of a person", person)
     if not set(may) <= {*MAY} or len(set(may)) < len(may) or (may and scope == EVERYWHERE):
         raise InputError(f"{', '.join(may)} are no rights", f"give some of {', '.join(MAY)}, each once")
+    if until and not may:
+        raise InputError("taking rights back has no end", "give no --until")
     if "arrange" in may and (scope or until):
         raise InputError("who may arrange may do so everywhere and for ever", "give no scope and no end")
     try:

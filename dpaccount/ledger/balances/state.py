@@ -139,10 +139,11 @@ class People(Record, frozen=True):
 
 
 class Asked(Record, frozen=True):
-    """A request that waits, by its entry and the digest of its body, or who approved it."""
+    """A request, by its entry and the digest of its body: who asks, and who approved it ("": nobody yet)."""
 
     entry: _Count
     body: str
+    by: str
     approved: str
 
 

@@ -243,7 +243,7 @@ def test_the_documents_commands_end_as_they_say(root, tmp_path, dpaccount):
     claim = tmp_path / "claim.toml"
     claim.write_text(claim.read_text().replace("trials = 6000", "trials = 600"))
     commands = re.findall(r"^\$ dpaccount (.*?) +# exit (\d)$", text, re.MULTILINE)
-    assert len(commands) == 5
+    assert len(commands) == 3
     for words, code in commands:
         quick = ["--trials", "600", "--confidence", "0.999", "--seconds", "1e6"]
         quick = [] if words.startswith("certify") else quick

@@ -12,7 +12,7 @@ from msgspec import structs, to_builtins
 from audits.cli import answers
 from audits.reports import of_ledger
 from audits.reports.review import report
-from audits.reports.terminal import logged
+from audits.reports.terminal import logged, room
 from dpaccount import proof
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError, LedgerError
@@ -184,7 +184,7 @@ def test_what_is_said_to_fit_fits(url, measure, first, said, fits, not_):
         assert re.search(f"another charge of {said} fits", answers.show(url)["explained"])
         whole = report(url)
         page = of_ledger.html({**whole, "nist": of_ledger.nist(whole)}, "team")
-        assert f"A charge of {answers.room(ledger.show()['remaining'])} still fits every unit" in page
+        assert f"A charge of {room(ledger.show()['remaining'])} still fits every unit" in page
         with pytest.raises(RefusedError):
             ledger.charge_plan(Plan("replace-one", not_), "of less ε")
         ledger.charge_plan(Plan("replace-one", fits), "as is said")

@@ -1,6 +1,7 @@
 """The same requests make the same chain: where time and salt stand still, heads are these, in every version.
 
 A head that changes here is another format: ledgers that were written before would not be written so again.
+Only the words of a refusal may change, which its entry holds.
 """
 
 from contextlib import suppress
@@ -18,13 +19,13 @@ from dpaccount.plan.events import Gaussian, Plan, Pure, Relation
 
 DELTA = {"pure": 0, "approximate": "1e-6", "gdp": "1e-6", "zcdp": "1e-6", "either": "1e-6"}
 HEADS = {
-    "pure": "sha256:61c17d1d5cd1f39099e86850c9974b2a7625755f49fbfed7faca1d77cc1bd259",
+    "pure": "sha256:9ebd5906ff1124b6f9f03cb452f99efc4177375e73c9f2233f5e0ac6f3cb7c05",
     "approximate": "sha256:d8a9304eef00f6e004d0e4401ced0f5442d8cb514ffb726d28e91b5d4a80dab0",
     "gdp": "sha256:269366036fdde107ae9f18de99efece0d519de63347fbbb59866e93cfeb97118",
     "zcdp": "sha256:672928ab49a2216b0edb338bb2fcd9b7e70f0855e5df341d3fd022beb41442cb",
     "either": "sha256:9b49a71a04d69b97029a8750fb27257589158f053fbea5b5416d8cf7b4a58bb3",
-    "many": "sha256:2ecc6bbc34653c47a04b87808c9037c95558c7453c2dc955d90877c9454bd07a",
-    "one by one": "sha256:181b26fb5760037b34aa6820986e2d15ca01cedadad1ec9c822ee09ad4601b65",
+    "many": "sha256:f0d6d52b76362750508ef6495e6205dec0194e176f3796ea3205adf5ce9fa228",
+    "one by one": "sha256:fde1ae75b2bb836fac4b62b38222ae83c857bf84cda5706e92f638c554034bb4",
     "team": "sha256:0e81f9cb264aa3b53b9287f3b3962d7df2fa9efe767b516f984e7625910d5634",
 }
 

@@ -254,3 +254,17 @@ def test_no_number_is_said_where_a_cohort_has_grown_since(url):
         assert ledger.show()["more_like_last"]["charges"] == 999
         ledger.name_cohort("so-far", [(1, 20)], grows=True)
         assert "more_like_last" not in ledger.show()
+
+
+def test_parts_that_are_drawn_in_a_month_are_named_in_it(url, clock):
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", 1, every="month")
+        ledger.reserve_plan(plan(TENTH), "before", "old", rounds=3, scope="team")
+        ledger.draw_parts("old", count=3)
+        ledger.reserve_plan(plan(TENTH), "weeks", "k", rounds=6, scope="team")
+        clock("2027-01-15")
+        ledger.draw_parts("k", count=6)
+        ledger.charge_plan(plan(TENTH), "January", scope="team")
+        with pytest.raises(RefusedError) as refused:
+            ledger.charge_plan(plan(5 * TENTH), "too much", scope="team")
+    assert [one.purpose for one in review.largest(url, refused.value.charge.over)] == ["weeks", "January"]

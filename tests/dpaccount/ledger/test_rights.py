@@ -110,7 +110,8 @@ class Team:
             return
         what, (number, done, right, scope) = waiting[which]
         own, able = what[0] == person, self.holds(person, right, scope)
-        if done or (own and approved) or not (own or able):
+        again = approved and done and self.holds(done, right, scope)
+        if again or (own and approved) or not (own or able):
             with pytest.raises(BudgetError):
                 self.ledger.approve(number, person, approved=approved)
             return
@@ -155,6 +156,7 @@ class Team:
             return self.ledger.grant(whom, [right], scope=scope, until=until, by=person)
 
         if self.arrange(person, ("grant", new), give, two=not old):
+            self.latest = self.day
             self.grants = {one for one in self.grants if one[:3] != new[:3]} | {new}
 
     def revoke(self, person, whom, scope):
@@ -166,7 +168,8 @@ class Team:
                 self.ledger.grant(whom, [], scope=scope, by=person)
             return
         self.ledger.grant(whom, [], scope=scope, by=person)
-        self.seen()
+        self.latest = self.day
+        self.asked = {what: one for what, one in self.asked.items() if what[0] != whom}
         self.grants = left
 
     def reset(self, person, *_):
@@ -526,3 +529,89 @@ def test_an_approval_ends_with_the_right_of_who_gave_it(url):
         for number in (-1, 0, 2**63, True, "1"):
             with pytest.raises((InputError, BudgetError)):
                 ledger.approve(number, "bo")
+
+
+def test_an_approval_can_be_taken_back_and_given_again_by_another(url):
+    """What was approved by somebody who has left waits for nobody for ever; who leaves leaves no request behind."""
+    governed(url)
+    with Ledger.open(url) as ledger:
+        twice(
+            "ada",
+            lambda number: ledger.approve(number, "bo"),
+            lambda who: ledger.grant("fay", ["arrange"], by=who),
+        )
+        number = ledger.reset("r", by="ada").number
+        ledger.approve(number, "bo")
+        with pytest.raises(BudgetError, match="is approved, and was not made yet"):
+            ledger.approve(number, "fay")
+        ledger.approve(number, "bo", approved=False)  # taken back
+        number = ledger.reset("r", by="ada").number
+        ledger.approve(number, "bo")
+        ledger.grant("bo", [], scope="*", by="fay")
+        with pytest.raises(BudgetError, match="bo, who may not do so any more"):
+            ledger.reset("r", by="ada")
+        ledger.approve(number, "fay")
+        assert ledger.reset("r", by="ada").kind == "reset"
+        with pytest.raises(RefusedError) as asked:
+            ledger.charge_plan(plan("1/10"), "x", by="cy", scope="team")
+        give = lambda who: ledger.grant("bo", ["approve"], by=who)  # noqa: E731
+        twice("ada", lambda number: ledger.approve(number, "fay"), give)
+        ledger.approve(asked.value.charge.entry, "bo")
+        ledger.grant("cy", [], scope="*", by="ada")
+        give = lambda who: ledger.grant("cy", ["request"], scope="team", by=who)  # noqa: E731
+        twice("ada", lambda number: ledger.approve(number, "fay"), give)
+        with pytest.raises(RefusedError, match="asks for it"):  # the approval of before does not count
+            ledger.charge_plan(plan("1/10"), "x", by="cy", scope="team")
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+@pytest.mark.parametrize("steps", [[[1, "zz"]], [[1, "-3"]], [[1, "1/0"]], [[2, "1"], [1, "1"]]])
+def test_a_request_of_malformed_amounts_is_a_bad_entry_and_breaks_nothing_for_others(url, steps):
+    governed(url)
+    facts = {"digest": "sha256:" + "0" * 64, "events": 1, "scope": "team", "steps": steps}
+    with Ledger.open(url) as ledger, pytest.MonkeyPatch.context() as patch:
+        with pytest.raises((DpaccountError, ValueError)):
+            ledger._arrange("request", {"asks": "charge", "facts": facts}, "cy")
+        assert ledger.show()["requests"] == []
+        patch.setattr("dpaccount.ledger.balances.bodies.Requested.check", lambda *_: None)
+        written = ledger._arrange("request", {"asks": "charge", "facts": facts}, "cy")
+        patch.undo()
+        with pytest.raises(LedgerError, match="an entry cannot be read"):
+            ledger.show()
+    assert verify(url)["first_bad"] == written.number
+
+
+def test_a_grant_sets_the_day_anew_after_a_clock_that_was_ahead(url, monkeypatch):
+    governed(url)
+    day = [TODAY]
+    monkeypatch.setattr(entries, "now", lambda: f"{day[0]}T00:00:00+00:00")
+    with Ledger.open(url) as ledger:
+        give = lambda who: ledger.grant("eve", ["charge"], until=LATER, by=who)  # noqa: E731
+        twice("ada", lambda number: ledger.approve(number, "bo"), give)
+        day[0] = "2099-01-01"
+        ledger.charge_plan(plan("1/10"), "x", by="di", scope="team/a")
+        day[0] = "2026-12-02"
+        with pytest.raises(RefusedError, match="eve may not charge"):
+            ledger.charge_plan(plan("1/10"), "x", by="eve")
+        ledger.grant("ada", ["arrange"], by="ada")
+        ledger.charge_plan(plan("1/10"), "x", by="eve")
+        with pytest.raises(InputError, match="has no end"):
+            ledger.grant("eve", [], until=LATER, by="ada")
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_nobody_is_asked_to_approve_what_can_never_be_done(url):
+    governed(url)
+    with Ledger.open(url) as ledger:
+        with pytest.raises(InputError, match="cannot change"):
+            ledger.set_scope("team", 9, by="ada", every="week")
+        ledger.name_cohort("ends", [(1, 5), (90, 100)], by="ada")
+        with pytest.raises(RefusedError):
+            ledger.charge_plan(plan("1/10"), "x", by="cy", scope="team", cohort="ends")
+        with pytest.raises(RefusedError):
+            ledger.reserve_plan(plan("1/100"), "x", "k", rounds=7, by="cy", scope="team")
+        first, second = (one["wants"] for one in ledger.show()["requests"])
+        assert (first["units"], first["cohort"]) == ([(1, 5), (90, 100)], "ends")
+        assert (second["rounds"], second["epsilon"]) == (7, 0.07)

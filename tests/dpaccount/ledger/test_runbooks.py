@@ -1,0 +1,102 @@
+"""What teams do over weeks: devices with a budget a week, a clean room of analysts, a leaver."""
+
+import os
+from datetime import date, timedelta
+from fractions import Fraction
+
+import pytest
+
+from dpaccount.errors import BudgetError
+from dpaccount.ledger.journal import entries
+from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.requests import RefusedError
+from dpaccount.plan.events import Gaussian, Plan, Relation
+
+from .conftest import VALID, plan, recounted
+from .test_rights import twice
+
+TERMS = {"unit": "person", "relation": "replace-one"}
+DAILY = 10**6  #: devices that join on a day
+
+
+def gaussian(cover):
+    return Plan(Relation.REPLACE_ONE, (Gaussian(sigma=20, cover=cover),))
+
+
+@pytest.mark.parametrize("days", [15, pytest.param(90, marks=pytest.mark.nightly)])
+def test_a_million_devices_join_each_day_and_each_has_a_budget_a_week(tmp_path, monkeypatch, days):
+    """A charge of the newcomers, one of everybody so far, and some of single ones, each day; two weeks and more."""
+    file, day = tmp_path / "devices.db", date(2026, 11, 2)
+    url, singles = f"sqlite:///{file}", 100 if days > 15 else 10
+    monkeypatch.setattr(entries, "now", lambda: f"{day}T12:00:00+00:00")
+    init(url, **TERMS, epsilon=100, delta=Fraction("1e-6"), measure="gdp")
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("week", 1, every="week")
+        for number in range(1, days + 1):
+            joined = number * DAILY
+            ledger.name_cohort("so-far", [(1, joined)], grows=True)
+            ledger.charge_plan(gaussian((joined - DAILY + 1, joined)), "newcomers", scope="week")
+            ledger.charge_plan(gaussian(None), "all", scope="week", cohort="so-far")
+            for place in range(singles):
+                one = 1 + place * 7919 % joined
+                ledger.charge_plan(gaussian((one, one)), "one", scope="week")
+            day += timedelta(days=1)
+        day -= timedelta(days=1)
+        shown = ledger.show()
+        [week] = shown["scopes"]
+        assert week["spent"]["epsilon"]["upper"] <= 1
+        assert shown["life"]["epsilon"]["upper"] > 1  # of the first, who were charged in every week
+        assert ledger.verify() == VALID
+        often = Plan(Relation.REPLACE_ONE, (Gaussian(sigma=20, cover=(1, 1), count=40),))
+        with pytest.raises(RefusedError, match="a week of the scope week"):
+            ledger.charge_plan(often, "too often", scope="week")
+    assert os.path.getsize(file) < 10**9 / 4  # noqa: PTH202 - the whole file, of which the balances are a part
+
+
+def test_a_clean_room_of_three_analysts_and_two_tables(tmp_path):
+    """Each table has its ledger; each analyst a scope of each, asks, and sees the others' charges as a sum only."""
+    urls = [f"sqlite:///{tmp_path}/{table}.db" for table in ("visits", "sales")]
+    for url in urls:
+        init(url, **TERMS, epsilon=3, delta=0, measure="pure", life_epsilon=5)
+        with Ledger.open(url) as ledger:
+            ledger.set_scope("room", 3)
+            for person in ("ada", "bo", "cy"):
+                ledger.set_scope(f"room/{person}", Fraction(3, 2), every="month")
+            ledger.grant("owner", ["arrange"], by="owner")
+            ledger.grant("steward", ["approve"], scope="room", by="owner")
+            for person in ("ada", "bo", "cy"):
+                ledger.grant(person, ["request"], scope=f"room/{person}", by="owner")
+            ledger.grant("steward", ["arrange"], by="owner")
+    for url in urls:
+        with Ledger.open(url) as ledger:
+            for person in ("ada", "bo", "cy"):
+
+                def ask(size, person=person, ledger=ledger):
+                    return ledger.charge_plan(plan(size), "a table", by=person, scope=f"room/{person}")
+
+                with pytest.raises(RefusedError, match="asks for it") as asked:
+                    ask("1")
+                ledger.approve(asked.value.charge.entry, "steward")
+                assert ask("1").entry is not None
+                with pytest.raises(RefusedError, match=f"of the scope room/{person}|the budget's"):
+                    ask("3/4")
+            with pytest.raises(RefusedError, match="ada may not charge the scope room/bo"):
+                ledger.charge_plan(plan("1/10"), "x", by="ada", scope="room/bo")
+            ledger.grant("bo", [], scope="*", by="steward")  # a leaver
+            with pytest.raises(RefusedError, match="bo may not charge"):
+                ledger.charge_plan(plan("1/10"), "x", by="bo", scope="room/bo")
+            with pytest.raises(BudgetError):
+                ledger.reset("more", by="bo")
+            approve = lambda number, ledger=ledger: ledger.approve(number, "steward")  # noqa: E731
+            assert (
+                twice("owner", approve, lambda who, one=ledger: one.reset("a quarter", by=who)).kind
+                == "reset"
+            )
+            with pytest.raises(RefusedError, match="asks for it") as asked:
+                ledger.charge_plan(plan("3/2"), "x", by="ada", scope="room/ada")
+            ledger.approve(asked.value.charge.entry, "steward")
+            ledger.charge_plan(plan("3/2"), "x", by="ada", scope="room/ada")
+            with pytest.raises(RefusedError, match="no reset lifts"):
+                ledger.charge_plan(plan("3/4"), "x", by="cy", scope="room/cy")
+            assert ledger.verify() == VALID
+        assert recounted(url)
