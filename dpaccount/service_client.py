@@ -1,8 +1,7 @@
 """A ledger that `dpaccount serve` keeps: the same requests and receipts, while data and noise stay here.
 
 The service decides, writes, and infers every theorem anew; this process draws, after the service has marked
-what it draws.  What is asked again where an answer was lost is done once: a charge has a key, a mark the name
-of its request.
+what it draws.  What is asked again is done once: a charge has a key, a mark the name of its request.
 """
 
 import json
@@ -16,12 +15,11 @@ from fractions import Fraction
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 from urllib.parse import quote, urlencode, urlsplit
 
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
-from dpaccount.ledger import entry as kinds
-from dpaccount.ledger.balances.budget import Budget, budget
+from dpaccount.ledger.balances.budget import OF_DATA, budget
 from dpaccount.ledger.balances.ranges import Ranges, joined
 from dpaccount.ledger.balances.step_functions import Cover
 from dpaccount.ledger.charging import KeyTakenError
@@ -33,14 +31,8 @@ from dpaccount.ledger.stores.rows import AGAIN_SECONDS
 from dpaccount.noise import process
 from dpaccount.plan.events import Plan
 
-if TYPE_CHECKING:
-    from dpaccount.noise.proved import Proved
-    from dpaccount.noise.receipt import Receipt
-
-TOKEN: Final = "DPACCOUNT_TOKEN"  # noqa: S105 - the name of a variable
 SECONDS: Final = 90.0  #: for which an answer is waited for: longer than the service waits for its ledger
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  #: seconds before asking again, which double
-LOCAL: Final = ("127.0.0.1", "::1", "localhost")
 HINT: Final = "use https://HOST, or http:// of this machine"
 ERRORS: Final = {"budget": BudgetError, "input": InputError, "key": KeyTakenError, "receipt": ReceiptError}
 
@@ -49,14 +41,29 @@ class RemoteLedger(Ledger):
     """A `Ledger` through a service, asked with the token of `DPACCOUNT_TOKEN`; threads may share it."""
 
     def __init__(self, url: str) -> None:
-        self._connect, token = _service(url), os.environ.get(TOKEN, "")
+        try:
+            parts, token = urlsplit(url), os.environ.get("DPACCOUNT_TOKEN", "")
+            host, port = parts.hostname, parts.port
+            if not host or "@" in parts.netloc or parts.query or parts.fragment or not url.isprintable():
+                raise ValueError
+        except ValueError:
+            raise InputError("the service's URL cannot be read, or holds a password", HINT) from None
         if not token or not token.isascii() or not token.isprintable():
-            raise InputError(f"{TOKEN} holds no token", "set it to what `dpaccount token add` printed")
-        self._path = urlsplit(url).path.rstrip("/") + "/v1/"
+            raise InputError("DPACCOUNT_TOKEN holds no token", "set it to what `dpaccount token add` printed")
+        self._connect: Callable[[], HTTPConnection] = partial(HTTPConnection, host, port, timeout=SECONDS)
+        if parts.scheme == "https":
+            tls = ssl.create_default_context()
+            self._connect = partial(HTTPSConnection, host, port, timeout=SECONDS, context=tls)
+        elif host not in ("127.0.0.1", "::1", "localhost") and os.environ.get("DPACCOUNT_INSECURE") != "1":
+            raise InputError("http:// would show the token to the network", HINT)
+        self._path = parts.path.rstrip("/") + "/v1/"
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         self._known = _Known(self._commit, bool)
         try:
-            self.budget = _budget(dict(self._get("show")["budget"]))
+            told = dict(self._get("show")["budget"])
+            life = told.pop("life_epsilon", None), told.pop("life_delta", None)
+            of_data = {name: told.pop(name, "") for name in OF_DATA}
+            self.budget = replace(budget(name=told.pop("measure"), life=life, **told), **of_data)
         except (KeyError, TypeError, ValueError):
             raise LedgerError("what answers there is no service of a ledger; give its URL") from None
 
@@ -69,8 +76,7 @@ class RemoteLedger(Ledger):
         raise LedgerError("a service does not do this; see its page, /")
 
     def _get(self, path: str, **given: object) -> Any:
-        query = urlencode({name: one for name, one in given.items() if one is not None})
-        return self._ask("GET", f"{path}?{query}" if query else path)
+        return self._ask("GET", f"{path}?{urlencode(given)}")
 
     def _post(self, path: str, *, again: bool = True, **asked: Any) -> Any:
         told = {name: one for name, one in asked.items() if one not in (None, "")}
@@ -151,14 +157,14 @@ class RemoteLedger(Ledger):
         """Return the state of this key's run; only this machine knows whether a process of it still runs."""
         told = self._get("release", key=key)
         who = told["process"].rpartition(" ")[0]  # without the request's name
-        runs = {"drawing": process.may_run(who), "lost": not process.may_run(who)} if who else {}
-        return RunState(**{**told, **runs, "process": who})
+        runs = who != process.name() and process.running(who) is not False
+        return RunState(**{**told, "process": who, **({"drawing": runs, "lost": not runs} if who else {})})
 
     def keep_release(self, charge: int | str, body: Any) -> None:
         """Store the release of a charge, before it is shown."""
         self._ask("PUT", "release", {"body": body, "key" if isinstance(charge, str) else "entry": charge})
 
-    def _receipt(self, proved: "Proved", entry: int, *, fresh: bool) -> "Receipt":
+    def _receipt(self, proved: Any, entry: int, *, fresh: bool) -> Any:
         return super()._receipt(proved, entry, fresh=True)  # the service refuses to mark what was drawn
 
     def mark(self, entry: int, draws: Cover, before: int | None = None, *_: object) -> int:
@@ -179,7 +185,7 @@ class RemoteLedger(Ledger):
             taken = which(self.open_parts(key)[1]) if parts is None else joined(parts)
             if not taken:
                 return None, []
-            path = f"reservations/{quote(key, safe='')}/{'draw' if kind == kinds.ROUNDS else kind}"
+            path = f"reservations/{quote(key, safe='')}/{kind}"
             run = f"{process.name()} {token_hex(16)}"
             try:
                 return self._post(path, parts=taken, run=run, by=by)["entry"], taken
@@ -194,25 +200,3 @@ class RemoteLedger(Ledger):
     def show(self) -> Any:
         """Return the budget, and what is spent and left."""
         return self._get("show")
-
-
-def _service(url: str) -> Callable[[], HTTPConnection]:
-    """Return what connects to a service; no message repeats what may be a password."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-        if not host or "@" in parts.netloc or parts.query or parts.fragment or not url.isprintable():
-            raise ValueError
-    except ValueError:
-        raise InputError("the service's URL cannot be read, or holds a password", HINT) from None
-    if parts.scheme == "https":
-        return partial(HTTPSConnection, host, port, timeout=SECONDS, context=ssl.create_default_context())
-    if host not in LOCAL and os.environ.get("DPACCOUNT_INSECURE") != "1":
-        raise InputError("http:// would show the token to the network", HINT)
-    return partial(HTTPConnection, host, port, timeout=SECONDS)
-
-
-def _budget(told: dict[str, str]) -> Budget:
-    of_life = told.pop("life_epsilon", None), told.pop("life_delta", None)
-    dataset, declaration, name = told.pop("dataset", ""), told.pop("declaration", ""), told.pop("measure")
-    return replace(budget(**told, name=name, life=of_life), dataset=dataset, declaration=declaration)

@@ -20,10 +20,7 @@ from dpaccount.ledger.balances.state import lineage, scope_name
 
 #: what is asked: of all scopes; only with tokens made with --arrange
 WHOLE, ARRANGING = ("arrange", "approve"), ("arrange", "scope")
-_TABLE: Final = (
-    "CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, person TEXT NOT NULL, scope TEXT, until TEXT,"
-    " arrange INTEGER NOT NULL, digest TEXT NOT NULL UNIQUE)"
-)
+_TABLE: Final = "CREATE TABLE IF NOT EXISTS tokens (id PRIMARY KEY, person, scope, until, arrange, digest)"
 
 
 class NotAllowedError(DpaccountError):

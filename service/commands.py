@@ -5,19 +5,16 @@ import signal
 import socket
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
-from audits.cli.options import File, Flag, Text, Whole, day, say, show, whole
+from audits.cli.options import File, Flag, Text, Url, Whole, day, say, show, whole
+from dpaccount.ledger.stores.place import address
 from service.access import Tokens
 
-TOKENS = Path("tokens.db")
-MOST: Final = 1000  #: connections at once; another is asked to come again
-Url = Annotated[str, Parameter(metavar="URL")]
 
-
-def serve(*, ledger: Url, port: Whole, host: Text = "127.0.0.1", tokens: File = TOKENS) -> int:
+def serve(*, ledger: Url, port: Whole, host: Text = "127.0.0.1", tokens: File = Path("tokens.db")) -> int:
     """Serve a ledger over HTTP to holders of tokens, as its only writer.
 
     Example: `dpaccount serve --ledger sqlite:///team.db --port 8080 --tokens tokens.db`
@@ -38,21 +35,20 @@ def serve(*, ledger: Url, port: Whole, host: Text = "127.0.0.1", tokens: File = 
     from service.desk import Desk
     from service.web import Service
 
+    address(ledger)  # a service of a service would not know who asks
     with listening(host, whole(port, "--port", 0, 65535) or 0) as place:
         known = Tokens(tokens)
         known.listed()  # refuses a file that is none
         desk = Desk(ledger)
         say(json.dumps({"what": "listening", "host": host, "port": place.getsockname()[1]}))
         app = Service(desk, known).application()
-        # Its own log would quote requests: the service writes a line for each.
-        limits: Any = {"limit_concurrency": MOST, "timeout_graceful_shutdown": 90, "log_level": "critical"}
+        # Its own log would quote requests.  Beyond so many connections it asks others to come again.
+        limits: Any = {"limit_concurrency": 1000, "timeout_graceful_shutdown": 90, "log_level": "critical"}
         config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, **limits)
         # It stops in order, and then raises the signal again.
         signal.signal(signal.SIGTERM, lambda *_: None)
-        try:
-            uvicorn.Server(config).run(sockets=[place])
-        finally:
-            desk.ledger.close()
+        uvicorn.Server(config).run(sockets=[place])
+        desk.ledger.close()
     return 0
 
 
@@ -86,7 +82,7 @@ def add(
     until
         Its last day (UTC), YYYY-MM-DD.
     arrange
-        It may also make scopes, cohorts, resets and forfeits.
+        It may also make scopes, cohorts, grants and resets.
     """
     name, secret = Tokens(file).add(person, scope, day(until, "--until"), arrange=arrange)
     say(f"token {name} of {person}")

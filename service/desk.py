@@ -30,13 +30,8 @@ class ServedCharge(answers.ChargeAnswer, frozen=True, kw_only=True):
     spends: list[Exact] | None
 
 
-class EntryAnswer(Struct, frozen=True):
-    """The number of an entry, null where nothing was left to do; parts of a reservation."""
-
-    entry: int | None
-    parts: Ranges | None = None
-
-
+#: the number of an entry, null where nothing was left to do; parts of a reservation
+EntryAnswer: Any = defstruct("EntryAnswer", [("entry", int | None), ("parts", Ranges | None, None)])
 #: entries, and after which to ask for more (null: these are the last)
 LogPage = defstruct("LogPage", [("entries", list[answers.LoggedEntry]), ("next", int | None)])
 Line = Annotated[str, Meta(min_length=1, max_length=1000)]
@@ -56,7 +51,7 @@ MEMBERS: Final[dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class Endpoint:
     """A kind of request: what the token must allow, the method of `Ledger`, members it needs and may have."""
 
     method: str
@@ -72,31 +67,30 @@ class Asked:
         """Return the structure of its members."""
         members: list[Any] = [(name, MEMBERS[name]) for name in self.needs.split()]
         members += [(name, Optional[MEMBERS[name]], None) for name in self.may.split()]  # noqa: UP045
-        title = "".join(word.title() for word in self.call.split("_"))
-        return defstruct(f"{title}Members", members, frozen=True, kw_only=True, forbid_unknown_fields=True)
+        return defstruct(f"asked_{self.call}", members, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 OPEN = "reservations/{key:path}"
 PLAN, THEOREM = "key scope cohort certificate dry_run", "key scope cover reads dry_run"
 RESERVE = "rounds scope dry_run"
 ASKED: Final = (
-    Asked("POST", "charges", "charge", "charge_plan", "plan purpose", PLAN, ServedCharge),
-    Asked("POST", "theorem-charges", "charge", "charge_theorem", "theorem purpose", THEOREM, ServedCharge),
-    Asked("POST", "reservations", "charge", "reserve_plan", "plan purpose key", RESERVE, ServedCharge),
-    Asked("POST", f"{OPEN}/draw", "own", "draw_parts", "parts run"),
-    Asked("POST", f"{OPEN}/return", "own", "return_parts", "parts run"),
-    Asked("GET", OPEN, "own", "open_parts"),
-    Asked("GET", "charge", "own", "paid", "", "entry key", ServedCharge),
-    Asked("POST", "marks", "own", "mark", "entry draws run", "before"),
-    Asked("GET", "release", "own", "run_state", "key", "", Any),
-    Asked("PUT", "release", "own", "keep_release", "body", "entry key"),
-    Asked("POST", "scope", "scope", "set_scope", "name epsilon", "delta every", Any),
-    Asked("POST", "cohort", "arrange", "name_cohort", "name units", "grows", Any),
-    Asked("POST", "grant", "arrange", "grant", "person may", "scope until", Any),
-    Asked("POST", "approval", "approve", "approve", "request", "approved", Any),
-    Asked("POST", "reset", "arrange", "reset", "reason", "", Any),
-    Asked("GET", "show", "read", "show", "", "", answers.LedgerAnswer),
-    Asked("GET", "log", "read", "log", "", "after", LogPage),
+    Endpoint("POST", "charges", "charge", "charge_plan", "plan purpose", PLAN, ServedCharge),
+    Endpoint("POST", "theorem-charges", "charge", "charge_theorem", "theorem purpose", THEOREM, ServedCharge),
+    Endpoint("POST", "reservations", "charge", "reserve_plan", "plan purpose key", RESERVE, ServedCharge),
+    Endpoint("POST", f"{OPEN}/rounds", "own", "draw_parts", "parts run"),
+    Endpoint("POST", f"{OPEN}/return", "own", "return_parts", "parts run"),
+    Endpoint("GET", OPEN, "own", "open_parts"),
+    Endpoint("GET", "charge", "own", "paid", "", "entry key", ServedCharge),
+    Endpoint("POST", "marks", "own", "mark", "entry draws run", "before"),
+    Endpoint("GET", "release", "own", "run_state", "key", "", Any),
+    Endpoint("PUT", "release", "own", "keep_release", "body", "entry key"),
+    Endpoint("POST", "scope", "scope", "set_scope", "name epsilon", "delta every", Any),
+    Endpoint("POST", "cohort", "arrange", "name_cohort", "name units", "grows", Any),
+    Endpoint("POST", "grant", "arrange", "grant", "person may", "scope until", Any),
+    Endpoint("POST", "approval", "approve", "approve", "request", "approved", Any),
+    Endpoint("POST", "reset", "arrange", "reset", "reason", "", Any),
+    Endpoint("GET", "show", "read", "show", "", "", answers.LedgerAnswer),
+    Endpoint("GET", "log", "read", "log", "", "after", LogPage),
 )  # fmt: skip
 
 
@@ -107,7 +101,7 @@ class Desk:
         self._url, self.ledger = url, Ledger.open(url)
         self._checker = threading.Lock()  # the checker's budget of work is one for the process
 
-    def do(self, token: Token, asked: Asked, members: Struct, **given: Any) -> Any:
+    def do(self, token: Token, asked: Endpoint, members: Struct, **given: Any) -> Any:
         """Do a request, of which some members were `given` by its path; raises as `Ledger` does, too."""
         given |= {name: one for name, one in structs.asdict(members).items() if one is not None}
         first: list[Any] = [token] if asked.what == "read" else []
@@ -126,10 +120,9 @@ class Desk:
             act: Any = getattr(self, f"_{asked.call}", None) or getattr(self.ledger, asked.call)
             done = act(*first, **given)
         except RefusedError as error:
-            if token.arrange:
-                raise
-            why = UNIT.sub("a unit", str(error.charge.reason))
-            raise RefusedError(UNIT.sub("a unit", str(error)), replace(error.charge, reason=why)) from None
+            said = str(error), str(error.charge.reason)
+            whole, why = said if token.arrange else (UNIT.sub("a unit", one) for one in said)
+            raise RefusedError(whole, replace(error.charge, reason=why)) from None
         return self._told(token, done)
 
     def _told(self, token: Token, done: Any) -> Any:
@@ -142,12 +135,12 @@ class Desk:
             return EntryAnswer(done)
         return EntryAnswer(*done) if isinstance(done, tuple) else done
 
-    def _within(self, token: Token, asked: Asked, scope: str | None) -> None:
+    def _within(self, token: Token, asked: Endpoint, scope: str | None) -> None:
         if not token.allows(asked.what, scope):
             where = "outside its scope" if scope is None else f"in the scope {scope}"
             raise NotAllowedError(403, f"the token does not allow {asked.path} {where}; ask for another")
 
-    def _own(self, token: Token, asked: Asked, given: dict[str, Any]) -> int | str:
+    def _own(self, token: Token, asked: Endpoint, given: dict[str, Any]) -> int | str:
         """Return the charge that a request is about, which the person made."""
         keyed, charge = given.pop("key", None), given.pop("entry", None)
         charge = keyed if charge is None else charge

@@ -5,34 +5,36 @@ import json
 import sys
 import time
 import traceback
-from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
+from html import escape
 from secrets import token_hex
 from typing import Any, Final
 
 import msgspec
+from msgspec.json import schema_components
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from dpaccount import __version__
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError, RuleError
 from dpaccount.exact import Amount
 from dpaccount.ledger.charging import KeyTakenError
+from dpaccount.ledger.journal import log
+from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import RefusedError
 from service.access import NotAllowedError, Token, Tokens
-from service.desk import ASKED, Asked, Desk, told
-from service.page import ErrorAnswer, openapi, page
+from service.desk import ASKED, Desk, Endpoint, ServedCharge, told
 
 MAX_BODY: Final = 8_000_000  #: bytes
 READY_SECONDS: Final = 5.0  #: after which a ledger is not ready
 BODY_SECONDS: Final = 30.0  #: for which a body is waited for
 THREADS: Final = 32  #: requests that are done at once; others wait
 Line = dict[str, object]  #: of the log
-Act = Callable[[Line, Request], Awaitable[bytes]]
 STATUS: Final[list[tuple[Any, int, str | None]]] = [
     (RefusedError, 409, "refused"),
     (BudgetError, 409, "budget"),
@@ -43,7 +45,16 @@ STATUS: Final[list[tuple[Any, int, str | None]]] = [
     (ClientDisconnect, 400, None),
     ((InputError, RuleError, msgspec.MsgspecError, RecursionError, OverflowError), 400, "input"),
 ]
+POLICY: Final = {"Content-Security-Policy": "default-src 'none'"}
 SAFE: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+class ErrorAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why not, in one sentence; `charge` is what was refused."""
+
+    error: str
+    kind: str | None = None
+    charge: ServedCharge | None = None
 
 
 class Service:
@@ -56,10 +67,8 @@ class Service:
     def application(self) -> Starlette:
         """Return what uvicorn serves."""
         document = openapi()
-        policy = {"Content-Security-Policy": "default-src 'none'"}
-        described = HTMLResponse(page(document["paths"]), headers=policy)
         routes = [
-            Route("/", described),
+            Route("/", HTMLResponse(page(document["paths"]), headers=POLICY)),
             Route("/openapi.json", JSONResponse(document)),
             Route("/health", JSONResponse({"alive": True})),
             Route("/ready", partial(_answered, "ready", self._ready)),
@@ -69,7 +78,7 @@ class Service:
             routes.append(Route(f"/v1/{one.path}", answer, methods=[one.method]))
         return Starlette(routes=routes, exception_handlers={HTTPException: _nowhere})
 
-    async def _answer(self, asked: Asked, line: Line, request: Request) -> bytes:
+    async def _answer(self, asked: Endpoint, line: Line, request: Request) -> bytes:
         run = partial(asyncio.get_running_loop().run_in_executor, self._threads)
         # Before its body is read: a stranger's is not.
         token = await run(self._tokens.of, request.headers.get("authorization", ""))
@@ -82,7 +91,7 @@ class Service:
         await asyncio.wait_for(look, READY_SECONDS)
         return b'{"ready": true}'
 
-    def _done(self, token: Token, asked: Asked, request: Request, raw: bytes, line: Line) -> bytes:
+    def _done(self, token: Token, asked: Endpoint, request: Request, raw: bytes, line: Line) -> bytes:
         if asked.method == "GET":
             members = msgspec.convert(dict(request.query_params), asked.members, strict=False)
         else:
@@ -92,7 +101,7 @@ class Service:
         return _written(done)
 
 
-async def _answered(what: str, act: Act, request: Request) -> Response:
+async def _answered(what: str, act: Any, request: Request) -> Response:
     """Return the answer or the error of a request, with its line in the log."""
     begun, moment = time.monotonic(), datetime.now(UTC).isoformat(timespec="milliseconds")
     line: Line = {"time": moment, "request": token_hex(8), "person": None, "what": what, "entry": None}
@@ -124,9 +133,8 @@ async def _body(request: Request) -> bytes:
 
 def _failed(error: Exception, line: Line, method: str) -> tuple[int, bytes]:
     """Return the status and the sentence of an error."""
-    status, kind = next(((s, k) for of, s, k in STATUS if isinstance(error, of)), (500, None))
-    if isinstance(error, NotAllowedError):
-        status, kind = error.status, "input" if error.status == 413 else None
+    otherwise = error.status if isinstance(error, NotAllowedError) else 500
+    status, kind = next(((s, k) for of, s, k in STATUS if isinstance(error, of)), (otherwise, None))
     sentence = str(error) or "the request or the ledger did not come in time"
     if status == 503 and method != "GET":
         sentence += "; if it was done nevertheless, asking again with the same key finds it"
@@ -147,3 +155,54 @@ def _written(answer: object) -> bytes:
 
 def _nowhere(_: Request, error: Any) -> Response:
     return JSONResponse({"error": "no such request; the page / describes all"}, error.status_code)
+
+
+def openapi() -> Any:
+    """Return the document: requests by the methods of `Ledger`, structures of members and answers."""
+    kinds = [ErrorAnswer, *(kind for one in ASKED for kind in (one.members, one.answer))]
+    (error, *wholes), parts = schema_components(kinds, ref_template="#/components/schemas/{name}")
+    paths: dict[str, Any] = {}
+    for one, asked, answer in zip(ASKED, wholes[::2], wholes[1::2], strict=True):
+        members = parts[asked["$ref"].rpartition("/")[2]]["properties"] if one.method == "GET" else {}
+        named = [("key", "path", {"type": "string"})] if "{" in one.path else []
+        named += [(name, "query", schema) for name, schema in members.items()]
+        says = str(getattr(Ledger, one.call, log.page).__doc__).partition("\n")[0].replace("`", "")
+        told = paths.setdefault(f"/v1/{one.path.replace(':path', '')}", {})[one.method.lower()] = {
+            "operationId": one.call,
+            "summary": says,
+            "parameters": [
+                {
+                    "name": name,
+                    "in": place,
+                    "required": place == "path" or name in one.needs,
+                    "schema": schema,
+                }
+                for name, place, schema in named
+            ],
+            "responses": {"200": _content("done", answer), "default": _content("not done", error)},
+        }
+        if one.method != "GET":
+            told["requestBody"] = {"required": True, **_content("what is asked", asked)}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "dpaccount serve", "version": __version__},
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {"schemas": parts, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
+def page(paths: Any) -> str:
+    """Return the page, of the paths of the document."""
+    lines = ["<!doctype html><html lang=en><meta charset=utf-8><title>dpaccount serve</title>"]
+    lines += ["<p>With <code>Authorization: Bearer TOKEN</code>. <a href=/openapi.json>OpenAPI</a>"]
+    for one in ASKED:
+        path = f"/v1/{one.path.replace(':path', '')}"
+        members = " ".join([*one.needs.split(), *(f"[{name}]" for name in one.may.split())])
+        says = escape(paths[path][one.method.lower()]["summary"])
+        lines += [f"<h2>{one.method} {path}</h2><p>{says}<p><code>{members}</code>"]
+    return "\n".join(lines)
+
+
+def _content(what: str, schema: Any) -> Any:
+    return {"description": what, "content": {"application/json": {"schema": schema}}}

@@ -40,7 +40,7 @@ from dpaccount.ledger.entry import ORIGIN, Entry, seal
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
 from dpaccount.ledger.requests import Charge, RefusedError, Request
-from dpaccount.ledger.stores.place import address, served
+from dpaccount.ledger.stores.place import SERVICE, address
 from dpaccount.ledger.stores.rows import MAX_CHARGES, Prefetch, Rows, again, begin
 from dpaccount.ledger.stores.store import Store, create
 from dpaccount.noise import process
@@ -53,7 +53,6 @@ if TYPE_CHECKING:  # a charge of a plan draws no noise, and imports nothing of i
     from dpaccount.proof import Theorem
 
 AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead; a crash spends at most these
-MOST_MARKS: Final = 10_000  #: that are followed to their charge; a receipt makes fewer than 400
 SERVED: Final = "dpaccount.service_client"  #: builds on this module, which so can import it by name alone
 T = TypeVar("T")
 Selection = Callable[[Ranges], Ranges]
@@ -150,11 +149,8 @@ class Ledger:
 
     @classmethod
     def open(cls, url: str) -> "Ledger":
-        """Open an existing ledger; raises `LedgerError` if it is missing, damaged or not a ledger.
-
-        That of a service, https://…, is asked with the token in the variable DPACCOUNT_TOKEN.
-        """
-        if served(url):
+        """Open an existing ledger; raises `LedgerError` if it is missing, damaged or not a ledger."""
+        if url.startswith(SERVICE):
             return import_module(SERVED).RemoteLedger(url)
         return again(lambda: cls._opened(url))
 
@@ -401,10 +397,10 @@ class Ledger:
         """Return number, person and scope of a charge or reservation, or of the charge of a mark."""
         with self._store.reading() as rows:
             entry = rows.entry(charge) if isinstance(charge, int) else rows.keyed(charge)
-            for _ in range(MOST_MARKS):
+            for _ in range(10_000):  # a receipt makes fewer than 400 marks, each about the one before
                 if entry is None or entry.kind != kinds.DRAWING:
                     break
-                entry = rows.entry(entry.about or 0)  # of the charge that it marks
+                entry = rows.entry(entry.about or 0)
             if entry is None or entry.kind not in (kinds.CHARGE, kinds.RESERVATION):
                 raise InputError(
                     f"{charge!r} is not the key of a reservation or charge", "give one, or its entry"
@@ -444,10 +440,7 @@ class Ledger:
     def mark(
         self, entry: int, draws: Cover, before: int | None = None, seen: int | None = None, run: str = ""
     ) -> int:
-        """Mark draws of a charge, undrawn up to the entry `seen`, after its mark `before`; return the mark.
-
-        `run` names who draws ("": this process): the same mark of the same run may come twice.
-        """
+        """Mark draws of a charge, undrawn up to `seen`, after its mark `before`; `run` names who draws."""
         # Only one mark can refer to the one before: another process, or a copy of this one, is refused.
         return self._commit_alone(
             lambda rows, totals: entries.marked(rows, totals.text, entry, before, seen, draws, run)

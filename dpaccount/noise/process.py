@@ -48,11 +48,6 @@ def name() -> str:
     return _name(os.getpid())
 
 
-def may_run(process: str) -> bool:
-    """Return whether the process of this `name` is another one that may still run."""
-    return bool(process) and process != name() and running(process) is not False
-
-
 def running(process: str) -> bool | None:
     """Return whether the process of this `name` still runs; None if it is of another machine or namespace."""
     machine, _, numbered = process.rpartition(" ")

@@ -176,10 +176,9 @@ def read(steps: Any) -> Theorem:
     except Rejected as why:
         raise RuleError(f"the derivation is refused: {why}") from None
     done: list[Theorem] = []
-    for written, each in zip(steps, known, strict=True):
-        premises = tuple(done[k] for k in written["from"])
-        own = each._replace(drawn=MappingProxyType(dict(each.drawn)))
-        done.append(Theorem(written["rule"], premises, written["with"], own, _SEAL))
+    for step, each in zip(steps, known, strict=True):
+        premises, own = (done[k] for k in step["from"]), each._replace(drawn=MappingProxyType({**each.drawn}))
+        done.append(Theorem(step["rule"], tuple(premises), step["with"], own, _SEAL))
     return done[-1]
 
 

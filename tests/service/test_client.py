@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from fractions import Fraction
+from functools import partial
+from http.client import HTTPConnection
 
 import numpy as np
 import pytest
@@ -276,7 +278,7 @@ def test_a_reset_whose_answer_is_lost_is_not_asked_again(served, monkeypatch):
     proxy = CuttingProxy([served.port], every=2).in_thread()  # after its request, and every other within it
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
     with closing(proxy), Ledger.open(served.url) as ledger:
-        ledger._connect, proxy.count = client._service(f"http://127.0.0.1:{proxy.port}"), 0
+        ledger._connect, proxy.count = partial(HTTPConnection, "127.0.0.1", proxy.port), 0
         with pytest.raises(LedgerError, match="see the log"):
             ledger.reset("a new study")
     assert served.ask("GET", "/v1/show")[1]["resets"] == 1

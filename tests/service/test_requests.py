@@ -18,7 +18,7 @@ from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.stores.rows import Rows
 from service import web
 from service.desk import ASKED
-from service.page import openapi
+from service.web import openapi
 from tests.dpaccount.ledger.conftest import discrete_gaussian, plan, pure, recounted
 from tests.looped import looped
 
@@ -336,14 +336,14 @@ def test_what_another_person_charged_is_theirs(served):
         ("POST", "marks", {"entry": mine, "before": marked, **mark}, 403),
         ("POST", "marks", {"entry": theirs, "before": marked, **mark}, 400),
         ("GET", "reservations/may", None, 403),
-        ("POST", "reservations/may/draw", {"parts": [[1, 1]], "run": "p"}, 403),
+        ("POST", "reservations/may/rounds", {"parts": [[1, 1]], "run": "p"}, 403),
         ("POST", "reservations/may/return", {"parts": [[1, 1]], "run": "p"}, 403),
     ):
         answer = served.ask(method, f"/v1/{path}", body, "bob")
         assert (answer[0], one_sentence(answer[1])) == (status, True), (path, body, answer)
     # but who may arrange returns what a leaver has not drawn, and draws none of it
     asked = {"parts": [[1, 1]], "run": "p"}
-    assert served.ask("POST", "/v1/reservations/may/draw", asked, "officer")[0] == 403
+    assert served.ask("POST", "/v1/reservations/may/rounds", asked, "officer")[0] == 403
     assert served.ask("POST", "/v1/reservations/may/return", asked, "officer")[0] == 200
     assert served.ask("PUT", "/v1/release", {"key": "mine", "body": {"answer": 7}})[0] == 200
     assert served.ask("GET", f"/v1/charge?entry={marked}")[0] == 400  # mine, and no charge
@@ -383,14 +383,14 @@ def test_the_same_mark_again_is_found_and_another_run_is_refused(served):
 def test_parts_are_drawn_once_and_the_same_again_is_found(served):
     served.ask("POST", "/v1/reservations", charge(key="may/1", rounds=3))
     asked = {"parts": [[1, 2]], "run": "machine 1@2 request"}
-    first = served.ask("POST", "/v1/reservations/may%2F1/draw", asked)
+    first = served.ask("POST", "/v1/reservations/may%2F1/rounds", asked)
     assert first[0] == 200
-    assert served.ask("POST", "/v1/reservations/may%2F1/draw", asked) == first
+    assert served.ask("POST", "/v1/reservations/may%2F1/rounds", asked) == first
     for path, body in (
-        ("draw", {**asked, "run": "another"}),
-        ("draw", {**asked, "parts": [[2, 3]]}),
+        ("rounds", {**asked, "run": "another"}),
+        ("rounds", {**asked, "parts": [[2, 3]]}),
         ("return", asked),
-        ("draw", {**asked, "parts": [[4, 4]]}),
+        ("rounds", {**asked, "parts": [[4, 4]]}),
     ):
         status, answer = served.ask("POST", f"/v1/reservations/may%2F1/{path}", body)
         assert (status, one_sentence(answer)) in ((409, True), (400, True)), (path, body, answer)

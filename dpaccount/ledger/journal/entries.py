@@ -220,8 +220,8 @@ def marked(
     """Mark draws of a charge, after its mark `before`; raises `ReceiptError` if another run drew."""
     about = entry if before is None else before
     found = rows.about(about, kinds.DRAWING)
-    facts = {} if found is None else facts_of(found)
-    if found is not None and run and (facts.get("process"), facts.get("draws")) == (run, list(draws)):
+    asked = {"process": run, "draws": list(draws)}
+    if found is not None and asked.items() <= facts_of(found).items():
         return found  # this very request came before
     if before is None:
         check_undrawn(rows, entry, seen)
@@ -259,7 +259,7 @@ def run_state(rows: Rows, key: int | str) -> RunState:
     if begun is None:
         return RunState(charged=True, lost=kinds.FORFEIT in check_linked(rows, charge.number)[1])
     who = str(facts_of(begun).get("process", ""))
-    drawing = process.may_run(who)
+    drawing = bool(who) and who != process.name() and process.running(who) is not False
     return RunState(charged=True, drawing=drawing, lost=not drawing, process=who)
 
 

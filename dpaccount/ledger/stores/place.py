@@ -58,6 +58,9 @@ class Address:
         return Path(os.path.realpath(self.path))
 
 
+SERVICE: Final = ("http://", "https://")  #: before the URL of a ledger that a service keeps
+
+
 @dataclass(frozen=True)
 class ServerAddress:
     """A ledger's name and connection `parameters`, which may hold a password: never show them."""
@@ -76,11 +79,6 @@ class ServerAddress:
     def path(self) -> str:
         """Return the name that answers show where a file ledger has its path."""
         return self.name
-
-
-def served(url: str) -> bool:
-    """Return whether a ledger's URL is that of a service."""
-    return url.startswith(("http://", "https://"))
 
 
 def address(url: str) -> Address | ServerAddress:
