@@ -140,7 +140,7 @@ class Desk:
             where = "outside its scope" if scope is None else f"in the scope {scope}"
             raise NotAllowedError(403, f"the token does not allow {asked.path} {where}; ask for another")
 
-    def _own(self, token: Token, asked: Endpoint, given: dict[str, Any]) -> int | str:
+    def _own(self, token: Token, asked: Endpoint, given: Any) -> int | str:
         """Return the charge that a request is about, which the person made."""
         keyed, charge = given.pop("key", None), given.pop("entry", None)
         charge = keyed if charge is None else charge
@@ -154,12 +154,13 @@ class Desk:
             raise NotAllowedError(403, f"entry {number} is another person's, who alone may use it")
         if charge not in (number, keyed):
             raise InputError(f"entry {charge} is no charge but a mark of one", "give its charge")
-        if "before" in given and self.ledger.asked_by(given["before"])[0] != number:
-            raise InputError(f"entry {given['before']} is no mark of entry {number}", "give its last one")
+        before = given.get("before")
+        if before is not None and (before == number or self.ledger.asked_by(before)[0] != number):
+            raise InputError(f"entry {before} is no mark of entry {number}", "give its last one")
         self._within(token, asked, scope)
         return charge
 
-    def _keep_release(self, charge: int | str, body: dict[str, Any]) -> int:
+    def _keep_release(self, charge: int | str, body: Any) -> int:
         if (kept := self.ledger.run_state(charge).kept) is None:
             self.ledger.keep_release(charge, body)
         elif canonical(kept) != canonical(body):  # else it is the same request again

@@ -335,6 +335,7 @@ def test_what_another_person_charged_is_theirs(served):
         ("POST", "marks", {"entry": mine, **mark}, 403),
         ("POST", "marks", {"entry": mine, "before": marked, **mark}, 403),
         ("POST", "marks", {"entry": theirs, "before": marked, **mark}, 400),
+        ("POST", "marks", {"entry": theirs, "before": theirs, **mark}, 400),
         ("GET", "reservations/may", None, 403),
         ("POST", "reservations/may/rounds", {"parts": [[1, 1]], "run": "p"}, 403),
         ("POST", "reservations/may/return", {"parts": [[1, 1]], "run": "p"}, 403),
