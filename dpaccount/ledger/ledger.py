@@ -482,7 +482,7 @@ class Ledger:
     def check_scope(self, name: str) -> None:
         """Raise `InputError` if there is no such scope."""
         if scope_name(name) not in [one["scope"] for one in self.show()["scopes"]]:
-            raise InputError(f"there is no scope {name}", "see `dpaccount ledger show`")
+            raise InputError(f"there is no scope {name}", "make it with `dpaccount ledger scope`")
 
     def name_cohort(
         self, name: str, units: list[Cover], by: str | None = None, *, grows: bool = False
