@@ -1,4 +1,4 @@
-"""Finds the packages `mechanisms`, `audits`, `bandits` and `papers`, and never in place of a project's own.
+"""Finds `mechanisms`, `audits`, `bandits`, `papers` and `service`, and never in place of a project's own.
 
 The names are common words.  A wheel therefore keeps them beside this module, in a folder that is not on
 `sys.path`, and `import dpaccount` calls `install`.  In a source tree they stand beside this file too.  Every
@@ -23,13 +23,14 @@ CORE = ("mechanisms", "audits")
 RESEARCH = (
     "bandits",
     "papers",
+    "service",
 )  #: found by entry points, as other packages are: the core does without
 NAMES = (*CORE, *RESEARCH)
 FOLDER = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 (`pathlib` costs every start 5 ms)
 
 
 class Finder:
-    """A finder on `sys.meta_path` that knows four names."""
+    """A finder on `sys.meta_path` that knows these names."""
 
     ours_win: tuple[str, ...] = ()
 
@@ -56,7 +57,7 @@ class Finder:
 
 
 def install() -> None:
-    """Let this process find the four packages."""
+    """Let this process find our packages."""
     if Finder not in sys.meta_path:
         sys.meta_path.insert(0, Finder)
 

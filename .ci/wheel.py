@@ -14,7 +14,10 @@ class Packages(BuildHookInterface):  # type: ignore[type-arg]
         if version == "standard":
             folder = "dpaccount_packages"
             build_data["force_include"] |= {
-                **{name: f"{folder}/{name}" for name in ("mechanisms", "audits", "bandits", "papers")},
+                **{
+                    name: f"{folder}/{name}"
+                    for name in ("mechanisms", "audits", "bandits", "papers", "service")
+                },
                 "dpaccount_packages.py": f"{folder}/__init__.py",
                 **{str(file): f"{folder}/{file}" for file in Path("examples").rglob("*") if shipped(file)},
             }

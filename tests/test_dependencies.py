@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-OURS = {"dpaccount", "mechanisms", "audits", "bandits", "papers", "pytest_dpaccount", "dpaccount_packages"}
+OURS = {
+    "dpaccount",
+    "mechanisms",
+    "audits",
+    "bandits",
+    "papers",
+    "service",
+    "pytest_dpaccount",
+    "dpaccount_packages",
+}
 #: Asked for and never imported: programs that the Makefile or a test starts, and plugins of pytest or mypy.
 STARTED = {
     "build": "tests/audits builds the wheel",
@@ -62,7 +71,7 @@ def asked(requirements):
 
 #: What users may leave out: asked for by an extra each, imported only where it is needed.
 OPTIONAL = (
-    "noise", "audit", "bandits", "plot", "postgres", "tables", "sql", "distributed", "remote", "frames", "all"
+    "noise", "audit", "bandits", "plot", "postgres", "service", "tables", "sql", "distributed", "remote", "frames", "all"
 )  # fmt: skip
 
 
@@ -75,6 +84,7 @@ def test_every_dependency_is_imported_and_every_import_is_one(root, project):
             "mechanisms",
             "bandits",
             "audits",
+            "service",
             "dpaccount_packages.py",
             "pytest_dpaccount.py",
         )
@@ -174,7 +184,7 @@ def test_the_locks_hold_what_is_asked_for_and_what_that_needs(root, project):
 
 
 #: Extras of the image, beside those of `make certify`; a package in a lock with its hashes.
-TEAM = ("postgres", "tables", "distributed")
+TEAM = ("postgres", "service", "tables", "distributed")
 BLOCK = r"^[\w.-]+==(?:.*\\\n)*.*\n"
 
 

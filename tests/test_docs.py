@@ -133,7 +133,10 @@ def test_commands_of_the_readme_exist(root):
         assert cli.run(words) == 0
 
 
-@looped("folder", ["dpaccount", "mechanisms", "audits", "bandits", "papers", "docs", "examples", "tests"])
+@looped(
+    "folder",
+    ["dpaccount", "mechanisms", "audits", "bandits", "papers", "service", "docs", "examples", "tests"],
+)
 def test_nothing_speaks_of_how_it_was_made(root, folder):
     for file in sorted((root / folder).rglob("*")):
         if file.suffix in (".py", ".md", ".toml", ".html") and file.name != "test_docs.py":
@@ -143,7 +146,7 @@ def test_nothing_speaks_of_how_it_was_made(root, folder):
 def test_every_file_format_is_described(root):
     said = set(re.findall(r"`(dpaccount/[a-z-]+/1)`", (root / "docs" / "formats.md").read_text()))
     used = set()
-    for folder in ("dpaccount", "mechanisms", "audits", "bandits", "papers"):
+    for folder in ("dpaccount", "mechanisms", "audits", "bandits", "papers", "service"):
         for file in (root / folder).rglob("*.py"):
             used |= set(re.findall(r"\bdpaccount/[a-z-]+/1\b", file.read_text()))
     assert used

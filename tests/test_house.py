@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-TOPS = ("dpaccount", "mechanisms", "audits", "bandits", "papers")
+TOPS = ("dpaccount", "mechanisms", "audits", "bandits", "papers", "service")
 CATALOGUES = tuple(ROOT / top for top in ("mechanisms", "bandits") if (ROOT / top).is_dir())
 CHECKER = ROOT / "dpaccount" / "checker"
 PAIRS = ROOT / "dpaccount" / "pairs"

@@ -1,4 +1,4 @@
-"""Our packages `mechanisms`, `audits`, `bandits` and `papers` stand in no project's way, and the command finds them."""
+"""Our packages `mechanisms`, `audits`, `bandits`, `papers` and `service` stand in no project's way, and the command finds them."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-NAMES = ("mechanisms", "audits", "bandits", "papers")
+NAMES = ("mechanisms", "audits", "bandits", "papers", "service")
 
 #: An editable installation that knows its packages by a finder of its own, appended as setuptools does.
 FINDER = """
@@ -177,7 +177,7 @@ print(function(*given))
     assert "no claim" in json.loads(done.stdout)[0]
 
 
-IMPORT = re.compile(r"(?:>>> )?((?:import|from) (?:dpaccount|mechanisms|audits|bandits|papers)\b.*)")
+IMPORT = re.compile(r"(?:>>> )?((?:import|from) (?:dpaccount|mechanisms|audits|bandits|papers|service)\b.*)")
 
 
 def pages():

@@ -35,7 +35,7 @@ PROOF = """
     ADD_REMOVE ANYONE Apart Approximate BoundedRange CENTRAL Choice Contribution Cover Covered Curve Gdp
     Hypothesis JOINT Judgement LOCAL Lattice Lipschitz NearGdp Numbers Persons Private Pure RELATIONS
     REPLACE_ONE Rare Refuted Renyi Rounds Shifts Split Stable Theorem View Zcdp bounded_row hypotheses
-    point releases walk write
+    point read releases walk write
 """  #: and the rules
 
 

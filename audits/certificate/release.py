@@ -39,6 +39,7 @@ from dpaccount.ledger.charging import KeyTakenError
 from dpaccount.ledger.journal.entries import RunState
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import Charge
+from dpaccount.ledger.stores.place import SERVICE
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, Receipt, rehearse
 from dpaccount.noise.samplers import Rehearsal
@@ -124,7 +125,7 @@ def find_run(release: Release, *, again: bool) -> PreparedRelease:
         if number > 1 and not again:
             number, charged = number - 1, False
             certificate = stored_certificate(release, ledger, number, latest)
-        elif not again and not charged:
+        elif not (again or charged or str(release.claim.ledger).startswith(SERVICE)):
             # Earlier versions keyed a release by its code as well: it is sought by what it says.
             certificate = _kept_under_code(release, ledger)
         return PreparedRelease(release, number, again, certificate, charged)

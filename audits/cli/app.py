@@ -136,7 +136,8 @@ def add_commands(first: str = "") -> None:
     for each, command in loaded(COMMANDS) if asked is None else [(asked, asked.load())]:
         if each.name in known:
             continue
-        group = HELP_GROUPS["Research" if each.ours else OF_OTHERS]
+        ours = "Budget" if each.package == "service" else "Research"
+        group = HELP_GROUPS[ours if each.ours else OF_OTHERS]
         try:
             if isinstance(command, App):
                 command.group = group
@@ -212,6 +213,8 @@ EXTRA = {
     "fsspec": "remote",
     "pandas": "frames",
     "polars": "frames",
+    "starlette": "service",
+    "uvicorn": "service",
 }
 
 

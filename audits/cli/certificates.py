@@ -260,7 +260,8 @@ def _says_charge(claim: "Claim", *, again: bool) -> bool:
         if isinstance(proved, str):
             say(f"{start} nothing, as nothing is proved; {left}")
             return True
-        charge = ledger.decision(proved.theorem, claim.name, proved.units, claim.scope)
+        asked = proved.theorem, claim.name, proved.units
+        charge = ledger.charge_theorem(*asked, scope=claim.scope, dry_run=True)
         say(f"{start} at most {cost_of(charge)}; {left}")
         return True
 

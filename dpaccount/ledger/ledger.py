@@ -17,6 +17,7 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from weakref import WeakValueDictionary
@@ -39,7 +40,7 @@ from dpaccount.ledger.entry import ORIGIN, Entry, seal
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import Totals
 from dpaccount.ledger.requests import Charge, RefusedError, Request
-from dpaccount.ledger.stores.place import address
+from dpaccount.ledger.stores.place import SERVICE, address
 from dpaccount.ledger.stores.rows import MAX_CHARGES, Prefetch, Rows, again, begin
 from dpaccount.ledger.stores.store import Store, create
 from dpaccount.noise import process
@@ -52,7 +53,9 @@ if TYPE_CHECKING:  # a charge of a plan draws no noise, and imports nothing of i
     from dpaccount.proof import Theorem
 
 AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead; a crash spends at most these
+SERVED: Final = "dpaccount.service_client"  #: builds on this module, which so can import it by name alone
 T = TypeVar("T")
+Selection = Callable[[Ranges], Ranges]
 Taken = tuple[int | None, Ranges]  #: the entry's number (None if no part was left), and its parts
 _UNNAMED: Final = "unnamed "  #: prefix of the random key of a charge without a key
 
@@ -116,7 +119,7 @@ class Ledger:
     def __init__(self, store: Store, origin: Entry) -> None:
         self.budget = entries.budget_of(origin)
         self._store, self._origin = store, origin
-        self._known = _Known(self._commit, self._store.place.held)
+        self._known = _Known(self._commit, lambda: self._store.place.held())  # noqa: PLW0108 - a client has none
 
     @classmethod
     def create(
@@ -147,6 +150,8 @@ class Ledger:
     @classmethod
     def open(cls, url: str) -> "Ledger":
         """Open an existing ledger; raises `LedgerError` if it is missing, damaged or not a ledger."""
+        if url.startswith(SERVICE):
+            return import_module(SERVED).RemoteLedger(url)
         return again(lambda: cls._opened(url))
 
     @classmethod
@@ -195,13 +200,24 @@ class Ledger:
         `LedgerError` for a key in use, `ReceiptError` for noise that cannot be drawn, or was.
         """
         name = _UNNAMED + token_hex(16) if key is None else key
-        request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
-        return self._receipt(*self._paid(theorem, request, name), fresh=key is None)
+        paid = self._paid(theorem, purpose, cover, name, reads=reads, scope=scope)
+        return self._receipt(*paid, fresh=key is None)
 
-    def decision(self, theorem: "Theorem", purpose: str, cover: Cover | None, scope: str | None) -> Charge:
-        """Return what `charge` would decide, with its entry's amounts; nothing is written."""
-        request = requests.of_theorem(self.budget, theorem, purpose, cover).within(scope)
-        return self._decide(request, None, dry_run=True)
+    def charge_theorem(
+        self,
+        theorem: "Theorem",
+        purpose: str,
+        cover: Cover | None = None,
+        key: str | None = None,
+        *,
+        reads: int | None = None,
+        scope: str | None = None,
+        by: str | None = None,
+        dry_run: bool = False,
+    ) -> Charge:
+        """Charge as `charge` does, without a receipt, `by` a name for the log; a `dry_run` only decides."""
+        request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
+        return self._decide(request if by is None else request.made_by(by), key, dry_run=dry_run)
 
     def charge_in_parts(
         self,
@@ -219,17 +235,16 @@ class Ledger:
         """
         with unforked():  # a fork must not inherit half an import
             from dpaccount.ledger.streamed_receipt import ResumableReceipt
-        request = requests.of_theorem(self.budget, theorem, purpose, cover).within(scope)
-        paid = self._paid(theorem, request, key)
+        paid = self._paid(theorem, purpose, cover, key, scope=scope)
         return ResumableReceipt(self._store, self._totals, *paid, after)
 
-    def _paid(self, theorem: "Theorem", request: Request, key: str) -> tuple["Proved", int]:
+    def _paid(self, theorem: "Theorem", *asked: Any, **options: Any) -> tuple["Proved", int]:
         """Charge a theorem; return it prepared for drawing, and the entry's number."""
         with unforked():  # a fork must not inherit half an import
             from dpaccount.noise.receipt import prepared
 
             proved = prepared(theorem)  # raises before the charge if noise cannot be drawn
-        return proved, self._decide(request, key, dry_run=False).entry or 0
+        return proved, self.charge_theorem(theorem, *asked, **options).entry or 0
 
     def charge_plan(
         self,
@@ -331,7 +346,7 @@ class Ledger:
     def _own(self) -> _Known:
         """Return this process's cache, which is new after a fork."""
         if self._known.process != process.identity():
-            self._known = _Known(self._commit, self._store.place.held)
+            self._known = _Known(self._commit, lambda: self._store.place.held())  # noqa: PLW0108 - as above
         return self._known
 
     def _totals(self, rows: Rows, *, anywhere: bool = False) -> Totals:
@@ -354,10 +369,10 @@ class Ledger:
 
     # -------------------------------------------------------------- releases
 
-    def run_state(self, key: str) -> entries.RunState:
-        """Return the state of this key's run (kept, charged, being drawn, lost) from one snapshot.
+    def run_state(self, key: int | str) -> entries.RunState:
+        """Return the state of a charge's run (kept, charged, being drawn, lost), in one snapshot.
 
-        Raises `LedgerError` if an entry of the run was changed in the file.
+        It is named by its entry or key.  Raises `LedgerError` if an entry of the run was changed in the file.
         """
         with self._store.reading() as rows:
             return entries.run_state(rows, key)
@@ -377,6 +392,21 @@ class Ledger:
     def release_with(self, digest: str) -> dict[str, Any] | None:
         """Return the kept release whose document has this digest; None if there is none."""
         return next((body for _, body in self.releases(digest) if body.get("digest") == digest), None)
+
+    def asked_by(self, charge: int | str) -> tuple[int, str | None, str | None]:
+        """Return number, person and scope of a charge or reservation, or of the charge of a mark."""
+        with self._store.reading() as rows:
+            entry = rows.entry(charge) if isinstance(charge, int) else rows.keyed(charge)
+            for _ in range(10_000):  # a receipt makes fewer than 400 marks, each about the one before
+                if entry is None or entry.kind != kinds.DRAWING:
+                    break
+                entry = rows.entry(entry.about or 0)
+            if entry is None or entry.kind not in (kinds.CHARGE, kinds.RESERVATION):
+                raise InputError(
+                    f"{charge!r} is not the key of a reservation or charge", "give one, or its entry"
+                )
+            facts = entries.facts_of(entry)
+        return entry.number, facts.get("by"), facts.get("scope")
 
     def paid(self, charge: int | str) -> Charge:
         """Return what an entry charged, given its number or key, with the head after it.
@@ -404,12 +434,17 @@ class Ledger:
             if draws <= marked_to:
                 return
             # The first few are marked one by one, many ahead: a crash spends what is marked and not drawn.
-            upto, seen = max(draws, min(most, draws + draws // AHEAD)), known.seen.get(entry)
-            # Only one mark can refer to the one before: another process, or a copy of this one, is refused.
-            mark = self._commit_alone(
-                lambda rows, totals: entries.marked(rows, totals.text, entry, before, seen, (draws, upto))
-            )
-            known.marks[entry] = mark.number, upto
+            upto = max(draws, min(most, draws + draws // AHEAD))
+            known.marks[entry] = self.mark(entry, (draws, upto), before, known.seen.get(entry)), upto
+
+    def mark(
+        self, entry: int, draws: Cover, before: int | None = None, seen: int | None = None, run: str = ""
+    ) -> int:
+        """Mark draws of a charge, undrawn up to `seen`, after its mark `before`; `run` names who draws."""
+        # Only one mark can refer to the one before: another process, or a copy of this one, is refused.
+        return self._commit_alone(
+            lambda rows, totals: entries.marked(rows, totals.text, entry, before, seen, draws, run)
+        ).number
 
     def keep_release(self, charge: int | str, body: dict[str, Any]) -> None:
         """Store the release `body` (JSON) of a charge, durably; call it before showing the release.
@@ -446,8 +481,8 @@ class Ledger:
 
     def check_scope(self, name: str) -> None:
         """Raise `InputError` if there is no such scope."""
-        with self._store.reading() as rows:
-            self._totals(rows).state(rows.node).existing_scope(scope_name(name))
+        if scope_name(name) not in [one["scope"] for one in self.show()["scopes"]]:
+            raise InputError(f"there is no scope {name}", "make it with `dpaccount ledger scope`")
 
     def name_cohort(
         self, name: str, units: list[Cover], by: str | None = None, *, grows: bool = False
@@ -485,7 +520,7 @@ class Ledger:
         return self._decide(request, one_line("key", key), dry_run=dry_run)
 
     def draw_parts(
-        self, key: str, parts: Ranges | None = None, *, count: int = 1, by: str | None = None
+        self, key: str, parts: Ranges | None = None, *, count: int = 1, by: str | None = None, run: str = ""
     ) -> Taken:
         """Mark parts of a reservation as drawn, durably: `parts`, or the first `count` open ones.
 
@@ -494,14 +529,16 @@ class Ledger:
         """
         if type(count) is not int or count < 1:
             raise InputError(f"{count!r} parts cannot be drawn", "ask for a whole number of at least 1")
-        return self._take(kinds.ROUNDS, key, parts, lambda left: ranges.first_of(left, count), by)
+        return self._take(kinds.ROUNDS, key, parts, lambda left: ranges.first_of(left, count), by, run)
 
-    def return_parts(self, key: str, parts: Ranges | None = None, *, by: str | None = None) -> Taken:
+    def return_parts(
+        self, key: str, parts: Ranges | None = None, *, by: str | None = None, run: str = ""
+    ) -> Taken:
         """Refund `parts` of a reservation, by default all open ones; they cannot be drawn any more.
 
         Returns entry and parts.  Raises `BudgetError` if one was drawn or returned before.
         """
-        return self._take(kinds.RETURN, key, parts, lambda left: left, by)
+        return self._take(kinds.RETURN, key, parts, lambda left: left, by, run)
 
     def open_parts(self, key: str) -> tuple[int, Ranges]:
         """Return a reservation's entry number and its open parts: neither drawn nor returned."""
@@ -599,14 +636,19 @@ class Ledger:
         )
 
     def _take(
-        self, kind: str, key: str, parts: Ranges | None, which: Callable[[Ranges], Ranges], by: str | None
+        self, kind: str, key: str, parts: Ranges | None, which: Selection, by: str | None, run: str
     ) -> Taken:
         def take(rows: Rows, totals: Totals) -> Taken:
             number, left = self._left(rows, totals, key, own=True)
             taken = which(left) if parts is None else ranges.joined(parts)
             if not taken:
                 return None, []
-            facts = {"reservation": number, "parts": taken, "process": process.name()}
+            listed = [list(one) for one in taken]  # as JSON reads them
+            facts = {"reservation": number, "parts": listed, "process": run or process.name()}
+            if run and ranges.without(left, taken) is None:
+                for one in rows.entries(number):  # perhaps this very request came before
+                    if one.kind == kind and facts.items() <= entries.facts_of(one).items():
+                        return one.number, taken
             return self._append(rows, totals, kind, facts, by).number, taken
 
         return self._commit_alone(take)

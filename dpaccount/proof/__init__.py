@@ -115,4 +115,4 @@ from .rules import (
     assume_neighbours,  # → Apart by contributions; inside the relation
     refute,  # Apart by laws → Refuted; δ(ε) of the pair is above δ
 )
-from .theorem import Hypothesis, Theorem, hypotheses, point, releases, walk, write
+from .theorem import Hypothesis, Theorem, hypotheses, point, read, releases, walk, write

@@ -164,6 +164,24 @@ def write(theorem: Theorem) -> list[dict[str, Any]]:
     return list(steps.values())
 
 
+def read(steps: Any) -> Theorem:
+    """Return the theorem that a written derivation ends in, every step inferred anew.
+
+    Raises `RuleError` with what the checker says where a step does not follow.
+    """
+    with unforked():
+        from dpaccount.checker.derivation import inferred as infer_all
+    try:
+        known = infer_all(steps)
+    except Rejected as why:
+        raise RuleError(f"the derivation is refused: {why}") from None
+    done: list[Theorem] = []
+    for step, each in zip(steps, known, strict=True):
+        premises, own = (done[k] for k in step["from"]), each._replace(drawn=MappingProxyType({**each.drawn}))
+        done.append(Theorem(step["rule"], tuple(premises), step["with"], own, _SEAL))
+    return done[-1]
+
+
 def walk(theorem: Theorem) -> Iterator[Theorem]:
     """Yield every theorem that `theorem` rests on, premises first and itself last, each once."""
     seen: set[int] = set()

@@ -7,7 +7,7 @@ each new entry is verified, one by one.  Balances that a charge reads must match
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from secrets import token_hex
@@ -135,6 +135,7 @@ class RunState:
     charged: bool = False
     drawing: bool = False
     lost: bool = False
+    process: str = field(default="", compare=False)  #: who began to draw, if no release was kept
 
 
 def stamped(facts: Mapping[str, Any], stamp: Mapping[str, str]) -> dict[str, Any]:
@@ -214,21 +215,26 @@ def forfeited(entry: int) -> ReceiptError:
 
 
 def marked(
-    rows: Rows, root: str, entry: int, before: int | None, seen: int | None, draws: tuple[int, int]
+    rows: Rows, root: str, entry: int, before: int | None, seen: int | None, draws: tuple[int, int], run: str
 ) -> Entry:
     """Mark draws of a charge, after its mark `before`; raises `ReceiptError` if another run drew."""
+    about = entry if before is None else before
+    found = rows.about(about, kinds.DRAWING)
+    asked = {"process": run, "draws": list(draws)}
+    if found is not None and asked.items() <= facts_of(found).items():
+        return found  # this very request came before
     if before is None:
         check_undrawn(rows, entry, seen)
-    elif rows.about(before, kinds.DRAWING) is not None:
+    elif found is not None:
         raise ReceiptError(f"entry {entry} is drawn by another run; make a new charge")
     # A mark is about the mark before it, and the tables allow one about each: of two runs one is refused.
-    body = as_written(mark_of(*draws, rows.stamp))
-    return rows.append(kinds.DRAWING, body, root, about=entry if before is None else before)
+    body = as_written(mark_of(*draws, rows.stamp, run))
+    return rows.append(kinds.DRAWING, body, root, about=about)
 
 
-def mark_of(first: int, last: int, stamp: Mapping[str, str]) -> dict[str, Any]:
+def mark_of(first: int, last: int, stamp: Mapping[str, str], run: str = "") -> dict[str, Any]:
     """Return the body of the entry that marks these draws."""
-    return stamped({"process": process.name(), "draws": [first, last]}, stamp)
+    return stamped({"process": run or process.name(), "draws": [first, last]}, stamp)
 
 
 def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:
@@ -239,9 +245,9 @@ def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:
     return rows.append(kinds.RELEASE, text, root, about=entry.number)
 
 
-def run_state(rows: Rows, key: str) -> RunState:
-    """Return the state of this key's run; raises `LedgerError` if an entry of it was changed."""
-    charge = rows.keyed(key)
+def run_state(rows: Rows, key: int | str) -> RunState:
+    """Return the state of the run of an entry or key; raises `LedgerError` if an entry of it was changed."""
+    charge = rows.entry(key) if isinstance(key, int) else rows.keyed(key)
     if charge is None:
         return RunState()
     kept, begun = (rows.about(charge.number, kind) for kind in (kinds.RELEASE, kinds.DRAWING))
@@ -254,7 +260,7 @@ def run_state(rows: Rows, key: str) -> RunState:
         return RunState(charged=True, lost=kinds.FORFEIT in check_linked(rows, charge.number)[1])
     who = str(facts_of(begun).get("process", ""))
     drawing = bool(who) and who != process.name() and process.running(who) is not False
-    return RunState(charged=True, drawing=drawing, lost=not drawing)
+    return RunState(charged=True, drawing=drawing, lost=not drawing, process=who)
 
 
 def check_unchanged(rows: Rows, entry: Entry) -> None:

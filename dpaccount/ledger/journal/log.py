@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from itertools import islice
 from typing import Any, Final
 
 from dpaccount.documents import csv_text
@@ -69,6 +70,7 @@ class LogFilter:
 
 
 EVERY = LogFilter()
+PAGE: Final = 1000  #: entries of a page
 
 
 def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
@@ -86,6 +88,13 @@ def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
                 line["about"] = charge_of[line["entry"]] = charge_of.get(line["about"], line["about"])
             lines += [line] if chosen.has(line) else []
         return lines
+
+
+def page(url: str, after: int) -> list[Line]:
+    """Return the lines of up to `PAGE` entries after entry `after`; a mark is about the mark before it."""
+    with closing(Store.open(url)) as store, store.reading() as rows:
+        budget = budget_of(first_entry(rows))
+        return [_line(entry, budget) for entry in islice(rows.entries(after + 1), PAGE)]
 
 
 def table(lines: Iterable[Line]) -> str:

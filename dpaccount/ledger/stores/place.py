@@ -58,6 +58,9 @@ class Address:
         return Path(os.path.realpath(self.path))
 
 
+SERVICE: Final = ("http://", "https://")  #: before the URL of a ledger that a service keeps
+
+
 @dataclass(frozen=True)
 class ServerAddress:
     """A ledger's name and connection `parameters`, which may hold a password: never show them."""

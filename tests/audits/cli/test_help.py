@@ -63,7 +63,7 @@ def imported(*words):
     """Return the modules that a command loads in a process of its own."""
     code = f"import sys; from audits.cli.app import run; assert run({list(words)}) == 0; print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    ours = ("dpaccount", "mechanisms", "audits", "bandits", "papers")
+    ours = ("dpaccount", "mechanisms", "audits", "bandits", "papers", "service")
     return {name for name in done.stderr.split() if name.partition(".")[0] in ours}
 
 

@@ -208,7 +208,7 @@ def test_advice_is_in_one_place_and_no_message_says_to_put_a_backup_back():
     root = Path(dpaccount.__file__).parents[1]
     texts = {
         file.relative_to(root): file.read_text(encoding="utf-8")
-        for package in ("dpaccount", "mechanisms", "audits", "bandits", "papers")
+        for package in ("dpaccount", "mechanisms", "audits", "bandits", "papers", "service")
         for file in (root / package).rglob("*.py")
     }
     files = [str(name) for name, text in texts.items() if re.search(r"back-?up", text, re.IGNORECASE)]

@@ -1,0 +1,102 @@
+"""Who may ask what: tokens of persons, in a file that holds no secret, and one place that decides.
+
+A secret is 256 random bits, so its SHA-256 neither needs a salt nor reveals it, and is looked up as it is.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import astuple, dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from secrets import token_hex, token_urlsafe
+from typing import Final
+
+from dpaccount.documents import OWN, sha256
+from dpaccount.errors import DpaccountError, InputError, LedgerError
+from dpaccount.ledger.balances.budget import one_line
+from dpaccount.ledger.balances.state import lineage, scope_name
+
+#: what is asked: of all scopes; only with tokens made with --arrange
+WHOLE, ARRANGING = ("arrange", "approve"), ("arrange", "scope")
+_TABLE: Final = "CREATE TABLE IF NOT EXISTS tokens (id PRIMARY KEY, person, scope, until, arrange, digest)"
+
+
+class NotAllowedError(DpaccountError):
+    """A request that is not answered, with its status."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token: whose it is, the scope that it is for (None: all), its last day (UTC), its secret's digest."""
+
+    id: str
+    person: str
+    scope: str | None
+    until: str | None
+    arrange: bool
+    digest: str
+
+    def allows(self, what: str, scope: str | None) -> bool:
+        """Return whether it may ask for `what` in a scope (None: all); rights are for the ledger to say."""
+        if what in ARRANGING and not self.arrange:
+            return False
+        return self.scope is None or (what not in WHOLE and self.scope in lineage(scope))
+
+
+class Tokens:
+    """The tokens in a file."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def add(self, person: str, scope: str | None, until: date | None, *, arrange: bool) -> tuple[str, str]:
+        """Add a token, in a new file if there is none; return its id and its secret, which nothing keeps."""
+        secret, day = f"dpa_{token_urlsafe(32)}", None if until is None else until.isoformat()
+        within = None if scope is None else scope_name(scope)
+        one = Token(token_hex(6), one_line("person", person), within, day, arrange, sha256(secret))
+        if not self._file.exists():
+            os.close(os.open(self._file, os.O_CREAT | os.O_WRONLY, OWN))
+        with self._opened("rw") as database:
+            database.execute(_TABLE)
+            database.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?)", astuple(one))
+        return one.id, secret
+
+    def revoke(self, name: str) -> None:
+        """Remove the token with this id."""
+        with self._opened("rw") as database:
+            if not database.execute("DELETE FROM tokens WHERE id = ?", (name,)).rowcount:
+                raise InputError(f"no token has the id {name!r}", "see dpaccount token list")
+
+    def listed(self) -> list[Token]:
+        """Return all tokens."""
+        with self._opened("ro") as database:
+            return [Token(*row) for row in database.execute("SELECT * FROM tokens ORDER BY person, id")]
+
+    def of(self, header: str) -> Token:
+        """Return the token of a request; raises `NotAllowedError` for none, and for one that has expired."""
+        kind, _, secret = header.partition(" ")
+        asked = (sha256(secret.encode("latin-1", "replace")),)
+        with self._opened("ro") as database:
+            found = database.execute("SELECT * FROM tokens WHERE digest = ?", asked).fetchone()
+        if kind.lower() != "bearer" or found is None:
+            raise NotAllowedError(401, "the token is unknown or revoked; give one of `dpaccount token add`")
+        token = Token(*found)
+        if token.until is not None and datetime.now(UTC).date().isoformat() > token.until:
+            raise NotAllowedError(401, f"the token ended on {token.until}; ask for another")
+        return token
+
+    @contextmanager
+    def _opened(self, mode: str) -> Iterator[sqlite3.Connection]:
+        try:
+            place = f"{self._file.absolute().as_uri()}?mode={mode}"
+            with closing(sqlite3.connect(place, uri=True)) as database, database:
+                yield database
+        except sqlite3.Error as error:
+            what = f"{self._file.name} is no file of tokens ({error}); see `dpaccount token`"
+            raise LedgerError(what) from None

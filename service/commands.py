@@ -1,0 +1,112 @@
+"""The commands `serve` and `token`."""
+
+import json
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from cyclopts import App
+
+from audits.cli.options import File, Flag, Text, Url, Whole, day, say, show, whole
+from dpaccount.ledger.stores.place import address
+from service.access import Tokens
+
+
+def serve(*, ledger: Url, port: Whole, host: Text = "127.0.0.1", tokens: File = Path("tokens.db")) -> int:
+    """Serve a ledger over HTTP to holders of tokens, as its only writer.
+
+    Example: `dpaccount serve --ledger sqlite:///team.db --port 8080 --tokens tokens.db`
+
+    Parameters
+    ----------
+    ledger
+        The ledger's URL; its password stays here.
+    port
+        The port to listen on.
+    host
+        The address to listen on; one that others reach needs a proxy with TLS in front.
+    tokens
+        The file that dpaccount token add wrote.
+    """
+    import uvicorn
+
+    from service.desk import Desk
+    from service.web import Service
+
+    address(ledger)  # a service of a service would not know who asks
+    with listening(host, whole(port, "--port", 0, 65535) or 0) as place:
+        known = Tokens(tokens)
+        known.listed()  # refuses a file that is none
+        desk = Desk(ledger)
+        say(json.dumps({"what": "listening", "host": host, "port": place.getsockname()[1]}))
+        app = Service(desk, known).application()
+        # Its own log would quote requests.  Beyond so many connections it asks others to come again.
+        limits: Any = {"limit_concurrency": 1000, "timeout_graceful_shutdown": 90, "log_level": "critical"}
+        config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, **limits)
+        # It stops in order, and then raises the signal again.
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        uvicorn.Server(config).run(sockets=[place])
+        desk.ledger.close()
+    return 0
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens there; answers over its connections are not held back for more to send."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    place = socket.create_server((host, port), family=family, backlog=2048)
+    place.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return place
+
+
+token = App(name="token", help="Tokens of persons for dpaccount serve.")
+
+
+@token.command
+def add(
+    file: File, person: Text, *, scope: Text | None = None, until: Text | None = None, arrange: Flag = False
+) -> int:
+    """Make a token and print its secret, once: only a digest is kept.
+
+    Example: `dpaccount token add tokens.db ada --scope team/ada --until 2026-12-31`
+
+    Parameters
+    ----------
+    file
+        The file of tokens, created if there is none.
+    person
+        Whose it is: the ledger's entries will say so.
+    scope
+        The scope that it may name, and those below (default: all).
+    until
+        Its last day (UTC), YYYY-MM-DD.
+    arrange
+        It may also make scopes, cohorts, grants and resets.
+    """
+    name, secret = Tokens(file).add(person, scope, day(until, "--until"), arrange=arrange)
+    say(f"token {name} of {person}")
+    sys.stdout.write(f"{secret}\n")
+    return 0
+
+
+@token.command
+def revoke(file: File, name: Text) -> int:
+    """Remove a token: the next request with it is refused.
+
+    Example: `dpaccount token revoke tokens.db 5f0c6a1b2d3e`
+    """
+    Tokens(file).revoke(name)
+    return 0
+
+
+@token.command(name="list")
+def list_tokens(file: File) -> int:
+    """Print the tokens, without secrets, as lines of JSON.
+
+    Example: `dpaccount token list tokens.db`
+    """
+    for one in Tokens(file).listed():
+        told = {name: value for name, value in vars(one).items() if name != "digest"}
+        show({**told, "arrange": bool(one.arrange)}, as_json=True, person=str)
+    return 0

@@ -1,0 +1,190 @@
+"""What may be asked of the service: methods of `Ledger`, whose parameters are the members of requests."""
+
+import re
+import threading
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any, Final, Optional
+
+from msgspec import UNSET, Meta, Raw, Struct, defstruct, structs
+
+from dpaccount import proof
+from dpaccount.documents import canonical, parse_json
+from dpaccount.errors import InputError
+from dpaccount.ledger.charging import KeyTakenError
+from dpaccount.ledger.journal import log
+from dpaccount.ledger.ledger import Ledger
+from dpaccount.ledger.requests import Charge, RefusedError
+from dpaccount.plan.plan_file import read_plan
+from dpaccount.schemas import ledgers as answers
+from dpaccount.schemas.fields import BoundEnds, Digest, Exact, Positive
+from dpaccount.schemas.ledgers import Ranges
+from service.access import NotAllowedError, Token
+
+UNIT: Final = re.compile(r"\bunit \d+")  #: in a refusal: what one unit has spent is for who may arrange
+
+
+class ServedCharge(answers.ChargeAnswer, frozen=True, kw_only=True):
+    """A decided charge; `spends` are the exact amounts at its worst unit."""
+
+    spends: list[Exact] | None
+
+
+#: the number of an entry, null where nothing was left to do; parts of a reservation
+EntryAnswer: Any = defstruct("EntryAnswer", [("entry", int | None), ("parts", Ranges | None, None)])
+#: entries, and after which to ask for more (null: these are the last)
+LogPage = defstruct("LogPage", [("entries", list[answers.LoggedEntry]), ("next", int | None)])
+Line = Annotated[str, Meta(min_length=1, max_length=1000)]
+Events = Annotated[Raw, Meta(description="A plan, as `dpaccount schema events` says.")]  # read exactly
+Proof = Annotated[list[Any], Meta(description="A derivation, as certificates hold it: it is inferred anew.")]
+#: what the members of requests are, by name: parameters of `Ledger`'s methods
+MEMBERS: Final[dict[str, Any]] = {
+    **dict.fromkeys(("cohort", "every", "key", "name", "person", "purpose", "reason", "run", "scope"), Line),
+    **dict.fromkeys(("before", "entry", "request", "rounds", "reads"), Positive),
+    **dict.fromkeys(("cover", "draws"), tuple[Positive, Positive]),
+    **dict.fromkeys(("parts", "units"), Ranges),
+    **dict.fromkeys(("delta", "epsilon"), Exact),
+    **dict.fromkeys(("approved", "dry_run", "grows"), bool),
+    **{"after": int, "body": dict[str, Any], "certificate": tuple[Digest, Exact], "theorem": Proof},
+    **{"may": list[Line], "plan": Events, "until": str},
+}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A kind of request: what the token must allow, the method of `Ledger`, members it needs and may have."""
+
+    method: str
+    path: str
+    what: str
+    call: str
+    needs: str = ""
+    may: str = ""
+    answer: Any = EntryAnswer
+
+    @cached_property
+    def members(self) -> type[Struct]:
+        """Return the structure of its members."""
+        members: list[Any] = [(name, MEMBERS[name]) for name in self.needs.split()]
+        members += [(name, Optional[MEMBERS[name]], None) for name in self.may.split()]  # noqa: UP045
+        return defstruct(f"asked_{self.call}", members, frozen=True, kw_only=True, forbid_unknown_fields=True)
+
+
+OPEN = "reservations/{key:path}"
+PLAN, THEOREM = "key scope cohort certificate dry_run", "key scope cover reads dry_run"
+RESERVE = "rounds scope dry_run"
+ASKED: Final = (
+    Endpoint("POST", "charges", "charge", "charge_plan", "plan purpose", PLAN, ServedCharge),
+    Endpoint("POST", "theorem-charges", "charge", "charge_theorem", "theorem purpose", THEOREM, ServedCharge),
+    Endpoint("POST", "reservations", "charge", "reserve_plan", "plan purpose key", RESERVE, ServedCharge),
+    Endpoint("POST", f"{OPEN}/rounds", "own", "draw_parts", "parts run"),
+    Endpoint("POST", f"{OPEN}/return", "own", "return_parts", "parts run"),
+    Endpoint("GET", OPEN, "own", "open_parts"),
+    Endpoint("GET", "charge", "own", "paid", "", "entry key", ServedCharge),
+    Endpoint("POST", "marks", "own", "mark", "entry draws run", "before"),
+    Endpoint("GET", "release", "own", "run_state", "key", "", Any),
+    Endpoint("PUT", "release", "own", "keep_release", "body", "entry key"),
+    Endpoint("POST", "scope", "scope", "set_scope", "name epsilon", "delta every", Any),
+    Endpoint("POST", "cohort", "arrange", "name_cohort", "name units", "grows", Any),
+    Endpoint("POST", "grant", "arrange", "grant", "person may", "scope until", Any),
+    Endpoint("POST", "approval", "approve", "approve", "request", "approved", Any),
+    Endpoint("POST", "reset", "arrange", "reset", "reason", "", Any),
+    Endpoint("GET", "show", "read", "show", "", "", answers.LedgerAnswer),
+    Endpoint("GET", "log", "read", "log", "", "after", LogPage),
+)  # fmt: skip
+
+
+class Desk:
+    """Does requests of persons on one ledger."""
+
+    def __init__(self, url: str) -> None:
+        self._url, self.ledger = url, Ledger.open(url)
+        self._checker = threading.Lock()  # the checker's budget of work is one for the process
+
+    def do(self, token: Token, asked: Endpoint, members: Struct, **given: Any) -> Any:
+        """Do a request, of which some members were `given` by its path; raises as `Ledger` does, too."""
+        given |= {name: one for name, one in structs.asdict(members).items() if one is not None}
+        first: list[Any] = [token] if asked.what == "read" else []
+        if asked.what == "own":
+            first = [self._own(token, asked, given)]
+        elif not first:
+            self._within(token, asked, given.get("name" if asked.what == "scope" else "scope"))
+        if "plan" in given:
+            given["plan"] = read_plan(parse_json(bytes(given["plan"]), "plan"))
+        if "theorem" in given:
+            with self._checker:
+                given["theorem"] = proof.read(given["theorem"])
+        if asked.method == "POST" and asked.call != "mark":  # a mark is its charge's
+            given["by"] = token.person
+        try:
+            act: Any = getattr(self, f"_{asked.call}", None) or getattr(self.ledger, asked.call)
+            done = act(*first, **given)
+        except RefusedError as error:
+            said = str(error), str(error.charge.reason)
+            whole, why = said if token.arrange else (UNIT.sub("a unit", one) for one in said)
+            raise RefusedError(whole, replace(error.charge, reason=why)) from None
+        return self._told(token, done)
+
+    def _told(self, token: Token, done: Any) -> Any:
+        """Return what a method of `Ledger` returned as it is answered."""
+        if isinstance(done, Charge):
+            if done.known and self.ledger.asked_by(done.entry or 0)[1] != token.person:
+                raise KeyTakenError(f"somebody else has the key of entry {done.entry}; use a new key")
+            return told(done)
+        if isinstance(done, int):
+            return EntryAnswer(done)
+        return EntryAnswer(*done) if isinstance(done, tuple) else done
+
+    def _within(self, token: Token, asked: Endpoint, scope: str | None) -> None:
+        if not token.allows(asked.what, scope):
+            where = "outside its scope" if scope is None else f"in the scope {scope}"
+            raise NotAllowedError(403, f"the token does not allow {asked.path} {where}; ask for another")
+
+    def _own(self, token: Token, asked: Endpoint, given: Any) -> int | str:
+        """Return the charge that a request is about, which the person made."""
+        keyed, charge = given.pop("key", None), given.pop("entry", None)
+        charge = keyed if charge is None else charge
+        if charge is None:
+            raise InputError("no charge is named", "give its entry or its key")
+        if asked.call == "run_state" and not self.ledger.run_state(charge).charged:
+            return charge
+        number, by, scope = self.ledger.asked_by(charge)
+        # Who may arrange returns what people who left did not draw.
+        if by != token.person and not (token.arrange and asked.call in ("open_parts", "return_parts")):
+            raise NotAllowedError(403, f"entry {number} is another person's, who alone may use it")
+        if charge not in (number, keyed):
+            raise InputError(f"entry {charge} is no charge but a mark of one", "give its charge")
+        before = given.get("before")
+        if before is not None and (before == number or self.ledger.asked_by(before)[0] != number):
+            raise InputError(f"entry {before} is no mark of entry {number}", "give its last one")
+        self._within(token, asked, scope)
+        return charge
+
+    def _keep_release(self, charge: int | str, body: Any) -> int:
+        if (kept := self.ledger.run_state(charge).kept) is None:
+            self.ledger.keep_release(charge, body)
+        elif canonical(kept) != canonical(body):  # else it is the same request again
+            raise NotAllowedError(409, f"{charge!r} has its release already, another one")
+        return self.ledger.asked_by(charge)[0]
+
+    def _show(self, token: Token) -> Any:
+        shown = self.ledger.show()
+        shown["scopes"] = [one for one in shown["scopes"] if token.allows("read", one["scope"])]
+        for name in {"people", "requests"} & shown.keys() if token.scope else ():  # nothing of others
+            shown[name] = [one for one in shown[name] if token.person in (one.get("person"), one.get("by"))]
+        return shown
+
+    def _log(self, token: Token, after: int = -1) -> Any:
+        lines = log.page(self._url, after)
+        seen = [one for one in lines if token.allows("read", one["scope"])]
+        if not token.arrange:
+            seen = [{**one, "reason": one["reason"] and UNIT.sub("a unit", one["reason"])} for one in seen]
+        return {"entries": seen, "next": lines[-1]["entry"] if len(lines) == log.PAGE else None}
+
+
+def told(charge: Charge) -> ServedCharge:
+    """Return a decided charge as it is answered."""
+    ends = BoundEnds(**charge.epsilon.as_amount())  # type: ignore[arg-type] # an upper end is always there
+    facts = charge.reason is None, charge.entry, charge.head, ends, charge.known, charge.reason
+    spends = None if charge.spends is None else list(map(str, charge.spends))
+    return ServedCharge(*facts, charge.certificate or UNSET, spends=spends)

@@ -1,0 +1,208 @@
+"""The service over HTTP: bounded bodies, times and threads, JSON answers, a line of log for each request."""
+
+import asyncio
+import json
+import sys
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
+from html import escape
+from secrets import token_hex
+from typing import Any, Final
+
+import msgspec
+from msgspec.json import schema_components
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from dpaccount import __version__
+from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError, RuleError
+from dpaccount.exact import Amount
+from dpaccount.ledger.charging import KeyTakenError
+from dpaccount.ledger.journal import log
+from dpaccount.ledger.ledger import Ledger
+from dpaccount.ledger.requests import RefusedError
+from service.access import NotAllowedError, Token, Tokens
+from service.desk import ASKED, Desk, Endpoint, ServedCharge, told
+
+MAX_BODY: Final = 8_000_000  #: bytes
+READY_SECONDS: Final = 5.0  #: after which a ledger is not ready
+BODY_SECONDS: Final = 30.0  #: for which a body is waited for
+THREADS: Final = 32  #: requests that are done at once; others wait
+Line = dict[str, object]  #: of the log
+STATUS: Final[list[tuple[Any, int, str | None]]] = [
+    (RefusedError, 409, "refused"),
+    (BudgetError, 409, "budget"),
+    (KeyTakenError, 409, "key"),
+    (ReceiptError, 409, "receipt"),
+    (LedgerError, 503, "ledger"),
+    (TimeoutError, 503, None),
+    (ClientDisconnect, 400, None),
+    ((InputError, RuleError, msgspec.MsgspecError, RecursionError, OverflowError), 400, "input"),
+]
+POLICY: Final = {"Content-Security-Policy": "default-src 'none'"}
+SAFE: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+class ErrorAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why not, in one sentence; `charge` is what was refused."""
+
+    error: str
+    kind: str | None = None
+    charge: ServedCharge | None = None
+
+
+class Service:
+    """Answers requests, each logged on standard error: who asked what, and never a token, key or body."""
+
+    def __init__(self, desk: Desk, tokens: Tokens) -> None:
+        self._desk, self._tokens = desk, tokens
+        self._threads, self._probe = ThreadPoolExecutor(THREADS), ThreadPoolExecutor(1)
+
+    def application(self) -> Starlette:
+        """Return what uvicorn serves."""
+        document = openapi()
+        routes = [
+            Route("/", HTMLResponse(page(document["paths"]), headers=POLICY)),
+            Route("/openapi.json", JSONResponse(document)),
+            Route("/health", JSONResponse({"alive": True})),
+            Route("/ready", partial(_answered, "ready", self._ready)),
+        ]
+        for one in ASKED:
+            answer = partial(_answered, one.call, partial(self._answer, one))
+            routes.append(Route(f"/v1/{one.path}", answer, methods=[one.method]))
+        return Starlette(routes=routes, exception_handlers={HTTPException: _nowhere})
+
+    async def _answer(self, asked: Endpoint, line: Line, request: Request) -> bytes:
+        run = partial(asyncio.get_running_loop().run_in_executor, self._threads)
+        # Before its body is read: a stranger's is not.
+        token = await run(self._tokens.of, request.headers.get("authorization", ""))
+        line["person"] = token.person
+        return await run(self._done, token, asked, request, await _body(request), line)
+
+    async def _ready(self, _line: Line, _: Request) -> bytes:
+        # Apart from requests: a ledger that is away is waited for, and probes would take all threads.
+        look = asyncio.get_running_loop().run_in_executor(self._probe, self._desk.ledger.run_state, "")
+        await asyncio.wait_for(look, READY_SECONDS)
+        return b'{"ready": true}'
+
+    def _done(self, token: Token, asked: Endpoint, request: Request, raw: bytes, line: Line) -> bytes:
+        if asked.method == "GET":
+            members = msgspec.convert(dict(request.query_params), asked.members, strict=False)
+        else:
+            members = msgspec.json.decode(raw, type=asked.members)
+        done = self._desk.do(token, asked, members, **request.path_params)
+        line["entry"] = getattr(done, "entry", None)
+        return _written(done)
+
+
+async def _answered(what: str, act: Any, request: Request) -> Response:
+    """Return the answer or the error of a request, with its line in the log."""
+    begun, moment = time.monotonic(), datetime.now(UTC).isoformat(timespec="milliseconds")
+    line: Line = {"time": moment, "request": token_hex(8), "person": None, "what": what, "entry": None}
+    try:
+        status, body = 200, await act(line, request)
+    except Exception as error:
+        status, body = _failed(error, line, request.method)
+    line |= {"status": status, "ms": round(1000 * (time.monotonic() - begun), 1)}
+    sys.stderr.write(f"{json.dumps(line)}\n")
+    headers = {**SAFE, "X-Request-Id": str(line["request"])}
+    if status in (401, 413, 503):  # the body was not read to its end, and may have none
+        headers |= {"Connection": "close", "WWW-Authenticate": "Bearer"}
+    return Response(body, status, headers, "application/json")
+
+
+async def _body(request: Request) -> bytes:
+    """Return the body; raises `NotAllowedError` for one that is too large, before more than that is held."""
+    body, stated = bytearray(), request.headers.get("content-length", "")
+    large = NotAllowedError(413, f"the body has more than {MAX_BODY} bytes; ask for less at once")
+    if stated.isdecimal() and int(stated) > MAX_BODY:
+        raise large
+    async with asyncio.timeout(BODY_SECONDS):
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY:
+                raise large
+    return bytes(body)
+
+
+def _failed(error: Exception, line: Line, method: str) -> tuple[int, bytes]:
+    """Return the status and the sentence of an error."""
+    otherwise = error.status if isinstance(error, NotAllowedError) else 500
+    status, kind = next(((s, k) for of, s, k in STATUS if isinstance(error, of)), (otherwise, None))
+    sentence = str(error) or "the request or the ledger did not come in time"
+    if status == 503 and method != "GET":
+        sentence += "; if it was done nevertheless, asking again with the same key finds it"
+    elif status == 500:
+        # Its own text may quote data.
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        line["error"] = f"{type(error).__name__} in line {last.lineno} of {last.name}"
+        sentence = f"something unexpected happened; request {line['request']} is in the log for its reader"
+    charge = told(error.charge) if isinstance(error, RefusedError) else None
+    line["entry"] = charge and charge.entry
+    return status, _written(ErrorAnswer(sentence, kind, charge))
+
+
+def _written(answer: object) -> bytes:
+    builtins = msgspec.to_builtins(answer, builtin_types=(Amount,))  # whose text is a decimal
+    return json.dumps(builtins, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _nowhere(_: Request, error: Any) -> Response:
+    return JSONResponse({"error": "no such request; the page / describes all"}, error.status_code)
+
+
+def openapi() -> Any:
+    """Return the document: requests by the methods of `Ledger`, structures of members and answers."""
+    kinds = [ErrorAnswer, *(kind for one in ASKED for kind in (one.members, one.answer))]
+    (error, *wholes), parts = schema_components(kinds, ref_template="#/components/schemas/{name}")
+    paths: dict[str, Any] = {}
+    for one, asked, answer in zip(ASKED, wholes[::2], wholes[1::2], strict=True):
+        members = parts[asked["$ref"].rpartition("/")[2]]["properties"] if one.method == "GET" else {}
+        named = [("key", "path", {"type": "string"})] if "{" in one.path else []
+        named += [(name, "query", schema) for name, schema in members.items()]
+        says = str(getattr(Ledger, one.call, log.page).__doc__).partition("\n")[0].replace("`", "")
+        told = paths.setdefault(f"/v1/{one.path.replace(':path', '')}", {})[one.method.lower()] = {
+            "operationId": one.call,
+            "summary": says,
+            "parameters": [
+                {
+                    "name": name,
+                    "in": place,
+                    "required": place == "path" or name in one.needs,
+                    "schema": schema,
+                }
+                for name, place, schema in named
+            ],
+            "responses": {"200": _content("done", answer), "default": _content("not done", error)},
+        }
+        if one.method != "GET":
+            told["requestBody"] = {"required": True, **_content("what is asked", asked)}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "dpaccount serve", "version": __version__},
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {"schemas": parts, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
+def page(paths: Any) -> str:
+    """Return the page, of the paths of the document."""
+    lines = ["<!doctype html><html lang=en><meta charset=utf-8><title>dpaccount serve</title>"]
+    lines += ["<p>With <code>Authorization: Bearer TOKEN</code>. <a href=/openapi.json>OpenAPI</a>"]
+    for one in ASKED:
+        path = f"/v1/{one.path.replace(':path', '')}"
+        members = " ".join([*one.needs.split(), *(f"[{name}]" for name in one.may.split())])
+        says = escape(paths[path][one.method.lower()]["summary"])
+        lines += [f"<h2>{one.method} {path}</h2><p>{says}<p><code>{members}</code>"]
+    return "\n".join(lines)
+
+
+def _content(what: str, schema: Any) -> Any:
+    return {"description": what, "content": {"application/json": {"schema": schema}}}

@@ -1,0 +1,38 @@
+"""docs/service.md and the threat model are true of the service."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from service.web import MAX_BODY
+
+
+def test_the_commands_of_the_page_run(root, dpaccount):
+    page = (root / "docs" / "service.md").read_text()
+    assert len(page.split()) <= 500
+    assert f"above {MAX_BODY // 10**6} MB" in page
+    (block,) = [each for each in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "serve" in each]
+    commands = [line.partition("  #")[0].split()[1:] for line in block.splitlines()]
+    assert [words[0] for words in commands] == ["token"] * 4 + ["serve"]
+    assert [dpaccount(*words)[0] for words in commands[:3]] == [0, 0, 0]
+    assert dpaccount(*commands[3])[0] == 2  # no token of the reader's has that id
+    code, _, err = dpaccount(*commands[4])
+    assert (code, "clinic.db does not exist" in err) == (2, True)
+
+
+def test_every_risk_of_the_list_names_a_test_that_there_is(root):
+    section = (root / "docs" / "threat-model.md").read_text().partition("OWASP")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (\d+) .*\| `(test_\w+)` \|$", section, re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 11))
+    texts = "".join(file.read_text() for file in (root / "tests" / "service").glob("test_*.py"))
+    assert [name for _, name in rows if f"def {name}(" not in texts] == []
+
+
+@pytest.mark.slow
+def test_the_service_is_not_imported_by_other_commands(tmp_path):
+    code = "import sys; from audits.cli.app import run; assert run(['list']) == 0; print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stderr.split()}
+    assert loaded & {"service", "starlette", "uvicorn", "anyio"} == set()
