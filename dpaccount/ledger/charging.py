@@ -232,7 +232,7 @@ class ToCharge:
             facts = [request.facts for request, _ in self.requests]
             scopes = {f"scope {name}" for one in facts for name in lineage(one.get("scope"))}
             cohorts = {f"cohort {one['cohort']}" for one in facts if "cohort" in one}
-            nodes |= rows_of({"period", "year", "people", *scopes, *cohorts})
+            nodes |= rows_of({"period", "year", "rights", *scopes, *cohorts})
         return nodes
 
     def fails(self, error: Exception) -> None:

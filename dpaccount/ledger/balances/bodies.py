@@ -420,11 +420,11 @@ class GrantBody(Body, frozen=True, kw_only=True):
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Change what the person may do."""
         serves = self.role if self.by not in (None, self.role) else None  # it names others: a service's role
-        before = rights.people(state) or records.People([], serves or "")
+        before = rights.people(state) or records.Rights([], serves or "")
         after = structs.replace(before, grants=self.grants(state))
         if len(after.arrangers) < min(2, max(1, len(before.arrangers))):
             raise BudgetError("a ledger with rights has two people who may arrange; name another one first")
-        state.register.put("people", structs.replace(after, latest=self.time[:10]))
+        state.register.put("rights", structs.replace(after, latest=self.time[:10]))
         # Who comes back must not find an approval of before.
         for name, one in list(state.register.items()):
             if isinstance(one, records.Asked) and one.by == self.person and not self.may:

@@ -20,15 +20,15 @@ from msgspec import structs
 from dpaccount.documents import digest
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import one_line
-from dpaccount.ledger.balances.state import Grant, People, State, lineage
+from dpaccount.ledger.balances.state import Grant, Rights, State, lineage
 
 MAY: Final = ("charge", "request", "approve", "arrange")
 EVERYWHERE: Final = "*"  #: the scope of a revocation of all grants
 
 
-def people(state: State) -> People | None:
+def people(state: State) -> Rights | None:
     """Return who may arrange; None of a ledger without rights."""
-    found: People | None = state.register.get("people")
+    found: Rights | None = state.register.get("rights")
     return found
 
 
@@ -68,7 +68,7 @@ def acting(state: State, by: str | None, role: str | None, time: str) -> str | N
             f"the role {role} cannot act for {person}", "connect as that person, or ask the service"
         )
     if time[:10] > known.latest:
-        state.register.put("people", structs.replace(known, latest=time[:10]))
+        state.register.put("rights", structs.replace(known, latest=time[:10]))
     return person
 
 

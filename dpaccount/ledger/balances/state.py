@@ -38,7 +38,7 @@ FAN: Final = 32  #: groups, and buckets of each
 PERIOD, YEAR, SCOPES = 1, 2, 3  #: areas of trees; area 0 is the register, areas from 3 on are scopes
 MOST_AREAS: Final = 2**20  #: including the trees of the period and the year
 _NAME: Final = re.compile(
-    "period|year|scopes|people|reservation [1-9][0-9]{0,17}|(scope|cohort) [a-z0-9._/-]+|asked [0-9a-f]{64}"
+    "period|year|scopes|rights|reservation [1-9][0-9]{0,17}|(scope|cohort) [a-z0-9._/-]+|asked [0-9a-f]{64}"
 )
 _LIFE: Final = "the life cap's {}, which no reset lifts"
 _NONE: Final = [""] * FAN  #: the digests of a row that is not there
@@ -125,7 +125,7 @@ class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return same and (not other.until or (bool(self.until) and self.until <= other.until))
 
 
-class People(Record, frozen=True):
+class Rights(Record, frozen=True):
     """What people may do, and the server's role that may name people as authors of entries."""
 
     grants: list[Grant]
@@ -154,7 +154,7 @@ class Year(Record, frozen=True):
     root: str | None
 
 
-_Bucket = dict[str, Asked | Cohort | People | Period | Reservation | Scope | Scopes | Year]
+_Bucket = dict[str, Asked | Cohort | Rights | Period | Reservation | Scope | Scopes | Year]
 
 
 class Nodes(Protocol):

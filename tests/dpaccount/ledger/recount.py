@@ -435,7 +435,7 @@ class Books:
             check(year["year"] == self.label and (year["root"] is None) == self.whole_life, "year")
             if year["root"] is not None:
                 self._same(2, year["root"], nodes, self.year, seen)
-        people = {"latest": "", **stored.pop("people", {"grants": [], "writer": ""})}
+        people = {"latest": "", **stored.pop("rights", {"grants": [], "writer": ""})}
         check(
             (people["writer"], people["latest"]) == (self.writer, self.latest),
             "who writes, and the latest day",
