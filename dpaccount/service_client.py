@@ -29,6 +29,7 @@ from dpaccount.ledger.ledger import Ledger, Selection, Taken, _Known
 from dpaccount.ledger.requests import Charge, RefusedError
 from dpaccount.ledger.stores.rows import AGAIN_SECONDS
 from dpaccount.noise import process
+from dpaccount.noise.receipt import prepared
 from dpaccount.plan.events import Plan
 
 SECONDS: Final = 90.0  #: for which an answer is waited for: longer than the service waits for its ledger
@@ -164,8 +165,10 @@ class RemoteLedger(Ledger):
         """Store the release of a charge, before it is shown."""
         self._ask("PUT", "release", {"body": body, "key" if isinstance(charge, str) else "entry": charge})
 
-    def _receipt(self, proved: Any, entry: int, *, fresh: bool) -> Any:
-        return super()._receipt(proved, entry, fresh=True)  # the service refuses to mark what was drawn
+    def charge(self, theorem: Any, *asked: Any, **more: Any) -> Any:
+        """Charge what `theorem` proves; return the receipt for its noise, which is drawn here."""
+        proved = prepared(theorem)  # raises before the charge if noise cannot be drawn
+        return self._receipt(proved, self.charge_theorem(theorem, *asked, **more).entry or 0, fresh=True)
 
     def mark(self, entry: int, draws: Cover, before: int | None = None, *_: object) -> int:
         """Have draws of a charge marked."""

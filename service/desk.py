@@ -131,8 +131,7 @@ class Desk:
             if done.known and self.ledger.asked_by(done.entry or 0)[1] != token.person:
                 raise KeyTakenError(f"somebody else has the key of entry {done.entry}; use a new key")
             return told(done)
-        if isinstance(done, int):
-            return EntryAnswer(done)
+        done = (done,) if isinstance(done, int) else done
         return EntryAnswer(*done) if isinstance(done, tuple) else done
 
     def _within(self, token: Token, asked: Endpoint, scope: str | None) -> None:

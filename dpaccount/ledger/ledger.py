@@ -200,8 +200,8 @@ class Ledger:
         `LedgerError` for a key in use, `ReceiptError` for noise that cannot be drawn, or was.
         """
         name = _UNNAMED + token_hex(16) if key is None else key
-        paid = self._paid(theorem, purpose, cover, name, reads=reads, scope=scope)
-        return self._receipt(*paid, fresh=key is None)
+        request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
+        return self._receipt(*self._paid(theorem, request, name), fresh=key is None)
 
     def charge_theorem(
         self,
@@ -235,16 +235,16 @@ class Ledger:
         """
         with unforked():  # a fork must not inherit half an import
             from dpaccount.ledger.streamed_receipt import ResumableReceipt
-        paid = self._paid(theorem, purpose, cover, key, scope=scope)
-        return ResumableReceipt(self._store, self._totals, *paid, after)
+        request = requests.of_theorem(self.budget, theorem, purpose, cover).within(scope)
+        return ResumableReceipt(self._store, self._totals, *self._paid(theorem, request, key), after)
 
-    def _paid(self, theorem: "Theorem", *asked: Any, **options: Any) -> tuple["Proved", int]:
+    def _paid(self, theorem: "Theorem", request: Request, key: str) -> tuple["Proved", int]:
         """Charge a theorem; return it prepared for drawing, and the entry's number."""
         with unforked():  # a fork must not inherit half an import
             from dpaccount.noise.receipt import prepared
 
             proved = prepared(theorem)  # raises before the charge if noise cannot be drawn
-        return proved, self.charge_theorem(theorem, *asked, **options).entry or 0
+        return proved, self._decide(request, key, dry_run=False).entry or 0
 
     def charge_plan(
         self,
