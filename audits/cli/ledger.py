@@ -37,7 +37,7 @@ from audits.cli.options import (
 )
 from dpaccount.documents import parse_json, read_bytes, sha256
 from dpaccount.errors import InputError
-from dpaccount.ledger.balances.budget import NEVER, RENEWALS, one_line
+from dpaccount.ledger.balances.budget import RENEWALS, one_line
 from dpaccount.ledger.balances.rights import EVERYWHERE, MAY
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def scope(
     *,
     epsilon: Number,
     delta: Number = None,
-    every: Annotated[str, one_of(*RENEWALS, NEVER)] | None = None,
+    every: Annotated[str, one_of(*RENEWALS)] | None = None,
     by: By | None = None,
     json_: Json = False,
 ) -> int:

@@ -83,7 +83,7 @@ def largest(url: str, over: Over) -> list[LargeCharge]:
         budget = budget_of(first_entry(rows))
         state = totals(rows, budget.width).state(rows.node)
         record = None if over.scope is None else state.existing_scope(over.scope)
-        period, now = None if over.of_life else state.period, 0
+        period, now = None if over.of_life else state.period, ""
         for entry in rows.entries(max(1, rows.head()[0] - LOOKED_AT)):
             body = read_body(entry.kind, entry.body)
             about = getattr(body, "reservation", 0)

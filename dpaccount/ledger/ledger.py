@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Required, TypedDict, TypeVar, Unpack
 from weakref import WeakValueDictionary
 
 from dpaccount.documents import collector_paused
@@ -30,7 +30,7 @@ from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import requests
 from dpaccount.ledger.balances import ranges, rights
 from dpaccount.ledger.balances.bodies import formed, read_body
-from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, OF_DATA, budget, one_line, renewal, write_limit
+from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, OF_DATA, budget, one_line, write_limit
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.segment_tree import nothing
 from dpaccount.ledger.balances.state import cohort_name, scope_name
@@ -58,6 +58,20 @@ T = TypeVar("T")
 Selection = Callable[[Ranges], Ranges]
 Taken = tuple[int | None, Ranges]  #: the entry's number (None if no part was left), and its parts
 _UNNAMED: Final = "unnamed "  #: prefix of the random key of a charge without a key
+
+
+class Terms(TypedDict, total=False):
+    """What `init` takes after the URL."""
+
+    epsilon: Required[Exact]
+    delta: Required[Exact]
+    unit: Required[str]
+    relation: Required[str]
+    measure: str
+    life_epsilon: Exact | None
+    life_delta: Exact | None
+    dataset: str
+    declaration: str
 
 
 def init(  # noqa: PLR0913 - what entry 0 holds
@@ -122,29 +136,9 @@ class Ledger:
         self._known = _Known(self._commit, lambda: self._store.place.held())  # noqa: PLW0108 - a client has none
 
     @classmethod
-    def create(
-        cls,
-        url: str,
-        *,
-        epsilon: Exact,
-        delta: Exact,
-        unit: str,
-        relation: str,
-        measure: str = DEFAULT_MEASURE,
-        life_epsilon: Exact | None = None,
-        life_delta: Exact | None = None,
-    ) -> "Ledger":
+    def create(cls, url: str, **terms: Unpack[Terms]) -> "Ledger":
         """Create a ledger with a budget, as `init` does, and open it; raises as `init` does."""
-        init(
-            url,
-            epsilon=epsilon,
-            delta=delta,
-            unit=unit,
-            relation=relation,
-            measure=measure,
-            life_epsilon=life_epsilon,
-            life_delta=life_delta,
-        )
+        init(url, **terms)
         return cls.open(url)
 
     @classmethod
@@ -468,15 +462,15 @@ class Ledger:
         """Create the scope `name` ("team/ada" is below "team") or change its cap; return the entry.
 
         A charge in it must fit its cap (`epsilon`, `delta`; by default δ is the ledger's) and those
-        of all scopes above it.  `every` "week", "month" or "year" (UTC) the cap holds anew, "never"
-        it does not, which is fixed when the scope is made (None: as it is).  A unit's loss in
-        all of them is limited by the budget alone.  Raises `BudgetError` for a cap below what is spent in it.
+        of all scopes above it.  `every` "week", "month" or "year" (UTC) the cap holds anew, which is
+        fixed when the scope is made.  A unit's loss in all of them is limited by the budget alone.
+        Raises `BudgetError` for a cap below what is spent in it.
         """
         limits = {
             "epsilon": write_limit(exact_argument("epsilon", epsilon)),
             "delta": write_limit(self.budget.delta if delta is None else exact_argument("delta", delta)),
         }
-        renews = {} if every is None else {"every": renewal(every)}
+        renews = {} if every is None else {"every": every}
         return self._arrange(kinds.SCOPE, {"scope": scope_name(name), **limits, **renews}, by)
 
     def check_scope(self, name: str) -> None:
@@ -604,10 +598,7 @@ class Ledger:
         from dpaccount.ledger.summary import shown_at  # no charge needs it
 
         with self._store.reading() as rows:
-            try:
-                return shown_at(rows, self._totals(rows), self.budget)
-            except ValueError as error:  # an entry that a client did not write
-                raise damaged(f"an entry cannot be read ({error})") from None
+            return shown_at(rows, self._totals(rows), self.budget)
 
     def verify(self) -> dict[str, Any]:
         """Recompute the hash chain and the balances: ``{"valid", "first_bad"}``.

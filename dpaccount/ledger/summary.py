@@ -20,7 +20,7 @@ from dpaccount.ledger.balances.bodies import (
     spends,
     spent_by,
 )
-from dpaccount.ledger.balances.budget import Budget, period_name
+from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.segment_tree import SpentTree, TooLargeError
 from dpaccount.ledger.balances.state import Asked, State
 from dpaccount.ledger.balances.step_functions import zero
@@ -39,30 +39,33 @@ _UNSAID: Final = ("time", "by", "role", "digest", "theorem", "events", "steps", 
 
 def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
     """Return the result of `Ledger.show`; `spent` and `remaining` are those of the period."""
-    state = totals.state(rows.node)
-    tree, year = state.period_tree(), state.year_tree(int(entries.now()[:4]))
-    over = state.over(budget, None, LOOKED_AT)
-    if over is not None and over.unit:
-        raise damaged("more is spent than the ledger's budget, or its life cap, allows")
-    spent, life = tree.root.peak, amounts(budget.of_life or budget, state.life.peak)
-    whole, again = budget.of_life, more_like_last(rows, totals, budget)
-    return {
-        "budget": budget.as_json(),
-        "spent": amounts(budget, spent),
-        "remaining": amounts(budget, room(budget, state), up=False),
-        "worst_unit": worst_unit(budget, tree),
-        "period": amounts(budget, spent),
-        "year": amounts(budget, state.life.peak if year is None else year.root.peak),
-        "life": life,
-        **({"life_remaining": amounts(whole, whole.room(state.life.peak), up=False)} if whole else {}),
-        **({} if again is None else {"more_like_last": {"entry": again[0], "charges": again[1]}}),
-        "resets": state.period_number,
-        "scopes": [scope(*one) for one in scopes(rows, state, budget)],
-        **_people(rows, state, budget),
-        "entries": rows.count(CHARGE) + rows.count(RESERVATION),
-        "refused": rows.count(REFUSAL),
-        "head": totals.at.digest,
-    }
+    try:
+        state = totals.state(rows.node)
+        tree, year = state.period_tree(), state.year_tree(int(entries.now()[:4]))
+        over = state.over(budget, None, LOOKED_AT)
+        if over is not None and over.unit:
+            raise damaged("more is spent than the ledger's budget, or its life cap, allows")
+        spent, life = tree.root.peak, amounts(budget.of_life or budget, state.life.peak)
+        whole, again = budget.of_life, more_like_last(rows, totals, budget)
+        return {
+            "budget": budget.as_json(),
+            "spent": amounts(budget, spent),
+            "remaining": amounts(budget, room(budget, state), up=False),
+            "worst_unit": worst_unit(budget, tree),
+            "period": amounts(budget, spent),
+            "year": amounts(budget, state.life.peak if year is None else year.root.peak),
+            "life": life,
+            **({"life_remaining": amounts(whole, whole.room(state.life.peak), up=False)} if whole else {}),
+            **({} if again is None else {"more_like_last": {"entry": again[0], "charges": again[1]}}),
+            "resets": state.period_number,
+            "scopes": [scope(*one) for one in scopes(rows, state, budget)],
+            **_people(rows, state, budget),
+            "entries": rows.count(CHARGE) + rows.count(RESERVATION),
+            "refused": rows.count(REFUSAL),
+            "head": totals.at.digest,
+        }
+    except ValueError as error:  # an entry that a client did not write
+        raise damaged(f"an entry cannot be read ({error})") from None
 
 
 def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> tuple[int, int] | None:
@@ -153,7 +156,7 @@ def scopes(
     for name in sorted(one.removeprefix("scope ") for one in names):
         renew(state, name, entries.now(), lambda number: entries.body_of(rows, number))
         record = state.existing_scope(name)
-        renews = {"every": record.every, "period": period_name(record.every, record.began)}
+        renews = {"every": record.every, "period": record.began}
         limits = budget.capped(record.epsilon, record.delta)
         yield name, limits, state.scope_tree(record), renews if record.every else {}
 

@@ -20,7 +20,7 @@ from dpaccount.exact import shown
 from dpaccount.ledger import entry as kinds
 from dpaccount.ledger.balances import ranges, rights, segment_tree, step_functions
 from dpaccount.ledger.balances import state as records
-from dpaccount.ledger.balances.budget import Budget, calendar_period, cap, one_line, renewal
+from dpaccount.ledger.balances.budget import RENEWALS, Budget, calendar_period, cap, one_line
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.state import State, change_of, cohort_name, lineage, scope_name
 from dpaccount.ledger.balances.step_functions import MOST_PARTS, Step
@@ -59,7 +59,7 @@ class Body(Signed, frozen=True, kw_only=True):
         """Return whether one person must ask for it and another approve, in a ledger with rights."""
         return False
 
-    def check(self, state: State) -> None:
+    def check(self, state: State) -> object:
         """Raise `InputError` or `ValueError` for what could never be done: nobody is asked to approve it."""
 
     @property
@@ -292,7 +292,9 @@ class ScopeBody(Body, frozen=True, kw_only=True):
     def check(self, state: State) -> None:
         """Raise `InputError` if it changes how often the cap renews."""
         old = state.scope(scope_name(self.scope))
-        if old is not None and self.every is not None and renewal(self.every) != old.every:
+        if self.every not in (None, *RENEWALS):
+            raise InputError(f"a cap does not renew every {self.every!r}", f"give {', '.join(RENEWALS)}")
+        if old is not None and self.every not in (None, old.every):
             # the tree holds what was spent since the last renewal, which no other period begins with
             raise InputError(f"how often the cap of {self.scope} renews cannot change", "make another scope")
 
@@ -322,10 +324,9 @@ class ScopeBody(Body, frozen=True, kw_only=True):
                 raise InputError("the ledger has as many scopes as it can have", "use those that there are")
             state.register.put("scopes", records.Scopes(made.count + 1))
             nothing = segment_tree.nothing(state.width).text
-            every = renewal(self.every or "")
-            began = calendar_period(every, self.time)
+            often = self.every or "", calendar_period(self.every or "", self.time)
             caps = limits["epsilon"], limits["delta"]
-            record = records.Scope(area, state.period_number, nothing, *caps, every, began)
+            record = records.Scope(area, state.period_number, nothing, *caps, *often)
         if state.scope_tree(record).beyond(capped.fits) is not None:
             raise BudgetError(
                 f"more is spent in the scope {name} than its new cap allows; nothing was changed"
@@ -389,7 +390,7 @@ class GrantBody(Body, frozen=True, kw_only=True):
     scope: str = ""
     until: str = ""
 
-    def grants(self, state: State) -> list[records.Grant]:
+    def check(self, state: State) -> list[records.Grant]:
         """Return all grants after it; raises `InputError` if it takes what is not there."""
         if self.may and self.scope:
             state.existing_scope(scope_name(self.scope))
@@ -406,13 +407,9 @@ class GrantBody(Body, frozen=True, kw_only=True):
             raise InputError(f"{self.person} has no right there", "see `dpaccount ledger show`")
         return [*(one for one in before if one not in gone), *new]
 
-    def check(self, state: State) -> None:
-        """Raise `InputError` for a grant that makes no sense."""
-        self.grants(state)
-
     def takes_two(self, state: State) -> bool:
         """Return whether it gives more than there was, once there are two people to ask and approve."""
-        known, after = rights.people(state), self.grants(state)
+        known, after = rights.people(state), self.check(state)
         if known is None or len(known.arrangers) < 2:
             return False
         return any(not any(one.within(old) for old in known.grants) for one in after)
@@ -421,7 +418,7 @@ class GrantBody(Body, frozen=True, kw_only=True):
         """Change what the person may do."""
         serves = self.role if self.by not in (None, self.role) else None  # it names others: a service's role
         before = rights.people(state) or records.Rights([], serves or "")
-        after = structs.replace(before, grants=self.grants(state))
+        after = structs.replace(before, grants=self.check(state))
         if len(after.arrangers) < min(2, max(1, len(before.arrangers))):
             raise BudgetError("a ledger with rights has two people who may arrange; name another one first")
         state.register.put("rights", structs.replace(after, latest=self.time[:10]))

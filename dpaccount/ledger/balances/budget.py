@@ -1,7 +1,7 @@
 """The budget of a ledger, and the text of its entry 0."""
 
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date
 from fractions import Fraction
 from typing import Final
 
@@ -17,7 +17,6 @@ MAX_TEXT = 1000
 MAX_EPSILON = 10**300
 PERIOD = "period_"  #: before epsilon and delta in an entry 0 with a life cap
 RENEWALS: Final = ("week", "month", "year")  #: how often the cap of a scope may renew, in UTC
-NEVER: Final = "never"
 OF_DATA: Final = ("dataset", "declaration")
 DEFAULT_MEASURE = "approximate"  #: takes whatever `release` makes
 
@@ -192,33 +191,12 @@ def _number(text: str) -> Fraction:
         raise ValueError(f"not a number: {text!r}") from None
 
 
-def renewal(every: str) -> str:
-    """Return how often a cap renews, "" for never; raises `InputError` for another word."""
-    if every not in (*RENEWALS, NEVER, ""):
-        raise InputError(f"a cap does not renew every {every!r}", f"give {', '.join(RENEWALS)} or {NEVER}")
-    return "" if every == NEVER else every
+def calendar_period(every: str, time: str) -> str:
+    """Return the week, month or year of a time, both in ISO 8601, "" for none; later ones sort later.
 
-
-def calendar_period(every: str, time: str) -> int:
-    """Return the number of the week, month or year of a time in ISO 8601; `ValueError` for no time.
-
-    >>> calendar_period("month", "2026-12-31") + 1 == calendar_period("month", "2027-01-01")
-    True
-    """
-    if not every:
-        return 0
-    day = date.fromisoformat(time[:10])
-    months = 12 * day.year + day.month - 1
-    return {"week": (day.toordinal() - 1) // 7, "month": months, "year": day.year}[every]
-
-
-def period_name(every: str, number: int) -> str:
-    """Return the name in ISO 8601 of a week, month or year.
-
-    >>> [period_name(every, calendar_period(every, "2027-01-03")) for every in RENEWALS]
+    >>> [calendar_period(every, "2027-01-03") for every in RENEWALS]
     ['2026-W53', '2027-01', '2027']
     """
-    if every == "week":
-        year, week, _ = (date.min + timedelta(days=7 * number)).isocalendar()
-        return f"{year:04}-W{week:02}"
-    return f"{number // 12:04}-{number % 12 + 1:02}" if every == "month" else f"{number:04}"
+    day = date.fromisoformat(time[:10])
+    week = "{:04}-W{:02}".format(*day.isocalendar()[:2])
+    return {"week": week, "month": time[:7], "year": time[:4]}.get(every, "")

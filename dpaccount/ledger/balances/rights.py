@@ -1,15 +1,14 @@
 """Who may do what in a ledger.
 
-A ledger is free until its first grant, which names a person who may arrange.  From then on every entry that
-changes balances names the person who makes it, and whom a right of the time of the entry allows it:
+A ledger is free until its first grant.  Then whoever changes balances is named and needs a right at that time:
 
 - ``charge``: charge, and reserve, in a scope and below;
 - ``request``: do so there, each time after somebody who may ``approve`` there has approved just that;
 - ``arrange``: make scopes, cohorts and forfeits, lower caps, withdraw rights.  Resets, raised caps and new
   rights take two: one asks, another approves.
 
-The chain verifies that.  Who somebody is, is for the service or the keeper of the file to know; on a server
-the role that made the first grant may name people, and every other role acts for itself.
+The chain verifies that, but not who somebody is.  On a server a role acts for itself, or if it made the first
+grant for another person, as a service's does, for everybody.
 """
 
 from datetime import date

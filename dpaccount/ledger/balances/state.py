@@ -91,18 +91,18 @@ class Scope(Record, frozen=True, omit_defaults=True):
     epsilon: str
     delta: str
     every: Annotated[str, msgspec.Meta(pattern="^(week|month|year)?$")] = ""
-    began: _Count = 0
+    began: str = ""
 
     def __post_init__(self) -> None:
         cap(self.epsilon, self.delta)
 
-    def renewed(self, time: str) -> int | None:
+    def renewed(self, time: str) -> str | None:
         """Return the calendar period that begins if something is charged at this time; None if none does.
 
         None where a clock goes back: what was renewed stays so.
         """
-        number = calendar_period(self.every, time)
-        return number if number > self.began else None
+        period = calendar_period(self.every, time)
+        return period if period > self.began else None
 
 
 class Scopes(Record, frozen=True):
@@ -432,20 +432,20 @@ class State:
         root = self._added(record.area, self.scope_tree(record), change)
         self.register.put(f"scope {name}", structs.replace(record, period=self.period_number, root=root.text))
 
-    def renew_scope(self, name: str, number: int) -> None:
+    def renew_scope(self, name: str, began: str) -> None:
         """Begin a calendar period of a scope, in which nothing is spent yet."""
         record, nothing = self.existing_scope(name), segment_tree.nothing(self.width).text
         self.drop(record.area, record.area)
-        new = structs.replace(record, period=self.period_number, root=nothing, began=number)
+        new = structs.replace(record, period=self.period_number, root=nothing, began=began)
         self.register.put(f"scope {name}", new)
 
-    def to_renew(self, scope: str | None, time: str) -> list[tuple[str, int]]:
+    def to_renew(self, scope: str | None, time: str) -> list[tuple[str, str]]:
         """Return the scopes, of one and those above it, of which a charge at this time begins a period."""
         if not self.register.digest:
             return []
         known = [(name, self.scope(name)) for name in lineage(scope)]
         begun = [(name, None if record is None else record.renewed(time)) for name, record in known]
-        return [(name, number) for name, number in begun if number is not None]
+        return [(name, period) for name, period in begun if period is not None]
 
     def drop(self, first: int, last: int) -> None:
         """Delete the nodes of these areas."""

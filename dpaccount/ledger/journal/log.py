@@ -1,7 +1,7 @@
 """The log of a ledger: one line per entry, with who charged what, why, and how much."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
@@ -90,7 +90,7 @@ def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
         return lines
 
 
-def page(url: str, after: int) -> list[Line]:
+def page(url: str, after: int) -> list[Mapping[str, Any]]:
     """Return the lines of up to `PAGE` entries after entry `after`; a mark is about the mark before it."""
     with closing(Store.open(url)) as store, store.reading() as rows:
         budget = budget_of(first_entry(rows))

@@ -135,7 +135,7 @@ class Chain:
         self.at, self.budget, self.state, self._scratch, self._alone = at, budget, state, scratch, alone
         self._bodies: dict[int, str] = {}  #: of reservations, by entry
         self._kept: list[tuple[Entry, Formed]] = []
-        self._begun = set[tuple[str, int]]()  #: calendar periods of scopes that the batch begins
+        self._begun = set[tuple[str, str]]()  #: calendar periods of scopes that the batch begins
         self._taken = 0
 
     @classmethod

@@ -314,6 +314,9 @@ def test_a_thread_waits_since_it_asked(url, monkeypatch, began, what):
     monkeypatch.setattr(requests.Request, "within", lambda *given: (original(*given), asked.set())[0])
     paid = pure("1/100") if what == "charge" else plan()
     with Ledger.open(url) as ledger:
+        requests.of_theorem(
+            ledger.budget, pure("1/100"), "part", None
+        )  # a first import waits for forks to end
         thread = threading.Thread(target=getattr(ledger, what), args=(paid, "part"))
         with unforked():
             thread.start()
