@@ -173,6 +173,7 @@ SIZES = {
     "research": RESEARCH,
     "the trusted checker": ("dpaccount/checker",),
     "the ledger": ("dpaccount/ledger",),
+    "the service": ("service",),
     "tests": ("tests",),
 }
 MEASURES: dict[str, Callable[[], int]] = {

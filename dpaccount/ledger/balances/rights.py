@@ -1,6 +1,6 @@
 """Who may do what in a ledger.
 
-A ledger is free until its first grant.  Then whoever changes balances is named and needs a right at that time:
+A ledger is free until its first grant.  Then who changes balances is named, and needs a right at that time:
 
 - ``charge``: charge, and reserve, in a scope and below;
 - ``request``: do so there, each time after somebody who may ``approve`` there has approved just that;
