@@ -7,6 +7,7 @@ what it draws.  What is asked again is done once: a charge has a key, a mark the
 import json
 import os
 import ssl
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -25,11 +26,11 @@ from dpaccount.ledger.balances.step_functions import Cover
 from dpaccount.ledger.charging import KeyTakenError
 from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.journal.entries import RunState
-from dpaccount.ledger.ledger import Ledger, Selection, Taken, _Known
+from dpaccount.ledger.ledger import AHEAD, Ledger, Selection, Taken
 from dpaccount.ledger.requests import Charge, RefusedError
 from dpaccount.ledger.stores.rows import AGAIN_SECONDS
 from dpaccount.noise import process
-from dpaccount.noise.receipt import prepared
+from dpaccount.noise.receipt import issue, prepared
 from dpaccount.plan.events import Plan
 
 SECONDS: Final = 90.0  #: for which an answer is waited for: longer than the service waits for its ledger
@@ -59,7 +60,6 @@ class RemoteLedger(Ledger):
             raise InputError("http:// would show the token to the network", HINT)
         self._path = parts.path.rstrip("/") + "/v1/"
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        self._known = _Known(self._commit, bool)
         try:
             told = dict(self._get("show")["budget"])
             life = told.pop("life_epsilon", None), told.pop("life_delta", None)
@@ -168,7 +168,19 @@ class RemoteLedger(Ledger):
     def charge(self, theorem: Any, *asked: Any, **more: Any) -> Any:
         """Charge what `theorem` proves; return the receipt for its noise, which is drawn here."""
         proved = prepared(theorem)  # raises before the charge if noise cannot be drawn
-        return self._receipt(proved, self.charge_theorem(theorem, *asked, **more).entry or 0, fresh=True)
+        entry, gate = self.charge_theorem(theorem, *asked, **more).entry or 0, threading.Lock()
+        before: int | None = None
+        marked = 0
+
+        # Each receipt has marks of its own: the second one of a charge is refused by the service.
+        def mark(draws: int, most: int) -> None:
+            nonlocal before, marked
+            with gate:
+                if draws > marked:
+                    upto = max(draws, min(most, draws + draws // AHEAD))
+                    before, marked = self.mark(entry, (draws, upto), before), upto
+
+        return issue(proved, entry, mark)
 
     def mark(self, entry: int, draws: Cover, before: int | None = None, *_: object) -> int:
         """Have draws of a charge marked."""
@@ -192,8 +204,8 @@ class RemoteLedger(Ledger):
             run = f"{process.name()} {token_hex(16)}"
             try:
                 return self._post(path, parts=taken, run=run, by=by)["entry"], taken
-            except BudgetError:  # others took them meanwhile
-                if parts is not None:
+            except BudgetError:  # perhaps others took them meanwhile
+                if parts is not None or which(self.open_parts(key)[1]) == taken:
                     raise
 
     def _arrange(self, kind: str, facts: Any, by: str | None) -> Entry:

@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, Raw, Struct, defstruct, structs
 from dpaccount import proof
 from dpaccount.documents import canonical, parse_json
 from dpaccount.errors import InputError
+from dpaccount.ledger.balances.rights import EVERYWHERE
 from dpaccount.ledger.charging import KeyTakenError
 from dpaccount.ledger.journal import log
 from dpaccount.ledger.ledger import Ledger
@@ -21,7 +22,9 @@ from dpaccount.schemas.fields import BoundEnds, Digest, Exact, Positive
 from dpaccount.schemas.ledgers import Ranges
 from service.access import NotAllowedError, Token
 
-UNIT: Final = re.compile(r"\bunit \d+")  #: in a refusal: what one unit has spent is for who may arrange
+MOST_OF_PLAN: Final = 200_000  #: bytes, whose price is computed in seconds
+#: in a refusal: what one unit has spent is for who may arrange
+UNIT: Final = re.compile(r"\bunit \d+ to .*?, beyond")
 
 
 class ServedCharge(answers.ChargeAnswer, frozen=True, kw_only=True):
@@ -109,6 +112,10 @@ class Desk:
             first = [self._own(token, asked, given)]
         elif not first:
             self._within(token, asked, given.get("name" if asked.what == "scope" else "scope"))
+        if "plan" in given and len(given["plan"]) > MOST_OF_PLAN:
+            raise InputError("the plan is too large for a service", "charge it on the ledger itself")
+        if "draws" in given and given["draws"][0] > given["draws"][1]:
+            raise InputError("the draws are no range", "give the first and the last")
         if "plan" in given:
             given["plan"] = read_plan(parse_json(bytes(given["plan"]), "plan"))
         if "theorem" in given:
@@ -121,7 +128,7 @@ class Desk:
             done = act(*first, **given)
         except RefusedError as error:
             said = str(error), str(error.charge.reason)
-            whole, why = said if token.arrange else (UNIT.sub("a unit", one) for one in said)
+            whole, why = said if token.arrange else (UNIT.sub("a unit beyond", one) for one in said)
             raise RefusedError(whole, replace(error.charge, reason=why)) from None
         return self._told(token, done)
 
@@ -160,6 +167,7 @@ class Desk:
         return charge
 
     def _keep_release(self, charge: int | str, body: Any) -> int:
+        parse_json(canonical(body), "the release")  # refuses what readers could not read
         if (kept := self.ledger.run_state(charge).kept) is None:
             self.ledger.keep_release(charge, body)
         elif canonical(kept) != canonical(body):  # else it is the same request again
@@ -168,6 +176,8 @@ class Desk:
 
     def _show(self, token: Token) -> Any:
         shown = self.ledger.show()
+        if not token.arrange:
+            shown["worst_unit"] = None  # of all scopes
         shown["scopes"] = [one for one in shown["scopes"] if token.allows("read", one["scope"])]
         for name in {"people", "requests"} & shown.keys() if token.scope else ():  # nothing of others
             shown[name] = [one for one in shown[name] if token.person in (one.get("person"), one.get("by"))]
@@ -175,9 +185,9 @@ class Desk:
 
     def _log(self, token: Token, after: int = -1) -> Any:
         lines = log.page(self._url, after)
-        seen = [one for one in lines if token.allows("read", one["scope"])]
+        seen = [one for one in lines if one["scope"] != EVERYWHERE and token.allows("read", one["scope"])]
         if not token.arrange:
-            seen = [{**one, "reason": one["reason"] and UNIT.sub("a unit", one["reason"])} for one in seen]
+            seen = [{**one, "reason": UNIT.sub("a unit beyond", one["reason"] or "") or None} for one in seen]
         return {"entries": seen, "next": lines[-1]["entry"] if len(lines) == log.PAGE else None}
 
 

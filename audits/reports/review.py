@@ -70,8 +70,7 @@ def report(url: str, *, replay: bool | None = None, only: LogFilter = EVERY) -> 
 def largest(url: str, over: Over) -> list[LargeCharge]:
     """Return the three charges that cost most of an exceeded limit, for the unit that exceeds it.
 
-    They are of the limit's period and scope, among the last `LOOKED_AT` entries, and reservations of before
-    with open parts; returned parts are not deducted.
+    Of the limit's period and scope, in the last `LOOKED_AT` entries; returned parts are not deducted.
     """
     found: list[tuple[Fraction, int, LargeCharge]] = []
     reserved: dict[int, tuple[str | None, int]] = {}  #: scope and number of open parts of reservations

@@ -35,17 +35,16 @@ def shown(report: Report) -> str:
     return "\n".join([*said, f"{counted}; head {report['head']}"])
 
 
-def _said(value: object) -> str:
-    return ", ".join(map(_said, value)) if isinstance(value, list) else in_digits(value, 4, up=True)
-
-
 def _people(report: Mapping[str, Any]) -> Iterator[str]:
     """Yield what people may do, and what they ask for, a line each."""
     for one in report.get("people", ()):
         where = f" in {one['scope']}" * bool(one["scope"]) + f" until {one['until']}" * bool(one["until"])
         yield plain(f"{one['person']} may {one['may']}{where}")
     for one in report.get("requests", ()):
-        about = ", ".join(f"{NAMES.get(name, name)} {_said(each)}" for name, each in one["wants"].items())
+        about = ", ".join(
+            f"{NAMES.get(name, name)} {in_digits(each, 4, up=True).strip('[]')}"
+            for name, each in one["wants"].items()
+        )
         done = f"approved by {one['approved']}" if one["approved"] else "waits for an approval"
         yield plain(f"entry {one['entry']}: {one['by']} asks for a {one['asks']} ({about}); {done}")
 

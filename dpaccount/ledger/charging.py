@@ -133,9 +133,8 @@ class Batch:
         entry = self._rows.append(REQUEST, asked, state.text)
         state.nodes.keep(self._nodes)
         self.totals = self.totals.next(entry)
-        return self._answer(
-            request, entry.number, f"entry {entry.number} asks for it; {what}, then repeat this"
-        )
+        said = f"entry {entry.number} asks for it; {what}, then repeat this"
+        return self._answer(request, entry.number, said)
 
     def _joins(self, asked: list[Asked]) -> list[bool]:
         """Return which are charges with a bound, no cohort and a new key, each key once."""

@@ -30,7 +30,7 @@ from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import requests
 from dpaccount.ledger.balances import ranges, rights
 from dpaccount.ledger.balances.bodies import formed, read_body
-from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, OF_DATA, budget, one_line, write_limit
+from dpaccount.ledger.balances.budget import DEFAULT_MEASURE, budget, one_line, write_limit
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.segment_tree import nothing
 from dpaccount.ledger.balances.state import cohort_name, scope_name
@@ -97,9 +97,7 @@ def init(  # noqa: PLR0913 - what entry 0 holds
     `InputError` for an invalid budget.
     """
     limits = budget(epsilon, delta, unit, relation, measure, (life_epsilon, life_delta))
-    for name, said in zip(OF_DATA, (dataset, declaration), strict=True):
-        if said:
-            one_line(name, said)
+    one_line("dataset and declaration", f"{dataset} {declaration}")
     limits = replace(limits, dataset=dataset, declaration=declaration)
 
     def first(stamp: Mapping[str, str]) -> Entry:
@@ -560,8 +558,6 @@ class Ledger:
 
     def approve(self, request: int, by: str | None = None, *, approved: bool = True) -> Entry:
         """Approve the request of an entry, for its author to make once, or refuse it; return the entry."""
-        if type(request) is not int or not 0 < request < 2**63:
-            raise InputError(f"{request!r} is no entry", "give the number of one that asks")
         return self._arrange(kinds.APPROVAL, {"request": request, "approved": approved}, by)
 
     def reset(self, reason: str, by: str | None = None) -> Entry:

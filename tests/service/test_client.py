@@ -149,9 +149,10 @@ def test_one_charge_is_drawn_by_one_run(served, remote):
         first = remote.charge(stream(40), "a stream", None, "one")
         second = other.charge(stream(40), "a stream", None, "one")
         assert first.entry == second.entry
-        assert remote.charge(stream(40), "a stream", None, "one") is first
         for part in range(5):
             first.noisy("noise", part, VALUES)
+        with pytest.raises(ReceiptError):
+            remote.charge(stream(40), "a stream", None, "one").noisy("noise", 0, VALUES)
         with pytest.raises(ReceiptError):
             second.noisy("noise", 0, VALUES)
         for part in range(5, 40):
@@ -358,3 +359,32 @@ def test_it_is_no_pickle_and_says_what_it_does_not_do(remote):
 def test_long_waits_are_those_of_a_ledger():
     """The client waits for longer than the service for its ledger; both ask again for a minute."""
     assert client.SECONDS > rows.AGAIN_SECONDS
+
+
+def test_a_charge_that_is_repeated_draws_no_second_noise(served, remote):
+    """A cell of a notebook that runs twice: each time a new receipt, whose first mark the service refuses."""
+
+    def cell():
+        return remote.charge(pure("1/100"), "a sum", (1, 9), "one").noisy("noise", 0, VALUES)
+
+    value = cell()
+    for _ in range(3):
+        with pytest.raises(ReceiptError):
+            cell()
+    remote.keep_release("one", {"value": int(value[0])})
+    with pytest.raises(ReceiptError):
+        cell()
+
+
+def test_parts_that_may_not_be_taken_are_not_asked_for_without_end(served, remote, monkeypatch):
+    remote.reserve_plan(plan("1/100"), "a", "k", rounds=3)
+    refused = []
+
+    def post(path, **_):
+        refused.append(path)
+        raise BudgetError("no")
+
+    monkeypatch.setattr(remote, "_post", post)
+    with pytest.raises(BudgetError):
+        remote.draw_parts("k")
+    assert len(refused) == 1

@@ -525,7 +525,7 @@ def test_a_refusal_says_which_unit_only_to_who_may_arrange(served):
             status, answer = served.ask("POST", "/v1/charges", {**body, "key": person, **more}, person)
             assert (status, answer["kind"]) == (409, "refused")
             for text in (answer["error"], answer["charge"]["reason"]):
-                assert ("bring unit 7 to" in text, "bring a unit to" in text) == (says, not says)
+                assert ("bring unit 7 to" in text, "bring a unit beyond" in text) == (says, not says)
         reasons = [one["reason"] for one in served.ask("GET", "/v1/log", person=person)[1]["entries"]]
         assert any("unit 7" in (one or "") for one in reasons) == says
 
@@ -621,3 +621,23 @@ def test_no_member_of_any_value_is_unexpected(served, seed):
         assert status in (200, 400, 403, 404, 409, 503), (asked.call, members, answer)
         assert status == 200 or one_sentence(answer), (asked.call, members, answer)
     assert recounted(served.ledger)
+
+
+def test_nothing_is_written_that_a_reader_would_refuse(served):
+    """Marks that are no range and releases that are nested too deeply: the ledger goes on."""
+    entry = served.ask("POST", "/v1/charges", charge("1/100"))[1]["entry"]
+    for draws in ([2, 1], [0, 1], [-1, 1]):
+        status, answer = served.ask("POST", "/v1/marks", {"entry": entry, "draws": draws, "run": "x"})
+        assert (status, one_sentence(answer)) == (400, True)
+    deep = 1
+    for _ in range(900):
+        deep = [deep]
+    status, answer = served.ask("PUT", "/v1/release", {"entry": entry, "body": {"a": deep}})
+    assert (status, one_sentence(answer)) == (400, True)
+    large = charge("1/100", "two")
+    large["plan"]["events"] *= 9000
+    status, answer = served.ask("POST", "/v1/charges", large)
+    assert (status, one_sentence(answer)) == (400, True)
+    assert served.ask("POST", "/v1/charges", charge("1/100", "three"))[0] == 200
+    with Ledger.open(served.ledger) as own:
+        assert own.verify()["valid"]

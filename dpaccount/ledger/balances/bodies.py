@@ -9,7 +9,7 @@ same code writes entries and verifies them.  An entry that the balances do not a
 from collections.abc import Callable, Iterator
 from datetime import date
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -256,13 +256,11 @@ class RoundsBody(Body, frozen=True, kw_only=True):
         state.register.put(name, structs.replace(record, open=left) if left else None)
         return reserved
 
-    #: a right with which parts of others can be taken, too
-    others: ClassVar[str] = ""
-
     def check_uses(self, state: State, number: int, reserved: ReservationBody) -> None:
         """Refuse who did not reserve the parts, or may not charge or request there any more."""
         person, owner = rights.acting(state, self.by, self.role, self.time), reserved.by or reserved.role
-        if person is None or (self.others and rights.holds(state, person, self.others, None, self.time)):
+        returns = isinstance(self, ReturnBody)
+        if person is None or (returns and rights.holds(state, person, "arrange", None, self.time)):
             return
         if owner not in (None, person):
             raise BudgetError(f"entry {number} was reserved by {owner}, who alone uses it")
@@ -272,8 +270,6 @@ class RoundsBody(Body, frozen=True, kw_only=True):
 
 class ReturnBody(RoundsBody, frozen=True, kw_only=True):
     """Parts of a reservation that are returned, of a leaver by who may arrange."""
-
-    others: ClassVar[str] = "arrange"
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Close the parts, and take back what they cost."""
@@ -468,7 +464,7 @@ class ApprovalBody(Body, frozen=True, kw_only=True):
             text = bodies(self.request)
             asked: RequestBody = read_body(kinds.REQUEST, text)
             wanted = asked.wanted
-        except (DpaccountError, ValueError):
+        except (DpaccountError, OverflowError, ValueError):
             raise BudgetError(f"entry {self.request} is no request") from None
         record: records.Asked | None = state.register.get(wanted.asked)
         if record is None or (record.entry, record.body) != (self.request, sha256(text)):

@@ -12,7 +12,7 @@ grant for another person, as a service's does, for everybody.
 """
 
 from datetime import date
-from typing import Final
+from typing import Final, cast
 
 from msgspec import structs
 
@@ -27,8 +27,7 @@ EVERYWHERE: Final = "*"  #: the scope of a revocation of all grants
 
 def people(state: State) -> Rights | None:
     """Return who may arrange; None of a ledger without rights."""
-    found: Rights | None = state.register.get("rights")
-    return found
+    return cast("Rights | None", state.register.get("rights"))
 
 
 def asked_name(person: str, what: object) -> str:

@@ -441,8 +441,6 @@ class State:
 
     def to_renew(self, scope: str | None, time: str) -> list[tuple[str, str]]:
         """Return the scopes, of one and those above it, of which a charge at this time begins a period."""
-        if not self.register.digest:
-            return []
         known = [(name, self.scope(name)) for name in lineage(scope)]
         begun = [(name, None if record is None else record.renewed(time)) for name, record in known]
         return [(name, period) for name, period in begun if period is not None]

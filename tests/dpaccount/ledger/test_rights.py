@@ -511,7 +511,7 @@ def test_who_approves_sees_all_that_it_holds_for(url, capsys):
     assert run(["ledger", "show", url]) == 0
     said = capsys.readouterr().out
     assert "cy asks for a charge (scope team, purpose ages, units 3, 7, ε 0.1); waits" in said
-    assert "ada asks for a grant (person cy, may arrange); waits" in said
+    assert "ada asks for a grant (person cy, may 'arrange'); waits" in said
     assert "ada asks for a scope (scope team, ε 7, δ 0); waits" in said
 
 
