@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 
 from dpaccount.documents import Place
 from dpaccount.errors import BudgetError
+from dpaccount.exact import in_digits
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.entry import REQUEST, Entry
 from dpaccount.ledger.ledger import Ledger
@@ -64,9 +65,9 @@ def _causes(url: str, refused: Charge, say: Say) -> list[LargeCharge]:
     from audits.reports.review import largest  # an accepted charge needs no review
 
     causes = largest(url, refused.over)
-    told = ", ".join(f"entry {one.entry} (ε {one.epsilon.upper}, {one.purpose})" for one in causes)
+    told = [f"entry {one.entry} (ε {in_digits(one.epsilon.upper, up=True)}, {one.purpose})" for one in causes]
     if told:
-        say(f"the largest charges of that unit there: {told}")
+        say(f"the largest charges of that unit there: {', '.join(told)}")
     return causes
 
 

@@ -493,8 +493,7 @@ def revoke(
     scope
         Only what was granted for this scope.
     """
-    where = EVERYWHERE if scope is None else scope
-    return _arranged(url, lambda ledger: ledger.grant(name, [], scope=where, by=by), json_)
+    return _arranged(url, lambda ledger: ledger.grant(name, [], scope=scope or EVERYWHERE, by=by), json_)
 
 
 def approve(

@@ -661,11 +661,8 @@ class Ledger:
         except ValueError as error:
             raise InputError(f"that makes no {kind}", str(error)) from None
         state = totals.state(rows.node)
-        if (
-            rights.people(state) is not None
-            and wanted.takes_two(state)
-            and not state.register.get(wanted.asked)
-        ):
+        two = rights.people(state) is not None and wanted.takes_two(state)
+        if two and state.register.get(wanted.asked) is None:
             kind, made = kinds.REQUEST, request_for(kind, made, made)
         body = entries.as_written(made)
         entries.apply(rows, state, self.budget, kind, body)

@@ -104,9 +104,9 @@ def renew(state: State, scope: str | None, time: str, bodies: Bodies) -> None:
 
     As after a reset, only open reservations count as spent in them.
     """
-    for name, number in state.to_renew(scope, time):
+    for name, period in state.to_renew(scope, time):
         waiting = [one for one in open_reservations(state, bodies) if name in lineage(one[1].scope)]
-        state.renew_scope(name, number)
+        state.renew_scope(name, period)
         for _, reserved, left in waiting:
             state.add_scope(name, change_of(reserved.costs(state.width, left), state.width))
 
@@ -469,14 +469,11 @@ class ApprovalBody(Body, frozen=True, kw_only=True):
         record: records.Asked | None = state.register.get(wanted.asked)
         if record is None or (record.entry, record.body) != (self.request, sha256(text)):
             raise BudgetError(f"entry {self.request} is no request that waits")
-        if (
-            self.approved
-            and record.approved
-            and rights.holds(state, record.approved, *wanted.approver, self.time)
-        ):
+        may, where = wanted.approver
+        held = record.approved and rights.holds(state, record.approved, may, where, self.time)
+        if self.approved and held:
             raise BudgetError(f"entry {self.request} is approved, and was not made yet")
         person, own = rights.acting(state, self.by, self.role, self.time) or "", asked.by or asked.role
-        may, where = wanted.approver
         if person == own and self.approved:
             raise BudgetError(f"{person} asked for it, and another person must approve it")
         if person != own and not rights.holds(state, person, may, where, self.time):

@@ -26,7 +26,7 @@ EVERYWHERE: Final = "*"  #: the scope of a revocation of all grants
 
 
 def people(state: State) -> Rights | None:
-    """Return who may arrange; None of a ledger without rights."""
+    """Return the rights in a ledger; None if it has none."""
     return cast("Rights | None", state.register.get("rights"))
 
 
