@@ -212,6 +212,11 @@ class RemoteLedger(Ledger):
         named = {"name" if what == kind else what: fact for what, fact in facts.items()}
         return Entry(**self._post(kind, again=False, by=by, **named))
 
+    def check_scope(self, name: str) -> None:
+        """Raise `InputError` if there is no such scope."""
+        if name not in [one["scope"] for one in self.show()["scopes"]]:
+            raise InputError(f"there is no scope {name}", "make it with `dpaccount ledger scope`")
+
     def show(self) -> Any:
         """Return the budget, and what is spent and left."""
         return self._get("show")

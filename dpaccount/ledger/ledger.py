@@ -473,8 +473,8 @@ class Ledger:
 
     def check_scope(self, name: str) -> None:
         """Raise `InputError` if there is no such scope."""
-        if scope_name(name) not in [one["scope"] for one in self.show()["scopes"]]:
-            raise InputError(f"there is no scope {name}", "make it with `dpaccount ledger scope`")
+        with self._store.reading() as rows:
+            self._totals(rows).state(rows.node).existing_scope(scope_name(name))
 
     def name_cohort(
         self, name: str, units: list[Cover], by: str | None = None, *, grows: bool = False
