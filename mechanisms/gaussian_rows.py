@@ -38,7 +38,7 @@ class GaussianRows(moved_rows.ClippedRows):
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
         """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
-        return shown(self.with_noise(unit, delta, self.sigma, self.columns, None), "gaussian-rows")
+        return shown(self.with_noise(unit, delta, self.sigma, self.columns), "gaussian-rows")
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the clipped rows."""

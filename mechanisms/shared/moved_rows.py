@@ -6,11 +6,9 @@ coordinates; a unit of 0 means that it is replaced by any other.
 
 from fractions import Fraction
 from functools import partial
-from math import ceil
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
@@ -24,10 +22,6 @@ from mechanisms.subject import Domain, Rows, View, wide
 KEY = "row"
 #: of the radius: more than `grid.in_ball` errs by on two rows of up to 8000 numbers
 ERRORS = Fraction(1, 2**40)
-RADIUS_STEPS = 10**9
-MAP_BITS = 10  #: maps are in steps of 2^−10
-MAP_STEP = 2.0**-MAP_BITS
-WIDEST = 32  #: numbers of a row that a map takes or gives
 
 
 def relation_of(unit: Fraction) -> str:
@@ -35,13 +29,6 @@ def relation_of(unit: Fraction) -> str:
     if unit < 0:
         raise InputError(f"unit is {unit}", "a row moves by a distance above 0, or give 0: it is replaced")
     return bounded_row(unit) if unit else REPLACE_ONE
-
-
-def room(total: Fraction, bits: int) -> None:
-    """Refuse rows of 2^−`bits` that do not fit into integers once they went through a map."""
-    if bits < 0:
-        raise InputError(f"bits is {bits}", f"it lies in 0 ... {40 - MAP_BITS}")
-    grid.room(total, bits + MAP_BITS)
 
 
 def slack(radius: Fraction, columns: int, bits: int) -> Fraction:
@@ -128,51 +115,19 @@ class ClippedRows(InBall):
         raise NotImplementedError
 
     def with_noise(
-        self, unit: Fraction | None, delta: Fraction, sigma: Fraction, numbers: int, stretch: Fraction | None
+        self,
+        unit: Fraction | None,
+        delta: Fraction,
+        sigma: Fraction,
+        numbers: int,
+        stretch: Fraction = Fraction(1),
+        finer: int = 0,
     ) -> Theorem:
-        """Return the theorem of Gaussian noise on rows of `numbers`, if given after a map of this `stretch`.
+        """Return the theorem of Gaussian noise on rows of `numbers`, after a map of at most this `stretch`.
 
-        A map has steps of its own: what comes out of it is on a finer grid than the rows.
+        What comes out of a map is on a grid that is finer than that of the rows, by so many bits.
         """
-        points = follows("rows", self.radius, self.columns, self.bits, stretch or Fraction(1))
-        step = grid.step(self.bits + (MAP_BITS if stretch else 0))
+        points = follows("rows", self.radius, self.columns, self.bits, stretch)
         like = moved(points, self.unit) if self.unit else None
-        of_rows = partial(each, rows=self.rows)
-        return gaussian(bound_on(points, unit)[0], sigma, step, numbers, KEY, delta, of_rows, like)
-
-
-# ------------------------------------------------------------------ public maps
-
-
-def in_steps(matrix: NDArray[np.float64]) -> Integers:
-    """Return a matrix in steps of 2^−10."""
-    return np.rint(matrix * 2.0**MAP_BITS).astype(np.int64)
-
-
-def stretch_of(steps: Integers) -> Fraction:
-    """Return an upper bound, close to it, on the largest singular value of a matrix in steps.
-
-    s² bounds the largest eigenvalue of G = MMᵀ where s²·1 − G has a Cholesky factor, which exact fractions
-    decide; s is sought in floating point.
-    """
-    short = steps if len(steps) <= steps.shape[1] else steps.T
-    matrix = [[Fraction(x, 2**MAP_BITS) for x in row] for row in short.tolist()]
-    gram = [[sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0)) for b in matrix] for a in matrix]
-    near = float(np.linalg.norm(steps * MAP_STEP, 2))
-    start = Fraction(ceil(near * RADIUS_STEPS), RADIUS_STEPS)
-    grown = (Fraction(10**k, RADIUS_STEPS) for k in range(40))  # of start, and a little for one of 0
-    candidates = (start * (1 + more) + more / RADIUS_STEPS for more in grown)
-    return next(s for s in candidates if _definite(gram, s * s))
-
-
-def _definite(gram: list[list[Fraction]], square: Fraction) -> bool:
-    """Return whether square·1 − gram is positive definite, by elimination."""
-    rows = [[(square if i == j else 0) - x for j, x in enumerate(row)] for i, row in enumerate(gram)]
-    # In fractions: a rounded pivot could pass for a positive one.
-    for i, pivot in enumerate(rows):
-        if pivot[i] <= 0:
-            return False
-        for row in rows[i + 1 :]:
-            ratio = row[i] / pivot[i]
-            row[i:] = [x - ratio * y for x, y in zip(row[i:], pivot[i:], strict=True)]
-    return True
+        query, step = bound_on(points, unit)[0], grid.step(self.bits + finer)
+        return gaussian(query, sigma, step, numbers, KEY, delta, partial(each, rows=self.rows), like)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.audits.cli.subject_runs import Runs, Said, central
+from tests.audits.cli.subject_runs import MOVED, ROWS, Runs, Said, central
 
 FEW = {"rounds": 8}
 LOCAL = {"rounds": 90, "points": 6, "bound": 2, "noise_bound": 1}
@@ -47,6 +47,21 @@ RULES = (
     {"rule": "permute-and-flip"},
 )
 BANDITS = {
+    "cell-points": central(
+        {"low": 0, "high": 1, **ROWS},
+        {"epsilon": 2, "rows": 5, "columns": 3, "bins": 3, "low": -1, "high": 2},
+    ),
+    "fixed-map": central(
+        ROWS, {"sigma": 4, "radius": 2, "rows": 5, "columns": 2, "dimension": 3, "seed": 7, "bits": 10}, MOVED
+    ),
+    "projection": central(
+        ROWS, {"sigma": 9, "radius": 2, "rows": 5, "columns": 4, "dimension": 3, "bits": 10}
+    ),
+    "row-sketch": central(
+        ROWS,
+        {"sigma": 5, "radius": 2, "rows": 5, "columns": 2, "dimension": 4, "stretch": 3, "bits": 10},
+        MOVED,
+    ),
     "context-histogram": Runs(
         "joint",
         {"rounds": 24, "actions": 3, "contexts": 3},

@@ -13,13 +13,12 @@ import pytest
 from scipy import stats
 
 from audits.datasets.bases import dataset
-from audits.subjects.catalogue import entries, example_values
+from audits.subjects.catalogue import example_values
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import ADD_REMOVE
-from mechanisms.cell_points import CellPoints
 from mechanisms.continual.prefix_sums import PrefixSums
 from mechanisms.exponential import Exponential
 from mechanisms.histogram import Histogram
@@ -30,19 +29,19 @@ from mechanisms.permute_and_flip import PermuteAndFlip
 from mechanisms.quantile import Quantile
 from mechanisms.quantiles import BRANCHES, Quantiles
 from mechanisms.randomised_response import RandomisedResponse
-from mechanisms.row_sketch import RowSketch
 from mechanisms.shared import confidence, grid
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.statistics.estimates import below_ends
 from mechanisms.subject import READS, released
 from tests.looped import looped
+from tests.mechanisms.catalogued import mechanisms
 
 F = Fraction
 LEVEL = F(19, 20)
 DELTA = F(1, 20)
 ALARM = 1e-9  # how often a true level is called false, for each case
-NAMES = {entry.name: entry.made_by for entry in entries() if entry.layer == "mechanisms"}
+NAMES = {entry.name: entry.made_by for entry in mechanisms()}
 
 
 # ------------------------------------------------------------------ what the intervals are of
@@ -51,6 +50,11 @@ NAMES = {entry.name: entry.made_by for entry in entries() if entry.layer == "mec
 def exact(subject, data, view):  # noqa: PLR0911
     """Return what every interval of a view is about: what would be shown without noise, or as `of` says."""
     public = view.public
+    if "centres" in public:
+        return {"counts": np.bincount(subject.query(data), minlength=len(subject.table))}
+    if "map" in public:
+        rows = grid.in_ball(data, subject.radius, subject.bits) * 2.0**-subject.bits
+        return {"rows": rows @ public["map"]}
     match subject:
         case Exponential() | PermuteAndFlip():
             totals = subject.query(data)
@@ -72,12 +76,6 @@ def exact(subject, data, view):  # noqa: PLR0911
             return {"counts": counts[shown], "others": np.delete(counts, shown)}
         case RandomisedResponse():
             return {"counts": np.bincount(subject.query(data), minlength=subject.cells)}
-        case CellPoints():
-            return {"counts": np.bincount(subject.query(data), minlength=len(subject.table))}
-        case RowSketch():
-            return {
-                "rows": grid.in_ball(data, subject.radius, subject.bits) * 2.0**-subject.bits @ public["map"]
-            }
         case LocalMean():
             middle, half = (subject.low + subject.high) / 2, (subject.high - subject.low) / 2
             places = subject.query(data) / subject.steps - 1

@@ -23,6 +23,7 @@ from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Private, walk, write
 from dpaccount.proof.search import unconverted
 from tests.looped import looped
+from tests.mechanisms.catalogued import OF_BANDITS
 
 DELTA = Fraction(1, 10**6)
 FEW_FEATURES = {"rounds": 24, "candidates": 3, "size": 6, "nodes_per_axis": 3}
@@ -50,7 +51,7 @@ SUBJECTS = [pytest.param(small(entry), entry, id=entry.name) for entry in entrie
 #: a search plays a subject a hundred times; bandits of many rounds are searched with the slow tests
 SEARCHED = [
     case
-    if case.values[1].layer == "mechanisms" or case.id in SMALL
+    if case.values[1].layer == "mechanisms" or case.id in OF_BANDITS | {*SMALL}
     else pytest.param(*case.values, id=case.id, marks=pytest.mark.slow)
     for case in SUBJECTS
 ]

@@ -15,7 +15,7 @@ from audits.datasets.domain_pairs import pairs
 from audits.datasets.drawing import draw_examples
 from audits.hypothesis_tests.replay import ReplayError, record, replay
 from audits.hypothesis_tests.search import gather
-from audits.subjects.catalogue import entries, example_values
+from audits.subjects.catalogue import example_values
 from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.leaves import leaves
@@ -26,6 +26,7 @@ from dpaccount.proof import ADD_REMOVE, Contribution, Covered, Shifts, Stable, c
 from dpaccount.relation import radius_of
 from mechanisms.subject.private import Private, release
 from tests.looped import looped
+from tests.mechanisms.catalogued import mechanisms
 
 DELTA = Fraction(1, 10**6)
 
@@ -39,9 +40,7 @@ def small(entry, **more):
 
 def variants(*settings):
     """Yield every mechanism, and once more with each of the settings that it has."""
-    for entry in entries():
-        if entry.layer != "mechanisms":
-            continue
+    for entry in mechanisms():
         yield pytest.param(small(entry), id=entry.name)
         for name, value in settings:
             if name in entry.parameters():
@@ -316,9 +315,10 @@ def test_a_refusal_of_data_is_a_function_of_public_facts_only(subject, facts):
 
 
 def twins():
-    """Return the classes of tests/planted/*twin*.py."""
+    """Return the classes of tests/planted/*twin*.py, and of what `bandits` has that releases rows."""
     twin_classes = []
-    for file in sorted((Path(__file__).parent.parent / "planted").glob("*twin*.py")):
+    tests = Path(__file__).parent.parent
+    for file in sorted([*tests.glob("planted/*twin*.py"), *tests.glob("bandits/planted/mapped_*twin*.py")]):
         spec = importlib.util.spec_from_file_location(file.stem, file)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
@@ -334,7 +334,7 @@ def refuted(subject):
 
 
 @pytest.mark.slow(one_in=6)
-@pytest.mark.parametrize("entry", [e for e in entries() if e.layer == "mechanisms"], ids=lambda e: e.name)
+@pytest.mark.parametrize("entry", mechanisms(), ids=lambda e: e.name)
 def test_every_mechanism_has_a_broken_twin_that_is_caught(entry):
     planted = [twin for twin in twins() if entry.made_by in twin.__mro__[1:]]
     assert planted, f"plant a broken {entry.name} in tests/planted, in a file named *twin*.py"

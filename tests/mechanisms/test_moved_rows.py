@@ -1,4 +1,4 @@
-"""Rows released one by one: proofs at a radius and of replaced rows, maps, and what broken ones lose."""
+"""Rows released one by one: proofs at a radius and of replaced rows, and what broken ones lose."""
 
 import inspect
 from fractions import Fraction
@@ -16,18 +16,20 @@ from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point, write
 from dpaccount.relation import REPLACE_ONE, bounded_row, radius_of
-from mechanisms.cell_points import CellPoints
-from mechanisms.fixed_map import FixedMap
 from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.k_norm import KNorm
-from mechanisms.row_sketch import RowSketch
 from mechanisms.shared import grid, moved_rows
 from tests.looped import looped
+from tests.mechanisms.catalogued import mechanisms
 from tests.planted import moved_rows_twins
 
 F = Fraction
 DELTA = F(1, 10**6)
-MOVED = [KNorm, GaussianRows, FixedMap, RowSketch]
+MOVED = [
+    KNorm,
+    GaussianRows,
+    *(entry.made_by for entry in mechanisms() if entry.name in {"fixed-map", "row-sketch"}),
+]
 TWINS = [
     twin for _, twin in inspect.getmembers(moved_rows_twins, inspect.isclass) if twin.__dict__.get("loses")
 ]
@@ -91,67 +93,14 @@ def test_grids_need_their_term():
     assert np.abs(a - b).sum() == 9
 
 
-@looped(("columns", "dimension"), [(1, 1), (2, 2), (3, 2), (2, 5), (6, 6), (12, 3)])
-def test_the_stretch_of_a_map_is_an_upper_bound_close_to_it(columns, dimension):
-    for seed in range(5):
-        steps = moved_rows.in_steps(np.random.default_rng(seed).standard_normal((columns, dimension)))
-        near = np.linalg.norm(steps / 2**moved_rows.MAP_BITS, 2)
-        bound = moved_rows.stretch_of(steps)
-        assert near * (1 - 1e-12) < bound < near * (1 + 1e-6) + 1e-6
-        exact = [[F(x, 2**moved_rows.MAP_BITS) for x in row] for row in steps.tolist()]
-        for row in np.random.default_rng(seed + 9).integers(-9, 10, (20, columns)).tolist():
-            image = [sum(x * m[j] for x, m in zip(row, exact, strict=True)) for j in range(dimension)]
-            assert sum(y * y for y in image) <= bound**2 * sum(x * x for x in row)
-
-
-def test_the_stretch_of_nothing_and_of_one_number():
-    assert 0 < moved_rows.stretch_of(np.zeros((3, 2), dtype=np.int64)) < F(1, 10**8)
-    assert F(3) <= moved_rows.stretch_of(np.array([[3 * 2**moved_rows.MAP_BITS]])) < F(3) + F(1, 10**7)
-
-
-def test_no_map_of_a_sketch_stretches_beyond_its_bound():
-    subject = RowSketch(stretch=F(3, 2))
-    maps = [subject.map(coins) for coins in range(40)]
-    assert all(moved_rows.stretch_of(each) <= F(3, 2) for each in maps)
-    drawn = [moved_rows.stretch_of(RowSketch(stretch=F(9)).map(coins)) for coins in range(40)]
-    assert sum(each > F(3, 2) for each in drawn) > 5  # so the bound binds
-
-
-def test_an_orthonormal_map_stretches_by_one():
-    for columns, dimension in ((3, 2), (2, 5), (4, 4)):
-        stretch = moved_rows.stretch_of(FixedMap(columns=columns, dimension=dimension).map)
-        assert F(99, 100) < stretch < F(101, 100)
-
-
-def test_cells_cover_the_box_and_their_centres_are_in_them():
-    subject = CellPoints(low=F(-1), high=F(3), bins=4, columns=2, rows=6)
-    data = np.array([[-1, -1], [3, 3], [0.99, 1.0], [-9, 9], [np.nan, 2.0], [2.5, -0.5]])
-    assert subject.query(data).tolist() == [0, 15, 1 + 2 * 4, 12, 12, 3]
-    view = subject.play(data, rehearse(subject.proof(DELTA), Rehearsal(0)), 0)
-    again = subject.query(view.public["centres"])
-    assert again.tolist() == view.public["cells"].tolist()
-
-
-def test_more_cells_than_the_checker_lists_are_refused():
-    with pytest.raises(InputError, match="256"):
-        CellPoints(low=F(0), high=F(1), bins=7, columns=3)
-
-
-@pytest.mark.parametrize("made_by", [*MOVED, CellPoints])
+@pytest.mark.parametrize("made_by", [KNorm, GaussianRows])
 def test_rows_keep_their_places(made_by):
     """With little noise every row is shown near where it is: no row is lost, and none is another's."""
     few = {"rows": 5} | ({"rate": F(10**4)} if made_by is KNorm else {"sigma": F(1, 200)})
-    few = {"rows": 5, "epsilon": F(30), "bins": 16} if made_by is CellPoints else few
     subject = made_by(**{**example_values(made_by), **few})
     data = dataset(subject.domain(), "uniform", 4)
-    shown = subject.play(data, rehearse(subject.proof(F(1, 100)), Rehearsal(1)), 3).public
-    shown = shown["centres" if made_by is CellPoints else "rows"]
-    exact = {
-        FixedMap: lambda: subject.query(data) * 2.0**-26,
-        RowSketch: lambda: subject.mapped(data, 3) * 2.0**-26,
-        CellPoints: lambda: np.clip(data, 0, 1),
-    }.get(made_by, lambda: subject.query(data) * 2.0**-subject.bits)()
-    assert np.abs(shown - exact).max() < 0.05
+    shown = subject.play(data, rehearse(subject.proof(F(1, 100)), Rehearsal(1)), 3).public["rows"]
+    assert np.abs(shown - subject.query(data) * 2.0**-subject.bits).max() < 0.05
 
 
 @pytest.mark.slow(one_in=3)
@@ -159,7 +108,7 @@ def test_rows_keep_their_places(made_by):
 def test_a_broken_one_loses_the_hypothesis_that_it_says(twin):
     """Its hypotheses are searched for 60 examples at most, at a radius where it has one."""
     claims_all = twin is moved_rows_twins.GaussianRowsReplacedForAUnit
-    unit = {} if claims_all or issubclass(twin, CellPoints) else {"unit": F(1)}
+    unit = {} if claims_all else {"unit": F(1)}
     subject = twin(**{**example_values(twin), "rows": 4, **unit})
     proved = Proved(subject.proof(DELTA))
     checks = [check_of(proved, each)[0] for each in proved.hypotheses]

@@ -39,7 +39,6 @@ from mechanisms.local_mean import LocalMean
 from mechanisms.noisy_statistics import NoisyStatistics
 from mechanisms.optimal_factor import OptimalFactor
 from mechanisms.permute_and_flip import PermuteAndFlip
-from mechanisms.projection import Projection
 from mechanisms.quantile import Quantile
 from mechanisms.quantiles import Quantiles
 from mechanisms.randomised_response import RandomisedResponse
@@ -198,15 +197,6 @@ class LinearQueriesForgetsTheMatrix(LinearQueries):
         row = assume_points("answers", [(0,) * self.cells, *unit], self.relation, "movement")
         zcdp = discrete_gaussian(linear(row), self.sigma**2, Fraction(1), "answers")
         return shown_to_all(zcdp, "linear-queries", delta)
-
-
-@dataclass(frozen=True)
-class ProjectionBeforeTheNoise(Projection):
-    """Projects first, as if a random projection never lengthened a row."""
-
-    def query(self, data):
-        mix = np.random.default_rng(1).standard_normal((self.columns, self.columns))
-        return np.trunc(super().query(data) @ mix).astype(np.int64)
 
 
 @dataclass(frozen=True)

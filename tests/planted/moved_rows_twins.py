@@ -10,11 +10,8 @@ from functools import partial
 import numpy as np
 
 from dpaccount.proof import assume_lipschitz, k_norm
-from mechanisms.cell_points import CellPoints
-from mechanisms.fixed_map import FixedMap
 from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.k_norm import KNorm
-from mechanisms.row_sketch import RowSketch
 from mechanisms.shared import grid, moved_rows
 from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import View, shown, shown_to_all
@@ -119,40 +116,6 @@ class GaussianRowsReplacedForAUnit(GaussianRows):
         step = grid.step(self.bits)
         leaf = gaussian(query, self.sigma, step, self.columns, moved_rows.KEY, delta, every)
         return shown(leaf, "gaussian-rows")
-
-
-@dataclass(frozen=True)
-class FixedMapForgetsTheStretch(FixedMap):
-    """Doubles the map and not its stretch."""
-
-    loses = "assume_lipschitz"
-
-    def query(self, data):
-        return 2 * super().query(data)
-
-
-@dataclass(frozen=True)
-class RowSketchKeepsEveryMap(RowSketch):
-    """Takes every map of the coins, as if none stretched a row by more than its bound."""
-
-    loses = "assume_lipschitz"
-
-    def mapped(self, data, coins):
-        drawn = np.random.default_rng(coins).standard_normal((self.columns, self.dimension))
-        return grid.in_ball(data, self.radius, self.bits) @ moved_rows.in_steps(drawn)
-
-
-@dataclass(frozen=True)
-class CellPointsCutsByTheData(CellPoints):
-    """Cuts the box between the least and the greatest value of the data."""
-
-    loses = "assume_tree"
-
-    def query(self, data):
-        low, high = data.min(), data.max()
-        share = (data - low) / max(high - low, 1e-9)
-        place = np.clip(np.floor(share * self.bins), 0, self.bins - 1).astype(np.int64)
-        return place @ self.bins ** np.arange(self.columns)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from audits.certificate import release
 from audits.certificate.document import refused_by_checker
 from audits.claim import read_claim
 from audits.sandbox.private_data import rows_of
-from audits.subjects.catalogue import BoundClaim, entries, find, on_table, subject_of
+from audits.subjects.catalogue import BoundClaim, find, on_table, subject_of
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
@@ -30,8 +30,9 @@ from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
 from mechanisms.subject.isolation import played
 from mechanisms.table.rows import read_rows
+from tests.mechanisms.catalogued import mechanisms
 
-MECHANISMS = [entry.name for entry in entries() if entry.layer == "mechanisms"]
+MECHANISMS = [entry.name for entry in mechanisms()]
 COLUMNS = """
 x = { type = "number", low = 0, high = 0.5 }
 y = { type = "number", low = -0.5, high = 0.5, missing = 0 }

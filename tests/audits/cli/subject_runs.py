@@ -65,19 +65,12 @@ MECHANISMS = {
     "banded-toeplitz": _stream(band=2),
     "binary-tree": _stream(),
     "buffered-toeplitz": _stream(buffers=2),
-    "cell-points": central(
-        {"low": 0, "high": 1, **ROWS},
-        {"epsilon": 2, "rows": 5, "columns": 3, "bins": 3, "low": -1, "high": 2},
-    ),
     "clipped-mean": central(
         UNIT_BOX, {"scale": 3, "count_scale": 4, "low": -1, "high": 2, "rows": 5, "bits": 10, **REMOVED}
     ),
     "count": _counted(),
     "count-by-group": _counted(cells=3),
     "exponential": central(ROWS, {"rate": 0.25, "candidates": 3, "limit": 2, "rows": 5, **REMOVED}),
-    "fixed-map": central(
-        ROWS, {"sigma": 4, "radius": 2, "rows": 5, "columns": 2, "dimension": 3, "seed": 7, "bits": 10}, MOVED
-    ),
     "gaussian-rows": central(ROWS, {"sigma": 4, "radius": 2, "rows": 5, "columns": 2, "bits": 10}, MOVED),
     "gaussian-sum": central(ROWS, {"sigma": 4, "radius": 2, "rows": 5, "columns": 2, "bits": 10, **REMOVED}),
     "histogram": central(ROWS, {"sigma": 3, "cells": 3, "rows": 5, "threshold": 2, **REMOVED}),
@@ -104,9 +97,6 @@ MECHANISMS = {
     ),
     "optimal-factor": _stream(),
     "permute-and-flip": central(ROWS, {"rate": 0.25, "candidates": 3, "limit": 2, "rows": 5, **REMOVED}),
-    "projection": central(
-        ROWS, {"sigma": 9, "radius": 2, "rows": 5, "columns": 4, "dimension": 3, "bits": 10}
-    ),
     "quantile": central(
         UNIT_BOX, {"rate": 0.25, "rank": 0.75, "low": -1, "high": 2, "candidates": 5, "rows": 5, "bits": 1}
     ),
@@ -117,11 +107,6 @@ MECHANISMS = {
     ),
     "randomised-response": Runs("local", ROWS, [{"epsilon": 2, "cells": 3, "rows": 5}]),
     "restarting-tree": _stream(),
-    "row-sketch": central(
-        ROWS,
-        {"sigma": 5, "radius": 2, "rows": 5, "columns": 2, "dimension": 4, "stretch": 3, "bits": 10},
-        MOVED,
-    ),
     "second-moments": central(
         UNIT_BOX,
         {"sigma": 9, "low": -1, "high": 2, "columns": 2, "ridge": 0.5, "rows": 5, **REMOVED},

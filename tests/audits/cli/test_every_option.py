@@ -12,11 +12,8 @@ from tests.audits.cli.subject_runs import (
     does_something,
     is_certified,
     marked,
-    needed,
-    refusal,
     refuses_a_wrong_word,
     words_of,
-    written,
 )
 from tests.audits.studies.test_studies import EVERY, WORDS
 
@@ -36,12 +33,6 @@ def test_it_does_something(tmp_path, name, runs, changed):
 @cases
 def test_a_claim_that_says_it_is_certified(dpaccount, monkeypatch, tmp_path, name, runs, changed):
     is_certified(dpaccount, monkeypatch, tmp_path, name, runs, changed)
-
-
-@pytest.mark.parametrize("name", ["fixed-map", "row-sketch"])
-def test_numbers_that_make_no_sense_are_one_sentence(dpaccount, tmp_path, name):
-    claim = written(tmp_path, name, needed(name) | {"bits": -1})
-    assert "bits is -1; it lies in 0 ... 30" in refusal(dpaccount, claim)
 
 
 def runs_of(name):

@@ -6,16 +6,17 @@ from typing import ClassVar
 
 import numpy as np
 
+from bandits.fixed_map import WIDEST, MappedRows, in_steps, room, stretch_of
 from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem
-from mechanisms.shared import accuracy, grid, moved_rows
-from mechanisms.subject import Rows, View, shown
+from mechanisms.shared.moved_rows import relation_of
+from mechanisms.subject import Rows, View
 
 
 @dataclass(frozen=True)
-class RowSketch(moved_rows.ClippedRows):
+class RowSketch(MappedRows):
     """Release every row xM with Gaussian noise of standard deviation `sigma` in every one of its numbers.
 
     M has `columns` × `dimension` independent numbers N(0, 1/dimension) from the public coins, shrunk where
@@ -39,16 +40,16 @@ class RowSketch(moved_rows.ClippedRows):
     def __post_init__(self) -> None:
         if min(self.sigma, self.radius, self.stretch) <= 0:
             raise out_of_range("sigma > 0, radius > 0 and stretch > 0")
-        if min(self.rows, self.columns, self.dimension) < 1 or self.columns > moved_rows.WIDEST:
-            raise out_of_range(f"rows >= 1, dimension >= 1 and columns in 1 ... {moved_rows.WIDEST}")
-        moved_rows.room(self.stretch * self.radius + 16 * self.sigma, self.bits)
-        moved_rows.relation_of(self.unit)
+        if min(self.rows, self.columns, self.dimension) < 1 or self.columns > WIDEST:
+            raise out_of_range(f"rows >= 1, dimension >= 1 and columns in 1 ... {WIDEST}")
+        room(self.stretch * self.radius + 16 * self.sigma, self.bits)
+        relation_of(self.unit)
 
     def map(self, coins: int) -> Integers:
         """Return M in steps of 2^−10; it stretches no row by more than `stretch`, by exact arithmetic."""
         drawn = np.random.default_rng(coins).standard_normal((self.columns, self.dimension))
-        matrix = moved_rows.in_steps(drawn / np.sqrt(self.dimension))
-        while (most := moved_rows.stretch_of(matrix)) > self.stretch:  # dpaccount: never, public coins decide
+        matrix = in_steps(drawn / np.sqrt(self.dimension))
+        while (most := stretch_of(matrix)) > self.stretch:  # dpaccount: never, public coins decide
             matrix = np.trunc(matrix * (0.99 * float(self.stretch / most))).astype(np.int64)
         return matrix
 
@@ -58,15 +59,8 @@ class RowSketch(moved_rows.ClippedRows):
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
         """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
-        return shown(self.with_noise(unit, delta, self.sigma, self.dimension, self.stretch), "row-sketch")
+        return self.proof_by("row-sketch", unit, delta, self.stretch)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy sketched rows, and the map."""
-        step = float(grid.step(self.bits + moved_rows.MAP_BITS))
-        sketched = moved_rows.released(self.mapped(data, coins), noise)
-        return View(public={"rows": sketched * step, "map": self.map(coins) * moved_rows.MAP_STEP})
-
-    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
-        """Return the intervals of the clipped rows through the map that is shown."""
-        of, bits = "the clipped rows through the map", self.bits + moved_rows.MAP_BITS
-        return {"rows": accuracy.sums("gaussian", view.public["rows"], self.sigma, bits, level, of)}
+        return self.view(self.mapped(data, coins), self.map(coins), noise)

@@ -1,0 +1,111 @@
+"""Rows released in cells or through maps: exact stretches, places, and what broken ones lose."""
+
+import inspect
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from audits.datasets.bases import dataset
+from audits.hypothesis_tests.checks import check_of
+from audits.hypothesis_tests.search import search
+from audits.subjects.catalogue import example_values
+from bandits import fixed_map
+from bandits.cell_points import CellPoints
+from bandits.fixed_map import FixedMap
+from bandits.projection import Projection
+from bandits.row_sketch import RowSketch
+from dpaccount.errors import InputError
+from dpaccount.noise.proved import Proved
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from tests.bandits.planted import mapped_rows_twins
+from tests.looped import looped
+from tests.mechanisms.test_exact import NEAR, assert_proved
+
+F = Fraction
+DELTA = F(1, 10**6)
+TWINS = [twin for _, twin in inspect.getmembers(mapped_rows_twins, inspect.isclass) if "loses" in vars(twin)]
+
+
+@looped(("columns", "dimension"), [(1, 1), (2, 2), (3, 2), (2, 5), (6, 6), (12, 3)])
+def test_the_stretch_of_a_map_is_an_upper_bound_close_to_it(columns, dimension):
+    for seed in range(5):
+        steps = fixed_map.in_steps(np.random.default_rng(seed).standard_normal((columns, dimension)))
+        near = np.linalg.norm(steps / 2**fixed_map.MAP_BITS, 2)
+        bound = fixed_map.stretch_of(steps)
+        assert near * (1 - 1e-12) < bound < near * (1 + 1e-6) + 1e-6
+        exact = [[F(x, 2**fixed_map.MAP_BITS) for x in row] for row in steps.tolist()]
+        for row in np.random.default_rng(seed + 9).integers(-9, 10, (20, columns)).tolist():
+            image = [sum(x * m[j] for x, m in zip(row, exact, strict=True)) for j in range(dimension)]
+            assert sum(y * y for y in image) <= bound**2 * sum(x * x for x in row)
+
+
+def test_the_stretch_of_nothing_and_of_one_number():
+    assert 0 < fixed_map.stretch_of(np.zeros((3, 2), dtype=np.int64)) < F(1, 10**8)
+    assert F(3) <= fixed_map.stretch_of(np.array([[3 * 2**fixed_map.MAP_BITS]])) < F(3) + F(1, 10**7)
+
+
+def test_no_map_of_a_sketch_stretches_beyond_its_bound():
+    subject = RowSketch(stretch=F(3, 2))
+    maps = [subject.map(coins) for coins in range(40)]
+    assert all(fixed_map.stretch_of(each) <= F(3, 2) for each in maps)
+    drawn = [fixed_map.stretch_of(RowSketch(stretch=F(9)).map(coins)) for coins in range(40)]
+    assert sum(each > F(3, 2) for each in drawn) > 5  # so the bound binds
+
+
+def test_an_orthonormal_map_stretches_by_one():
+    for columns, dimension in ((3, 2), (2, 5), (4, 4)):
+        stretch = fixed_map.stretch_of(FixedMap(columns=columns, dimension=dimension).map)
+        assert F(99, 100) < stretch < F(101, 100)
+
+
+def test_cells_cover_the_box_and_their_centres_are_in_them():
+    subject = CellPoints(low=F(-1), high=F(3), bins=4, columns=2, rows=6)
+    data = np.array([[-1, -1], [3, 3], [0.99, 1.0], [-9, 9], [np.nan, 2.0], [2.5, -0.5]])
+    assert subject.query(data).tolist() == [0, 15, 1 + 2 * 4, 12, 12, 3]
+    view = subject.play(data, rehearse(subject.proof(DELTA), Rehearsal(0)), 0)
+    again = subject.query(view.public["centres"])
+    assert again.tolist() == view.public["cells"].tolist()
+
+
+def test_more_cells_than_the_checker_lists_are_refused():
+    with pytest.raises(InputError, match="256"):
+        CellPoints(low=F(0), high=F(1), bins=7, columns=3)
+
+
+SHOWN = {
+    FixedMap: lambda subject, data: subject.query(data) * 2.0**-26,
+    RowSketch: lambda subject, data: subject.mapped(data, 3) * 2.0**-26,
+    CellPoints: lambda _, data: np.clip(data, 0, 1),
+}
+
+
+@pytest.mark.parametrize("made_by", SHOWN)
+def test_rows_keep_their_places(made_by):
+    """With little noise every row is shown near where it is: no row is lost, and none is another's."""
+    few = {"epsilon": F(30), "bins": 16} if made_by is CellPoints else {"sigma": F(1, 200)}
+    subject = made_by(**{**example_values(made_by), "rows": 5, **few})
+    data = dataset(subject.domain(), "uniform", 4)
+    shown = subject.play(data, rehearse(subject.proof(F(1, 100)), Rehearsal(1)), 3).public
+    exact = SHOWN[made_by](subject, data)
+    assert np.abs(shown["centres" if made_by is CellPoints else "rows"] - exact).max() < 0.05
+
+
+@pytest.mark.slow(one_in=3)
+@pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.__name__)
+def test_a_broken_one_loses_the_hypothesis_that_it_says(twin):
+    """Its hypotheses are searched for 60 examples at most, at a radius where it has one."""
+    unit = {"unit": F(1)} if hasattr(twin, "unit") else {}
+    subject = twin(**{**example_values(twin), "rows": 4, **unit})
+    proved = Proved(subject.proof(DELTA))
+    checks = [check_of(proved, each)[0] for each in proved.hypotheses]
+    seen = search(subject, proved, checks, examples=60, seed=1, sweep=True)
+    lost = {each.rule for each, failing in zip(proved.hypotheses, seen.failing, strict=True) if failing}
+    assert twin.loses in lost, lost
+
+
+@pytest.mark.slow
+def test_the_true_divergence_of_noisy_rows_is_at_most_the_proof():
+    few = Projection(rows=2, columns=1, bits=0, sigma=F(3), radius=NEAR)
+    assert_proved(few, [(0.0,), (1.0,), (-1.0,)], (1e-3,))

@@ -1,0 +1,59 @@
+"""Planted: rows released in cells or through maps, as hurried authors do it.
+
+Each `loses` a hypothesis of its proof.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bandits.cell_points import CellPoints
+from bandits.fixed_map import FixedMap, in_steps
+from bandits.projection import Projection
+from bandits.row_sketch import RowSketch
+from mechanisms.shared import grid
+
+
+@dataclass(frozen=True)
+class FixedMapForgetsTheStretch(FixedMap):
+    """Doubles the map and not its stretch."""
+
+    loses = "assume_lipschitz"
+
+    def query(self, data):
+        return 2 * super().query(data)
+
+
+@dataclass(frozen=True)
+class RowSketchKeepsEveryMap(RowSketch):
+    """Takes every map of the coins, as if none stretched a row by more than its bound."""
+
+    loses = "assume_lipschitz"
+
+    def mapped(self, data, coins):
+        drawn = np.random.default_rng(coins).standard_normal((self.columns, self.dimension))
+        return grid.in_ball(data, self.radius, self.bits) @ in_steps(drawn)
+
+
+@dataclass(frozen=True)
+class CellPointsCutsByTheData(CellPoints):
+    """Cuts the box between the least and the greatest value of the data."""
+
+    loses = "assume_tree"
+
+    def query(self, data):
+        low, high = data.min(), data.max()
+        share = (data - low) / max(high - low, 1e-9)
+        place = np.clip(np.floor(share * self.bins), 0, self.bins - 1).astype(np.int64)
+        return place @ self.bins ** np.arange(self.columns)
+
+
+@dataclass(frozen=True)
+class ProjectionBeforeTheNoise(Projection):
+    """Projects first, as if a random projection never lengthened a row."""
+
+    loses = "assume_ball"
+
+    def query(self, data):
+        mix = np.random.default_rng(1).standard_normal((self.columns, self.columns))
+        return np.trunc(super().query(data) @ mix).astype(np.int64)

@@ -1,0 +1,10 @@
+"""What is tested as a mechanism: those of `mechanisms`, and those of `bandits` that release rows of a table."""
+
+from audits.subjects.catalogue import CatalogueEntry, entries
+
+#: of `bandits`, where it is installed
+OF_BANDITS = {"cell-points", "fixed-map", "projection", "row-sketch"}
+
+
+def mechanisms() -> list[CatalogueEntry]:
+    return [entry for entry in entries() if entry.layer == "mechanisms" or entry.name in OF_BANDITS]
