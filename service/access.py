@@ -11,12 +11,15 @@ from dataclasses import astuple, dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from secrets import token_hex, token_urlsafe
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from dpaccount.documents import OWN, sha256
+from dpaccount.documents import OWN, canonical, sha256
 from dpaccount.errors import DpaccountError, InputError, LedgerError
 from dpaccount.ledger.balances.budget import one_line
 from dpaccount.ledger.balances.state import lineage, scope_name
+
+if TYPE_CHECKING:
+    from service.provider import Provider
 
 #: what is asked: of all scopes; only with tokens made with --arrange
 WHOLE, ARRANGING = ("arrange", "approve"), ("arrange", "scope")
@@ -52,20 +55,32 @@ class Token:
 class Tokens:
     """The tokens in a file."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(self, file: Path, provider: "Provider | None" = None) -> None:
+        self._file, self._provider = file, provider
 
-    def add(self, person: str, scope: str | None, until: date | None, *, arrange: bool) -> tuple[str, str]:
-        """Add a token, in a new file if there is none; return its id and its secret, which nothing keeps."""
+    def add(
+        self,
+        person: str,
+        scope: str | None,
+        until: date | None,
+        *,
+        arrange: bool,
+        subject: tuple[str, str] | None = None,
+    ) -> tuple[str, str]:
+        """Add a token, in a new file if there is none; return its id and its secret, which nothing keeps.
+
+        Of an issuer's `subject` there is no secret of ours: that issuer's tokens count.
+        """
         secret, day = f"dpa_{token_urlsafe(32)}", None if until is None else until.isoformat()
         within = None if scope is None else scope_name(scope)
-        one = Token(token_hex(6), one_line("person", person), within, day, arrange, sha256(secret))
+        name = secret if subject is None else canonical(subject)
+        one = Token(token_hex(6), one_line("person", person), within, day, arrange, sha256(name))
         if not self._file.exists():
             os.close(os.open(self._file, os.O_CREAT | os.O_WRONLY, OWN))
         with self._opened("rw") as database:
             database.execute(_TABLE)
             database.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?)", astuple(one))
-        return one.id, secret
+        return one.id, secret if subject is None else ""
 
     def revoke(self, name: str) -> None:
         """Remove the token with this id."""
@@ -81,7 +96,10 @@ class Tokens:
     def of(self, header: str) -> Token:
         """Return the token of a request; raises `NotAllowedError` for none, and for one that has expired."""
         kind, _, secret = header.partition(" ")
-        asked = (sha256(secret.encode("latin-1", "replace")),)
+        name = secret.encode("latin-1", "replace")
+        if self._provider is not None and secret.count(".") == 2:
+            name = canonical((self._provider.issuer, self._provider.subject(secret)))
+        asked = (sha256(name),)
         with self._opened("ro") as database:
             found = database.execute("SELECT * FROM tokens WHERE digest = ?", asked).fetchone()
         if kind.lower() != "bearer" or found is None:

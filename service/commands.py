@@ -10,11 +10,20 @@ from typing import Any
 from cyclopts import App
 
 from audits.cli.options import File, Flag, Text, Url, Whole, day, say, show, whole
+from dpaccount.errors import InputError
 from dpaccount.ledger.stores.place import address
 from service.access import Tokens
 
 
-def serve(*, ledger: Url, port: Whole, host: Text = "127.0.0.1", tokens: File = Path("tokens.db")) -> int:
+def serve(
+    *,
+    ledger: Url,
+    port: Whole,
+    host: Text = "127.0.0.1",
+    tokens: File = Path("tokens.db"),
+    issuer: Text | None = None,
+    audience: Text = "dpaccount",
+) -> int:
     """Serve a ledger over HTTP to holders of tokens, as its only writer.
 
     Example: `dpaccount serve --ledger sqlite:///team.db --port 8080 --tokens tokens.db`
@@ -29,6 +38,10 @@ def serve(*, ledger: Url, port: Whole, host: Text = "127.0.0.1", tokens: File = 
         The address to listen on; one that others reach needs a proxy with TLS in front.
     tokens
         The file that dpaccount token add wrote.
+    issuer
+        An OpenID Connect provider, whose tokens are taken, too.
+    audience
+        The name of this service there.
     """
     import uvicorn
 
@@ -37,7 +50,12 @@ def serve(*, ledger: Url, port: Whole, host: Text = "127.0.0.1", tokens: File = 
 
     address(ledger)  # a service of a service would not know who asks
     with listening(host, whole(port, "--port", 0, 65535) or 0) as place:
-        known = Tokens(tokens)
+        provider = None
+        if issuer is not None:
+            from service.provider import Provider
+
+            provider = Provider(issuer, audience)
+        known = Tokens(tokens, provider)
         known.listed()  # refuses a file that is none
         desk = Desk(ledger)
         say(json.dumps({"what": "listening", "host": host, "port": place.getsockname()[1]}))
@@ -65,7 +83,14 @@ token = App(name="token", help="Tokens of persons for dpaccount serve.")
 
 @token.command
 def add(
-    file: File, person: Text, *, scope: Text | None = None, until: Text | None = None, arrange: Flag = False
+    file: File,
+    person: Text,
+    *,
+    scope: Text | None = None,
+    until: Text | None = None,
+    arrange: Flag = False,
+    issuer: Text | None = None,
+    subject: Text | None = None,
 ) -> int:
     """Make a token and print its secret, once: only a digest is kept.
 
@@ -83,10 +108,17 @@ def add(
         Its last day (UTC), YYYY-MM-DD.
     arrange
         It may also make scopes, cohorts, grants and resets.
+    issuer
+        The OpenID Connect provider whose tokens count instead of a secret.
+    subject
+        Who the person is there.
     """
-    name, secret = Tokens(file).add(person, scope, day(until, "--until"), arrange=arrange)
+    if (issuer is None) != (subject is None):
+        raise InputError("--issuer and --subject belong together", "give both, or neither for a secret")
+    known = None if issuer is None or subject is None else (issuer, subject)
+    name, secret = Tokens(file).add(person, scope, day(until, "--until"), arrange=arrange, subject=known)
     say(f"token {name} of {person}")
-    sys.stdout.write(f"{secret}\n")
+    sys.stdout.write(f"{secret}\n" if secret else "")
     return 0
 
 

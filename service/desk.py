@@ -43,11 +43,11 @@ Proof = Annotated[list[Any], Meta(description="A derivation, as certificates hol
 #: what the members of requests are, by name: parameters of `Ledger`'s methods
 MEMBERS: Final[dict[str, Any]] = {
     **dict.fromkeys(("cohort", "every", "key", "name", "person", "purpose", "reason", "run", "scope"), Line),
-    **dict.fromkeys(("before", "entry", "request", "rounds", "reads"), Positive),
+    **dict.fromkeys(("before", "entry", "most", "request", "rounds", "reads"), Positive),
     **dict.fromkeys(("cover", "draws"), tuple[Positive, Positive]),
     **dict.fromkeys(("parts", "units"), Ranges),
     **dict.fromkeys(("delta", "epsilon"), Exact),
-    **dict.fromkeys(("approved", "dry_run", "grows"), bool),
+    **dict.fromkeys(("approved", "dry_run", "grows", "latest"), bool),
     **{"after": int, "body": dict[str, Any], "certificate": tuple[Digest, Exact], "theorem": Proof},
     **{"may": list[Line], "plan": Events, "until": str},
 }
@@ -93,7 +93,7 @@ ASKED: Final = (
     Endpoint("POST", "approval", "approve", "approve", "request", "approved", Any),
     Endpoint("POST", "reset", "arrange", "reset", "reason", "", Any),
     Endpoint("GET", "show", "read", "show", "", "", answers.LedgerAnswer),
-    Endpoint("GET", "log", "read", "log", "", "after", LogPage),
+    Endpoint("GET", "log", "read", "log", "", "after most latest", LogPage),
 )  # fmt: skip
 
 
@@ -101,7 +101,7 @@ class Desk:
     """Does requests of persons on one ledger."""
 
     def __init__(self, url: str) -> None:
-        self._url, self.ledger = url, Ledger.open(url)
+        self.url, self.ledger = url, Ledger.open(url)
         self._checker = threading.Lock()  # the checker's budget of work is one for the process
 
     def do(self, token: Token, asked: Endpoint, members: Struct, **given: Any) -> Any:
@@ -183,12 +183,12 @@ class Desk:
             shown[name] = [one for one in shown[name] if token.person in (one.get("person"), one.get("by"))]
         return shown
 
-    def _log(self, token: Token, after: int = -1) -> Any:
-        lines = log.page(self._url, after)
+    def _log(self, token: Token, after: int = -1, most: int = log.PAGE, *, latest: bool = False) -> Any:
+        lines = log.page(self.url, None if latest else after, min(most, log.PAGE))
         seen = [one for one in lines if one["scope"] != EVERYWHERE and token.allows("read", one["scope"])]
         if not token.arrange:
             seen = [{**one, "reason": UNIT.sub("a unit beyond", one["reason"] or "") or None} for one in seen]
-        return {"entries": seen, "next": lines[-1]["entry"] if len(lines) == log.PAGE else None}
+        return {"entries": seen, "next": lines[-1]["entry"] if len(lines) == min(most, log.PAGE) else None}
 
 
 def told(charge: Charge) -> ServedCharge:

@@ -29,6 +29,7 @@ from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import RefusedError
 from service.access import NotAllowedError, Token, Tokens
 from service.desk import ASKED, Desk, Endpoint, ServedCharge, told
+from service.pages import MOST_OF_FORM, Pages, Visit
 
 MAX_BODY: Final = 8_000_000  #: bytes
 READY_SECONDS: Final = 5.0  #: after which a ledger is not ready
@@ -46,6 +47,7 @@ STATUS: Final[list[tuple[Any, int, str | None]]] = [
     ((InputError, RuleError, msgspec.MsgspecError, RecursionError, OverflowError), 400, "input"),
 ]
 POLICY: Final = {"Content-Security-Policy": "default-src 'none'"}
+SAME: Final = ("none", "same-origin")  #: sites whose forms are taken; "none" is the person
 SAFE: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
@@ -61,7 +63,7 @@ class Service:
     """Answers requests, each logged on standard error: who asked what, and never a token, key or body."""
 
     def __init__(self, desk: Desk, tokens: Tokens) -> None:
-        self._desk, self._tokens = desk, tokens
+        self._desk, self._tokens, self._pages = desk, tokens, Pages(desk, tokens)
         self._threads, self._probe = ThreadPoolExecutor(THREADS), ThreadPoolExecutor(1)
 
     def application(self) -> Starlette:
@@ -76,6 +78,9 @@ class Service:
         for one in ASKED:
             answer = partial(_answered, one.call, partial(self._answer, one))
             routes.append(Route(f"/v1/{one.path}", answer, methods=[one.method]))
+        for path, method, act in self._pages.routes:
+            answer = partial(_answered, f"page {path}", partial(self._page, act))
+            routes.append(Route(path, answer, methods=[method]))
         return Starlette(routes=routes, exception_handlers={HTTPException: _nowhere})
 
     async def _answer(self, asked: Endpoint, line: Line, request: Request) -> bytes:
@@ -84,6 +89,18 @@ class Service:
         token = await run(self._tokens.of, request.headers.get("authorization", ""))
         line["person"] = token.person
         return await run(self._done, token, asked, request, await _body(request), line)
+
+    async def _page(self, act: Any, line: Line, request: Request) -> Response:
+        """Return a page; what goes wrong is a page with its sentence."""
+        try:
+            # Forms of other sites have no word of ours, but for the one that takes a token.
+            if request.method == "POST" and request.headers.get("sec-fetch-site", "none") not in SAME:
+                raise NotAllowedError(403, "this form came from another site; open the page and send its own")
+            visit = Visit.of(request, await _body(request, MOST_OF_FORM), line)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, act, visit)
+        except Exception as error:
+            status, answer = _failed(error, line, request.method)
+            return self._pages.failed(status, answer.error)
 
     async def _ready(self, _line: Line, _: Request) -> bytes:
         # Apart from requests: a ledger that is away is waited for, and probes would take all threads.
@@ -106,32 +123,35 @@ async def _answered(what: str, act: Any, request: Request) -> Response:
     begun, moment = time.monotonic(), datetime.now(UTC).isoformat(timespec="milliseconds")
     line: Line = {"time": moment, "request": token_hex(8), "person": None, "what": what, "entry": None}
     try:
-        status, body = 200, await act(line, request)
+        answer = await act(line, request)
     except Exception as error:
-        status, body = _failed(error, line, request.method)
-    line |= {"status": status, "ms": round(1000 * (time.monotonic() - begun), 1)}
+        status, failed = _failed(error, line, request.method)
+        answer = Response(_written(failed), status, media_type="application/json")
+    if not isinstance(answer, Response):
+        answer = Response(answer, media_type="application/json")
+    line |= {"status": answer.status_code, "ms": round(1000 * (time.monotonic() - begun), 1)}
     sys.stderr.write(f"{json.dumps(line)}\n")
-    headers = {**SAFE, "X-Request-Id": str(line["request"])}
-    if status in (401, 413, 503):  # the body was not read to its end, and may have none
-        headers |= {"Connection": "close", "WWW-Authenticate": "Bearer"}
-    return Response(body, status, headers, "application/json")
+    answer.headers.update({**SAFE, "X-Request-Id": str(line["request"])})
+    if answer.status_code in (401, 413, 503):  # the body was not read to its end, and may have none
+        answer.headers.update({"Connection": "close", "WWW-Authenticate": "Bearer"})
+    return answer
 
 
-async def _body(request: Request) -> bytes:
+async def _body(request: Request, most: int = MAX_BODY) -> bytes:
     """Return the body; raises `NotAllowedError` for one that is too large, before more than that is held."""
     body, stated = bytearray(), request.headers.get("content-length", "")
-    large = NotAllowedError(413, f"the body has more than {MAX_BODY} bytes; ask for less at once")
-    if stated.isdecimal() and int(stated) > MAX_BODY:
+    large = NotAllowedError(413, f"the body has more than {most} bytes; ask for less at once")
+    if stated.isdecimal() and int(stated) > most:
         raise large
     async with asyncio.timeout(BODY_SECONDS):
         async for chunk in request.stream():
             body += chunk
-            if len(body) > MAX_BODY:
+            if len(body) > most:
                 raise large
     return bytes(body)
 
 
-def _failed(error: Exception, line: Line, method: str) -> tuple[int, bytes]:
+def _failed(error: Exception, line: Line, method: str) -> tuple[int, ErrorAnswer]:
     """Return the status and the sentence of an error."""
     otherwise = error.status if isinstance(error, NotAllowedError) else 500
     status, kind = next(((s, k) for of, s, k in STATUS if isinstance(error, of)), (otherwise, None))
@@ -145,7 +165,7 @@ def _failed(error: Exception, line: Line, method: str) -> tuple[int, bytes]:
         sentence = f"something unexpected happened; request {line['request']} is in the log for its reader"
     charge = told(error.charge) if isinstance(error, RefusedError) else None
     line["entry"] = charge and charge.entry
-    return status, _written(ErrorAnswer(sentence, kind, charge))
+    return status, ErrorAnswer(sentence, kind, charge)
 
 
 def _written(answer: object) -> bytes:

@@ -26,7 +26,7 @@ def shown(report: Report) -> str:
     """Return the result of `Ledger.show` for a terminal: a row for each scope, the whole ledger first."""
     budget = report["budget"]
     whole = {**report, "scope": "(all)", "cap": budget}
-    rows = [_scope_row(each) for each in (whole, *report["scopes"])]
+    rows = [scope_row(each) for each in (whole, *report["scopes"])]
     head = ["scope", "cap", "spent", "left", "", "most-exposed unit"]
     about = f"{budget['dataset']}: " if "dataset" in budget else ""
     about += f"{budget['unit']}, under {budget['relation']}, measure: {budget['measure']}"
@@ -41,21 +41,25 @@ def _people(report: Mapping[str, Any]) -> Iterator[str]:
         where = f" in {one['scope']}" * bool(one["scope"]) + f" until {one['until']}" * bool(one["until"])
         yield plain(f"{one['person']} may {one['may']}{where}")
     for one in report.get("requests", ()):
-        about = ", ".join(
-            f"{NAMES.get(name, name)} {in_digits(each, 4, up=True).strip('[]')}"
-            for name, each in one["wants"].items()
-        )
+        about = wanted(one["wants"])
         done = f"approved by {one['approved']}" if one["approved"] else "waits for an approval"
         yield plain(f"entry {one['entry']}: {one['by']} asks for a {one['asks']} ({about}); {done}")
+
+
+def wanted(wants: Mapping[str, Any]) -> str:
+    """Return what a request asks for, in words."""
+    said = ((NAMES.get(name, name), in_digits(each, 4, up=True).strip("[]")) for name, each in wants.items())
+    return ", ".join(map(" ".join, said))
 
 
 def logged(lines: list[Report]) -> str:
     """Return a ledger's log for a terminal: a row for each entry, amounts rounded up."""
     head = ["entry", "time (UTC)", "kind", "charged", "units", "details"]
-    return text_table(head, [_log_row(line) for line in lines])
+    return text_table(head, [log_row(line) for line in lines])
 
 
-def _log_row(line: Report) -> list[str]:
+def log_row(line: Report) -> list[str]:
+    """Return entry, time, kind, amounts, units and details of a line of the log."""
     spends = (line["spends"] or {}).items()
     words = [f"{SAID.get(name, name)} {line[name]}" for name in NOTED if line[name] is not None]
     key = line["key"] and str(line["key"])
@@ -75,7 +79,8 @@ def _up(amount: float | str) -> str:
     return amount if isinstance(amount, str) else to_digits(amount, up=True, digits=6)
 
 
-def _scope_row(each: Report) -> list[str]:
+def scope_row(each: Report) -> list[str]:
+    """Return name, cap, what is spent and left, a bar of it, and the most-exposed unit of a scope."""
     cap, unit = each["cap"], each["worst_unit"]
     spent, left = _ends(each["spent"], up=True), _ends(each["remaining"], up=False)
     limit = f"ε {cap['epsilon']}" + (f", δ {cap['delta']}" if cap.get("delta") not in (None, "0") else "")

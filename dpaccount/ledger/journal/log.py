@@ -90,11 +90,12 @@ def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
         return lines
 
 
-def page(url: str, after: int) -> list[Mapping[str, Any]]:
-    """Return the lines of up to `PAGE` entries after entry `after`; a mark is about the mark before it."""
+def page(url: str, after: int | None, most: int = PAGE) -> list[Mapping[str, Any]]:
+    """Return the lines of up to `most` entries after `after` (None: the last); marks name the one before."""
     with closing(Store.open(url)) as store, store.reading() as rows:
         budget = budget_of(first_entry(rows))
-        return [_line(entry, budget) for entry in islice(rows.entries(after + 1), PAGE)]
+        first = max(0, rows.head()[0] + 1 - most) if after is None else after + 1
+        return [_line(entry, budget) for entry in islice(rows.entries(first), most)]
 
 
 def table(lines: Iterable[Line]) -> str:
@@ -108,6 +109,7 @@ def table(lines: Iterable[Line]) -> str:
 
 def _line(entry: Entry, budget: Budget) -> Line:
     facts = facts_of(entry)
+    facts = {**facts.get("facts", {}), **facts}  # a request says what it asks for
     members = {name: facts.get(name) for name in ("time", "purpose", "by", "role", "reason")}
     if entry.kind in (GRANT, REQUEST, APPROVAL):
         said = {name: facts[name] for name in OF_RIGHTS if facts.get(name) not in (None, "", [])}

@@ -1,0 +1,171 @@
+"""Pages of the service: what they show to whom, forms of other sites, and how they look in a real browser."""
+
+import http.client
+import json
+import re
+from urllib.parse import urlencode
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+from dpaccount.ledger.ledger import Ledger
+from tests.audits.reports.test_browser import CHROMIUM, DRIVER, PATIENCE, SPILT, browser  # noqa: F401 - a fixture
+
+PLAN = {
+    "schema": "dpaccount/events/1",
+    "relation": "replace-one",
+    "events": [{"event": "laplace", "scale": 10}],
+}
+HOSTILE = "<script>alert(1)</script>"
+
+
+def visit(served, path="/pages", person=None, form=None, **headers):
+    """Return the status, the headers and the text of a page."""
+    if person is not None:
+        headers["Cookie"] = f"dpaccount-token={served.secrets.get(person, person)}"
+    link = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+    link.request("GET" if form is None else "POST", path, None if form is None else urlencode(form), headers)
+    got = link.getresponse()
+    text = got.read().decode()
+    link.close()
+    return got.status, got.headers, text
+
+
+@pytest.fixture
+def team(served):
+    """Return a service whose ledger has people with rights, and a request of ada that waits."""
+    served.ids["olga"], served.secrets["olga"] = served.tokens.add("olga", None, None, arrange=True)
+    for person, may in (("officer", ["arrange", "approve"]), ("olga", ["arrange", "approve"])):
+        with Ledger.open(f"{served.ledger}?by=officer") as ledger:
+            ledger.grant(person, may)
+    asked = {"plan": PLAN, "purpose": f"weekly {HOSTILE}", "scope": "team", "key": "w1"}
+    with Ledger.open(f"{served.ledger}?by=officer") as ledger:
+        entry = ledger.grant("ada", ["request"], scope="team").number
+    with Ledger.open(f"{served.ledger}?by=olga") as ledger:
+        ledger.approve(entry)
+    with Ledger.open(f"{served.ledger}?by=officer") as ledger:
+        ledger.grant("ada", ["request"], scope="team")
+    status, answer = served.ask("POST", "/v1/charges", asked)
+    assert status == 409
+    served.asked, served.wanted = answer["charge"]["entry"], asked
+    return served
+
+
+def word_of(text):
+    return re.search(r'name="word" value="([^"]+)"', text)[1]
+
+
+def test_without_a_token_a_page_asks_for_one(served):
+    status, headers, text = visit(served)
+    assert status == 200
+    assert 'name="token"' in text
+    assert "Scopes" not in text
+    assert headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert "script" not in headers["Content-Security-Policy"]
+    for person in ("dpa_wrong", "é", ""):
+        status, _, text = visit(served, "/pages/enter", form={"token": person})
+        assert status == 401
+        assert 'name="token"' in text
+
+
+def test_a_token_is_kept_where_no_script_and_no_other_site_has_it(served):
+    status, headers, _ = visit(served, "/pages/enter", form={"token": served.secrets["ada"]})
+    assert (status, headers["Location"]) == (303, "/pages")
+    cookie = headers["Set-Cookie"]
+    assert {"HttpOnly", "Secure", "SameSite=lax", "Path=/pages"} <= {*cookie.split("; ")}
+    assert "Scopes" in visit(served, person="ada")[2]
+    assert "Max-Age=0" in visit(served, "/pages/leave", person="ada", form={})[1]["Set-Cookie"]
+
+
+def test_a_page_shows_what_its_reader_may_see_and_escapes_it(team):
+    for person, seen in (("officer", True), ("ada", True), ("eve", False)):
+        status, _, text = visit(team, person=person)
+        assert status == 200
+        assert ('<th scope="row">team</th>' in text) == seen
+        assert ("weekly &lt;script&gt;" in text) == seen
+        assert HOSTILE not in text
+    text = visit(team, person="officer")[2]
+    assert "laplace scale 10: each number ± 30" in text
+    assert "ε 0.1" in text
+    assert "Report of the whole ledger" in text
+    assert visit(team, "/pages/report", person="officer")[0] == 200
+    assert visit(team, "/pages/report", person="ada")[0] == 403
+    assert "Approve" not in visit(team, person="eve")[2]
+
+
+def test_a_request_is_approved_once_and_only_by_a_form_of_ones_own_page(team):
+    text = visit(team, person="olga")[2]
+    form = {"word": word_of(text), "request": team.asked, "approved": "true"}
+    attempts = (
+        ({**form, "word": word_of(visit(team, person="officer")[2])}, {}, 403),  # of another person's page
+        ({**form, "word": ""}, {}, 403),
+        (form, {"Sec-Fetch-Site": "cross-site"}, 403),
+        (form, {"Sec-Fetch-Site": "same-site"}, 403),
+        ({**form, "request": "999999"}, {}, 409),
+        ({**form, "request": "x"}, {}, 400),
+        ({**form, "approved": "perhaps"}, {}, 400),
+        ({"x": "y" * 20_000}, {}, 413),
+    )
+    for given, headers, status in attempts:
+        assert visit(team, "/pages/decide", "olga", given, **headers)[0] == status
+    assert team.ask("POST", "/v1/charges", team.wanted)[0] == 409  # nothing was approved
+    text = visit(team, person="ada")[2]
+    assert "Withdraw" in text
+    assert "Approve" not in text
+    assert (
+        visit(team, "/pages/decide", "ada", {**form, "word": word_of(text)})[0] == 409
+    )  # nor by a form of hers
+    assert visit(team, "/pages/decide", "olga", form)[0] == 303
+    assert "approved by olga" in visit(team, person="officer")[2]
+    assert visit(team, "/pages/decide", "olga", form)[0] == 409
+    assert team.ask("POST", "/v1/charges", team.wanted)[0] == 200
+
+
+def test_no_log_has_a_token_or_a_word(team, capfd):
+    text = visit(team, person="olga")[2]
+    visit(team, "/pages/enter", form={"token": team.secrets["olga"]})
+    visit(team, "/pages/decide", "olga", {"word": word_of(text), "request": team.asked, "approved": "false"})
+    lines = capfd.readouterr().err
+    assert team.secrets["olga"] not in lines
+    assert word_of(text) not in lines
+    assert {json.loads(line)["what"] for line in lines.splitlines()} >= {"page /pages", "page /pages/decide"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="no browser: install the packages chromium and chromium-driver"
+)
+def test_a_person_signs_in_and_approves_by_keyboard(team, browser, tmp_path):  # noqa: F811
+    """On a phone and a desktop, light and dark: nothing spills, no message of the browser, no script."""
+    team.ask("POST", "/v1/charges", {**team.wanted, "key": "w2", "purpose": "a purpose of many words " * 9})
+    place = f"http://127.0.0.1:{team.port}/pages"
+    browser.get(place)
+    browser.get_log("browser")
+    typed = webdriver.ActionChains(browser)
+    browser.find_element(By.NAME, "token").click()
+    typed.send_keys(team.secrets["olga"], Keys.ENTER).perform()
+    WebDriverWait(browser, PATIENCE).until(lambda page: "Scopes" in page.page_source)
+    seen = set()
+    for width, scheme in ((360, "light"), (360, "dark"), (1200, "light"), (1200, "dark")):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        browser.get(place)
+        assert browser.execute_script(SPILT) == []
+        seen.add(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
+        browser.save_screenshot(str(tmp_path / f"{width} {scheme}.png"))
+    assert len(seen) == 2
+    for _ in range(30):
+        webdriver.ActionChains(browser).send_keys(Keys.TAB).perform()
+        focused = browser.switch_to.active_element
+        if (focused.get_attribute("aria-label") or "").startswith("Approve"):
+            break
+    assert browser.execute_script("return getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    focused.send_keys(Keys.ENTER)
+    WebDriverWait(browser, PATIENCE).until(lambda page: "approved by olga" in page.page_source)
+    assert browser.get_log("browser") == []
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

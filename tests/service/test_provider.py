@@ -1,0 +1,161 @@
+"""Tokens of an OpenID Connect provider: whose count, and none that is forged, old, or for somebody else."""
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+
+from dpaccount.errors import InputError
+from service.access import NotAllowedError, Tokens
+from service.provider import Provider
+from service.web import Service
+
+
+class Identities:
+    """A provider on loopback with two keys."""
+
+    def __init__(self):
+        self.keys = {
+            "one": rsa.generate_private_key(65537, 2048),
+            "two": ec.generate_private_key(ec.SECP256R1()),
+        }
+        self.asked, self.calls_itself = [], None
+
+        class Answers(BaseHTTPRequestHandler):
+            def do_GET(answer):  # noqa: N805
+                self.asked.append(answer.path)
+                body = json.dumps(self.document(answer.path)).encode()
+                answer.send_response(200)
+                answer.end_headers()
+                answer.wfile.write(body)
+
+            def log_message(answer, *_):  # noqa: N805
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/realm"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def document(self, path):
+        if path == "/realm/.well-known/openid-configuration":
+            return {"issuer": self.calls_itself or self.url, "jwks_uri": f"{self.url}/keys"}
+        kinds = {"one": (RSAAlgorithm, "RS256"), "two": (ECAlgorithm, "ES256")}
+        public = {name: key.public_key() for name, key in self.keys.items()}
+        return {
+            "keys": [
+                {**json.loads(kind.to_jwk(public[name])), "kid": name, "use": "sig", "alg": alg}
+                for name, (kind, alg) in kinds.items()
+            ]
+        }
+
+    def token(self, key="one", alg="RS256", sign=None, kid=None, **claims):
+        now = int(time.time())
+        said = {"iss": self.url, "aud": "dpaccount", "sub": "s-1", "iat": now, "exp": now + 60, **claims}
+        said = {name: value for name, value in said.items() if value is not None}
+        return jwt.encode(
+            said, sign if sign is not None else self.keys[key], alg, headers={"kid": kid or key}
+        )
+
+
+@pytest.fixture(scope="module")
+def identities():
+    found = Identities()
+    yield found
+    found.server.shutdown()
+    found.server.server_close()
+
+
+@pytest.fixture
+def known(served, server_thread, identities):
+    """Return the service with the provider, where s-1 is ada."""
+    served.tokens.add("ada", None, None, arrange=False, subject=(identities.url, "s-1"))
+    tokens = Tokens(served.file, Provider(identities.url, "dpaccount"))
+    server_thread.application = Service(served.desk, tokens).application()
+    return served
+
+
+def asks(known, token):
+    return known.ask("GET", "/v1/show", None, None, Authorization=f"Bearer {token}")
+
+
+def test_a_subject_is_the_person_that_the_file_says(known, identities):
+    for token in (
+        identities.token(),
+        identities.token("two", "ES256"),
+        identities.token(aud=["x", "dpaccount"]),
+    ):
+        assert asks(known, token)[0] == 200
+    assert asks(known, known.secrets["bob"])[0] == 200  # secrets of ours count as before
+
+
+def test_no_other_token_of_a_provider_counts(known, identities):
+    other = rsa.generate_private_key(65537, 2048)
+    now = int(time.time())
+    pem = identities.keys["one"].public_key()
+    wrong = {
+        "another key": identities.token(sign=other),
+        "another key's name": identities.token("two", "ES256", kid="one"),
+        "an unknown key": identities.token(sign=other, kid="three"),
+        "expired": identities.token(exp=now - 1),
+        "not yet": identities.token(nbf=now + 60),
+        "no end": identities.token(exp=None),
+        "no subject": identities.token(sub=None),
+        "another subject": identities.token(sub="s-2"),
+        "another audience": identities.token(aud="elsewhere"),
+        "no audience": identities.token(aud=None),
+        "another issuer": identities.token(iss="https://elsewhere.example"),
+        "a shared secret": identities.token(
+            alg="HS256", sign=json.dumps(RSAAlgorithm.to_jwk(pem)).encode() * 2
+        ),
+        "unsigned": f"{identities.token().rpartition('.')[0].rpartition('.')[0]}.e30.",
+        "none": jwt.encode(
+            {"iss": identities.url, "aud": "dpaccount", "sub": "s-1", "exp": now + 60}, None, "none"
+        ),
+        "no token": "a.b.c",
+    }
+    for what, token in wrong.items():
+        status, answer = asks(known, token)
+        assert status == 401, what
+        assert token not in json.dumps(answer)
+
+
+def test_who_is_revoked_or_of_another_issuer_is_unknown(known, identities, served):
+    name = next(one.id for one in served.tokens.listed() if one.id not in served.ids.values())
+    served.tokens.revoke(name)
+    assert asks(known, identities.token())[0] == 401
+    served.tokens.add("ada", None, None, arrange=False, subject=("https://elsewhere.example", "s-1"))
+    assert asks(known, identities.token())[0] == 401
+
+
+def test_keys_are_fetched_once_whoever_asks_for_unknown_ones(known, identities):
+    del identities.asked[:]
+    for number in range(20):
+        asks(known, identities.token(sign=identities.keys["one"], kid=f"new {number}"))
+    assert len(identities.asked) == 2
+
+
+def test_a_provider_that_is_away_or_another_is_no_reason_to_believe(identities, monkeypatch):
+    monkeypatch.setattr(identities, "calls_itself", "https://elsewhere.example")
+    for url in (identities.url, "http://127.0.0.1:9/realm"):
+        with pytest.raises(NotAllowedError) as refused:
+            Provider(url, "dpaccount").subject(identities.token())
+        assert refused.value.status == 503
+    for url in ("http://idp.example", "file:///etc/passwd", "ftp://127.0.0.1", ""):
+        with pytest.raises(InputError, match="https"):
+            Provider(url, "dpaccount")
+
+
+def test_a_token_of_a_subject_has_no_secret(dpaccount, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ("token", "add", "tokens.db", "ada", "--issuer", "https://idp.example", "--subject", "s-1")
+    code, out, err = dpaccount(*words)
+    assert (code, out) == (0, "")
+    assert "of ada" in err
+    code, _, err = dpaccount(*words[:-2])
+    assert code == 2
+    assert "--issuer and --subject belong together" in err
