@@ -8,12 +8,12 @@ from typing import Annotated, Any, Final, Optional
 
 from msgspec import UNSET, Meta, Raw, Struct, defstruct, structs
 
+from audits.reports import log
 from dpaccount import proof
 from dpaccount.documents import canonical, parse_json
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances.rights import EVERYWHERE
 from dpaccount.ledger.charging import KeyTakenError
-from dpaccount.ledger.journal import log
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import Charge, RefusedError
 from dpaccount.plan.plan_file import read_plan

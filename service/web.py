@@ -20,11 +20,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from audits.reports import log
 from dpaccount import __version__
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError, RuleError
 from dpaccount.exact import Amount
 from dpaccount.ledger.charging import KeyTakenError
-from dpaccount.ledger.journal import log
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import RefusedError
 from service.access import NotAllowedError, Token, Tokens

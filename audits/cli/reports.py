@@ -128,8 +128,8 @@ def ledger_log(
     csv
         Print CSV.
     """
+    from audits.reports.log import LogFilter, log, table
     from audits.reports.terminal import logged
-    from dpaccount.ledger.journal.log import LogFilter, log, table
 
     entries = log(url, LogFilter(day(since, "--since"), day(until, "--until"), by, scope))
     if csv and not json_:
@@ -175,8 +175,8 @@ def ledger_report(  # noqa: PLR0913 - options
         Recompute totals, too, if the ledger has more than 200,000 entries.
     """
     from audits.reports import of_ledger
+    from audits.reports.log import LogFilter
     from audits.reports.review import report as reported
-    from dpaccount.ledger.journal.log import LogFilter
 
     only = LogFilter(day(since, "--since"), day(until, "--until"), by, scope)
     kind = "json" if json_ else format_

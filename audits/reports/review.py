@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any, Final
 
+from audits.reports.log import EVERY, LogFilter
 from dpaccount.accounting.measures import Amounts
 from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import summary
@@ -28,7 +29,6 @@ from dpaccount.ledger.balances.step_functions import Step, plus, zero
 from dpaccount.ledger.entry import CERTIFIED
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.entries import body_of, budget_of, facts_of, first_entry, totals
-from dpaccount.ledger.journal.log import EVERY, LogFilter
 from dpaccount.ledger.journal.verify import BAD_ENTRY, Bad, first_bad
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.ledger.stores.store import Store

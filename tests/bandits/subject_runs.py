@@ -47,6 +47,7 @@ RULES = (
     {"rule": "permute-and-flip"},
 )
 BANDITS = {
+    "joint-gaussian": central(ROWS, {"sigma": 5, "reward": 2, "rows": 5, "columns": 2, "ratio": 0.5}),
     "cell-points": central(
         {"low": 0, "high": 1, **ROWS},
         {"epsilon": 2, "rows": 5, "columns": 3, "bins": 3, "low": -1, "high": 2},

@@ -1,9 +1,9 @@
-"""What is tested as a mechanism: those of `mechanisms`, and those of `bandits` that release rows of a table."""
+"""What is tested as a mechanism: those of `mechanisms`, and those of `bandits` that release rows, or sums of them."""
 
 from audits.subjects.catalogue import CatalogueEntry, entries
 
 #: of `bandits`, where it is installed
-OF_BANDITS = {"cell-points", "fixed-map", "projection", "row-sketch"}
+OF_BANDITS = {"cell-points", "fixed-map", "joint-gaussian", "projection", "row-sketch"}
 
 
 def mechanisms() -> list[CatalogueEntry]:

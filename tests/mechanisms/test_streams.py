@@ -11,15 +11,12 @@ from scipy.linalg import toeplitz
 
 from benchmarks import continual
 from dpaccount.errors import InputError, RuleError
-from dpaccount.noise.receipt import rehearse
-from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.buffered_toeplitz import BufferedToeplitz
 from mechanisms.continual import factors
 from mechanisms.continual import sums as running
 from mechanisms.continual.sums import AllRows, Buffers, FactorSums, Restarting, TreeSums, Window, levels
-from mechanisms.joint_gaussian import JointGaussian
 from tests.looped import looped
 
 T = 1024
@@ -173,8 +170,6 @@ def test_wide_noise_and_long_ratios_are_refused_with_the_parameters():
         BufferedToeplitz(sigma=Fraction(160_000))
     with pytest.raises(InputError, match="use fewer bits"):
         BinaryTree(sigma=Fraction(10) ** 400)
-    with pytest.raises(InputError, match="integers up to 64"):
-        JointGaussian(ratio=Fraction(4095, 64))
 
 
 def test_absurd_parameters_prove_nothing_or_all_but_break_nothing():
@@ -186,16 +181,6 @@ def test_absurd_parameters_prove_nothing_or_all_but_break_nothing():
     ):
         with pytest.raises(RuleError):
             subject.proof(Fraction(1, 10**6))
-
-
-def test_jointly_noised_moments_have_their_own_deviations():
-    """Zero features and rewards: what comes out is noise, σ on the matrix and ratio·σ on the vector."""
-    subject = JointGaussian(sigma=Fraction(8), ratio=Fraction(3, 5), rows=1, columns=30)
-    view = subject.play(np.zeros((1, 31)), rehearse(subject.proof(Fraction(1, 10**6)), Rehearsal(5)), 0)
-    matrix, vector = view.public["matrix"], view.public["vector"]
-    assert np.array_equal(matrix, matrix.T)
-    assert matrix[np.triu_indices(30)].std() == pytest.approx(8, rel=0.1)  # 465 numbers, seeded
-    assert vector.std() == pytest.approx(4.8, rel=0.35)  # 30 numbers
 
 
 def test_too_long_optimal_factors_are_refused():

@@ -5,7 +5,6 @@ A twin is named after its mechanism with the mistake behind it, and inherits all
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from unittest.mock import patch
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from dpaccount.proof import (
     assume_range,
     discrete_gaussian,
     exponential,
-    joint,
     linear,
 )
 from mechanisms.banded_toeplitz import BandedToeplitz
@@ -30,7 +28,6 @@ from mechanisms.exponential import Exponential
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.histogram import Histogram
 from mechanisms.honaker_tree import HonakerTree
-from mechanisms.joint_gaussian import JointGaussian
 from mechanisms.k_norm import KNorm
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.laplace_vector import LaplaceVector
@@ -216,15 +213,6 @@ class SymmetricGaussianClipsCoordinates(SymmetricGaussian):
         total = whole.T @ whole
         total[-1, -1] = 0
         return total
-
-
-@dataclass(frozen=True)
-class JointGaussianForgetsTheVector(JointGaussian):
-    """Declares the matrix's movement only: the vector beside it weighs a millionth."""
-
-    def proof(self, delta):
-        with patch("mechanisms.joint_gaussian.joint", lambda person, _: joint(person, Fraction(1, 10**6))):
-            return super().proof(delta)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from audits.reports import log
 from dpaccount import proof
-from dpaccount.ledger.journal import log
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.stores.rows import Rows
 from service import web

@@ -75,7 +75,6 @@ MECHANISMS = {
     "gaussian-sum": central(ROWS, {"sigma": 4, "radius": 2, "rows": 5, "columns": 2, "bits": 10, **REMOVED}),
     "histogram": central(ROWS, {"sigma": 3, "cells": 3, "rows": 5, "threshold": 2, **REMOVED}),
     "honaker-tree": _stream(),
-    "joint-gaussian": central(ROWS, {"sigma": 5, "reward": 2, "rows": 5, "columns": 2, "ratio": 0.5}),
     "k-norm": central(ROWS, {"rate": 0.25, "radius": 2, "rows": 5, "columns": 3, "bits": 4}, MOVED),
     "laplace-sum": central(UNIT_BOX, {"scale": 3, "low": -1, "high": 2, "rows": 5, "bits": 10, **REMOVED}),
     "laplace-vector": central(

@@ -11,13 +11,13 @@ from msgspec import structs, to_builtins
 
 from audits.cli import answers
 from audits.reports import of_ledger
+from audits.reports.log import in_decimal, log, table
 from audits.reports.review import report
 from audits.reports.terminal import logged, room
 from dpaccount import proof
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.exact import Amount
-from dpaccount.ledger.journal.log import in_decimal, log, table
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError

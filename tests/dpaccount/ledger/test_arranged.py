@@ -13,6 +13,7 @@ import pytest
 from msgspec import structs
 
 from audits.reports import review
+from audits.reports.log import log
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger.balances import bodies
 from dpaccount.ledger.balances.bodies import ReturnBody, steps_of
@@ -21,7 +22,6 @@ from dpaccount.ledger.entry import COHORT, RESET, RETURN, ROUNDS, SCOPE
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal import verify as heads
 from dpaccount.ledger.journal.entries import as_written, now
-from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from audits.cli import answers
 from audits.cli.ledger import init as command
+from audits.reports.log import log
 from dpaccount import proof
 from dpaccount.accounting.gdp_of_plan import mu_squared as composed
 from dpaccount.accounting.measures import MEASURES, MOST_NEAR, NEAR_WEIGHT
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.ledger.balances.budget import measure
 from dpaccount.ledger.journal import export
-from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import standing, verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError, rounded_up

@@ -13,6 +13,7 @@ import numpy as np
 import psycopg
 import pytest
 
+from audits.reports.log import log
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger.entry import ARRANGING, DRAWING, RELEASE, seal
 from dpaccount.ledger.journal import entries
@@ -20,7 +21,6 @@ from dpaccount.ledger.journal import verify as heads
 from dpaccount.ledger.journal import verify as repairs
 from dpaccount.ledger.journal.export import imported as import_
 from dpaccount.ledger.journal.export import lines as export
-from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError

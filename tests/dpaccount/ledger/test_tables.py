@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 import dpaccount
+from audits.reports.log import log
 from dpaccount.errors import MAY_BE_WHOLE, LedgerError
 from dpaccount.ledger.entry import seal
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal import verify as heads
-from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.rows import Rows, begin

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from audits.reports.log import log
 from audits.reports.review import report
 from dpaccount.errors import BudgetError, DpaccountError, LedgerError
 from dpaccount.ledger.journal import verify as verifying
 from dpaccount.ledger.journal.entries import as_written
-from dpaccount.ledger.journal.log import log
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Gaussian, Plan, Relation

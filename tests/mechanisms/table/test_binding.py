@@ -12,12 +12,12 @@ from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.histogram import Histogram
-from mechanisms.joint_gaussian import JointGaussian
 from mechanisms.laplace_vector import LaplaceVector
 from mechanisms.quantile import Quantile
 from mechanisms.second_moments import SecondMoments
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.stable_histogram import StableHistogram
+from mechanisms.symmetric_gaussian import SymmetricGaussian
 from mechanisms.table import Column, Table
 from mechanisms.table.bind_columns import bind
 from tests.looped import looped
@@ -53,7 +53,7 @@ def test_what_follows_from_a_table():
     vector = bound(LaplaceVector, columns=["age", "loss"])[0]
     assert (vector["low"], vector["high"], vector["columns"]) == (-3, 110, 2)
     assert bound(GaussianSum, columns=["seen", "loss"], by="city")[0]["columns"] == 6
-    joint = bound(JointGaussian, columns=["seen", "loss"])[0]
+    joint = bound(SymmetricGaussian, columns=["seen", "loss"])[0]
     assert (joint["columns"], joint["reward"]) == (1, 3)
 
 
@@ -173,7 +173,7 @@ WRONG = [
     (Quantile, {"column": "age", "by": "city"}, "leave by out"),
     (Quantile, {"column": "age", "bins": [0, 1]}, "leave them out"),
     (GaussianSum, {"columns": ["age", "city"]}, "a number, integer or boolean"),
-    (JointGaussian, {"columns": ["age", "loss"]}, "use second-moments"),
+    (SymmetricGaussian, {"columns": ["age", "loss"]}, "use second-moments"),
 ]
 
 
