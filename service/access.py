@@ -77,20 +77,20 @@ class Tokens:
         one = Token(token_hex(6), one_line("person", person), within, day, arrange, sha256(name))
         if not self._file.exists():
             os.close(os.open(self._file, os.O_CREAT | os.O_WRONLY, OWN))
-        with self._opened("rw") as database:
-            database.execute(_TABLE)
+        with self._opened() as database:
+            database.execute(_TABLE)  # also where one that was killed had made the file alone
             database.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?)", astuple(one))
         return one.id, secret if subject is None else ""
 
     def revoke(self, name: str) -> None:
         """Remove the token with this id."""
-        with self._opened("rw") as database:
+        with self._opened() as database:
             if not database.execute("DELETE FROM tokens WHERE id = ?", (name,)).rowcount:
                 raise InputError(f"no token has the id {name!r}", "see dpaccount token list")
 
     def listed(self) -> list[Token]:
         """Return all tokens."""
-        with self._opened("ro") as database:
+        with self._opened() as database:
             return [Token(*row) for row in database.execute("SELECT * FROM tokens ORDER BY person, id")]
 
     def of(self, header: str) -> Token:
@@ -100,7 +100,7 @@ class Tokens:
         if self._provider is not None and secret.count(".") == 2:
             name = canonical((self._provider.issuer, self._provider.subject(secret)))
         asked = (sha256(name),)
-        with self._opened("ro") as database:
+        with self._opened() as database:
             found = database.execute("SELECT * FROM tokens WHERE digest = ?", asked).fetchone()
         if kind.lower() != "bearer" or found is None:
             raise NotAllowedError(401, "the token is unknown or revoked; give one of `dpaccount token add`")
@@ -110,11 +110,15 @@ class Tokens:
         return token
 
     @contextmanager
-    def _opened(self, mode: str) -> Iterator[sqlite3.Connection]:
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        name = self._file.name
         try:
-            place = f"{self._file.absolute().as_uri()}?mode={mode}"
+            if self._file.stat().st_mode & 0o777 & ~OWN:
+                raise LedgerError(f"{name} lets others read or make tokens; run `chmod 600` on it")
+            # Not read-only: what a writer that was killed left behind is undone by the next who opens it.
+            place = f"{self._file.absolute().as_uri()}?mode=rw"
             with closing(sqlite3.connect(place, uri=True)) as database, database:
                 yield database
-        except sqlite3.Error as error:
-            what = f"{self._file.name} is no file of tokens ({error}); see `dpaccount token`"
-            raise LedgerError(what) from None
+        except (OSError, sqlite3.Error) as error:
+            why = getattr(error, "strerror", error)  # without a path: strangers are told, too
+            raise LedgerError(f"{name} is no file of tokens ({why}); see `dpaccount token add`") from None

@@ -102,6 +102,7 @@ class Desk:
 
     def __init__(self, url: str) -> None:
         self.url, self.ledger = url, Ledger.open(url)
+        self.ledger.tells_others = True
         self._checker = threading.Lock()  # the checker's budget of work is one for the process
 
     def do(self, token: Token, asked: Endpoint, members: Struct, **given: Any) -> Any:
@@ -168,10 +169,7 @@ class Desk:
 
     def _keep_release(self, charge: int | str, body: Any) -> int:
         parse_json(canonical(body), "the release")  # refuses what readers could not read
-        if (kept := self.ledger.run_state(charge).kept) is None:
-            self.ledger.keep_release(charge, body)
-        elif canonical(kept) != canonical(body):  # else it is the same request again
-            raise NotAllowedError(409, f"{charge!r} has its release already, another one")
+        self.ledger.keep_release(charge, body)
         return self.ledger.asked_by(charge)[0]
 
     def _show(self, token: Token) -> Any:

@@ -125,10 +125,13 @@ def _fault(budget: Budget, cost: CertifiedCost, entries: list[Entry]) -> str | N
         return "it answers at another delta than the ledger's"
     for entry in entries:
         facts = facts_of(entry)
+        # Whoever charges may name any certificate: the fault is the entry's.
+        who = facts.get("by") or facts.get("role")
+        names = f"entry {entry.number}{f' by {who!r}' if who else ''} names it"
         if facts.get(CERTIFIED[1]) != cost.epsilon:
-            return f"entry {entry.number} confirms another epsilon"
+            return f"{names} with another epsilon"
         if not _same_plan(budget, cost.plan, facts, read_body(CHARGE, entry.body)):
-            return f"entry {entry.number} charged another plan"
+            return f"{names}, and charged another plan"
     return None
 
 

@@ -131,6 +131,7 @@ class Ledger:
     def __init__(self, store: Store, origin: Entry) -> None:
         self.budget = entries.budget_of(origin)
         self._store, self._origin = store, origin
+        self.tells_others = False  #: of a service: a dry run that a limit refuses is recorded as a refusal
         self._known = _Known(self._commit, lambda: self._store.place.held())  # noqa: PLW0108 - a client has none
 
     @classmethod
@@ -296,8 +297,9 @@ class Ledger:
                 one_line("key", key)
         if not dry_run:
             return self._own().group.ask(ToCharge(pairs)).charges
-        with self._store.reading() as rows:
+        with self._store.writing() if self.tells_others else self._store.reading() as rows:
             batch = Batch(rows, self._totals(rows), self.budget)
+            batch.told = self.tells_others
             entries.check_server(rows, batch.totals)
             return [batch.decide(request, key, dry_run=True) for request, key in pairs]
 
@@ -403,7 +405,7 @@ class Ledger:
     def paid(self, charge: int | str) -> Charge:
         """Return what an entry charged, given its number or key, with the head after it.
 
-        Raises `LedgerError` if there is no such charge, or it was changed in the file.
+        Raises `InputError` if there is no such charge, `LedgerError` if it was changed in the file.
         """
         with self._store.reading() as rows:
             entry = entries.charge_of(rows, charge)
@@ -441,7 +443,7 @@ class Ledger:
     def keep_release(self, charge: int | str, body: dict[str, Any]) -> None:
         """Store the release `body` (JSON) of a charge, durably; call it before showing the release.
 
-        `charge` is an entry number or a key.  Raises `LedgerError` if it has a release already.
+        `charge` is an entry number or a key.  Raises `ReceiptError` if it has another release already.
         """
         text = entries.as_written(body)
         self._commit_alone(lambda rows, totals: entries.kept(rows, totals.text, charge, text))
@@ -548,7 +550,7 @@ class Ledger:
     ) -> Entry:
         """Let a person do this, too, in a scope ("": everywhere) until a day; return the entry.
 
-        `may` is of "charge", "request", "approve" and "arrange" (`dpaccount.ledger.balances.rights`);
+        `may` is of "charge", "request", "approve", "arrange", "serve" (`dpaccount.ledger.balances.rights`);
         none of them takes all back there, and in the scope "*" everywhere.  The first grant names one
         who may arrange.  Raises `BudgetError` where `by` may not; an entry of the kind "request" awaits
         approval.

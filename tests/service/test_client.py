@@ -52,6 +52,7 @@ def test_it_answers_as_a_ledger_of_ones_own(served, remote, tmp_path, monkeypatc
         relation="replace-one",
         measure="pure",
     )
+    own.tells_others = True  # as a service's does
     own.set_scope("team", "9/10")
     own.set_scope("team/eve", "1/2")
     nothing = Plan(Relation.REPLACE_ONE, ())

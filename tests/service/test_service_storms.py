@@ -6,6 +6,8 @@ The clients and the judge are those of a file's own storms, in tests/dpaccount/l
 import random
 import signal
 import statistics
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +20,7 @@ import pytest
 from dpaccount.errors import BudgetError
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
+from service.access import NotAllowedError, Tokens
 from tests.dpaccount.ledger import test_storms as storms
 from tests.dpaccount.ledger.conftest import VALID, plan, recounted
 from tests.dpaccount.ledger.test_server_storms import copied
@@ -278,7 +281,7 @@ def test_a_port_that_is_taken_and_files_that_are_none(dpaccount, tmp_path):
     tokens = tmp_path / "tokens.db"
     words = ["serve", "--ledger", url, "--tokens", tokens, "--port"]
     code, _, err = dpaccount(*words, "0")
-    assert (code, "see `dpaccount token`" in err) == (2, True)
+    assert (code, "see `dpaccount token add`" in err) == (2, True)
     assert dpaccount("token", "add", tokens, "ada")[0] == 0
     with closing(socket.create_server(("127.0.0.1", 0))) as place:
         code, _, err = dpaccount(*words, place.getsockname()[1])
@@ -290,6 +293,43 @@ def test_a_port_that_is_taken_and_files_that_are_none(dpaccount, tmp_path):
     (tmp_path / "text").write_text("no tokens")
     assert dpaccount("serve", "--ledger", url, "--tokens", tmp_path / "text", "--port", "0")[0] == 2
     assert tokens.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_of_tokens_that_others_may_use_is_refused(dpaccount, tmp_path):
+    url, tokens = f"sqlite:///{tmp_path}/budget.db", tmp_path / "tokens.db"
+    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    assert dpaccount("token", "add", tokens, "ada")[0] == 0
+    words = [("token", "list", tokens), ("token", "add", tokens, "bob"), ("token", "revoke", tokens, "x")]
+    words += [("serve", "--ledger", url, "--tokens", tokens, "--port", "0")]
+    for mode in (0o640, 0o660, 0o604, 0o602, 0o644, 0o666):
+        tokens.chmod(mode)
+        for one in words:
+            code, out, err = dpaccount(*one)
+            assert (code, out, "chmod 600" in err, err.count("\n")) == (2, "", True, 1), (mode, one, err)
+    tokens.chmod(0o600)
+    assert len(dpaccount("token", "list", tokens)[1].splitlines()) == 1
+
+
+def test_a_file_of_tokens_that_a_kill_left_half_written_is_said_and_mended(dpaccount, tmp_path):
+    url, tokens = f"sqlite:///{tmp_path}/budget.db", tmp_path / "tokens.db"
+    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    tokens.touch(0o600)  # its table was not made
+    code, _, err = dpaccount("serve", "--ledger", url, "--tokens", tokens, "--port", "0")
+    assert (code, "see `dpaccount token add`" in err) == (2, True)
+    assert dpaccount("token", "add", tokens, "ada")[0] == 0
+    # killed within a commit: what it had written is in a journal, to be undone
+    code = (
+        "import os, sqlite3, sys; one = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "one.execute('PRAGMA cache_spill = 1'); one.execute('PRAGMA cache_size = 2'); one.execute('BEGIN');"
+        "one.executemany('INSERT INTO tokens (id, person) VALUES (?, ?)', [(n, 'x' * 900) for n in range(99)]);"
+        "os._exit(1)"
+    )
+    subprocess.run([sys.executable, "-c", code, tokens], check=False)
+    assert tokens.with_name("tokens.db-journal").stat().st_size > 0
+    known = Tokens(tokens)
+    with pytest.raises(NotAllowedError, match="unknown or revoked"):
+        known.of("Bearer x")
+    assert [one.person for one in known.listed()] == ["ada"]
 
 
 def test_tokens_are_made_listed_and_revoked(dpaccount, tmp_path):

@@ -5,10 +5,11 @@ A ledger is free until its first grant.  Then who changes balances is named, and
 - ``charge``: charge, and reserve, in a scope and below;
 - ``request``: do so there, each time after somebody who may ``approve`` there has approved just that;
 - ``arrange``: make scopes, cohorts and forfeits, lower caps, withdraw rights.  Resets, raised caps and new
-  rights take two: one asks, another approves.
+  rights take two: one asks, another approves;
+- ``serve``: of a server's role, to act for everybody, as a service's does.
 
-The chain verifies that, but not who somebody is.  On a server a role acts for itself, or if it made the first
-grant for another person, as a service's does, for everybody.
+The chain verifies that, but not who somebody is.  On a server any other role acts for itself, but one that
+made the first grant for another person: it serves.
 """
 
 from datetime import date
@@ -21,7 +22,7 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import one_line
 from dpaccount.ledger.balances.state import Grant, Rights, State, lineage
 
-MAY: Final = ("charge", "request", "approve", "arrange")
+MAY: Final = ("charge", "request", "approve", "arrange", "serve")
 EVERYWHERE: Final = "*"  #: the scope of a revocation of all grants
 
 
@@ -61,9 +62,10 @@ def acting(state: State, by: str | None, role: str | None, time: str) -> str | N
         raise InputError(
             "the ledger has rights, and the entry names nobody", "give --by, or ?by=NAME in its URL"
         )
-    if role is not None and role not in (known.writer, person):
+    if role not in (None, known.writer, person) and not holds(state, role, "serve", None, time):
         raise InputError(
-            f"the role {role} cannot act for {person}", "connect as that person, or ask the service"
+            f"the role {role} cannot act for {person}",
+            f"connect as that person, or where {role} is a service's `dpaccount ledger grant` it --may serve",
         )
     if time[:10] > known.latest:
         state.register.put("rights", structs.replace(known, latest=time[:10]))
@@ -88,8 +90,8 @@ def checked_grant(person: str, may: list[str], scope: str, until: str) -> list[G
         raise InputError(f"{', '.join(may)} are no rights", f"give some of {', '.join(MAY)}, each once")
     if until and not may:
         raise InputError("taking rights back has no end", "give no --until")
-    if "arrange" in may and (scope or until):
-        raise InputError("who may arrange may do so everywhere and for ever", "give no scope and no end")
+    if {"arrange", "serve"} & {*may} and (scope or until):
+        raise InputError("arranging and serving hold everywhere and for ever", "give no scope and no end")
     try:
         written = date.fromisoformat(until).isoformat() if until else ""
     except (TypeError, ValueError):

@@ -162,11 +162,12 @@ def written(steps: list[Step]) -> list[list[Any]]:
 
 
 def check_own(rows: Rows, entry: Entry) -> None:
-    """Raise `LedgerError` if another role of the server charged `entry`; a file knows no roles."""
+    """Raise `InputError` if another role of the server charged `entry`; a file knows no roles."""
     if entry.author not in (None, rows.stamp.get("role")):
-        raise LedgerError(
+        raise InputError(
             f"entry {entry.number} is of the role {entry.author}, who alone may draw for it, keep its release"
-            " or return its parts; make a charge of your own"
+            " or return its parts",
+            "make a charge of your own",
         )
 
 
@@ -174,7 +175,7 @@ def charge_of(rows: Rows, charge: int | str) -> Entry:
     """Return a charge, given its number or key."""
     entry = rows.entry(charge) if isinstance(charge, int) else rows.keyed(charge)
     if entry is None or entry.kind != kinds.CHARGE:
-        raise LedgerError(f"{charge!r} is not a charge of this ledger; give a charge's entry or key")
+        raise InputError(f"{charge!r} is not a charge of this ledger", "give a charge's entry or key")
     return entry
 
 
@@ -238,11 +239,12 @@ def mark_of(first: int, last: int, stamp: Mapping[str, str], run: str = "") -> d
 
 
 def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:
-    """Store the release of a charge, once."""
+    """Store the release of a charge, once: the same again is found, for another `ReceiptError` is raised."""
     entry = own_charge(rows, charge)
-    if rows.about(entry.number, kinds.RELEASE) is not None:
-        raise LedgerError(f"entry {entry.number} has its release already; make a new charge for another")
-    return rows.append(kinds.RELEASE, text, root, about=entry.number)
+    found = rows.about(entry.number, kinds.RELEASE)
+    if found is not None and found.body != text:
+        raise ReceiptError(f"entry {entry.number} has its release already; make a new charge for another")
+    return found or rows.append(kinds.RELEASE, text, root, about=entry.number)
 
 
 def run_state(rows: Rows, key: int | str) -> RunState:

@@ -137,7 +137,20 @@ def test_another_epsilon_and_a_damaged_document_are_refused(team):
     forged = seal({**body, "confirmed": {"upper": "0.231"}})
     assert named(team, forged).startswith("step 0")
     assert "digest" in named(team, {**document, "tight": {"lower": None, "upper": 3}})
-    assert named(team, document, says="0.01").endswith("confirms another epsilon")
+    assert named(team, document, says="0.01").endswith("names it with another epsilon")
+
+
+def test_an_entry_that_names_the_certificate_of_another_charge_is_named_itself(team):
+    """Whoever may charge may name any, through a service, too: the sentence says whose entry is at fault."""
+    document = made(CHARGED)
+    assert named(team, document) is None
+    with Ledger.open(URL) as ledger:
+        asked = Plan("replace-one", [Gaussian(sigma=99)]), "p"
+        ledger.charge_plan(*asked, by="eve", certificate=(document["digest"], document["confirmed"]["upper"]))
+    (team / "named.json").write_text(json.dumps(document))
+    [found] = compared(URL, [team / "named.json"])
+    assert found["entries"] == [1, 2]
+    assert found["wrong"] == "entry 2 by 'eve' names it, and charged another plan"
 
 
 def test_what_is_no_certificate_of_a_plan_is_an_error_and_not_a_verdict(dpaccount, team):

@@ -235,7 +235,8 @@ class Books:
         """Check that who made an entry might."""
         who, role = facts.get("by") or facts.get("role"), facts.get("role")
         if self.people is not None and kind in ("charge", "reservation", "rounds", "return", *ARRANGED):
-            check(who and role in (None, self.writer, who), f"entry {number} by nobody")
+            serves = role in (None, self.writer, who) or self.may(role, "serve")
+            check(who and serves, f"entry {number} by nobody")
             self.latest = max(self.latest, facts["time"][:10])
         if kind in ("charge", "reservation") and not self.may(who, "charge", facts.get("scope")):
             check(self.may(who, "request", facts.get("scope")), f"{who} may not charge")

@@ -691,7 +691,7 @@ def test_what_was_charged_before_and_not_drawn_is_not_drawn(make, url, opened):
         ]
         assert spent in (None, one.show()["life"])
         assert noise(one.charge(pure("1/100"), "anew", key="anew"))
-        with pytest.raises(LedgerError, match="release already"):
+        with pytest.raises(ReceiptError, match="release already"):
             one.keep_release("drawn", {"value": 6})
         assert one.verify() == VALID
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpaccount.errors import LedgerError
+from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger import requests
 from dpaccount.ledger.entry import CHARGE, DRAWING, REFUSAL, RELEASE, RETURN, ROUNDS, seal
 from dpaccount.ledger.journal.verify import repair, verify
@@ -182,7 +182,7 @@ def test_no_client_draws_keeps_or_returns_for_another_role(forger):
             lambda: ledger.charge(pure("1/100"), "drawn", (1, 9), "victim drawn"),
         ]
         for act in ledger_acts:
-            with pytest.raises(LedgerError, match="of the role victim, who alone may draw for it"):
+            with pytest.raises(InputError, match="of the role victim, who alone may draw for it"):
                 act()
         assert ledger.release("victim drawn") == {"value": "victim"}  # what is kept is for everybody
     assert verify(forger.team) == VALID

@@ -29,7 +29,7 @@ from dpaccount.ledger.stores.place import server_address
 from dpaccount.ledger.stores.store import grant
 from tests.looped import looped
 
-from .conftest import BUDGET, VALID, plan, pure
+from .conftest import BUDGET, VALID, plan, pure, recounted
 
 
 @pytest.fixture
@@ -597,6 +597,63 @@ def test_in_a_ledger_with_rights_a_role_acts_for_itself_and_the_first_ones_for_w
         with pytest.raises(LedgerError, match="names another role than reader"):
             theirs.charge_plan(plan("1/100"), "x", scope="team")
     assert verify(team)["first_bad"] is not None
+
+
+def test_a_role_serves_in_a_ledger_that_came_from_a_file_if_two_people_let_it(
+    team, postgres, roles, url, tmp_path
+):
+    """In a file nobody knows which role will serve: that is a right, granted there or on the server."""
+    init(url, **BUDGET)
+    postgres.role("ada")
+    postgres.role("bo")
+    with Ledger.open(url) as own:
+        for person in ("ada", "bo"):
+            own.grant(person, ["arrange", "charge"], by="ada")
+    moved = [f"{team}_late", f"{team}_early"]
+    (tmp_path / "lines").write_bytes(b"".join(export(url)))
+    import_(tmp_path / "lines", moved[0])
+
+    def twice(one, two):
+        with Ledger.open(one) as first, Ledger.open(two) as second:
+            asked = first.grant("charger", ["serve"], by="ada")
+            assert asked.kind == "request"
+            second.approve(asked.number, by="bo")
+            first.grant("charger", ["serve"], by="ada")
+
+    twice(url, url)
+    (tmp_path / "lines").write_bytes(b"".join(export(url)))
+    import_(tmp_path / "lines", moved[1])
+    for ledger in moved:
+        for role in ("charger", "reader", "ada", "bo"):
+            grant(ledger, role, arrange=role in ("charger", "ada", "bo"))
+        with Ledger.open(as_role(ledger, "charger")) as service:
+            if ledger == moved[0]:
+                for by in ("ada", "bo", "eve"):
+                    with pytest.raises(
+                        InputError, match=f"the role charger cannot act for {by}.*--may serve"
+                    ):
+                        service.charge_plan(plan("1/100"), "x", by=by)
+                twice(as_role(ledger, "ada"), as_role(ledger, "bo"))
+            for by in ("ada", "bo"):
+                service.charge_plan(plan("1/100"), "x", by=by)
+            with pytest.raises(RefusedError, match="eve may not charge"):
+                service.charge_plan(plan("1/100"), "x", by="eve")
+            with pytest.raises(RefusedError, match="charger may not charge"):
+                service.charge_plan(plan("1/100"), "x")
+            # nobody else serves
+            for role, by in (("reader", "ada"), ("ada", "bo"), ("owner", "ada")):
+                refused = pytest.raises(InputError, match=f"the role {role} cannot act for {by}")
+                with Ledger.open(as_role(ledger, role)) as other, refused:
+                    other.charge_plan(plan("1/100"), "x", by=by)
+            with Ledger.open(as_role(ledger, "bo")) as other:
+                other.grant("charger", [], scope="*")  # at once, by one
+            with pytest.raises(InputError, match="the role charger cannot act for ada"):
+                service.charge_plan(plan("1/100"), "x", by="ada")
+        assert verify(ledger) == VALID
+        (tmp_path / "back").write_bytes(b"".join(export(ledger)))
+        back = f"{url[:-3]} {moved.index(ledger)}.db"
+        import_(tmp_path / "back", back)
+        assert recounted(back)
 
 
 def nameless(stamped):

@@ -366,6 +366,7 @@ def test_a_right_ends_on_its_day_and_a_leaver_keeps_none(url, monkeypatch):
         ({"person": "bo", "may": ["charge"]}, "name another one first"),
         ({"person": "bo", "may": ["arrange"], "scope": "team"}, "everywhere and for ever"),
         ({"person": "bo", "may": ["arrange"], "until": LATER}, "everywhere and for ever"),
+        ({"person": "bo", "may": ["serve"], "scope": "team"}, "everywhere and for ever"),
         ({"person": "bo", "may": ["read"]}, "read are no rights"),
         ({"person": "b\no", "may": ["arrange"]}, "not a line of text"),
         (
