@@ -7,7 +7,8 @@ COPY dpaccount dpaccount
 COPY mechanisms mechanisms
 COPY bandits bandits
 COPY audits audits
-# requirements-team.lock: PostgreSQL, Parquet and dask
+COPY service service
+# requirements-team.lock: PostgreSQL, Parquet, dask and the service
 RUN pip install --no-cache-dir --no-deps --require-hashes -r requirements.lock -r requirements-team.lock \
     && pip install --no-cache-dir --no-deps --no-build-isolation . \
     && useradd --create-home --uid 1000 dpaccount

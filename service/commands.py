@@ -45,6 +45,7 @@ def serve(
     """
     import uvicorn
 
+    from audits.cli import answers
     from service.desk import Desk
     from service.web import Service
 
@@ -59,6 +60,8 @@ def serve(
         known.listed()  # refuses a file that is none
         desk = Desk(ledger)
         say(json.dumps({"what": "listening", "host": host, "port": place.getsockname()[1]}))
+        if others := answers.same_data(ledger):
+            say(json.dumps({"what": "other ledgers of the same data", "ledgers": others}))
         app = Service(desk, known).application()
         # Its own log would quote requests.  Beyond so many connections it asks others to come again.
         limits: Any = {"limit_concurrency": 1000, "timeout_graceful_shutdown": 90, "log_level": "critical"}

@@ -5,19 +5,22 @@ An invalid request raises (exit 2).  `url` is a ledger's URL, and `say` receives
 standard error, such as a refusal's reason.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
 from dpaccount.documents import Place
-from dpaccount.errors import BudgetError
+from dpaccount.errors import BudgetError, DpaccountError
 from dpaccount.exact import in_digits
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.entry import REQUEST, Entry
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import Charge, RefusedError
+from dpaccount.ledger.stores.place import Address, ServerAddress, address
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
 from dpaccount.schemas.fields import BoundEnds
@@ -107,6 +110,41 @@ def show(url: str) -> Answer:
     with Ledger.open(url) as ledger:
         shown = ledger.show()
         return {**shown, "explained": explained(shown)}
+
+
+def same_data(url: str) -> list[str]:
+    """Return the other ledgers in this one's folder or database whose data have its name or declaration.
+
+    Those that cannot be read are left out.
+    """
+    where, found = address(url), list[str]()
+    with Ledger.open(url) as ledger:
+        own = ledger.budget
+    if own.dataset or own.declaration:
+        for name, beside in _beside(where, url):
+            with suppress(DpaccountError), Ledger.open(beside) as other:
+                of = other.budget
+                if (own.dataset and of.dataset == own.dataset) or (
+                    own.declaration and of.declaration == own.declaration
+                ):
+                    found.append(name)
+    return found
+
+
+def _beside(where: Address | ServerAddress, url: str) -> Iterator[tuple[str, str]]:
+    """Yield names and URLs of what may be ledgers in the same place."""
+    if isinstance(where, Address):
+        for file in sorted(where.resolved.parent.glob(f"*{where.resolved.suffix}")):
+            if file != where.resolved and file.is_file():
+                yield file.name, f"sqlite:///{file}"
+        return
+    import psycopg
+
+    with suppress(psycopg.Error), psycopg.connect(**where.parameters) as link:  # type: ignore[arg-type]
+        for (schema,) in link.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'dpaccount\\_%'"):
+            name = schema.removeprefix("dpaccount_")
+            if name != where.name:
+                yield name, re.sub(r"(?<=[?&]ledger=)\w+", name, url)
 
 
 def exit_code(answer: Answer | Struct) -> int:

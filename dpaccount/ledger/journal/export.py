@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from dpaccount.ledger.journal.entries import check_linked
 from dpaccount.ledger.journal.verify import Fault, replayed, scratch
 from dpaccount.ledger.stores.place import address
 from dpaccount.ledger.stores.rows import Rows, begin
-from dpaccount.ledger.stores.store import Store, create
+from dpaccount.ledger.stores.store import Store, Witness, create
 
 SCHEMA: Final = "dpaccount/ledger-export/1"
 _MOST: Final = 64 * 2**20  #: bytes of a line
@@ -56,35 +56,48 @@ class _Lines(Rows):
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self._noted = list[tuple[int, str]]()
+        with suppress(LedgerError):  # it is an export that nobody continued, or none, as is said below
+            self._noted = Witness(file).notes(every=True)
 
     def head(self) -> tuple[int, str]:
-        """Return the number and head in the first line."""
+        """Return the number and head in the first line, or the last ones that a witness noted after it."""
         first = next(self._lines(), None)
         if not isinstance(first, dict) or first.get("schema") != SCHEMA or first.get("format") != ORIGIN:
             raise LedgerError(
                 f"{self._file} is no exported ledger of this kind; it should begin with {SCHEMA}"
             )
         last = first.get("last")
-        return last if type(last) is int else -1, first.get("head", "")
+        return max(self._noted) if self._noted else (last if type(last) is int else -1, first.get("head", ""))
 
     def entries(self, first: int = 0) -> Iterator[Entry]:
-        """Yield the entries."""
+        """Yield the entries; writers that noted theirs at once may have come in another order."""
         self.head()
+        waiting = dict[int, Entry]()
         for place, line in enumerate(self._lines()):
-            if place > first:
-                try:
-                    entry = msgspec.convert(line, Entry)
-                except msgspec.ValidationError:
-                    entry = None
-                if entry is None or set(line) != set(entry.fields()):
-                    raise LedgerError(f"{self._file}: line {place + 1} is no entry; export the ledger again")
-                yield entry
+            if place == 0:
+                continue
+            try:
+                entry = msgspec.convert(line, Entry)
+            except msgspec.ValidationError:
+                entry = None
+            if entry is None or set(line) != set(entry.fields()):
+                raise LedgerError(f"{self._file}: entry {place - 1} is no entry; export the ledger again")
+            waiting[entry.number] = entry
+            while first in waiting:
+                yield waiting.pop(first)
+                first += 1
 
     def _lines(self) -> Iterator[Any]:
         try:
             with self._file.open("rb") as file:
                 while line := file.readline(_MOST):
-                    yield json.loads(line)
+                    try:
+                        if line[:1] == b"{" or not self._noted:
+                            yield json.loads(line)
+                    except ValueError:
+                        if not self._noted:  # else a crash cut the line, before it was acknowledged
+                            raise
         except OSError as error:
             raise LedgerError(
                 f"{self._file} cannot be read ({error.strerror}); give an exported ledger"

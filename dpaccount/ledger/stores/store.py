@@ -14,8 +14,9 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dpaccount.documents import creating
+from dpaccount.documents import canonical, creating
 from dpaccount.errors import InputError, LedgerError, NoLedgerError, damaged, posix_module
+from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.stores.place import (
     LOCKS,
     Address,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 Note = tuple[int, str]  #: an entry's number and the head when it was the last
 Fill = Callable[[Statements, dict[str, str]], None]  #: writes a new ledger (role and server given)
+_CUT: Final = re.compile(rb"[0-9]{0,18}( (s|sh|sha|sha2|sha25|sha256|sha256:[0-9a-f]{0,63})?)?")  #: of a line
 _NUMBER: Final = re.compile("[0-9]{1,18}")
 _TAIL: Final = 4096  #: bytes of a witness read from its end for the latest head; lines are nearly in order
 TURN_SECONDS: Final = 10.0  #: queue timeout; SQLite's own lock is waited for afterwards
@@ -85,11 +87,14 @@ class Store:
             line = turn(self.place.path, began)
         with self.place.alone(), line:
             with self.place.writing(began, wants) as rows:
-                self.witness.check(rows, self.witness.notes())
+                notes = self.witness.notes()
+                self.witness.check(rows, notes)
                 before = rows.head()
                 yield rows
+                last = max(notes, default=before)[0]
+                fresh = [] if self.witness.path is None else [*rows.entries(last + 1)]
             if rows.head() != before:
-                self.witness.note(rows.head())
+                self.witness.note(rows.head(), fresh)
 
     @contextmanager
     def reading(self) -> Iterator[Rows]:
@@ -114,10 +119,11 @@ class Store:
 class Witness:
     """Heads noted outside the ledger, which detect an older copy or a lost log; without a `path` none are.
 
-    A witness is a file elsewhere (best on another disk) with a line ``number head`` for every commit.  If
-    the chain lacks the latest noted head, opening the ledger and each write are refused.  The line is
-    written after the commit and before the commit is acknowledged, so a head is missing only if its writer
-    was killed in between.
+    A witness is a file elsewhere (best on another disk) with the entries of every commit as an export has
+    them, and a line ``number head``.  If the chain lacks the latest noted head, opening the ledger and each
+    write are refused.  The lines are written after the commit and before the commit is acknowledged, so they
+    are missing only if its writer was killed in between; the next writer adds what is missing.  A witness
+    that began as an export is an export of the whole ledger.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -131,14 +137,18 @@ class Witness:
         noted = list(self._notes(self.path, None if every else _TAIL))
         return noted if every or not noted else [max(noted)]
 
-    def note(self, head: Note) -> None:
-        """Append a head durably; raises `LedgerError` if that fails: the charge stays committed."""
+    def note(self, head: Note, entries: list[Entry]) -> None:
+        """Append entries and a head durably; raises `LedgerError` if that fails: the charge stays."""
         if self.path is None:
             return
-        line = f"{head[0]} {head[1]}\n".encode()
+        line = b"".join(canonical(entry.fields()) + b"\n" for entry in entries)
+        line += f"{head[0]} {head[1]}\n".encode()
         try:
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
             try:
+                size = os.fstat(descriptor).st_size
+                if size and os.pread(descriptor, 1, size - 1) != b"\n":  # a crash cut the last line short
+                    line = b"\n" + line
                 if os.write(descriptor, line) != len(line):
                     raise OSError(0, "no room")
                 os.fsync(descriptor)
@@ -158,8 +168,8 @@ class Witness:
                 raise LedgerError(
                     f"{self._name} notes another entry {number} than this chain has, which ends with entry"
                     f" {last}: an older copy or a lost log; put the newest file and its log back, or where"
-                    " they are gone say what was lost by `dpaccount ledger forfeit`, and begin an empty"
-                    " witness"
+                    " they are gone `dpaccount ledger import` the witness, if it began as an export, or say"
+                    " what was lost by `dpaccount ledger forfeit`, and begin an empty witness"
                 )
 
     def _notes(self, path: Path, tail: int | None) -> Iterator[Note]:
@@ -169,15 +179,19 @@ class Witness:
                 start = 0 if tail is None else max(0, size - tail)
                 file.seek(start)
                 lines = file.read().split(b"\n")
+                if start and len(lines) < 3:  # it began as an export, whose last line is long
+                    start = file.seek(0)
+                    lines = file.read().split(b"\n")
         except OSError as error:
             raise LedgerError(
                 f"the witness {self._name} cannot be read ({error.strerror}); give the file that heads"
                 " were noted in, or an empty one to begin"
             ) from None
-        if start and len(lines) < 3:
+        if size > _TAIL and len(lines) < 2:
             raise self._no_list()
         for line in lines[1 if start else 0 : -1]:  # without one cut short by a crash
-            yield self._read(line)
+            if line[:1] != b"{" and not _CUT.fullmatch(line):
+                yield self._read(line)
 
     def _read(self, line: bytes) -> Note:
         number, _, head = line.decode("ascii", "replace").partition(" ")

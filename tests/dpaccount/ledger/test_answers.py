@@ -249,3 +249,24 @@ def test_every_draw_is_logged_with_the_charge_that_paid_for_it(url):
             receipt.noisy(key, 0, np.array([5]))
     draws = [line["about"] for line in log(url) if line["kind"] == "drawing"]
     assert draws == [1, 2, 1, 2]
+
+
+def test_other_ledgers_of_the_same_data_are_named(tmp_path, dpaccount, monkeypatch):
+    """By name or declaration, whatever the budget; not itself, not another's, nothing that is no ledger."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "claim.toml").write_text("a claim")
+    (tmp_path / "other.toml").write_text("another")
+    (tmp_path / "nothing.db").write_bytes(b"SQLite format 3\0, and no more")
+
+    def made(name, *options):
+        words = ("--epsilon", "1", "--delta", "0", "--unit", "person", "--relation", "replace-one", *options)
+        code, _, err = dpaccount("ledger", "init", f"{name}.db", *words)
+        assert code == 0
+        return answers.same_data(f"{name}.db"), "of the same data" in err
+
+    assert made("a", "--dataset", "visits") == ([], False)
+    assert made("b", "--dataset", "visits", "--declaration", "claim.toml") == (["a.db"], True)
+    assert made("c", "--declaration", "claim.toml") == (["b.db"], True)
+    assert made("d", "--dataset", "sales", "--declaration", "other.toml") == ([], False)
+    assert made("e") == ([], False)
+    assert made("f", "--dataset", "visits", "--declaration", "other.toml") == (["a.db", "b.db", "d.db"], True)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, InputError, LedgerError
+from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 
@@ -34,7 +35,8 @@ def noted(tmp_path) -> str:
 
 
 def heads_of(tmp_path) -> list[str]:
-    return [line.split()[1] for line in (tmp_path / "elsewhere" / "heads").read_text().splitlines()]
+    lines = (tmp_path / "elsewhere" / "heads").read_text().splitlines()
+    return [line.split()[1] for line in lines if not line.startswith("{")]
 
 
 # ------------------------------------------------------------------ witnesses
@@ -132,6 +134,65 @@ def test_a_witness_that_cannot_be_written_loses_nothing(noted, tmp_path):
     with Ledger.open(noted) as ledger:
         assert ledger.charge_plan(plan(Fraction(1, 10)), "part", "a").entry == 1
         assert ledger.show()["entries"] == 1
+
+
+# ------------------------------------------------------------------ whole entries
+
+
+@pytest.fixture
+def begun(noted, tmp_path):
+    """Return a witness that began as an export of a ledger with one charge."""
+    charge(noted.partition("?")[0], 1)
+    witness = tmp_path / "elsewhere" / "heads"
+    witness.write_bytes(b"".join(export.lines(noted.partition("?")[0])))
+    return witness
+
+
+def test_a_witness_that_began_as_an_export_makes_the_whole_ledger_again(noted, begun, tmp_path):
+    """Its lines as they are, in any order of their writers, doubled, and cut anywhere by a crash."""
+    rng, heads = random.Random(5), {}
+    for number in range(2, 14):
+        if rng.random() < 0.5:  # a crash cut what the last writer noted
+            kept = begun.read_bytes()
+            begun.write_bytes(kept[: len(kept) - rng.randrange(1, len(kept.splitlines()[-1]) + 200)])
+        charge(noted, 1)
+        with Ledger.open(noted) as ledger:
+            heads[number] = ledger.show()["head"]
+        made = export.imported(begun, f"sqlite:///{tmp_path}/again {number}.db")
+        assert (made["entries"], made["head"]) == (number, heads[number])
+    first, *lines = begun.read_bytes().splitlines(keepends=True)
+    for place in range(9):
+        rng.shuffle(lines)
+        begun.write_bytes(b"".join([first, *lines, *rng.sample(lines, 5)]))
+        made = export.imported(begun, f"sqlite:///{tmp_path}/shuffled {place}.db")
+        assert made["head"] == heads[13]
+
+
+def test_an_entry_that_is_missing_or_another_is_refused(noted, begun, tmp_path):
+    charge(noted, 3)
+    first, *lines = begun.read_bytes().splitlines(keepends=True)
+    for place, line in enumerate(lines):
+        if line.startswith(b"{"):
+            for other in (b"", line.replace(b"1/10", b"1/90")):
+                begun.write_bytes(b"".join([first, *lines[:place], other, *lines[place + 1 :]]))
+                if other != line:
+                    with pytest.raises(LedgerError, match="no valid ledger"):
+                        export.imported(begun, f"sqlite:///{tmp_path}/never.db")
+    assert not (tmp_path / "never.db").exists()
+
+
+def test_what_could_not_be_noted_is_noted_by_the_next_writer(noted, begun, tmp_path):
+    charge(noted, 1)
+    with Ledger.open(noted) as ledger:
+        path, ledger._store.witness.path = ledger._store.witness.path, Path("/dev/full")
+        ledger._store.witness.notes = list
+        with pytest.raises(LedgerError, match="could not be noted"):
+            ledger.charge_plan(plan(Fraction(1, 10)), "part", "a")
+    assert path == begun
+    charge(noted, 1)
+    made = export.imported(begun, f"sqlite:///{tmp_path}/again.db")
+    with Ledger.open(noted) as ledger:
+        assert made["head"] == ledger.show()["head"]
 
 
 # ------------------------------------------------------------------ verify --head, --since

@@ -13,6 +13,7 @@ import numpy as np
 import psycopg
 import pytest
 
+from audits.cli.answers import same_data
 from audits.reports.log import log
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger.entry import ARRANGING, DRAWING, RELEASE, seal
@@ -1029,3 +1030,12 @@ def test_a_server_that_cannot_be_reached_is_one_sentence(team, monkeypatch, old,
     ) as refusal:
         Ledger.open(re.sub(old, new, team))
     assert "\n" not in str(refusal.value)
+
+
+def test_other_ledgers_of_the_same_data_are_named(postgres, team):
+    """In the same database; those that the role may not read are left out."""
+    made = [re.sub(r"ledger=\w+", f"ledger=same_{name}", team) for name in "abc"]
+    for url, dataset in zip(made, ("visits", "visits", "sales"), strict=True):
+        init(url, **BUDGET, dataset=dataset)
+    assert same_data(made[1]) == ["same_a"]
+    assert same_data(made[2]) == []
