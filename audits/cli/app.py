@@ -215,6 +215,7 @@ EXTRA = {
     "polars": "frames",
     "starlette": "service",
     "uvicorn": "service",
+    "jwt": "service",
 }
 
 
