@@ -1,4 +1,4 @@
-"""What teams do over weeks: devices with a budget a week, a clean room of analysts, a leaver."""
+"""What teams do over weeks: devices with a budget a week, a clean room of analysts, a leaver, a lost key."""
 
 import os
 from datetime import date, timedelta
@@ -6,11 +6,13 @@ from fractions import Fraction
 
 import pytest
 
+from audits.reports.log import log
 from dpaccount.errors import BudgetError
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Gaussian, Plan, Relation
+from tests.audits.certificate.test_sign import keys
 
 from .conftest import VALID, plan, recounted
 from .test_rights import twice
@@ -100,3 +102,29 @@ def test_a_clean_room_of_three_analysts_and_two_tables(tmp_path):
                 ledger.charge_plan(plan("3/4"), "x", by="cy", scope="room/cy")
             assert ledger.verify() == VALID
         assert recounted(url)
+
+
+def test_a_lost_key(tmp_path, dpaccount):
+    """Of a charge: the log has it.  Of checkpoints: a new pair signs the next one, and the old notes stay good."""
+    url = f"sqlite:///{tmp_path}/clinic.db"
+    init(url, **TERMS, epsilon=1, delta=0, measure="pure")
+    with Ledger.open(url) as ledger:
+        for number in range(3):
+            ledger.charge_plan(plan("1/10"), f"week {number}", f"w-{number}", by="ada")
+        (key,) = [line["key"] for line in log(url) if line["purpose"] == "week 1"]
+        again = ledger.charge_plan(plan("1/10"), "week 1", key, by="ada")
+        assert (again.entry, again.known, ledger.show()["entries"]) == (2, True, 3)
+    (old, its), (new, other) = keys(tmp_path, "old"), keys(tmp_path, "new")
+    notes = [tmp_path / "old.json", tmp_path / "new.json"]
+    for note, private in zip(notes, (old, new), strict=True):
+        code, out, _ = dpaccount("ledger", "checkpoint", url, "--key", str(private))
+        assert code == 0
+        note.write_text(out)
+    verify = ("ledger", "verify", url, "--checkpoint")
+    for note, public, code in (
+        (notes[0], its, 0),
+        (notes[1], other, 0),
+        (notes[0], other, 1),
+        (notes[1], its, 1),
+    ):
+        assert (dpaccount(*verify, str(note), "--key", str(public))[0] == 0) == (code == 0)
