@@ -12,6 +12,7 @@ from audits.reports import log
 from dpaccount import proof
 from dpaccount.documents import canonical, parse_json
 from dpaccount.errors import InputError
+from dpaccount.ledger.balances.budget import one_line
 from dpaccount.ledger.balances.rights import EVERYWHERE
 from dpaccount.ledger.charging import KeyTakenError
 from dpaccount.ledger.ledger import Ledger
@@ -42,12 +43,13 @@ Events = Annotated[Raw, Meta(description="A plan, as `dpaccount schema events` s
 Proof = Annotated[list[Any], Meta(description="A derivation, as certificates hold it: it is inferred anew.")]
 #: what the members of requests are, by name: parameters of `Ledger`'s methods
 MEMBERS: Final[dict[str, Any]] = {
-    **dict.fromkeys(("cohort", "every", "key", "name", "person", "purpose", "reason", "run", "scope"), Line),
+    **dict.fromkeys(("cohort", "every", "name", "person", "purpose", "reason", "run", "scope"), Line),
     **dict.fromkeys(("before", "entry", "most", "request", "rounds", "reads"), Positive),
     **dict.fromkeys(("cover", "draws"), tuple[Positive, Positive]),
     **dict.fromkeys(("parts", "units"), Ranges),
     **dict.fromkeys(("delta", "epsilon"), Exact),
     **dict.fromkeys(("approved", "dry_run", "grows", "latest"), bool),
+    "key": Annotated[str, Meta(min_length=1, max_length=600)],  # more bytes PostgreSQL does not index
     **{"after": int, "body": dict[str, Any], "certificate": tuple[Digest, Exact], "theorem": Proof},
     **{"may": list[Line], "plan": Events, "until": str},
 }
@@ -153,6 +155,7 @@ class Desk:
         charge = keyed if charge is None else charge
         if charge is None:
             raise InputError("no charge is named", "give its entry or its key")
+        one_line("key", str(charge))  # as charges have it: a server's database does not take any text
         if asked.call == "run_state" and not self.ledger.run_state(charge).charged:
             return charge
         number, by, scope = self.ledger.asked_by(charge)

@@ -15,13 +15,15 @@ import pytest
 
 from audits.reports import log
 from dpaccount import proof
-from dpaccount.ledger.ledger import Ledger
+from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.rows import Rows
 from service import web
 from service.desk import ASKED
 from service.web import openapi
-from tests.dpaccount.ledger.conftest import discrete_gaussian, plan, pure, recounted
+from tests.dpaccount.ledger.conftest import BUDGET, discrete_gaussian, plan, pure, recounted
 from tests.looped import looped
+
+from .conftest import put
 
 
 def charge(size="1/100", key="one", **more):
@@ -132,6 +134,7 @@ WRONG = {
     "a purpose of two lines": json.dumps({**charge(), "purpose": "a\nb"}).encode(),
     "a long purpose": json.dumps({**charge(), "purpose": "a" * 1001}).encode(),
     "a key that is none": json.dumps(charge(key=7)).encode(),
+    "a long key": json.dumps(charge(key="a" * 601)).encode(),
     "an unknown scope": json.dumps(charge(scope="nowhere")).encode(),
     "a scope that is no name": json.dumps(charge(scope="../x")).encode(),
     "an unknown cohort": json.dumps(charge(cohort="adults")).encode(),
@@ -159,6 +162,8 @@ def test_wrong_requests_are_refused_in_one_sentence(served):
         ("GET", "/v1/charge?key=may", 400),  # a reservation
         ("GET", "/v1/charge?entry=1&more=2", 400),
         ("GET", "/v1/reservations/none", 400),
+        ("GET", "/v1/reservations/%00", 400),
+        ("GET", "/v1/release?key=%00", 400),
         ("GET", "/v1/log?after=x", 400),
         ("GET", "/v1/log?more=x", 400),
         ("GET", "/v1/verify", 404),
@@ -720,3 +725,17 @@ def test_nothing_is_written_that_a_reader_would_refuse(served):
     assert served.ask("POST", "/v1/charges", charge("1/100", "three"))[0] == 200
     with Ledger.open(served.ledger) as own:
         assert own.verify()["valid"]
+
+
+def test_keys_that_a_server_does_not_take_are_wrong_requests_there_too(server_thread, postgres, tmp_path):
+    """PostgreSQL has no text with a zero byte, and indexes no text of many bytes."""
+    url = postgres.url("keys")
+    init(url, **BUDGET)
+    with put(server_thread, tmp_path, url) as served:
+        for path in ("reservations/%00", "release?key=%00", "charge?key=%00"):
+            status, answer = served.ask("GET", f"/v1/{path}")
+            assert (status, answer["kind"], one_sentence(answer)) == (400, "input", True)
+        letters = random.Random(1).sample(range(0x4E00, 0x9000), 601)
+        long = charge(key="".join(map(chr, letters)))
+        assert served.ask("POST", "/v1/charges", long)[0] == 400
+        assert served.ask("POST", "/v1/charges", {**long, "key": long["key"][1:]})[0] == 200

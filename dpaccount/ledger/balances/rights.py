@@ -65,7 +65,7 @@ def acting(state: State, by: str | None, role: str | None, time: str) -> str | N
     if role not in (None, known.writer, person) and not holds(state, role, "serve", None, time):
         raise InputError(
             f"the role {role} cannot act for {person}",
-            f"connect as that person, or where {role} is a service's `dpaccount ledger grant` it --may serve",
+            "connect as that person; a service's role needs `dpaccount ledger grant --may serve`",
         )
     if time[:10] > known.latest:
         state.register.put("rights", structs.replace(known, latest=time[:10]))

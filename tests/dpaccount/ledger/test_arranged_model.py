@@ -73,6 +73,7 @@ class Team(RuleBasedStateMachine):
         self.keys: dict[str, tuple] = {}
         self.heads: list[str] = []
         self.resets = self.accepted = self.refused = 0
+        self.refusal, self.said = None, ""  #: the last refusal, and its sentence
         #: months, the year that is counted (None: no reset yet), and its sums (None: those of the life)
         self.months, self.label, self.year = 12 * 2030 + 5, None, None
         self.patch = pytest.MonkeyPatch()
@@ -165,14 +166,20 @@ class Team(RuleBasedStateMachine):
         else:
             with pytest.raises(BudgetError) as refused:
                 ask()
-            assert all(word in str(refused.value) for word in says)
+            self.said = str(refused.value)
+            assert all(word in self.said for word in says)
         return fits
 
-    def pays(self, costs, scope, ask, where=None):
-        """Charge costs, which must be accepted just where they fit; return whether they did."""
-        over = self.exceeded(costs, scope)
+    def pays(self, costs, scope, ask, keyed=None):
+        """Charge costs, which must be accepted just where they fit; return whether they did.
+
+        The same refusal under the same key is one entry, if nothing came between.
+        """
+        over, head = self.exceeded(costs, scope), self.ledger.show()["head"]
         fits = self.tries(over is None, ask, over or ())
-        self.accepted, self.refused = self.accepted + fits, self.refused + (not fits)
+        again = not fits and keyed is not None and self.refusal == (keyed, self.said, head)
+        self.accepted, self.refused = self.accepted + fits, self.refused + (not fits and not again)
+        self.refusal = None if fits else (keyed, self.said, self.ledger.show()["head"])
         if fits:
             self.renew(scope)
             self.add((self.life, self.period), costs, scope)
@@ -204,7 +211,7 @@ class Team(RuleBasedStateMachine):
             head, over = self.ledger.show()["head"], self.exceeded(costs, scope)
             self.tries(over is None, lambda: ask(dry=True), over or (), turns=False)
             assert self.ledger.show()["head"] == head
-        if self.pays(costs, scope, ask) and key is not None:
+        if self.pays(costs, scope, ask, key and (key, request)) and key is not None:
             self.keys[key] = request, ask().entry
 
     @rule(
@@ -304,7 +311,7 @@ class Team(RuleBasedStateMachine):
         def ask():
             self.ledger.reserve_plan(plan, "x", key, rounds=rounds, scope=scope)
 
-        if self.pays(total, scope, ask):
+        if self.pays(total, scope, ask, (key, sizes, times, whole, scope)):
             self.reserved.append(
                 {"key": key, "parts": parts, "scope": scope, "open": set(range(1, len(parts) + 1))}
             )

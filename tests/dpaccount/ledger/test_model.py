@@ -68,6 +68,7 @@ class Model:
         self.units = {unit: [Fraction(0)] * ledger.budget.width for unit in range(1, UNITS + 2)}
         self.keys: dict[str, list] = {}
         self.accepted = self.refused = 0
+        self.last = None  #: what was refused, if that is the last entry
 
     def charge(self, request: list, key: str | None, dry_run: bool) -> str:
         """Return what should happen."""
@@ -83,7 +84,9 @@ class Model:
         fits = all(self.fits(tuple(spent)) for spent in after.values())
         if dry_run:
             return "accepted" if fits else "refused"
-        self.accepted, self.refused = self.accepted + fits, self.refused + (not fits)
+        again = key is not None and self.last == (request, key)  # the same refusal is one entry
+        self.accepted, self.refused = self.accepted + fits, self.refused + (not fits and not again)
+        self.last = None if fits else (request, key)
         if fits:
             self.units = after
             if key is not None:
